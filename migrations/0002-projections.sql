@@ -50,11 +50,7 @@ create table projection_builds (
   -- Digest of the code that folds it: a build is continued only by the same code.
   digest     text        not null,
   begun_at   timestamptz not null default now(),
-  -- Of a build that is loaded in bulk: the statements that make its indexes and keys when the load has ended; null when none
-  -- wait.
-  deferred   jsonb,
   -- Progress: offsets passed, of those that the live version has passed, per second, and when that was.
-  phase      text        not null default 'folding' check (phase in ('loading', 'indexing', 'folding')),
   done       bigint,
   "of"       bigint,
   rate       double precision,

@@ -1258,7 +1258,6 @@ export type ProjectionBuild = {
   readonly version: Scalars['Int']['output'];
   readonly build: Scalars['Int']['output'];
   readonly state: BuildState;
-  readonly phase?: Maybe<BuildPhase>;
   readonly done?: Maybe<Scalars['SafeInt']['output']>;
   readonly of?: Maybe<Scalars['SafeInt']['output']>;
   readonly rate?: Maybe<Scalars['Float']['output']>;
@@ -1270,11 +1269,6 @@ export type ProjectionBuild = {
 export type BuildState =
   | 'building'
   | 'kept';
-
-export type BuildPhase =
-  | 'loading'
-  | 'indexing'
-  | 'folding';
 
 export type ProjectionState =
   | 'running'
@@ -3107,7 +3101,6 @@ export type ResolversTypes = {
   ProjectionLag: ResolverTypeWrapper<ProjectionLag>;
   ProjectionBuild: ResolverTypeWrapper<ProjectionBuild>;
   BuildState: BuildState;
-  BuildPhase: BuildPhase;
   ProjectionState: ProjectionState;
   PartitionLag: ResolverTypeWrapper<PartitionLag>;
   Anomaly: ResolverTypeWrapper<AnomalyRecord>;
@@ -4295,7 +4288,6 @@ export type ProjectionBuildResolvers<ContextType = Context, ParentType extends R
   version?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   build?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   state?: Resolver<ResolversTypes['BuildState'], ParentType, ContextType>;
-  phase?: Resolver<Maybe<ResolversTypes['BuildPhase']>, ParentType, ContextType>;
   done?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;
   of?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;
   rate?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;

@@ -24,7 +24,7 @@ export async function measureLag(sources: Sources): Promise<ProjectionLag[]> {
 }
 
 function reportBuild({ version, build, state, begunAt, progress }: BuildStatus): ProjectionLag['builds'][number] {
-  const none = { phase: null, done: null, of: null, rate: null, secondsLeft: null, toldAt: null };
+  const none = { done: null, of: null, rate: null, secondsLeft: null, toldAt: null };
   return { version, build, state, begunAt, ...(progress ?? none) };
 }
 

@@ -113,7 +113,7 @@ describe('waitFor(position)', () => {
   test('waitFor reports the version and build that are read, and the shadow builds', async () => {
     const { db } = api.database;
     const at = { projection: 'rewards', digest: 'd' };
-    const progress = { phase: 'loading', done: 400, of: 1_000, rate: 300 } as const;
+    const progress = { done: 400, of: 1_000, rate: 300 } as const;
     await db
       .insertInto('projectionBuilds')
       .values({ ...at, version: 2_000_001, state: 'building' })
@@ -123,7 +123,7 @@ describe('waitFor(position)', () => {
       .set({ ...progress, toldAt: new Date('2026-01-01T00:00:00Z') })
       .execute();
     try {
-      const fields = 'version build state phase done of rate secondsLeft toldAt';
+      const fields = 'version build state done of rate secondsLeft toldAt';
       const { lag } = (await api.ask(`{ lag { projection version build builds { ${fields} } } }`)).data;
       expect(lag.find(({ projection }: { projection: string }) => projection === 'rewards')).toEqual({
         projection: 'rewards',

@@ -6,8 +6,7 @@ export function describeBuildProgress(progress: BuildProgress): string {
 }
 
 /** Describes the same without the projection. */
-export function describePhase({ phase, done, of, rate, secondsLeft }: Omit<BuildProgress, 'projection'>): string {
-  if (phase === 'indexing') return `${done} of ${of} records, indexes are being made`;
+export function describePhase({ done, of, rate, secondsLeft }: Omit<BuildProgress, 'projection'>): string {
   const left = secondsLeft === null ? '' : `, ${Math.ceil(secondsLeft)} s left`;
   return `${done} of ${of} records, ${Math.round(rate)}/s${left}`;
 }

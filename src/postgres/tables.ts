@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 5cd1d5728decc5ed
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 87356cd9c9fbcfd3
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 
@@ -120,8 +120,6 @@ export const tables = {
     state: column<'building' | 'kept'>('text'),
     digest: column<string>('text'),
     begunAt: defaulted<Defaulted<Instant>>('timestamptz'),
-    deferred: column<Json<unknown> | null>('jsonb'),
-    phase: defaulted<Defaulted<'loading' | 'indexing' | 'folding'>>('text'),
     done: column<number | null>('bigint'),
     of: column<number | null>('bigint'),
     rate: column<number | null>('double precision'),

@@ -22,30 +22,6 @@ export interface Projection {
    * it.
    */
   project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]>;
-  /** How the whole log is folded into empty tables at bulk speed; left out where `project` is all there is. */
-  readonly load?: Load;
-}
-
-/**
- * A fold for empty tables, which nobody reads yet: it looks nothing up, since it remembers what it wrote, so that indexes can
- * wait until the end. It returns the rows and the poison that `project` would return; what it cannot decide it leaves to
- * `project` by ending the load.
- */
-export interface Load {
-  /**
-   * Primary keys and unique constraints that wait as well: the fold itself keeps them. Where it did not, `project` folds it all
-   * again.
-   */
-  readonly deferred: readonly string[];
-  /** Statements for what is counted from the tables once their indexes are there. */
-  readonly afterwards?: (trx: Trx) => readonly string[];
-  /** Returns a fold that remembers, for the slices of all partitions in any order, each from its first offset on. */
-  open(): (batch: readonly Delivery[], trx: Trx) => Promise<readonly Poison[]>;
-}
-
-/** A load cannot go on by what it remembers; its slice is not written, and what is left is folded by looking up. */
-export class LoadEnds extends Error {
-  override readonly name = 'LoadEnds';
 }
 
 /** An event that a projection refuses: its delivery, the field that is wrong, and the reason with the remedy. */

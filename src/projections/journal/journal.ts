@@ -6,7 +6,6 @@ import { isAhead } from '../../postgres/transaction-ahead.ts';
 import type { Poison, Projection } from '../projection.ts';
 import { foldBatch, type Known } from './fold-batch.ts';
 import { loadKnown } from './known.ts';
-import { journalLoad } from './load.ts';
 import { writeRows } from './write-rows.ts';
 
 // From here on a batch is first written as if nobody had appended an event of it before, and looked up where the unique key says
@@ -26,7 +25,6 @@ export const journal: Projection = {
   handles: 'all',
   keepsSuperseded: true,
   project,
-  load: journalLoad,
 };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {

@@ -34,7 +34,7 @@ async function sequencesOf(streams: readonly string[], trx: Trx): Promise<Map<st
  * Loads what is known of the partitions of a batch. The last record of a partition is its latest: the fold sees to that. A record
  * is left to the log where that is in this database and has what is folded.
  */
-export async function loadPlaces(batch: readonly Delivery[], trx: Trx): Promise<Pick<Known, 'received' | 'logPartitions'>> {
+async function loadPlaces(batch: readonly Delivery[], trx: Trx): Promise<Pick<Known, 'received' | 'logPartitions'>> {
   const places = new Map(batch.map(({ topic, partition, offset }) => [`${topic} ${partition}`, { topic, partition, offset }]));
   const column = (name: 'topic' | 'partition' | 'offset') => [...places.values()].map((place) => place[name]);
   const last = (table: 'events' | 'quarantine_releases') => sql`

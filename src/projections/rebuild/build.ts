@@ -15,8 +15,6 @@ export interface Build {
   readonly schema: string;
   /** True when an earlier process began it. */
   readonly resumed: boolean;
-  /** `load`: its tables are empty, their indexes wait. `index`: an earlier process began to load, and ended. */
-  readonly next: 'load' | 'index' | 'fold';
 }
 
 /** The right to rebuild a projection, or the build itself, is another process's by now: this one was silent for too long. */

@@ -3,11 +3,10 @@ import { Worker } from 'node:worker_threads';
 import type { EventLog, Subscription } from '../../log/event-log.ts';
 import type { Database } from '../../postgres/database.ts';
 import { topicsOf } from '../apply-slice.ts';
-import { LoadEnds } from '../projection.ts';
 import { projections } from '../registry.ts';
 import type { Build } from './build.ts';
 import { refuseRecordsGone } from './fold-shadow.ts';
-import type { FoldSource, FoldThreadData, FromFoldThread } from './fold-thread.ts';
+import type { FoldSource, FoldThreadData } from './fold-thread.ts';
 import { countMissing } from './while-equal.ts';
 
 const RUN = fileURLToPath(new URL('../../../bin/run.js', import.meta.url));
@@ -55,7 +54,7 @@ export async function threadsFor(
 
 /**
  * Folds a build as `foldShadow` does, each partition in one of several threads. Nothing passes between threads: each reads,
- * decodes, folds and writes by connections of its own. @param ended aborts when a load can go on no further.
+ * decodes, folds and writes by connections of its own.
  */
 export async function foldInThreads({
   log,
@@ -63,27 +62,22 @@ export async function foldInThreads({
   build,
   threads,
   count,
-  how,
-  ended,
 }: {
   readonly log: EventLog;
   readonly database: Database;
   readonly build: Build;
   readonly threads: Threads;
   readonly count: number;
-  readonly how: FoldThreadData['how'];
-  readonly ended?: AbortController;
 }): Promise<Subscription> {
   await refuseRecordsGone({ log, database, build });
   const { from: _, program = PROGRAM, ...source } = threads;
-  const { version, begunAt, schema, resumed, next, projection } = build;
+  const { version, begunAt, schema, resumed, projection } = build;
   let closing = false;
   const workers = Array.from({ length: count }, (_unused, index) => {
     const data: FoldThreadData = {
       source,
-      how,
       share: { index, of: count },
-      build: { name: projection.name, version, begunAt, schema, resumed, next },
+      build: { name: projection.name, version, begunAt, schema, resumed },
     };
     return new Worker(RUN, { argv: [program], execArgv: [], workerData: data });
   });
@@ -91,7 +85,6 @@ export async function foldInThreads({
     (worker) =>
       new Promise<void>((resolve, reject) => {
         let fault: unknown;
-        worker.on('message', (message: FromFoldThread) => ended?.abort(new LoadEnds(message.reason)));
         worker.on('error', (error) => {
           fault = error;
         });

@@ -8,7 +8,6 @@ import { decodeRecords } from '../decode-records.ts';
 import { markSuperseded } from '../epochs/mark-superseded.ts';
 import { whileDatabaseFaults } from '../fault.ts';
 import { applyIsolatingPoison } from '../isolate-poison.ts';
-import { LoadEnds } from '../projection.ts';
 import { asFirstRead } from '../quarantine.ts';
 import { type Build, isRowOf } from './build.ts';
 import { isOfOthers } from './records-of-others.ts';
@@ -43,13 +42,11 @@ export async function foldShadow({
   log,
   database,
   build,
-  apply = applyIsolatingPoison,
   share = { index: 0, of: 1 },
 }: {
   readonly log: EventLog;
   readonly database: Database;
   readonly build: Build;
-  readonly apply?: typeof applyIsolatingPoison;
   readonly share?: Share;
 }): Promise<Subscription> {
   const { shadow, projection } = build;
@@ -60,8 +57,7 @@ export async function foldShadow({
     if (!isMine(batch.partition)) return { kind: 'done', next: batch.next };
     const foldOrStop = (): Promise<Answer> =>
       fold(batch, signal).catch(async (error) => {
-        // It took over or was dropped, or is not loaded any further: who opened this closes it.
-        if (error instanceof VersionGone || error instanceof LoadEnds) await aborted(signal);
+        if (error instanceof VersionGone) await aborted(signal); // it took over or was dropped: the caller closes this
         if (signal.aborted) return { kind: 'done', next: batch.from };
         throw error;
       });
@@ -91,7 +87,7 @@ export async function foldShadow({
     const decoded = await decodeRecords(database.db, { ...batch, next, records });
     const [read] = await markSuperseded(database.db, [{ topic, partition, from, next, items: decoded }]);
     const items = await asFirstRead(database.db, projection.name, { topic, partition, from, next }, read?.items ?? []);
-    const applied = await apply(database.db, shadow, { topic, partition, from, next, items });
+    const applied = await applyIsolatingPoison(database.db, shadow, { topic, partition, from, next, items });
     return { kind: 'done', next: applied.cursor };
   }
 

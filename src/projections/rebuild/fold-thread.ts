@@ -3,10 +3,8 @@ import { type LogSource, openLogSource } from '../../log/log-source.ts';
 import { openDatabase } from '../../postgres/database.ts';
 import { readMasterKey, useKeyWrapping } from '../../postgres/key-wrapping.ts';
 import { type ClosingPart, closeInTurn } from '../../runtime/close-in-turn.ts';
-import { applyIsolatingPoison } from '../isolate-poison.ts';
 import { shadowVersion } from '../projection.ts';
 import { projections } from '../registry.ts';
-import { applyLoad } from './apply-load.ts';
 import type { Build } from './build.ts';
 import { foldShadow, type Share } from './fold-shadow.ts';
 
@@ -22,25 +20,17 @@ export interface FoldSource {
 /** What a thread is started with. */
 export interface FoldThreadData {
   readonly source: FoldSource;
-  readonly build: Pick<Build, 'version' | 'begunAt' | 'schema' | 'resumed' | 'next'> & { readonly name: string };
-  readonly how: 'load' | 'look up';
+  readonly build: Pick<Build, 'version' | 'begunAt' | 'schema' | 'resumed'> & { readonly name: string };
   readonly share: Share;
-}
-
-/** What a thread says: what it remembers decides no more, so that the load ends. That it failed is its end. */
-export interface FromFoldThread {
-  readonly kind: 'load ends';
-  readonly reason: string;
 }
 
 const CONNECT_MS = 120_000; // a fetch may hold slices of all partitions, which take turns
 const CONNECTIONS = 4; // two rebuilds of four threads, with their logs, stay below the 100 that Postgres allows by default
 
 /**
- * Folds a thread's share of the partitions into a build, by a fold of its own, until it is asked to end. A tree lies in one
- * partition, so that no thread needs what another remembers.
+ * Folds a thread's share of the partitions into a build, until it is asked to end.
  */
-export async function serveFoldThread(port: MessagePort, { source, build: given, how, share }: FoldThreadData): Promise<void> {
+export async function serveFoldThread(port: MessagePort, { source, build: given, share }: FoldThreadData): Promise<void> {
   const asked = new Promise<void>((resolve) => port.once('message', () => resolve()));
   const opened: ClosingPart[] = [];
   try {
@@ -57,14 +47,7 @@ export async function serveFoldThread(port: MessagePort, { source, build: given,
     const projection = projections.find((candidate) => candidate.name === name);
     if (!projection) throw new Error(`there is no projection ${name}`);
     const build: Build = { ...rest, projection, shadow: shadowVersion(projection, given.version) };
-    const ended = new AbortController();
-    ended.signal.addEventListener('abort', () => {
-      const { reason } = ended.signal;
-      const words = reason instanceof Error ? reason.message : String(reason);
-      port.postMessage({ kind: 'load ends', reason: words } satisfies FromFoldThread);
-    });
-    const apply = how === 'load' ? applyLoad(build, ended) : applyIsolatingPoison;
-    const folding = await foldShadow({ log, database, build, apply, share });
+    const folding = await foldShadow({ log, database, build, share });
     opened.push({ what: 'the fold', close: () => folding.close() });
     await Promise.race([asked, folding.finished]);
   } finally {

@@ -9,7 +9,6 @@ import { topicsOf } from '../apply-slice.ts';
 import { tablesFileOf } from '../install.ts';
 import { codeVersionOf, nextBuild, type Projection, schemaNameOf, shadowVersion } from '../projection.ts';
 import { type Build, refuseReplaced } from './build.ts';
-import { deferIndexes } from './defer-indexes.ts';
 
 /**
  * Opens the unfinished build of this code, or begins one: empty tables, every cursor at 0. What other code left unfinished is
@@ -26,27 +25,20 @@ export async function openBuild({ db }: Database, log: Pick<EventLog, 'ends'>, p
     const builds = await trx.selectFrom('projectionBuilds').selectAll().where('projection', '=', projection.name).execute();
     const live = await trx.selectFrom('projections').select('version').where('name', '=', projection.name).execute();
     let version: number | undefined;
-    let deferred = false;
     for (const build of builds.filter(({ state }) => state === 'building')) {
-      if (codeVersionOf(build.version) === projection.version && build.digest === digest) {
-        version = build.version;
-        deferred = build.deferred !== null;
-      } else await dropIn(trx, projection, build.version);
+      if (codeVersionOf(build.version) === projection.version && build.digest === digest) version = build.version;
+      else await dropIn(trx, projection, build.version);
     }
     const resumed = version !== undefined;
     version ??= nextBuild(
       projection.version,
       [...live, ...builds].map((taken) => taken.version),
     );
-    if (!resumed) {
-      await createTables(trx, projection, version, digest);
-      deferred = projection.load !== undefined;
-    }
+    if (!resumed) await createTables(trx, projection, version, digest);
     const shadow = shadowVersion(projection, version);
     await setCursorsEverywhere(trx, shadow, ends);
-    const next = !deferred ? 'fold' : (await isEmpty(trx, shadow)) ? 'load' : 'index';
     const begunAt = await beginningOf(trx, projection, version);
-    return { projection, shadow, version, begunAt, schema: schemaNameOf(shadow), resumed, next };
+    return { projection, shadow, version, begunAt, schema: schemaNameOf(shadow), resumed };
   });
 }
 
@@ -63,7 +55,7 @@ export async function reopenKept(
   const shadow = shadowVersion(projection, version);
   await setCursorsEverywhere(db, shadow, await log.ends(topicsOf(projection)));
   const begunAt = await beginningOf(db, projection, version);
-  return { projection, shadow, version, begunAt, schema: schemaNameOf(shadow), resumed: true, next: 'fold' };
+  return { projection, shadow, version, begunAt, schema: schemaNameOf(shadow), resumed: true };
 }
 
 async function beginningOf(db: Db, { name }: Projection, version: number): Promise<string> {
@@ -105,28 +97,13 @@ async function setCursorsEverywhere(db: Db, { name, version }: Projection, ends:
         on conflict (projection, version, topic, partition) do nothing`.execute(db);
 }
 
-/** Nothing was folded yet, so that there is nothing which a load would have to remember. */
-async function isEmpty(trx: Trx, { name }: Projection): Promise<boolean> {
-  const moved = await trx
-    .selectFrom('cursors')
-    .select('partition')
-    .where('projection', '=', name)
-    .where('nextOffset', '>', 0)
-    .execute();
-  return moved.length === 0;
-}
-
 async function createTables(trx: Trx, projection: Projection, version: number, digest: string): Promise<void> {
   const schema = schemaNameOf(shadowVersion(projection, version));
   const tables = await readFile(tablesFileOf(projection.name), 'utf8');
   await sql
     .raw(`create schema ${schema}; set local search_path = ${schema}; ${tables}; set local search_path = public`)
     .execute(trx);
-  const deferred = projection.load ? JSON.stringify(await deferIndexes(trx, schema, projection.load)) : null;
-  await trx
-    .insertInto('projectionBuilds')
-    .values({ projection: projection.name, version, state: 'building', digest, deferred })
-    .execute();
+  await trx.insertInto('projectionBuilds').values({ projection: projection.name, version, state: 'building', digest }).execute();
 }
 
 /** The cursors go first: who folds holds the lock of one, and finds none afterwards. */

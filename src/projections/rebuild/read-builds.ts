@@ -35,7 +35,7 @@ export async function readShadowVersions(db: Db, projection: string, state: Buil
 /** Reads the versions next to the live ones, by projection, the one that was begun last first. */
 export async function readBuilds(db: Db): Promise<readonly BuildStatus[]> {
   const rows = await db.selectFrom('projectionBuilds').selectAll().orderBy('projection').orderBy('begunAt', 'desc').execute();
-  return rows.map(({ projection, version, state, begunAt, phase, done, of, rate, toldAt }) => ({
+  return rows.map(({ projection, version, state, begunAt, done, of, rate, toldAt }) => ({
     projection,
     version: codeVersionOf(version),
     build: buildOf(version),
@@ -45,6 +45,6 @@ export async function readBuilds(db: Db): Promise<readonly BuildStatus[]> {
     progress:
       state === 'kept' || done === null || of === null || rate === null || toldAt === null
         ? null
-        : { phase, done, of, rate, secondsLeft: rate > 0 ? (of - done) / rate : null, toldAt },
+        : { done, of, rate, secondsLeft: rate > 0 ? (of - done) / rate : null, toldAt },
   }));
 }

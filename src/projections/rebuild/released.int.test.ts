@@ -50,8 +50,7 @@ function endsOf(log: TestLog): Offsets {
 /** Folds the log again next to the live version, in one slice. */
 async function foldShadow(log: TestLog, projection: Projection = stepTree): Promise<Build> {
   const records = log.topics.get('trees') ?? [];
-  const { load: _, ...lookingUp } = projection;
-  const build = await openBuild(database, { ends: async () => endsOf(log) }, lookingUp);
+  const build = await openBuild(database, { ends: async () => endsOf(log) }, projection);
   const slice = { topic: 'trees', partition: 0, from: 0, next: records.length };
   const items = await asFirstRead(database.db, projection.name, slice, await decodeRecords(database.db, { ...slice, records }));
   await applyIsolatingPoison(database.db, build.shadow, { ...slice, items });

@@ -6,11 +6,9 @@ import { type Build, isRowOf, RebuildLost } from './build.ts';
 /** How far a build is: offsets of the log passed, of those that the live version has passed. */
 export interface BuildProgress {
   readonly projection: string;
-  /** `loading`: at bulk speed, without indexes; `indexing`: they are made; `folding`: as the live version. */
-  readonly phase: 'loading' | 'indexing' | 'folding';
   readonly done: number;
   readonly of: number;
-  /** Offsets per second since this process began the phase. */
+  /** Offsets per second since this process began to watch. */
   readonly rate: number;
   /** Null before there is a rate. */
   readonly secondsLeft: number | null;
@@ -24,14 +22,13 @@ const LOOK_MS = 50;
 const REPORT_MS = 1_000;
 
 /**
- * Reports the progress of a build, to the caller and to the database, until it has caught up with the live version, `finished`
- * resolves or `ended` aborts. @throws what `finished` rejects with.
+ * Reports the progress of a build, to the caller and to the database, until it has caught up with the live version or `finished`
+ * resolves. @throws what `finished` rejects with.
  */
 export async function watchBuild(
   { db }: Database,
   build: Build,
-  phase: BuildProgress['phase'],
-  { signal, progress, finished, ended }: Watching & { readonly finished: Promise<void>; readonly ended?: AbortSignal },
+  { signal, progress, finished }: Watching & { readonly finished: Promise<void> },
 ): Promise<void> {
   const began = performance.now();
   let end: { readonly fault?: unknown } | undefined;
@@ -51,9 +48,9 @@ export async function watchBuild(
     if (end && 'fault' in end) throw end.fault; // looked at behind the wait: an end with a fault is no end of the work
     if (!open) throw new RebuildLost(build.projection.name, null);
     const rate = (done - first) / Math.max(0.001, (performance.now() - began) / 1_000);
-    const state = { projection: build.projection.name, phase, done, of, rate };
+    const state = { projection: build.projection.name, done, of, rate };
     progress({ ...state, secondsLeft: rate > 0 ? (of - done) / rate : null });
-    const caughtUp = end !== undefined || ended?.aborted || (phase !== 'indexing' && done >= of);
+    const caughtUp = end !== undefined || done >= of;
     if (caughtUp || reported === 0 || performance.now() - reported > REPORT_MS) {
       reported = performance.now();
       await keepProgress(db, build, state);
@@ -77,11 +74,11 @@ async function placesOf(db: Database['db'], build: Build): Promise<{ done: numbe
 async function keepProgress(
   db: Database['db'],
   { projection, version }: Build,
-  { phase, done, of, rate }: Omit<BuildProgress, 'secondsLeft'>,
+  { done, of, rate }: Omit<BuildProgress, 'secondsLeft'>,
 ): Promise<void> {
   await db
     .updateTable('projectionBuilds')
-    .set({ phase, done, of, rate, toldAt: new Date() })
+    .set({ done, of, rate, toldAt: new Date() })
     .where('projection', '=', projection.name)
     .where('version', '=', version)
     .execute();

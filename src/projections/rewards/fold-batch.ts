@@ -32,8 +32,7 @@ export interface Folded {
 }
 
 /**
- * Folds a batch into what it adds to what is known. It is the one fold of rewards: of the live version, of a load and of rewards
- * as of a position. An event sees only what lies before it: a revision before its reward, a step before its parent and
+ * Folds a batch into what it adds to what is known. It is the one fold of rewards: of the tables and of rewards as of a position. An event sees only what lies before it: a revision before its reward, a step before its parent and
  * an end before its leaf are refused.
  */
 export function foldBatch(batch: readonly Delivery[], known: Known): Folded {

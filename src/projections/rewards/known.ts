@@ -4,7 +4,6 @@ import { rowsWhere } from '../../postgres/rows-where.ts';
 import { sideBySide } from '../../postgres/side-by-side.ts';
 import { isOf } from '../projection.ts';
 import type { Known } from './fold-batch.ts';
-import { addNew } from './loaded-trees.ts';
 
 /** What the tables hold of what a batch refers to; the fold adds what the batch itself brings. */
 interface Facts {
@@ -33,6 +32,13 @@ export function knownFacts({ runs, steps, rewards, revised }: Facts = noFacts())
     addRevision: ({ stream, id }) => !revised.has(`${stream} ${id}`) && Boolean(revised.add(`${stream} ${id}`)),
     addEnd: ({ rolloutId }) => !ended.has(rolloutId) && Boolean(ended.add(rolloutId)),
   };
+}
+
+/** Adds an entry unless its key is there. @returns whether it was added. */
+function addNew<K, V>(map: Map<K, V>, key: K, value: V): boolean {
+  if (map.has(key)) return false;
+  map.set(key, value);
+  return true;
 }
 
 function noFacts(): Facts {

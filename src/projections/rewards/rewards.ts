@@ -7,7 +7,6 @@ import type { Poison, Projection } from '../projection.ts';
 import { partitionsIn } from './count-returns.ts';
 import { foldBatch } from './fold-batch.ts';
 import { loadKnown, references } from './known.ts';
-import { rewardsLoad } from './load.ts';
 import { writeReturns } from './returns.ts';
 import { latestRows, revisionRow, rewardRow } from './rows.ts';
 import { tables } from './tables.ts';
@@ -20,7 +19,7 @@ const HANDLES: readonly EventType[] = ['TreeOpened', 'StepTaken', 'RolloutFinish
  * same end an event sees only what lies before it: a revision before its reward, a step before its parent and an end before its
  * leaf go to quarantine.
  */
-export const rewards: Projection = { name: 'rewards', version: 1, handles: HANDLES, project, load: rewardsLoad() };
+export const rewards: Projection = { name: 'rewards', version: 1, handles: HANDLES, project };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const wanted = references(batch);

@@ -1,12 +1,10 @@
 import type { EventType } from '../../events/catalogue.ts';
 import type { Delivery } from '../../events/envelope.ts';
-import { insertMissing } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { sideBySide } from '../../postgres/side-by-side.ts';
 import type { Poison, Projection } from '../projection.ts';
 import { foldBatch } from './fold-batch.ts';
 import { loadKnown } from './known.ts';
-import { loadTrees, treeOf } from './load.ts';
 import { sumTrees } from './sum-trees.ts';
 import { writeRows } from './write-rows.ts';
 
@@ -25,7 +23,7 @@ const HANDLES: readonly EventType[] = [
  * a step of its tree and ends once; nothing belongs to a tree that was never opened. What breaks one goes to quarantine, with its
  * descendants.
  */
-export const stepTree: Projection = { name: 'step-tree', version: 1, handles: HANDLES, project, load: loadTrees() };
+export const stepTree: Projection = { name: 'step-tree', version: 1, handles: HANDLES, project };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const known = await loadKnown(batch, trx);
@@ -33,8 +31,12 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
   const closed = [...new Set(batch.map(treeOf))].filter((treeId) => known.closed.has(treeId));
   await sideBySide(
     trx,
-    () => writeRows(rows, trx, insertMissing),
+    () => writeRows(rows, trx),
     () => sumTrees(trx, closed), // it reads what is written before it
   );
   return poison;
+}
+
+function treeOf({ event }: Delivery): string {
+  return (event.data as { treeId: string }).treeId; // every type that this projection handles names its tree
 }

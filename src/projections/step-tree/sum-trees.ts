@@ -1,16 +1,11 @@
 import { sql } from 'kysely';
 import type { Trx } from '../../postgres/database.ts';
 import { sideBySide } from '../../postgres/side-by-side.ts';
-import { CLOSED_TREES, TREE_SUMS_TABLES, writing } from './tree-sums.ts';
+import { TREE_SUMS_TABLES, writing } from './tree-sums.ts';
 
 /** Writes the sums of closed trees, of those that closed now and again of those that grew behind their end. */
 export async function sumTrees(trx: Trx, closed: readonly string[]): Promise<void> {
   if (closed.length === 0) return;
   const trees = sql`(select tree_id from unnest(${[...closed]}::uuid[]) as u (tree_id))`;
   await sideBySide(trx, ...TREE_SUMS_TABLES.map((table) => () => writing(table, trees).execute(trx)));
-}
-
-/** Returns the statements that write the sums of all closed trees, where none are written yet. */
-export function summingAll(trx: Trx): readonly string[] {
-  return TREE_SUMS_TABLES.map((table) => writing(table, CLOSED_TREES).compile(trx).sql);
 }

@@ -1,4 +1,4 @@
-import { addToRows, insertRows, updateRows } from '../../postgres/bulk.ts';
+import { addToRows, insertMissing, insertRows, updateRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { sideBySide } from '../../postgres/side-by-side.ts';
 import type { Rows } from './fold-batch.ts';
@@ -6,17 +6,17 @@ import { tables } from './tables.ts';
 
 /**
  * Writes the rows. What begins and ends in one batch is written once, whole: an update would write its row and its index entries
- * again. `insert` is for what the fold knows to be new; of tool calls and divergences it knows nothing, and those that are there
- * are skipped.
+ * again. The fold knows trees, steps and rollouts to be new; of tool calls and divergences it knows nothing, and those that are
+ * there are skipped.
  */
-export async function writeRows(rows: Rows, trx: Trx, insert: typeof insertRows): Promise<void> {
+export async function writeRows(rows: Rows, trx: Trx): Promise<void> {
   const trees = joinEnds(rows.trees, rows.closed, 'treeId');
   const rollouts = joinEnds(rows.rollouts, rows.ends, 'rolloutId');
   await sideBySide(
     trx,
-    () => insert(trx, tables.trees, trees.whole),
-    () => insert(trx, tables.steps, rows.steps),
-    () => insert(trx, tables.rollouts, rollouts.whole),
+    () => insertMissing(trx, tables.trees, trees.whole),
+    () => insertMissing(trx, tables.steps, rows.steps),
+    () => insertMissing(trx, tables.rollouts, rollouts.whole),
     () => updateRows(trx, tables.rollouts, rollouts.later, 'finishedAt'),
     () => updateRows(trx, tables.trees, trees.later, 'closedAt'),
     () => insertRows(trx, tables.toolCalls, rows.toolCalls),

@@ -1,4 +1,3 @@
-import { TOPICS } from '../../events/catalogue.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { projections } from '../../projections/registry.ts';
 import { limitOf } from '../../runtime/limit.ts';
@@ -8,7 +7,6 @@ import { type Rebuilding, rebuildProjection, retireVersions } from '../rebuild/r
 export const HOLDING = ['runs', 'step-tree', 'rewards', 'revisions', 'replays', 'images', 'prompts', 'pictures', 'annotations'];
 
 const AT_ONCE = 2; // a build waits for Postgres most of its time; each takes up to six connections
-const SMALL = 20_000; // records: below, two folds and the making of indexes take longer than a fold that looks up
 
 /**
  * Folds the read models that hold payload again, without what is forgotten, and drops what was live before. The first failure
@@ -21,14 +19,12 @@ export async function purgeReadModels(
 ): Promise<void> {
   const failed = new AbortController();
   const options = { ...rebuilding, signal: AbortSignal.any([rebuilding.signal, failed.signal]), differing: 'expected' } as const;
-  const isSmall = await holdsFewerThan(platform, SMALL);
   const inTurn = limitOf(AT_ONCE);
   const purge = async (name: string): Promise<void> => {
     failed.signal.throwIfAborted();
     const projection = projections.find((candidate) => candidate.name === name);
     if (!projection) throw new Error(`no projection ${name}`);
-    const { load: _, ...lookingUp } = projection;
-    await rebuildProjection(platform, isSmall ? lookingUp : projection, options);
+    await rebuildProjection(platform, projection, options);
     await retireVersions(platform, projection); // what was live before holds the payload
     await after(name);
   };
@@ -41,11 +37,4 @@ export async function purgeReadModels(
     ),
   );
   if (ends.some(({ status }) => status === 'rejected')) throw failed.signal.reason; // the first one, which ended the others
-}
-
-async function holdsFewerThan({ log }: Platform, records: number): Promise<boolean> {
-  const ends = await log.ends(TOPICS);
-  let sum = 0;
-  for (const partitions of ends.values()) for (const end of partitions.values()) sum += end;
-  return sum < records;
 }

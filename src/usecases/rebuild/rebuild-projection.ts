@@ -1,9 +1,8 @@
 import type { Platform } from '../../platform/open-platform.ts';
 import { readLiveVersions } from '../../projections/live-versions.ts';
 import { codeVersionOf, type Projection } from '../../projections/projection.ts';
-import { whileCaughtUp } from '../../projections/rebuild/catch-up.ts';
 import { agrees, type BuildComparison, compareBuild } from '../../projections/rebuild/compare-build.ts';
-import { foldAgain } from '../../projections/rebuild/fold-again.ts';
+import { foldAgain, whileCaughtUp } from '../../projections/rebuild/fold-again.ts';
 import { holdRebuild } from '../../projections/rebuild/hold-rebuild.ts';
 import { dropBuild, reopenKept } from '../../projections/rebuild/open-build.ts';
 import { readShadowVersions } from '../../projections/rebuild/read-builds.ts';

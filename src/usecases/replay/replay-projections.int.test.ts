@@ -55,10 +55,9 @@ describe('the replay of projections', () => {
     const recorded = builder.events.flatMap((event) => (event.type === 'RewardAssigned' ? [event.data] : []));
     // six were recorded, each of this type
     const victim = recorded[3] as (typeof recorded)[number] & { rewardId: string; value: number };
-    const { load: _, ...folding } = registered('rewards'); // a build that is loaded does not fold by `project`
     const rewards = registered('rewards');
     const wrong: Projection = {
-      ...folding,
+      ...rewards,
       project: (batch, trx) =>
         rewards.project(
           batch.map((delivery) =>

@@ -110,7 +110,7 @@ function Projection({ lag }: { readonly lag: Lag }) {
       <td>
         {lag.builds.map((build) => (
           <div key={`${build.version} ${build.build}`}>
-            {`v${build.version} build ${build.build}: ${build.state}${build.phase ? `, ${build.phase}` : ''}`}
+            {`v${build.version} build ${build.build}: ${build.state}`}
             {build.done !== null && build.of ? ` ${percent(build.done / build.of)}` : ''}
             {build.secondsLeft === null ? '' : `, ${duration(build.secondsLeft * 1_000)} left`}
           </div>

@@ -1,5 +1,5 @@
 -- The embedded log: topics cut into partitions, records numbered without a hole in each, and how far every group has read. And
--- what is known of any log, Kafka too: its identity, its layouts, who appends to it, who holds a run.
+-- what is known of any log, Kafka too: its identity, its partitions, who holds a run.
 
 create table log_topics (
   topic_id   integer not null generated always as identity primary key,
@@ -180,38 +180,12 @@ create table log_identity (
   identity  text    not null
 );
 
--- Which partitions each topic of the log was recorded with: layout 1 at the first start, another with every `espalier log
--- adopt-partitions`. A stream lies in the partition of its first record; one without records goes by the newest layout. `ends`
--- holds where each partition ended when the layout was adopted: what is below it was placed by an earlier one.
-create table log_layouts (
-  topic      text        not null,
-  layout     integer     not null check (layout > 0),
-  partitions integer     not null check (partitions > 0),
-  ends       bigint[]    not null,
-  adopted_at timestamptz not null default clock_timestamp(),
-  primary key (topic, layout)
-);
-
--- When each partition was first seen to hold records: a topic whose first record is much later was made again under its name.
-create table log_partitions_seen (
-  topic     text        not null,
-  partition integer     not null,
-  seen_at   timestamptz not null default clock_timestamp(),
+-- The partitions that each topic of the log had at its first start. A key chooses among them, so a topic with another number is
+-- refused. `held_since`: when the partition was first seen to hold records; where its first record is much younger, the topic was
+-- made again under its name.
+create table recorded_partitions (
+  topic      text    not null,
+  partition  integer not null,
+  held_since timestamptz,
   primary key (topic, partition)
-);
-
--- An adoption under way: until it ends, or `until` has passed, no appender places a record.
-create table log_adoptions (
-  singleton boolean     not null primary key default true check (singleton),
-  adoption  uuid        not null,
-  until     timestamptz not null
-);
-
--- The processes that append. Each confirms the layouts that it places by, and acknowledges an adoption once nothing that it
--- placed before is still on its way.
-create table log_appenders (
-  appender     uuid        not null primary key,
-  name         text        not null,
-  confirmed_at timestamptz not null default clock_timestamp(),
-  acknowledged uuid
 );

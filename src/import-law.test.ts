@@ -18,7 +18,6 @@ const RANKS: readonly (readonly string[])[] = [
     'src/usecases/annotate',
     'src/usecases/datasets',
     'src/usecases/lineage',
-    'src/usecases/log',
     'src/usecases/rebuild',
     'src/usecases/release',
   ],

@@ -25,7 +25,6 @@ test('a training over the embedded log keeps every promise of the record when it
     expect(FAULT_NAMES.filter((fault) => !faults.includes(fault)).filter((fault) => fault !== 'disk')).toEqual([
       'broker',
       'restore',
-      'partitions-grow',
       'records-deleted',
     ]);
     const disturbance = { seed: 2, kills: 2, roles: ROLES, faults };

@@ -11,7 +11,7 @@ afterAll(killRunning);
 describeWithKafka('a training over Kafka', () => {
   const given: readonly { readonly faults: readonly Fault[]; readonly subject: string }[] = [
     { faults: ['broker', 'restore'], subject: 'whose broker is killed and whose database is replaced by an older copy' },
-    { faults: ['partitions-grow', 'records-deleted'], subject: 'whose topics get partitions and at last lose records' },
+    { faults: ['records-deleted'], subject: 'whose topics at last lose records' },
   ];
 
   test.each(given)('a training $subject reaches the weights of an undisturbed one', async ({ faults }) => {

@@ -14,14 +14,13 @@ export const FAULTS = {
   broker: 'SIGKILL to the Kafka broker; started again on the same folder and port',
   disk: 'no room on the disk of the database, or on that of blobs and checkpoints; later there is',
   restore: 'the database is replaced by a copy taken some kills before',
-  'partitions-grow': 'every topic of Kafka gets another partition, and nothing changes',
   'records-deleted': 'at the end, half of a topic of Kafka is deleted: every process refuses to start, and says what to do',
 } as const;
 export type Fault = keyof typeof FAULTS;
 export const FAULT_NAMES = Object.keys(FAULTS) as readonly Fault[]; // the keys of a constant
 
 /** Those that everybody feels for seconds: placed one by one in a training. The others are drawn between the kills. */
-export const HEAVY = ['postmaster', 'broker', 'disk', 'restore', 'partitions-grow', 'freeze', 'owner-ends'] as const;
+export const HEAVY = ['postmaster', 'broker', 'disk', 'restore', 'freeze', 'owner-ends'] as const;
 export type HeavyFault = (typeof HEAVY)[number];
 
 /** What the laboratory can do to the servers of a training; null where they are not its own. */
@@ -46,8 +45,7 @@ export function whyNot(fault: Fault, log: 'embedded' | 'kafka', means: Means): s
     return 'DATABASE_URL names a server that is not the own';
   if (fault === 'broker' && log === 'embedded') return 'the log lies in Postgres: see postmaster';
   if (fault === 'broker' && !means.broker) return 'KAFKA_BROKERS names brokers that are not the own';
-  if ((fault === 'partitions-grow' || fault === 'records-deleted') && log === 'embedded')
-    return 'the log lies in Postgres, where nobody adds partitions or deletes records';
+  if (fault === 'records-deleted' && log === 'embedded') return 'the log is stored in Postgres, where no one deletes records';
   if (fault === 'restore' && log === 'embedded')
     return 'the log lies in the database: what was acknowledged behind the copy would be gone with it, and nothing else is promised';
   if (fault === 'disk') {

@@ -1,6 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { TOPICS } from '../../src/events/catalogue.ts';
-import { growTopics } from '../../src/log/kafka-log-testing.ts';
 import type { Platform } from '../../src/platform/open-platform.ts';
 import type { CuttableProxy, WorstMoment } from '../../src/testing/cuttable-proxy.ts';
 import type { Fault, Means } from './faults.ts';
@@ -82,22 +80,11 @@ export async function injectFault(
         await withRetry(() => platform.log.identity());
       });
       return { struck: 'broker', how: `for ${ms} ms and its start` };
-    case 'partitions-grow':
-      return growPartitions(world);
     case 'disk':
       return fillDisk(world, drawn);
     default:
       return fault satisfies never;
   }
-}
-
-async function growPartitions({ platform }: World): Promise<{ struck: Struck; how: string }> {
-  const { kafkaBrokers, kafkaPrefix } = platform.config;
-  const extents = await withRetry(() => platform.log.extents(TOPICS));
-  const most = 1 + Math.max(...[...extents.values()].map(({ size }) => size));
-  const topics = TOPICS.map((topic) => `${kafkaPrefix}${topic}`);
-  await withRetry(() => growTopics(kafkaBrokers ?? [], topics, most));
-  return { struck: 'broker', how: `to ${most} of every topic` };
 }
 
 const MOMENT_MS = 3_000; // an update takes less; a moment that is rare is passed over

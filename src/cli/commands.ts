@@ -198,7 +198,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   },
   keys: { summary: 'API keys: create, list, revoke', load: async () => (await import('./keys.ts')).addKeys },
   log: {
-    summary: 'take partitions that were added to topics of Kafka into use',
+    summary: 'make Kafka date the records of topics from now on',
     load: async () => (await import('./log.ts')).addLog,
   },
   projects: {

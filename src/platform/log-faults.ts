@@ -1,16 +1,16 @@
 import type { Extents, Offsets } from '../log/event-log.ts';
-import { type Layouts, partitionsInUse } from '../log/layout.ts';
 
 /** A way in which a log is not the one that was recorded and folded. */
 export interface LogFault {
-  readonly kind: 'topic-missing' | 'fewer-partitions' | 'not-adopted' | 'records-gone' | 'end-gone' | 'made-again';
+  readonly kind: 'topic-missing' | 'other-partitions' | 'records-gone' | 'end-gone' | 'made-again';
   readonly topic: string;
   /** What is wrong, as a clause. */
   readonly detail: string;
 }
 
 export interface KnownLog {
-  readonly layouts: Layouts;
+  /** Topic → how many partitions it had at its first start. */
+  readonly partitions: ReadonlyMap<string, number>;
   readonly extents: Extents;
   /** The furthest cursor of any read model, by partition. */
   readonly cursors: Offsets;
@@ -18,20 +18,20 @@ export interface KnownLog {
   readonly madeAgain: ReadonlyMap<string, ReadonlySet<number>>;
 }
 
-/** Compares what the topics hold with the recorded layouts and the cursors. Returns one fault of a topic of each kind at most. */
-export function findLogFaults({ layouts, extents, cursors, madeAgain }: KnownLog): readonly LogFault[] {
-  const topics = [...new Set([...layouts.keys(), ...extents.keys()])].sort();
+/** Compares what the topics hold with the recorded partitions and the cursors. Returns one fault of a topic of each kind at most. */
+export function findLogFaults({ partitions: recorded, extents, cursors, madeAgain }: KnownLog): readonly LogFault[] {
+  const topics = [...new Set([...recorded.keys(), ...extents.keys()])].sort();
   return topics.flatMap((topic): LogFault[] => {
-    const used = partitionsInUse(layouts, topic);
+    const count = recorded.get(topic);
     const partitions = extents.get(topic);
     if (!partitions) return [{ kind: 'topic-missing', topic, detail: `topic ${topic} is gone` }];
     const held = [...partitions].sort(([a], [b]) => a - b);
     const faults: LogFault[] = [];
-    if (used !== undefined && held.length < used)
+    if (count !== undefined && held.length !== count)
       faults.push({
-        kind: 'fewer-partitions',
+        kind: 'other-partitions',
         topic,
-        detail: `topic ${topic} has ${held.length} partitions, of the ${used} that are recorded`,
+        detail: `topic ${topic} has ${held.length} partitions, and ${count} are recorded`,
       });
     const gone = held.filter(([, { first }]) => first > 0);
     const [lost] = gone;
@@ -59,13 +59,6 @@ export function findLogFaults({ layouts, extents, cursors, madeAgain }: KnownLog
         topic,
         detail: `every record of ${topic}.${young[0][0]} is younger than the ones that were folded from it${others(young)}`,
       });
-    const unused = held.filter(([partition, { next }]) => partition >= (used ?? held.length) && next > 0);
-    if (unused[0])
-      faults.push({
-        kind: 'not-adopted',
-        topic,
-        detail: `${topic}.${unused[0][0]} holds records, and ${used} partitions are recorded as in use${others(unused)}`,
-      });
     return faults;
   });
 }
@@ -81,18 +74,13 @@ export class LogChanged extends Error {
   constructor(faults: readonly LogFault[]) {
     const shown = faults.slice(0, SHOWN).map(({ detail }) => detail);
     const more = faults.length > SHOWN ? `; ${faults.length - SHOWN} more` : '';
-    super(`the log is not as it was recorded: ${shown.join('; ')}${more}; ${remedyOf(faults)}`);
+    super(`the log is not as it was recorded: ${shown.join('; ')}${more}; ${REMEDY}`);
     this.faults = faults;
   }
 }
 
 const SHOWN = 3;
 
-function remedyOf(faults: readonly LogFault[]): string {
-  if (faults.every(({ kind }) => kind === 'not-adopted'))
-    return '`espalier log adopt-partitions` records where the streams lie and takes the partitions into use';
-  return (
-    'restore the topics as they were; or keep what this database still holds: `espalier export --format jsonl` reads it without the log, ' +
-    'and `espalier import` appends it to a new one (another ESPALIER_KAFKA_PREFIX and DATABASE_URL); `espalier verify` names what is missing'
-  );
-}
+const REMEDY =
+  'restore the topics as they were; or keep what this database still holds: `espalier export --format jsonl` reads it without the log, ' +
+  'and `espalier import` appends it to a new one (another ESPALIER_KAFKA_PREFIX and DATABASE_URL); `espalier verify` names what is missing';

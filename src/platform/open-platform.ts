@@ -97,7 +97,6 @@ export async function openPlatform(config: Config, name: string, onFaults: OnLog
     if (!kafka) opened.push({ what: 'the log', close: () => bare.close() });
     await refuseAnotherLog(database.db, await bare.identity());
     const { log: clear, faults: logFaults } = await openRecordedLog(bare, database.db, {
-      name,
       topics: TOPICS,
       partitions: config.partitions,
       onFaults,

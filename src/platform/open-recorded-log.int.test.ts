@@ -5,16 +5,13 @@ import { DEFAULT_STAMP } from '../events/envelope.ts';
 import { openEmbeddedLog } from '../log/embedded-log.ts';
 import type { EventLog, LogRecord } from '../log/event-log.ts';
 import { partitionForKey } from '../log/partition-for-key.ts';
-import { readLayouts } from '../postgres/log-layouts.ts';
 import { runProjections } from '../projections/runner.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
 import { MemoryBlobs } from '../testing/memory-blobs.ts';
 import { openTestWorld, type TestWorld } from '../testing/open-test-log.ts';
-import { adoptPartitions, planAdoption } from '../usecases/log/adopt-partitions.ts';
 import { type OnLogFaults, openRecordedLog } from './open-recorded-log.ts';
 
 const PARTITIONS = 3;
-const signal = new AbortController().signal;
 let world: TestWorld;
 const opened: EventLog[] = [];
 beforeEach(async () => {
@@ -26,10 +23,10 @@ afterEach(async () => {
 });
 
 /** Opens the log as another process does. */
-async function open(onFaults: OnLogFaults = 'refuse', name = 'test') {
+async function open(onFaults: OnLogFaults = 'refuse') {
   const bare = await openEmbeddedLog({ url: world.url });
   opened.push(bare);
-  const found = await openRecordedLog(bare, world.database.db, { name, topics: TOPICS, partitions: PARTITIONS, onFaults });
+  const found = await openRecordedLog(bare, world.database.db, { topics: TOPICS, partitions: PARTITIONS, onFaults });
   opened.push(found.log);
   return found;
 }
@@ -55,63 +52,22 @@ async function fold(log: EventLog): Promise<void> {
 const builder = new EventBuilder('recorded log');
 const runId = builder.run();
 const streams = Array.from({ length: 12 }, (_, i) => builder.tree(runId, `tree ${i}`).treeId);
-const moved = streams.find((stream) => partitionForKey(stream, PARTITIONS) !== partitionForKey(stream, 5)) ?? '';
 const recordOf = (key: string, topic = 'trees'): LogRecord => ({ topic, key, value: Buffer.from('{}') });
 const partitionOf = async (log: EventLog, key: string) => (await log.append([recordOf(key)]))[0]?.partition;
 
 describe('a log by its recorded partitions', () => {
-  test('partitions that were added serve nobody: streams, ends and positions are as before', async () => {
-    const before = (await open()).log;
-    const places = new Map<string, number | undefined>();
-    for (const stream of streams) places.set(stream, await partitionOf(before, stream));
-    const ends = await before.ends(TOPICS);
-    await grow(5);
-    const after = (await open()).log;
-    expect(await after.ends(TOPICS)).toEqual(ends);
-    for (const stream of streams) expect(await partitionOf(after, stream)).toBe(places.get(stream));
-    for (const stream of streams) expect(await partitionOf(before, stream)).toBe(places.get(stream));
-  });
-
-  test('after the adoption streams that were there stay, new ones use all partitions, and processes that were open agree', async () => {
-    const early = (await open()).log;
-    await early.append(await prepareEvents(builder.events, new MemoryBlobs(), DEFAULT_STAMP));
-    await fold(early);
-    await grow(5);
-    const adopting = (await open('adopt')).log;
-    const plan = await planAdoption({ log: adopting, database: world.database });
-    expect(plan.topics.find(({ topic }) => topic === 'trees')).toEqual({ topic: 'trees', used: 3, has: 5, streams: 12 });
-    expect(plan.appenders.map(({ name }) => name)).toEqual(['test']);
-    expect((await adoptPartitions({ log: adopting, database: world.database }, { limitMs: 20_000, signal })).topics).toEqual(
-      plan.topics,
-    );
-    expect((await planAdoption({ log: adopting, database: world.database })).topics).toEqual([]);
-    const late = (await open()).log;
-    const fresh = Array.from({ length: 20 }, (_, i) => builder.id(`fresh ${i}`));
-    expect(new Set(fresh.map((stream) => partitionForKey(stream, 5)))).toContain(4);
-    for (const log of [early, late]) {
-      for (const stream of streams) expect(await partitionOf(log, stream)).toBe(partitionForKey(stream, PARTITIONS));
-      for (const stream of fresh) expect(await partitionOf(log, stream)).toBe(partitionForKey(stream, 5));
-      expect((await log.ends(['trees'])).get('trees')?.size).toBe(5);
-    }
-  });
-
-  test('appends wait while partitions are adopted, in the order of the calls, and none is lost', async () => {
+  test('a topic with another number of partitions is refused with the remedy, and a process that runs moves no stream', async () => {
     const { log } = await open();
-    await partitionOf(log, streams[0] ?? '');
-    await grow(4);
-    const adopting = (await open('adopt')).log;
-    const appending = (async () => {
-      const receipts = [];
-      for (let i = 0; i < 40; i++) receipts.push(log.append([recordOf(moved), recordOf(builder.id(`during ${i}`))]));
-      return (await Promise.all(receipts)).flat();
-    })();
-    const runner = await runProjections({ log: adopting, database: world.database });
-    await adoptPartitions({ log: adopting, database: world.database }, { limitMs: 20_000, signal });
-    await runner.close();
-    const receipts = await appending;
-    const own = receipts.filter((_, i) => i % 2 === 0).map(({ offset }) => offset);
-    expect(own).toEqual([...own].sort((a, b) => a - b));
-    expect(new Set(receipts.map(({ partition, offset }) => `${partition}:${offset}`)).size).toBe(80);
+    for (const stream of streams) await partitionOf(log, stream);
+    await grow(5);
+    expect(streams.filter((stream) => partitionForKey(stream, PARTITIONS) !== partitionForKey(stream, 5))).not.toEqual([]);
+    for (const stream of streams) expect(await partitionOf(log, stream)).toBe(partitionForKey(stream, PARTITIONS));
+    await expect(open()).rejects.toThrow(
+      /topic datasets has 5 partitions, and 3 are recorded.*restore the topics.*`espalier import`/s,
+    );
+    const { log: readable, faults } = await open('report');
+    expect(faults.map(({ kind }) => kind)).toEqual(TOPICS.map(() => 'other-partitions'));
+    await expect(readable.append([recordOf('a')])).rejects.toThrow(/3 are recorded/);
   });
 
   test('records that are appended and folded while a log is opened are no records that it lost', async () => {
@@ -125,43 +81,10 @@ describe('a log by its recorded partitions', () => {
         return found;
       },
     };
-    const options = { name: 'late', topics: TOPICS, partitions: PARTITIONS, onFaults: 'report' } as const;
+    const options = { topics: TOPICS, partitions: PARTITIONS, onFaults: 'report' } as const;
     const opening = await openRecordedLog(busy, world.database.db, options);
     opened.push(opening.log);
     expect(opening.faults).toEqual([]);
-  });
-
-  test('a process that appends and does not answer is waited for, and the refusal names it', async () => {
-    await open();
-    await grow(4);
-    await world.database.pool.query("insert into log_appenders (appender, name) values (gen_random_uuid(), 'collect')");
-    const adopting = (await open('adopt')).log;
-    const adopt = () => adoptPartitions({ log: adopting, database: world.database }, { limitMs: 400, signal });
-    await expect(adopt()).rejects.toThrow(/1 process that appends has not acknowledged the adoption \(collect, last seen/);
-    expect([...(await readLayouts(world.database.db)).values()].map((layouts) => layouts.length)).toEqual(TOPICS.map(() => 1));
-    await world.database.pool.query("update log_appenders set confirmed_at = now() - interval '5 minutes'");
-    await adoptPartitions({ log: adopting, database: world.database }, { limitMs: 20_000, signal });
-    expect((await readLayouts(world.database.db)).get('trees')).toHaveLength(2);
-  });
-
-  test('records in partitions that nobody adopted are refused at the start, and adopted where they lie', async () => {
-    const { log } = await open();
-    await grow(5);
-    const stray = builder.events.find(({ stream }) => stream === moved);
-    const [record] = await prepareEvents(stray ? [stray] : [], new MemoryBlobs(), DEFAULT_STAMP);
-    await world.log.append(record ? [{ ...record, partition: 4 }] : []);
-    await expect(open()).rejects.toThrow(
-      'the log is not as it was recorded: trees.4 holds records, and 3 partitions are recorded as in use; `espalier log adopt-partitions`',
-    );
-    expect((await open('report')).faults.map(({ kind }) => kind)).toEqual(['not-adopted']);
-    const runner = await runProjections({ log, database: world.database });
-    await expect(runner.finished).rejects.toThrow('partition 4 of topic trees holds records, and 3 partitions');
-    await runner.close();
-    const adopting = (await open('adopt')).log;
-    const folding = await runProjections({ log: adopting, database: world.database });
-    await adoptPartitions({ log: adopting, database: world.database }, { limitMs: 20_000, signal });
-    await folding.close();
-    expect(await partitionOf((await open()).log, moved)).toBe(4);
   });
 
   test('records that were deleted, an end below a cursor and a topic that is gone are refused at once, and not made again', async () => {
@@ -178,7 +101,6 @@ describe('a log by its recorded partitions', () => {
     await expect(open()).rejects.toThrow(
       /^the log is not as it was recorded: trees\.0 no longer holds the records from 0 to 1 \(and 2 more/,
     );
-    await expect(open('adopt')).rejects.toThrow(/trees\.0 no longer holds/);
     expect((await open('report')).faults).toHaveLength(1);
     for (const row of rows.rows)
       await pool.query('insert into log_rows (partition_id, "offset", key, value) values ($1, $2, $3, $4)', [
@@ -203,21 +125,12 @@ describe('a log by its recorded partitions', () => {
     const late = streams.find((stream) => partitionForKey(stream, PARTITIONS) !== partitionForKey(early, PARTITIONS)) ?? '';
     const first = await partitionOf((await open()).log, early);
     const { log } = await open(); // which notes what holds records
-    await pool.query("update log_partitions_seen set seen_at = seen_at - interval '2 hours'");
+    await pool.query("update recorded_partitions set held_since = held_since - interval '2 hours'");
     await pool.query("update log_rows set received_at = received_at - interval '2 hours'");
     expect(await partitionOf(log, late)).not.toBe(first);
     expect((await open()).faults).toEqual([]);
-    await pool.query("update log_partitions_seen set seen_at = seen_at - interval '2 hours'");
+    await pool.query("update recorded_partitions set held_since = held_since - interval '2 hours'");
     await pool.query("update log_rows set received_at = now() + interval '1 minute'");
     await expect(open()).rejects.toThrow(/every record of trees\.\d is younger than the ones that were folded from it/);
-  });
-
-  test('a log that held records before its partitions were recorded keeps every stream where it lies', async () => {
-    const events = await prepareEvents(builder.events, new MemoryBlobs(), DEFAULT_STAMP);
-    await world.log.append(events);
-    await grow(5);
-    const { log } = await open(); // the first start of this version: the partitions were added before it
-    await fold(log);
-    for (const stream of streams) expect(await partitionOf(log, stream)).toBe(partitionForKey(stream, PARTITIONS));
   });
 });

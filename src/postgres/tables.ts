@@ -61,28 +61,10 @@ export const tables = {
     singleton: defaulted<Defaulted<boolean>>('boolean'),
     identity: column<string>('text'),
   }),
-  logLayouts: table('log_layouts', ['topic', 'layout'], {
-    topic: column<string>('text'),
-    layout: column<number>('integer'),
-    partitions: column<number>('integer'),
-    ends: column<string[]>('bigint[]'),
-    adoptedAt: defaulted<Defaulted<Instant>>('timestamptz'),
-  }),
-  logPartitionsSeen: table('log_partitions_seen', ['topic', 'partition'], {
+  recordedPartitions: table('recorded_partitions', ['topic', 'partition'], {
     topic: column<string>('text'),
     partition: column<number>('integer'),
-    seenAt: defaulted<Defaulted<Instant>>('timestamptz'),
-  }),
-  logAdoptions: table('log_adoptions', ['singleton'], {
-    singleton: defaulted<Defaulted<boolean>>('boolean'),
-    adoption: column<string>('uuid'),
-    until: column<Instant>('timestamptz'),
-  }),
-  logAppenders: table('log_appenders', ['appender'], {
-    appender: column<string>('uuid'),
-    name: column<string>('text'),
-    confirmedAt: defaulted<Defaulted<Instant>>('timestamptz'),
-    acknowledged: column<string | null>('uuid'),
+    heldSince: column<Instant | null>('timestamptz'),
   }),
   projections: table('projections', ['name'], {
     name: column<string>('text'),

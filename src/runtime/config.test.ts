@@ -12,7 +12,7 @@ describe('readConfig', () => {
       kafkaPrefix: 'espalier.',
       kafkaSessionMs: 30_000,
       kafkaCompression: 'gzip',
-      partitions: 8,
+      partitions: 24,
       project: 'default',
       host: '127.0.0.1',
       port: 4000,

@@ -155,7 +155,7 @@ export const VARIABLES = {
     unset: 'gzip',
     about: 'how records are kept in Kafka: gzip, none',
   },
-  ESPALIER_PARTITIONS: { rule: count(1, 1_000), unset: '8', about: 'partitions of each topic that is created' },
+  ESPALIER_PARTITIONS: { rule: count(1, 1_000), unset: '24', about: 'partitions of each topic, fixed at the first start' },
   ESPALIER_PROJECT: {
     rule: z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'takes lower-case letters, digits and dashes, 63 at most'),
     unset: 'default',
@@ -294,7 +294,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     kafkaPrefix: read(env, 'ESPALIER_KAFKA_PREFIX') ?? 'espalier.',
     kafkaSessionMs: read(env, 'ESPALIER_KAFKA_SESSION_MS') ?? 30_000,
     kafkaCompression: read(env, 'ESPALIER_KAFKA_COMPRESSION') ?? 'gzip',
-    partitions: read(env, 'ESPALIER_PARTITIONS') ?? 8,
+    partitions: read(env, 'ESPALIER_PARTITIONS') ?? 24,
     project: read(env, 'ESPALIER_PROJECT') ?? 'default',
     host: read(env, 'ESPALIER_HOST') ?? '127.0.0.1',
     port: read(env, 'ESPALIER_PORT') ?? 4_000,

@@ -20,16 +20,6 @@ export async function readDividedStreams(
   return rows;
 }
 
-/** Reads the streams that lie in more than one partition of a topic: the order of their events is lost. */
-export async function readSplitStreams(
-  db: Db,
-): Promise<readonly { readonly stream: string; readonly topic: string; readonly partitions: readonly number[] }[]> {
-  const { rows } = await sql<{ stream: string; topic: string; partitions: number[] }>`
-    select stream, topic, array_agg(distinct partition order by partition) as partitions from events
-    group by stream, topic having min(partition) <> max(partition) order by topic, stream`.execute(db);
-  return rows;
-}
-
 /** Reads the event ids that several streams hold: each is another fact, and one of them took an id that was not its own. */
 export async function readSharedIds(
   db: Db,

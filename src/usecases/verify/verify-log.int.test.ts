@@ -72,18 +72,15 @@ describe('verify compares log, journal and read models', () => {
     expect(faults).toHaveLength(4);
   });
 
-  test('events outside of the partition that the recorded layouts assign to their stream are named, and so is the stream', async () => {
+  test('events outside of the partition that their stream chooses are named', async () => {
     const home = partitionForKey(tree.treeId, 4);
     builder.walk(tree as Parameters<EventBuilder['walk']>[0], 1, 1, 1);
     await append((home + 1) % 4);
     const { faults } = await found();
     const moved = faults.filter((fault) => fault.startsWith('event moved: '));
-    expect(moved.length).toBeGreaterThan(1);
+    expect(moved.length).toBeGreaterThan(0);
     expect(moved[0]).toMatch(
       new RegExp(`^event moved: trees\\.${(home + 1) % 4}@0 event .* stream ${tree.treeId} does not belong there`),
-    );
-    expect(moved.at(-1)).toBe(
-      `event moved: stream ${tree.treeId} lies in the partitions ${[home, (home + 1) % 4].sort().join(' and ')} of trees`,
     );
   });
 

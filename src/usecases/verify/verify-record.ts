@@ -4,7 +4,7 @@ import { decode } from '../../events/codec.ts';
 import type { Sealed } from '../../events/envelope.ts';
 import { manifestHashOf } from '../../events/manifest-hash.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import { readLayouts } from '../../postgres/log-layouts.ts';
+import { readRecordedPartitions } from '../../postgres/recorded-partitions.ts';
 import { destroyedKeys } from '../../postgres/stream-keys.ts';
 import { readBodiesOfType } from '../../projections/journal/read-bodies.ts';
 import { readDividedStreams, readSharedIds } from '../../projections/journal/read-stream-topics.ts';
@@ -58,7 +58,7 @@ export async function verifyRecord(
   };
   const referenced = new Set<string>();
   const sealed = new Map<string, Set<string>>(); // key → blobs of what it sealed
-  const checkPlace = checkPlaces(await readLayouts(platform.database.db), fault);
+  const checkPlace = checkPlaces(await readRecordedPartitions(platform.database.db), fault);
   const chain = await verifyChain(platform.database.db, {
     signal,
     ...(progress ? { progress } : {}),

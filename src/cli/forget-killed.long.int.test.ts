@@ -145,7 +145,7 @@ describe.each([
         : ['retention', 'run'];
     if (command === 'retention') {
       await setPayloadPolicy(db(), 'default', { forgetAfterDays: 30 });
-      await sql`update log_rows set received_at = received_at - interval '40 days'`.execute(db());
+      await sql`update log_records set received_at = received_at - interval '40 days'`.execute(db());
     }
     await killedAtEach(points, args);
 

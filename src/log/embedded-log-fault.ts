@@ -12,7 +12,8 @@ export function logFault(what: string, error: unknown): LogError {
   // Not by instanceof: errors of node:net come from another realm when the caller runs in a vm context, as under jest.
   if (error instanceof LogError) return error;
   const { code, message = String(error) } = (error ?? {}) as { code?: string; message?: string }; // of pg or of node:net
-  const sqlState = code !== undefined && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
+  // Each has a digit: EPIPE, a broken connection, is of Node.
+  const sqlState = code !== undefined && /^(?=.*[0-9])[0-9A-Z]{5}$/.test(code) ? code : undefined;
   if (sqlState === undefined || PASSING.includes(sqlState.slice(0, 2))) {
     return new LogError('unreachable', `${what}: Postgres cannot be reached (${message || code})`, {
       retryable: true,

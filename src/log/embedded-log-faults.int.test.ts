@@ -38,7 +38,7 @@ describe('appending', () => {
     const receipts = await Promise.all(numbered(topic, 400).map((one) => log.append([one])));
     expect(receipts.flat().map(({ offset }) => offset)).toEqual(Array.from({ length: 400 }, (_, i) => i));
     const [row] = await query<{ transactions: number }>(
-      `select count(distinct log_rows.xmin::text) as transactions ${recordsOf(topic)}`,
+      `select count(distinct log_records.xmin::text) as transactions ${recordsOf(topic)}`,
     );
     expect(row?.transactions).toBeLessThanOrEqual(10); // one per flush: the first call alone, then whatever had queued up
   });
@@ -69,7 +69,7 @@ describe('appending', () => {
       const ids = await query<{ id: number }>(
         `select partition_id as id from log_partitions join log_topics using (topic_id) where topic = '${topic}' order by 1`,
       );
-      await client.query(`insert into log_rows values (${ids.at(-1)?.id}, 0, 'k', '')`);
+      await client.query(`insert into log_records values (${ids.at(-1)?.id}, 0, 'k', '', now())`);
       const refused = log.append(numbered(topic, 40, ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']));
       await expect(refused).rejects.toMatchObject({ name: 'LogError', code: 'fatal', retryable: false });
       expect([...((await log.ends([topic])).get(topic)?.values() ?? [])]).toEqual([0, 0, 0, 0]);
@@ -246,7 +246,7 @@ async function open(url: string, patienceMs = 20_000): Promise<EventLog> {
 }
 
 const recordsOf = (topic: string): string =>
-  `from log_rows join log_partitions using (partition_id) join log_topics using (topic_id) where topic = '${topic}'`;
+  `from log_records join log_partitions using (partition_id) join log_topics using (topic_id) where topic = '${topic}'`;
 
 async function cursorOf(group: string): Promise<number | undefined> {
   const rows = await query<{ next_offset: number }>(

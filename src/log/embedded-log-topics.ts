@@ -108,7 +108,7 @@ export async function readBegunSince(
   return begun;
 }
 
-/** Reads which partitions no living member of a group owns. */
+/** Reads which partitions no member of a group reads. */
 export async function readUnread(
   pool: Pool,
   group: string,
@@ -118,9 +118,10 @@ export async function readUnread(
     .query<{ topic: string; unread: number[] }>(
       `select t.topic, array_agg(p.partition order by p.partition) as unread
        from log_topics t join log_partitions p using (topic_id)
-       where t.topic = any($2) and not exists (
-         select from log_cursors c join log_groups g using (group_id)
-         where g.name = $1 and c.partition_id = p.partition_id and c.member_id is not null and log_member_lives(c.member_id))
+       where t.topic = any($2) and p.partition_id not in (
+         select l.objid::int8 from pg_locks l join log_groups g on g.group_id = l.classid::int8
+         where g.name = $1 and l.locktype = 'advisory' and l.objsubid = 2 and l.granted
+           and l.database = (select oid from pg_database where datname = current_database()))
        group by t.topic`,
       [group, topics],
     )

@@ -21,8 +21,8 @@ describeEventLog(
       elsewhere: async (group, topic) => startElsewhere(database.url, group, topic),
       // Without its table the log cannot be read, and no new connection brings it back.
       async breakFatally() {
-        await alter(database.url, "alter table log_rows rename to log_rows_gone; select pg_notify('espalier_log', '')");
-        return () => alter(database.url, 'alter table log_rows_gone rename to log_rows');
+        await alter(database.url, "alter table log_records rename to log_records_gone; select pg_notify('espalier_log', '')");
+        return () => alter(database.url, 'alter table log_records_gone rename to log_records');
       },
       async cleanup() {
         await log.close();

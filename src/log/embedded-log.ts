@@ -1,20 +1,24 @@
 import { openPool } from '../postgres/pool.ts';
 import { closeWithin } from '../runtime/close-in-turn.ts';
+import { gathering } from '../runtime/gathering.ts';
 import { doubling, retry } from '../runtime/retry.ts';
-import { EmbeddedAppender } from './embedded-log-appender.ts';
+import { AppendQueue, type PlacedRecord } from './append-queue.ts';
+import { appendRecords, partitionIdOf } from './embedded-log-append.ts';
 import { logFault } from './embedded-log-fault.ts';
-import { openGrowthNotices } from './embedded-log-growth.ts';
-import { subscribeEmbedded } from './embedded-log-subscription.ts';
+import { subscribeEmbedded } from './embedded-log-reader.ts';
+import { CHANNEL } from './embedded-log-session.ts';
 import {
   ensureTopics,
   findTopics,
+  type LogTopic,
   readBegunSince,
   readEnds,
   readExtents,
   readUnread,
   refuseUnknown,
 } from './embedded-log-topics.ts';
-import { type EventLog, LogError, type Subscription } from './event-log.ts';
+import { type EventLog, LogError, type LogRecord, type Subscription } from './event-log.ts';
+import { partitionOf } from './partition-for-key.ts';
 
 export interface EmbeddedLogOptions {
   /** The address of a migrated database (migrations/0001-log.sql). */
@@ -30,12 +34,14 @@ export interface EmbeddedLogOptions {
 const PATIENCE_MS = 30_000; // a restart of Postgres with its recovery takes seconds
 // A process that is stopped or starved for longer is replaced, and comes back as another member.
 const LEASE_MS = 10_000;
+const MOST_NAMED = 500; // partitions of one notice, which has at most 8,000 bytes
 const CONNECTIONS = 3; // one for appends, the others for ends and ensureTopics; each subscription has one of its own
 
 /**
- * Opens the log that lives in tables of Postgres: the promises of the Kafka log for the processes of one machine. Who opens
- * closes.
- * @throws LogError `unreachable` when nobody answers at the address.
+ * Opens the log that is stored in tables of Postgres: the promises of the Kafka log for the processes of one machine. The caller
+ * closes it. Appends that queue up during a transaction share the next one: thirty-two single appends cost about as many syncs to
+ * disk as two. A transaction whose answer was lost may then be in the log twice, as after any redelivery.
+ * @throws LogError `unreachable` when no server answers at the address.
  */
 export async function openEmbeddedLog({
   url,
@@ -44,8 +50,16 @@ export async function openEmbeddedLog({
   leaseMs = LEASE_MS,
 }: EmbeddedLogOptions): Promise<EventLog> {
   const pool = openPool(url, { max: CONNECTIONS, applicationName: 'espalier log' });
-  const grown = openGrowthNotices(pool);
-  const appender = new EmbeddedAppender(pool, grown, { patienceMs, sessions: url === directUrl });
+  const known = new Map<string, LogTopic>();
+  const queue = new AppendQueue({ place, send });
+  // Sent after the commit of an append. Within it they would have all appends of the server wait for the disk one after the other:
+  // a transaction that notifies holds one lock for all of them until it is durable. One that is lost with its process delays
+  // readers until they look by themselves.
+  const sendNotices = gathering((ids: readonly (readonly number[])[]) => {
+    const grown = [...new Set(ids.flat())];
+    return pool.query('select pg_notify($1, $2)', [CHANNEL, grown.length > MOST_NAMED ? '' : grown.join(',')]);
+  });
+  let noticed: Promise<unknown> = Promise.resolve();
   const subscriptions = new Map<Subscription, string>();
   let closed: Promise<void> | undefined;
   try {
@@ -59,12 +73,14 @@ export async function openEmbeddedLog({
       refuseClosed();
       await ensureTopics(pool, topics, partitions);
     },
-    append: (records) => appender.append(records),
+    append: (records) => queue.append(records),
     async whilePlaced(of, work) {
-      const partitionId = await appender.place(of);
-      const done = await work(partitionId);
-      if (partitionId !== undefined) grown.notify([partitionId]);
-      return done;
+      refuseClosed();
+      await learnTopics([of]);
+      const partitionId = partitionIdOf(known, of.topic, partitionOf(of, partitionsOf(of.topic)));
+      const result = await work(partitionId);
+      notify([partitionId]);
+      return result;
     },
     async subscribe(options) {
       refuseClosed();
@@ -81,15 +97,15 @@ export async function openEmbeddedLog({
       return subscription;
     },
     async identity() {
-      return 'embedded'; // it lies in the database whose read models are folded from it
+      return 'embedded'; // it is stored in the database whose read models are folded from it
     },
     async ends(topics) {
       refuseClosed();
-      return retry(() => readEnds(pool, topics), {
-        pauseMs: doubling(50, 2_000),
-        again: ({ error, elapsedMs, pauseMs }) =>
-          error instanceof LogError && error.retryable && !closed && elapsedMs + pauseMs <= patienceMs,
-      });
+      return withRetry(
+        'reading the ends of the log',
+        () => readEnds(pool, topics),
+        () => closed === undefined,
+      );
     },
     async extents(topics) {
       refuseClosed();
@@ -111,13 +127,52 @@ export async function openEmbeddedLog({
     },
   };
 
+  async function place(records: readonly LogRecord[]): Promise<readonly PlacedRecord[]> {
+    await learnTopics(records);
+    return records.map((record) => ({ record, partition: partitionOf(record, partitionsOf(record.topic)) }));
+  }
+
+  async function send(records: readonly PlacedRecord[]): Promise<readonly number[]> {
+    const { offsets, partitionIds } = await withRetry('appending', () => appendRecords(pool, known, records, url === directUrl));
+    notify(partitionIds);
+    return offsets;
+  }
+
+  /** @throws LogError `unknown-topic`. */
+  async function learnTopics(records: readonly Pick<LogRecord, 'topic'>[]): Promise<void> {
+    const topics = [...new Set(records.map(({ topic }) => topic))];
+    const missing = topics.filter((topic) => !known.has(topic));
+    if (missing.length === 0) return;
+    for (const [name, topic] of await withRetry('appending', () => findTopics(pool, missing))) known.set(name, topic);
+    refuseUnknown(topics, known);
+  }
+
+  function partitionsOf(topic: string): number {
+    return known.get(topic)?.partitionIds.length ?? 0;
+  }
+
+  function notify(partitionIds: readonly number[]): void {
+    noticed = sendNotices(partitionIds).catch(() => undefined);
+  }
+
+  function withRetry<T>(what: string, work: () => Promise<T>, may: () => boolean = () => true): Promise<T> {
+    return retry(work, {
+      pauseMs: doubling(50, 2_000),
+      again: ({ error, elapsedMs, pauseMs }) => {
+        const fault = logFault(what, error);
+        if (!fault.retryable || !may() || elapsedMs + pauseMs > patienceMs) throw fault;
+        return true;
+      },
+    });
+  }
+
   function refuseClosed(): void {
     if (closed) throw new LogError('closed', 'the log is closed');
   }
 
   async function closeAll(): Promise<void> {
     await Promise.all([
-      closeWithin({ what: 'the appends of the log', close: () => appender.close().then(() => grown.close()) }),
+      closeWithin({ what: 'the appends of the log', close: () => queue.close().then(() => noticed) }),
       ...[...subscriptions].map(([subscription, group]) =>
         closeWithin({ what: `the subscription of the group ${group}`, close: () => subscription.close() }),
       ),

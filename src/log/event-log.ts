@@ -112,7 +112,7 @@ export interface UndatedTopic {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-export type PlacedWork<T> = (partitionId: number | undefined) => Promise<T>;
+export type PlacedWork<T> = (partitionId: number) => Promise<T>;
 
 export interface EventLog {
   /** Creates the topics that are missing, with `partitions` partitions each. */
@@ -123,9 +123,8 @@ export interface EventLog {
    */
   append(records: readonly LogRecord[]): Promise<readonly Receipt[]>;
   /**
-   * Only of a log that lies in tables of the database: does work that appends records of a key by the SQL function `log_write`,
-   * in a transaction of its own; readers hear of it behind that. Where the records lie does not change before it ends. @param
-   * work gets the id of their partition; undefined where that is open now, and `append` would wait.
+   * Only of a log that is stored in tables of the database: does work that appends records of a key by the SQL function
+   * `log_write`, in a transaction of its own; readers are notified after it. @param work gets the id of their partition.
    */
   whilePlaced?<T>(of: Pick<LogRecord, 'topic' | 'key' | 'partition'>, work: PlacedWork<T>): Promise<T>;
   subscribe(options: SubscribeOptions): Promise<Subscription>;

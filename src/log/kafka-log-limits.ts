@@ -1,8 +1,8 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import kafkajs, { type Admin } from 'kafkajs';
+import { BATCH_OVERHEAD, sizeOf } from './append-queue.ts';
 import { type LogRecord, RecordTooLarge } from './event-log.ts';
-import { BATCH_OVERHEAD, sizeOf } from './kafka-log-queue.ts';
 
 const LIMIT = 'max.message.bytes';
 

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CompressionTypes, type Kafka, Partitioners, type Producer, type RecordMetadata } from 'kafkajs';
 import { retry } from '../runtime/retry.ts';
+import type { PlacedRecord } from './append-queue.ts';
 import { LogError } from './event-log.ts';
 import { isTransient, isUnknownTopic, toLogError } from './kafka-log-errors.ts';
-import type { PlacedRecord } from './kafka-log-queue.ts';
 
 export interface KafkaProducerOptions {
   readonly brokers: readonly string[];

@@ -1,6 +1,7 @@
 import { type Admin, Kafka, logLevel } from 'kafkajs';
 import { CloseStalled, type ClosingPart, closeWithin } from '../runtime/close-in-turn.ts';
 import { doubling, retry } from '../runtime/retry.ts';
+import { AppendQueue, type PlacedRecord } from './append-queue.ts';
 import type { SubscribeOptions } from './event-log.ts';
 import {
   type EventLog,
@@ -20,7 +21,6 @@ import { isLeaderless, isTransient, isUnknownTopic, toLogError } from './kafka-l
 import { checkTopicLimit, maySurpass, readTopicLimits } from './kafka-log-limits.ts';
 import { readAssigned } from './kafka-log-members.ts';
 import { KafkaProducer } from './kafka-log-producer.ts';
-import { AppendQueue, type PlacedRecord } from './kafka-log-queue.ts';
 import { subscribeKafka } from './kafka-log-subscription.ts';
 import { partitionOf } from './partition-for-key.ts';
 

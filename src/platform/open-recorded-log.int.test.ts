@@ -103,11 +103,12 @@ describe('a log by its recorded partitions', () => {
     );
     expect((await open('report')).faults).toHaveLength(1);
     for (const row of rows.rows)
-      await pool.query('insert into log_rows (partition_id, "offset", key, value) values ($1, $2, $3, $4)', [
+      await pool.query('insert into log_records values ($1, $2, $3, $4, $5)', [
         row.partition_id,
         row.offset,
         row.key,
         row.value,
+        row.received_at,
       ]);
     await open();
     await pool.query(
@@ -126,11 +127,11 @@ describe('a log by its recorded partitions', () => {
     const first = await partitionOf((await open()).log, early);
     const { log } = await open(); // which notes what holds records
     await pool.query("update recorded_partitions set held_since = held_since - interval '2 hours'");
-    await pool.query("update log_rows set received_at = received_at - interval '2 hours'");
+    await pool.query("update log_records set received_at = received_at - interval '2 hours'");
     expect(await partitionOf(log, late)).not.toBe(first);
     expect((await open()).faults).toEqual([]);
     await pool.query("update recorded_partitions set held_since = held_since - interval '2 hours'");
-    await pool.query("update log_rows set received_at = now() + interval '1 minute'");
+    await pool.query("update log_records set received_at = now() + interval '1 minute'");
     await expect(open()).rejects.toThrow(/every record of trees\.\d is younger than the ones that were folded from it/);
   });
 });

@@ -15,40 +15,21 @@ export const tables = {
     nextOffset: defaulted<Defaulted<number>>('bigint'),
     receivedAt: column<Instant | null>('timestamptz'),
   }),
-  logRows: table('log_rows', ['partitionId', 'offset'], {
+  logRecords: table('log_records', ['partitionId', 'offset'], {
     partitionId: column<number>('integer'),
     offset: column<number>('bigint'),
     key: column<string>('text'),
-    value: column<Buffer | null>('bytea'),
-    receivedAt: column<Instant | null>('timestamptz'),
-    block: column<number | null>('bigint'),
-    start: column<number | null>('integer'),
-    length: column<number | null>('integer'),
-  }),
-  logBlocks: table('log_blocks', ['partitionId', 'firstOffset'], {
-    partitionId: column<number>('integer'),
-    firstOffset: column<number>('bigint'),
     value: column<Buffer>('bytea'),
+    receivedAt: column<Instant>('timestamptz'),
   }),
   logGroups: table('log_groups', ['groupId'], {
     groupId: defaulted<Defaulted<number>>('integer'),
     name: column<string>('text'),
   }),
-  logMembers: table('log_members', ['memberId'], {
-    memberId: defaulted<Defaulted<number>>('bigint'),
-    groupId: column<number>('integer'),
-    topicIds: column<readonly number[]>('integer[]'),
-    backendPid: column<number>('integer'),
-    backendStart: column<Instant>('timestamptz'),
-    expiresAt: column<Instant>('timestamptz'),
-  }),
   logCursors: table('log_cursors', ['groupId', 'partitionId'], {
     groupId: column<number>('integer'),
     partitionId: column<number>('integer'),
     nextOffset: column<number>('bigint'),
-    updatedAt: defaulted<Defaulted<Instant>>('timestamptz'),
-    memberId: column<number | null>('bigint'),
-    fence: defaulted<Defaulted<number>>('bigint'),
   }),
   runEpochs: table('run_epochs', ['runId'], {
     runId: column<string>('uuid'),

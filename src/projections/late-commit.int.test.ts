@@ -4,6 +4,8 @@ import { describeLateCommit } from './late-commit.contract.ts';
 
 describe('a projector that froze, over the embedded log', () => {
   describeLateCommit(openTestPlatform, ({ database }) =>
-    database.pool.query("update log_members set expires_at = clock_timestamp() - interval '1 second'"),
+    database.pool.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'espalier log projections'",
+    ),
   );
 });

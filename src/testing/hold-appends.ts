@@ -20,7 +20,7 @@ export async function holdAppends({ database, databaseUrl }: Platform, from: num
     create or replace function hold_append() returns trigger language plpgsql as $$ begin
       if (select count(*) from log_records) >= ${from} then perform pg_advisory_xact_lock_shared(${LOCK}); end if;
       return null; end $$;
-    create or replace trigger hold_append after insert on log_rows for each statement execute function hold_append()`);
+    create or replace trigger hold_append after insert on log_records for each statement execute function hold_append()`);
   const holder = await connect(databaseUrl);
   await holder.query('select pg_advisory_lock($1)', [LOCK]);
   return {

@@ -57,21 +57,6 @@ describe('the body of an event of the log in this database', () => {
     expect((await verifyRecord(platform, { files: [], signal })).faults).toEqual([]);
   });
 
-  test('the body of an event whose record lies in a block is read byte for byte, and verified', async () => {
-    const from = builder.events.length;
-    const tree = builder.tree(builder.run('large'), 'large');
-    const rolloutId = builder.rollout(tree);
-    let parent = tree.rootStepId;
-    for (let depth = 1; depth <= 20; depth++)
-      parent = builder.step(tree, rolloutId, parent, depth, { observation: `${depth} sees a desk and a lamp `.repeat(100) });
-    await append(builder.events.slice(from));
-    expect((await query('select count(*)::int as count from log_blocks'))[0]?.count).toBeGreaterThan(1);
-    const rows = await bodies();
-    expect(rows).toHaveLength(builder.events.length);
-    for (const { appended, read, kept } of rows) expect([read, kept]).toEqual([appended, '']);
-    expect((await verifyRecord(platform, { files: [], signal })).faults).toEqual([]);
-  });
-
   test('a repetition and another fact under an id are distinguished by the record in the log', async () => {
     const events = recordTree('one');
     await append(events);
@@ -101,7 +86,7 @@ test('a record that is damaged so that it is no text is named by verification', 
   const events = recordTree('one');
   await append(events);
   const [, , hurt] = events;
-  await query(`update log_rows set value = value || '\\xff' where value like '%"id":"${hurt?.id}"%'`);
+  await query(`update log_records set value = value || '\\xff' where value like '%"id":"${hurt?.id}"%'`);
   const { faults } = await verifyRecord(platform, { files: [], signal, log: 'left out' });
   expect(faults.map(({ what, kind, place }) => [what, kind, place])).toContainEqual([
     'event',

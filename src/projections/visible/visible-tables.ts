@@ -121,12 +121,10 @@ const RULES: Readonly<Record<Unnamed, Rule> & Partial<Record<keyof Tables, Rule>
   apiKeys: 'none',
   logTopics: 'none',
   logPartitions: 'none',
-  logRows: 'none',
-  logBlocks: 'none',
+  logRecords: 'none',
   logGroups: 'none',
   logCursors: 'none',
   logIdentity: 'none',
-  logMembers: 'none',
   recordedPartitions: 'none',
   runEpochs: run,
   streamEpochs: ofTopic,
@@ -164,8 +162,7 @@ const labelCounts = (projects: string) => `select t.run_id, -1 as partition, t.l
 /** Returns, for each table that is not open to everyone, the rows of some projects (a literal of Postgres) as a query. */
 export function visibleTables(projects: string): ReadonlyMap<string, string> {
   const written = Object.entries(RULES).map(([name, rule]) => [snakeCase(name), rule] as const);
-  const views = [['log_records', 'none']] as const;
-  const rows = [...new Map([...usual(), ...written, ...views])].flatMap(([table, rule]): [string, string][] => {
+  const rows = [...new Map([...usual(), ...written])].flatMap(([table, rule]): [string, string][] => {
     if (table === 'cursors') return [[table, CURSORS]];
     if (table === 'label_counts') return [[table, labelCounts(projects)]];
     if (rule === 'all') return [];

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { newId } from '../../events/new-id.ts';
-import { Bell } from '../../log/embedded-log-bell.ts';
+import { gate } from '../../log/contract/watch.ts';
 import { randomPolicy } from '../../policies/random-policy.ts';
 import { openBatcherWorld } from '../../testing/batcher-world.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
@@ -31,15 +31,15 @@ test('a group that waits is admitted at the notice behind which a place is free,
   const { treeId, rolloutIds } = recordGroup(builder, runId, 'task', { policyId: 'q', rewards: [1, 1] });
   const world = openBatcherWorld(database.db, builder.events);
   await world.project();
-  const bell = new Bell();
+  const moved = gate();
   let [count, waits] = [0, 0];
   const moves = {
     get count() {
       return count;
     },
-    async beyond(seen: number, _limitMs: number, signal: AbortSignal) {
+    async beyond(seen: number) {
       waits += 1;
-      if (count <= seen) await bell.wait(20_000, signal);
+      if (count <= seen) await moved.opened;
     },
   };
   const rulesOfOne = { ...rules, policyId: 'q', maxStaleness: 0 };
@@ -58,7 +58,7 @@ test('a group that waits is admitted at the notice behind which a place is free,
   world.record(builder.events.slice(recorded));
   await world.project();
   count += 1;
-  bell.ring();
+  moved.open();
   expect(await second).toBe(policy);
   expect(waits).toBe(1);
 });

@@ -65,7 +65,7 @@ test('every record of an intact log is read once, with progress, in a group that
 test('a log that is rewritten in place, with the ends and times it had, is named record by record, and as events of the journal where it is not read', async () => {
   const [, second, third] = builder.events.filter(({ stream }) => stream === treeId);
   await run(
-    `update log_rows set value = convert_to(replace(convert_from(value, 'UTF8'), '"seed"', '"seed" '), 'UTF8') where key = $1`,
+    `update log_records set value = convert_to(replace(convert_from(value, 'UTF8'), '"seed"', '"seed" '), 'UTF8') where key = $1`,
     [treeId],
   );
   const unread = await verifyRecord(platform, { files: [], signal, log: 'left out' });
@@ -75,12 +75,12 @@ test('a log that is rewritten in place, with the ends and times it had, is named
   expect(faults.length).toBeGreaterThan(0);
   expect(faults[0]).toMatch(/^log changed: trees\.\d@\d+ event \S+: the log holds other content than was folded$/);
   await run(
-    `update log_rows set value = convert_to(replace(convert_from(value, 'UTF8'), '"seed" ', '"seed"'), 'UTF8') where key = $1`,
+    `update log_records set value = convert_to(replace(convert_from(value, 'UTF8'), '"seed" ', '"seed"'), 'UTF8') where key = $1`,
     [treeId],
   );
   expect((await found()).faults).toEqual([]);
 
-  await run(`update log_rows set value = convert_to(replace(convert_from(value, 'UTF8'), $2, $3), 'UTF8') where ${SECOND}`, [
+  await run(`update log_records set value = convert_to(replace(convert_from(value, 'UTF8'), $2, $3), 'UTF8') where ${SECOND}`, [
     ...[treeId, second?.id, third?.id],
   ]);
   expect((await found()).faults).toEqual([
@@ -90,11 +90,11 @@ test('a log that is rewritten in place, with the ends and times it had, is named
 
 test('records that are gone, that came from elsewhere, or that the log took at another time are named', async () => {
   const [, second] = builder.events.filter(({ stream }) => stream === treeId);
-  await run(`update log_rows set received_at = received_at + interval '1 day' where ${SECOND}`, [treeId]);
+  await run(`update log_records set received_at = received_at + interval '1 day' where ${SECOND}`, [treeId]);
   expect((await found()).faults).toEqual([
     expect.stringMatching(`^log changed: trees\\.\\d@\\d+ event ${second?.id}: the log took it at .*Z, the journal says .*Z$`),
   ]);
-  await run(`update log_rows set received_at = received_at - interval '1 day' where ${SECOND}`, [treeId]);
+  await run(`update log_records set received_at = received_at - interval '1 day' where ${SECOND}`, [treeId]);
   expect((await found()).faults).toEqual([]);
   await run(`update chain_blocks set offsets = offsets[1:1] || offsets[3:], event_ids = event_ids[1:1] || event_ids[3:],
              digests = substring(digests from 1 for 32) || substring(digests from 65) where topic = 'trees'`);
@@ -115,7 +115,7 @@ test('what is no event is compared with the bytes that were set aside', async ()
   await platform.log.append([{ topic: 'runs', key: runId, value: Buffer.from('no event') }]);
   await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 20_000 });
   expect((await found()).faults).toEqual([]);
-  await run(`update log_rows set value = 'another' where value = 'no event'`);
+  await run(`update log_records set value = 'another' where value = 'no event'`);
   expect((await found()).faults).toEqual([
     expect.stringMatching(/^log changed: runs\.\d@\d+ was set aside with other bytes than the log holds$/),
   ]);

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { AppendQueue, type PlacedRecord } from './append-queue.ts';
 import { LogError, type LogRecord, RecordTooLarge } from './event-log.ts';
-import { AppendQueue, type PlacedRecord } from './kafka-log-queue.ts';
 
 const MIB = 1024 * 1024;
 

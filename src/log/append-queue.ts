@@ -89,9 +89,9 @@ export class AppendQueue {
   }
 
   /**
-   * Sends records. When the broker refuses one as too large, all that travelled with it are sent again in halves, until the one
-   * to blame is alone: its append is refused, with the number of its records that are durable, and no other. What was appended
-   * before the refusal may be in the log twice, as after any redelivery.
+   * Sends records. When one is refused as too large or fenced, all that travelled with it are sent again in halves, until the one
+   * to blame is alone: its append is refused, of one that is too large with the number of its records that are durable, and no
+   * other. What was appended before the refusal may be in the log twice, as after any redelivery.
    */
   async #send(taken: readonly Taken[]): Promise<void> {
     const sending = taken.filter(({ entry }) => this.#entries.includes(entry)); // not refused by the half before
@@ -104,7 +104,7 @@ export class AppendQueue {
         entry.receipts.push({ topic: placed.record.topic, partition: placed.partition, offset });
       }
     } catch (error) {
-      if (!(error instanceof RecordTooLarge)) throw error;
+      if (!(error instanceof LogError) || (error.code !== 'too-large' && error.code !== 'fenced')) throw error;
       const [first] = sending;
       if (sending.length > 1) {
         await this.#send(sending.slice(0, sending.length >> 1));
@@ -113,10 +113,12 @@ export class AppendQueue {
     }
   }
 
-  #refuse(entry: Entry, error: RecordTooLarge): void {
+  #refuse(entry: Entry, error: LogError): void {
     this.#entries = this.#entries.filter((other) => other !== entry);
-    const { limit, message } = error;
-    entry.reject(new RecordTooLarge(message, { limit, appended: entry.receipts.length, cause: error }));
+    const appended = entry.receipts.length;
+    entry.reject(
+      error instanceof RecordTooLarge ? new RecordTooLarge(error.message, { limit: error.limit, appended, cause: error }) : error,
+    );
   }
 
   async #placeAll(): Promise<void> {

@@ -5,7 +5,10 @@ export interface BrokerPlace {
 }
 
 /** Writes the server.properties of a single node that is broker and controller in one, reached from this machine only. */
-export function brokerProperties({ folder, port, controllerPort }: BrokerPlace): string {
+export function brokerProperties(
+  { folder, port, controllerPort }: BrokerPlace,
+  settings: Readonly<Record<string, string | number>> = {},
+): string {
   return `${Object.entries({
     'process.roles': 'broker,controller',
     'node.id': 1,
@@ -40,6 +43,7 @@ export function brokerProperties({ folder, port, controllerPort }: BrokerPlace):
     // After a kill the broker of the next start would wait this long (9 s by default) for its own old session to end.
     'broker.session.timeout.ms': 3_000,
     'broker.heartbeat.interval.ms': 500,
+    ...settings,
   })
     .map(([name, value]) => `${name}=${value}`)
     .join('\n')}\n`;

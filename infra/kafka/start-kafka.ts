@@ -19,6 +19,8 @@ export interface StartKafkaOptions {
   readonly folder?: string;
   /** Listens there; without it on a free port. */
   readonly port?: number;
+  /** Properties of the broker that differ from those of `brokerProperties`. */
+  readonly settings?: Readonly<Record<string, string | number>>;
   /** Where the broker's jars are kept. */
   readonly cache?: string;
   /** Stops the broker when it fires. */
@@ -61,7 +63,14 @@ export async function startKafka(options: StartKafkaOptions = {}): Promise<Runni
   await mkdir(folder, { recursive: true });
   try {
     const start = async () =>
-      startNode({ classpath, folder, temporary, port: options.port ?? (await freePort()), signal: options.signal });
+      startNode({
+        classpath,
+        folder,
+        temporary,
+        port: options.port ?? (await freePort()),
+        settings: options.settings ?? {},
+        signal: options.signal,
+      });
     const isPortTaken = (error: unknown) => error instanceof Error && /Address already in use/.test(error.message);
     return await retry(start, {
       again: ({ error, tries }) => isPortTaken(error) && tries < PORT_TRIES && options.port === undefined,
@@ -86,14 +95,15 @@ interface Node {
   readonly classpath: string;
   readonly folder: string;
   readonly temporary: boolean;
+  readonly settings: Readonly<Record<string, string | number>>;
   readonly port: number;
   readonly signal: AbortSignal | undefined;
 }
 
-async function startNode({ classpath, folder, temporary, port, signal }: Node): Promise<RunningKafka> {
+async function startNode({ classpath, folder, temporary, port, settings, signal }: Node): Promise<RunningKafka> {
   signal?.throwIfAborted();
   const properties = join(folder, 'server.properties');
-  await writeFile(properties, brokerProperties({ folder, port, controllerPort: await freePort() }));
+  await writeFile(properties, brokerProperties({ folder, port, controllerPort: await freePort() }, settings));
   const clusterId = await format(classpath, folder, properties);
   const log = join(folder, 'broker.log');
   const { guard, pid, ended } = await spawnGuarded([...JVM, ...QUIET, '-cp', classpath, 'kafka.Kafka', properties], log);

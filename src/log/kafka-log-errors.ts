@@ -1,8 +1,12 @@
 import { LogError, RecordTooLarge } from './event-log.ts';
 
-/** Returns whether the same request may succeed later: a broker that restarts, a leader that moves, a connection that broke. */
+/**
+ * Returns whether the same request may succeed later: a broker that restarts, a leader that moves, a connection that broke.
+ * kafkajs marks a failed search for the coordinator of a group as final, whatever made it fail.
+ */
 export function isTransient(error: unknown): boolean {
   const root = rootOf(error);
+  if (root.name === 'KafkaJSGroupCoordinatorNotFound') return true;
   return root.retriable === true || (root.retriable === undefined && root.name === 'AggregateError');
 }
 
@@ -14,6 +18,11 @@ export function isUnknownTopic(error: unknown): boolean {
 /** Returns whether the broker that was asked does not lead the partition, or nobody does yet. */
 export function isLeaderless(error: unknown): boolean {
   return ['NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE', 'REPLICA_NOT_AVAILABLE'].includes(rootOf(error).type ?? '');
+}
+
+/** Returns whether kafkajs lost the answer to a request for offsets to another one that it made at the same time (#461). */
+export function isLostAnswer(error: unknown): boolean {
+  return /^Cannot destructure property 'partitions' of '\w+\.pop\(\.\.\.\)'/.test(rootOf(error).message);
 }
 
 /** Makes an error of the client into one of the log. */

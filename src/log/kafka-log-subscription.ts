@@ -1,6 +1,7 @@
 import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs';
 import { gathering } from '../runtime/gathering.ts';
 import { LogError, type SubscribeOptions, type Subscription } from './event-log.ts';
+import { isTransient } from './kafka-log-errors.ts';
 import { sliceBatch } from './kafka-log-slices.ts';
 
 export interface KafkaSubscribeOptions extends SubscribeOptions {
@@ -18,6 +19,7 @@ const FETCH_BYTES = 32 * 1024 * 1024;
 const FETCH_WAIT_MS = 250; // the default of 5 s would also be how long a close takes
 const HEARTBEAT_MS = 1_000; // a member notices a rebalance at a heartbeat only, so this is how long a new one waits
 const DISCONNECT_MS = 10_000;
+const RESTART_MS = 500;
 const METADATA_MS = 30_000; // how long partitions that were added may go unread
 
 /**
@@ -60,6 +62,7 @@ class KafkaSubscription implements Subscription {
   #lastSign = Date.now();
   #handling = 0;
   #watchdog: NodeJS.Timeout | undefined;
+  #restart: NodeJS.Timeout | undefined;
 
   constructor(kafka: Kafka, options: KafkaSubscribeOptions) {
     this.#kafka = kafka;
@@ -93,6 +96,10 @@ class KafkaSubscription implements Subscription {
     consumer.on(CRASH, ({ payload: { error, restart } }) => {
       this.#sign();
       if (restart) return; // kafkajs connects again by itself
+      if (isTransient(error) && this.#ending === undefined) {
+        this.#restart = setTimeout(() => this.#read().catch((fault: unknown) => this.#end({ error: fault })), RESTART_MS);
+        return;
+      }
       this.#end({
         error: new LogError('fatal', `the Kafka consumer of group ${this.#options.group} crashed: ${error.message}`, {
           cause: error,
@@ -102,12 +109,7 @@ class KafkaSubscription implements Subscription {
     try {
       await consumer.connect();
       await consumer.subscribe({ topics: [...this.#options.topics], fromBeginning: true });
-      await consumer.run({
-        autoCommit: false,
-        eachBatchAutoResolve: false,
-        partitionsConsumedConcurrently: PARTITIONS_AT_ONCE,
-        eachBatch: (payload) => this.#eachBatch(payload),
-      });
+      await this.#read();
     } catch (error) {
       this.#end();
       throw error;
@@ -118,6 +120,15 @@ class KafkaSubscription implements Subscription {
   async close(): Promise<void> {
     this.#end();
     await this.#ending;
+  }
+
+  async #read(): Promise<void> {
+    await this.#consumer.run({
+      autoCommit: false,
+      eachBatchAutoResolve: false,
+      partitionsConsumedConcurrently: PARTITIONS_AT_ONCE,
+      eachBatch: (payload) => this.#eachBatch(payload),
+    });
   }
 
   async #eachBatch(payload: EachBatchPayload): Promise<void> {
@@ -185,6 +196,7 @@ class KafkaSubscription implements Subscription {
       return;
     }
     clearInterval(this.#watchdog);
+    clearTimeout(this.#restart);
     this.#ending = this.#disconnect().then(() => (failure ? this.#settle.reject(failure.error) : this.#settle.resolve()));
     this.#abort.abort();
   }

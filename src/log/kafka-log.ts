@@ -17,7 +17,7 @@ import {
 } from './event-log.ts';
 import { installCodecs } from './kafka-log-codecs.ts';
 import { dateTopic, readUndated } from './kafka-log-dates.ts';
-import { isLeaderless, isTransient, isUnknownTopic, toLogError } from './kafka-log-errors.ts';
+import { isLeaderless, isLostAnswer, isTransient, isUnknownTopic, toLogError } from './kafka-log-errors.ts';
 import { checkTopicLimit, maySurpass, readTopicLimits } from './kafka-log-limits.ts';
 import { readAssigned } from './kafka-log-members.ts';
 import { KafkaProducer } from './kafka-log-producer.ts';
@@ -156,15 +156,16 @@ class KafkaLog implements EventLog {
 
   async begunSince(times: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, ReadonlySet<number>>> {
     const extents = await this.extents([...times.keys()]);
-    const begun = [...extents].map(async ([topic, partitions]) => {
-      const found = await this.#ask('reading the times of records', () =>
+    const begun = new Map<string, ReadonlySet<number>>();
+    for (const [topic, partitions] of extents) {
+      const offsets = await this.#ask('reading the times of records', () =>
         this.#admin.fetchTopicOffsetsByTimestamp(topic, times.get(topic) ?? 0),
       );
-      const since = new Map(found.map(({ partition, offset }) => [partition, Number(offset)]));
+      const since = new Map(offsets.map(({ partition, offset }) => [partition, Number(offset)]));
       const whole = [...partitions].filter(([partition, { first, next }]) => next > first && since.get(partition) === first);
-      return [topic, new Set(whole.map(([partition]) => partition))] as const;
-    });
-    return new Map(await Promise.all(begun));
+      begun.set(topic, new Set(whole.map(([partition]) => partition)));
+    }
+    return begun;
   }
 
   async unread(group: string, topics: readonly string[]): Promise<ReadonlyMap<string, readonly number[]>> {
@@ -192,14 +193,17 @@ class KafkaLog implements EventLog {
 
   /**
    * kafkajs asks the last known leaders, once. A broker that only just came back is none yet, and one that lost the part is
-   * none any more: a client that knows nothing asks again.
+   * none any more: a client that knows nothing asks again. One topic after the other: a client that knows nothing yet confuses
+   * the answers of several.
    */
   async #offsetsByLeaders(topics: readonly string[]) {
     const ask = async (tries: number) => {
       const admin = tries === 1 ? this.#admin : this.#kafka.admin();
       try {
         if (admin !== this.#admin) await admin.connect();
-        return await Promise.all(topics.map(async (topic) => [topic, await admin.fetchTopicOffsets(topic)] as const));
+        const offsets: (readonly [string, readonly PartitionOffsets[]])[] = [];
+        for (const topic of topics) offsets.push([topic, await admin.fetchTopicOffsets(topic)]);
+        return offsets;
       } finally {
         if (admin !== this.#admin) await admin.disconnect().catch(() => undefined);
       }
@@ -299,7 +303,10 @@ class KafkaLog implements EventLog {
 
   async #ask<T>(doing: string, question: () => Promise<T>): Promise<T> {
     try {
-      return await question();
+      return await retry(question, {
+        pauseMs: LEADER_WAIT_MS,
+        again: ({ error, elapsedMs }) => isLostAnswer(error) && elapsedMs <= OPEN_MS,
+      });
     } catch (error) {
       throw toLogError(error, this.#options.brokers, doing);
     }

@@ -115,7 +115,7 @@ export interface UndatedTopic {
 export type PlacedWork<T> = (partitionId: number) => Promise<T>;
 
 export interface EventLog {
-  /** Creates the topics that are missing, with `partitions` partitions each. */
+  /** Creates the topics that are missing, with `partitions` partitions each. @throws LogError where one is not as configured. */
   ensureTopics(topics: readonly string[], partitions: number): Promise<void>;
   /**
    * Appends records in order. Resolves when durable, with one receipt per record. @throws LogError; RangeError on an empty key or

@@ -9,7 +9,6 @@ import {
   LogError,
   type LogRecord,
   type Offsets,
-  RECORD_LIMIT,
   type Receipt,
   RecordTooLarge,
   type Subscription,
@@ -22,17 +21,16 @@ import { checkTopicLimit, maySurpass, readTopicLimits } from './kafka-log-limits
 import { readAssigned } from './kafka-log-members.ts';
 import { KafkaProducer } from './kafka-log-producer.ts';
 import { subscribeKafka } from './kafka-log-subscription.ts';
+import { checkReplication, type Replication, topicConfiguration } from './kafka-log-topics.ts';
 import { partitionOf } from './partition-for-key.ts';
 
-export interface KafkaLogOptions {
+export interface KafkaLogOptions extends Replication {
   /** Some brokers of the cluster, as host:port. */
   readonly brokers: readonly string[];
   /** Names this process in the brokers' logs and quotas. */
   readonly clientId: string;
   /** How records travel and are kept. Reading takes every codec of Kafka. */
   readonly compression?: 'none' | 'gzip';
-  /** Copies of each topic we create; the cluster's own default otherwise. */
-  readonly replication?: number;
   /** How long an append is tried while brokers are away, ms; then it is refused as `unreachable`. */
   readonly deliveryMs?: number;
   readonly sessionMs?: number;
@@ -99,12 +97,18 @@ class KafkaLog implements EventLog {
     this.#refuseWhenClosed();
     await this.#ask('creating topics', async () => {
       const existing = new Set(await this.#admin.listTopics());
+      await checkReplication(
+        this.#admin,
+        topics.filter((topic) => existing.has(topic)),
+        this.#options,
+      );
       const missing = topics.filter((topic) => !existing.has(topic));
       if (missing.length === 0) return;
+      const { brokers } = await this.#admin.describeCluster();
       // One by one: a topic that another client made in the meantime must not fail the others.
       for (const topic of missing) {
         const make = () =>
-          this.#admin.createTopics({ topics: [topicConfiguration(topic, partitions, this.#options.replication)] });
+          this.#admin.createTopics({ topics: [topicConfiguration(topic, partitions, brokers.length, this.#options)] });
         // kafkajs tries most requests again, but not this one when its connection breaks
         await retry(make, {
           again: ({ error, tries }) => tries <= RETRIES.retries && isTransient(error),
@@ -376,21 +380,6 @@ async function probe(options: KafkaLogOptions): Promise<void> {
     clearTimeout(timer);
     asking.catch(() => undefined).finally(() => admin.disconnect().catch(() => undefined));
   }
-}
-
-function topicConfiguration(topic: string, numPartitions: number, replicationFactor?: number) {
-  return {
-    topic,
-    numPartitions,
-    ...(replicationFactor === undefined ? {} : { replicationFactor }),
-    configEntries: [
-      { name: 'cleanup.policy', value: 'delete' },
-      { name: 'retention.ms', value: '-1' }, // facts are for ever; Kafka's default forgets them after a week
-      { name: 'message.timestamp.type', value: 'LogAppendTime' }, // the broker says when it took a record, no producer
-      { name: 'compression.type', value: 'producer' }, // as sent: we read every codec
-      { name: 'max.message.bytes', value: String(RECORD_LIMIT + 64 * 1024) }, // the rest is framing
-    ],
-  };
 }
 
 type PartitionOffsets = Awaited<ReturnType<Admin['fetchTopicOffsets']>>[number];

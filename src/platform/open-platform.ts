@@ -147,9 +147,17 @@ export function sealsOf(db: Db, otherwise: boolean): Seals {
 
 async function openKafka(config: Config, brokers: readonly string[], name: string): Promise<EventLog> {
   const { openKafkaLog } = await import('../log/kafka-log.ts'); // its client takes a fifth of a short command's time to load
-  const { kafkaPrefix, kafkaSessionMs: sessionMs, kafkaCompression: compression } = config;
+  const { kafkaPrefix, kafkaSessionMs: sessionMs, kafkaCompression: compression, kafkaReplication, kafkaMinInsync } = config;
   try {
-    return prefixedLog(await openKafkaLog({ brokers, clientId: `espalier-${name}`, sessionMs, compression }), kafkaPrefix);
+    const log = await openKafkaLog({
+      brokers,
+      clientId: `espalier-${name}`,
+      sessionMs,
+      compression,
+      replication: kafkaReplication ?? undefined,
+      minInsync: kafkaMinInsync ?? undefined,
+    });
+    return prefixedLog(log, kafkaPrefix);
   } catch (error) {
     throw new KafkaUnusable(error);
   }

@@ -52,7 +52,7 @@ export async function openRecordedLog(
     return { log: readOnly(log, faults), faults };
   }
   const missing = topics.filter((topic) => !extents.has(topic));
-  await log.ensureTopics(missing, options.partitions);
+  await log.ensureTopics(topics, options.partitions); // all: what exists is compared with what is configured
   await recordPartitions(db, new Map([...extents, ...(missing.length > 0 ? await log.extents(missing) : [])]));
   return { log: placedLog(log, countsOf(await readRecordedPartitions(db))), faults };
 }

@@ -25,6 +25,10 @@ export interface Config {
    * bench -- search`).
    */
   readonly kafkaCompression: 'none' | 'gzip';
+  /** Copies of each topic; null makes three, or as many as there are brokers, and accepts topics as they are. */
+  readonly kafkaReplication: number | null;
+  /** How many copies hold a record before it counts as durable; null makes it one less than the copies. */
+  readonly kafkaMinInsync: number | null;
   /** Partitions of each topic that this program creates. */
   readonly partitions: number;
   /** The project that this program's own events belong to. */
@@ -154,6 +158,16 @@ export const VARIABLES = {
     rule: z.enum(['gzip', 'none']),
     unset: 'gzip',
     about: 'how records are kept in Kafka: gzip, none',
+  },
+  ESPALIER_KAFKA_REPLICATION: {
+    rule: count(1, 100),
+    unset: '3, or the number of brokers',
+    about: 'copies of each topic in Kafka; a topic with fewer is refused',
+  },
+  ESPALIER_KAFKA_MIN_INSYNC: {
+    rule: count(1, 100),
+    unset: 'the copies less 1',
+    about: 'copies that hold a record before it is durable (min.insync.replicas); a topic with fewer is refused',
   },
   ESPALIER_PARTITIONS: { rule: count(1, 1_000), unset: '24', about: 'partitions of each topic, fixed at the first start' },
   ESPALIER_PROJECT: {
@@ -294,6 +308,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     kafkaPrefix: read(env, 'ESPALIER_KAFKA_PREFIX') ?? 'espalier.',
     kafkaSessionMs: read(env, 'ESPALIER_KAFKA_SESSION_MS') ?? 30_000,
     kafkaCompression: read(env, 'ESPALIER_KAFKA_COMPRESSION') ?? 'gzip',
+    kafkaReplication: read(env, 'ESPALIER_KAFKA_REPLICATION') ?? null,
+    kafkaMinInsync: read(env, 'ESPALIER_KAFKA_MIN_INSYNC') ?? null,
     partitions: read(env, 'ESPALIER_PARTITIONS') ?? 24,
     project: read(env, 'ESPALIER_PROJECT') ?? 'default',
     host: read(env, 'ESPALIER_HOST') ?? '127.0.0.1',

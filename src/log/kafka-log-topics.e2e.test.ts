@@ -1,0 +1,41 @@
+import { expect, test } from '@jest/globals';
+import { kafkaForTests } from '../testing/kafka.ts';
+import { describeWithKafka } from '../testing/kafka-describe.ts';
+import { fresh } from './contract/fixture.ts';
+import { openKafkaLog } from './kafka-log.ts';
+import { configureTopic, readOwnSettings } from './kafka-log-testing.ts';
+import { topicConfiguration } from './kafka-log-topics.ts';
+
+test.each([
+  [1, {}, 1, '1'],
+  [2, {}, 2, '1'],
+  [5, {}, 3, '2'],
+  [5, { replication: 5, minInsync: 2 }, 5, '2'],
+])('with %i brokers and %j a topic has %i copies, of which %s must hold a record', (brokers, options, copies, insync) => {
+  const { replicationFactor, configEntries } = topicConfiguration('t', 1, brokers, options);
+  expect([replicationFactor, configEntries.find(({ name }) => name === 'min.insync.replicas')?.value]).toEqual([copies, insync]);
+});
+
+describeWithKafka('topics with fewer copies than are configured', () => {
+  test('a start refuses them by name, and accepts them where nothing is configured', async () => {
+    const { brokers } = await kafkaForTests();
+    const topic = fresh('topic');
+    const ensure = async (options: { readonly replication?: number; readonly minInsync?: number }) => {
+      const log = await openKafkaLog({ brokers, clientId: 'topics', ...options });
+      await log.ensureTopics([topic], 2).finally(() => log.close());
+    };
+    await ensure({});
+    expect(await readOwnSettings(brokers, topic)).toMatchObject({ 'min.insync.replicas': '1' });
+    const refused = { name: 'LogError', code: 'fatal', retryable: false };
+    await expect(ensure({ replication: 2 })).rejects.toMatchObject({
+      ...refused,
+      message: `topic ${topic} has 1 of the 2 copies that are configured; reassign its partitions, or lower the setting`,
+    });
+    await expect(ensure({ minInsync: 2 })).rejects.toMatchObject({
+      ...refused,
+      message: `topic ${topic} has min.insync.replicas 1, and 2 is configured; raise it, or lower the setting`,
+    });
+    await configureTopic(brokers, topic, { 'min.insync.replicas': '2' });
+    await ensure({ minInsync: 2 });
+  });
+});

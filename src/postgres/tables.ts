@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 87356cd9c9fbcfd3
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 4705b7391c9b404a
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 

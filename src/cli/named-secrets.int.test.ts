@@ -49,7 +49,7 @@ test('a key that is given by name reaches the server, and neither the record, no
   expect(status.stdout).toContain(runId);
   for (const said of [collected, refused, status]) expect(said.stdout + said.stderr).not.toContain(KEY);
   expect(await tablesWith(platform.database.db, KEY)).toEqual([]);
-  const inLog = expect.stringMatching(/^public\.log_(rows|blocks)$/);
+  const inLog = expect.stringMatching(/^public\.log_records$/);
   expect(await tablesWith(platform.database.db, 'secret:MODEL@')).toEqual(expect.arrayContaining([inLog]));
   expect(await filesWith(KEY)).toEqual([]);
 });

@@ -62,7 +62,7 @@ export function inTurns(
   };
 
   async function pace(signal: AbortSignal): Promise<void> {
-    const ofKey = asking.key.owedMs(); // it falls while time goes by
+    const ofKey = asking.key.owedMs(); // read once: it falls as time passes
     const owed = Math.max(ofKey, asking.connection.owedMs());
     if (owed === 0) return;
     if (owed > waitMs)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import inspect
+import json
 import multiprocessing
 import threading
 from collections.abc import Callable
@@ -63,6 +64,7 @@ def make_reward_server(reward: Reward, *, host: str = "127.0.0.1", port: int = 0
             raise Refused(400, "invalid", "episode must be an object")
         try:
             result = reward.function(episode)
+            json.dumps(result, allow_nan=False)
         except ToolUnavailable as away:
             raise Refused(503, "backend", str(away)) from away
         except Exception as error:

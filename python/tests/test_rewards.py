@@ -31,7 +31,7 @@ class Rewards(ServedJson, unittest.TestCase):
 
     def test_an_exception_and_a_value_without_json_are_no_scores_and_an_unavailable_judge_is_put_off(self):
         self.assertEqual(self.score("none"), (422, {"error": "refused", "message": "KeyError: 'none'"}))
-        self.assertEqual(self.score("NaN")[0], 500)
+        self.assertEqual(self.score("NaN")[0], 422)
         self.assertEqual(self.score("away"), (503, {"error": "backend", "message": "the judge is away"}))
         self.assertEqual(self.ask("/score", {"episode": 1})[0], 400)
 

@@ -12,7 +12,7 @@ import { type BuildStatus, readBuilds } from '../projections/rebuild/read-builds
 import { projections } from '../projections/registry.ts';
 import { readNewestRuns } from '../projections/runs/read-runs.ts';
 import { readRunSizes } from '../projections/step-tree/read-run-sizes.ts';
-import { describePhase } from './describe-build.ts';
+import { describeProgress } from './describe-build.ts';
 import { say, table } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
@@ -83,7 +83,7 @@ function shortVersion({ version, build }: { readonly version: number; readonly b
 
 function progressOf({ state, progress }: BuildStatus): string {
   if (state === 'kept') return 'was live before: espalier rebuild --back, --retire';
-  return progress === null ? 'just begun' : describePhase(progress);
+  return progress === null ? 'just begun' : describeProgress(progress);
 }
 
 async function readStatus({ database: { db }, log, logFaults }: Platform) {

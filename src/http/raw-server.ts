@@ -43,7 +43,7 @@ export function createRawServer(
     headersTimeout: timeouts.headersMs,
     requestTimeout: timeouts.requestMs,
     connectionsCheckingInterval: Math.min(1_000, timeouts.headersMs),
-    keepAliveTimeout: 75_000, // above the 60 s of common load balancers: who lets go first must not be the server
+    keepAliveTimeout: 75_000, // above the 60 s of common load balancers, so that the client closes an idle connection first
     requireHostHeader: false, // node's own refusal returns no reason
   });
   const waiting = evictConnections(server, { ...connections, cut: cutEvicted });

@@ -70,7 +70,7 @@ async function append(
     return rows[0]?.firsts.map(Number) ?? [];
   } catch (error) {
     if ((error as { code?: unknown } | null)?.code !== FENCED) throw error;
-    throw new LogError('fenced', 'another collector took over the run; nothing was appended', { cause: error });
+    throw new LogError('fenced', 'another collector took over the run', { cause: error });
   }
 }
 

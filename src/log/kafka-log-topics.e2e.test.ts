@@ -16,6 +16,10 @@ test.each([
   expect([replicationFactor, configEntries.find(({ name }) => name === 'min.insync.replicas')?.value]).toEqual([copies, insync]);
 });
 
+test('more copies that hold a record than copies are refused, since nothing could be appended', () => {
+  expect(() => topicConfiguration('t', 1, 1, { minInsync: 2 })).toThrow('t would have 1 copies, and 2 are to hold each record');
+});
+
 describeWithKafka('topics with fewer copies than are configured', () => {
   test('a start refuses them by name, and accepts them where nothing is configured', async () => {
     const { brokers } = await kafkaForTests();

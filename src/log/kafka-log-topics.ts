@@ -12,9 +12,16 @@ export interface Replication {
 const MIN_INSYNC = 'min.insync.replicas';
 const COPIES = 3;
 
-/** Returns how a topic is made in a cluster of so many brokers. */
+/** Returns how a topic is made in a cluster of so many brokers. @throws LogError `fatal` when a record could never be durable. */
 export function topicConfiguration(topic: string, numPartitions: number, brokers: number, options: Replication) {
   const replicationFactor = options.replication ?? Math.min(COPIES, brokers);
+  const minInsync = options.minInsync ?? Math.max(1, replicationFactor - 1);
+  if (minInsync > replicationFactor) {
+    throw new LogError(
+      'fatal',
+      `topic ${topic} would have ${replicationFactor} copies, and ${minInsync} are to hold each record; lower ESPALIER_KAFKA_MIN_INSYNC or raise ESPALIER_KAFKA_REPLICATION`,
+    );
+  }
   return {
     topic,
     numPartitions,
@@ -25,7 +32,7 @@ export function topicConfiguration(topic: string, numPartitions: number, brokers
       { name: 'message.timestamp.type', value: 'LogAppendTime' }, // the broker says when it took a record, no producer
       { name: 'compression.type', value: 'producer' }, // as sent: we read every codec
       { name: 'max.message.bytes', value: String(RECORD_LIMIT + 64 * 1024) }, // the rest is framing
-      { name: MIN_INSYNC, value: String(options.minInsync ?? Math.max(1, replicationFactor - 1)) },
+      { name: MIN_INSYNC, value: String(minInsync) },
     ],
   };
 }

@@ -109,7 +109,7 @@ class KafkaLog implements EventLog {
       for (const topic of missing) {
         const make = () =>
           this.#admin.createTopics({ topics: [topicConfiguration(topic, partitions, brokers.length, this.#options)] });
-        // kafkajs tries most requests again, but not this one when its connection breaks
+        // kafkajs retries most requests, but not this one when its connection breaks
         await retry(make, {
           again: ({ error, tries }) => tries <= RETRIES.retries && isTransient(error),
           pauseMs: doubling(RETRIES.initialRetryTime, RETRIES.maxRetryTime),

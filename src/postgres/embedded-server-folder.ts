@@ -120,7 +120,7 @@ export async function readIfPresent(file: string): Promise<string | undefined> {
   }
 }
 
-/** Removes what an initialisation left whose process was killed. Its `initdb` may write for a moment still: then it is tried again. */
+/** Removes what an initialisation left whose process was killed. Its `initdb` may still be writing, so the removal is retried. */
 async function removeAbandoned(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     const pid = /^data\.new-(\d+)-/.exec(name)?.[1];

@@ -41,7 +41,7 @@ One record of five trajectories with seven replies that are trained on (${tokens
 are context; and a second one with other rewards. Each file is read by the package that it is written for.
 \`openai\` and \`sharegpt\` leave out what follows context (\`--context drop\`), and their manifests count it: 2 replies.
 
-The test that reads the files writes this page: \`ESPALIER_WRITE_EVIDENCE=1 npm run test:long -- formats-read\`.
+The test that reads the files writes this page: \`ESPALIER_WRITE_EVIDENCE=1 npm test -- formats-read\`.
 
 Every cell is compared with the record: the number of tokens that are trained on, and the sum of their weights. The weight of a reply is 1, or 0 where it is
 context; where a format holds rewards (\`trl-grpo\`, \`verl\`, a leased batch as rollouts), the column has their sum. Trainers count in the batches that their loss is

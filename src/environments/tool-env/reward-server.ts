@@ -10,6 +10,7 @@ import { readAnswer, serverAddress } from '../tools/tool-server.ts';
 /** The protocol's name and version, which a server of a reward names. */
 export const REWARD_PROTOCOL = 'espalier-reward/1';
 
+const REFUSED = 422; // the status of an episode that has no score
 const TIMEOUT_MS = 30_000; // a rule takes microseconds; a judge some seconds
 const PATIENCE_MS = 30_000; // a server that is started again takes that long
 
@@ -30,7 +31,7 @@ const scoreShape = z.object({
 /** A reward that another process computes. */
 export interface RewardServer {
   readonly scorer: ScorerName;
-  /** Scores an episode. @throws EnvironmentError when the server is unavailable; any other error is why there is no score. */
+  /** Scores an episode. @throws EnvironmentError when the server is unavailable or breaks the protocol; ToolError: why it gives no score. */
   score(episode: ScoredEpisode): Promise<{ readonly [Key in keyof Score]?: unknown }>;
   close(): Promise<void>;
 }
@@ -59,8 +60,16 @@ export async function openRewardServer(url: string, close = async (): Promise<vo
     scorer: { name: cutFront(name, 200), revision },
     async score(episode) {
       const answer = await callServer({ method: 'POST', path: '/score', json: { episode }, repeat: 'safe' }, calls);
-      if (answer.status !== 200) throw new ToolError(messageOf(answer.body));
-      return readAnswer(scoreShape, answer, `POST ${url}/score`);
+      if (answer.status === REFUSED) throw new ToolError(messageOf(answer.body));
+      const what = `POST ${url}/score`;
+      if (answer.status !== 200)
+        throw new EnvironmentError('backend', `${what} answered HTTP ${answer.status}: ${messageOf(answer.body)}`);
+      try {
+        return readAnswer(scoreShape, answer, what);
+      } catch (error) {
+        if (!(error instanceof ToolError)) throw error;
+        throw new EnvironmentError('backend', error.message, { cause: error }); // says nothing of the episode
+      }
     },
     close,
   };

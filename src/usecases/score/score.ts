@@ -3,7 +3,7 @@ import type { ScoredEpisode } from '../../domain/reward/scored-episode.ts';
 import type { ToolProfile } from '../../domain/tools/plan-turn.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
 import { openEnvironment, parseEnvironment } from '../../environments/open-environment.ts';
-import { openReward, type Reward } from '../../environments/tool-env/open-reward.ts';
+import { isOwnReward, openReward, type Reward } from '../../environments/tool-env/open-reward.ts';
 import { ToolError } from '../../environments/tools/tool.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { openAppender } from '../../platform/open-appender.ts';
@@ -101,7 +101,8 @@ export async function score(platform: Platform, asked: Scoring): Promise<ScoreCo
 /** Opens what a recorded run is scored by; the caller closes it. @throws RunRefused that lists the scorers. */
 export async function openScorer(text: string): Promise<Reward> {
   return openReward(text).catch((error: unknown) => {
-    throw error instanceof ToolError ? new RunRefused(`${error.message}, or annotation@LABEL`) : error;
+    if (!(error instanceof ToolError)) throw error;
+    throw new RunRefused(isOwnReward(text) ? error.message : `${error.message}, or annotation@LABEL`);
   });
 }
 

@@ -1,16 +1,15 @@
 import type { ServerContext } from '../context.ts';
 import type { Operation } from '../studio/operation.ts';
 
-/** Answers an operation of the studio, and any other document, for a page that is written. */
+/** Answers an operation of the studio for a page that is written. */
 export interface Ask {
-  <Answer, Variables>(operation: Operation<Answer, Variables>, variables: Variables): Promise<Answer>;
   /** @throws NoAnswer. */
-  readonly text: <Answer>(query: string, variables: object) => Promise<Answer>;
-  /** What could not be read where the rest was: field and reason, with the number of places. */
+  <Answer, Variables>(operation: Operation<Answer, Variables>, variables: Variables): Promise<Answer>;
+  /** What could not be read while the rest could: field and reason, with the number of places. */
   readonly lost: ReadonlyMap<string, number>;
 }
 
-/** A question of a page was refused. */
+/** A query for a page was refused. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
   readonly status: number;
@@ -27,21 +26,20 @@ interface Reply {
   readonly errors?: readonly { readonly message: string; readonly path?: readonly (string | number)[] }[];
 }
 
-/** Asks the GraphQL API as whoever wants the page, within the same limits and budgets. */
+/** Asks the GraphQL API as the caller of the page, within the caller's limits. */
 export function asker(
   graphql: { fetch(request: Request, context: ServerContext): Response | Promise<Response> },
   context: ServerContext,
   signal: AbortSignal,
 ): Ask {
   const lost = new Map<string, number>();
-  const text = async <Answer>(query: string, variables: object): Promise<Answer> => {
+  const ask = async <Answer, Variables>({ text }: Operation<Answer, Variables>, variables: Variables): Promise<Answer> => {
     signal.throwIfAborted();
-    const headers = { 'content-type': 'application/json', accept: 'application/json' };
     const request = new Request('http://page/graphql', {
       method: 'POST',
-      headers,
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
       signal,
-      body: JSON.stringify({ query, variables }),
+      body: JSON.stringify({ query: text, variables }),
     });
     const response = await graphql.fetch(request, context);
     const { data, errors } = (await response.json()) as Reply;
@@ -59,9 +57,5 @@ export function asker(
       response.headers.get('retry-after'),
     );
   };
-  return Object.assign(
-    <Answer, Variables>({ text: query }: Operation<Answer, Variables>, variables: Variables) =>
-      text<Answer>(query, variables as object),
-    { text, lost },
-  );
+  return Object.assign(ask, { lost });
 }

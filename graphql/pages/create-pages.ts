@@ -9,9 +9,8 @@ import type { ServerContext } from '../context.ts';
 import { refusal } from '../tables/refusal.ts';
 import { asker, NoAnswer } from './ask.ts';
 import type { ReadImage } from './embed-images.ts';
-import { gatherPage, pageKindOf } from './gather-page.ts';
-import { PAGE_LIMITS } from './page-draft.ts';
-import { writePage } from './write-page.ts';
+import { gatherPage } from './gather-page.ts';
+import { openPageWriter, StudioNotBuilt } from './write-page.ts';
 
 export interface PagesOptions {
   readonly db: Db;
@@ -35,6 +34,8 @@ export function createPages({ db, blobs, graphql, logger = SILENT }: PagesOption
     } catch (error) {
       if (error instanceof NoAnswer)
         return refusal(error.status, 'unprocessable', error.message, 'ask for less', Number(error.retryAfter ?? 0) || undefined);
+      if (error instanceof StudioNotBuilt)
+        return refusal(503, 'unavailable', 'the studio of this server is not built', 'run `npm run studio:build` there');
       if (request.signal.aborted) return refusal(499, 'left', 'the caller left', 'ask again');
       logger.error('a page was not written', { error });
       return refusal(500, 'fault', 'this is a fault of the server; its log says more', 'report it with the time of the request');
@@ -44,16 +45,16 @@ export function createPages({ db, blobs, graphql, logger = SILENT }: PagesOption
   }
 
   async function answer(id: string, signal: AbortSignal, context: ServerContext): Promise<Response> {
+    const write = await openPageWriter();
     const sources = {
       ask: asker(graphql, context, signal),
       image: imagesSeenBy({ db, blobs }, context.principal),
       source: 'an installation of Espalier',
       now: () => new Date(),
     };
-    const kind = await pageKindOf(sources.ask, id);
-    const record = kind && (await gatherPage(sources, { kind, id }, PAGE_LIMITS));
+    const record = await gatherPage(sources, id);
     if (!record) return refusal(404, 'not-found', `no run, tree or rollout has the id ${id}`, 'GraphQL lists them');
-    return new Response(await writePage(record), {
+    return new Response(write(record), {
       headers: {
         'content-type': 'text/html; charset=utf-8',
         'cache-control': 'no-store',

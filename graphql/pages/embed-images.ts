@@ -1,19 +1,17 @@
-import type { PageDraft } from './page-draft.ts';
-
 /** Returns an image as a PNG; undefined where the record does not give it, or not any more. */
 export type ReadImage = (id: string) => Promise<Uint8Array | undefined>;
 
 const URL_OF_IMAGE = /^\/images\/([0-9a-f]{64})\.png$/;
 const NO_IMAGE = 'data:,'; // loads nothing: the view says that there is no image
 
-/** Puts every image of a page in the place of its address, while there is room. */
+/** Replaces the address of every image in a value by the image, while there is room. */
 export async function embedImages(
-  { answers, trees }: PageDraft,
+  within: object,
   read: ReadImage,
   bytes: number,
 ): Promise<{ readonly leftOut: number; readonly missing: number }> {
   const found = new Map<string, { url: string }[]>();
-  for (const value of [...Object.values(answers), ...Object.values(trees)]) collect(value, found);
+  collect(within, found);
   let [left, leftOut, missing] = [bytes, 0, 0];
   for (const [id, places] of found) {
     const png = left > 0 ? await read(id) : undefined;

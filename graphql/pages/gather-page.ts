@@ -1,12 +1,33 @@
-import type { PageRecord } from '../studio/page-record.ts';
+import {
+  diffSide,
+  groupPage,
+  type PageStepsQuery,
+  type PageStepsQueryVariables,
+  pageSteps,
+  pageStepsWithPrompts,
+  pageSubject,
+  parting,
+  renderedTask,
+  runComponents,
+  runFailures,
+  runLengths,
+  runPage,
+  runRevisions,
+  runTrees,
+  type TrajectoryPageQuery,
+  type TreeOrder,
+  trajectoryPage,
+  treeOutline,
+  treePage,
+} from '../studio/generated/operations.ts';
+import { LIST_SIZES } from '../studio/list-sizes.ts';
+import type { Operation } from '../studio/operation.ts';
+import { answerKey, hasPrompt, type PageRecord, type PageStep } from '../studio/page-record.ts';
 import type { Ask } from './ask.ts';
 import { embedImages, type ReadImage } from './embed-images.ts';
-import { gatherRun } from './gather-run.ts';
-import { gatherTree } from './gather-tree.ts';
-import { PAGE_LIMITS, PageDraft, type PageLimits } from './page-draft.ts';
 
-/** What a page shows. */
-export type PageKind = 'run' | 'tree' | 'trajectory';
+type Rollout = NonNullable<TrajectoryPageQuery['rollout']>;
+type StepsOperation = Operation<PageStepsQuery, PageStepsQueryVariables>;
 
 /** What a page is gathered from. */
 export interface PageSources {
@@ -17,47 +38,160 @@ export interface PageSources {
   readonly now: () => Date;
 }
 
-/** Gathers the data of a page. @returns null where nothing of the kind has the id. @throws NoAnswer. */
+/** Bytes of a page's data as JSON, and of its images. */
+export const PAGE_BYTES = 24 * 2 ** 20;
+
+const LISTED_TREES = 1_000;
+const STEPS = 500; // of one query
+const STEPS_WITH_PROMPTS = 50; // of one query: twice as many would cost more than a key may ask at once
+const PROMPTS = 2_000; // steps of a page with prompts and tokens
+const PARTINGS = 64; // of a group
+
+/**
+ * Gathers a page: the answers of the studio's operations about a run, a tree or a rollout, and the steps that its views read
+ * one by one. @param limit bytes of the data, and of the images. @returns null where nothing has the id. @throws NoAnswer.
+ */
 export async function gatherPage(
   { ask, image, source, now }: PageSources,
-  { kind, id }: { readonly kind: PageKind; readonly id: string },
-  limits: PageLimits = PAGE_LIMITS,
+  id: string,
+  limit = PAGE_BYTES,
 ): Promise<PageRecord | null> {
-  const draft = new PageDraft(limits);
-  const found = await gather(ask, draft, kind, id);
-  if (!found) return null;
-  const images = await embedImages(draft, image, limits.imageBytes);
+  const draft = new PageDraft(ask, limit);
+  const subject = await gatherSubject(ask, draft, id);
+  if (!subject) return null;
+  const { answers, steps } = draft;
+  const images = await embedImages([answers, steps], image, limit);
   draft.leaveOut('# images, for which there was no room.', images.leftOut);
   draft.leaveOut('# images that the record does not give any more.', images.missing);
   for (const [what, places] of ask.lost) draft.leaveOut(`Not read, in # places: ${what}`, places);
-  return draft.record({ ...found, madeAt: now().toISOString(), source });
+  return { ...subject, madeAt: now().toISOString(), source, leftOut: draft.leftOut, answers, steps };
 }
 
-async function gather(
-  ask: Ask,
-  draft: PageDraft,
-  kind: PageKind,
-  id: string,
-): Promise<Pick<PageRecord, 'title' | 'first'> | null> {
-  if (kind === 'run') {
-    const name = await gatherRun(ask, draft, id);
-    return name === null ? null : { title: `Run ${name || id}`, first: `/view/run/${id}` };
+async function gatherSubject(ask: Ask, draft: PageDraft, id: string): Promise<Pick<PageRecord, 'title' | 'first'> | null> {
+  const { run, tree, rollout } = await ask(pageSubject, { id });
+  if (run) return { title: `Run ${(await gatherRun(draft, id)) || id}`, first: `/view/run/${id}` };
+  if (tree && (await gatherTree(draft, id))) return { title: `Tree ${id}`, first: `/view/tree/${id}` };
+  if (rollout && (await gatherTree(draft, rollout.treeId))) return { title: `Trajectory ${id}`, first: `/view/trajectory/${id}` };
+  return null;
+}
+
+/** Gathers a run, and its trees while there is room. @returns its name. */
+async function gatherRun(draft: PageDraft, id: string): Promise<string | undefined> {
+  const { run } = await draft.ask(runPage, { id });
+  await draft.ask(runComponents, { ids: [id] });
+  await draft.ask(runFailures, { id });
+  await draft.ask(runLengths, { id, first: LIST_SIZES.lengths });
+  await draft.ask(runRevisions, { id, first: LIST_SIZES.revisions });
+  const trees = await listTrees(draft, id, 'OPENED_ASC');
+  await listTrees(draft, id, 'OPENED_DESC');
+  await listTrees(draft, id, 'RETURN_VARIANCE_DESC');
+  let gathered = 0;
+  for (const tree of trees) {
+    if (!draft.hasRoom) break;
+    if (await gatherTree(draft, tree)) gathered++;
   }
-  const tree = kind === 'tree' ? id : await treeOf(ask, id);
-  if (tree === null || !(await gatherTree(ask, draft, tree))) return null;
-  const first = kind === 'tree' ? `/view/tree/${id}` : `/view/trajectory/${id}`;
-  return { title: kind === 'tree' ? `Tree ${id}` : `Trajectory ${id}`, first };
+  draft.leaveOut('The trajectories of # trees of the run.', (run?.totals.trees ?? 0) - gathered);
+  return run?.name;
 }
 
-async function treeOf(ask: Ask, rollout: string): Promise<string | null> {
-  const query = 'query ($id: ID!) { rollout(id: $id) { treeId } }';
-  const found = await ask.text<{ readonly rollout: { readonly treeId: string } | null }>(query, { id: rollout });
-  return found.rollout?.treeId ?? null;
+/** Gathers the pages of a run's list of trees. @returns the ids. */
+async function listTrees(draft: PageDraft, id: string, orderBy: TreeOrder): Promise<readonly string[]> {
+  const ids: string[] = [];
+  const page = { id, first: LIST_SIZES.trees, orderBy };
+  let { trees } = await draft.ask(runTrees, page);
+  for (;;) {
+    ids.push(...trees.nodes.map((tree) => tree.id));
+    const { hasNextPage, endCursor: after } = trees.pageInfo;
+    if (!hasNextPage || after === null || ids.length >= LISTED_TREES) return ids;
+    trees = (await draft.ask(runTrees, { ...page, after })).trees;
+  }
 }
 
-/** Finds out what an id names. @returns null where it names no run, tree or rollout. */
-export async function pageKindOf(ask: Ask, id: string): Promise<PageKind | null> {
-  const query = 'query ($id: ID!) { run(id: $id) { id } tree(id: $id) { id } rollout(id: $id) { id } }';
-  const found = await ask.text<Readonly<Record<'run' | 'tree' | 'rollout', object | null>>>(query, { id });
-  return found.run ? 'run' : found.tree ? 'tree' : found.rollout ? 'trajectory' : null;
+/** Gathers all that the studio shows of a tree and its trajectories. @returns false if no tree has the id. */
+async function gatherTree(draft: PageDraft, id: string): Promise<boolean> {
+  const { tree } = await draft.ask(treePage, { id });
+  if (!tree) return false;
+  await draft.ask(groupPage, { id });
+  await draft.ask(renderedTask, { tree: id });
+  await draft.ask(treeOutline, { id });
+  const rollouts: Rollout[] = [];
+  for (const { id: rollout } of tree.rollouts) {
+    const answer = await draft.ask(trajectoryPage, { id: rollout });
+    await draft.ask(diffSide, { id: rollout });
+    if (answer.rollout) rollouts.push(answer.rollout);
+  }
+  await gatherSteps(draft, id, tree.size.steps + 1); // the root is none of them
+  await gatherPartings(draft, rollouts);
+  return true;
+}
+
+async function gatherSteps(draft: PageDraft, tree: string, count: number): Promise<void> {
+  const withPrompts = draft.steps.filter(hasPrompt).length + count <= PROMPTS;
+  const [operation, first] = withPrompts ? [pageStepsWithPrompts, STEPS_WITH_PROMPTS] : [pageSteps, STEPS];
+  let gathered = 0;
+  for (let after: number | undefined; ; ) {
+    const steps = await draft.askSteps(operation, { tree, first, ...(after === undefined ? {} : { after }) });
+    after = steps.at(-1)?.logOffset;
+    gathered += steps.length;
+    if (steps.length < first) break;
+    if (!draft.hasRoom) {
+      draft.leaveOut('# steps of trees, for which there was no room.', count - gathered);
+      break;
+    }
+  }
+  if (!withPrompts) draft.leaveOut('The prompts and tokens of # steps.', gathered);
+}
+
+/** Gathers where the rollouts of a group part from the best one. */
+async function gatherPartings(draft: PageDraft, rollouts: readonly Rollout[]): Promise<void> {
+  const [best, ...others] = rollouts.toSorted((a, b) => (b.return ?? -Infinity) - (a.return ?? -Infinity));
+  if (!best?.finishedAt) return;
+  const ended = others.filter(({ finishedAt }) => finishedAt !== null);
+  for (const { id: b } of ended.slice(0, PARTINGS)) await draft.ask(parting, { a: best.id, b });
+  draft.leaveOut('Where # rollouts part from the best of their group.', ended.length - PARTINGS);
+}
+
+/** A page while it is gathered: what it holds so far, and what there was no room for. */
+class PageDraft {
+  readonly answers: Record<string, unknown> = {};
+  readonly steps: PageStep[] = [];
+  readonly #ask: Ask;
+  readonly #limit: number;
+  readonly #leftOut = new Map<string, number>();
+  #bytes = 0;
+
+  constructor(ask: Ask, limit: number) {
+    this.#ask = ask;
+    this.#limit = limit;
+  }
+
+  get hasRoom(): boolean {
+    return this.#bytes < this.#limit;
+  }
+
+  /** Adds the answer of an operation. @throws NoAnswer. */
+  async ask<Answer, Variables>(operation: Operation<Answer, Variables>, variables: Variables): Promise<Answer> {
+    const answer = await this.#ask(operation, variables);
+    this.answers[answerKey(operation.name, variables)] = answer;
+    this.#bytes += JSON.stringify(answer).length;
+    return answer;
+  }
+
+  /** Adds the steps that an operation answers. @throws NoAnswer. */
+  async askSteps(operation: StepsOperation, variables: PageStepsQueryVariables): Promise<readonly PageStep[]> {
+    const { tree } = await this.#ask(operation, variables);
+    const steps = tree?.steps ?? [];
+    for (const step of steps) this.steps.push(step);
+    this.#bytes += JSON.stringify(steps).length;
+    return steps;
+  }
+
+  leaveOut(what: string, count: number): void {
+    if (count > 0) this.#leftOut.set(what, (this.#leftOut.get(what) ?? 0) + count);
+  }
+
+  /** What there was no room for, in sentences. */
+  get leftOut(): readonly string[] {
+    return [...this.#leftOut].map(([what, count]) => what.replace('#', count.toLocaleString('en')));
+  }
 }

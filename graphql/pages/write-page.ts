@@ -7,16 +7,22 @@ import { shareValues } from '../studio/shared-values.ts';
 
 const BUILT = fileURLToPath(new URL('../../dist/studio/', import.meta.url));
 
-/** Writes a page: one HTML file that opens without a server and asks nothing of any. @throws Error where no studio is built. */
-export async function writePage(record: PageRecord, built = BUILT): Promise<string> {
+/** The studio is not built, or was built incompletely. */
+export class StudioNotBuilt extends Error {
+  override readonly name = 'StudioNotBuilt';
+}
+
+/** Reads the built page. @returns what writes a page: one HTML file that opens without a server. @throws StudioNotBuilt. */
+export async function openPageWriter(built = BUILT): Promise<(record: PageRecord) => string> {
   const [page, frame] = await Promise.all([readBuilt(built, 'page.html'), readBuilt(built, 'frame.html')]);
   const framed = /<script>([\s\S]*?)<\/script>/.exec(frame)?.[1] ?? '';
   const script = /<script type="module">([\s\S]*?)<\/script>/.exec(page)?.[1];
-  if (script === undefined) throw new Error(`the page in ${built} has no script; run \`npm run studio:build\``);
-  return page
-    .replace('%RULES%', () => rulesOf([script, framed]))
-    .replace('<title>Espalier</title>', () => `<title>${escapeText(record.title)}</title>`)
-    .replace('"%RECORD%"', () => inScript(JSON.stringify(shareValues(record))));
+  if (script === undefined) throw new StudioNotBuilt(`the page in ${built} has no script; run \`npm run studio:build\``);
+  return (record) =>
+    page
+      .replace('%RULES%', () => rulesOf([script, framed]))
+      .replace('<title>Espalier</title>', () => `<title>${escapeText(record.title)}</title>`)
+      .replace('"%RECORD%"', () => inScript(JSON.stringify(shareValues(record))));
 }
 
 async function readBuilt(built: string, name: 'page.html' | 'frame.html'): Promise<string> {
@@ -24,11 +30,11 @@ async function readBuilt(built: string, name: 'page.html' | 'frame.html'): Promi
     const folder = (await readFile(join(built, 'current'), 'utf8')).trim();
     return await readFile(join(built, folder, name), 'utf8');
   } catch (error) {
-    throw new Error('the studio is not built, and pages with it; run `npm run studio:build`', { cause: error });
+    throw new StudioNotBuilt('the studio is not built; run `npm run studio:build`', { cause: error });
   }
 }
 
-/** The page's own script alone is run, and that of its frame with the workers that it starts; nothing is loaded. */
+/** Only the page's own script runs, and that of its frame with the workers that it starts; nothing is loaded. */
 function rulesOf(scripts: readonly string[]): string {
   const digests = scripts.map((script) => `'sha256-${Buffer.from(sha256Hex(script), 'hex').toString('base64')}'`);
   const own = `script-src ${digests.join(' ')}; worker-src data:; style-src 'unsafe-inline'; img-src data: blob:`;

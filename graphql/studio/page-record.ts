@@ -1,4 +1,12 @@
-/** What a page that opens without a server holds: answers of the studio's operations, and the steps from which others follow. */
+import type { PageStepsQuery, PageStepsWithPromptsQuery } from './generated/operations.ts';
+
+/** A step as all operations of the studio together ask for it, with its prompt and tokens while there is room. */
+export type PageStep = StepsOf<PageStepsQuery> | StepsOf<PageStepsWithPromptsQuery>;
+type StepsOf<Answer extends { readonly tree: { readonly steps: readonly unknown[] } | null }> = NonNullable<
+  Answer['tree']
+>['steps'][number];
+
+/** What a page without a server holds: answers of the studio's operations, and the steps that its views read one by one. */
 export interface PageRecord {
   /** What is shown, and when and from what it was made. */
   readonly title: string;
@@ -10,24 +18,13 @@ export interface PageRecord {
   readonly leftOut: readonly string[];
   /** Answers by `answerKey`. */
   readonly answers: Readonly<Record<string, unknown>>;
-  /** The trees of each run, as `RunTrees` lists them, in the order in which they were opened. */
-  readonly runTrees: Readonly<Record<string, readonly object[]>>;
-  readonly trees: Readonly<Record<string, PageTree>>;
-}
-
-/** A tree: every step as all operations of the studio together ask of it. */
-export interface PageTree {
+  /** The steps of its trees, each tree in the order of the log. */
   readonly steps: readonly PageStep[];
 }
 
-export interface PageStep {
-  readonly id: string;
-  readonly parentId: string | null;
-  readonly depth: number;
-  readonly logOffset: number;
-  readonly rolloutId: string | null;
-  /** False where the page holds no prompt and no tokens of it, for want of room. */
-  readonly whole: boolean;
+/** Whether a page holds the prompt and the tokens of a step. */
+export function hasPrompt(step: PageStep): boolean {
+  return 'prompt' in step;
 }
 
 /** Names the answer of an operation to variables, in whatever order they come. */

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import type { MessagePort } from 'node:worker_threads';
-import { GraphQLError } from 'graphql';
 import { openFileBlobStore } from '../../src/blobs/file-blob-store.ts';
 import type { EventLog, Offsets } from '../../src/log/event-log.ts';
 import { openDatabase } from '../../src/postgres/database.ts';
@@ -17,6 +16,7 @@ import { createGraphql } from '../create-graphql.ts';
 import { BUDGETS } from '../metering/budgets.ts';
 import { Callers } from '../metering/callers.ts';
 import type { QueryUse } from '../metering/query-use.ts';
+import { ignoreOrphanedRejections } from '../orphaned-rejections.ts';
 import { createPages } from '../pages/create-pages.ts';
 import { createTables } from '../tables/create-tables.ts';
 import { answerRequest } from './answer-request.ts';
@@ -35,11 +35,7 @@ export async function serveThread(port: MessagePort, { config, ...urls }: Thread
   const writes = askToAnnotate(say);
   const releases = askToRelease(say);
   const logger = loggerTo(say);
-  // An item of a list that fails at once leaves the promises of those before it to nobody: without a listener the thread would end
-  // for all. Their errors are of a query that is answered with its first one.
-  process.on('unhandledRejection', (reason) => {
-    if (!(reason instanceof GraphQLError)) logger.warn('a query failed after its answer', { reason: String(reason) });
-  });
+  ignoreOrphanedRejections((reason) => logger.warn('a query failed after its answer', { reason: String(reason) }));
   const open = openAll(urls, config, {
     log: ends.log,
     annotate: writes.annotate,

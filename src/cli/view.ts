@@ -2,11 +2,12 @@ import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { createGraphql } from '../../graphql/create-graphql.ts';
+import { ignoreOrphanedRejections } from '../../graphql/orphaned-rejections.ts';
 import { type Ask, asker } from '../../graphql/pages/ask.ts';
 import { imagesSeenBy } from '../../graphql/pages/create-pages.ts';
-import { gatherPage, pageKindOf } from '../../graphql/pages/gather-page.ts';
-import { PAGE_LIMITS, type PageLimits } from '../../graphql/pages/page-draft.ts';
-import { writePage } from '../../graphql/pages/write-page.ts';
+import { gatherPage } from '../../graphql/pages/gather-page.ts';
+import { openPageWriter } from '../../graphql/pages/write-page.ts';
+import type { PageRecord } from '../../graphql/studio/page-record.ts';
 import { isUuid } from '../domain/ids.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { localPrincipal } from '../postgres/principal.ts';
@@ -23,7 +24,6 @@ interface ViewFlags {
   readonly force?: true;
   readonly limitMb: number;
 }
-type Record = NonNullable<Awaited<ReturnType<typeof gatherPage>>>;
 
 const MIB = 2 ** 20;
 // one reader of its own: nobody else's turn or share
@@ -50,11 +50,12 @@ export function addView(program: Command): void {
     if (!isFile && flags.id !== undefined) throw new Error('--id chooses in a file; give the id in place of the file');
     if (flags.id !== undefined && !isUuid(flags.id))
       throw new Error(`--id takes the id of a run, a tree or a rollout, not ${JSON.stringify(flags.id)}`);
-    const limits = { ...PAGE_LIMITS, bytes: flags.limitMb * MIB, imageBytes: flags.limitMb * MIB };
-    const record = isFile ? await recordInFile(what, flags.id, limits) : await recordOf(what, limits);
+    const write = await openPageWriter();
+    const limit = flags.limitMb * MIB;
+    const record = isFile ? await recordInFile(what, flags.id, limit) : await recordOf(what, limit);
     const file = await AtomicFile.open(flags.out, flags.force ? 'replace' : 'refuse');
     try {
-      await file.write(await writePage(record));
+      await file.write(write(record));
       const { bytes, sha256 } = await file.seal();
       await file.publish();
       const { title, leftOut } = record;
@@ -66,18 +67,18 @@ export function addView(program: Command): void {
   });
 }
 
-function recordOf(id: string, limits: PageLimits): Promise<Record> {
+function recordOf(id: string, limit: number): Promise<PageRecord> {
   return withPlatform('view', async (platform, signal) => {
-    const record = await gathered(platform, signal, limits, 'an installation of Espalier', async () => id);
+    const record = await gathered(platform, signal, limit, 'an installation of Espalier', async () => id);
     if (!record) throw new Error(`no run, tree or rollout has the id ${id}; \`espalier status\` lists the runs`);
     return record;
   });
 }
 
 /** Reads a file into a record of its own, which is removed again, and gathers a page of it. */
-function recordInFile(file: string, id: string | undefined, limits: PageLimits): Promise<Record> {
+function recordInFile(file: string, id: string | undefined, limit: number): Promise<PageRecord> {
   return withScratchPlatform('view', async (platform, signal) => {
-    const record = await gathered(platform, signal, limits, basename(file), async () => {
+    const record = await gathered(platform, signal, limit, basename(file), async () => {
       const runs = await importInto(platform, file, signal);
       const [only, ...others] = runs;
       if (id === undefined && others.length > 0)
@@ -92,21 +93,19 @@ function recordInFile(file: string, id: string | undefined, limits: PageLimits):
 async function gathered(
   platform: Platform,
   signal: AbortSignal,
-  limits: PageLimits,
+  limit: number,
   source: string,
   idOf: () => Promise<string | undefined>,
-): Promise<Record | null> {
+): Promise<PageRecord | null> {
   const projector = await ensureProjector(platform);
   const snapshots = keepSnapshots(platform.database, platform.directUrl, { records: platform.config.asOfLimit });
   try {
     const id = await idOf();
     await projector.settle();
     const ask = await askOf(platform, snapshots, signal);
-    const kind = id === undefined ? null : await pageKindOf(ask, id);
-    const { db } = platform.database;
-    const image = imagesSeenBy({ db, blobs: platform.blobs }, localPrincipal());
-    if (id === undefined || kind === null) return null;
-    return await gatherPage({ ask, image, source, now: () => new Date() }, { kind, id }, limits);
+    if (id === undefined) return null;
+    const image = imagesSeenBy({ db: platform.database.db, blobs: platform.blobs }, localPrincipal());
+    return await gatherPage({ ask, image, source, now: () => new Date() }, id, limit);
   } finally {
     await snapshots.close();
     await projector.close();
@@ -119,6 +118,9 @@ async function askOf(
   signal: AbortSignal,
 ): Promise<Ask> {
   const notices = { count: 0, beyond: async () => undefined }; // a page waits for nothing
+  ignoreOrphanedRejections((reason) => {
+    throw reason;
+  });
   const graphql = await createGraphql({
     db: database.db,
     log,

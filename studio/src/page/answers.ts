@@ -1,86 +1,66 @@
+import type { TrajectoryPageQuery } from '../../../graphql/studio/generated/operations.ts';
 import type { Operation } from '../../../graphql/studio/operation.ts';
-import { answerKey, type PageRecord, type PageStep } from '../../../graphql/studio/page-record.ts';
+import { answerKey, hasPrompt, type PageRecord, type PageStep } from '../../../graphql/studio/page-record.ts';
 import { NotInPage } from '../graphql/faults.ts';
 
-type Given = Readonly<Record<string, unknown>>;
+type Variables = Readonly<Record<string, unknown>>;
 
 /** Answers the operations of the studio from what a page holds. */
 export interface PageAnswers {
   /** @throws NotInPage. */
-  readonly answer: <Answer, Variables>(operation: Operation<Answer, Variables>, variables: Variables) => Answer;
+  readonly answer: <Answer, Of>(operation: Operation<Answer, Of>, variables: Of) => Answer;
   /** Whether the page shows what an address of the studio names. */
-  readonly holds: (to: string, params: Given, search: Given) => boolean;
+  readonly holds: (to: string, params: Variables, search: Variables) => boolean;
 }
 
-/** Makes the answers of a page: those that it holds as they were given, and those that follow from its steps. */
+/** Makes the answers of a page: those that it holds, and those about single steps and paths, which are read off its steps. */
 export function pageAnswers(record: PageRecord): PageAnswers {
-  const trees = new Map(Object.entries(record.trees));
-  const steps = new Map<string, PageStep>();
-  for (const { steps: own } of trees.values()) for (const step of own) steps.set(step.id, step);
-  const held = (name: string, given: unknown) => record.answers[answerKey(name, given)];
+  const steps = new Map(record.steps.map((step) => [step.id, step]));
+  const stored = (name: string, variables: Variables) => record.answers[answerKey(name, variables)];
 
-  /** What follows from the steps and trees of the page, by operation; undefined where the page does not hold it. */
-  const made: Readonly<Record<string, (given: Given) => object | undefined>> = {
-    TrajectorySteps: ({ rollout, first, after }) => trajectoryOf(rollout, first, after),
-    DiffPath: ({ leaf, first, after }) => pathTo(leaf, first, after),
-    RenderedPath: ({ leaf }) => pathTo(leaf, undefined, undefined),
+  /** The answers that are read off the steps, by operation; undefined if the page does not hold them. */
+  const ofSteps: Readonly<Record<string, (variables: Variables) => object | undefined>> = {
+    TrajectorySteps: ({ rollout, first, after }) => {
+      const page = stored('TrajectoryPage', { id: rollout }) as TrajectoryPageQuery | undefined;
+      const path = pathTo(page?.rollout?.leafId);
+      const from = after === undefined ? 0 : Number(after) + 1;
+      return page && { trajectory: path ? { id: rollout, steps: path.slice(from, from + Number(first)) } : null };
+    },
     RolloutSteps: ({ rollout, first }) => ({
-      steps: { nodes: [...steps.values()].filter(({ rolloutId }) => rolloutId === rollout).slice(0, Number(first)) },
+      steps: { nodes: record.steps.filter(({ rolloutId }) => rolloutId === rollout).slice(0, Number(first)) },
     }),
-    TreeNode: ({ id }) => ofStep(id, () => true),
-    StepPrompt: ({ id }) => ofStep(id, ({ whole }) => whole),
-    StepTokens: ({ id }) => ofStep(id, ({ whole }) => whole),
-    RunTrees: ({ id, first, after, orderBy }) => treesOf(String(id), Number(first), Number(after ?? 0), String(orderBy)),
+    DiffPath: ({ leaf }) => ({ path: pathTo(leaf) }),
+    RenderedPath: ({ leaf }) => ({ path: pathTo(leaf) }),
+    TreeNode: ({ id }) => ({ step: steps.get(String(id)) }),
+    StepPrompt: ({ id }) => ({ step: withPrompt(id) }),
+    StepTokens: ({ id }) => ({ step: withPrompt(id) }),
   };
 
   return {
-    answer: <Answer, Variables>({ name }: Operation<Answer, Variables>, variables: Variables) => {
-      const answer = held(name, variables) ?? made[name]?.(variables as Given);
-      if (answer === undefined) throw new NotInPage(`the page holds no answer of ${name} to ${JSON.stringify(variables)}`);
+    answer: <Answer, Of>({ name }: Operation<Answer, Of>, variables: Of) => {
+      const answer = stored(name, variables as Variables) ?? ofSteps[name]?.(variables as Variables);
+      if (answer === undefined || Object.values(answer).includes(undefined))
+        throw new NotInPage(`the page holds no answer of ${name} to ${JSON.stringify(variables)}`);
       return answer as Answer; // written by the answers of the same operation
     },
     holds: (to, { id }, { a, b }) => {
-      const shown = (rollout: unknown) => held('TrajectoryPage', { id: rollout }) !== undefined;
+      const shown = (rollout: unknown) => stored('TrajectoryPage', { id: rollout }) !== undefined;
       if (to === '.' || to === '/' || to === '') return true;
-      if (to === '/view/run/$id') return held('RunPage', { id }) !== undefined;
-      if (to === '/view/tree/$id' || to === '/view/group/$id') return trees.has(String(id));
+      if (to === '/view/run/$id') return stored('RunPage', { id }) !== undefined;
+      if (to === '/view/tree/$id' || to === '/view/group/$id') return stored('TreePage', { id }) !== undefined;
       if (to === '/view/trajectory/$id') return shown(id);
       return to === '/view/diff' && shown(a) && shown(b);
     },
   };
 
-  function ofStep(id: unknown, holds: (step: PageStep) => boolean): object | undefined {
+  function withPrompt(id: unknown): PageStep | undefined {
     const step = steps.get(String(id));
-    return step && holds(step) ? { step } : undefined;
+    return step && hasPrompt(step) ? step : undefined;
   }
 
-  function trajectoryOf(id: unknown, first: unknown, after: unknown): object | undefined {
-    const { rollout } = (held('TrajectoryPage', { id }) ?? {}) as { readonly rollout?: { readonly leafId: string | null } };
-    if (!rollout) return undefined;
-    const path = rollout.leafId === null ? undefined : pathTo(rollout.leafId, first, after);
-    return { trajectory: path ? { id, steps: path.path } : null };
-  }
-
-  function pathTo(leaf: unknown, first: unknown, after: unknown): { readonly path: readonly PageStep[] } | undefined {
+  function pathTo(leaf: unknown): readonly PageStep[] | undefined {
     const path: PageStep[] = [];
     for (let step = steps.get(String(leaf)); step; step = steps.get(step.parentId ?? '')) path.push(step);
-    if (path.length === 0) return undefined;
-    const from = after === undefined || after === null ? 0 : Number(after) + 1;
-    const many = first === undefined ? path.length : Number(first); // DiffPath says itself how many
-    return { path: path.reverse().slice(from, from + many) };
-  }
-
-  function treesOf(run: string, first: number, from: number, orderBy: string): object | undefined {
-    const all = record.runTrees[run] as readonly { readonly returnVariance: number | null }[] | undefined; // as RunTrees lists them
-    if (!all) return undefined;
-    const ordered =
-      orderBy === 'OPENED_DESC'
-        ? all.toReversed()
-        : orderBy === 'RETURN_VARIANCE_DESC'
-          ? all.toSorted((a, b) => (b.returnVariance ?? -1) - (a.returnVariance ?? -1))
-          : all;
-    const end = from + first;
-    const pageInfo = { endCursor: String(end), hasNextPage: end < all.length };
-    return { trees: { totalCount: all.length, pageInfo, nodes: ordered.slice(from, end) } };
+    return path.length === 0 ? undefined : path.reverse();
   }
 }

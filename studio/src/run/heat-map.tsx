@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { type RunTreesQuery, runTrees, type TreeOrder } from '../../../graphql/studio/generated/operations.ts';
+import { LIST_SIZES } from '../../../graphql/studio/list-sizes.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { colourOf, scaleOf } from '../parts/colour.ts';
 import { count, decimal } from '../parts/format.ts';
@@ -9,13 +10,12 @@ import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 
 type Tree = RunTreesQuery['trees']['nodes'][number];
-const FIRST = 60;
 
 /** The tasks of a run by their rollouts: a mark is a rollout, its colour its return. */
 export function HeatMap({ run }: { readonly run: string }) {
   const [orderBy, setOrder] = useState<TreeOrder>('OPENED_ASC');
   const pages = usePages(run + orderBy);
-  const answer = useAsk(runTrees, { id: run, first: FIRST, orderBy, ...pages.variables });
+  const answer = useAsk(runTrees, { id: run, first: LIST_SIZES.trees, orderBy, ...pages.variables });
   return (
     <section aria-labelledby="tasks">
       <div className="row">

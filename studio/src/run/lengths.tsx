@@ -1,14 +1,14 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { runLengths } from '../../../graphql/studio/generated/operations.ts';
+import { LIST_SIZES } from '../../../graphql/studio/list-sizes.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { Chart } from '../parts/chart.tsx';
 import { decimal, whole } from '../parts/format.ts';
 import type { Point } from '../parts/point.ts';
 import { Shown } from '../parts/shown.tsx';
 
-/** Rollouts that are asked for at once, the last of the run. */
-export const FIRST = 300;
+const FIRST = LIST_SIZES.lengths; // the last of the run
 
 interface Length extends Point {
   readonly id: string;

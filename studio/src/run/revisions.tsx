@@ -1,15 +1,14 @@
 import { Link } from '@tanstack/react-router';
 import { runRevisions } from '../../../graphql/studio/generated/operations.ts';
+import { LIST_SIZES } from '../../../graphql/studio/list-sizes.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { decimal, shortId, whole } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 
-const FIRST = 50;
-
 /** The revisions that were mined from a run. */
 export function Revisions({ run }: { readonly run: string }) {
-  const answer = useAsk(runRevisions, { id: run, first: FIRST });
+  const answer = useAsk(runRevisions, { id: run, first: LIST_SIZES.revisions });
   return (
     <Shown of={answer}>
       {({ run: found }) => {
@@ -35,7 +34,7 @@ export function Revisions({ run }: { readonly run: string }) {
                 </li>
               ))}
             </ul>
-            {revisions.totalCount > FIRST ? <p className="faint">{`the first ${FIRST}`}</p> : null}
+            {revisions.totalCount > LIST_SIZES.revisions ? <p className="faint">{`the first ${LIST_SIZES.revisions}`}</p> : null}
           </section>
         );
       }}

@@ -1,5 +1,6 @@
 import { Link, useParams } from '@tanstack/react-router';
 import { type RunPageQuery, runLengths, runPage } from '../../../graphql/studio/generated/operations.ts';
+import { LIST_SIZES } from '../../../graphql/studio/list-sizes.ts';
 import { isPage } from '../graphql/ask.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
@@ -11,7 +12,7 @@ import { Shown } from '../parts/shown.tsx';
 import { Ends } from './ends.tsx';
 import { Failures } from './failures.tsx';
 import { HeatMap } from './heat-map.tsx';
-import { FIRST, Lengths } from './lengths.tsx';
+import { Lengths } from './lengths.tsx';
 import { Revisions } from './revisions.tsx';
 import { Sums } from './sums.tsx';
 
@@ -144,7 +145,7 @@ function About({ run }: { readonly run: Run }) {
 
 /** The versions of policies that acted in the last rollouts, where they are several. */
 function Acted({ run }: { readonly run: string }) {
-  const nodes = useAsk(runLengths, { id: run, first: FIRST }).data?.rollouts.nodes ?? [];
+  const nodes = useAsk(runLengths, { id: run, first: LIST_SIZES.lengths }).data?.rollouts.nodes ?? [];
   const versions = [...Map.groupBy(nodes, ({ policy }) => policy.id)].map(([id, each]) => {
     const [low, high] = [Math.min, Math.max].map((of) => of(...each.map(({ policy }) => policy.version)));
     return `${visible(id)}@${low}${low === high ? '' : ` to ${high}`}`;

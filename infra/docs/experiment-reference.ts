@@ -1,8 +1,7 @@
 import { experimentSchema, stageSchemas } from '../../src/usecases/experiment/declaration/experiment-schema.ts';
 import { type Schema, tableOf } from './schema-table.ts';
 
-const ABOUT = `The file of \`espalier experiment run\` and \`espalier sweep\`: YAML, JSON, or a module that exports \`experiment\`. Its JSON
-Schema: \`espalier schemas experiment\`. Unknown fields, stages that are not there, and stages that use each other in a circle are refused
+const ABOUT = `The file of \`espalier experiment run\` and \`espalier sweep\`: YAML or JSON. Its JSON Schema: \`espalier schemas experiment\`. Unknown fields, stages that are not there, and stages that use each other in a circle are refused
 before anything is run.
 `;
 

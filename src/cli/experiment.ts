@@ -53,7 +53,7 @@ function addRun(experiment: Command): void {
   const run = experiment
     .command('run')
     .description('run what a file declares: stages, arms, repetitions; the same command again does what is missing')
-    .argument('[file]', 'YAML or JSON, or a module that exports `experiment`')
+    .argument('[file]', 'YAML or JSON')
     .option('--resume <id>', 'go on with this experiment, as it was declared')
     .option('--parallel <n>', PARALLEL, parallel, 1)
     .option('--plot <file>', PLOT, plotFile);
@@ -73,7 +73,7 @@ function addRerun(experiment: Command): void {
     .command('rerun')
     .description('run an experiment again with some options changed: what does not depend on them is reused')
     .argument('<id>', 'the experiment')
-    .option('--set <change...>', 'STAGE.OPTION=VALUE, as revise.alpha=0.7; arms.ARM.STAGE.OPTION for one arm; seeds=5')
+    .option('--set <change...>', 'STAGE.OPTION=VALUE, as revise.alpha=0.7; or seeds=5')
     .option('--parallel <n>', PARALLEL, parallel, 1)
     .option('--plot <file>', PLOT, plotFile);
   rerun.action(async (id: string, flags: RunFlags & { set?: readonly string[] }) => {

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { sha256Hex } from '../../digest/sha256.ts';
 import { isOptions, type Options } from '../../domain/experiment/change-options.ts';
 import { stageKey } from '../../domain/experiment/stage-key.ts';
@@ -46,11 +45,8 @@ export async function keyOfStage(
   );
 }
 
-/**
- * Opens fingerprints: worlds, files of weights and model folders are looked at once for all stages of a process. @param home
- * where the digests of files are kept.
- */
-export function openFingerprints(home: string): Fingerprints {
+/** Opens fingerprints: environments, files of weights and model folders are read once for all stages of a process. */
+export function openFingerprints(): Fingerprints {
   const known = new Map<string, Promise<string>>();
   const once = (name: string, look: () => Promise<string>) => {
     const found = known.get(name) ?? look();
@@ -67,11 +63,9 @@ export function openFingerprints(home: string): Fingerprints {
       if (typeof policy === 'string') named[field] = await once(`policy ${policy}`, () => digestOf(policy));
     }
     const { file } = options as Options;
-    if (typeof file === 'string')
-      named.file = await once(`file ${file}`, () => digestOfContent(file, join(home, 'file-digests.json')));
+    if (typeof file === 'string') named.file = await once(`file ${file}`, () => digestOfContent(file));
     const folder = modelFolderOf(options);
-    if (folder !== null)
-      named.model = await once(`folder ${folder}`, () => digestOfContent(folder, join(home, 'file-digests.json')));
+    if (folder !== null) named.model = await once(`folder ${folder}`, () => digestOfContent(folder));
     return named;
   };
 }

@@ -10,7 +10,7 @@ import type { Platform } from '../../platform/open-platform.ts';
 import { type ExperimentPlanRecord, readExperimentPlans } from '../../projections/experiment-stages/read-stages.ts';
 import { RunRefused } from '../collect/hold-run.ts';
 import type { Experiment } from './declaration/experiment.ts';
-import { experimentOf } from './declaration/read-experiment-file.ts';
+import { experimentOf } from './declaration/parse-experiment.ts';
 import { settle } from './stages/stage-work.ts';
 
 /** An experiment that was declared, or is about to be: its id follows from what is declared. */

@@ -7,7 +7,7 @@ import { readEvaluations } from '../../projections/evaluations/read-evaluations.
 import { readStages } from '../../projections/experiment-stages/read-stages.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { changedExperiment, parseChange } from './change-experiment.ts';
-import { experimentOf } from './declaration/read-experiment-file.ts';
+import { experimentOf } from './declaration/parse-experiment.ts';
 import { type DeclaredExperiment, declaredAs, readExperiment } from './record-experiment.ts';
 import { comparedReport, reportOf } from './report.ts';
 import { runExperiment } from './run-experiment.ts';
@@ -117,12 +117,6 @@ describe('a stage that fails', () => {
       message: messages[0],
     });
     expect((await running(declared)).states).toMatchObject({ 'broken collect': 'failed', 'fine collect': 'kept' });
-  });
-
-  test('nothing more is begun where the experiment says to stop', async () => {
-    const { state, states } = await running(declaredAs(experimentOf({ ...failing, onFailure: 'stop' })));
-    expect(state).toBe('failed');
-    expect(states).toMatchObject({ 'broken collect': 'failed', 'fine collect': 'skipped', 'fine revise': 'skipped' });
   });
 });
 

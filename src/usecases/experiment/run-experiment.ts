@@ -24,7 +24,7 @@ export interface StagePlace {
 
 /**
  * How a stage came to be where it is. `kept`: this experiment had completed it before. `reused`: another arm or experiment had.
- * `skipped`: a stage that it uses failed, or the experiment stops at a failure.
+ * `skipped`: a stage that it uses failed.
  */
 export interface StageState extends StagePlace {
   readonly state: 'run' | 'kept' | 'reused' | 'failed' | 'skipped';
@@ -60,7 +60,7 @@ export async function runExperiment(platform: Platform, run: ExperimentRun): Pro
     await settle(platform, signal);
     await recordDeclaration(platform, run.declared);
     await settle(platform, signal);
-    const { arms, seeds, onFailure } = run.declared.experiment;
+    const { arms, seeds } = run.declared.experiment;
     const walks = seeds.flatMap((seed) => arms.map((arm) => ({ arm, seed, states: [] as StageState[] })));
     const states = () => walks.flatMap((walk) => walk.states);
     const planned = seeds.length * arms.reduce((sum, { stages }) => sum + stages.length, 0);
@@ -70,14 +70,13 @@ export async function runExperiment(platform: Platform, run: ExperimentRun): Pro
       run: { ...run, signal: AbortSignal.any([signal, broken.signal]) },
       before: await readStages(platform.database.db, [experimentId]),
       done: new Map(),
-      fingerprintsOf: openFingerprints(platform.config.home),
+      fingerprintsOf: openFingerprints(),
       turns: openTurns(),
     };
-    const isOver = () => onFailure === 'stop' && states().some(isFailure);
     const waiting = [...walks];
     const walkOn = async () => {
       for (let walk = waiting.shift(); walk !== undefined; walk = waiting.shift())
-        for await (const state of runArm(working, walk.arm, walk.seed, isOver)) {
+        for await (const state of runArm(working, walk.arm, walk.seed)) {
           walk.states.push(state);
           run.onStage?.(state, states().length, planned);
         }
@@ -90,7 +89,7 @@ export async function runExperiment(platform: Platform, run: ExperimentRun): Pro
     await Promise.all(walkers);
     broken.signal.throwIfAborted();
     if (signal.aborted) return { state: 'stopped', stages: states() };
-    return { state: states().some(isFailure) ? 'failed' : 'completed', stages: states() };
+    return { state: states().some(({ state }) => state === 'failed') ? 'failed' : 'completed', stages: states() };
   });
 }
 
@@ -105,19 +104,14 @@ interface Working {
   readonly turns: Turns;
 }
 
-function isFailure({ state }: StageState): boolean {
-  return state === 'failed';
-}
-
-async function* runArm(working: Working, arm: PlannedArm, seed: number, isOver: () => boolean): AsyncGenerator<StageState> {
+async function* runArm(working: Working, arm: PlannedArm, seed: number): AsyncGenerator<StageState> {
   const outputs = new Map<string, StageOutput>();
   for (const stage of arm.stages) {
     if (working.run.signal.aborted) return;
     const place = { arm: arm.name, seed, stage: stage.name };
     const missing = Object.values(stage.uses).find((used) => !outputs.has(used));
-    if (missing !== undefined || isOver()) {
-      const message = missing === undefined ? 'the experiment stops at a failure' : `it uses ${missing}, which has no outcome`;
-      yield { ...place, state: 'skipped', message };
+    if (missing !== undefined) {
+      yield { ...place, state: 'skipped', message: `it uses ${missing}, which has no outcome` };
       continue;
     }
     const ended = await endOf(working, stage, place, outputs);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { experimentFields } from './experiment-fields.ts';
+import { experimentFields } from './experiment.ts';
 import { STAGE_FIELDS } from './stage-fields.ts';
 
 const DESCRIPTION = 'An experiment: the file of `espalier experiment run`.';

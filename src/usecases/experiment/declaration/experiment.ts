@@ -1,6 +1,41 @@
+import { z } from 'zod';
 import type { Options } from '../../../domain/experiment/change-options.ts';
-import type { ExperimentFields } from './experiment-fields.ts';
-import type { OptionsOf, STAGE_FIELDS, StageKind } from './stage-fields.ts';
+import { name } from '../../../events/schemas/values.ts';
+import { collectPlan } from '../../collect/plan.ts';
+import { type OptionsOf, type STAGE_FIELDS, type StageKind, stageName } from './stage-fields.ts';
+
+const armName = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9 ._=,+:-]{0,199}$/,
+    'must be 1 to 200 letters, digits, spaces and . _ = , + : -, the first a letter or digit',
+  );
+const options = z.record(z.string(), z.unknown());
+
+/** A whole experiment, as its file declares it: what is done, of what, how often, and what is compared. */
+export const experimentFields = z.strictObject({
+  name: name.describe('Name of the experiment.'),
+  question: z.string().max(10_000).default('').describe('Question that it answers.'),
+  environment: collectPlan.shape.environment
+    .optional()
+    .describe('Environment of all stages that name none, as `--environment` takes it.'),
+  seeds: z
+    .union([z.int().min(1).max(1_000), z.array(z.int().min(0)).min(1).max(1_000)], {
+      error: 'must be a number of repetitions, or a list of seeds',
+    })
+    .default(1)
+    .describe('Repetitions: how many (with the seeds 1, 2, …), or the list of their seeds. Arms are compared seed by seed.'),
+  concurrency: z.int().min(1).max(10_000).default(8).describe('Trees, or tasks, at a time. Results do not depend on it.'),
+  stages: z
+    .record(stageName, options)
+    .describe('Stages by name, each with its options. A stage may have the name of its kind, or says it as `stage`.'),
+  arms: z
+    .record(armName, z.record(stageName, options))
+    .optional()
+    .describe('What is compared: by name, the options that differ in some stages. Left out, there is one arm, `main`.'),
+  baseline: armName.optional().describe('Arm that the others are compared with; the first when left out.'),
+});
+export type ExperimentFields = z.output<typeof experimentFields>;
 
 /** A stage of one arm, its options checked. */
 export type PlannedStage = { readonly [Form in keyof typeof STAGE_FIELDS]: PlannedStageOf<Form> }[keyof typeof STAGE_FIELDS];
@@ -15,7 +50,7 @@ export interface PlannedStageOf<Form extends keyof typeof STAGE_FIELDS> {
   readonly uses: Readonly<Record<string, string>>;
 }
 
-/** An arm: what differs in it, and the stages that it needs, each behind those that it uses. */
+/** An arm: what differs in it, and the stages that it needs, each after those that it uses. */
 export interface PlannedArm {
   readonly name: string;
   readonly overrides: Readonly<Record<string, Options>>;
@@ -32,18 +67,13 @@ export interface Experiment extends Omit<ExperimentFields, 'seeds' | 'arms' | 'b
   readonly baseline: string;
 }
 
-/** What is wrong with a declaration: the first field, with dots between names, and what to do. */
-export interface ExperimentRefusal {
-  readonly kind: 'refused';
-  readonly field: string;
-  readonly message: string;
-  readonly remedy: string;
-}
-
-/** A declaration cannot be run. */
+/** A declaration cannot be run: the field, with dots between names, what is wrong, and what to do. */
 export class ExperimentRefused extends Error {
   override readonly name = 'ExperimentRefused';
-  constructor({ field, message, remedy }: Omit<ExperimentRefusal, 'kind'>) {
+  constructor(field: string, message: string, remedy: string) {
     super(`${field === '' ? 'the declaration' : field}: ${message}; ${remedy}`);
   }
 }
+
+/** Refuses what is declared at a path. @throws ExperimentRefused. */
+export type Refuse = (path: readonly string[], message: string, remedy: string) => never;

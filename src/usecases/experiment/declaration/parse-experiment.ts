@@ -1,14 +1,17 @@
-import type { z } from 'zod';
 import { hasOption, isOptions, mergeOptions, type Options } from '../../../domain/experiment/change-options.ts';
 import { goalsOf, neededFor, orderStages, type StageNode } from '../../../domain/experiment/order-stages.ts';
 import { closestName } from '../../../domain/text/closest-name.ts';
-import type { Experiment, ExperimentRefusal, PlannedArm, PlannedStage } from './experiment.ts';
-import { type ExperimentFields, experimentFields } from './experiment-fields.ts';
-import { issueText } from './issue-text.ts';
-import { parseStage } from './parse-stage.ts';
+import {
+  type Experiment,
+  type ExperimentFields,
+  ExperimentRefused,
+  experimentFields,
+  type PlannedArm,
+  type PlannedStage,
+  type Refuse,
+} from './experiment.ts';
+import { parseStage, refuseShape } from './parse-stage.ts';
 import type { StageKind } from './stage-fields.ts';
-
-export type ParsedExperiment = { readonly kind: 'parsed'; readonly experiment: Experiment } | ExperimentRefusal;
 
 /** The arm of an experiment that declares none. */
 const ONLY_ARM = 'main';
@@ -17,95 +20,90 @@ const ONLY_ARM = 'main';
 const COLLECTING = ['collect', 'search', 'score', 'fork', 'import'] as const;
 
 /** Which kinds of stages an option may name. */
-const MAY_USE: Readonly<Record<string, { readonly kinds: readonly StageKind[]; readonly what: string }>> = {
-  policy: { kinds: ['train', 'self-train'], what: 'trains a policy' },
-  from: { kinds: ['train', 'self-train'], what: 'trains a policy' },
-  on: { kinds: ['release'], what: 'releases a file' },
-  recoverFrom: { kinds: ['collect', 'evaluate', 'fork'], what: 'rolls a policy out' },
-  'revise.of': { kinds: COLLECTING, what: 'collects trees' },
-  'release.of': { kinds: ['revise', ...COLLECTING], what: 'collects or revises trees' },
-  'score.of': { kinds: ['collect', 'search', 'evaluate', 'fork', 'import', 'score'], what: 'rolls a policy out' },
+const MAY_USE: Readonly<Record<string, readonly StageKind[]>> = {
+  policy: ['train', 'self-train'],
+  from: ['train', 'self-train'],
+  on: ['release'],
+  recoverFrom: ['collect', 'evaluate', 'fork'],
+  'revise.of': COLLECTING,
+  'release.of': ['revise', ...COLLECTING],
+  'score.of': ['collect', 'search', 'evaluate', 'fork', 'import', 'score'],
 };
 
 /**
- * Reads an experiment from what its file holds: its shape, the options of every stage in every arm, and that stages use what
- * there is, without a cycle. An arm has the stages that the experiment is for, those that no other uses in the declaration, and
- * what these use in it.
+ * Checks a declaration: its shape, the options of every stage in every arm, and that stages use what exists, without a cycle. An
+ * arm has the stages that no other stage uses in the declaration, and what these use in it.
+ * @throws ExperimentRefused that names the field.
  */
-export function parseExperiment(input: unknown): ParsedExperiment {
-  const parsed = experimentFields.safeParse(input);
-  if (!parsed.success) return shapeRefusal(parsed.error.issues[0], input);
+export function experimentOf(declared: unknown): Experiment {
+  const parsed = experimentFields.safeParse(declared);
+  if (!parsed.success) return refuseShape(parsed.error, Object.keys(experimentFields.shape), refuse);
   const fields = parsed.data;
-  if (Object.keys(fields.stages).length === 0)
-    return refusal('stages', 'there is none', 'declare one, as evaluate: {policy: planner, tasks: 8}');
-  const plain = planArm(fields, ONLY_ARM, {}, null);
-  if (plain.kind === 'refused' && fields.arms === undefined) return plain;
-  // A field that every arm states may be missing in the stages themselves: the goals need their references alone.
-  const goals = goalsOf(nodesOf(fields.stages));
-  const arms: PlannedArm[] = [];
-  for (const [name, overrides] of Object.entries(fields.arms ?? { [ONLY_ARM]: {} })) {
-    const stranger = Object.keys(overrides).find((stage) => !Object.hasOwn(fields.stages, stage));
-    if (stranger !== undefined) return unknownStage(`arms.${name}.${stranger}`, stranger, fields.stages);
-    const planned = planArm(fields, name, overrides, goals);
-    if (planned.kind === 'refused') return planned;
-    arms.push(planned.arm);
-  }
-  const [first] = arms;
-  if (!first) return refusal('arms', 'there is none', 'name an arm, or leave arms out');
-  const { baseline = first.name, seeds, arms: _, stages: __, ...rest } = fields;
-  if (!arms.some(({ name }) => name === baseline))
-    return refusal('baseline', `there is no arm ${baseline}`, `name one of ${arms.map(({ name }) => name).join(', ')}`);
-  const list = typeof seeds === 'number' ? Array.from({ length: seeds }, (_one, i) => i + 1) : seeds;
-  if (new Set(list).size < list.length) return refusal('seeds', 'a seed is there twice', 'name each once');
-  return { kind: 'parsed', experiment: { ...rest, declared: input as Options, seeds: list, arms, baseline } };
+  const { baseline, seeds, arms: overrides = { [ONLY_ARM]: {} }, stages, ...rest } = fields;
+  if (Object.keys(stages).length === 0) refuse(['stages'], 'is empty', 'declare one, as evaluate: {policy: planner, tasks: 8}');
+  // a field that every arm sets may be missing in the stages themselves: the goals need only their references
+  const goals = goalsOf(nodesOf(stages));
+  const arms = Object.entries(overrides).map(([name, own]) => planArm(fields, name, own, goals));
+  const names = arms.map(({ name }) => name);
+  const [first] = names;
+  if (first === undefined) return refuse(['arms'], 'is empty', 'name an arm, or leave arms out');
+  if (baseline !== undefined && !names.includes(baseline))
+    refuse(['baseline'], `there is no arm ${baseline}`, `name one of ${names.join(', ')}`);
+  const list = typeof seeds === 'number' ? Array.from({ length: seeds }, (_, i) => i + 1) : seeds;
+  if (new Set(list).size < list.length) refuse(['seeds'], 'a seed is named twice', 'name each once');
+  return { ...rest, declared: declared as Options, seeds: list, arms, baseline: baseline ?? first };
+}
+
+function refuse(path: readonly string[], message: string, remedy: string): never {
+  throw new ExperimentRefused(path.join('.'), message, remedy);
 }
 
 function planArm(
   { environment, stages }: ExperimentFields,
   name: string,
   overrides: Readonly<Record<string, Options>>,
-  goals: readonly string[] | null,
-): { readonly kind: 'planned'; readonly arm: PlannedArm } | ExperimentRefusal {
+  goals: readonly string[],
+): PlannedArm {
+  for (const stage of Object.keys(overrides))
+    if (!Object.hasOwn(stages, stage)) refuseStage(['arms', name, stage], stage, stages);
   const merged = Object.fromEntries(
     Object.entries(stages).map(([stage, options]) => [stage, mergeOptions(options, overrides[stage] ?? {})]),
   );
-  const place = (stage: string, path: readonly string[]) =>
-    path.length > 0 && hasOption(overrides[stage], path)
-      ? `arms.${name}.${[stage, ...path].join('.')}`
-      : ['stages', stage, ...path].join('.');
+  const placeOf = (stage: string, path: readonly string[]) =>
+    path.length > 0 && hasOption(overrides[stage], path) ? ['arms', name, stage, ...path] : ['stages', stage, ...path];
   const nodes = nodesOf(merged);
   const order = orderStages(nodes);
   if (order.kind === 'cycle')
-    return refusal(
-      place(order.names[0] ?? '', []),
+    return refuse(
+      placeOf(order.names[0] ?? '', []),
       `the stages ${order.names.join(' → ')} use each other in a circle`,
       'let one of them use something else',
     );
-  if (order.kind === 'unknown') {
-    const path = fieldNaming(merged[order.stage] ?? {}, order.used);
-    return unknownStage(place(order.stage, path), order.used, stages);
-  }
-  const needed = neededFor(goals ?? goalsOf(nodes), nodes);
+  if (order.kind === 'unknown')
+    return refuseStage(placeOf(order.stage, optionNaming(merged[order.stage] ?? {}, order.used)), order.used, stages);
+  const needed = neededFor(goals, nodes);
   const planned: PlannedStage[] = [];
   for (const stage of order.names.filter((each) => needed.has(each))) {
-    const parsed = parseStage(stage, merged[stage] ?? {}, environment);
-    if (parsed.kind === 'refused') return refusal(place(stage, parsed.path), parsed.message, parsed.remedy);
-    planned.push(parsed.stage);
+    const refuseAt: Refuse = (path, message, remedy) => refuse(placeOf(stage, path), message, remedy);
+    const parsed = parseStage(stage, merged[stage] ?? {}, environment, refuseAt);
+    checkUses(parsed, planned, refuseAt);
+    planned.push(parsed);
   }
-  const kinds = new Map(planned.map((stage) => [stage.name, stage.kind]));
-  for (const { name: stage, kind, uses } of planned)
-    for (const [field, used] of Object.entries(uses)) {
-      const rule = MAY_USE[field] ?? MAY_USE[`${kind}.${field}`];
-      const found = kinds.get(used);
-      if (!rule || !found || rule.kinds.includes(found)) continue;
-      const named = fieldNaming(merged[stage] ?? {}, used);
-      return refusal(
-        place(stage, named),
-        `${used} is of the kind ${found}, and ${kind}.${field} needs a stage that ${rule.what}`,
-        `name one of the kind ${rule.kinds.join(', ')}`,
+  return { name, overrides, stages: planned };
+}
+
+/** @throws ExperimentRefused if a stage uses one of a kind that it cannot use. */
+function checkUses({ kind, options, uses }: PlannedStage, earlier: readonly PlannedStage[], refuseAt: Refuse): void {
+  for (const [field, used] of Object.entries(uses)) {
+    const kinds = MAY_USE[field] ?? MAY_USE[`${kind}.${field}`];
+    const found = earlier.find(({ name }) => name === used)?.kind;
+    if (kinds && found && !kinds.includes(found))
+      refuseAt(
+        optionNaming(options, used),
+        `${used} is of the kind ${found}, which ${kind}.${field} cannot use`,
+        `name a stage of the kind ${kinds.join(', ')}`,
       );
-    }
-  return { kind: 'planned', arm: { name, overrides, stages: planned } };
+  }
 }
 
 /** What each stage uses, as far as unchecked options say. */
@@ -119,33 +117,17 @@ function nodesOf(stages: Readonly<Record<string, Options>>): readonly StageNode[
   }));
 }
 
-function fieldNaming(options: Options, used: string): readonly string[] {
-  const found = Object.entries(options).find(([, value]) => value === used || (isOptions(value) && value.of === used));
-  return found ? [found[0]] : [];
+function optionNaming(options: object, used: string): readonly string[] {
+  const naming = Object.entries(options).find(([, value]) => value === used || (isOptions(value) && value.of === used));
+  return naming ? [naming[0]] : [];
 }
 
-function unknownStage(field: string, named: string, stages: Readonly<Record<string, unknown>>): ExperimentRefusal {
-  const near = closestName(named, Object.keys(stages));
-  const there = `there are ${Object.keys(stages).join(', ')}`;
-  return refusal(field, `there is no stage ${named}; ${there}`, near === null ? 'name one of them' : `did you mean ${near}?`);
-}
-
-function shapeRefusal(issue: z.core.$ZodIssue | undefined, input: unknown): ExperimentRefusal {
-  const field = (issue?.path ?? []).map(String).join('.');
-  const unknown =
-    issue?.code === 'unrecognized_keys' && isOptions(input)
-      ? Object.keys(input).find((key) => !Object.hasOwn(experimentFields.shape, key))
-      : undefined;
-  if (unknown === undefined)
-    return refusal(field, issueText(issue), 'correct it; `espalier schemas experiment` shows every field');
-  const near = closestName(unknown, Object.keys(experimentFields.shape));
-  return refusal(
-    unknown,
-    'is no field of an experiment',
-    near === null ? `remove it, or name one of ${Object.keys(experimentFields.shape).join(', ')}` : `did you mean ${near}?`,
+function refuseStage(path: readonly string[], stage: string, stages: Readonly<Record<string, unknown>>): never {
+  const names = Object.keys(stages);
+  const near = closestName(stage, names);
+  return refuse(
+    path,
+    `there is no stage ${stage}; there are ${names.join(', ')}`,
+    near === null ? 'name one of them' : `did you mean ${near}?`,
   );
-}
-
-function refusal(field: string, message: string, remedy: string): ExperimentRefusal {
-  return { kind: 'refused', field, message, remedy };
 }

@@ -1,6 +1,6 @@
 import type { Offsets } from '../../src/log/event-log.ts';
 import { formatPosition, nameUnknown, parsePosition, reached } from '../../src/log/position.ts';
-import { topicsOf } from '../../src/projections/apply-slice.ts';
+import { topicsOf } from '../../src/projections/concerns.ts';
 import type { Projection } from '../../src/projections/projection.ts';
 import type { Sources } from '../context.ts';
 import { refusal } from '../errors.ts';

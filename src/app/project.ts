@@ -12,7 +12,5 @@ export async function project({ log, database }: Platform, logger: Logger): Prom
 export function logReport(logger: Logger, { kind, ...fields }: RunnerReport): void {
   if (kind === 'stopped') logger.error('projection stopped', fields);
   if (kind === 'quarantined') logger.warn('events quarantined; `espalier quarantine list` says why', fields);
-  if (kind === 'ungrouped')
-    logger.warn('slices fail together and are folded one by one, which takes twice the work; this is said once', fields);
-  if (kind === 'retrying') logger.warn('projection waits for the database', fields);
+  if (kind === 'retrying') logger.warn('projections wait for the database', fields);
 }

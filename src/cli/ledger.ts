@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Platform } from '../platform/open-platform.ts';
-import { topicsOf } from '../projections/apply-slice.ts';
 import type { Moment } from '../projections/as-of/moment.ts';
+import { topicsOf } from '../projections/concerns.ts';
 import { type Ledger, readLedgers } from '../projections/training-pool/read-ledger.ts';
 import { trainingPool } from '../projections/training-pool/training-pool.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';

@@ -113,6 +113,17 @@ test('a rebuild killed midway resumes, takes over, swaps back and is retired', a
   expect([await retired.ended, retired.stdout()]).toEqual([0, 'dropped step_tree_v1_b2\n']);
 });
 
+test('a rebuild of a stopped projection says so, with the reason', async () => {
+  await givenTrees();
+  const { db } = platform.database;
+  await db.updateTable('projections').set({ state: 'stopped', reason: 'a bug' }).where('name', '=', 'step-tree').execute();
+  const rebuilt = rebuild();
+  expect([await rebuilt.ended, rebuilt.stdout().split('\n').at(-2)]).toEqual([
+    0,
+    'step-tree was stopped: a bug; what follows in the log is in neither version; start the projector again (`espalier up`)',
+  ]);
+});
+
 test('a swap back that is killed midway leaves the version to swap back to', async () => {
   await givenTrees();
   const { db } = platform.database;

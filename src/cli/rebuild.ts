@@ -79,6 +79,7 @@ async function rebuild(platform: Platform, projection: Projection, flags: Flags,
   }
   // The live version is folded meanwhile, whether or not a projector runs elsewhere; a version that other code folds is left to
   // that code.
+  const stopped = await reasonOfStop(platform, projection); // read first: a projector that starts sets out to fold it again
   const projector = await ensureProjector(platform);
   try {
     if (flags.back) {
@@ -90,10 +91,25 @@ async function rebuild(platform: Platform, projection: Projection, flags: Flags,
       };
     }
     const rebuilt = await rebuildProjection(platform, projection, { ...options, differing: flags.repair ? 'accept' : 'refuse' });
-    return { result: reportRebuilt(rebuilt), text: describeRebuilt(projection, rebuilt), failed: rebuilt.kind === 'differs' };
+    return {
+      result: { ...reportRebuilt(rebuilt), stopped },
+      text: [...describeRebuilt(projection, rebuilt), ...describeStop(projection, stopped)],
+      failed: rebuilt.kind === 'differs',
+    };
   } finally {
     await projector.close();
   }
+}
+
+/** Returns why the live version is stopped; null where it is not. */
+async function reasonOfStop({ database }: Platform, { name }: Projection): Promise<string | null> {
+  const row = await database.db
+    .selectFrom('projections')
+    .select('reason')
+    .where('name', '=', name)
+    .where('state', '=', 'stopped')
+    .executeTakeFirst();
+  return row?.reason ?? null;
 }
 
 /** A version as its two numbers: of the code, and which fold by it. */
@@ -101,7 +117,7 @@ function versionAndBuild(version: number): { readonly version: number; readonly 
   return { version: codeVersionOf(version), build: buildOf(version) };
 }
 
-function reportRebuilt(rebuilt: Rebuilt): unknown {
+function reportRebuilt(rebuilt: Rebuilt): object {
   if (rebuilt.kind === 'swapped') return { ...rebuilt, from: versionAndBuild(rebuilt.from), to: versionAndBuild(rebuilt.to) };
   return { ...rebuilt, build: versionAndBuild(rebuilt.build) };
 }
@@ -110,7 +126,14 @@ function describeSwap({ name }: Projection, from: number, to: number): string {
   return `${name} is live from ${schemaNameOf({ name, version: to })}; ${schemaNameOf({ name, version: from })} is kept: --back returns to it, --retire drops it`;
 }
 
-function describeRebuilt(projection: Projection, rebuilt: Rebuilt): Lines {
+function describeStop({ name }: Projection, reason: string | null): readonly string[] {
+  if (reason === null) return [];
+  return [
+    `${name} was stopped: ${reason}; what follows in the log is in neither version; start the projector again (\`espalier up\`)`,
+  ];
+}
+
+function describeRebuilt(projection: Projection, rebuilt: Rebuilt): readonly string[] {
   const { comparison } = rebuilt;
   const tables = comparison?.tables ?? [];
   const sums =

@@ -3,7 +3,7 @@ import { TOPICS } from '../events/catalogue.ts';
 import { formatPosition } from '../log/position.ts';
 import { LogChanged } from '../platform/log-faults.ts';
 import type { Platform } from '../platform/open-platform.ts';
-import { topicsOf } from '../projections/apply-slice.ts';
+import { topicsOf } from '../projections/concerns.ts';
 import { forgottenRuns } from '../projections/forgetting/read-forgotten.ts';
 import { buildOf, codeVersionOf } from '../projections/projection.ts';
 import { lagOf, readProjectionStatuses } from '../projections/projection-statuses.ts';

@@ -3,7 +3,7 @@ import type { EventLog, Offsets } from '../log/event-log.ts';
 import type { Db } from '../postgres/database.ts';
 import { ping } from '../postgres/ping.ts';
 import type { Principal } from '../postgres/principal.ts';
-import { topicsOf } from '../projections/apply-slice.ts';
+import { topicsOf } from '../projections/concerns.ts';
 import { reasonOf } from '../projections/fault.ts';
 import type { Projection } from '../projections/projection.ts';
 import { lagOf, type ProjectionStatus, readProjectionStatuses } from '../projections/projection-statuses.ts';

@@ -1,5 +1,5 @@
 import type { Offsets } from '../log/event-log.ts';
-import { topicsOf } from '../projections/apply-slice.ts';
+import { topicsOf } from '../projections/concerns.ts';
 import type { Projection } from '../projections/projection.ts';
 import type { ProjectionStatus } from '../projections/projection-statuses.ts';
 

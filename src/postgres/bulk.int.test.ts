@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { useTestDatabase } from '../testing/use-test-database.ts';
-import { insertMissing, insertRows, isKeyTaken } from './bulk.ts';
+import { copyNew, insertFresh, insertRows, isKeyTaken } from './bulk.ts';
 import type { Instant, Json } from './column-types.ts';
 import { column, type NewRow, table } from './table.ts';
 import { WrittenBytes } from './written-bytes.ts';
@@ -48,6 +48,8 @@ const row = (n: number, parts: Partial<Row> = {}): Row => ({
 });
 const insert = (into: typeof few, rows: readonly Row[]): Promise<void> =>
   database.db.transaction().execute((trx) => insertRows(trx, into, rows));
+const copy = (into: typeof few, rows: readonly Row[]): Promise<void> =>
+  database.db.transaction().execute((trx) => copyNew(trx, into, rows));
 const read = async (table: string): Promise<unknown[]> => (await database.pool.query(`select * from ${table} order by id`)).rows;
 const empty = (): Promise<unknown> => database.pool.query('truncate few, many');
 
@@ -80,7 +82,7 @@ describe('bulk inserts', () => {
         await empty();
         const rows = parts.map((part, n) => row(n, part));
         for (const each of rows) await insert(few, [each]);
-        await insert(many, rows);
+        await copy(many, rows);
         expect(await read('many')).toEqual(await read('few'));
       }),
       { numRuns: 8 },
@@ -90,7 +92,7 @@ describe('bulk inserts', () => {
   test('a text longer than what one message of COPY holds arrives whole, with rows before and behind it', async () => {
     await empty();
     const long = 'ä\u{1F600}"\\'.repeat(60_000);
-    await insert(
+    await copy(
       many,
       Array.from({ length: 150 }, (_, n) => row(n, n === 75 ? { "text'": long, json: { long } } : {})),
     );
@@ -107,7 +109,7 @@ describe('bulk inserts', () => {
       bytes: new WrittenBytes(Buffer.from([10, 255])),
       id: id(7).toUpperCase(),
     };
-    await insert(
+    await copy(
       many,
       Array.from({ length: 150 }, (_, n) => row(n, n === 7 ? other : {})),
     );
@@ -118,7 +120,7 @@ describe('bulk inserts', () => {
   test('instants that are no exact number of microseconds here are kept to the millisecond', async () => {
     await empty();
     const at = '9012-09-23T03:55:09.185Z';
-    await insert(
+    await copy(
       many,
       Array.from({ length: 150 }, (_, n) => row(n, { at })),
     );
@@ -130,7 +132,7 @@ describe('bulk inserts', () => {
     await empty();
     for (const at of ['2026-02-29T00:00:00.000Z', '2026-01-02T24:00:01.000Z', '0000-01-01T00:00:00.000Z']) {
       const rows = Array.from({ length: 150 }, (_, n) => row(n, n === 99 ? { at } : {}));
-      await expect(insert(many, rows)).rejects.toMatchObject({ code: '22008' });
+      await expect(copy(many, rows)).rejects.toMatchObject({ code: '22008' });
     }
   });
 
@@ -144,21 +146,36 @@ describe('bulk inserts', () => {
     expect(rows[9]?.["text'"]).toBe('row 9');
   });
 
-  test.each([2, 150])('%i rows that no look-up found fail where one of them is there, and nothing is written', async (number) => {
+  test.each([2, 150])('%i rows that are new fail where one of them is there, and nothing is written', async (number) => {
     await empty();
     const rows = Array.from({ length: number }, (_, n) => row(n));
-    const missing = (those: readonly Row[]) => database.db.transaction().execute((trx) => insertMissing(trx, many, those));
     await insert(many, [row(1)]);
-    expect(isKeyTaken(await missing(rows).catch((error: unknown) => error))).toBe(true);
+    expect(isKeyTaken(await copy(many, rows).catch((error: unknown) => error))).toBe(true);
     expect(await read('many')).toHaveLength(1);
-    await missing(rows.filter((_, n) => n !== 1));
+    await copy(
+      many,
+      rows.filter((_, n) => n !== 1),
+    );
     expect(await read('many')).toHaveLength(number);
+  });
+
+  test('of rows that are hardly ever there few are skipped where they are, many fail, and so does one that was looked up', async () => {
+    await empty();
+    const fresh = (rows: readonly Row[], isMissing?: (one: Row) => boolean) =>
+      database.db.transaction().execute((trx) => insertFresh(trx, many, rows, isMissing));
+    await fresh([row(1)]);
+    await fresh([row(1), row(2)]);
+    expect(await read('many')).toHaveLength(2);
+    const all = Array.from({ length: 150 }, (_, n) => row(n));
+    for (const failing of [fresh(all), fresh([row(2), row(3)], ({ id: of }) => of === id(2))])
+      expect(isKeyTaken(await failing.catch((error: unknown) => error))).toBe(true);
+    expect(await read('many')).toHaveLength(2);
   });
 
   test('a value that Postgres cannot store fails the whole insert with a data error, and the connection survives', async () => {
     await empty();
     const rows = Array.from({ length: 150 }, (_, n) => row(n, n === 99 ? { n: 2 ** 70 } : {}));
-    await expect(insert(many, rows)).rejects.toMatchObject({ code: expect.stringMatching(/^22/) });
+    await expect(copy(many, rows)).rejects.toMatchObject({ code: expect.stringMatching(/^22/) });
     expect(await read('many')).toEqual([]);
     expect((await sql`select 1 as one`.execute(database.db)).rows).toEqual([{ one: 1 }]);
   });
@@ -168,7 +185,7 @@ describe('bulk inserts', () => {
     const rows = Array.from({ length: 20_000 }, (_, n) => row(n, { "text'": 'x'.repeat(500) }));
     const lost = database.db.transaction().execute(async (trx) => {
       const { rows: own } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(trx);
-      const inserting = insertRows(trx, many, rows);
+      const inserting = copyNew(trx, many, rows);
       await database.pool.query('select pg_terminate_backend($1)', [own[0]?.pid]);
       await inserting;
     });

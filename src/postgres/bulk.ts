@@ -5,7 +5,6 @@ import { CopyText } from './copying-client.ts';
 import type { Trx } from './database.ts';
 import { sideBySide } from './side-by-side.ts';
 import type { NewRow, Row, Table } from './table.ts';
-import { isAhead } from './transaction-ahead.ts';
 import { WrittenBytes } from './written-bytes.ts';
 
 /**
@@ -30,36 +29,26 @@ export function typesOf<T extends Table>(
   return Object.fromEntries(names.map((name) => [name, columns[name]?.type ?? '']));
 }
 
-const COPY_ROWS = 50; // below it the two more round trips of COPY cost what it saves
-const AHEAD_ROWS = 4; // sent ahead it has none: 20 steps take half of the CPU of Postgres and two thirds of that of Node
+const COPY_ROWS = 50; // from here on COPY takes half the time of the statement
 
 /**
  * Inserts rows into a table, skipping those whose primary key is already there; a clash on any other constraint is an error,
- * since the row that it would skip is another fact. Many rows use COPY, which takes half the time of the statement but knows no
- * `on conflict`: when it meets a key that is there (rare: folds look up what they know), the statement does the work.
- * @throws the error of Postgres (`isKeyTaken`) when a row clashes on another constraint than the primary key.
+ * since the row that it would skip is another fact. @throws the error of Postgres (`isKeyTaken`) when a row clashes on another
+ * constraint than the primary key.
  */
 export async function insertRows<T extends Table>(trx: Trx, table: T, rows: readonly NewRow<T>[]): Promise<void> {
-  await insertAbsent(trx, table, rows);
-}
-
-/** Returns how many rows were written. */
-async function insertAbsent<T extends Table>(trx: Trx, table: T, rows: readonly NewRow<T>[]): Promise<number> {
-  if (rows.length === 0) return 0;
-  // ahead, a savepoint would take back what others write meanwhile
-  if (rows.length >= COPY_ROWS && !isAhead(trx) && (await copyRows(trx, table, rows))) return rows.length;
+  if (rows.length === 0) return;
   const types = typesOf(table, namesOf(table, rows));
   const names = sql.raw(quoted(Object.keys(types)));
-  const { numAffectedRows } = await sql`
+  await sql`
     insert into ${sql.raw(table.name)} (${names}) select ${names} from ${recordset(rows, types)}
     on conflict (${sql.raw(quoted(table.key))}) do nothing`.execute(trx);
-  return Number(numAffectedRows);
 }
 
 /**
- * As `insertRows`, of rows that are hardly ever there already: a transaction that sends ahead copies many of them, and fails
- * where one is there (`isKeyTaken`); all is folded again then in a transaction that does not.
- * @param isMissing whether a row is one that `insertMissing` is for. @throws as that does.
+ * As `insertRows`, of rows that are hardly ever there already, one of an event at most: many are copied, which fails where one is
+ * there (`isKeyTaken`), so that the slice is folded by halves.
+ * @param isMissing whether a row is one that `copyNew` is for.
  */
 export async function insertFresh<T extends Table>(
   trx: Trx,
@@ -67,40 +56,22 @@ export async function insertFresh<T extends Table>(
   rows: readonly NewRow<T>[],
   isMissing: (row: NewRow<T>) => boolean = () => false,
 ): Promise<void> {
-  if (rows.length >= AHEAD_ROWS && isAhead(trx)) return copyNew(trx, table, rows);
+  if (rows.length >= COPY_ROWS) return copyNew(trx, table, rows);
   const missing = rows.filter(isMissing);
   const others = missing.length === 0 ? rows : rows.filter((row) => !isMissing(row));
+  // both are sent at once: the statements after this one may read what it writes
   await sideBySide(
-    trx, // both are sent at once: the statements behind this one may read what it writes
-    () => insertMissing(trx, table, missing),
+    () => copyNew(trx, table, missing),
     () => insertRows(trx, table, others),
   );
 }
 
-/**
- * As `insertFresh`, of rows whose keys this transaction looked up and did not find: one that is there after all was written by
- * another transaction meanwhile, and what was counted of the row here is wrong. @throws KeyTaken, or the error of Postgres
- * (`isKeyTaken` of both): folded again, the look-up finds it.
- */
-export async function insertMissing<T extends Table>(trx: Trx, table: T, rows: readonly NewRow<T>[]): Promise<void> {
-  if (rows.length >= AHEAD_ROWS && isAhead(trx)) return copyNew(trx, table, rows);
-  const written = await insertAbsent(trx, table, rows);
-  if (written < rows.length) throw new KeyTaken(table.name, rows.length - written);
-}
-
 const UNIQUE_VIOLATION = '23505';
 
-/** Keys that a look-up did not find were written by another transaction since. */
-class KeyTaken extends Error {
-  override readonly name = 'KeyTaken';
-  readonly code = UNIQUE_VIOLATION;
-  constructor(table: string, keys: number) {
-    super(`another transaction wrote ${keys} of the keys of ${table} meanwhile`);
-  }
-}
-
 /**
- * Inserts rows that are known to be new, by COPY. @throws the error of Postgres when a key is there, which ends the transaction.
+ * Inserts rows by COPY that are new, as those are whose keys this transaction looked up and did not find. @throws the error of
+ * Postgres (`isKeyTaken`) when a key is there after all, which ends the transaction: another one wrote it meanwhile, and what was
+ * counted of the row here is wrong. Folded again, the look-up finds it.
  */
 export async function copyNew<T extends Table>(trx: Trx, table: T, rows: readonly NewRow<T>[]): Promise<void> {
   if (rows.length === 0) return;
@@ -156,20 +127,6 @@ export async function updateRows<T extends Table, Name extends keyof Row<T>>(
   await sql`
     update ${sql.raw(table.name)} set ${sql.raw(set.join(', '))} from ${recordset(rows, typesOf(table, names))}
     where ${sql.raw(where.join(' and '))}`.execute(trx);
-}
-
-/** Returns false, with nothing written, when a key was there already or twice among the rows. */
-async function copyRows<T extends Table>(trx: Trx, table: T, rows: readonly NewRow<T>[]): Promise<boolean> {
-  await sql`savepoint copy`.execute(trx);
-  try {
-    await copyNew(trx, table, rows);
-  } catch (error) {
-    if (!isKeyTaken(error)) throw error;
-    await sql`rollback to savepoint copy`.execute(trx);
-    return false;
-  }
-  await sql`release savepoint copy`.execute(trx);
-  return true;
 }
 
 /**

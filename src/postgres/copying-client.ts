@@ -53,13 +53,10 @@ export class CamelCaseQuery {
  * result, so that rows cost nothing more.
  */
 export class CopyingClient extends pg.Client {
-  #gathering = false;
-
   // An overriding property, since the many overloads of `query` cannot be repeated: what is not COPY goes to pg with its
   // arguments as given.
   override query = ((...args: [unknown, unknown?, unknown?]): unknown => {
     const [statement, values] = args;
-    if (this.pipeline) this.#gather();
     if (
       typeof statement === 'string' &&
       Array.isArray(values) &&
@@ -96,26 +93,6 @@ export class CopyingClient extends pg.Client {
       const done = (error: unknown, result: unknown) => (error ? reject(error) : resolve(result as pg.QueryResult));
       Reflect.apply(pg.Client.prototype.query, this, [new CopyingIn({ text: statement }, done, rows)]);
     });
-  }
-
-  /** Has all statements of one turn go out in one write. */
-  #gather(): void {
-    if (this.#gathering) return;
-    this.#gathering = true;
-    const { stream } = (this as unknown as { readonly connection: Wire }).connection; // pg keeps it; its types leave it out
-    stream.cork();
-    process.nextTick(() => {
-      this.#gathering = false;
-      stream.uncork();
-    });
-  }
-
-  /**
-   * Sends statements as they come, without waiting for the answers to those before; Postgres answers them in their order. To be
-   * said while none is under way.
-   */
-  sendAhead(ahead: boolean): void {
-    (this as { pipeline: boolean }).pipeline = ahead; // pg reads it at each statement; its types say how it is first set
   }
 }
 

@@ -1,7 +1,7 @@
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely';
 import type pg from 'pg';
 import { CopiedIn } from './copied-in.ts';
-import { CamelCaseQuery, CopyBinary, type CopyingClient, CopyText, type How } from './copying-client.ts';
+import { CamelCaseQuery, CopyBinary, CopyText, type How } from './copying-client.ts';
 import { preparingOf } from './preparing.ts';
 import { meterOf, type StatementMeter } from './statement-meter.ts';
 
@@ -45,17 +45,6 @@ export class MeteredConnection implements DatabaseConnection {
   async control(command: string, after: 'none' | 'open'): Promise<void> {
     await this.#client.query(command);
     this.#transaction = after;
-  }
-
-  /** Sends what `work` asks without waiting for the answers to what it asked before; it ends behind the last answer. */
-  async ahead<T>(work: () => Promise<T>): Promise<T> {
-    const client = this.#client as pg.PoolClient & Pick<CopyingClient, 'sendAhead'>; // of which pools are
-    client.sendAhead(true);
-    try {
-      return await work();
-    } finally {
-      client.sendAhead(false);
-    }
   }
 
   /** Returns the connection to its pool. One whose session the server has ended is dropped: its socket closes a moment later. */

@@ -1,17 +1,11 @@
-import type { Trx } from './database.ts';
-import { isAhead } from './transaction-ahead.ts';
-
 type Answers<T extends readonly (() => unknown)[]> = { -readonly [I in keyof T]: Awaited<ReturnType<T[I]>> };
 
 /**
- * Asks for several things that do not need each other's answers: side by side in a transaction that sends ahead, else one after
- * the other. Returns the answers behind the last of them, also where one fails. @throws what failed first.
+ * Asks for several things that do not need each other's answers; a transaction sends their statements one after the other, in
+ * this order. Returns the answers after the last of them, also where one fails. @throws what failed first.
  */
-export async function sideBySide<const T extends readonly (() => unknown)[]>(trx: Trx, ...asks: T): Promise<Answers<T>> {
-  if (isAhead(trx)) return (await settled(asks.map(async (ask) => ask()))) as Answers<T>; // in their order
-  const answers: unknown[] = [];
-  for (const ask of asks) answers.push(await ask());
-  return answers as Answers<T>;
+export async function sideBySide<const T extends readonly (() => unknown)[]>(...asks: T): Promise<Answers<T>> {
+  return (await settled(asks.map(async (ask) => ask()))) as Answers<T>; // in their order
 }
 
 /** Returns the answers to what was asked side by side, when all have come. @throws what failed first. */
@@ -22,7 +16,7 @@ export async function settled<T>(asked: readonly Promise<T>[]): Promise<readonly
   return Promise.all(asked);
 }
 
-/** Of a statement that came behind one that failed in its transaction. */
+/** Of a statement that came after one that failed in its transaction. */
 function isConsequence(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'code' in error && error.code === '25P02';
 }

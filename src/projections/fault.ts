@@ -1,10 +1,9 @@
-import { isKeyTaken } from '../postgres/bulk.ts';
-import { isLostStatement } from '../postgres/preparing.ts';
 import { doubling, type RetryOptions } from '../runtime/retry.ts';
 
 /** SQLSTATE classes and codes of faults of the world (not of the program): the same transaction may succeed later. */
-// 25P03 and 25P04: a transaction that was silent, or open, for too long.
-const TRANSIENT = [/^08/, /^25P0[34]$/, /^40001$/, /^40P01$/, /^53/, /^55P03$/, /^57/, /^58/];
+// 25P03 and 25P04: a transaction that was silent, or open, for too long. 26000 and 42P05: a pooler lent another session than the
+// one that a statement was prepared in.
+const TRANSIENT = [/^08/, /^25P0[34]$/, /^26000$/, /^40001$/, /^40P01$/, /^42P05$/, /^53/, /^55P03$/, /^57/, /^58/];
 const SOCKET = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH']);
 
 /** Returns whether an error is a fault of the database's world: a lost connection, a restart, a deadlock, a full disk. */
@@ -12,36 +11,36 @@ export function isDatabaseFault(error: unknown): boolean {
   const { code, message, errors } = partsOf(error);
   if (errors.some(isDatabaseFault)) return true;
   if (SOCKET.has(code) || TRANSIENT.some((pattern) => pattern.test(code))) return true;
-  return /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(message);
+  return /cached plan must not change|Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
+    message,
+  );
 }
 
-/**
- * Returns whether Postgres refused a value (class 22: a text, number or date it cannot hold; 54: too complex): one event is to
- * blame.
- */
-export function isDataFault(error: unknown): boolean {
-  return /^(22|54)/.test(partsOf(error).code);
+/** A fold threw: one of the events that it was offered may be to blame. */
+export class FoldFailed extends Error {
+  override readonly name = 'FoldFailed';
+  constructor(cause: unknown) {
+    super(`the fold failed: ${reasonOf(cause)}`, { cause });
+  }
 }
 
-/**
- * Returns whether slices that fail together by this are settled by folding them one by one: the world, one event, a key that
- * another transaction took or a session that lost its statements was to blame. Anything else would come again each time.
- */
-export function isSettledAlone(error: unknown): boolean {
-  return isDatabaseFault(error) || isDataFault(error) || isKeyTaken(error) || isLostStatement(partsOf(error).code);
+/** Returns whether an event may be to blame: its fold threw, or Postgres refused a value (class 22), a constraint (23), a size (54). */
+export function isRefused(error: unknown): boolean {
+  return error instanceof FoldFailed || /^(22|23|54)/.test(partsOf(error).code);
 }
 
-/** Tries again what a fault of the database ended, or `others`, until the signal. @param onFault is called with each. */
-export function whileDatabaseFaults(
-  signal: AbortSignal,
-  onFault: (error: unknown) => void = () => undefined,
-  others: (error: unknown) => boolean = () => false,
-): RetryOptions {
+/** Returns whether an error has a code of Postgres. */
+export function isOfPostgres(error: unknown): boolean {
+  return /^[0-9A-Z]{5}$/.test(partsOf(error).code);
+}
+
+/** Tries again what a fault of the database ended, until the signal. @param onFault is called with each. */
+export function whileDatabaseFaults(signal: AbortSignal, onFault: (error: unknown) => void = () => undefined): RetryOptions {
   return {
     signal,
     pauseMs: doubling(100, 5_000),
     again: ({ error }) => {
-      if (!isDatabaseFault(error)) return others(error);
+      if (!isDatabaseFault(error)) return false;
       onFault(error);
       return true;
     },

@@ -8,11 +8,9 @@ import { emptyReadModels } from '../testing/read-models.ts';
 import { recordHistory, recordRenderSpec } from '../testing/record-images.ts';
 import { until } from '../testing/until.ts';
 import { useTestDatabase } from '../testing/use-test-database.ts';
-import { topicsOf } from './apply-slice.ts';
-import { applyIsolatingPoison } from './isolate-poison.ts';
-import { offerSlices } from './offer-slices.ts';
-import { preparedFolds } from './prepared-folds.ts';
-import type { Projection } from './projection.ts';
+import { applySlices } from './apply-slices.ts';
+import { topicsOf } from './concerns.ts';
+import { type Projection, schemaNameOf } from './projection.ts';
 import { projections } from './registry.ts';
 import { findMiscounted } from './runs/find-miscounted.ts';
 import type { Slice } from './slice.ts';
@@ -51,17 +49,12 @@ async function slicesBehind(before: readonly Envelope[], all: readonly Envelope[
   return [one, other];
 }
 
-/** Folds a slice as the runner does. */
 async function offer(offered: readonly Projection[], slice: Slice): Promise<void> {
-  await offerSlices({
-    db: database.db,
-    projections: offered,
-    slices: [slice],
-    folding: preparedFolds(database.db),
-    alone: async (projection, alone) => (await applyIsolatingPoison(database.db, projection, alone)).cursor,
-    quarantined: () => undefined,
-    failed: () => undefined,
-  });
+  const target = { db: database.db, schemas: offered.map(schemaNameOf) };
+  await applySlices(
+    target,
+    offered.map((projection) => ({ projection, slice })),
+  );
 }
 
 /** Folds both slices: the second meets what the first has written and not committed. */

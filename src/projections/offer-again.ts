@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { Delivery } from '../events/envelope.ts';
-import { isKeyTaken } from '../postgres/bulk.ts';
 import type { Db, Trx } from '../postgres/database.ts';
-import { isDataFault } from './fault.ts';
+import { foldEvents } from './apply-slices.ts';
+import { isRefused } from './fault.ts';
 import { liveStatusOf, readLiveVersions } from './live-versions.ts';
 import { atVersion, type Projection, schemaNameOf } from './projection.ts';
 import { cannotStore } from './quarantine.ts';
@@ -51,10 +51,10 @@ async function attempt(
 ): Promise<Map<Delivery, string> | { readonly fault: unknown }> {
   await sql`savepoint offer`.execute(trx);
   try {
-    const poison = await projection.project(deliveries, trx);
+    const poison = await foldEvents(projection, deliveries, trx);
     return new Map(poison.map(({ delivery, field, reason }) => [delivery, `${field} ${reason}`]));
   } catch (fault) {
-    if (!isDataFault(fault) && !isKeyTaken(fault)) throw fault;
+    if (!isRefused(fault)) throw fault;
     await sql`rollback to savepoint offer`.execute(trx);
     return { fault };
   }

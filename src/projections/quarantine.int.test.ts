@@ -1,5 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { sha256Hex } from '../digest/sha256.ts';
+import type { DataOf } from '../events/catalogue.ts';
 import { encode } from '../events/codec.ts';
 import type { Envelope } from '../events/envelope.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
@@ -253,6 +255,44 @@ describe('valid events with unusual content', () => {
     expect(names.map(({ name }) => name)).toEqual([0, 1, 2, 3, 5, 6, 7, 8].map((i) => `run ${i}`));
     await releaseWaiting(database.db, { log, projections: [narrow] });
     expect(await waiting()).toEqual([expect.objectContaining({ projection: 'runs', offset: 9, code: 'unstorable' })]);
+  });
+
+  test('an event whose JSON is null where its column takes none waits alone, and the projection continues', async () => {
+    const builder = new EventBuilder('null');
+    const runId = builder.run();
+    const replayed = (name: string, parameters: DataOf<'ReplayFinished'>['parameters']) =>
+      builder.record(
+        'ReplayFinished',
+        {
+          runId,
+          replayId: builder.id(name),
+          mode: 'environment',
+          outcome: 'equal',
+          compared: 1,
+          differing: 0,
+          differences: [],
+          notes: [],
+          parameters,
+          codeVersion: '0.1.0',
+          seconds: 1,
+        },
+        runId,
+      );
+    replayed('before', {});
+    replayed('null', null);
+    replayed('after', {});
+    const [renderSpecId, other] = [sha256Hex('null'), sha256Hex('{}')];
+    builder.record('RenderSpecRegistered', { runId, renderSpecId, profile: 'none', spec: null }, runId);
+    builder.record('RenderSpecRegistered', { runId, renderSpecId: other, profile: 'empty', spec: {} }, runId);
+    await given(builder.events);
+    const refused = (await waiting()).map(({ projection, type, code }) => ({ projection, type, code }));
+    expect(refused).toEqual([
+      { projection: 'replays', type: 'ReplayFinished', code: 'unstorable' },
+      { projection: 'images', type: 'RenderSpecRegistered', code: 'unstorable' },
+    ]);
+    const replays = await database.db.selectFrom('replays').select('replayId').execute();
+    expect(new Set(replays.map(({ replayId }) => replayId))).toEqual(new Set([builder.id('before'), builder.id('after')]));
+    expect(await database.db.selectFrom('renderSpecs').select('renderSpecId').execute()).toEqual([{ renderSpecId: other }]);
   });
 
   test('an event may have null as its configuration', async () => {

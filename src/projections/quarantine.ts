@@ -6,6 +6,7 @@ import { wellFormed } from '../events/well-formed.ts';
 import { insertRows, recordset, typesOf } from '../postgres/bulk.ts';
 import type { Db, Trx } from '../postgres/database.ts';
 import { tables } from '../postgres/tables.ts';
+import { FoldFailed } from './fault.ts';
 import type { Poison, Projection } from './projection.ts';
 import type { Item, Slice } from './slice.ts';
 
@@ -46,8 +47,8 @@ export async function quarantine(
 }
 
 /**
- * Sets aside the items of a slice that Postgres refused to store: events with its reason, what is no event with the reason it had
- * before, so that neither is passed over. Returns how many that were.
+ * Sets aside the items of a slice that could not be folded: events with the reason, what is no event with the reason it had before,
+ * so that neither is passed over. Returns how many that were.
  */
 export async function setAsideUnstorable(
   trx: Trx,
@@ -72,9 +73,10 @@ export async function setAsideUnstorable(
   return items.length;
 }
 
-/** Describes why an event waits that no check of ours refused, but Postgres. */
+/** Describes why an event waits that no check of ours refused, but Postgres, or at which the fold failed. */
 export function cannotStore(error: unknown): string {
-  return `Postgres cannot store it: ${error instanceof Error ? error.message : String(error)}`;
+  const reason = error instanceof Error ? error.message : String(error);
+  return error instanceof FoldFailed ? reason : `Postgres cannot store it: ${reason}`;
 }
 
 function hex(bytes: Buffer): string {

@@ -2,19 +2,19 @@ import { cutText } from '../domain/text/cut-text.ts';
 import { wellFormed } from '../events/well-formed.ts';
 import type { Answer, EventLog, LogBatch, Subscription } from '../log/event-log.ts';
 import type { Database } from '../postgres/database.ts';
+import { Preparing } from '../postgres/preparing.ts';
 import { gathering } from '../runtime/gathering.ts';
+import { limitOf } from '../runtime/limit.ts';
 import { retry } from '../runtime/retry.ts';
-import { topicsOf, VersionGone } from './apply-slice.ts';
+import { applySlices, type Offer, type Target, VersionGone } from './apply-slices.ts';
+import { topicsOf } from './concerns.ts';
 import { readSlices } from './decode-records.ts';
 import { markSuperseded } from './epochs/mark-superseded.ts';
-import { isDatabaseFault, isSettledAlone, reasonOf, whileDatabaseFaults } from './fault.ts';
-import { applyIsolatingPoison } from './isolate-poison.ts';
+import { isDatabaseFault, reasonOf, whileDatabaseFaults } from './fault.ts';
 import { keepAtCursors } from './keep-at-cursors.ts';
 import { liveStatusOf, readLiveVersions } from './live-versions.ts';
 import { CURSOR_CHANNEL } from './moved-cursors.ts';
-import { offerSlices, type Reached } from './offer-slices.ts';
-import { preparedFolds } from './prepared-folds.ts';
-import { atVersion, type Projection } from './projection.ts';
+import { atVersion, type Projection, schemaNameOf } from './projection.ts';
 import { projections as registered } from './registry.ts';
 import type { Slice } from './slice.ts';
 import { readCursors } from './wait-until.ts';
@@ -34,8 +34,7 @@ export interface RunnerOptions {
 export type RunnerReport =
   | { readonly kind: 'stopped'; readonly projection: string; readonly reason: string }
   | { readonly kind: 'quarantined'; readonly projection: string; readonly count: number }
-  | { readonly kind: 'retrying'; readonly projection: string; readonly reason: string }
-  | { readonly kind: 'ungrouped'; readonly reason: string }
+  | { readonly kind: 'retrying'; readonly reason: string }
   | { readonly kind: 'projected'; readonly topic: string; readonly events: number; readonly milliseconds: number };
 
 // 78 us of CPU per event, 89 at 2,000, 95 at 1,000; a full slice takes a quarter of a second (infra/bench/project)
@@ -46,12 +45,19 @@ interface Given {
   readonly signal: AbortSignal;
 }
 
+/** Where a projection is after a slice: its cursor, or undefined where it was stopped. */
+interface Reached {
+  readonly projection: Projection;
+  readonly cursor: number | undefined;
+}
+
 /**
  * Runs projections over the log: the batches of all partitions that come at the same time, or while others are folded, are one
  * slice. It is decoded once and offered to every projection; they fold it, write and move their cursors in one transaction
- * (`offer-slices.ts`). The cursor in Postgres is the truth and the fence; what the log remembers of
+ * (`apply-slices.ts`), while the next one is decoded. The cursor in Postgres is the truth and the fence; what the log remembers of
  * the group is a hint. A batch below the cursor is dropped, one above it rewinds the log. A poison event goes to quarantine, a
- * database fault is waited out, a bug stops that projection alone: a frozen read model is seen, a wrong one is not.
+ * database fault is waited out, what no event explains stops that projection alone: a frozen read model is seen, a wrong one is
+ * not.
  *
  * It folds into the version that is live. When another takes over (`espalier rebuild`), the cursors of the one in flight are gone
  * in the same moment, so that it asks which is live now before it writes another row.
@@ -63,7 +69,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
   let projections = wanted;
   const stopped = new Set<string>();
   const rewound = new Map<string, number>();
-  let isUngrouped = false;
+  let prepared: { readonly path: string; readonly target: Target } | undefined;
   // as reported to the log
   const done = new Map<string, { readonly topic: string; readonly partition: number; readonly next: number }>();
   await database.db
@@ -73,7 +79,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
     .execute();
   await followLive();
 
-  const folding = preparedFolds(database.db);
+  const inTurn = limitOf(1); // two transactions of all projections would wait for each other's rows
   const fold = gathering(foldAll, { weigh: ({ batch }) => batch.records.length, full: options.batchLimit ?? BATCH_LIMIT });
 
   async function handle(batch: LogBatch, signal: AbortSignal): Promise<Answer> {
@@ -89,16 +95,10 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
     const batches = given.map(({ batch }) => batch);
     const read = async () => markSuperseded(database.db, await readSlices(database.db, batches));
     const slices = await retry(read, whileDatabaseFaults(signal));
-    const reached = await offerSlices({
-      db: database.db,
-      folding,
-      projections: projections.filter((p) => !stopped.has(p.name)),
-      slices,
-      alone: (projection, slice) => applyUntilSettled(projection, slice, signal),
-      quarantined: ({ name }, count) => report({ kind: 'quarantined', projection: name, count }),
-      failed: reportUngrouped,
-    });
-    const answers = await Promise.all(slices.map((slice) => answerTo(slice, reached.get(slice) ?? [])));
+    const reached = await inTurn(() => offer(slices, signal));
+    const answers = await Promise.all(
+      slices.map((slice) => retry(() => answerTo(slice, reached.get(slice) ?? []), whileDatabaseFaults(signal))),
+    );
     const ended = slices.filter((_, i) => answers[i]?.kind === 'done');
     notify(ended);
     const milliseconds = performance.now() - started;
@@ -109,11 +109,48 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
     return new Map(answers.map((answer, i) => [batches[i] as LogBatch, answer])); // one for each
   }
 
-  /** Once: what fails so each time doubles the work of every slice, and each of them would say it. */
-  function reportUngrouped(error: unknown): void {
-    if (isUngrouped || isSettledAlone(error)) return;
-    isUngrouped = true;
-    report({ kind: 'ungrouped', reason: reasonOf(error) });
+  /**
+   * Offers slices to the projections that run and returns where each is afterwards. Database faults are waited out until the
+   * signal; a projection that fails by anything else is stopped, unless another version took over, which is then offered them.
+   */
+  async function offer(slices: readonly Slice[], signal: AbortSignal): Promise<ReadonlyMap<Slice, readonly Reached[]>> {
+    const reached = new Map(slices.map((slice) => [slice, [] as Reached[]]));
+    const onFault = (error: unknown) => report({ kind: 'retrying', reason: reasonOf(error) });
+    let offers = projections.flatMap((projection) => offersTo(projection, slices));
+    while (offers.length > 0) {
+      const target = foldingTarget();
+      const results = await retry(() => applySlices(target, offers), whileDatabaseFaults(signal, onFault));
+      const gone: Offer[] = [];
+      for (const [offered, result] of results) {
+        const { projection, slice } = offered;
+        if ('error' in result && result.error instanceof VersionGone) {
+          gone.push(offered);
+          continue;
+        }
+        if ('error' in result) await retry(() => stop(projection, reasonOf(result.error)), whileDatabaseFaults(signal, onFault));
+        else if (result.quarantined > 0) report({ kind: 'quarantined', projection: projection.name, count: result.quarantined });
+        reached.get(slice)?.push({ projection, cursor: 'error' in result ? undefined : result.cursor });
+      }
+      if (gone.length > 0) await retry(followLive, whileDatabaseFaults(signal, onFault));
+      offers = gone.flatMap(({ projection: { name }, slice }) =>
+        projections.filter((projection) => projection.name === name).flatMap((projection) => offersTo(projection, [slice])),
+      );
+    }
+    return reached;
+  }
+
+  function offersTo(projection: Projection, slices: readonly Slice[]): readonly Offer[] {
+    if (stopped.has(projection.name)) return [];
+    const topics = topicsOf(projection);
+    return slices.filter(({ topic }) => topics.includes(topic)).map((slice) => ({ projection, slice }));
+  }
+
+  /** Statements are prepared, by the search path that gives them their meaning: half of a small slice would be planning. */
+  function foldingTarget(): Target {
+    const schemas = projections.map(schemaNameOf);
+    const path = schemas.join();
+    if (prepared?.path !== path) prepared = { path, target: { db: database.db.withPlugin(new Preparing(path)), schemas } };
+    return prepared.target;
   }
 
   async function answerTo({ topic, partition, from, next }: Slice, reached: readonly Reached[]): Promise<Answer> {
@@ -152,36 +189,6 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
         await stop(projection, status.reason);
         return projection;
       }),
-    );
-  }
-
-  /**
-   * Returns the cursor after the slice, or undefined when the projection is stopped. Database faults are waited out until the
-   * signal.
-   */
-  async function applyUntilSettled(wantedNow: Projection, slice: Slice, signal: AbortSignal): Promise<number | undefined> {
-    let projection = wantedNow;
-    const apply = async (): Promise<number | undefined> => {
-      try {
-        const result = await applyIsolatingPoison(database.db, projection, slice);
-        if (result.quarantined > 0) report({ kind: 'quarantined', projection: projection.name, count: result.quarantined });
-        return result.cursor;
-      } catch (error) {
-        if (isDatabaseFault(error)) throw error;
-        if (error instanceof VersionGone)
-          await followLive().catch((fault: unknown) => {
-            if (!isDatabaseFault(fault)) throw fault;
-          });
-        else await stop(projection, reasonOf(error));
-        if (stopped.has(projection.name)) return undefined;
-        projection = projections.find(({ name }) => name === wantedNow.name) ?? projection;
-        throw error;
-      }
-    };
-    const onFault = (error: unknown) => report({ kind: 'retrying', projection: projection.name, reason: reasonOf(error) });
-    return retry(
-      apply,
-      whileDatabaseFaults(signal, onFault, (error) => error instanceof VersionGone),
     );
   }
 
@@ -233,13 +240,15 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
   /** The first reason counts: several partitions may stop a projection at once. */
   async function stop(projection: Projection, reason: string): Promise<void> {
     if (stopped.has(projection.name)) return;
-    stopped.add(projection.name);
-    report({ kind: 'stopped', projection: projection.name, reason });
     await database.db
       .updateTable('projections')
       .set({ state: 'stopped', reason: cutText(wellFormed(reason).value, 2_000) })
       .where('name', '=', projection.name)
+      .where('state', '=', 'running')
       .execute();
+    if (stopped.has(projection.name)) return;
+    stopped.add(projection.name);
+    report({ kind: 'stopped', projection: projection.name, reason });
   }
 
   const topics = [...new Set(projections.flatMap(topicsOf))];

@@ -1,7 +1,5 @@
 import type { Refusal } from '../events/codec.ts';
 import type { Delivery } from '../events/envelope.ts';
-import type { Trx } from '../postgres/database.ts';
-import type { Projection } from './projection.ts';
 
 /** A record of the log after decoding: a delivery, or bytes that are no event of the catalogue, with the reason. */
 export type Item =
@@ -23,14 +21,7 @@ export interface Slice {
   readonly items: readonly Item[];
 }
 
-export interface Applied {
-  /**
-   * The projection's cursor after the slice: `slice.next`, or less when the slice began above it and must be read again from
-   * there.
-   */
-  readonly cursor: number;
-  readonly quarantined: number;
+/** Returns where in its partition an item was recorded. */
+export function offsetOf(item: Item): number {
+  return item.kind === 'event' ? item.delivery.offset : item.offset;
 }
-
-/** What happens to the items of a slice inside its transaction; returns how many went to quarantine. */
-export type Write = (trx: Trx, projection: Projection, slice: Slice, items: readonly Item[]) => Promise<number>;

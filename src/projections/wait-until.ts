@@ -5,7 +5,7 @@ import { formatPosition } from '../log/position.ts';
 import { askPrepared } from '../postgres/ask-prepared.ts';
 import type { Db, Trx } from '../postgres/database.ts';
 import { doubling } from '../runtime/retry.ts';
-import { topicsOf } from './apply-slice.ts';
+import { topicsOf } from './concerns.ts';
 import type { Projection } from './projection.ts';
 import { projections as registered } from './registry.ts';
 

@@ -4,9 +4,9 @@ import type { Envelope } from '../events/envelope.ts';
 import { withRelease } from '../events/with-release.ts';
 import type { StoredRecord } from '../log/event-log.ts';
 import type { Db } from '../postgres/database.ts';
-import { topicsOf } from '../projections/apply-slice.ts';
+import { applySlice } from '../projections/apply-slices.ts';
+import { topicsOf } from '../projections/concerns.ts';
 import { decodeRecords } from '../projections/decode-records.ts';
-import { applyIsolatingPoison } from '../projections/isolate-poison.ts';
 import type { Projection } from '../projections/projection.ts';
 import { projections as registered } from '../projections/registry.ts';
 
@@ -72,8 +72,7 @@ export async function projectSlice(
   const records = (log.topics.get(topic) ?? []).slice(from, to);
   const items = await decodeRecords(db, { topic, partition: 0, from, next: to, records });
   for (const projection of projections) {
-    if (topicsOf(projection).includes(topic))
-      await applyIsolatingPoison(db, projection, { topic, partition: 0, from, next: to, items });
+    if (topicsOf(projection).includes(topic)) await applySlice(db, projection, { topic, partition: 0, from, next: to, items });
   }
 }
 

@@ -5,9 +5,9 @@ import type { Envelope } from '../events/envelope.ts';
 import type { StoredRecord } from '../log/event-log.ts';
 import { partitionForKey } from '../log/partition-for-key.ts';
 import type { Db } from '../postgres/database.ts';
-import { topicsOf } from '../projections/apply-slice.ts';
+import { applySlice } from '../projections/apply-slices.ts';
+import { topicsOf } from '../projections/concerns.ts';
 import { decodeRecords } from '../projections/decode-records.ts';
-import { applyIsolatingPoison } from '../projections/isolate-poison.ts';
 import type { Projection } from '../projections/projection.ts';
 import type { Slice } from '../projections/slice.ts';
 import { readModels } from './read-models.ts';
@@ -43,7 +43,7 @@ export async function foldEachAlone(db: Db, projections: readonly Projection[], 
   for (const partition of partitions)
     for (const projection of projections)
       if (topicsOf(projection).includes(partition.topic))
-        await applyIsolatingPoison(db, projection, await sliceOf(db, partition, 0, partition.records.length));
+        await applySlice(db, projection, await sliceOf(db, partition, 0, partition.records.length));
 }
 
 /** What the database holds of an order of application, the cursors included. */

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import type { LogBatch, Offsets } from '../../log/event-log.ts';
 import type { Db } from '../../postgres/database.ts';
-import { concerning, foldAndWrite, isConcerned, topicsOf } from '../apply-slice.ts';
+import { foldAndWrite, isolatePoison } from '../apply-slices.ts';
+import { concerning, isConcerned, topicsOf } from '../concerns.ts';
 import { decodeRecords } from '../decode-records.ts';
-import { isDataFault } from '../fault.ts';
 import type { Projection } from '../projection.ts';
 import { asFirstRead, setAsideUnstorable } from '../quarantine.ts';
 import type { Slice } from '../slice.ts';
@@ -44,25 +44,18 @@ async function sliceOf(db: Db, batch: LogBatch): Promise<Slice> {
   return { topic, partition, from, next, items: await decodeRecords(db, batch) };
 }
 
-/**
- * Folds a slice into one projection; a slice that holds a value which Postgres refuses is halved until the one event is
- * alone, as live.
- */
+/** Folds a slice into one projection; what Postgres refuses is isolated as live. */
 async function foldSlice(into: Db, projection: Projection, slice: Slice, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted();
-  const items = concerning(projection, slice);
-  try {
-    await into.transaction().execute((trx) => foldAndWrite(trx, projection, [{ ...slice, items }]));
-  } catch (error) {
-    if (!isDataFault(error)) throw error;
-    const middle = items.length >> 1;
-    if (middle === 0) {
-      await into.transaction().execute((trx) => setAsideUnstorable(trx, projection, slice, items, error));
-      return;
-    }
-    await foldSlice(into, projection, { ...slice, items: items.slice(0, middle) }, signal);
-    await foldSlice(into, projection, { ...slice, items: items.slice(middle) }, signal);
-  }
+  const applied = (quarantined: number) => ({ cursor: slice.next, quarantined });
+  await isolatePoison(
+    { ...slice, items: concerning(projection, slice) },
+    async (part) => {
+      signal.throwIfAborted();
+      return applied(await into.transaction().execute((trx) => foldAndWrite(trx, projection, [part])));
+    },
+    async (part, error) =>
+      applied(await into.transaction().execute((trx) => setAsideUnstorable(trx, projection, part, part.items, error))),
+  );
 }
 
 /** What the quarantine of now says of records below the position: those of the journal itself, and when each was set aside. */

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Offsets } from '../../log/event-log.ts';
 import type { Db, Trx } from '../../postgres/database.ts';
 import { countDestroyedKeys } from '../../postgres/stream-keys.ts';
-import { topicsOf } from '../apply-slice.ts';
+import { topicsOf } from '../concerns.ts';
 import { tablesFileOf } from '../install.ts';
 import { EVENTS_OF_RUNS } from '../journal/events-of-runs.ts';
 import { journal } from '../journal/journal.ts';

@@ -15,24 +15,37 @@ export const heldSpans: Projection = {
   project,
 };
 
+/** What places a span comes after it in the stream that they share: what comes before it in the batch changes nothing of it. */
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
-  const received: Row<typeof tables.heldSpans>[] = [];
+  const received = new Map<string, Row<typeof tables.heldSpans>>();
   const calls: Placed = { ids: [], trees: [] };
   const rollouts: Placed = { ids: [], trees: [] };
   for (const delivery of batch) {
-    if (isOf(delivery, 'SpanReceived')) received.push(rowOf(delivery.event));
-    if (isOf(delivery, 'CallCaptured') && delivery.event.data.source === 'trace')
-      add(calls, delivery.event.data.callId, delivery.event.data);
-    if (isOf(delivery, 'RolloutFinished')) add(rollouts, delivery.event.data.rolloutId, delivery.event.data);
+    if (isOf(delivery, 'SpanReceived')) {
+      const { spanId } = delivery.event.data;
+      if (!received.has(spanId)) received.set(spanId, rowOf(delivery.event));
+    }
+    if (isOf(delivery, 'CallCaptured') && delivery.event.data.source === 'trace') {
+      const { callId, treeId } = delivery.event.data;
+      add(calls, callId, treeId);
+      const span = received.get(callId);
+      if (span?.treeId === treeId && !span.ends) received.set(callId, { ...span, placed: true });
+    }
+    if (isOf(delivery, 'RolloutFinished')) {
+      const { rolloutId, treeId } = delivery.event.data;
+      add(rollouts, rolloutId, treeId);
+      for (const [spanId, span] of received)
+        if (span.rolloutId === rolloutId && span.treeId === treeId) received.set(spanId, { ...span, placed: true });
+    }
   }
-  // what places a span comes behind it in the stream that they share, and a span that is received again changes nothing
-  await insertRows(trx, tables.heldSpans, received);
+  // before the spans of the batch are written: of those it says above what places them
   if (calls.ids.length > 0)
     await sql`update held_spans h set placed = true from ${listed(calls)} where h.span_id = e.id and h.tree_id = e.tree_id
       and not h.ends`.execute(trx);
   if (rollouts.ids.length > 0)
     await sql`update held_spans h set placed = true from ${listed(rollouts)}
       where h.rollout_id = e.id and h.tree_id = e.tree_id`.execute(trx);
+  await insertRows(trx, tables.heldSpans, [...received.values()]);
   return [];
 }
 
@@ -42,7 +55,7 @@ interface Placed {
   readonly trees: string[];
 }
 
-function add({ ids, trees }: Placed, id: string, { treeId }: { readonly treeId: string }): void {
+function add({ ids, trees }: Placed, id: string, treeId: string): void {
   ids.push(id);
   trees.push(treeId);
 }

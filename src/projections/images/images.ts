@@ -3,7 +3,7 @@ import { canonicalJson } from '../../events/canonical-json.ts';
 import type { EventType } from '../../events/catalogue.ts';
 import type { Delivery, Envelope } from '../../events/envelope.ts';
 import { segmentId } from '../../images/image-id.ts';
-import { insertMissing, insertRows } from '../../postgres/bulk.ts';
+import { copyNew, insertRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
@@ -58,7 +58,7 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
   await insertRows(trx, tables.renderSpecs, [...specs.values()]);
   await insertRows(trx, tables.runRenderSpecs, [...runSpecs.values()]);
   await insertRows(trx, tables.segments, [...segments.values()]);
-  await insertMissing(trx, tables.historyImages, histories);
+  await copyNew(trx, tables.historyImages, histories);
   await addImages(trx, histories);
   return poison;
 }

@@ -52,7 +52,6 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
   const additions = [...partitions].flatMap(([place, deliveries]) => chain(deliveries, last.get(place)?.digest ?? CHAIN_START));
   const isBegun = ({ topic, partition, block }: Addition) => last.get(`${topic} ${partition}`)?.block === block;
   await sideBySide(
-    trx,
     () => copyNew(trx, tables.chainBlocks, additions.filter((addition) => !isBegun(addition)).map(rowOf)),
     () => lengthen(trx, additions.filter(isBegun)),
   );

@@ -6,13 +6,15 @@ import { sideBySide } from '../../postgres/side-by-side.ts';
 import type { Known } from './fold-batch.ts';
 import { readBodiesOf } from './read-bodies.ts';
 
-/** Loads what the journal holds of some events, and of the streams of a batch: in three look-ups where there are no events. */
-export async function loadKnown(events: readonly Delivery[], batch: readonly Delivery[], trx: Trx): Promise<Known> {
+/** Loads what the journal holds of the events of a batch, of their streams and of their partitions. */
+export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<Known> {
   const streams = [...new Set(batch.map((d) => d.event.stream))];
-  const asked = events.map((d) => d.event);
   const [bodies, positions, sequences, places] = await sideBySide(
-    trx,
-    () => (asked.length === 0 ? [] : readBodiesOf(trx, asked)),
+    () =>
+      readBodiesOf(
+        trx,
+        batch.map((d) => d.event),
+      ),
     () => positionsOf(streams, trx),
     () => sequencesOf(streams, trx),
     () => loadPlaces(batch, trx),

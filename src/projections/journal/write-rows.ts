@@ -9,11 +9,10 @@ import { tables } from './tables.ts';
 /**
  * Writes the rows of a batch, and how far its streams and producers are. The events are new to the fold: one that is there all
  * the same was written meanwhile by a transaction that folds another partition, and the slice is folded again
- * (`isolate-poison.ts`). To skip it would lose a durable event.
+ * (`apply-slices.ts`). To skip it would lose a durable event.
  */
 export async function writeRows({ events, anomalies, releases }: Folded, known: Known, trx: Trx): Promise<void> {
   await sideBySide(
-    trx,
     () => copyNew(trx, tables.events, events),
     () => writePositions(events, known.positions, trx),
     () => writeSequences(events, known.sequences, trx),

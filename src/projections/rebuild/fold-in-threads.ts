@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { EventLog, Subscription } from '../../log/event-log.ts';
 import type { Database } from '../../postgres/database.ts';
-import { topicsOf } from '../apply-slice.ts';
+import { topicsOf } from '../concerns.ts';
 import { projections } from '../registry.ts';
 import type { Build } from './build.ts';
 import { refuseRecordsGone } from './fold-shadow.ts';

@@ -3,11 +3,11 @@ import { sql } from 'kysely';
 import type { Answer, EventLog, LogBatch, Subscription } from '../../log/event-log.ts';
 import type { Database } from '../../postgres/database.ts';
 import { retry } from '../../runtime/retry.ts';
-import { topicsOf, VersionGone } from '../apply-slice.ts';
+import { applySlice, VersionGone } from '../apply-slices.ts';
+import { topicsOf } from '../concerns.ts';
 import { decodeRecords } from '../decode-records.ts';
 import { markSuperseded } from '../epochs/mark-superseded.ts';
 import { whileDatabaseFaults } from '../fault.ts';
-import { applyIsolatingPoison } from '../isolate-poison.ts';
 import { asFirstRead } from '../quarantine.ts';
 import { type Build, isRowOf } from './build.ts';
 import { isOfOthers } from './records-of-others.ts';
@@ -87,7 +87,7 @@ export async function foldShadow({
     const decoded = await decodeRecords(database.db, { ...batch, next, records });
     const [read] = await markSuperseded(database.db, [{ topic, partition, from, next, items: decoded }]);
     const items = await asFirstRead(database.db, projection.name, { topic, partition, from, next }, read?.items ?? []);
-    const applied = await applyIsolatingPoison(database.db, shadow, { topic, partition, from, next, items });
+    const applied = await applySlice(database.db, shadow, { topic, partition, from, next, items });
     return { kind: 'done', next: applied.cursor };
   }
 

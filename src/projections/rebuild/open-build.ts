@@ -5,7 +5,7 @@ import type { EventLog, Offsets } from '../../log/event-log.ts';
 import type { Database, Db, Trx } from '../../postgres/database.ts';
 import { endWhenSilent } from '../../postgres/hold-transaction.ts';
 import { countDestroyedKeys } from '../../postgres/stream-keys.ts';
-import { topicsOf } from '../apply-slice.ts';
+import { topicsOf } from '../concerns.ts';
 import { tablesFileOf } from '../install.ts';
 import { codeVersionOf, nextBuild, type Projection, schemaNameOf, shadowVersion } from '../projection.ts';
 import { type Build, refuseReplaced } from './build.ts';

@@ -9,8 +9,8 @@ import { EventBuilder } from '../../testing/event-builder.ts';
 import { appendRelease, appendTo, projectSlice, releaseWaiting, type TestLog, testLog } from '../../testing/given-events.ts';
 import { emptyReadModels } from '../../testing/read-models.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
+import { applySlice } from '../apply-slices.ts';
 import { decodeRecords } from '../decode-records.ts';
-import { applyIsolatingPoison } from '../isolate-poison.ts';
 import type { Projection } from '../projection.ts';
 import { asFirstRead } from '../quarantine.ts';
 import { countQuarantine, readQuarantine } from '../read-quarantine.ts';
@@ -53,7 +53,7 @@ async function foldShadow(log: TestLog, projection: Projection = stepTree): Prom
   const build = await openBuild(database, { ends: async () => endsOf(log) }, projection);
   const slice = { topic: 'trees', partition: 0, from: 0, next: records.length };
   const items = await asFirstRead(database.db, projection.name, slice, await decodeRecords(database.db, { ...slice, records }));
-  await applyIsolatingPoison(database.db, build.shadow, { ...slice, items });
+  await applySlice(database.db, build.shadow, { ...slice, items });
   return build;
 }
 

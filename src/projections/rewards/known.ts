@@ -49,7 +49,6 @@ function noFacts(): Facts {
 export async function loadKnown(wanted: ReturnType<typeof references>, trx: Trx): Promise<Known> {
   const known = noFacts();
   const [trees, steps] = await sideBySide(
-    trx,
     () => rowsWhere(trx, 'rewardTrees', { treeId: wanted.trees }, ['treeId', 'runId']),
     () => (wanted.steps.size === 0 ? [] : rowsWhere(trx, 'rewardEdges', { stepId: wanted.steps }, ['stepId', 'treeId'])),
   );

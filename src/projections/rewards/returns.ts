@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { insertMissing, recordset, typesOf, updateRows } from '../../postgres/bulk.ts';
+import { copyNew, recordset, typesOf, updateRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { sideBySide } from '../../postgres/side-by-side.ts';
 import { countReturns, type PartitionOf, type SummedReturn } from './count-returns.ts';
@@ -34,8 +34,7 @@ export async function writeReturns(
   });
   const existing = sums.flatMap(({ kind, rolloutId, value }) => (kind === 'existing' ? [{ rolloutId, value }] : []));
   await sideBySide(
-    trx,
-    () => insertMissing(trx, tables.returns, fresh),
+    () => copyNew(trx, tables.returns, fresh),
     () => updateRows(trx, tables.returns, existing),
     () => countReturns(sums, partitionOf, trx),
   );

@@ -26,7 +26,6 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
   const { trees, edges, assigned, revised, finished, poison } = foldBatch(batch, await loadKnown(wanted, trx));
   const changed = [...assigned, ...revised.map(({ event }) => event)].map(({ data }) => data.rewardId);
   await sideBySide(
-    trx,
     () => insertRows(trx, tables.rewardTrees, trees),
     () => insertFresh(trx, tables.rewardEdges, edges, ({ stepId }) => wanted.steps.has(stepId)),
     () => insertFresh(trx, tables.rewards, assigned.map(rewardRow), ({ rewardId }) => wanted.rewards.has(rewardId)),

@@ -21,7 +21,6 @@ export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<K
   const known: Known = { trees: new Map(), steps: new Map(), rollouts: new Map(), ended: new Set(), closed: new Set() };
 
   const [trees, steps, rollouts] = await sideBySide(
-    trx,
     () =>
       sql<KnownTree & { closed: boolean }>`
     select tree_id, run_id, task_id, environment, closed_at is not null as closed from trees where tree_id = any(${[...wanted.trees]}::uuid[])`.execute(

@@ -30,7 +30,6 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
   const { rows, poison } = foldBatch(batch, known);
   const closed = [...new Set(batch.map(treeOf))].filter((treeId) => known.closed.has(treeId));
   await sideBySide(
-    trx,
     () => writeRows(rows, trx),
     () => sumTrees(trx, closed), // it reads what is written before it
   );

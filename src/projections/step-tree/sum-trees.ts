@@ -7,5 +7,5 @@ import { TREE_SUMS_TABLES, writing } from './tree-sums.ts';
 export async function sumTrees(trx: Trx, closed: readonly string[]): Promise<void> {
   if (closed.length === 0) return;
   const trees = sql`(select tree_id from unnest(${[...closed]}::uuid[]) as u (tree_id))`;
-  await sideBySide(trx, ...TREE_SUMS_TABLES.map((table) => () => writing(table, trees).execute(trx)));
+  await sideBySide(...TREE_SUMS_TABLES.map((table) => () => writing(table, trees).execute(trx)));
 }

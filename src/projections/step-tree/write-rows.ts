@@ -1,4 +1,4 @@
-import { addToRows, insertMissing, insertRows, updateRows } from '../../postgres/bulk.ts';
+import { addToRows, copyNew, insertRows, updateRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { sideBySide } from '../../postgres/side-by-side.ts';
 import type { Rows } from './fold-batch.ts';
@@ -13,10 +13,9 @@ export async function writeRows(rows: Rows, trx: Trx): Promise<void> {
   const trees = joinEnds(rows.trees, rows.closed, 'treeId');
   const rollouts = joinEnds(rows.rollouts, rows.ends, 'rolloutId');
   await sideBySide(
-    trx,
-    () => insertMissing(trx, tables.trees, trees.whole),
-    () => insertMissing(trx, tables.steps, rows.steps),
-    () => insertMissing(trx, tables.rollouts, rollouts.whole),
+    () => copyNew(trx, tables.trees, trees.whole),
+    () => copyNew(trx, tables.steps, rows.steps),
+    () => copyNew(trx, tables.rollouts, rollouts.whole),
     () => updateRows(trx, tables.rollouts, rollouts.later, 'finishedAt'),
     () => updateRows(trx, tables.trees, trees.later, 'closedAt'),
     () => insertRows(trx, tables.toolCalls, rows.toolCalls),

@@ -48,7 +48,6 @@ export async function foldTrees(batch: readonly Delivery[], trx: Trx): Promise<v
     }
   }
   const [late, , , , current] = await sideBySide(
-    trx,
     () => lockLate(trx, moved),
     () => mergeRows(trx, tables.groups, groups, row.GROUP_PARTS),
     () => mergeRows(trx, tables.samples, samples, row.SAMPLE_PARTS),
@@ -63,7 +62,6 @@ export async function foldTrees(batch: readonly Delivery[], trx: Trx): Promise<v
   }
   const settled = new Set([...late, ...groups.filter(({ part }) => part === 'closed').map(({ key }) => key)]);
   await sideBySide(
-    trx,
     () => sumSamples(trx, [...touched.rollouts], [...touched.steps]),
     () => settleGroups(trx, [...settled]),
   );

@@ -61,7 +61,6 @@ export async function lockClosed(trx: Trx, trees: RawBuilder<string[]>): Promise
 export async function settleGroups(trx: Trx, trees: readonly string[]): Promise<void> {
   if (trees.length === 0) return;
   await sideBySide(
-    trx,
     () =>
       sql`delete from settled_samples k using groups g
         where g.tree_id = any(${[...trees]}::uuid[]) and k.run_id = g.run_id and k.tree_id = g.tree_id`.execute(trx),

@@ -2,7 +2,7 @@ import { planRules } from '../../events/schemas/training.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { isLive } from '../../policies/live-policy.ts';
 import type { Policy } from '../../policies/policy.ts';
-import { topicsOf } from '../../projections/apply-slice.ts';
+import { topicsOf } from '../../projections/concerns.ts';
 import { countMoves } from '../../projections/moved-cursors.ts';
 import { readLineages } from '../../projections/training-pool/read-lineages.ts';
 import { trainingPool } from '../../projections/training-pool/training-pool.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Subscription } from '../../log/event-log.ts';
-import { topicsOf } from '../../projections/apply-slice.ts';
+import { topicsOf } from '../../projections/concerns.ts';
 import type { Projection } from '../../projections/projection.ts';
 import { type Build, RebuildLost } from '../../projections/rebuild/build.ts';
 import { compareBuild } from '../../projections/rebuild/compare-build.ts';

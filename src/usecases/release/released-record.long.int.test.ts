@@ -5,11 +5,11 @@ import { encode } from '../../events/codec.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import type { Offsets } from '../../log/event-log.ts';
 import { type Database, type Db, openDatabase } from '../../postgres/database.ts';
-import { topicsOf } from '../../projections/apply-slice.ts';
+import { applySlice } from '../../projections/apply-slices.ts';
 import { tablesOf } from '../../projections/as-of/as-of-testing.ts';
 import { keepSnapshots } from '../../projections/as-of/snapshots.ts';
+import { topicsOf } from '../../projections/concerns.ts';
 import { decodeRecords } from '../../projections/decode-records.ts';
-import { applyIsolatingPoison } from '../../projections/isolate-poison.ts';
 import { readTail } from '../../projections/journal/read-events.ts';
 import { projections } from '../../projections/registry.ts';
 import { foldRewardsAt } from '../../projections/rewards/rewards-at.ts';
@@ -148,7 +148,7 @@ async function foldDelivered(into: Db): Promise<void> {
     });
     for (const projection of projections)
       if (topicsOf(projection).includes(topic))
-        await applyIsolatingPoison(databases[2]?.database.db as Db, projection, { ...batch, items });
+        await applySlice(databases[2]?.database.db as Db, projection, { ...batch, items });
   }
   expect(into).toBe(databases[2]?.database.db);
 }

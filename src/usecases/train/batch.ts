@@ -1,6 +1,6 @@
 import { CODE_VERSION } from '../../platform/code-version.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import { topicsOf } from '../../projections/apply-slice.ts';
+import { topicsOf } from '../../projections/concerns.ts';
 import { countMoves } from '../../projections/moved-cursors.ts';
 import { trainingPool } from '../../projections/training-pool/training-pool.ts';
 import type { Running } from '../../runtime/lifecycle.ts';

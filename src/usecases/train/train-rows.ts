@@ -2,7 +2,7 @@ import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { EventLog } from '../../log/event-log.ts';
 import { parsePosition } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
-import { topicsOf } from '../../projections/apply-slice.ts';
+import { topicsOf } from '../../projections/concerns.ts';
 import { pictureReader } from '../../projections/images/draw-picture.ts';
 import { images } from '../../projections/images/images.ts';
 import type { ShownPrompt } from '../../projections/prompts/read-prompts.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Offsets } from '../../../log/event-log.ts';
 import { formatPosition } from '../../../log/position.ts';
 import type { Db, Trx } from '../../../postgres/database.ts';
-import { topicsOf } from '../../../projections/apply-slice.ts';
+import { topicsOf } from '../../../projections/concerns.ts';
 import { codeVersionOf, type Projection } from '../../../projections/projection.ts';
 import { type ProjectionCursors, readCursors } from '../../../projections/read-cursors.ts';
 import { DatasetError } from '../dataset-error.ts';

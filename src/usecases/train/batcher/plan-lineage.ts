@@ -9,7 +9,7 @@ import { nextSequence } from '../../../platform/next-sequence.ts';
 import { askPrepared } from '../../../postgres/ask-prepared.ts';
 import type { Db } from '../../../postgres/database.ts';
 import { type Held, whileHeld } from '../../../postgres/hold-transaction.ts';
-import { topicsOf } from '../../../projections/apply-slice.ts';
+import { topicsOf } from '../../../projections/concerns.ts';
 import { journal } from '../../../projections/journal/journal.ts';
 import { owners } from '../../../projections/owners/owners.ts';
 import { prompts } from '../../../projections/prompts/prompts.ts';

@@ -5,10 +5,9 @@ import { foldEachAlone, foldedState, type Partition, partitionsOf, sliceOf } fro
 import { emptyReadModels } from '../testing/read-models.ts';
 import { choices, lates, recordBushyRun, recordedLate } from '../testing/record-bushy-run.ts';
 import { useTestDatabase } from '../testing/use-test-database.ts';
-import { applyIsolatingPoison } from './isolate-poison.ts';
-import { offerSlices } from './offer-slices.ts';
-import { preparedFolds } from './prepared-folds.ts';
-import type { Projection } from './projection.ts';
+import { applySlices } from './apply-slices.ts';
+import { topicsOf } from './concerns.ts';
+import { type Projection, schemaNameOf } from './projection.ts';
 import { projections } from './registry.ts';
 import type { Slice } from './slice.ts';
 
@@ -27,19 +26,19 @@ function refusing(topic: string, partition: number, offset: number): readonly Pr
   }));
 }
 
-/** Offers slices as the runner does, and returns how far all projections are in the partition of each. */
+/** Offers slices to the projections that read their topics, and returns how far all projections are in the partition of each. */
 async function offer(offered: readonly Projection[], slices: readonly Slice[]): Promise<readonly number[]> {
-  const folding = preparedFolds(database.db);
-  const cursors = await offerSlices({
-    db: database.db,
-    projections: offered,
-    slices,
-    folding,
-    alone: async (projection, slice) => (await applyIsolatingPoison(database.db, projection, slice)).cursor,
-    quarantined: () => undefined,
-    failed: () => undefined,
+  const offers = offered.flatMap((projection) =>
+    slices.filter(({ topic }) => topicsOf(projection).includes(topic)).map((slice) => ({ projection, slice })),
+  );
+  const results = await applySlices({ db: database.db, schemas: offered.map(schemaNameOf) }, offers);
+  return slices.map((slice) => {
+    const cursors = offers.flatMap((one) => {
+      const result = results.get(one);
+      return one.slice === slice && result && 'cursor' in result ? [result.cursor] : [];
+    });
+    return Math.min(slice.next, ...cursors);
   });
-  return slices.map((slice) => Math.min(slice.next, ...(cursors.get(slice) ?? []).flatMap(({ cursor }) => cursor ?? [])));
 }
 
 /** Offers what partitions hold until all is folded, as `turns` say: how much of each, whether it begins elsewhere, and twice. */

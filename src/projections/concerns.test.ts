@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { everyEvent } from '../testing/every-event.ts';
-import { concerning, isConcerned } from './apply-slice.ts';
+import { concerning, isConcerned } from './concerns.ts';
 import { projections } from './registry.ts';
 import type { Item } from './slice.ts';
 

@@ -93,11 +93,7 @@ export function addComputationOptions(command: Command): Command {
  */
 export function computationOf(flags: ComputationFlags): TrainingSettings {
   const base = LINEAR_SETTINGS[flags.estimator as keyof typeof LINEAR_SETTINGS] ?? LINEAR_SETTINGS.grpo;
-  const { objective: preset } = base;
-  const named =
-    flags.estimator in LINEAR_SETTINGS && preset.kind === 'policy-gradient'
-      ? preset.estimator
-      : { name: flags.estimator, options: {} };
+  const named = flags.estimator in LINEAR_SETTINGS ? base.objective.estimator : { name: flags.estimator, options: {} };
   const estimator = { name: named.name, options: { ...named.options, ...flags.estimatorOptions } };
   const loss = { name: flags.loss, options: { ...flags.lossOptions } };
   for (const [flag, configured] of [

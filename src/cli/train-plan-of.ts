@@ -17,8 +17,7 @@ export async function trainPlanOf(command: Command, flags: TrainFlags): Promise<
   const given = givenOf(command, flags);
   const plan = { ...besides(flags), ...(isDeclared(flags) ? await declared(flags, given) : linear(flags, given)) };
   const digest = sha256Hex(canonicalJson(plan)).slice(0, 8);
-  const { objective } = plan.settings;
-  const estimator = isDeclared(flags) && objective.kind === 'policy-gradient' ? objective.estimator.name : flags.estimator;
+  const estimator = isDeclared(flags) ? plan.settings.objective.estimator.name : flags.estimator;
   const backend = plan.declaration?.backend ?? 'linear';
   return trainPlan.parse({ policyId: flags.policy ?? `${backend}-${estimator}-${digest}`, ...plan });
 }

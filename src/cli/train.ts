@@ -123,10 +123,8 @@ function report(trained: TrainedPolicy, plan: TrainPlan): void {
   }
   say(writeLedger(ledger));
   say();
-  const { objective } = plan.settings;
-  say(
-    `policy ${policyId} is at version ${version}${objective.kind === 'policy-gradient' ? `, trained by ${objective.estimator.name}` : ''}; weights ${weights}`,
-  );
+  const { estimator } = plan.settings.objective;
+  say(`policy ${policyId} is at version ${version}, trained by ${estimator.name}; weights ${weights}`);
   if (trained.failures !== '' && trained.state !== 'failed') say(trained.failures);
   const end = endText(trained);
   if (end !== null) say(end);

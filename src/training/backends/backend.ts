@@ -43,8 +43,8 @@ export interface Updated {
   readonly checkpoint: Uint8Array;
   /** SHA-256 (hex) of `weightsOf(checkpoint)`. */
   readonly weights: string;
-  /** Which computation it was; null for behaviour cloning, which estimates no advantage. */
-  readonly estimator: Method | null;
+  /** Which computation it was. */
+  readonly estimator: Method;
   readonly loss: Method;
   /** All finite. */
   readonly metrics: Readonly<Record<string, number>>;

@@ -78,7 +78,6 @@ export const EVERY_COMPUTATION: readonly (readonly [what: string, settings: Trai
     'value loss without its half',
     settingsOf('gae', { variant: 'step' }, { critic: { learningRate: 0.05, epochs: 2, clip: 0.5, factor: 1 } }),
   ],
-  ['behaviour cloning', trainingSettings.parse({ objective: { kind: 'behaviour-cloning', least: 0.5 }, learningRate: 0.01 })],
 ];
 
 function settingsOf(estimator: string, options: Options, more: Readonly<Record<string, unknown>> = {}): TrainingSettings {
@@ -165,7 +164,6 @@ export function expectTrained(settings: TrainingSettings, first: Uint8Array, upd
   const { objective } = settings;
   expect(Buffer.from(updated.checkpoint).equals(Buffer.from(first))).toBe(false);
   expect(Object.entries(updated.metrics).filter(([, value]) => !Number.isFinite(value))).toEqual([]);
-  if (objective.kind !== 'policy-gradient') return;
   expect(updated.estimator).toMatchObject({ name: objective.estimator.name, mode: objective.estimator.options });
   expect(updated.loss).toMatchObject({ name: objective.loss.name, mode: objective.loss.options });
   expect('rewardKl' in updated.metrics).toBe(settings.kl?.in === 'reward');

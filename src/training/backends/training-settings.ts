@@ -95,9 +95,7 @@ export const criticSettings = z.strictObject({
   bootstrap: z
     .literal('state')
     .optional()
-    .describe(
-      '`state`: the value of a truncated end sees what could be done there, as every other value does. Absent: only its texts.',
-    ),
+    .describe('`state`, the only rule: the value of a truncated end sees what could be done there, as every other value does.'),
 });
 
 /** How gradients become steps; which of them a backend fills in is its own. */
@@ -111,15 +109,11 @@ export const optimiserFields = {
 };
 
 /**
- * How a backend learns from a batch; recorded with what uses it. `policy-gradient`: advantages by an estimator, then a policy
- * loss, both by the name and options of their registries. `behaviour-cloning`: −log π of every step of the rollouts whose return
- * reaches `least`, each counted alike.
+ * How a backend learns from a batch; recorded with what uses it: advantages by an estimator, then a policy loss, both by the name
+ * and options of their registries.
  */
 export const trainingSettings = z.strictObject({
-  objective: z.discriminatedUnion('kind', [
-    z.strictObject({ kind: z.literal('policy-gradient'), estimator: method, loss: method }),
-    z.strictObject({ kind: z.literal('behaviour-cloning'), least: z.number() }),
-  ]),
+  objective: z.strictObject({ kind: z.literal('policy-gradient'), estimator: method, loss: method }),
   optimiser: optimiserFields.kind.default('adam'),
   learningRate: optimiserFields.learningRate,
   epochs: optimiserFields.epochs.default(2),

@@ -5,7 +5,7 @@ import type { Head } from '../leases/protocol.ts';
 
 /** What is recorded of the update that a batch made, or would make. */
 export interface BatchUpdate {
-  /** How advantages were computed, as the update says; as the plan says before there is one; null where it estimated none. */
+  /** How advantages were computed, as the update says; as the plan says before there is one; null if the update names none. */
   readonly method: Method | null;
   /** What was measured at the update; null before it. */
   readonly metrics: Readonly<Record<string, number>> | null;
@@ -26,7 +26,7 @@ export interface BatchUpdate {
 /** Reads the update of a batch, in one statement; null for a batch that is not planned. */
 export async function readBatchUpdate(db: Db, batchId: string): Promise<BatchUpdate | null> {
   const { rows } = await sql<Row>`
-    select b.estimator as planned, b.position, v.version, v.estimator as used, v.loss, v.metrics, l.trainer,
+    select b.estimator as planned, b.position, v.version, v.estimator as used, v.metrics, l.trainer,
       (select e.body::jsonb #>> '{data,rewardsAt}' from events e
        where e.stream = b.lineage_id and e.type = 'PolicyUpdated' and e.body::jsonb #>> '{data,batchId}' = b.batch_id::text limit 1) as rewards_at,
       base.version as base_version, c.checkpoint_id, c.backend, base.weights, c.kept,
@@ -45,7 +45,6 @@ export async function readBatchUpdate(db: Db, batchId: string): Promise<BatchUpd
     position,
     version,
     used,
-    loss,
     metrics,
     trainer,
     rewardsAt,
@@ -59,9 +58,8 @@ export async function readBatchUpdate(db: Db, batchId: string): Promise<BatchUpd
     madeWeights,
     madeKept,
   } = row;
-  const clones = loss?.name === CLONING || (version === null && trainer?.settings?.objective?.kind === CLONING);
   return {
-    method: clones ? null : version === null ? planned : used,
+    method: version === null ? planned : used,
     metrics,
     rewardsAt,
     plannedAt: position,
@@ -83,20 +81,14 @@ function headOf(
   return { version, checkpointId, backend, weights, kept };
 }
 
-const CLONING = 'behaviour-cloning'; // updates once recorded the plan's estimator with it, though they estimated nothing
-
 interface Row {
   readonly planned: Method;
   readonly position: string;
   readonly version: number | null;
   readonly used: Method | null;
-  readonly loss: Method | null;
   readonly metrics: Readonly<Record<string, number>> | null;
   /** What `TrainingDeclared` passes to trainers; it may be anything. */
-  readonly trainer: {
-    readonly backend?: string;
-    readonly settings?: { readonly objective?: { readonly kind?: string } };
-  } | null;
+  readonly trainer: { readonly backend?: string; readonly settings?: unknown } | null;
   readonly rewardsAt: string | null;
   readonly baseVersion: number | null;
   readonly checkpointId: string | null;

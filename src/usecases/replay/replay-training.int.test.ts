@@ -19,7 +19,6 @@ import { readBatchSteps } from '../train/train-rows.ts';
 import { replayTraining } from './replay-training.ts';
 
 const NEVER = new AbortController().signal;
-const CLONING = trainingSettings.parse({ objective: { kind: 'behaviour-cloning', least: 0 }, learningRate: 0.05 });
 const PENALISED = trainingSettings.parse({
   ...LINEAR_SETTINGS.grpo,
   kl: { kind: 'k1', coefficient: 0.2, in: 'reward', controller: { kind: 'adaptive', target: 0.01, horizon: 50 } },
@@ -30,7 +29,7 @@ const REMAX = trainingSettings.parse({
   ...LINEAR_SETTINGS.grpo,
   objective: { kind: 'policy-gradient', estimator: { name: 'remax', options: {} }, loss: { name: 'dual_clip', options: {} } },
 });
-const LESSONS = Object.entries({ penalised: PENALISED, ...LINEAR_SETTINGS, cloning: CLONING, remax: REMAX });
+const LESSONS = Object.entries({ penalised: PENALISED, ...LINEAR_SETTINGS, remax: REMAX });
 
 const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 

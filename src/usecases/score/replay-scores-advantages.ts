@@ -4,7 +4,7 @@ import { configureEstimator } from '../../domain/training/advantages/estimators.
 import type { Db } from '../../postgres/database.ts';
 import { readEstimatorOfRun } from '../../projections/training-pool/read-training-runs.ts';
 import type { EstimatedStep } from '../../training/backends/estimator-batch.ts';
-import { estimateSteps } from '../../training/backends/linear/assess-steps.ts';
+import { estimateSteps } from '../../training/backends/linear/prepare-batch.ts';
 import { ReplayRefused } from '../replay/replay-environment.ts';
 import type { ScoredGroup } from './replay-scores-groups.ts';
 

@@ -51,7 +51,6 @@ export async function computeVersion(input: VersionInput, signal: AbortSignal): 
  */
 function withEstimator(settings: TrainingSettings, { name, mode }: Method): TrainingSettings {
   const { objective } = settings;
-  if (objective.kind !== 'policy-gradient') return settings;
   // a recorded mode is what `chooseOptions` wrote, and is checked again by `configure`
   const options = (mode ?? {}) as Record<string, string | number>;
   return { ...settings, objective: { ...objective, estimator: { name, options } } };

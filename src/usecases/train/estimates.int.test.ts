@@ -23,7 +23,6 @@ const SETTINGS: Readonly<Record<string, TrainingSettings>> = {
     ...LINEAR_SETTINGS.grpo,
     objective: { kind: 'policy-gradient', estimator: { name: 'remax' }, loss: { name: 'dual_clip' } },
   }),
-  cloned: trainingSettings.parse({ objective: { kind: 'behaviour-cloning', least: 0.5 }, learningRate: 0.05 }),
 };
 
 const platform = useTestPlatform({ opened: 'once', projector: 'running' });
@@ -154,11 +153,5 @@ describe('advantages of a trained batch, computed again', () => {
     const now = await batchesOf(policyId, 'now');
     expect(now.map(({ estimates }) => estimates.agrees).sort()).toEqual([false, true]);
     expect(now.every(({ estimates }, i) => estimates.rewardsAt !== before[i]?.estimates.rewardsAt)).toBe(true);
-  });
-
-  test('a cloning batch has no advantages, and the answer states it', async () => {
-    const [batch] = await batchesOf(await trainPolicy('cloned'), 'now');
-    expect(batch?.estimates).toMatchObject({ estimator: null, agrees: true, reason: expect.stringContaining('cloned') });
-    expect(batch?.estimates.samples[0]?.steps[0]).toMatchObject({ advantage: null, value: null });
   });
 });

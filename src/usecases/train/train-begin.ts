@@ -89,7 +89,6 @@ function refuseUnserved(plan: TrainPlan): void {
     throw new TrainingRefused(
       `processRewards: the component ${unweighed} has no weight among the rewards that are trained on; add it, as environment=1,${unweighed}=1`,
     );
-  if (objective.kind !== 'policy-gradient') return;
   const { name, options } = objective.estimator;
   const configured = configureEstimator(name, options);
   if (configured.kind === 'refused') throw new TrainingRefused(configured.reason);
@@ -101,7 +100,6 @@ function refuseUnserved(plan: TrainPlan): void {
 
 /** Whether groups are compared with greedy rollouts of their tasks, which somebody collects. */
 export function comparesWithGreedy({ objective }: TrainPlan['settings']): boolean {
-  if (objective.kind !== 'policy-gradient') return false;
   const configured = configureEstimator(objective.estimator.name, objective.estimator.options);
   return configured.kind === 'configured' && configured.estimator.readiness.waitsFor === 'greedy-sibling';
 }
@@ -109,31 +107,19 @@ export function comparesWithGreedy({ objective }: TrainPlan['settings']): boolea
 /** Describes how the policy is trained, and makes its first version; both are recognised when they were said before. */
 async function declareLinear(platform: Platform, plan: TrainPlan): Promise<void> {
   const { database, blobs } = platform;
-  const { objective } = plan.settings;
-  // cloning takes any closed group
-  const estimator = objective.kind === 'policy-gradient' ? objective.estimator : { name: 'grpo', options: { singleton: 'raw' } };
-  const { critic } = plan.settings;
+  const { objective, critic } = plan.settings;
   const trainer = { backend: 'linear', settings: { ...plan.settings, critic: { ...critic, bootstrap: 'state' } } };
   const rules = rulesOf(plan);
   const [known] = await readLineages(database.db, [plan.policyId]);
   if (known) {
-    // A policy that was declared before components had weights, or before truncated ends were seen whole, goes on under its own
-    // rules.
-    const rulesOfOld = plan.rewards === undefined ? [{ ...rules, rewards: undefined }] : [];
-    const plans = [rules, ...rulesOfOld].flatMap((own) =>
-      [trainer, { ...trainer, settings: plan.settings }].map((by) => [own, by]),
-    );
-    const same = plans.some(
-      (each) => canonicalJson([...each, plan.seed]) === canonicalJson([known.rules, known.trainer, known.seed]),
-    );
-    if (!same)
+    if (canonicalJson([rules, trainer, plan.seed]) !== canonicalJson([known.rules, known.trainer, known.seed]))
       throw new TrainingRefused(
         `the policy ${plan.policyId} is trained by another plan; repeat its options, or name another policy`,
       );
   } else {
     await declareTraining(openAppender(platform, 'trainer'), {
       policyId: plan.policyId,
-      estimator,
+      estimator: objective.estimator,
       rules,
       seed: plan.seed,
       trainer,

@@ -1,19 +1,15 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { openEnvironment } from '../../environments/open-environment.ts';
-import { TOPICS } from '../../events/catalogue.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { runProjections } from '../../projections/runner.ts';
-import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { SILENT } from '../../runtime/logger.ts';
-import { appenderAs } from '../../testing/appender-as.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { aTrainPlan } from '../../testing/train-plan.ts';
 import { until } from '../../testing/until.ts';
 import { keepCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
-import { lineageIdOf } from '../../training/leases/lineage-id.ts';
 import { train } from './train.ts';
 import { beginTraining } from './train-begin.ts';
-import { rulesOf, type TrainPlan } from './train-plan.ts';
+import type { TrainPlan } from './train-plan.ts';
 import { trainPolicy } from './train-policy.ts';
 import type { TrainedPolicy, Training } from './training.ts';
 
@@ -87,24 +83,6 @@ describe('trainings', () => {
     await expect(refused).rejects.toThrow(/no component format in search-qa; there are environment, invalid-action/);
     const unweighted = training(aTrainPlan({ policyId: 'other', rewards: { compression: 1 } }));
     await expect(unweighted).rejects.toThrow(/environment has no weight/);
-  });
-
-  test('a training declared before components had weights continues under its own rule, and not under another', async () => {
-    const plan = aTrainPlan();
-    const { rewards: _, ...rules } = rulesOf(plan);
-    const lineageId = lineageIdOf(plan.policyId);
-    const estimator = { name: 'grpo', revision: '1', mode: {} };
-    const trainer = { backend: 'linear', settings: plan.settings };
-    const data = { lineageId, policyId: plan.policyId, estimator, rules, seed: plan.seed, trainer };
-    const { log, blobs } = platform;
-    const appender = appenderAs('test', { log, blobs });
-    await appender.append([{ type: 'TrainingDeclared', correlationId: lineageId, data }]);
-    await waitUntilProjected(platform.database.db, await log.ends(TOPICS), { timeoutMs: 30_000 });
-    const kind = await openEnvironment(plan.environment);
-    await expect(beginTraining(platform, plan, kind)).resolves.toMatchObject({ name: 'train searcher' });
-    const other = { ...plan, rewards: { environment: 0.5 } };
-    await expect(beginTraining(platform, other, kind)).rejects.toThrow(/trained by another plan/);
-    await kind.close();
   });
 
   test('a training stopped repeatedly reaches the weights of an undisturbed one', async () => {

@@ -37,19 +37,15 @@ function criticOfCandidates(): Float64Array {
   add(stateFeatures(END, []), -1);
   return critic;
 }
-const bootstrapOf = (row: StepRow, rule: 'state' | undefined) =>
-  valueSteps(criticOfCandidates(), [{ row, candidates: CANDIDATES, chosen: 0 }], rule).bootstraps[0];
+const bootstrapOf = (row: StepRow) =>
+  valueSteps(criticOfCandidates(), [{ row, candidates: CANDIDATES, chosen: 0 }]).bootstraps[0];
 
 test('a truncated end is valued like any other state, by its candidates', () => {
   const value = scoreOf(criticOfCandidates(), stateFeatures(END, AFTER));
   expect(value).toBeGreaterThan(0.5);
-  expect(bootstrapOf(ROW, 'state')).toBe(value);
-});
-
-test('a training declared without a bootstrap values a truncated end only by its texts', () => {
-  expect(bootstrapOf(ROW, undefined)).toBe(scoreOf(criticOfCandidates(), stateFeatures(END, [])));
+  expect(bootstrapOf(ROW)).toBe(value);
 });
 
 test('a terminated end has no value, whatever its candidates', () => {
-  expect(bootstrapOf({ ...ROW, end: 'terminated' }, 'state')).toBe(0);
+  expect(bootstrapOf({ ...ROW, end: 'terminated' })).toBe(0);
 });

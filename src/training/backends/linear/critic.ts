@@ -18,16 +18,13 @@ export interface Valued {
   readonly bootstraps: Float64Array;
 }
 
-/**
- * @param bootstrap whether the state after a truncated end is described with its candidates; trainings that were declared before
- * describe it without.
- */
-export function valueSteps(critic: Float64Array, decisions: readonly Decision[], bootstrap: 'state' | undefined): Valued {
+/** Values the states before the steps of a batch, and those after truncated ends, each with its candidates. */
+export function valueSteps(critic: Float64Array, decisions: readonly Decision[]): Valued {
   const features = decisions.map(({ row, candidates }) => stateFeatures(row.situation, candidates));
   const bootstraps = Float64Array.from(decisions, ({ row }) => {
     if (row.end !== 'truncated') return 0;
     const history = [...row.situation.history, { action: row.action, observation: row.observation }];
-    return scoreOf(critic, stateFeatures({ ...row.situation, history }, bootstrap === 'state' ? (row.after ?? []) : []));
+    return scoreOf(critic, stateFeatures({ ...row.situation, history }, row.after ?? []));
   });
   return { features, values: Float64Array.from(features, (vector) => scoreOf(critic, vector)), bootstraps };
 }

@@ -11,8 +11,8 @@ export interface Decision {
 }
 
 /**
- * Reads the choice of each row. Its one token is the place of its action among the candidates; a row of another policy is cloned
- * by its action.
+ * Reads the choice of each row. Its one token is the place of its action among the candidates; a row of another policy is read by
+ * its action.
  */
 export function decisionsOf(rows: readonly StepRow[]): {
   readonly decisions: readonly Decision[];

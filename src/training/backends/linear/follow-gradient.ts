@@ -16,7 +16,6 @@ import { addGradient, choiceAt, type Decision } from './decisions.ts';
 import type { LinearCheckpoint } from './linear-checkpoint.ts';
 import { takeStep } from './optimiser.ts';
 import { type PreparedBatch, prepareBatch } from './prepare-batch.ts';
-import { spreadOf } from './spread-of.ts';
 
 export interface Lesson {
   readonly from: LinearCheckpoint;
@@ -33,7 +32,7 @@ export interface Lesson {
 export interface Trained {
   readonly kind: 'learned';
   readonly after: LinearCheckpoint;
-  readonly estimator: Method | null;
+  readonly estimator: Method;
   readonly loss: Method;
   readonly metrics: Readonly<Record<string, number>>;
 }
@@ -45,7 +44,6 @@ export interface Trained {
 export async function followGradient(lesson: Lesson): Promise<Trained | Refused> {
   const { from, settings, seed } = lesson;
   const { objective } = settings;
-  if (objective.kind !== 'policy-gradient') return refused(`${objective.kind} follows no policy gradient`);
   const estimator = configureEstimator(objective.estimator.name, objective.estimator.options);
   if (estimator.kind === 'refused') return estimator;
   const policyLoss = configurePolicyLoss(objective.loss.name, objective.loss.options);
@@ -53,7 +51,7 @@ export async function followGradient(lesson: Lesson): Promise<Trained | Refused>
 
   const prepared = prepareBatch(estimator.estimator, { ...lesson, from: () => from });
   if (prepared.kind === 'refused') return prepared;
-  const { advantages, returns, valued } = prepared.assessed;
+  const { returns, valued } = prepared;
   if (!prepared.masks.some((mask) => mask.includes(1)))
     return refused('the correction of rollouts rejects every step of the batch; widen its bounds');
   const actor = await updateActor(lesson, policyLoss.policyLoss, prepared);
@@ -74,7 +72,6 @@ export async function followGradient(lesson: Lesson): Promise<Trained | Refused>
     metrics: {
       ...actor.metrics,
       ...prepared.metrics,
-      ...spreadOf('advantage', advantages),
       ...(critic ? { valueLoss: critic.loss, criticSkipped: critic.skipped } : {}),
     },
   };
@@ -82,7 +79,7 @@ export async function followGradient(lesson: Lesson): Promise<Trained | Refused>
 
 async function updateActor(lesson: Lesson, policyLoss: ConfiguredPolicyLoss, prepared: PreparedBatch) {
   const { from, decisions, settings, reference, seed, signal, featuresOf } = lesson;
-  const { assessed, masks, weights } = prepared;
+  const { advantages, masks, weights } = prepared;
   const old = prepared.choices();
   const kl = settings.kl?.in === 'reward' ? null : settings.kl; // in the reward it is no part of the loss
   const aggregation = {
@@ -110,7 +107,7 @@ async function updateActor(lesson: Lesson, policyLoss: ConfiguredPolicyLoss, pre
         {
           logProbs: column((k) => rowAt(now, k).logProb),
           oldLogProbs: column((_, i) => rowAt(old, i).logProb),
-          advantages: column((_, i) => at(rowAt(assessed.advantages, i), 0)),
+          advantages: column((_, i) => at(rowAt(advantages, i), 0)),
           masks: trained,
           weights: weights && chosen.map((i) => rowAt(weights, i)),
         },

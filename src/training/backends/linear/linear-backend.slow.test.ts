@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { createRandom } from '../../../domain/random/random.ts';
-import { decodeWeights, zeroWeights } from '../../../policies/linear/weights.ts';
+import { decodeWeights } from '../../../policies/linear/weights.ts';
 import { candidateLogProbs } from '../../../policies/linear-policy.ts';
 import { anActRequest } from '../../../testing/act-request.ts';
 import type { Updated, UpdateInput } from '../backend.ts';
 import type { StepRow } from '../step-row.ts';
-import { LINEAR_SETTINGS, type TrainingSettings, trainingSettings } from '../training-settings.ts';
+import { LINEAR_SETTINGS, type TrainingSettings } from '../training-settings.ts';
 import { linearBackend } from './linear-backend.ts';
 
 const backend = linearBackend();
@@ -57,8 +57,7 @@ describe.each(KINDS)('%s', (kind) => {
     const { checkpoint, estimator, metrics } = await updateOf({ settings });
     expect(probabilityOf(checkpoint, 1)).toBeGreaterThan(1.5 / candidates.length);
     expect(decodeWeights(backend.weightsOf(checkpoint)).version).toBe(1);
-    const { objective } = settings;
-    expect(estimator?.name).toBe(objective.kind === 'policy-gradient' ? objective.estimator.name : null);
+    expect(estimator.name).toBe(settings.objective.estimator.name);
     expect(Object.values(metrics).every(Number.isFinite)).toBe(true);
     expect(metrics.skippedSteps).toBe(0);
   });
@@ -93,27 +92,6 @@ function forgetMoments(checkpoint: Uint8Array): Uint8Array {
   copy.fill(0, 24 + backend.weightsOf(checkpoint).length);
   return copy;
 }
-
-describe('behaviour cloning', () => {
-  const settings: TrainingSettings = trainingSettings.parse({
-    objective: { kind: 'behaviour-cloning', least: 1 },
-    learningRate: 0.05,
-    epochs: 3,
-  });
-
-  test('cloning uses the rollouts that reached the return, and no others', async () => {
-    const { checkpoint, metrics, loss, estimator } = await updateOf({ settings });
-    expect(probabilityOf(checkpoint, 1)).toBeGreaterThan(2 / candidates.length);
-    expect(metrics.clonedRollouts).toBe(8);
-    expect([loss.name, estimator]).toEqual(['behaviour-cloning', null]);
-  });
-
-  test('cloning without a good rollout keeps the weights, as a version that learned nothing', async () => {
-    const { checkpoint } = await updateOf({ settings, rows: rowsOf({ reward: 0 }) });
-    const { version, values } = decodeWeights(backend.weightsOf(checkpoint));
-    expect([version, values]).toEqual([1, zeroWeights().values]);
-  });
-});
 
 describe('updates', () => {
   test('a KL penalty keeps the policy close to the reference', async () => {

@@ -5,7 +5,6 @@ import { STATE_BUCKETS } from '../../../policies/linear/state-features.ts';
 import { decodeWeights } from '../../../policies/linear/weights.ts';
 import type { Backend, Updated, UpdateInput } from '../backend.ts';
 import { sortRows } from '../step-row.ts';
-import { cloneSteps } from './clone-steps.ts';
 import { decisionsOf, featureCache } from './decisions.ts';
 import { followGradient } from './follow-gradient.ts';
 import { decodeCheckpoint, encodeCheckpoint, initialCheckpoint, weightsBytes } from './linear-checkpoint.ts';
@@ -14,9 +13,9 @@ import { decodeCheckpoint, encodeCheckpoint, initialCheckpoint, weightsBytes } f
 const REVISION = '1';
 
 /**
- * Trains the linear softmax policy in this process: policy gradients with any estimator and loss of the registries (a linear
- * critic where values are needed), or behaviour cloning. Deterministic: equal checkpoint, rows, settings and seed give equal
- * bytes, in whatever order the rows come.
+ * Trains the linear softmax policy in this process by policy gradients with any estimator and loss of the registries, with a
+ * linear critic if the estimator needs values. Deterministic: equal checkpoint, rows, settings and seed give equal bytes, in
+ * whatever order the rows come.
  */
 export function linearBackend(): Backend {
   return {
@@ -48,8 +47,7 @@ async function update(
       `step ${strange.step} of rollout ${strange.rolloutId} was no choice among candidates; the linear policy learns only from those`,
     );
   if (decisions.length === 0) return refused('the batch has no step');
-  const learn = settings.objective.kind === 'behaviour-cloning' ? cloneSteps : followGradient;
-  const learned = await learn({
+  const learned = await followGradient({
     from,
     decisions,
     settings,

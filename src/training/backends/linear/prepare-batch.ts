@@ -1,20 +1,19 @@
-import type { ConfiguredEstimator } from '../../../domain/training/advantages/estimator.ts';
+import type { Column, ConfiguredEstimator, Estimated } from '../../../domain/training/advantages/estimator.ts';
 import { correctRollouts } from '../../../domain/training/correction/correct-rollouts.ts';
 import { type Refused, refused } from '../../../domain/training/options.ts';
-import { type Masks, type Rows, rowAt } from '../../../domain/training/rows/rows.ts';
+import { at, type Masks, type Rows, rowAt } from '../../../domain/training/rows/rows.ts';
 import type { FeatureVector } from '../../../policies/linear/features.ts';
 import { correctionOf } from '../correction-of.ts';
+import { type EstimatedStep, estimatorBatch } from '../estimator-batch.ts';
 import { penaliseBatch } from '../penalise-batch.ts';
 import { tokenRewards } from '../token-rewards.ts';
 import type { TrainingSettings } from '../training-settings.ts';
-import { type Assessed, assessSteps } from './assess-steps.ts';
+import { type Valued, valueSteps } from './critic.ts';
 import { type Choice, choiceAt, type Decision } from './decisions.ts';
 import type { LinearCheckpoint } from './linear-checkpoint.ts';
 
 /** What of the settings of a training a batch is prepared by. */
-export interface PreparingSettings extends Pick<TrainingSettings, 'kl' | 'correction' | 'processRewards'> {
-  readonly critic: Pick<TrainingSettings['critic'], 'bootstrap'>;
-}
+export type PreparingSettings = Pick<TrainingSettings, 'kl' | 'correction' | 'processRewards'>;
 
 export interface BatchToPrepare {
   /** Read for what its weights say of the steps; called only where something depends on them. */
@@ -32,7 +31,10 @@ export interface PreparedBatch {
   readonly kind: 'prepared';
   /** The choices by the weights of the start, computed when they are first asked for. */
   readonly choices: () => readonly Choice[];
-  readonly assessed: Assessed;
+  readonly advantages: Rows;
+  readonly returns: Rows;
+  /** Null if the estimator needs no critic. */
+  readonly valued: Valued | null;
   /** One token for each step: 0 where the correction rejects it. */
   readonly masks: Masks;
   readonly weights: Rows | null;
@@ -85,21 +87,59 @@ export function prepareBatch(estimator: ConfiguredEstimator, batch: BatchToPrepa
       rule,
     );
 
-  const assessed = assessSteps(estimator, decisions, {
-    critic: estimator.readiness.columns.includes('values') ? from().critic : new Float64Array(),
-    choices,
-    bootstrap: settings.critic.bootstrap,
-    rewards: penalised?.rewards ?? scores,
-    rolloutWeights: corrected?.weights,
-  });
-  if (assessed.kind === 'refused') return assessed;
+  const { columns } = estimator.readiness;
+  const valued = columns.includes('values') ? valueSteps(from().critic, decisions) : null;
+  const read = needsChoices(columns) ? choices() : null; // they cost more than all else
+  const estimated = estimator.estimate(
+    estimatorBatch(estimator.readiness, rows, {
+      rewards: penalised?.rewards ?? scores,
+      values: valued && one((i) => at(valued.values, i)),
+      bootstraps: valued?.bootstraps ?? null,
+      oldLogProbs: read && one((i) => rowAt(read, i).logProb),
+      squaredProbs: read && one((i) => rowAt(read, i).logProbs.reduce((sum, log) => sum + Math.exp(2 * log), 0)),
+      rolloutWeights: corrected?.weights ?? null,
+    }),
+  );
+  if (estimated.kind === 'refused') return estimated;
+  const { advantages, returns } = estimated;
   return {
     kind: 'prepared',
     choices,
-    assessed,
+    advantages,
+    returns,
+    valued,
     masks: corrected?.masks ?? masks,
     weights: corrected?.weights ?? null,
     klCoefficient: penalised?.nextCoefficient ?? null,
-    metrics: { ...penalised?.metrics, ...corrected?.metrics },
+    metrics: { ...penalised?.metrics, ...corrected?.metrics, ...spreadOf('advantage', advantages) },
   };
+}
+
+/** Returns whether the advantages of an estimator depend on the weights, or follow from the record alone. */
+export function needsWeights({ readiness: { columns } }: ConfiguredEstimator): boolean {
+  return columns.includes('values') || needsChoices(columns);
+}
+
+function needsChoices(columns: readonly Column[]): boolean {
+  return columns.includes('oldLogProbs') || columns.includes('squaredProbs');
+}
+
+/**
+ * Asks an estimator for the advantages of steps from the record alone: each step is a row of its own with one trained token, so
+ * that step and trajectory estimators all read the same columns. @param rows in the order in which sums are taken.
+ */
+export function estimateSteps(
+  estimator: ConfiguredEstimator,
+  rows: readonly EstimatedStep[],
+  rewards: Rows = rows.map(({ reward }) => Float64Array.of(reward)),
+): Estimated | Refused {
+  return estimator.estimate(estimatorBatch(estimator.readiness, rows, { rewards }));
+}
+
+/** Returns mean and standard deviation of the first entries of rows, as the metrics `<name>Mean` and `<name>Deviation`. */
+export function spreadOf(name: string, rows: Rows): Readonly<Record<string, number>> {
+  const all = rows.map((row) => at(row, 0));
+  const mean = all.reduce((sum, value) => sum + value, 0) / all.length;
+  const deviation = Math.sqrt(all.reduce((sum, value) => sum + (value - mean) ** 2, 0) / all.length);
+  return { [`${name}Mean`]: mean, [`${name}Deviation`]: deviation };
 }

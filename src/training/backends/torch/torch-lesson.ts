@@ -28,7 +28,7 @@ export interface Lesson {
   readonly masks: readonly Uint8Array[];
   readonly wire: { readonly name: string; readonly options: Readonly<Record<string, unknown>> };
   readonly aggregation: string;
-  readonly estimator: Method | null;
+  readonly estimator: Method;
   readonly loss: Method;
   /** The coefficient of an adaptive KL penalty behind this batch; null where there is none. */
   readonly klCoefficient: number | null;
@@ -53,7 +53,6 @@ export interface BatchToLearn {
 export async function lessonOf(session: TorchSession, batch: BatchToLearn, options: TorchOptions): Promise<Lesson | Refused> {
   const { rows, settings } = batch;
   const { objective } = settings;
-  if (objective.kind === 'behaviour-cloning') return cloning(rows, objective.least);
   const configured = configureEstimator(objective.estimator.name, objective.estimator.options);
   if (configured.kind === 'refused') return configured;
   const { estimator } = configured;
@@ -203,25 +202,6 @@ async function statesBehind(
       ? { prompt: [...prompt, ...sampled, ...prompted], sampled: [0], ...(shown ? { shown } : {}) }
       : { prompt: prompted, sampled: [0] };
   });
-}
-
-function cloning(rows: readonly TokenRow[], least: number): Lesson | Refused {
-  const returns = new Map<string, number>();
-  for (const { row } of rows) returns.set(row.rolloutId, (returns.get(row.rolloutId) ?? 0) + row.reward);
-  const trained = [...rows.keys()].filter((i) => (returns.get(rows[i]?.row.rolloutId ?? '') ?? 0) >= least);
-  if (trained.length === 0) return refused(`no rollout of the batch reaches a return of ${least}`);
-  return {
-    kind: 'lesson',
-    trained,
-    columns: { advantages: trained.map((i) => new Float64Array(rows[i]?.ids.length ?? 0).fill(1)) },
-    masks: trained.map((i) => new Uint8Array(rows[i]?.ids.length ?? 0).fill(1)),
-    wire: { name: 'gpg', options: {} }, // −log π where the advantage is 1
-    aggregation: 'seq-mean-token-sum', // each step alike, however long its answer
-    estimator: null,
-    loss: { name: 'behaviour-cloning', revision: '1', mode: { least } },
-    klCoefficient: null,
-    metrics: {},
-  };
 }
 
 function recordedLogProbs(

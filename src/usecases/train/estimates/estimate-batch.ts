@@ -115,7 +115,7 @@ export async function advantagesOf(
   { method, backend, settings, base }: BatchUpdate,
   blobs: BlobReader,
 ): Promise<Recomputed | Refused> {
-  if (method === null) return refused('the update cloned behaviour: it estimated no advantage');
+  if (method === null) return refused('the update names no estimator');
   const declared = trainingSettings.safeParse(settings);
   try {
     return await recomputeAdvantages({

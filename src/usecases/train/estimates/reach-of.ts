@@ -1,6 +1,6 @@
 import type { Reach } from '../../../domain/training/advantages/estimator.ts';
 import { configureEstimator } from '../../../domain/training/advantages/estimators.ts';
-import { needsWeights } from '../../../training/backends/linear/assess-steps.ts';
+import { needsWeights } from '../../../training/backends/linear/prepare-batch.ts';
 import { penalisesRewards } from '../../../training/backends/penalise-batch.ts';
 import { trainingSettings } from '../../../training/backends/training-settings.ts';
 import type { BatchUpdate } from '../../../training/versions/read-batch-update.ts';

@@ -3,12 +3,16 @@ import { configureEstimator } from '../../../domain/training/advantages/estimato
 import { type Refused, refused } from '../../../domain/training/options.ts';
 import { at, rowAt } from '../../../domain/training/rows/rows.ts';
 import type { Method } from '../../../events/schemas/training.ts';
-import { estimateSteps, needsWeights } from '../../../training/backends/linear/assess-steps.ts';
 import type { Valued } from '../../../training/backends/linear/critic.ts';
 import { decisionsOf, featureCache } from '../../../training/backends/linear/decisions.ts';
 import { decodeCheckpoint, initialCheckpoint } from '../../../training/backends/linear/linear-checkpoint.ts';
-import { type PreparingSettings, prepareBatch } from '../../../training/backends/linear/prepare-batch.ts';
-import { spreadOf } from '../../../training/backends/linear/spread-of.ts';
+import {
+  estimateSteps,
+  needsWeights,
+  type PreparingSettings,
+  prepareBatch,
+  spreadOf,
+} from '../../../training/backends/linear/prepare-batch.ts';
 import { penalisesRewards } from '../../../training/backends/penalise-batch.ts';
 import { type StepRow, sortRows } from '../../../training/backends/step-row.ts';
 import { tokenRewards } from '../../../training/backends/token-rewards.ts';
@@ -75,7 +79,7 @@ export async function recomputeAdvantages(asked: Recomputing): Promise<Recompute
   return result('step', sorted, estimateSteps(estimator, sorted, rewards), null);
 }
 
-const PLAIN: PreparingSettings = { kl: null, critic: {} };
+const PLAIN: PreparingSettings = { kl: null };
 
 async function linearAdvantages(
   estimator: ConfiguredEstimator,
@@ -97,8 +101,8 @@ async function linearAdvantages(
     settings: needsWeights(estimator) ? { ...settings, correction } : settings,
   });
   if (prepared.kind === 'refused') return prepared;
-  const { assessed } = prepared;
-  return result('step', sorted, { ...assessed, kind: 'estimated' }, assessed.valued);
+  const { advantages, returns, valued } = prepared;
+  return result('step', sorted, { kind: 'estimated', advantages, returns }, valued);
 }
 
 function tokenAdvantages(

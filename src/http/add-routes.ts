@@ -1,11 +1,11 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Principal } from '../postgres/principal.ts';
 import { answerEndpoint } from './answer-endpoint.ts';
 import type { Needs } from './authorize.ts';
-import type { Endpoint, Mount, Route } from './endpoint.ts';
-import { createMountBodies } from './mount-body.ts';
+import type { BodyRule, Endpoint, Mount, Route } from './endpoint.ts';
 import type { Described } from './openapi.ts';
 import { type Reply, refuse, send } from './reply.ts';
 
@@ -16,6 +16,8 @@ declare module 'fastify' {
     needs?: Needs;
     /** Left out where the OpenAPI document does not list the route by itself: HEAD, and methods that are refused. */
     described?: Described;
+    /** How bodies are received; they are left to the handler where it is left out. */
+    body?: BodyRule<unknown> | undefined;
     /** How the route writes refusals, where not as all others do. */
     refusal?: Endpoint['refusal'];
   }
@@ -31,12 +33,17 @@ type Handler = (request: FastifyRequest, reply: FastifyReply) => Promise<Fastify
  * Adds routes to an application. GET answers HEAD too; a method that a path does not take is refused with those that it takes.
  */
 export function addRoutes(app: FastifyInstance, routes: readonly Route[]): void {
-  for (const route of routes)
-    if ('listener' in route) addMount(app, route);
-    else addEndpoint(app, route);
+  app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, _payload, done) => done(null)); // a listener reads its bodies itself
+    for (const route of routes) if ('listener' in route) addMount(scope, route);
+  });
+  app.register(async (scope) => {
+    for (const route of routes) if (!('listener' in route)) addEndpoint(scope, route);
+  });
   app.setNotFoundHandler(({ originalUrl, url }, reply) => {
     const path = pathOf(originalUrl);
-    const allow = TAKEN.filter((method) => app.findRoute({ method, url }) !== null).join(', ');
+    const allow = [...TAKEN].filter((method) => app.findRoute({ method, url }) !== null).join(', ');
     if (allow !== '') return send(reply, refuse(405, `${path} takes ${allow}`, `use ${allow}`, { headers: { allow } }));
     return send(
       reply,
@@ -44,17 +51,19 @@ export function addRoutes(app: FastifyInstance, routes: readonly Route[]): void 
     );
   });
 }
-const TAKEN: readonly Endpoint['method'][] = ['GET', 'POST', 'PUT', 'DELETE'];
+/** The methods that endpoints have. */
+export const TAKEN: ReadonlySet<string> = new Set<Endpoint['method']>(['GET', 'POST', 'PUT', 'DELETE']);
 
 function addEndpoint(app: FastifyInstance, endpoint: Endpoint): void {
-  const { method, path, needs, params, query, refusal } = endpoint;
+  const { method, path, needs, params, query, body, refusal } = endpoint;
   const handler: Handler = async (request, reply) => send(reply, await answerEndpoint(endpoint, request));
   const route = {
     url: urlOf(endpoint),
     handler,
+    ...(body ? { bodyLimit: body.limit } : {}),
     schema: { ...(params ? { params } : {}), ...(query ? { querystring: query } : {}) },
   };
-  app.route({ ...route, method, config: { path, needs, described: endpoint, refusal } });
+  app.route({ ...route, method, config: { path, needs, described: endpoint, body, refusal } });
   if (method === 'GET') app.route({ ...route, method: 'HEAD', config: { path, needs } });
 }
 
@@ -69,13 +78,10 @@ function urlOf({ path, params }: Endpoint): string {
 }
 
 function addMount(app: FastifyInstance, { path, needs, operations, listener }: Mount): void {
-  const arrived = createMountBodies();
   const handler: Handler = async (request, reply) => {
     const { raw: req } = request;
-    const unnamed = refuseHost(req.headers.host);
-    if (unnamed) return send(reply, unnamed);
-    const body = await arrived(req, reply.raw);
-    if (body.kind !== 'here') return send(reply, body.kind === 'gone' ? undefined : body.reply);
+    const refused = refuseHost(req.headers.host) ?? refuseLength(req.headers);
+    if (refused) return send(reply, refused);
     await listener(req, reply.raw, { principal: request.principal, connection: connectionOf(req.socket) });
     return reply.hijack(); // not before: what a listener throws is answered as any fault
   };
@@ -104,6 +110,14 @@ function refuseHost(host = 'localhost'): Reply | undefined {
     `the header Host is no host: ${JSON.stringify(host.slice(0, 100))}`,
     'send the name or address of this server, and its port',
   );
+}
+
+const MOUNT_BODY_BYTES = 1_048_576; // a GraphQL operation with its variables; bulk goes through POST /v1/events
+
+function refuseLength({ 'transfer-encoding': coding, 'content-length': length }: IncomingHttpHeaders): Reply | undefined {
+  if (coding !== undefined) return refuse(411, 'a body without a Content-Length is not taken here', 'send the length');
+  if (Number(length ?? 0) <= MOUNT_BODY_BYTES) return undefined;
+  return refuse(413, `the body is over ${MOUNT_BODY_BYTES} bytes`, 'send a smaller operation');
 }
 
 /** Returns the path of a request target. */

@@ -1,21 +1,34 @@
 import { type IncomingMessage, METHODS, maxHeaderSize } from 'node:http';
-import fastify, { type FastifyInstance, type FastifyRequest, type FastifyServerOptions } from 'fastify';
+import fastify, { type FastifyInstance } from 'fastify';
 import type { z } from 'zod';
 import { type Logger, SILENT } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { addAccessLog } from './access-log.ts';
-import { addRoutes, pathOf } from './add-routes.ts';
+import { addRoutes, pathOf, TAKEN } from './add-routes.ts';
+import { answerClientError } from './answer-client-error.ts';
 import { type AuthContext, authorize } from './authorize.ts';
-import { boundRequests } from './bound-requests.ts';
 import type { Route } from './endpoint.ts';
-import { addressOf } from './evict-connections.ts';
 import { faultReply } from './fault-reply.ts';
 import { keyQuotas } from './key-quotas.ts';
 import { landingEndpoint } from './landing.ts';
 import { refuseForeignPage, refuseOtherHost } from './loopback.ts';
+import { type OpenRequests, trackOpenRequests } from './open-requests.ts';
 import { addOpenApi, documentEndpoint } from './openapi.ts';
 import { setPageRules } from './page-rules.ts';
-import { type Reply, refuse, send, wrongFields } from './reply.ts';
+import { receiveBodies, refusedBody } from './receive-bodies.ts';
+import { Refused, type Reply, refuse, send, wrongFields } from './reply.ts';
+
+export interface Timeouts {
+  /** For the headers of a request to arrive. */
+  readonly headersMs: number;
+  /** For a whole request, body included, to arrive. */
+  readonly requestMs: number;
+  /** For a connection on which nothing moves. */
+  readonly idleMs: number;
+  /** For open requests when the server closes. */
+  readonly closeMs: number;
+}
+const TIMEOUTS: Timeouts = { headersMs: 10_000, requestMs: 60_000, idleMs: 120_000, closeMs: 5_000 };
 
 export interface AppOptions {
   readonly routes: readonly Route[];
@@ -24,27 +37,35 @@ export interface AppOptions {
   readonly hosts?: readonly string[];
   /** Requests of one key that are answered at the same time. */
   readonly requestsPerKey?: number;
+  /** Returns which of some keys are neither revoked nor expired; left out, no response is ended for its key. */
+  readonly activeKeys?: (keyIds: readonly string[]) => Promise<ReadonlySet<string>>;
+  readonly timeouts?: Partial<Timeouts>;
   readonly metrics: Metrics;
   readonly logger?: Logger;
   /** Milliseconds since 1970. */
   readonly clock?: () => number;
-  /** What is refused before all else, on any path; none unless given. */
-  readonly refuseFirst?: (request: FastifyRequest) => Reply | undefined;
-  readonly server?: Pick<FastifyServerOptions, 'serverFactory' | 'clientErrorHandler'>;
 }
 
 /**
  * Makes the application of some routes: what is refused everywhere, routing, replies, faults, measurements, and the document of
- * it all at `GET /openapi.json`. Bodies are not read by the framework: each endpoint has a rule that bounds them, alone and
- * together.
+ * it all at `GET /openapi.json`. Each endpoint has a rule that bounds its bodies, alone and together.
  */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
-  const { auth, hosts = [], logger = SILENT, refuseFirst } = options;
+  const { auth, hosts = [], logger = SILENT } = options;
+  const { headersMs, requestMs, idleMs, closeMs } = { ...TIMEOUTS, ...options.timeouts };
   const local = auth.keys === 'optional';
-  const refuseOver = boundRequests(options.requestsPerKey ?? Number.POSITIVE_INFINITY);
+  let open: OpenRequests | undefined;
   const refuseBeyondQuota = keyQuotas(options.clock);
   const app = fastify({
-    ...options.server,
+    requestTimeout: requestMs,
+    connectionTimeout: idleMs,
+    keepAliveTimeout: 75_000, // above the 60 s of common load balancers, so that the client closes an idle connection first
+    http: {
+      headersTimeout: headersMs,
+      connectionsCheckingInterval: Math.min(1_000, headersMs),
+      requireHostHeader: false, // node's own refusal returns no reason
+    },
+    clientErrorHandler: (error, socket) => answerClientError(error, socket, open?.on(socket) ?? []),
     exposeHeadRoutes: false, // a HEAD request is answered by the route of GET; see `send`
     return503OnClosing: false, // a request in flight while the server closes is answered
     rewriteUrl: ({ url = '/' }) => routable(url),
@@ -53,8 +74,15 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     // A parameter has its bound in its pattern; beyond a bound of its own the router would answer by itself.
     routerOptions: { maxParamLength: maxHeaderSize, querystringParser: firstOfEach },
   });
-  // A method without a body, to the framework, is one whose body it does not touch.
-  for (const method of METHODS) app.addHttpMethod(method, { overrideExisting: true });
+  app.server.on('checkExpectation', (req, res) => app.server.emit('request', req, res)); // what it expects may be left out
+  open = trackOpenRequests(app, {
+    perKey: options.requestsPerKey ?? Number.POSITIVE_INFINITY,
+    closeMs,
+    activeKeys: options.activeKeys,
+  });
+  // No endpoint has a body with another method, and the framework would refuse some of them by itself.
+  for (const method of METHODS) if (!TAKEN.has(method)) app.addHttpMethod(method, { overrideExisting: true });
+  receiveBodies(app);
   app.setValidatorCompiler<z.ZodType>(({ schema, httpPart }) => (value) => {
     const { data, error } = schema.safeParse(httpPart === 'params' ? decoded(value) : value);
     return error ? { error: new Refused(wrongFields(error)) } : { value: data };
@@ -62,11 +90,6 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.decorateRequest('principal', null as never); // set before any handler runs
   const document = await addOpenApi(app);
 
-  if (refuseFirst)
-    app.addHook('onRequest', async (request, reply) => {
-      const refused = refuseFirst(request);
-      if (refused) return send(reply, refused);
-    });
   measure(app, options.metrics);
   addAccessLog(app, logger, options.metrics);
   app.addHook('onRequest', async (request, reply) => {
@@ -81,16 +104,17 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     if (refused) return send(reply, refused);
     const entered = local ? auth.local?.enter(method, originalUrl, headers) : undefined;
     if (entered) return send(reply, entered);
-    const address = addressOf(request.raw.socket.remoteAddress);
-    const authorized = await authorize(auth, headers, routeOptions.config.needs ?? 'any-key', address);
+    const authorized = await authorize(auth, headers, routeOptions.config.needs ?? 'any-key');
     if (authorized.kind === 'refused') return send(reply, authorized.reply);
     request.principal = authorized.principal;
-    const over = refuseBeyondQuota(authorized.principal, reply.raw) ?? refuseOver(authorized.principal, reply.raw);
+    const over = refuseBeyondQuota(authorized.principal, reply.raw) ?? open?.enter(authorized.principal, reply.raw);
     if (over) return send(reply, over);
   });
-  app.setErrorHandler((error, { method, originalUrl }, reply) => {
-    const path = pathOf(originalUrl);
-    return send(reply, error instanceof Refused ? error.reply : faultReply(error, logger.with({ method, path })));
+  app.setErrorHandler((error, request, reply) => {
+    const { method, originalUrl } = request;
+    if (reply.raw.destroyed || request.raw.errored) return send(reply, undefined); // the client went away
+    const refused = error instanceof Refused ? error.reply : refusedBody(error, request);
+    return send(reply, refused ?? faultReply(error, logger.with({ method, path: pathOf(originalUrl) })));
   });
 
   const routes = [...options.routes, documentEndpoint(document)];
@@ -104,16 +128,6 @@ function notUsed(): never {
 
 // hooks, budgets and gates each wait for the end of a response, and so does the stream of a long one: no leak
 const RESPONSE_LISTENERS = 20;
-
-/** A refusal on its way through the framework, which knows errors only. */
-class Refused extends Error {
-  override readonly name = 'Refused';
-  readonly reply: Reply;
-  constructor(reply: Reply) {
-    super(`refused with ${reply.status}`);
-    this.reply = reply;
-  }
-}
 
 const SECONDS = [0.005, 0.025, 0.1, 0.5, 2.5, 10];
 

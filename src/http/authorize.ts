@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ApiKey, Scope } from '../postgres/keys.ts';
 import { localPrincipal, may, type Principal, principalOf, writing } from '../postgres/principal.ts';
-import type { GuessBound } from './bound-guesses.ts';
 import type { LocalAccess } from './local-access.ts';
 import { type Reply, refuse } from './reply.ts';
 
@@ -17,8 +16,6 @@ export interface AuthContext {
   /** How a server on loopback knows who works on this machine; without it, by nothing but the address (in tests). */
   readonly local?: LocalAccess;
   readonly verify: (presented: string) => Promise<ApiKey | undefined>;
-  /** Bounds the wrong keys of an address; without it, nothing does (in tests). */
-  readonly guesses?: GuessBound;
   /** The project that who shows no key writes; `default` unless given. */
   readonly project?: string;
 }
@@ -32,15 +29,10 @@ export type Authorized =
 export const PROJECT_HEADER = 'espalier-project';
 
 /**
- * Decides whether a request may pass, and returns who asks. It is refused with 401 without a good key, with 429 where its address
- * showed too many wrong ones, with 403 without the scope or for a project that is none of the key's.
+ * Decides whether a request may pass, and returns who asks. It is refused with 401 without a good key, and with 403 without the
+ * scope or for a project that is none of the key's.
  */
-export async function authorize(
-  auth: AuthContext,
-  headers: IncomingHttpHeaders,
-  needs: Needs,
-  address = '',
-): Promise<Authorized> {
+export async function authorize(auth: AuthContext, headers: IncomingHttpHeaders, needs: Needs): Promise<Authorized> {
   const { authorization } = headers;
   const local = auth.keys === 'optional' ? auth.local : undefined;
   if (authorization === undefined) {
@@ -52,10 +44,7 @@ export async function authorize(
   const presented = /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
   if (presented === undefined) return unauthorized('the Authorization header is not of the form "Bearer <key>"');
   if (local?.isToken(presented)) return chosen(localPrincipal(auth.project), headers, null);
-  const guessed = auth.guesses?.take(presented, address);
-  if (guessed) return { kind: 'refused', reply: guessed };
   const key = await auth.verify(presented);
-  auth.guesses?.note(presented, address, key ? 'good' : 'wrong');
   if (!key) return unauthorized('the API key is unknown, expired or revoked');
   const principal = principalOf(key);
   if (needs === 'any-key' || needs === 'nothing' || needs.some((scope) => may(principal, scope)))

@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { z } from 'zod';
 import type { Principal } from '../postgres/principal.ts';
 import type { Needs } from './authorize.ts';
-import type { BodyBudget } from './ingest/body-budget.ts';
 import type { Gate } from './ingest/gate.ts';
+import type { BodyBudget } from './receive-bodies.ts';
 import type { Reply } from './reply.ts';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -61,10 +61,8 @@ export interface BodyRule<B> {
   readonly content: Content;
   /** Bytes of one body, decompressed. */
   readonly limit: number;
-  /** Bounds the bodies of all requests together, by the same rule or another. */
+  /** Bounds the bodies of all requests together, by the same rule or another; they count until their request is answered. */
   readonly budget: BodyBudget;
-  /** Whether the bytes count against the budget until the request is answered, or only until they are parsed. */
-  readonly counts: 'until-answered' | 'until-parsed';
   /** Bounds the requests whose bodies have arrived; `full` answers one too many. */
   readonly gate: Gate;
   readonly full: Reply;

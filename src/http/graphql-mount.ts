@@ -33,10 +33,8 @@ const OPERATION: Operation = {
     406: { description: 'The answer comes in none of the types of Accept.', content: RESULT },
     415: { description: 'Another Content-Type.', content: RESULT },
     ...refusals({
-      408: 'The body arrived too slowly while the request bodies take too much memory.',
       411: 'The body has no Content-Length.',
       413: 'The body is over 1 MiB.',
-      429: 'The request bodies take too much memory: send again after Retry-After seconds.',
     }),
   },
   components: () => ({ GraphqlResult: result }),

@@ -1,10 +1,9 @@
 import type { z } from 'zod';
 import { cutText } from '../domain/text/cut-text.ts';
 import type { BodyRule, Parsed } from './endpoint.ts';
-import { createBodyBudget } from './ingest/body-budget.ts';
 import { createGate } from './ingest/gate.ts';
 import { mediaOf } from './ingest/parse-body.ts';
-import { busy } from './ingest/read-body.ts';
+import { busy, createBodyBudget } from './receive-bodies.ts';
 import { refuse, wrongFields } from './reply.ts';
 
 /** Makes the rules of bodies of one JSON object, which share a budget and a gate. */
@@ -20,7 +19,6 @@ export function createJsonBodies(of: {
   return (schema) => ({
     ...shared,
     content: { 'application/json': schema },
-    counts: 'until-parsed',
     refuse: (headers) =>
       mediaOf(headers) === 'json'
         ? undefined

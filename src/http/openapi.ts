@@ -71,7 +71,7 @@ const EVERYWHERE: Readonly<Record<string, Answer>> = {
   },
   default: {
     description:
-      'Refused by the server: 400 no HTTP/1.1 request with a Host, 405 another method, 408 headers within 10 s or the whole request within 60 s did not arrive, 417 an unknown Expect, 421 a Host that the server does not answer to, 429 more than 64 requests of one connection wait or an address showed too many wrong keys, 431 headers over 16 KiB, 500 a fault of the server, 503 database, log or disk do not answer, or every connection is taken.',
+      'Refused by the server: 400 no HTTP/1.1 request with a Host, 405 another method, 408 headers within 10 s or the whole request within 60 s did not arrive, 421 a Host that the server does not answer to, 429 too many requests of one key or of one connection, 431 headers over 16 KiB, 500 a fault of the server, 503 database, log or disk do not answer.',
     content: REFUSAL,
   },
 };

@@ -32,6 +32,16 @@ export const refusal = z.object({
   }),
 });
 
+/** A refusal on its way through the framework, which knows errors only. */
+export class Refused extends Error {
+  override readonly name = 'Refused';
+  readonly reply: Reply;
+  constructor(reply: Reply) {
+    super(`refused with ${reply.status}`);
+    this.reply = reply;
+  }
+}
+
 /** Returns a reply of a JSON value. */
 export function json(status: number, value: unknown, headers: Readonly<Record<string, string>> = {}): Reply {
   return {
@@ -104,10 +114,11 @@ export function send(reply: FastifyReply, answer: Reply | undefined): FastifyRep
   }
   const written = answer.status < 400 ? undefined : request.routeOptions.config.refusal;
   const { status, headers, body } = written?.(answer, request.headers) ?? answer;
+  reply.removeHeader('connection'); // the framework would close the connection of a body that it refuses
   reply.code(status).headers({ ...SAFE_HEADERS, ...headers });
   const { raw: req } = request;
   if (!req.complete) {
-    req.resume();
+    req.unpipe().resume();
     const timer = setTimeout(() => req.complete || req.socket.destroy(), DRAIN_MS);
     res.once('close', () => timer.unref());
     req.once('close', () => clearTimeout(timer));

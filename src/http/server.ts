@@ -1,17 +1,15 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Db } from '../postgres/database.ts';
-import { hasActiveKey } from '../postgres/keys.ts';
+import { hasActiveKey, readActiveKeyIds } from '../postgres/keys.ts';
 import { DEFAULT_LIMITS } from '../runtime/config.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
-import { createApp } from './app.ts';
-import { boundGuesses } from './bound-guesses.ts';
+import { createApp, type Timeouts } from './app.ts';
 import type { Route } from './endpoint.ts';
 import { createKeyCache } from './key-cache.ts';
 import { localAccess } from './local-access.ts';
 import { isLoopback } from './loopback.ts';
-import { createRawServer, type RawServer, TIMEOUTS, type Timeouts } from './raw-server.ts';
 
 export interface HttpOptions {
   readonly host: string;
@@ -23,13 +21,9 @@ export interface HttpOptions {
   readonly logger?: Logger;
   readonly clock?: () => number;
   readonly connections?: number;
-  /** Of one address, off loopback: there all clients have the same. */
-  readonly connectionsPerAddress?: number;
   /** That are answered at the same time. */
   readonly requestsPerKey?: number;
   readonly timeouts?: Partial<Timeouts>;
-  /** Wrong keys that one address may show in a minute. */
-  readonly wrongKeysPerAddress?: number;
   /** The project that who shows no key writes; `default` unless given. */
   readonly project?: string;
   /**
@@ -48,51 +42,37 @@ export interface HttpServer {
 }
 
 /**
- * Serves routes by fastify over a node server with bounds of its own. Every request needs an API key, and off loopback at least
+ * Serves routes by fastify. Every request needs an API key, and off loopback at least
  * one must exist; on loopback the token of the installation does as well. @throws BindRefused, ListenFailed.
  */
 export async function startHttp(options: HttpOptions): Promise<HttpServer> {
-  const { host, port, routes, db, metrics, clock = Date.now, connections = DEFAULT_LIMITS.connections } = options;
+  const { host, port, routes, db, metrics, clock = Date.now } = options;
   const local = isLoopback(host);
   if (!local && !(await hasActiveKey(db))) throw new BindRefused(host);
-  let raw: RawServer | undefined;
-  const wrong = metrics.counter('http_wrong_keys_total', 'API keys that were wrong, or not looked up after many wrong ones', [
-    'outcome',
-  ]);
-  const guesses = boundGuesses(options.wrongKeysPerAddress ?? DEFAULT_LIMITS.wrongKeysPerAddress, wrong, clock);
+  const wrongKeys = metrics.counter('http_wrong_keys_total', 'API keys that were unknown, expired or revoked');
   const app = await createApp({
     routes,
     auth: {
       keys: local ? 'optional' : 'required',
-      verify: createKeyCache(db, clock),
-      guesses,
+      verify: createKeyCache(db, clock, wrongKeys),
       ...(options.project === undefined ? {} : { project: options.project }),
       ...(local && options.token !== 'anyone' ? { local: localAccess(await options.token()) } : {}),
     },
     hosts: options.hosts ?? [],
     requestsPerKey: options.requestsPerKey ?? Number.POSITIVE_INFINITY,
+    activeKeys: (keyIds) => readActiveKeyIds(db, keyIds),
+    timeouts: options.timeouts ?? {},
     metrics,
     clock,
     ...(options.logger ? { logger: options.logger } : {}),
-    refuseFirst: (request) => raw?.refuseFirst(request),
-    server: {
-      serverFactory: (listener) => {
-        const perAddress = local ? connections : (options.connectionsPerAddress ?? connections);
-        raw = createRawServer({ ...TIMEOUTS, ...options.timeouts }, { limit: connections, perAddress }, listener);
-        return raw.server;
-      },
-      clientErrorHandler: (error, socket) => raw?.unread(error, socket),
-    },
   });
+  app.server.maxConnections = options.connections ?? DEFAULT_LIMITS.connections;
   await app.ready();
   await listen(app.server, host, port);
   const { port: actual } = app.server.address() as AddressInfo; // a TCP server that listens has one
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${actual}`,
-    async close() {
-      await raw?.close();
-      await app.close();
-    },
+    close: () => app.close(),
   };
 }
 

@@ -6,11 +6,10 @@ import { decodeRequest, encodeRefusal, encodeResponse } from '../usecases/captur
 import { readSpans, type Span } from '../usecases/capture/traces/read-spans.ts';
 import { receiveSpans } from '../usecases/capture/traces/receive-spans.ts';
 import { type Endpoint, endpoint, type Parsed } from './endpoint.ts';
-import { createBodyBudget } from './ingest/body-budget.ts';
 import { createGate } from './ingest/gate.ts';
-import { busy } from './ingest/read-body.ts';
 import { refusals } from './openapi.ts';
 import { replyTo } from './proxy/proxy-replies.ts';
+import { busy, createBodyBudget } from './receive-bodies.ts';
 import { json, type Reply, refusal, refuse } from './reply.ts';
 
 interface Sent {
@@ -40,7 +39,6 @@ export function tracesEndpoint(capture: Capture, limits: { readonly bodyBytes: n
       },
       limit: limits.bodyBytes,
       budget: createBodyBudget(limits.ingestBytes),
-      counts: 'until-answered',
       gate: createGate(REQUESTS),
       full: busy('too many requests of traces are in progress'),
       refuse: (headers) =>
@@ -55,7 +53,6 @@ export function tracesEndpoint(capture: Capture, limits: { readonly bodyBytes: n
       },
       ...refusals({
         400: 'The body is no request of traces.',
-        408: 'The body arrived too slowly while the request bodies take too much memory.',
         413: 'The body, or the number of spans, is over its limit.',
         415: 'Another Content-Type or Content-Encoding.',
         429: 'Too many requests, or too many bytes of bodies: send again after Retry-After seconds.',

@@ -1,4 +1,4 @@
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
 import { sha256Bytes } from '../digest/sha256.ts';
 import { isUuid } from '../domain/ids.ts';
@@ -122,19 +122,27 @@ export async function hasActiveKey(db: Db): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Finds the active key behind a presented text, or undefined. */
-export async function verifyKey(db: Db, presented: string): Promise<ApiKey | undefined> {
-  if (!FORM.test(presented)) return undefined; // saves the database what cannot be a key
-  const hash = hashOf(presented);
-  const row = await db
+/**
+ * Finds the active keys among presented strings, by these. They are looked up by their hashes, which an attacker cannot steer: the
+ * time that it takes reveals nothing.
+ */
+export async function findActiveKeys(db: Db, presented: readonly string[]): Promise<ReadonlyMap<string, ApiKey>> {
+  const byHash = new Map(presented.filter((each) => FORM.test(each)).map((each) => [hashOf(each).toString('hex'), each]));
+  if (byHash.size === 0) return new Map(); // saves the database what cannot be a key
+  const hashes = [...byHash.keys()].map((hash) => Buffer.from(hash, 'hex'));
+  const rows = await db
     .selectFrom('apiKeys')
     .select([...COLUMNS, 'hash'])
-    .where('hash', '=', hash)
+    .where((of) => of('hash', '=', of.fn.any(of.val(hashes))))
     .where(active)
-    .executeTakeFirst();
-  // The look-up uses a hash that an attacker cannot steer, so its timing reveals nothing; the comparison that decides is
-  // constant-time.
-  return row && timingSafeEqual(row.hash, hash) ? fromRow(row) : undefined;
+    .execute();
+  return new Map(rows.map((row) => [byHash.get(row.hash.toString('hex')) ?? '', fromRow(row)]));
+}
+
+/** Returns which of some keys are active, by their ids. */
+export async function readActiveKeyIds(db: Db, keyIds: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await db.selectFrom('apiKeys').select('keyId').where('keyId', 'in', keyIds).where(active).execute();
+  return new Set(rows.map(({ keyId }) => keyId));
 }
 
 /** Returns the SHA-256 under which a key is stored. */

@@ -87,14 +87,10 @@ export interface RequestLimits {
   readonly ingestRequests: number;
   /** Decompressed bytes of all bodies in flight at once; more is answered 429. */
   readonly ingestBytes: number;
-  /** Open connections; for one too many the longest idle one is cut. */
+  /** Open connections; one more is cut. */
   readonly connections: number;
-  /** Of one address, off loopback. */
-  readonly connectionsPerAddress: number;
   /** Requests of one key that are answered at the same time. */
   readonly requestsPerKey: number;
-  /** Wrong keys of one address in a minute; beyond them only keys that were good before are looked up. */
-  readonly wrongKeysPerAddress: number;
 }
 
 const MIB = 1_048_576;
@@ -209,21 +205,10 @@ export const VARIABLES = {
     about: 'bytes of all ingest bodies in memory at once',
   },
   ESPALIER_MAX_CONNECTIONS: { rule: count(1, 100_000), unset: '1024', about: 'open HTTP connections' },
-  ESPALIER_MAX_CONNECTIONS_PER_ADDRESS: {
-    rule: count(1, 100_000),
-    unset: '256',
-    about: 'of them, those of one address, off loopback; behind a proxy all clients have its address',
-  },
   ESPALIER_MAX_REQUESTS_PER_KEY: {
     rule: count(1, 100_000),
     unset: '256',
     about: 'requests of one API key that are answered at once, waits and event streams among them',
-  },
-  ESPALIER_MAX_WRONG_KEYS_PER_ADDRESS: {
-    rule: count(1, 1_000_000),
-    unset: '60',
-    about:
-      'wrong API keys of one address in a minute, before new ones are not looked up; behind a proxy all clients have its address',
   },
   ESPALIER_ALLOWED_HOSTS: {
     rule: names,
@@ -327,9 +312,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
       ingestRequests: read(env, 'ESPALIER_MAX_INGEST_REQUESTS') ?? DEFAULT_LIMITS.ingestRequests,
       ingestBytes: read(env, 'ESPALIER_MAX_INGEST_BYTES') ?? DEFAULT_LIMITS.ingestBytes,
       connections: read(env, 'ESPALIER_MAX_CONNECTIONS') ?? DEFAULT_LIMITS.connections,
-      connectionsPerAddress: read(env, 'ESPALIER_MAX_CONNECTIONS_PER_ADDRESS') ?? DEFAULT_LIMITS.connectionsPerAddress,
       requestsPerKey: read(env, 'ESPALIER_MAX_REQUESTS_PER_KEY') ?? DEFAULT_LIMITS.requestsPerKey,
-      wrongKeysPerAddress: read(env, 'ESPALIER_MAX_WRONG_KEYS_PER_ADDRESS') ?? DEFAULT_LIMITS.wrongKeysPerAddress,
     },
     openai: { apiKey: read(env, 'OPENAI_API_KEY') ?? null, baseUrl: read(env, 'OPENAI_BASE_URL') ?? null },
     upstream: read(env, 'ESPALIER_UPSTREAM') ?? null,
@@ -351,9 +334,7 @@ export const DEFAULT_LIMITS: RequestLimits = {
   ingestRequests: 32, // each holds its body in memory; the log's own queue is what takes them in
   ingestBytes: 128 * MIB, // about four bodies of the largest size; parsed JSON takes three to five times its bytes
   connections: 1_024,
-  connectionsPerAddress: 256, // a quarter: no address alone keeps the others out
   requestsPerKey: 256, // a cluster of collectors with one key; each waits for an answer of its own
-  wrongKeysPerAddress: 60, // a key has 256 random bits: this bounds the look-ups, and shows in the metrics who tries
 };
 
 function read<V extends Variable>(

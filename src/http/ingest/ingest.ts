@@ -18,9 +18,9 @@ import { createExclusive } from '../../runtime/exclusive.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { refusals } from '../openapi.ts';
+import { busy, createBodyBudget } from '../receive-bodies.ts';
 import { json, type Problem, type Reply, refuse } from '../reply.ts';
 import { type AssignedAgain, type Assignment, assignedAgain } from './assigned-again.ts';
-import { createBodyBudget } from './body-budget.ts';
 import { createCaughtUp, createFolded } from './caught-up.ts';
 import { underivableIds } from './check-derived-ids.ts';
 import { checkEvents, conflictOf, dropRepetitions, type Sent } from './check-events.ts';
@@ -33,7 +33,6 @@ import { createGate } from './gate.ts';
 import type { Known } from './known-references.ts';
 import { missingBlobs } from './missing-blobs.ts';
 import { mediaOf, parseBody, unknownMedia } from './parse-body.ts';
-import { busy } from './read-body.ts';
 import { declarationsOf } from './references.ts';
 import { staleEpochs } from './stale-epochs.ts';
 import { checkStreamTopics } from './stream-topics.ts';
@@ -95,7 +94,6 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
       content: { 'application/json': EVENTS, 'application/x-ndjson': LINES },
       limit: limits.bodyBytes,
       budget: createBodyBudget(limits.ingestBytes),
-      counts: 'until-answered',
       gate: createGate(limits.ingestRequests),
       full: busy('too many requests are in progress'),
       refuse: (headers) => (mediaOf(headers) ? undefined : unknownMedia(headers)),
@@ -106,7 +104,6 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
       ...refusals({
         400: 'The body is no UTF-8, no JSON or empty, or an event does not fit its schema.',
         403: 'An event is sent to a stream that belongs to another key or project, or the key lacks its scope.',
-        408: 'The body arrived too slowly while the request bodies take too much memory.',
         409: 'An id belongs to another event, or names a stream of another topic; a reward was assigned by another event; or the epoch of an event is over.',
         413: 'The body, the number of events, or one event is over its limit.',
         415: 'Another Content-Type or Content-Encoding.',

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { cutText } from '../../domain/text/cut-text.ts';
 import type { Policy } from '../../policies/policy.ts';
 import { type Answer, type Endpoint, endpoint, type Parsed } from '../endpoint.ts';
-import { createBodyBudget } from '../ingest/body-budget.ts';
 import { createGate } from '../ingest/gate.ts';
 import { refusals } from '../openapi.ts';
+import { createBodyBudget } from '../receive-bodies.ts';
 import type { Reply } from '../reply.ts';
 import { whileConnected } from '../while-connected.ts';
 import { FAILURE, failure, NEEDS, type SeenBy } from './models-endpoint.ts';
@@ -40,7 +40,6 @@ export function chatEndpoint<Request extends { readonly model: string }>(
       content: { 'application/json': request },
       limit: largest * MIB,
       budget: createBodyBudget(BODIES * largest * MIB),
-      counts: 'until-answered',
       gate: createGate(IN_FLIGHT),
       full: failure(429, 'rate_limit_exceeded', 'too many requests are in progress; try again'),
       parse: (bytes) => parseChat(bytes, request),
@@ -50,7 +49,6 @@ export function chatEndpoint<Request extends { readonly model: string }>(
       400: { description: unfit, content: FAILURE },
       404: { description: 'Another model.', content: FAILURE },
       ...refusals({
-        408: 'The body arrived too slowly while the request bodies take too much memory.',
         413: `The body is over ${largest} MiB.`,
         415: 'Another Content-Encoding.',
       }),

@@ -32,7 +32,6 @@ export const ANSWERS: Readonly<Record<number, Answer>> = {
   ...refusals({
     400: 'The request names no rollout, or is no JSON object; or the model server refuses it, in its words.',
     403: 'The run belongs to another key or project.',
-    408: 'The body arrived too slowly while the request bodies take too much memory.',
     409: 'The rollout, its task or its run has ended.',
     413: 'The body is over its limit.',
     415: 'Another Content-Encoding.',

@@ -53,7 +53,6 @@ export const head = z.object({
 export const trainingRefusals = (of: Readonly<Record<number, string>>) =>
   refusals({
     400: 'The body is no JSON, or a field does not fit; `problems` names each.',
-    408: 'The body arrived too slowly while the request bodies take too much memory.',
     413: 'The body is over 1 MiB.',
     415: 'Another Content-Type or Content-Encoding.',
     429: 'Too many requests of trainers: send again after Retry-After seconds.',

@@ -2,7 +2,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { connect, Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { EventBuilder } from '../testing/event-builder.ts';
-import { answerUnread } from './answer-unread.ts';
+import { answerClientError } from './answer-client-error.ts';
 import { openTestApi, type TestApi } from './http-testing.ts';
 
 let api: TestApi;
@@ -43,7 +43,7 @@ test.each([
 });
 
 test('a complete event is answered before the garbage that follows it ends the connection', async () => {
-  const builder = new EventBuilder('unread');
+  const builder = new EventBuilder('garbage');
   builder.run();
   const body = JSON.stringify(builder.events[0]);
   const head = `POST /v1/events HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n`;
@@ -53,12 +53,12 @@ test('a complete event is answered before the garbage that follows it ends the c
   expect(await api.records()).toBe(1);
 });
 
-test('garbage behind a request in flight is not read, and waits for the answer', () => {
+test('garbage after a request in flight is not read, and the connection ends with the answer', () => {
   const socket = new Socket();
   const req = Object.assign(new IncomingMessage(socket), { complete: true });
-  const res = new ServerResponse(req);
+  const res = Object.assign(new ServerResponse(req), { shouldKeepAlive: true });
   const before = res.listenerCount('close');
-  for (let i = 0; i < 50; i++) answerUnread(new Error('garbage'), socket, [res]);
+  for (let i = 0; i < 50; i++) answerClientError(new Error('garbage'), socket, [res]);
   expect([res.listenerCount('close') - before, socket.isPaused(), res.shouldKeepAlive]).toEqual([1, true, false]);
   socket.destroy();
 });

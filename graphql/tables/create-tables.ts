@@ -7,7 +7,7 @@ import { metered } from '../../src/postgres/metered.ts';
 import { AsOfError } from '../../src/projections/as-of/as-of-error.ts';
 import type { Snapshots } from '../../src/projections/as-of/snapshots.ts';
 import { isDatabaseFault } from '../../src/projections/fault.ts';
-import { readTablePosition } from '../../src/projections/tables/read-position.ts';
+import { readTablePosition } from '../../src/projections/tables/read-table.ts';
 import { isTableName } from '../../src/projections/tables/tables.ts';
 import { asSeenBy } from '../../src/projections/visible/see-projects.ts';
 import { type Logger, SILENT } from '../../src/runtime/logger.ts';

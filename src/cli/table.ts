@@ -28,7 +28,7 @@ export function addTable(program: Command): void {
     .option('--force', 'replace a file that is there');
   command.action(async (table: string, { out, where, force }: TableFlags) => {
     const { asked, moment, entities } = requestOf(table, where);
-    const { writeTable } = await import('../usecases/datasets/tables/write-table.ts');
+    const { writeTable } = await import('../usecases/datasets/tables/stream-table.ts');
     const written = await withPlatform(
       'table',
       (platform, signal) =>

@@ -1,8 +1,6 @@
 import { sql } from 'kysely';
 import { type BatchState, batchIs, STATE } from '../training-pool/read-batches.ts';
-import { microseconds } from './instant.ts';
-import type { PolicyTable, TableQuery } from './table.ts';
-import type { TableColumn } from './table-column.ts';
+import { column, microseconds, type PolicyTable, type TableColumn, type TableQuery } from './table.ts';
 
 export interface BatchTableFilter {
   /** Any of these runs: batches that hold a sample of one. */
@@ -12,41 +10,31 @@ export interface BatchTableFilter {
 }
 
 const COLUMNS: readonly TableColumn[] = [
-  { name: 'batch_id', type: 'utf8', value: sql`batches.batch_id::text`, says: 'Id of the batch.' },
-  { name: 'policy_id', type: 'utf8', value: sql`batches.policy_id`, says: 'The policy that it trains.' },
-  { name: 'ordinal', type: 'int32', value: sql`batches.ordinal`, says: 'Place among the batches of the policy, from 0.' },
-  { name: 'policy_version', type: 'int32', value: sql`batches.policy_version`, says: 'The version that it is trained on.' },
-  { name: 'state', type: 'utf8', value: STATE, says: '`planned`, `leased`, `trained` or `abandoned`.' },
-  { name: 'estimator', type: 'utf8', value: sql`batches.estimator ->> 'name'`, says: 'Name of the estimator.' },
-  { name: 'estimator_revision', type: 'utf8', value: sql`batches.estimator ->> 'revision'`, says: 'Its revision.' },
-  { name: 'groups', type: 'int32', value: sql`batches.groups`, says: 'How many groups it holds.' },
-  { name: 'samples', type: 'int32', value: sql`batches.samples`, says: 'How many samples it holds.' },
-  { name: 'tokens', type: 'int64', value: sql`batches.tokens`, says: 'How many tokens it holds.' },
-  { name: 'seed', type: 'int64', value: sql`batches.seed`, says: 'Its seed.' },
-  { name: 'position', type: 'utf8', value: sql`batches.position`, says: 'The position of the log that it was planned at.' },
-  {
-    name: 'manifest_hash',
-    type: 'utf8',
-    value: sql`batches.manifest_hash`,
-    says: 'SHA-256 of its manifest, chained to the one before.',
-  },
-  { name: 'version', type: 'int32', value: sql`acks.version`, says: 'The version that was trained from it.' },
-  { name: 'checkpoint_id', type: 'utf8', value: sql`acks.checkpoint_id::text`, says: 'The checkpoint of that version.' },
-  {
-    name: 'abandon_reason',
-    type: 'utf8',
-    value: sql`abandonments.reason`,
-    says: 'Why it is never trained, where it was abandoned.',
-  },
-  {
-    name: 'leases',
-    type: 'int32',
-    value: sql`(select count(*)::int from leases l where l.batch_id = batches.batch_id and l.leased_at is not null)`,
-    says: 'How many leases it had.',
-  },
-  { name: 'planned_at', type: 'instant', value: microseconds('batches.plannedAt'), says: 'When it was planned.' },
-  { name: 'acked_at', type: 'instant', value: microseconds('acks.ackedAt'), says: 'When it was trained.' },
-  { name: 'abandoned_at', type: 'instant', value: microseconds('abandonments.abandonedAt'), says: 'When it was abandoned.' },
+  column('batch_id', 'utf8', sql`batches.batch_id::text`, 'Id of the batch.'),
+  column('policy_id', 'utf8', sql`batches.policy_id`, 'The policy that it trains.'),
+  column('ordinal', 'int32', sql`batches.ordinal`, 'Place among the batches of the policy, from 0.'),
+  column('policy_version', 'int32', sql`batches.policy_version`, 'The version that it is trained on.'),
+  column('state', 'utf8', STATE, '`planned`, `leased`, `trained` or `abandoned`.'),
+  column('estimator', 'utf8', sql`batches.estimator ->> 'name'`, 'Name of the estimator.'),
+  column('estimator_revision', 'utf8', sql`batches.estimator ->> 'revision'`, 'Its revision.'),
+  column('groups', 'int32', sql`batches.groups`, 'How many groups it holds.'),
+  column('samples', 'int32', sql`batches.samples`, 'How many samples it holds.'),
+  column('tokens', 'int64', sql`batches.tokens`, 'How many tokens it holds.'),
+  column('seed', 'int64', sql`batches.seed`, 'Its seed.'),
+  column('position', 'utf8', sql`batches.position`, 'The position of the log that it was planned at.'),
+  column('manifest_hash', 'utf8', sql`batches.manifest_hash`, 'SHA-256 of its manifest, chained to the one before.'),
+  column('version', 'int32', sql`acks.version`, 'The version that was trained from it.'),
+  column('checkpoint_id', 'utf8', sql`acks.checkpoint_id::text`, 'The checkpoint of that version.'),
+  column('abandon_reason', 'utf8', sql`abandonments.reason`, 'Why it is never trained, where it was abandoned.'),
+  column(
+    'leases',
+    'int32',
+    sql`(select count(*)::int from leases l where l.batch_id = batches.batch_id and l.leased_at is not null)`,
+    'How many leases it had.',
+  ),
+  column('planned_at', 'instant', microseconds('batches.plannedAt'), 'When it was planned.'),
+  column('acked_at', 'instant', microseconds('acks.ackedAt'), 'When it was trained.'),
+  column('abandoned_at', 'instant', microseconds('abandonments.abandonedAt'), 'When it was abandoned.'),
 ];
 
 /** Training batches of all policies: what `batches` of a policy of GraphQL lists. */

@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
-import type { Db } from '../../postgres/database.ts';
+import type { Offsets } from '../../log/event-log.ts';
+import type { Db, Trx } from '../../postgres/database.ts';
 import { keyAsText, keyAsValue } from '../../postgres/keyset.ts';
-import { cursorOf, type KeyValue, type Ordering, parseCursor } from '../../postgres/keyset-cursor.ts';
-import { atKeys, type Row, readWeighed } from './read-weighed.ts';
-import type { PolicyTable, TableFilter, TreeTable } from './table.ts';
-import type { TableColumn } from './table-column.ts';
-import type { readableTables, TableName } from './tables.ts';
+import { cursorOf, type Key, type KeyValue, type Ordering, parseCursor } from '../../postgres/keyset-cursor.ts';
+import { readCursors } from '../read-cursors.ts';
+import { column, type PolicyTable, type TableColumn, type TableFilter, type TableQuery, type TreeTable } from './table.ts';
+import { readableTables, type TableName } from './tables.ts';
 
 /** Rows of a table in its order, and the cursor behind the last of them. Values are named as their columns, in camelCase. */
 export interface TablePage {
@@ -60,7 +60,7 @@ async function* readPolicyTable(
   const { keys } = ordering;
   let place = after === null ? null : parseCursor(after, ordering);
   for (let left = most; left > 0; ) {
-    const query = atKeys(table.query(db, filter), keys, place);
+    const query = behind(table.query(db, filter), keys, place);
     const { rows, more } = await readWeighed({ query, keys, limit: Math.min(ROWS, left) }, columns);
     left -= rows.length;
     place = rows.at(-1)?.keys ?? place;
@@ -148,4 +148,90 @@ async function readTrees(db: Db, filter: TableFilters, runId: string | null, pla
     select trees.tree_id, trees.run_id, ${keyAsText(TREE_KEYS[1])} as opened
     from trees where ${sql.join(all, sql` and `)} order by ${keys} limit ${limit}`.execute(db);
   return rows;
+}
+
+/** The values of a row by column, in camelCase; `keyTree` is its tree, `blobs` its large texts, where it has such. */
+export type Row = Readonly<Record<string, unknown>>;
+
+/** What rows are read of, in which order. */
+interface ReadRows {
+  readonly query: TableQuery;
+  readonly keys: readonly Key[];
+  readonly limit: number;
+  /** How many of the keys are those of the tree, which the reader has. */
+  readonly within?: number;
+}
+interface ReadRow {
+  readonly row: Row;
+  /** The keys behind those of the tree. */
+  readonly keys: readonly KeyValue[];
+}
+
+const BYTES = 8 * 2 ** 20; // of the texts and tokens of a page; one row may be larger alone
+
+/**
+ * Reads rows in order, no more than the limit and than their texts and tokens allow, and whether there are more. Postgres knows
+ * the sizes of texts without reading them: where columns have sizes, rows are weighed first, and those that fit are read.
+ */
+async function readWeighed(from: ReadRows, columns: readonly TableColumn[]): Promise<{ rows: ReadRow[]; more: boolean }> {
+  const sizes = columns.flatMap(({ bytes }) => (bytes ? [sql`coalesce(${bytes}, 0)`] : []));
+  if (sizes.length === 0) return readLimited(from, columns);
+  const weight = sql`${sql.join(sizes, sql` + `)}`;
+  const weighed = await readLimited(from, [column('weight', 'int64', sql`(${weight})::bigint`, '')]);
+  let sum = 0;
+  const heavy = weighed.rows.findIndex(({ row }, i) => {
+    sum += Number(row.weight);
+    return sum > BYTES && i > 0;
+  });
+  const chosen = heavy < 0 ? weighed.rows : weighed.rows.slice(0, heavy);
+  if (chosen.length === 0) return { rows: [], more: false };
+  const id = from.keys.at(-1);
+  if (!id) throw new Error('an order has keys');
+  const ids = chosen.map(({ keys }) => keys.at(-1) ?? null);
+  const query = from.query.where(sql<boolean>`${sql.ref(id.column)} = any(${ids}::uuid[])`);
+  const { rows } = await readLimited({ ...from, query }, columns);
+  return { rows, more: weighed.more || heavy >= 0 };
+}
+
+async function readLimited(from: ReadRows, columns: readonly TableColumn[]): Promise<{ rows: ReadRow[]; more: boolean }> {
+  const { query, keys, limit, within = 0 } = from;
+  const own = keys.slice(within);
+  const selected = [
+    ...columns.map(({ name, value }) => value.as(name)),
+    ...own.map((key, i) => keyAsText(key).as(`key_${i}`)),
+    ...(within > 0 ? [sql`trees.tree_id`.as('key_tree')] : []),
+    ...(columns.some(({ large }) => large !== undefined) ? [sql`steps.blobs`.as('blobs')] : []),
+  ];
+  let ordered = query.select(selected).limit(limit + 1); // one more shows whether there are more
+  for (const { column } of keys) ordered = ordered.orderBy(sql.ref(column));
+  const found = (await ordered.execute()) as Row[]; // an object per row, as kysely returns them
+  const more = found.length > limit;
+  if (more) found.pop();
+  return { rows: found.map((row) => ({ row, keys: own.map((_, i) => row[`key${i}`] as KeyValue) })), more };
+}
+
+/** Begins behind a place of an order. */
+function behind(query: TableQuery, keys: readonly Key[], place: readonly KeyValue[] | null): TableQuery {
+  if (place === null) return query;
+  const [own, values] = [keys.map(({ column }) => sql.ref(column)), keys.map((key, i) => keyAsValue(key, place[i] ?? null))];
+  return query.where(sql<boolean>`(${sql.join(own)}) > (${sql.join(values)})`);
+}
+
+/**
+ * Returns the position below which everything is in a table, in the snapshot of a transaction: in each partition the least that
+ * one of its projections has folded. Lets Postgres end the transaction when its client is silent for long.
+ */
+export async function readTablePosition(trx: Trx, table: TableName, idleMs: number): Promise<Offsets> {
+  await sql`select set_config('idle_in_transaction_session_timeout', ${`${idleMs}ms`}, true)`.execute(trx);
+  const from: readonly string[] = readableTables[table].from;
+  const position = new Map<string, Map<number, number>>();
+  for (const { name, cursors } of await readCursors(trx)) {
+    if (!from.includes(name)) continue;
+    for (const [topic, partitions] of cursors) {
+      const least = position.get(topic) ?? new Map<number, number>();
+      position.set(topic, least);
+      for (const [partition, next] of partitions) least.set(partition, Math.min(next, least.get(partition) ?? next));
+    }
+  }
+  return position;
 }

@@ -1,8 +1,14 @@
 import { sql } from 'kysely';
-import { microseconds } from './instant.ts';
-import type { TableFilter, TableQuery, TreeTable } from './table.ts';
-import type { TableColumn } from './table-column.ts';
-import { TASK, WHERE } from './tree-columns.ts';
+import {
+  column,
+  microseconds,
+  TASK,
+  type TableColumn,
+  type TableFilter,
+  type TableQuery,
+  type TreeTable,
+  WHERE,
+} from './table.ts';
 
 export interface RewardFilter extends TableFilter {
   readonly rolloutId?: string;
@@ -21,29 +27,24 @@ export interface RewardFilter extends TableFilter {
 
 const COLUMNS: readonly TableColumn[] = [
   ...WHERE,
-  { name: 'reward_id', type: 'utf8', value: sql`rewards.reward_id::text`, says: 'Id of the reward.' },
-  { name: 'step_id', type: 'utf8', value: sql`rewards.step_id::text`, says: 'The step that it judges; null of a rollout.' },
-  {
-    name: 'rollout_id',
-    type: 'utf8',
-    value: sql`coalesce(rewards.rollout_id, steps.rollout_id)::text`,
-    says: 'The rollout that it judges, or that took its step; null for a step of a search.',
-  },
+  column('reward_id', 'utf8', sql`rewards.reward_id::text`, 'Id of the reward.'),
+  column('step_id', 'utf8', sql`rewards.step_id::text`, 'The step that it judges; null of a rollout.'),
+  column(
+    'rollout_id',
+    'utf8',
+    sql`coalesce(rewards.rollout_id, steps.rollout_id)::text`,
+    'The rollout that it judges, or that took its step; null for a step of a search.',
+  ),
   ...TASK,
-  { name: 'component', type: 'utf8', value: sql`rewards.component`, says: 'What it is about: environment, process, …' },
-  { name: 'value', type: 'float64', value: sql`rewards.value`, says: 'The judgement in force.' },
-  { name: 'assigned_value', type: 'float64', value: sql`rewards.assigned_value`, says: 'The first judgement.' },
-  { name: 'scorer', type: 'utf8', value: sql`rewards.scorer`, says: 'Who judged, in force.' },
-  { name: 'scorer_revision', type: 'utf8', value: sql`rewards.scorer_revision`, says: 'The revision of its rules.' },
-  { name: 'revisions', type: 'int32', value: sql`rewards.revisions`, says: 'How many later judgements there are.' },
-  {
-    name: 'raw_value',
-    type: 'float64',
-    value: sql`(rewards.raw ->> 'value')::float8`,
-    says: 'What the environment said before it was normalised.',
-  },
-  { name: 'assigned_at', type: 'instant', value: microseconds('rewards.assignedAt'), says: 'When it was assigned.' },
-  { name: 'revised_at', type: 'instant', value: microseconds('rewards.revisedAt'), says: 'When it was last judged again.' },
+  column('component', 'utf8', sql`rewards.component`, 'What it is about: environment, process, …'),
+  column('value', 'float64', sql`rewards.value`, 'The judgement in force.'),
+  column('assigned_value', 'float64', sql`rewards.assigned_value`, 'The first judgement.'),
+  column('scorer', 'utf8', sql`rewards.scorer`, 'Who judged, in force.'),
+  column('scorer_revision', 'utf8', sql`rewards.scorer_revision`, 'The revision of its rules.'),
+  column('revisions', 'int32', sql`rewards.revisions`, 'How many later judgements there are.'),
+  column('raw_value', 'float64', sql`(rewards.raw ->> 'value')::float8`, 'What the environment said before it was normalised.'),
+  column('assigned_at', 'instant', microseconds('rewards.assignedAt'), 'When it was assigned.'),
+  column('revised_at', 'instant', microseconds('rewards.revisedAt'), 'When it was last judged again.'),
 ];
 
 /** Rewards of steps and of rollouts. */

@@ -1,9 +1,15 @@
 import { sql } from 'kysely';
 import { type SampleFilter, samplesOf } from '../answers/sample-query.ts';
-import { microseconds } from './instant.ts';
-import type { TableFilter, TableQuery, TreeTable } from './table.ts';
-import type { TableColumn } from './table-column.ts';
-import { TASK, WHERE } from './tree-columns.ts';
+import {
+  column,
+  microseconds,
+  TASK,
+  type TableColumn,
+  type TableFilter,
+  type TableQuery,
+  type TreeTable,
+  WHERE,
+} from './table.ts';
 
 type Filter = TableFilter & Omit<SampleFilter, 'runId' | 'text'> & { readonly batchId?: string; readonly success?: boolean };
 
@@ -14,37 +20,32 @@ const STATE = sql`case when x.rollout_id is not null then 'rejected' when a.batc
 
 const COLUMNS: readonly TableColumn[] = [
   ...WHERE,
-  { name: 'rollout_id', type: 'utf8', value: sql`samples.rollout_id::text`, says: 'The rollout, whose id the sample has.' },
+  column('rollout_id', 'utf8', sql`samples.rollout_id::text`, 'The rollout, whose id the sample has.'),
   ...TASK,
-  { name: 'policy_id', type: 'utf8', value: sql`training_runs.policy_id`, says: 'The policy that it trains.' },
-  {
-    name: 'state',
-    type: 'utf8',
-    value: STATE,
-    says: '`trained`, `rejected`, `abandoned`, `leased`, `planned`, `ready` or `group`.',
-  },
-  { name: 'reason', type: 'utf8', value: sql`x.reason`, says: 'Why it is never trained on, where it was rejected.' },
-  { name: 'rule', type: 'utf8', value: sql`x.rule`, says: 'The rule that rejected it.' },
-  { name: 'measured', type: 'float64', value: sql`x.measured`, says: 'What the rule measured.' },
-  { name: 'batch_id', type: 'utf8', value: sql`b.batch_id::text`, says: 'Its batch.' },
-  { name: 'place', type: 'int32', value: sql`b.place`, says: 'Its place in the batch, counted through all groups.' },
-  { name: 'oldest_version', type: 'int32', value: sql`samples.oldest_version`, says: 'The oldest version that acted in it.' },
-  { name: 'newest_version', type: 'int32', value: sql`samples.newest_version`, says: 'The newest version that acted in it.' },
-  {
-    name: 'staleness',
-    type: 'int32',
-    value: sql`p.policy_version - samples.oldest_version`,
-    says: 'Versions between its oldest span and the version that its batch is trained on.',
-  },
-  { name: 'steps', type: 'int32', value: sql`samples.taken`, says: 'How many steps it has.' },
-  { name: 'sampled_tokens', type: 'int64', value: sql`samples.sampled_tokens`, says: 'Tokens of its answers.' },
-  { name: 'context_tokens', type: 'int64', value: sql`samples.context_tokens`, says: 'Tokens of its longest prompt and answer.' },
-  { name: 'row_tokens', type: 'int64', value: sql`samples.row_tokens`, says: 'Tokens of all prompts and answers.' },
-  { name: 'outcome', type: 'utf8', value: sql`samples.outcome`, says: 'How the rollout ended.' },
-  { name: 'success', type: 'bool', value: sql`samples.success`, says: 'What the environment says of it.' },
-  { name: 'scores', type: 'amounts', value: sql`samples.scores`, says: 'The rewards in force, summed by component.' },
-  { name: 'started_at', type: 'instant', value: microseconds('samples.startedAt'), says: 'When the rollout started.' },
-  { name: 'finished_at', type: 'instant', value: microseconds('samples.finishedAt'), says: 'When it finished.' },
+  column('policy_id', 'utf8', sql`training_runs.policy_id`, 'The policy that it trains.'),
+  column('state', 'utf8', STATE, '`trained`, `rejected`, `abandoned`, `leased`, `planned`, `ready` or `group`.'),
+  column('reason', 'utf8', sql`x.reason`, 'Why it is never trained on, where it was rejected.'),
+  column('rule', 'utf8', sql`x.rule`, 'The rule that rejected it.'),
+  column('measured', 'float64', sql`x.measured`, 'What the rule measured.'),
+  column('batch_id', 'utf8', sql`b.batch_id::text`, 'Its batch.'),
+  column('place', 'int32', sql`b.place`, 'Its place in the batch, counted through all groups.'),
+  column('oldest_version', 'int32', sql`samples.oldest_version`, 'The oldest version that acted in it.'),
+  column('newest_version', 'int32', sql`samples.newest_version`, 'The newest version that acted in it.'),
+  column(
+    'staleness',
+    'int32',
+    sql`p.policy_version - samples.oldest_version`,
+    'Versions between its oldest span and the version that its batch is trained on.',
+  ),
+  column('steps', 'int32', sql`samples.taken`, 'How many steps it has.'),
+  column('sampled_tokens', 'int64', sql`samples.sampled_tokens`, 'Tokens of its answers.'),
+  column('context_tokens', 'int64', sql`samples.context_tokens`, 'Tokens of its longest prompt and answer.'),
+  column('row_tokens', 'int64', sql`samples.row_tokens`, 'Tokens of all prompts and answers.'),
+  column('outcome', 'utf8', sql`samples.outcome`, 'How the rollout ended.'),
+  column('success', 'bool', sql`samples.success`, 'What the environment says of it.'),
+  column('scores', 'amounts', sql`samples.scores`, 'The rewards in force, summed by component.'),
+  column('started_at', 'instant', microseconds('samples.startedAt'), 'When the rollout started.'),
+  column('finished_at', 'instant', microseconds('samples.finishedAt'), 'When it finished.'),
 ];
 
 /** Finished rollouts as training samples: what `samples` of GraphQL lists. */

@@ -1,71 +1,67 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type StepFilter, stepConditions } from '../answers/step-query.ts';
 import { tokensAsJson, tokensIn } from '../step-tree/token-bytes.ts';
-import { microseconds } from './instant.ts';
-import type { TableFilter, TableQuery, TreeTable } from './table.ts';
-import type { ColumnType, TableColumn } from './table-column.ts';
-import { annotationColumns, FORGOTTEN, TASK, WHERE } from './tree-columns.ts';
+import {
+  annotationColumns,
+  type ColumnType,
+  column,
+  FORGOTTEN,
+  microseconds,
+  TASK,
+  type TableColumn,
+  type TableFilter,
+  type TableQuery,
+  type TreeTable,
+  WHERE,
+} from './table.ts';
 
 /** Texts are searched page by page by GraphQL: who reads a whole table filters it. */
 type Filter = TableFilter & Omit<StepFilter, 'runId' | 'text' | 'under' | 'levels'>;
 
 const COLUMNS: readonly TableColumn[] = [
   ...WHERE,
-  { name: 'step_id', type: 'utf8', value: sql`steps.step_id::text`, says: 'Id of the step.' },
-  { name: 'parent_step_id', type: 'utf8', value: sql`steps.parent_step_id::text`, says: 'The step before; null for the root.' },
-  { name: 'rollout_id', type: 'utf8', value: sql`steps.rollout_id::text`, says: 'The rollout that took it; null in a search.' },
-  { name: 'depth', type: 'int32', value: sql`steps.depth`, says: 'How many actions lead here; the root has 0.' },
+  column('step_id', 'utf8', sql`steps.step_id::text`, 'Id of the step.'),
+  column('parent_step_id', 'utf8', sql`steps.parent_step_id::text`, 'The step before; null for the root.'),
+  column('rollout_id', 'utf8', sql`steps.rollout_id::text`, 'The rollout that took it; null in a search.'),
+  column('depth', 'int32', sql`steps.depth`, 'How many actions lead here; the root has 0.'),
   ...TASK,
   textColumn('response', 'What the policy answered, as it was.'),
   textColumn('thought', 'The part of the answer that is thought.'),
   textColumn('action', 'The action that was taken.'),
   textColumn('observation', 'What the environment answered.'),
-  { name: 'well_formatted', type: 'bool', value: sql`steps.well_formatted`, says: 'The answer had the form that was asked for.' },
-  { name: 'executable', type: 'bool', value: sql`steps.executable`, says: 'The environment could carry the action out.' },
-  { name: 'termination', type: 'utf8', value: sql`steps.termination`, says: '`none`, `terminated` or `truncated`.' },
-  {
-    name: 'reward',
-    type: 'float64',
-    value: sql`(select sum(w.value order by w.reward_id) from rewards w where w.step_id = steps.step_id)`,
-    says: 'Sum of the rewards in force on the step; null where it has none.',
-  },
-  {
-    name: 'policy_id',
-    type: 'utf8',
-    value: sql`steps.policy_spans -> 0 ->> 'policyId'`,
-    says: 'The policy that sampled its first token.',
-  },
-  {
-    name: 'policy_version',
-    type: 'int32',
-    value: sql`(steps.policy_spans -> 0 ->> 'version')::int`,
-    says: 'Version of that policy.',
-  },
+  column('well_formatted', 'bool', sql`steps.well_formatted`, 'The answer had the form that was asked for.'),
+  column('executable', 'bool', sql`steps.executable`, 'The environment could carry the action out.'),
+  column('termination', 'utf8', sql`steps.termination`, '`none`, `terminated` or `truncated`.'),
+  column(
+    'reward',
+    'float64',
+    sql`(select sum(w.value order by w.reward_id) from rewards w where w.step_id = steps.step_id)`,
+    'Sum of the rewards in force on the step; null where it has none.',
+  ),
+  column('policy_id', 'utf8', sql`steps.policy_spans -> 0 ->> 'policyId'`, 'The policy that sampled its first token.'),
+  column('policy_version', 'int32', sql`(steps.policy_spans -> 0 ->> 'version')::int`, 'Version of that policy.'),
   tokensColumn('token_ids', 'int32s', 'ids', 4, 'The sampled tokens as the engine gave them.'),
   tokensColumn('log_probs', 'float32s', 'logProbs', 4, 'The log-probability of each of them.'),
   tokensColumn('token_mask', 'uint8s', 'mask', 1, '1 where the policy wrote the token, 0 where it was given.'),
-  { name: 'prompt_tokens', type: 'int32', value: sql`steps.prompt_tokens`, says: 'Tokens of the prompt.' },
-  { name: 'completion_tokens', type: 'int32', value: sql`steps.completion_tokens`, says: 'Tokens of the answer.' },
-  { name: 'finish_reason', type: 'utf8', value: sql`steps.finish_reason`, says: 'Why the policy stopped writing.' },
-  { name: 'policy_ms', type: 'float64', value: sql`steps.policy_ms`, says: 'Milliseconds of waiting for the policy.' },
-  {
-    name: 'environment_ms',
-    type: 'float64',
-    value: sql`steps.environment_ms`,
-    says: 'Milliseconds of waiting for the environment.',
-  },
-  { name: 'visits', type: 'int64', value: ofSearch(sql`n.visits`), says: 'How many back-ups of a search passed it.' },
-  { name: 'value_sum', type: 'float64', value: ofSearch(sql`n.value_sum`), says: 'The sum of their values.' },
-  {
-    name: 'admissible_actions',
-    type: 'texts',
-    value: sql`steps.admissible`,
-    says: 'The actions that were open after it, where the environment names them.',
-    payload: true,
-    bytes: sql`coalesce(pg_column_size(steps.admissible), 0) * 3`, // as compressed
-  },
-  { name: 'state_hash', type: 'utf8', value: sql`steps.state_hash`, says: "Hash of the environment's state behind the action." },
-  { name: 'occurred_at', type: 'instant', value: microseconds('steps.occurredAt'), says: 'When it was taken.' },
+  column('prompt_tokens', 'int32', sql`steps.prompt_tokens`, 'Tokens of the prompt.'),
+  column('completion_tokens', 'int32', sql`steps.completion_tokens`, 'Tokens of the answer.'),
+  column('finish_reason', 'utf8', sql`steps.finish_reason`, 'Why the policy stopped writing.'),
+  column('policy_ms', 'float64', sql`steps.policy_ms`, 'Milliseconds of waiting for the policy.'),
+  column('environment_ms', 'float64', sql`steps.environment_ms`, 'Milliseconds of waiting for the environment.'),
+  column('visits', 'int64', ofSearch(sql`n.visits`), 'How many back-ups of a search passed it.'),
+  column('value_sum', 'float64', ofSearch(sql`n.value_sum`), 'The sum of their values.'),
+  column(
+    'admissible_actions',
+    'texts',
+    sql`steps.admissible`,
+    'The actions that were open after it, where the environment names them.',
+    {
+      payload: true,
+      bytes: sql`coalesce(pg_column_size(steps.admissible), 0) * 3`, // as compressed
+    },
+  ),
+  column('state_hash', 'utf8', sql`steps.state_hash`, "Hash of the environment's state behind the action."),
+  column('occurred_at', 'instant', microseconds('steps.occurredAt'), 'When it was taken.'),
   ...annotationColumns(sql`n.step_id = steps.step_id`),
   FORGOTTEN,
 ];
@@ -90,17 +86,9 @@ export const stepsTable: TreeTable<Filter> = {
 };
 
 function textColumn(name: string, says: string): TableColumn {
-  const column = sql.ref(`steps.${name}`);
+  const text = sql.ref(`steps.${name}`);
   const large = sql`coalesce((steps.blobs -> ${sql.lit(name)} ->> 'size')::bigint, 0)`;
-  return {
-    name,
-    type: 'utf8',
-    value: sql`${column}`,
-    says,
-    payload: true,
-    large: name,
-    bytes: sql`(octet_length(${column}) + ${large})`,
-  };
+  return column(name, 'utf8', sql`${text}`, says, { payload: true, large: name, bytes: sql`(octet_length(${text}) + ${large})` });
 }
 
 function tokensColumn(
@@ -110,10 +98,9 @@ function tokensColumn(
   width: number,
   says: string,
 ): TableColumn {
-  const value = sql`(${tokensAsJson('steps')} -> ${sql.lit(field)})`;
   // a third more than the elements: they travel in base64
   const bytes: RawBuilder<number> = sql`coalesce(${tokensIn('steps', field)}, 0) * ${sql.lit(width)} * 4 / 3`;
-  return { name, type, value, says, payload: true, bytes };
+  return column(name, type, sql`(${tokensAsJson('steps')} -> ${sql.lit(field)})`, says, { payload: true, bytes });
 }
 
 function ofSearch(value: RawBuilder<unknown>): RawBuilder<unknown> {

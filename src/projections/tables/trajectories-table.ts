@@ -1,35 +1,43 @@
 import { sql } from 'kysely';
 import { chosenTrajectories, type TrajectoryFilter } from '../rewards/read-trajectories.ts';
-import { microseconds } from './instant.ts';
-import type { TableFilter, TableQuery, TreeTable } from './table.ts';
-import type { TableColumn } from './table-column.ts';
-import { annotationColumns, FORGOTTEN, TASK, WHERE } from './tree-columns.ts';
+import {
+  annotationColumns,
+  column,
+  FORGOTTEN,
+  microseconds,
+  TASK,
+  type TableColumn,
+  type TableFilter,
+  type TableQuery,
+  type TreeTable,
+  WHERE,
+} from './table.ts';
 
 type Filter = TableFilter & Omit<TrajectoryFilter, 'runId' | 'finished'>;
 
 const COLUMNS: readonly TableColumn[] = [
   ...WHERE,
-  { name: 'rollout_id', type: 'utf8', value: sql`rollouts.rollout_id::text`, says: 'Id of the rollout.' },
-  { name: 'ordinal', type: 'int32', value: sql`rollouts.ordinal`, says: 'Place among the rollouts of its tree.' },
+  column('rollout_id', 'utf8', sql`rollouts.rollout_id::text`, 'Id of the rollout.'),
+  column('ordinal', 'int32', sql`rollouts.ordinal`, 'Place among the rollouts of its tree.'),
   ...TASK,
-  { name: 'policy_id', type: 'utf8', value: sql`rollouts.policy_id`, says: 'The policy that it began with.' },
-  { name: 'policy_version', type: 'int32', value: sql`rollouts.policy_version`, says: 'Version of that policy.' },
-  { name: 'outcome', type: 'utf8', value: sql`rollouts.outcome`, says: '`terminated`, `truncated`, `failed` or `cancelled`.' },
-  { name: 'success', type: 'bool', value: sql`rollouts.success`, says: 'What the environment says of it.' },
-  { name: 'return', type: 'float64', value: sql`returns.value`, says: 'Sum of the rewards in force along the path and on it.' },
-  {
-    name: 'length',
-    type: 'int32',
-    value: sql`(select s.depth from steps s where s.step_id = rollouts.leaf_step_id)`,
-    says: 'How many actions the path from the root has.',
-  },
-  { name: 'steps', type: 'int32', value: sql`rollouts.steps`, says: 'How many of them the rollout took itself.' },
-  { name: 'from_step_id', type: 'utf8', value: sql`rollouts.from_step_id::text`, says: 'The step that it began at.' },
-  { name: 'leaf_step_id', type: 'utf8', value: sql`rollouts.leaf_step_id::text`, says: 'The step that it ended at.' },
-  { name: 'seed', type: 'int64', value: sql`rollouts.seed`, says: 'Its seed.' },
-  { name: 'started_at', type: 'instant', value: microseconds('rollouts.startedAt'), says: 'When it started.' },
-  { name: 'finished_at', type: 'instant', value: microseconds('rollouts.finishedAt'), says: 'When it finished.' },
-  { name: 'reason', type: 'utf8', value: sql`rollouts.reason`, says: 'What was said at its end.', payload: true },
+  column('policy_id', 'utf8', sql`rollouts.policy_id`, 'The policy that it began with.'),
+  column('policy_version', 'int32', sql`rollouts.policy_version`, 'Version of that policy.'),
+  column('outcome', 'utf8', sql`rollouts.outcome`, '`terminated`, `truncated`, `failed` or `cancelled`.'),
+  column('success', 'bool', sql`rollouts.success`, 'What the environment says of it.'),
+  column('return', 'float64', sql`returns.value`, 'Sum of the rewards in force along the path and on it.'),
+  column(
+    'length',
+    'int32',
+    sql`(select s.depth from steps s where s.step_id = rollouts.leaf_step_id)`,
+    'How many actions the path from the root has.',
+  ),
+  column('steps', 'int32', sql`rollouts.steps`, 'How many of them the rollout took itself.'),
+  column('from_step_id', 'utf8', sql`rollouts.from_step_id::text`, 'The step that it began at.'),
+  column('leaf_step_id', 'utf8', sql`rollouts.leaf_step_id::text`, 'The step that it ended at.'),
+  column('seed', 'int64', sql`rollouts.seed`, 'Its seed.'),
+  column('started_at', 'instant', microseconds('rollouts.startedAt'), 'When it started.'),
+  column('finished_at', 'instant', microseconds('rollouts.finishedAt'), 'When it finished.'),
+  column('reason', 'utf8', sql`rollouts.reason`, 'What was said at its end.', { payload: true }),
   ...annotationColumns(sql`n.rollout_id = rollouts.rollout_id`),
   FORGOTTEN,
 ];

@@ -10,6 +10,27 @@ export function isAmount(value: unknown): value is number {
   return typeof value === 'number' && Math.abs(value) <= AMOUNT_LIMIT; // false for NaN
 }
 
+/**
+ * Sums amounts exactly, as the decimals that they are written as, and rounds once: equal amounts have equal sums in any order.
+ * Postgres comes to the same by `exactSum` of `src/postgres/exact-sum.ts`.
+ */
+export function sumAmounts(amounts: readonly number[]): number {
+  if (amounts.every(Number.isSafeInteger) && amounts.length < 2 ** 20 && amounts.every((amount) => Math.abs(amount) < 2 ** 32))
+    return amounts.reduce((sum, amount) => sum + amount, 0);
+  const decimals = amounts.map(decimalOf);
+  const scale = Math.max(0, ...decimals.map((decimal) => decimal.scale));
+  const total = decimals.reduce((sum, decimal) => sum + decimal.digits * 10n ** BigInt(scale - decimal.scale), 0n);
+  return Number(`${total}e-${scale}`);
+}
+
+/** @returns the shortest decimal that is read as the number: `digits` / 10 ^ `scale`. */
+function decimalOf(amount: number): { readonly digits: bigint; readonly scale: number } {
+  const [mantissa = '0', exponent = '0'] = String(amount).split('e');
+  const [whole = '0', fraction = ''] = mantissa.split('.');
+  const [digits, scale] = [BigInt(whole + fraction), fraction.length - Number(exponent)];
+  return scale < 0 ? { digits: digits * 10n ** BigInt(-scale), scale: 0 } : { digits, scale };
+}
+
 /** Describes what a value that is no amount is instead. */
 export function whyNoAmount(value: unknown): string {
   return typeof value === 'number' && Number.isFinite(value)

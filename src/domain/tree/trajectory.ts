@@ -1,3 +1,4 @@
+import { sumAmounts } from '../reward/amount.ts';
 import { pathTo, type Tree, type TreeStep } from './grow-tree.ts';
 
 /** A walk of a policy. `leafStepId` is null while it is under way. */
@@ -58,14 +59,15 @@ export function rewardsAlong<W extends TreeReward>(
 
 /** Sums rewards by component, components in the order of their code units, so that equal rewards give equal text. */
 export function sumByComponent(rewards: readonly TreeReward[]): Readonly<Record<string, number>> {
-  const sums = new Map<string, number>();
-  for (const { component, value } of rewards) sums.set(component, (sums.get(component) ?? 0) + value);
-  return Object.fromEntries([...sums].sort(([a], [b]) => (a < b ? -1 : 1)));
+  const values = new Map<string, number[]>();
+  for (const { component, value } of rewards) push(values, component, value);
+  const sums = [...values].map(([component, all]) => [component, sumAmounts(all)] as const);
+  return Object.fromEntries(sums.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** Returns the return of a trajectory: the sum of every reward that counts for it. */
 export function returnOf(trajectory: Trajectory<TreeStep, TreeRollout>, index: RewardIndex): number {
-  return rewardsAlong(trajectory, index).reduce((sum, { value }) => sum + value, 0);
+  return sumAmounts(rewardsAlong(trajectory, index).map(({ value }) => value));
 }
 
 function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {

@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { exactSum } from '../../postgres/exact-sum.ts';
 import { wholeRowsWhere } from '../../postgres/rows-where.ts';
 import type { Tables } from '../../postgres/tables.ts';
 
@@ -78,7 +79,7 @@ export async function readRewardSums(
   trees: readonly string[],
 ): Promise<readonly { readonly treeId: string; readonly stepId: string; readonly value: number }[]> {
   const { rows } = await sql<{ treeId: string; stepId: string; value: number }>`
-    select tree_id, step_id, sum(value) as value
+    select tree_id, step_id, ${exactSum(sql`value`)} as value
     from rewards where tree_id = any(${[...trees]}::uuid[]) and step_id is not null group by 1, 2`.execute(db);
   return rows;
 }

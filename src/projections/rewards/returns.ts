@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { copyNew, recordset, typesOf, updateRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { exactSum } from '../../postgres/exact-sum.ts';
 import { sideBySide } from '../../postgres/side-by-side.ts';
 import { countReturns, type PartitionOf, type SummedReturn } from './count-returns.ts';
 import { tables } from './tables.ts';
@@ -16,8 +17,7 @@ export interface FinishedRollout {
 /**
  * Writes the returns of rollouts that finished, and sums again those that a changed reward touches: of the rollouts whose path
  * holds its step (found by walking down from it), and of the rollout that carries it itself; a reward counts in its own tree
- * alone, whatever it names. The order of each sum is fixed (reward id): floating-point sums in another order would differ in the
- * last bit between a live and a rebuilt table.
+ * alone, whatever it names. Sums are exact: equal rewards have equal returns, live and rebuilt.
  */
 export async function writeReturns(
   finished: readonly FinishedRollout[],
@@ -101,7 +101,7 @@ async function sumReturns(
       )
     select kind, rollout_id, (array_agg(tree_id) filter (where tree_id is not null))[1] as tree_id,
            (array_agg(run_id) filter (where run_id is not null))[1] as run_id, max(written) as written,
-           coalesce(sum(value order by reward_id), 0) as value
+           coalesce(${exactSum(sql`value`)}, 0) as value
     from parts group by kind, rollout_id`.execute(trx);
   return rows;
 }

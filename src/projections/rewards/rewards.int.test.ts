@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { sumAmounts } from '../../domain/reward/amount.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { appendTo, givenEvents, projectSlice, releaseWaiting, testLog } from '../../testing/given-events.ts';
@@ -134,4 +135,23 @@ test('a tree opened in two runs stays in the first', async () => {
   await foldedEitherWay(builder.events);
   const runs = await database.db.selectFrom('returns').select('runId').execute();
   expect(runs).toEqual([{ runId: tree.runId }]);
+});
+
+test('siblings with equal rewards have equal returns, whatever the ids of the rewards are', async () => {
+  const values = [0.1, 0.2, 0.3, 0.7, -0.6, 1e3, -1e3, 0.05];
+  const builder = new EventBuilder('equal');
+  const tree = builder.tree(builder.run());
+  for (let sibling = 0; sibling < 16; sibling++) {
+    const rolloutId = builder.rollout(tree, sibling);
+    const leaf = values.reduce((parent, value, i) => {
+      const step = builder.step(tree, rolloutId, parent, i + 1);
+      builder.reward(tree, step, value, { rolloutId });
+      return step;
+    }, tree.rootStepId);
+    builder.finishRollout(tree, rolloutId, leaf, { steps: values.length });
+  }
+  await givenEvents(database.db, builder.events);
+  const { returns } = await folded();
+  expect(returns).toEqual(Array.from({ length: 16 }, () => ({ value: 0.75 })));
+  expect(sumAmounts(values)).toBe(0.75);
 });

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { exactSum } from '../../postgres/exact-sum.ts';
 import { type StepFilter, stepConditions } from '../answers/step-query.ts';
 import { tokensAsJson, tokensIn } from '../step-tree/token-bytes.ts';
 import {
@@ -35,7 +36,7 @@ const COLUMNS: readonly TableColumn[] = [
   column(
     'reward',
     'float64',
-    sql`(select sum(w.value order by w.reward_id) from rewards w where w.step_id = steps.step_id)`,
+    sql`(select ${exactSum(sql`w.value`)} from rewards w where w.step_id = steps.step_id)`,
     'Sum of the rewards in force on the step; null where it has none.',
   ),
   column('policy_id', 'utf8', sql`steps.policy_spans -> 0 ->> 'policyId'`, 'The policy that sampled its first token.'),

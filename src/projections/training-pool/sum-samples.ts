@@ -1,10 +1,11 @@
 import { sql } from 'kysely';
 import type { Trx } from '../../postgres/database.ts';
+import { exactSum } from '../../postgres/exact-sum.ts';
 
 /**
  * Sums the steps and rewards of finished samples again: of the rollouts named, and of those that took the steps named. What comes
- * out is a function of the rows that are there, so any order and any cut of the events ends in the same sums; rewards are added
- * by their ids, because floating-point sums in another order differ in the last bit. A reward that names a step and a rollout
+ * out is a function of the rows that are there, so any order and any cut of the events ends in the same sums; those of
+ * rewards are exact. A reward that names a step and a rollout
  * counts where that rollout took the step, and for nobody else, as in the rows of batches (`training/rows`). `offset 0` keeps
  * each look-up on its index: Postgres would read whole tables. The steps of a sample are read once (a third of the time).
  */
@@ -35,12 +36,12 @@ export async function sumSamples(trx: Trx, rollouts: readonly string[], steps: r
     cross join lateral (
       select coalesce(jsonb_object_agg(component, total), '{}') as scores, coalesce(jsonb_object_agg(component, since), '{}') as scored_at
       from (
-        select component, sum(value order by reward_id) as total, 
+        select component, ${exactSum(sql`value`)} as total,
           (extract(epoch from min(assigned_at)) * 1000)::bigint as since from (
-          (select reward_id, component, value, assigned_at from sample_rewards r where rollout_id = touched.id
+          (select component, value, assigned_at from sample_rewards r where rollout_id = touched.id
              and (r.step_id is null or r.step_id = any(t.steps)) offset 0)
           union all
-          (select reward_id, component, value, assigned_at from sample_rewards where step_id = any(t.steps) and rollout_id is null offset 0)
+          (select component, value, assigned_at from sample_rewards where step_id = any(t.steps) and rollout_id is null offset 0)
         ) of_sample group by component
       ) by_component
     ) w

@@ -62,7 +62,6 @@ async function readRollouts(trx: Db, treeIds: readonly string[]): Promise<readon
   return rows;
 }
 
-/** By id, so that floating-point sums have one order in every database that holds the same rewards. */
 async function readRewards(trx: Db, treeIds: readonly string[]): Promise<readonly (TreeReward & { readonly treeId: string })[]> {
   const rows = await rowsWhere(
     trx,

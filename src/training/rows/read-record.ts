@@ -67,8 +67,8 @@ export async function readRolloutsOfBatch(db: Db, blobs: BlobReader, ids: readon
 }
 
 /**
- * Reads the rewards in force of trees by the step, or else the rollout, that they are of. By reward id: sums have one order. A
- * reward that names a step and a rollout that did not take it is of nobody, here as in the pool: which of the two it means cannot
+ * Reads the rewards in force of trees by the step, or else the rollout, that they are of. By component and value, so
+ * that equal rewards have equal sums. A reward that names a step and a rollout that did not take it is of nobody, here as in the pool: which of the two it means cannot
  * be decided.
  */
 export async function readRewards(
@@ -80,7 +80,7 @@ export async function readRewards(
     select coalesce(r.step_id, r.rollout_id) as owner, r.component, r.value, r.scorer, r.scorer_revision as revision
     from rewards r left join steps s on s.step_id = r.step_id
     where r.tree_id = any(${[...trees]}::uuid[]) and (r.step_id is null or r.rollout_id is null or s.rollout_id = r.rollout_id)
-    order by r.reward_id`.execute(db);
+    order by r.component collate "C", r.value, r.reward_id`.execute(db);
   return byOwner(rows, weights);
 }
 
@@ -94,8 +94,9 @@ export async function readRewardsAt(
   position: Offsets,
   weights: RewardWeights | undefined,
 ): Promise<ReadonlyMap<string, readonly BatchReward[]>> {
-  const inForce = [...(await foldRewardsAt(db, trees, position))].sort((a, b) =>
-    a.assigned.rewardId < b.assigned.rewardId ? -1 : 1,
+  const inForce = [...(await foldRewardsAt(db, trees, position))].sort(
+    ({ assigned: a, value: x }, { assigned: b, value: y }) =>
+      byText(a.component, b.component) || x - y || byText(a.rewardId, b.rewardId),
   );
   const takers = await readTakers(
     db,
@@ -118,6 +119,10 @@ async function readTakers(db: Db, steps: readonly string[]): Promise<ReadonlyMap
     db,
   );
   return new Map(rows.map(({ step, rollout }) => [step, rollout]));
+}
+
+function byText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** Groups rewards by their owner, those of components that are not trained on left out. */

@@ -1,3 +1,4 @@
+import { sumAmounts } from '../../domain/reward/amount.ts';
 import type { Db } from '../../postgres/database.ts';
 import { type GroupWalks, readGroupWalks, type Walk, type WalkStep } from '../../projections/step-tree/read-group-walks.ts';
 
@@ -29,8 +30,7 @@ export interface ScoredGroup {
 }
 
 /**
- * Sums rewards in two states along the paths of a tree's finished rollouts. Sums are ordered by reward id, as in the read models:
- * the bits are the same.
+ * Sums rewards in two states along the paths of a tree's finished rollouts, exactly, as the read models do.
  */
 export async function sumGroup(
   db: Db,
@@ -56,7 +56,7 @@ function memberOf(
   }
   path.reverse();
   const ofRollout = placed.get(rolloutId) ?? [];
-  const all = [...path.flatMap(({ stepId }) => placed.get(stepId) ?? []), ...ofRollout].sort(byRewardId);
+  const all = [...path.flatMap(({ stepId }) => placed.get(stepId) ?? []), ...ofRollout];
   const from = path.findIndex(({ stepId }) => stepId === fromStepId);
   const own = path.slice(from + 1);
   return {
@@ -65,7 +65,7 @@ function memberOf(
     before: sumOf(all, 'before'),
     after: sumOf(all, 'after'),
     rows: own.map(({ stepId }, i) => {
-      const mine = [...(placed.get(stepId) ?? []), ...(i === own.length - 1 ? ofRollout : [])].sort(byRewardId);
+      const mine = [...(placed.get(stepId) ?? []), ...(i === own.length - 1 ? ofRollout : [])];
       const stateHash = path[from + i]?.stateHash ?? null; // of the state before the action
       return { before: sumOf(mine, 'before'), after: sumOf(mine, 'after'), stateHash };
     }),
@@ -86,9 +86,5 @@ function placeRewards(rewards: readonly RewardPair[]): ReadonlyMap<string, reado
 }
 
 function sumOf(rewards: readonly RewardPair[], state: 'before' | 'after'): number {
-  return rewards.reduce((sum, reward) => sum + (reward[state] ?? 0), 0);
-}
-
-function byRewardId(a: RewardPair, b: RewardPair): number {
-  return a.rewardId < b.rewardId ? -1 : a.rewardId > b.rewardId ? 1 : 0;
+  return sumAmounts(rewards.map((reward) => reward[state] ?? 0));
 }

@@ -1,5 +1,6 @@
 import type { ShownStep } from '../../../domain/dataset/shown-rows.ts';
 import { pictureIds } from '../../../domain/dataset/shown-rows.ts';
+import { sumAmounts } from '../../../domain/reward/amount.ts';
 import { type TokenStep, type TrajectoryRow, trajectoryRows } from '../../../domain/training/rows/trajectory-rows.ts';
 import { DatasetError } from '../dataset-error.ts';
 import type { ChatTokenizer } from './chat-tokenizer.ts';
@@ -47,7 +48,7 @@ export function tokenRowsOf(
       promptIds: holdsPrompt ? recorded.promptIds : promptOf(trajectory, step, asked, tokenizer),
     });
   }
-  const laid = trajectoryRows(steps, sumOf(trajectory.rolloutRewards));
+  const laid = trajectoryRows(steps, sumAmounts(Object.values(trajectory.rolloutRewards)));
   if (laid.kind === 'missing') throw missing(trajectory, own[laid.step], laid.what);
   return { rows: laid.rows, retokenised };
 }
@@ -72,7 +73,7 @@ function recordedStep(step: ExportStep, asked: ShownStep | undefined): TokenStep
       logProbs: tokens.logProbs && Float32Array.from(tokens.logProbs),
     },
     spans: step.policySpans,
-    reward: sumOf(step.rewards),
+    reward: sumAmounts(Object.values(step.rewards)),
   };
 }
 
@@ -132,8 +133,4 @@ function missing(trajectory: ExportTrajectory, step: ExportStep | undefined, wha
 
 function placeOf({ head, rollout }: ExportTrajectory, { depth }: ExportStep): string {
   return `trajectory ${rollout.rolloutId} of run ${head.runId} (${rollout.policyId}): step ${depth}`;
-}
-
-function sumOf(rewards: Readonly<Record<string, number>>): number {
-  return Object.values(rewards).reduce((sum, value) => sum + value, 0);
 }

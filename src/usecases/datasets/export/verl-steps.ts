@@ -1,4 +1,5 @@
 import { pictureIds } from '../../../domain/dataset/shown-rows.ts';
+import { sumAmounts } from '../../../domain/reward/amount.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import { markedText } from './message-forms.ts';
 import type { Pictures } from './pictures.ts';
@@ -43,7 +44,7 @@ export async function* verlStepRows(
       responses: tokens?.ids ?? null,
       response_mask: tokens && (tookBy(step, rollout) ? tokens.mask : tokens.mask.map(() => 0)),
       rollout_log_probs: tokens?.logProbs ?? null,
-      step_reward: Object.values(step.rewards).reduce((sum, value) => sum + value, 0),
+      step_reward: sumAmounts(Object.values(step.rewards)),
       rewards: componentRows(step.rewards),
       trajectory_rewards: componentRows(trajectory.rolloutRewards),
       anchor_obs: (steps[before - 1] ?? root).stateHash, // a step keeps the hash of the state that it led to

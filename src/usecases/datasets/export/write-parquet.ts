@@ -1,6 +1,7 @@
 import { pictureIds } from '../../../domain/dataset/shown-rows.ts';
 import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
 import { sharedMessages } from '../../../domain/prompts/same-message.ts';
+import { sumAmounts } from '../../../domain/reward/amount.ts';
 import { unpack } from '../../../events/packed.ts';
 import type { Packed } from '../../../events/schemas/values.ts';
 import type { Picture } from '../../../projections/images/draw-picture.ts';
@@ -95,7 +96,7 @@ export function parquetRow(
       well_formatted: step.wellFormatted,
       executable: step.executable,
       weight: weights[i] ?? 0,
-      reward: Object.values(step.rewards).reduce((sum, value) => sum + value, 0),
+      reward: sumAmounts(Object.values(step.rewards)),
       rewards: componentRows(step.rewards),
       state_hash: step.stateHash,
       policy_spans: step.policySpans.map(({ from, to, policyId, version }) => ({ from, to, policy_id: policyId, version })),

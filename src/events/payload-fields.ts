@@ -16,7 +16,7 @@ export const payloadFields: { readonly [Type in EventType]: readonly string[] } 
   PayloadForgotten: [],
   EvaluationFinished: [],
   RenderSpecRegistered: [],
-  ReplayFinished: ['differences.*.recorded', 'differences.*.replayed'],
+  ReplayFinished: ['differences.*.recorded', 'differences.*.replayed', 'notes'],
   TreeOpened: ['task.goal', 'instruction', 'observation', 'pictures.*.png', 'admissibleActions'],
   TreeResumed: [],
   RolloutStarted: [],

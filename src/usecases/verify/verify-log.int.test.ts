@@ -97,6 +97,13 @@ describe('verify compares log, journal and read models', () => {
     expect({ faulty, foreign, foreignIds }).toEqual({ faulty: 0, foreign: 1, foreignIds: [{ eventId: victim.id, streams }] });
   });
 
+  test('an object of free-form JSON that looks like a payload is none', async () => {
+    const config = { model: { blob: 'a'.repeat(64), size: 70_000, mediaType: 'text/plain; charset=utf-8' } };
+    builder.run('look-alike', { config });
+    await append(0);
+    expect(await found()).toEqual({ anchored: null, faults: [] });
+  });
+
   test('offsets that were passed without being folded are named as holes', async () => {
     await runner.close();
     builder.run('passed over');

@@ -1,7 +1,8 @@
 import { BlobCorrupt, BlobMissing } from '../../blobs/blob-store.ts';
 import { listFileBlobs } from '../../blobs/file-blob-store.ts';
+import { blobReferences } from '../../events/blob-references.ts';
 import { decode } from '../../events/codec.ts';
-import type { Sealed } from '../../events/envelope.ts';
+import type { Envelope } from '../../events/envelope.ts';
 import { manifestHashOf } from '../../events/manifest-hash.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { readRecordedPartitions } from '../../postgres/recorded-partitions.ts';
@@ -20,7 +21,7 @@ import { verifyPrompts } from './verify-prompts.ts';
 import { findDoubtfulRevisions } from './verify-revisions.ts';
 
 const SHOWN = 50;
-const BLOB = /"blob":"([0-9a-f]{64})"/g;
+const BLOB = '"blob":"';
 const SEALED_BLOBS = ',"blobs":["';
 
 /**
@@ -65,9 +66,11 @@ export async function verifyRecord(
     visit: (row, topic, partition) => {
       checkPlace(row, topic, partition);
       const { body } = row;
-      for (const [, name] of body.matchAll(BLOB)) if (name) referenced.add(name);
-      if (!body.includes(SEALED_BLOBS)) return;
-      const { key, blobs = [] } = (JSON.parse(body) as { sealed?: Sealed }).sealed ?? { key: '' }; // decoded by the journal
+      const event = body.includes(BLOB) || body.includes(SEALED_BLOBS) ? eventOf(body) : undefined;
+      if (!event) return; // what is no event any more is named by the chain
+      for (const { reference, part } of blobReferences(event)) if (part === 'typed') referenced.add(reference.blob);
+      if (!event.sealed) return;
+      const { key, blobs = [] } = event.sealed;
       sealed.set(key, new Set([...(sealed.get(key) ?? []), ...blobs]));
     },
   });
@@ -100,6 +103,14 @@ export async function verifyRecord(
   const shared = await readSharedIds(platform.database.db);
   const foreign = { foreign: shared.length, foreignIds: shared.slice(0, SHOWN) };
   return { ...counts, faulty, faults, ...foreign, ...doubts };
+}
+
+function eventOf(body: string): Envelope | undefined {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
 }
 
 async function verifyBlobs(

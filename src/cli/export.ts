@@ -13,7 +13,7 @@ import { exportFolder } from '../usecases/datasets/export/export-folder.ts';
 import { exportTrajectories } from '../usecases/datasets/export/export-trajectories.ts';
 import { FOLDER_MANIFEST, type FolderManifest } from '../usecases/datasets/export/folder-manifest.ts';
 import type { ExportFormat } from '../usecases/datasets/export/format.ts';
-import { type Manifest, manifestPath } from '../usecases/datasets/export/manifest.ts';
+import { type ExportCounts, type Manifest, manifestPath } from '../usecases/datasets/export/manifest.ts';
 import { parseTrajectoryQuery, type QueryTexts } from '../usecases/datasets/export/parse-trajectory-query.ts';
 import { picturesPath } from '../usecases/datasets/export/picture-folder.ts';
 import { readTruths, type Truths } from '../usecases/datasets/export/truths.ts';
@@ -97,7 +97,10 @@ export function addExport(program: Command): void {
       '--truths <file>',
       'prompts: the ground truth of each task, lines with id and ground_truth; their goals when left out',
     )
-    .option('--outcome <outcomes>', 'terminated, truncated, failed, cancelled')
+    .option(
+      '--outcome <outcomes>',
+      'terminated, truncated, failed, cancelled; without it, rows are made of those that were terminated or truncated',
+    )
     .option('--success <true|false>')
     .option('--label <labels>', 'annotated with one of these, or a step of it')
     .option('--without-label <labels>', 'annotated with none of these')
@@ -253,7 +256,7 @@ export function describeManifest(out: string, { format, counts, bytes, sha256 }:
   const left = counts.leftOut ? `; ${counts.leftOut} events left out that wait in quarantine, refer to what does, or repeat` : '';
   const pictures = counts.pictures ? `; ${counts.pictures} pictures in ${relative(dirname(out), picturesPath(out))}` : '';
   const lost = counts.lost ? `; ${lostText(counts.lost)}` : '';
-  return `${out}: ${counts.trajectories} trajectories, ${counts.steps} steps of ${counts.trees} trees${rows}, ${bytes.toLocaleString('en')} bytes, sha256 ${sha256.slice(0, 16)}… (${manifestName(out)})${made}${pictures}${left}${lost}`;
+  return `${out}: ${counts.trajectories} trajectories, ${counts.steps} steps of ${counts.trees} trees${rows}, ${bytes.toLocaleString('en')} bytes, sha256 ${sha256.slice(0, 16)}… (${manifestName(out)})${made}${pictures}${left}${lost}${withoutRow(counts)}`;
 }
 
 function describeFolder(out: string, { splits, files, counts }: FolderManifest): Lines {
@@ -262,7 +265,15 @@ function describeFolder(out: string, { splits, files, counts }: FolderManifest):
   );
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   const lost = counts.lost ? `; ${lostText(counts.lost)}` : '';
-  return `${out}: ${parts.join(', ')}; ${files.length} files, ${bytes.toLocaleString('en')} bytes (README.md, ${FOLDER_MANIFEST})${lost}`;
+  return `${out}: ${parts.join(', ')}; ${files.length} files, ${bytes.toLocaleString('en')} bytes (README.md, ${FOLDER_MANIFEST})${lost}${withoutRow(counts)}`;
+}
+
+/** Says which finished rollouts have no row. */
+function withoutRow({ unfinished, unrewarded }: ExportCounts): string {
+  return [
+    unfinished ? `; ${unfinished} failed or cancelled rollouts left out (--outcome takes them)` : '',
+    unrewarded ? `; ${unrewarded.trajectories} rollouts left out that have no reward` : '',
+  ].join('');
 }
 
 /** Whether --out is a folder for the hub. */

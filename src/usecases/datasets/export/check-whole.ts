@@ -10,6 +10,8 @@ import {
 import type { SelectedTree } from '../../../projections/trajectories/select-trajectories.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { DatasetError } from '../dataset-error.ts';
+import type { ExportFormat } from './format.ts';
+import type { ExportCounts } from './manifest.ts';
 
 const COMPARE = 'compare the read models with the log (espalier replay projections), see what waits (espalier quarantine list)';
 
@@ -24,14 +26,45 @@ export async function countWhole(trx: Trx, query: TrajectoryQuery): Promise<Sele
   );
 }
 
+/**
+ * Leaves out what failed or was cancelled, where no filter says otherwise: it is no example of a policy, and the planner of
+ * trainings rejects it. Files of events, and of the tasks to sample from, hold everything.
+ */
+export function withOutcomes(query: TrajectoryQuery, { kind }: ExportFormat): TrajectoryQuery {
+  return query.outcomes !== null || kind === 'jsonl' || kind === 'verl-prompts'
+    ? query
+    : { ...query, outcomes: ['terminated', 'truncated'] };
+}
+
+/** Counts what `withOutcomes` left out of a query; empty where it left out nothing. */
+export async function countUnfinished(
+  trx: Trx,
+  asked: TrajectoryQuery,
+  chosen: SelectionCounts,
+): Promise<Pick<ExportCounts, 'unfinished'>> {
+  if (asked.outcomes !== null) return {};
+  const unfinished = (await countSelection(trx, asked)).trajectories - chosen.trajectories;
+  return unfinished === 0 ? {} : { unfinished };
+}
+
+/** @throws DatasetError `nothing-matches` where nobody rewarded any of the trajectories, and the format is for training on rewards. */
+export function refuseUnrewarded({ trajectories, unrewarded }: ExportCounts, { kind }: ExportFormat): void {
+  if (unrewarded === undefined || trajectories > 0) return;
+  throw new DatasetError(
+    'nothing-matches',
+    `none of the ${unrewarded.trajectories} trajectories that match has a reward on record, which ${kind} is for; reward them first (espalier score, or reward= of the Python client), or export a format of texts`,
+  );
+}
+
 /** Compares what was written with what the read models count. @throws DatasetError `incomplete` with the difference. */
-export function refuseDifference(counted: Partial<SelectionCounts>, written: SelectionCounts): void {
+export function refuseDifference(counted: Partial<SelectionCounts>, written: ExportCounts): void {
   for (const what of ['trajectories', 'trees', 'steps'] as const) {
     const selected = counted[what];
-    if (selected !== undefined && selected !== written[what])
+    const found = written[what] + (written.unrewarded?.[what] ?? 0);
+    if (selected !== undefined && selected !== found)
       throw new DatasetError(
         'incomplete',
-        `${selected} ${what} match, and the record yields ${written[what]} of them; ${COMPARE}, then export again`,
+        `${selected} ${what} match, and the record yields ${found} of them; ${COMPARE}, then export again`,
       );
   }
 }

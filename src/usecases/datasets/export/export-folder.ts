@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { countForgotten, readPromptsHeld } from '../../../projections/trajectories/select-trajectories.ts';
 import { DatasetError, payloadForgotten } from '../dataset-error.ts';
 import { fillFolder } from '../prepare/atomic-folder.ts';
-import { countWhole, refuseDifference } from './check-whole.ts';
+import { countUnfinished, countWhole, refuseDifference, refuseUnrewarded, withOutcomes } from './check-whole.ts';
 import { datasetCard } from './dataset-card.ts';
 import { type ExportOptions, nothingMatches, projectionsOf } from './export-trajectories.ts';
 import { FOLDER_MANIFEST, type FolderManifest } from './folder-manifest.ts';
 import { type ExportFormat, FORMAT_VERSIONS } from './format.ts';
-import type { ExportCounts } from './manifest.ts';
+import type { ExportCounts, LeftOut } from './manifest.ts';
 import { openPictures } from './pictures.ts';
 import { type Shard, ShardSink } from './shard-sink.ts';
 import { readSnapshot } from './snapshot.ts';
@@ -24,9 +24,10 @@ export const SPLITS = ['train', 'validation', 'test'] as const;
  * that are no rows.
  */
 export async function exportFolder(options: ExportOptions): Promise<FolderManifest> {
-  const { db, blobs, query, format, tokenizer, truths, out, existing, signal, waitMs, codeVersion, onProgress } = options;
+  const { db, blobs, format, tokenizer, truths, out, existing, signal, waitMs, codeVersion, onProgress } = options;
   if (format.kind === 'jsonl')
     throw new DatasetError('invalid-query', 'a file of events is no data set of rows: export --format jsonl without --layout hf');
+  const query = withOutcomes(options.query, format);
   const mark = '{"schema":"espalier-folder-manifest/1"';
   return fillFolder(out, { existing, mark, manifest: FOLDER_MANIFEST }, async (folder) => {
     await mkdir(join(folder, 'data'));
@@ -38,7 +39,7 @@ export async function exportFolder(options: ExportOptions): Promise<FolderManife
       async (trx, position): Promise<FolderManifest> => {
         const counted = await countWhole(trx, query);
         const { trajectories: total } = counted;
-        if (total === 0) throw nothingMatches(query);
+        if (total === 0) throw nothingMatches(options.query, await countUnfinished(trx, options.query, counted));
         const forgotten = await countForgotten(trx, query);
         if (forgotten > 0) throw payloadForgotten(forgotten, total);
         const pictures = openPictures(trx, blobs, await readPromptsHeld(trx, query));
@@ -72,7 +73,8 @@ export async function exportFolder(options: ExportOptions): Promise<FolderManife
           else files.push(...(await sink.finish()));
           if (counts.trajectories > 0) splits[split] = counts;
         }
-        const counts = sumOf(Object.values(splits));
+        const counts = { ...sumOf(Object.values(splits)), ...(await countUnfinished(trx, options.query, counted)) };
+        refuseUnrewarded(counts, format);
         refuseDifference({ trajectories: total, steps: counted.steps }, counts);
         const schema = 'espalier-folder-manifest/1';
         return {
@@ -113,6 +115,8 @@ function sumOf(all: readonly ExportCounts[]): ExportCounts {
     rows: sum((c) => c.lost?.rows ?? 0),
   };
   const retokenised = sum((c) => c.retokenised ?? 0);
+  const left = (what: keyof LeftOut) => sum((c) => c.unrewarded?.[what] ?? 0);
+  const unrewarded = { trajectories: left('trajectories'), trees: left('trees'), steps: left('steps') };
   return {
     trajectories: sum((c) => c.trajectories),
     withoutStep: sum((c) => c.withoutStep),
@@ -120,6 +124,7 @@ function sumOf(all: readonly ExportCounts[]): ExportCounts {
     steps: sum((c) => c.steps),
     tokens: sum((c) => c.tokens),
     lines: sum((c) => c.lines),
+    ...(unrewarded.trajectories > 0 ? { unrewarded } : {}),
     ...(retokenised > 0 ? { retokenised } : {}),
     ...(lost.replies > 0 ? { lost } : {}),
   };

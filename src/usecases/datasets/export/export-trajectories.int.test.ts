@@ -173,7 +173,7 @@ describe('exports of OpenAI chats', () => {
     recorded.walk(tree, 0, 1, 1);
     recorded.finishRollout(tree, recorded.rollout(tree, 1), tree.rootStepId, { outcome: 'failed', success: null, steps: 0 });
     await givenEvents(database.db, recorded.events);
-    const manifest = await exportTrajectories(options());
+    const manifest = await exportTrajectories(options({ query: parseTrajectoryQuery({ outcomes: 'terminated,failed' }) }));
     expect(manifest.counts).toEqual({ trajectories: 2, withoutStep: 1, trees: 1, steps: 1, tokens: 0, lines: 1 });
   });
 });

@@ -14,7 +14,7 @@ import type { TrajectoryQuery } from '../../../projections/trajectories/trajecto
 import { DatasetError, payloadForgotten } from '../dataset-error.ts';
 import { AtomicFile, type Existing } from './atomic-file.ts';
 import type { ChatTokenizer } from './chat-tokenizer.ts';
-import { countWhole, refuseDifference } from './check-whole.ts';
+import { countUnfinished, countWhole, refuseDifference, refuseUnrewarded, withOutcomes } from './check-whole.ts';
 import { type ExportFormat, FORMAT_VERSIONS } from './format.ts';
 import { type ExportCounts, type Manifest, manifestText } from './manifest.ts';
 import { describeQuery } from './parse-trajectory-query.ts';
@@ -55,7 +55,8 @@ export interface ExportOptions {
  * @throws DatasetError; the file is then absent or as it was before.
  */
 export async function exportTrajectories(options: ExportOptions): Promise<Manifest> {
-  const { db, blobs, query, format, tokenizer, truths, out, existing, signal, waitMs, onProgress } = options;
+  const { db, blobs, format, tokenizer, truths, out, existing, signal, waitMs, onProgress } = options;
+  const query = withOutcomes(options.query, format);
   if (existing === 'refuse') await refuseManifest(out);
   const folder = await PictureFolder.open(out, existing);
   const file = await AtomicFile.open(out, existing);
@@ -63,7 +64,8 @@ export async function exportTrajectories(options: ExportOptions): Promise<Manife
     const { counts, position } = await readSnapshot(db, projectionsOf(format), { waitMs, signal }, async (trx, at) => {
       const counted = await countWhole(trx, query);
       const { trajectories: total } = counted;
-      if (total === 0 && options.empty === 'refuse') throw nothingMatches(query);
+      if (total === 0 && options.empty === 'refuse')
+        throw nothingMatches(options.query, await countUnfinished(trx, options.query, counted));
       const forgotten = await countForgotten(trx, query);
       if (forgotten > 0) throw payloadForgotten(forgotten, total);
       onProgress({ done: 0, total });
@@ -71,12 +73,14 @@ export async function exportTrajectories(options: ExportOptions): Promise<Manife
       if (drawing.any) options.onPictures?.();
       const job = { trx, blobs, query, format, tokenizer, truths, file, pictures: drawing, folder, signal };
       const written = await writeFormat({ ...job, onDone: (done) => onProgress({ done, total }) });
+      const unfinished = await countUnfinished(trx, options.query, counted);
+      if (options.empty === 'refuse') refuseUnrewarded(written, format);
       // each step of `jsonl` is one event, however many paths share it: its writer compares tree by tree
       refuseDifference(format.kind === 'jsonl' ? { ...counted, steps: written.steps } : counted, written);
-      return { counts: folder.size === 0 ? written : { ...written, pictures: folder.size }, position: at };
+      return { counts: { ...written, ...unfinished, ...(folder.size === 0 ? {} : { pictures: folder.size }) }, position: at };
     });
     await folder.publish();
-    return await publish(file, options, counts, position);
+    return await publish(file, { ...options, query }, counts, position);
   } finally {
     await folder.discard();
     await file.discard();
@@ -104,7 +108,12 @@ export function projectionsOf(format: ExportFormat): readonly Projection[] {
 }
 
 /** Makes the error of a query without a trajectory. */
-export function nothingMatches(query: TrajectoryQuery): DatasetError {
+export function nothingMatches(query: TrajectoryQuery, { unfinished }: Pick<ExportCounts, 'unfinished'>): DatasetError {
+  if (unfinished !== undefined)
+    return new DatasetError(
+      'nothing-matches',
+      `all ${unfinished} trajectories that match ${describeQuery(query)} failed or were cancelled; take them by --outcome failed,cancelled`,
+    );
   return new DatasetError(
     'nothing-matches',
     `no finished trajectory matches ${describeQuery(query)}; loosen the filter, or allow an empty file`,

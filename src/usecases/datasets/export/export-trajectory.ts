@@ -29,3 +29,8 @@ export interface ExportStep extends RecordedStep {
   /** Null where the record holds none. */
   readonly prompt: RecordedPrompt | null;
 }
+
+/** Whether somebody rewarded a step of its path, or it as a whole. Without a reward its return is unknown, and not 0. */
+export function isRewarded({ rewards }: Pick<ExportTrajectory, 'rewards'>): boolean {
+  return Object.keys(rewards).length > 0;
+}

@@ -17,6 +17,7 @@ beforeEach(async () => {
   const { treeId } = tree;
   const rolloutId = recorded.rollout(tree, 0);
   labelledStep = recorded.step(tree, rolloutId, tree.rootStepId, 1);
+  recorded.reward(tree, labelledStep, 1, { rolloutId });
   recorded.finishRollout(tree, rolloutId, recorded.step(tree, rolloutId, labelledStep, 2));
   const second = recorded.rollout(tree, 1, { fromStepId: labelledStep });
   recorded.finishRollout(tree, second, recorded.step(tree, second, labelledStep, 2), { steps: 1 });

@@ -21,6 +21,13 @@ export interface Manifest {
   readonly sha256: string;
 }
 
+/** Trajectories without a row, their steps, and the trees of which none has one. */
+export interface LeftOut {
+  readonly trajectories: number;
+  readonly trees: number;
+  readonly steps: number;
+}
+
 export interface ExportCounts {
   /** Trajectories that match the query; `withoutStep` of them have no reply to train on and are not in a chat format's file. */
   readonly trajectories: number;
@@ -31,6 +38,10 @@ export interface ExportCounts {
   /** Sampled tokens of those steps, where the engine gave them. */
   readonly tokens: number;
   readonly lines: number;
+  /** Rollouts that failed or were cancelled and that no filter asks for, where there are any: no row is made of them. */
+  readonly unfinished?: number;
+  /** Rollouts that nobody rewarded, where there are any: a format for training on rewards has no row of them. */
+  readonly unrewarded?: LeftOut;
   /** Trained replies that were left out, where the format has no place for them. */
   readonly lost?: Lost;
   /** Rows of token ids that hold ids which a tokenizer made of texts, where there are any. */

@@ -68,7 +68,7 @@ export function originOf({ head, rollout, returnValue, rewards, steps, root, ann
     judgements: [],
     annotations,
     rejectedAnnotations: [],
-    scores: { return: returnValue, ...Object.fromEntries(byComponent) },
+    scores: { ...(byComponent.length > 0 ? { return: returnValue } : {}), ...Object.fromEntries(byComponent) },
   };
 }
 

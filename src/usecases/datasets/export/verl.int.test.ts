@@ -145,6 +145,7 @@ describe('a row per trajectory', () => {
     const tokens = ids && { ids, logProbs: null, mask: null };
     const first = recorded.step(tree, rollout, tree.rootStepId, 1, { tokens });
     const last = recorded.step(tree, rollout, first, 2, { tokens });
+    recorded.reward(tree, last, 1, { rolloutId: rollout });
     recorded.finishRollout(tree, rollout, last, { steps: 2 });
     await givenEvents(shop.db, recorded.events);
     const refused = await shop.exported({ kind: 'verl', layout: 'trajectory' }).then(

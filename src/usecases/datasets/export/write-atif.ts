@@ -1,7 +1,7 @@
 import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
 import { DatasetError } from '../dataset-error.ts';
 import { labelLines } from './annotations-on.ts';
-import type { ExportTrajectory } from './export-trajectory.ts';
+import { type ExportTrajectory, isRewarded } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
 import { float } from './json-line.ts';
 import { stepTokens } from './verl-tokens.ts';
@@ -54,7 +54,7 @@ export function atifBody(trajectory: ExportTrajectory, { weights: rule }: Extrac
       total_steps: opening.length + replies.length,
     },
     extra: {
-      reward: float(returnValue),
+      ...(isRewarded(trajectory) ? { reward: float(returnValue) } : {}),
       espalier: {
         run: head.runId,
         task: head.taskId,

@@ -5,9 +5,10 @@ import type { Trx } from '../../../postgres/database.ts';
 import type { SelectedTree } from '../../../projections/trajectories/select-trajectories.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { blobLine } from '../carried-blob.ts';
+import { DatasetError } from '../dataset-error.ts';
 import { type EndLine, eventLine, HEADER } from '../event-line.ts';
 import type { ChatTokenizer } from './chat-tokenizer.ts';
-import type { ExportTrajectory } from './export-trajectory.ts';
+import { type ExportTrajectory, isRewarded } from './export-trajectory.ts';
 import type { ByteSink, ExportFormat } from './format.ts';
 import { jsonLine } from './json-line.ts';
 import type { ExportCounts } from './manifest.ts';
@@ -64,7 +65,7 @@ export async function writeFormat(job: WriteJob): Promise<ExportCounts> {
     case 'xtuner':
       return writeBodies(job, (trajectory) => chatBodies(trajectory, format, job));
     case 'trl-grpo':
-      return writeBodies(job, (trajectory) => grpoBodies(trajectory, format, job));
+      return writeRewarded(job, (each) => writeBodies(each, (trajectory) => grpoBodies(trajectory, format, job)));
     case 'sharegpt':
       return writePlain(job, format, (trajectory) => shareGptBodies(trajectory, format, job));
     case 'atif':
@@ -72,7 +73,7 @@ export async function writeFormat(job: WriteJob): Promise<ExportCounts> {
     case 'parquet':
       return writeParquet({ ...job, format });
     case 'verl':
-      return writeVerl({ ...job, format });
+      return writeRewarded(job, (each) => writeVerl({ ...each, format }));
     case 'verl-prompts':
       return writePrompts(job);
     case 'jsonl':
@@ -82,7 +83,12 @@ export async function writeFormat(job: WriteJob): Promise<ExportCounts> {
   }
 }
 
-type Counting = { -readonly [Name in keyof Omit<ExportCounts, 'leftOut' | 'pictures' | 'lost' | 'retokenised'>]: number };
+type Counting = {
+  -readonly [Name in keyof Omit<
+    ExportCounts,
+    'leftOut' | 'pictures' | 'lost' | 'retokenised' | 'unfinished' | 'unrewarded'
+  >]: number;
+};
 /** Writes one trajectory; returns the number of lines or rows it took. */
 type WriteOne = (trajectory: ExportTrajectory) => Promise<number>;
 
@@ -95,6 +101,36 @@ function writeBodies(
     for (const body of bodies) await job.file.write(jsonLine(body));
     return bodies.length;
   });
+}
+
+/** @throws DatasetError `bad-row`: trainers hold rewards in float32, where larger ones are infinite. */
+function refuseBeyondFloat32({ head, rollout, returnValue, rewards, steps }: ExportTrajectory): void {
+  const all = [returnValue, ...[rewards, ...steps.map((step) => step.rewards)].flatMap((sums) => Object.values(sums))];
+  const beyond = all.find((value) => !Number.isFinite(Math.fround(value)));
+  if (beyond === undefined) return;
+  throw new DatasetError(
+    'bad-row',
+    `trajectory ${rollout.rolloutId} of run ${head.runId} has the reward ${beyond}, which is infinite in the float32 of trainers; revise it (espalier score), or leave it out by --return-min and --return-max`,
+  );
+}
+
+/** Leaves out what nobody rewarded, which is not a reward of 0. */
+async function writeRewarded(job: WriteJob, write: (job: WriteJob) => Promise<ExportCounts>): Promise<ExportCounts> {
+  const left = { trajectories: 0, trees: 0, steps: 0 };
+  const trees = new Set<string>();
+  const only = (trajectory: ExportTrajectory) => {
+    if (job.only?.(trajectory) === false) return false;
+    trees.add(trajectory.head.treeId);
+    if (isRewarded(trajectory)) {
+      refuseBeyondFloat32(trajectory);
+      return true;
+    }
+    left.trajectories += 1;
+    left.steps += trajectory.steps.length;
+    return false;
+  };
+  const counts = await write({ ...job, only });
+  return left.trajectories === 0 ? counts : { ...counts, unrewarded: { ...left, trees: trees.size - counts.trees } };
 }
 
 async function writeTokens(

@@ -224,7 +224,7 @@ describe('Parquet files of trajectories', () => {
       seed: String(rollout.seed),
       outcome: 'truncated',
       success: rollout.success,
-      return: rest.returnValue,
+      return: Object.keys(rest.rewards).length === 0 ? 'NaN' : rest.returnValue,
       rewards: pairs(rest.rewards),
       labels: [...new Set(rest.annotations.flatMap(({ label }) => label ?? []))].sort().join('\n'),
       annotations: rest.annotations.map(({ id, stepId, label, score, note }) => ({

@@ -7,7 +7,7 @@ import type { Packed } from '../../../events/schemas/values.ts';
 import type { Picture } from '../../../projections/images/draw-picture.ts';
 import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
 import { labelLines } from './annotations-on.ts';
-import type { ExportTrajectory } from './export-trajectory.ts';
+import { type ExportTrajectory, isRewarded } from './export-trajectory.ts';
 import type { ByteSink, ExportFormat } from './format.ts';
 import { ParquetFile } from './parquet-file.ts';
 import { type PARQUET_COLUMNS, parquetSchema } from './parquet-schema.ts';
@@ -66,7 +66,7 @@ export function parquetRow(
     seed: BigInt(rollout.seed),
     outcome: rollout.outcome,
     success: rollout.success,
-    return: trajectory.returnValue,
+    return: isRewarded(trajectory) ? trajectory.returnValue : Number.NaN, // a missing number, as pandas has it
     rewards: componentRows(trajectory.rewards),
     labels: labelLines(trajectory.annotations),
     annotations: trajectory.annotations.map(({ id, stepId, label, score, note, principal, addedAt }) => ({

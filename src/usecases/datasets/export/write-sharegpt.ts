@@ -3,7 +3,7 @@ import type { ShownRow } from '../../../domain/dataset/shown-rows.ts';
 import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
 import { promptMessages } from '../../../domain/history/prompt.ts';
 import { sharedMessages, textMessage } from '../../../domain/prompts/same-message.ts';
-import type { ExportTrajectory } from './export-trajectory.ts';
+import { type ExportTrajectory, isRewarded } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
 import { float } from './json-line.ts';
 import { markedText } from './message-forms.ts';
@@ -36,7 +36,7 @@ export async function shareGptBodies(
           ? shareGptTurns(chat, weights, acknowledgementIn(config))
           : shareGptRow(row, `trajectory ${rollout.rolloutId}`, shelf.pictures.any),
       ...(await imagesColumn(pictures, shelf)),
-      reward: float(returnValue),
+      ...(isRewarded(trajectory) ? { reward: float(returnValue) } : {}),
       metadata: { ...metadata, ...picturesNamed(pictures, shelf.pictures) },
     });
   }

@@ -181,6 +181,7 @@ describe('files of others', () => {
     const policySpans = [{ from: 0, to: 0, policyId: contextOf('random'), version: 0 }];
     const guided = builder.step(tree, rollout, first, 2, { policySpans });
     const leaf = builder.step(tree, rollout, guided, 3, { termination: 'terminated' });
+    builder.reward(tree, leaf, 1, { rolloutId: rollout });
     builder.finishRollout(tree, rollout, leaf, { steps: 3 });
     await givenEvents(shop.db, builder.events);
     await expect(exported('grpo', { kind: 'trl-grpo', metadata: 'include' })).rejects.toThrow(

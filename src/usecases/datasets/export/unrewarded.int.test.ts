@@ -1,0 +1,98 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
+import { EventBuilder } from '../../../testing/event-builder.ts';
+import { givenEvents } from '../../../testing/given-events.ts';
+import { MemoryBlobs } from '../../../testing/memory-blobs.ts';
+import { useTestDatabase } from '../../../testing/use-test-database.ts';
+import { type ExportOptions, exportTrajectories } from './export-trajectories.ts';
+
+const database = useTestDatabase({ emptied: 'before-each' });
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'espalier-unrewarded-'));
+});
+afterEach(() => rm(folder, { recursive: true }));
+
+async function exported(format: ExportOptions['format'], change: Partial<ExportOptions> = {}) {
+  const out = join(folder, 'data.jsonl');
+  const options = {
+    out,
+    query: everyTrajectory,
+    existing: 'replace',
+    empty: 'refuse',
+    codeVersion: 'test',
+    waitMs: 2_000,
+  } as const;
+  const { signal } = new AbortController();
+  const given = { db: database.db, blobs: new MemoryBlobs(), onProgress: () => undefined, signal, format, ...options, ...change };
+  const { counts } = await exportTrajectories(given);
+  const lines = (await readFile(out, 'utf8')).split('\n').filter((line) => line !== '');
+  return { counts, lines: lines.map((line) => JSON.parse(line) as { reward?: number; trajectory?: string; extra?: object }) };
+}
+
+/** A rollout of one step in its tree, with the rewards that are given. */
+function rollout(builder: EventBuilder, tree: Parameters<EventBuilder['walk']>[0], ordinal: number, rewards: readonly number[]) {
+  const id = builder.rollout(tree, ordinal);
+  const leaf = builder.step(tree, id, tree.rootStepId, 1);
+  for (const value of rewards) builder.reward(tree, leaf, value, { rolloutId: id });
+  return { id, leaf };
+}
+
+function record(): { readonly builder: EventBuilder; readonly zero: string } {
+  const builder = new EventBuilder('unrewarded');
+  const run = builder.run();
+  const [mixed, silent] = [builder.tree(run, 'mixed'), builder.tree(run, 'silent')];
+  const zero = rollout(builder, mixed, 0, [0]);
+  const unknown = rollout(builder, mixed, 1, []);
+  const other = rollout(builder, silent, 0, []);
+  const failed = rollout(builder, mixed, 2, [1]);
+  builder.finishRollout(mixed, zero.id, zero.leaf, { steps: 1 });
+  builder.finishRollout(mixed, unknown.id, unknown.leaf, { steps: 1 });
+  builder.finishRollout(silent, other.id, other.leaf, { steps: 1 });
+  builder.finishRollout(mixed, failed.id, failed.leaf, { steps: 1, outcome: 'failed', success: null });
+  return { builder, zero: zero.id };
+}
+
+const GRPO = { kind: 'trl-grpo', metadata: 'omit' } as const;
+
+test('what nobody rewarded is no row with a reward of 0, and is counted', async () => {
+  const { builder, zero } = record();
+  await givenEvents(database.db, builder.events);
+  const { lines, counts } = await exported(GRPO);
+  expect(lines).toEqual([expect.objectContaining({ trajectory: zero, reward: 0 })]);
+  expect(counts).toMatchObject({ trajectories: 1, trees: 1, unfinished: 1 });
+  expect(counts.unrewarded).toEqual({ trajectories: 2, trees: 1, steps: 2 });
+  const texts = await exported({ kind: 'sharegpt', weights: 'policy' });
+  expect(texts.lines.map(({ reward }) => reward)).toEqual([0, undefined, undefined]);
+  expect(texts.counts).toMatchObject({ trajectories: 3, unfinished: 1 });
+});
+
+test('failed rollouts are rows where a filter asks for them', async () => {
+  await givenEvents(database.db, record().builder.events);
+  const all = { ...everyTrajectory, outcomes: ['terminated', 'failed'] as const };
+  const { lines, counts } = await exported(GRPO, { query: all });
+  expect(lines.map(({ reward }) => reward)).toEqual([0, 1]);
+  expect(counts.unfinished).toBeUndefined();
+});
+
+test('an export for training on rewards of which there are none is refused', async () => {
+  const builder = new EventBuilder('silent');
+  const tree = builder.tree(builder.run());
+  const { id, leaf } = rollout(builder, tree, 0, []);
+  builder.finishRollout(tree, id, leaf, { steps: 1 });
+  await givenEvents(database.db, builder.events);
+  await expect(exported(GRPO)).rejects.toThrow('none of the 1 trajectories that match has a reward on record');
+});
+
+test('a reward that is infinite in float32 is refused by its trajectory', async () => {
+  const builder = new EventBuilder('large');
+  const tree = builder.tree(builder.run());
+  const { id, leaf } = rollout(builder, tree, 0, [1e39]);
+  builder.finishRollout(tree, id, leaf, { steps: 1 });
+  await givenEvents(database.db, builder.events);
+  await expect(exported(GRPO)).rejects.toThrow(`trajectory ${id} of run ${tree.runId} has the reward 1e+39`);
+  await expect(exported({ kind: 'verl', layout: 'step' })).rejects.toThrow('infinite in the float32 of trainers');
+});

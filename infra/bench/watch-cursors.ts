@@ -1,6 +1,5 @@
 import type { Receipt } from '../../src/log/event-log.ts';
 import { listen } from '../../src/postgres/notices.ts';
-import { Preparing } from '../../src/postgres/preparing.ts';
 import { CURSOR_CHANNEL } from '../../src/projections/moved-cursors.ts';
 import { readCursors } from '../../src/projections/wait-until.ts';
 import type { StageDatabase } from './stage.ts';
@@ -17,12 +16,10 @@ export async function watchCursors(database: StageDatabase, projections: readonl
   let looking: Promise<void> | undefined;
   let again = false;
 
-  const prepared = database.db.withPlugin(new Preparing('cursors')); // it looks at each move, and is part of what is measured
-
   async function look(): Promise<void> {
     do {
       again = false;
-      const cursors = await readCursors(prepared, projections);
+      const cursors = await readCursors(database.db, projections);
       const at = performance.now();
       for (const [place, waiters] of waiting) {
         const [topic = '', partition = ''] = place.split('/');

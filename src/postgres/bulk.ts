@@ -1,6 +1,5 @@
 import { CompiledQuery, type RawBuilder, sql } from 'kysely';
 import { camelCase, snakeCase } from './camel-case.ts';
-import { copiedIn } from './copied-in.ts';
 import { CopyText } from './copying-client.ts';
 import type { Trx } from './database.ts';
 import { sideBySide } from './side-by-side.ts';
@@ -32,9 +31,8 @@ export function typesOf<T extends Table>(
 const COPY_ROWS = 50; // from here on COPY takes half the time of the statement
 
 /**
- * Inserts rows into a table, skipping those whose primary key is already there; a clash on any other constraint is an error,
- * since the row that it would skip is another fact. @throws the error of Postgres (`isKeyTaken`) when a row clashes on another
- * constraint than the primary key.
+ * Inserts rows into a table, skipping those whose primary key is already there. @throws the error of Postgres (`isKeyTaken`) when a
+ * row clashes on another constraint than the primary key: it is another fact.
  */
 export async function insertRows<T extends Table>(trx: Trx, table: T, rows: readonly NewRow<T>[]): Promise<void> {
   if (rows.length === 0) return;
@@ -77,9 +75,7 @@ export async function copyNew<T extends Table>(trx: Trx, table: T, rows: readonl
   if (rows.length === 0) return;
   const types = typesOf(table, namesOf(table, rows));
   const copy = `copy ${table.name} (${quoted(Object.keys(types))}) from stdin`;
-  const copied = copiedIn(rows, types);
-  const [form, data] = copied ? [' (format binary)', copied] : ['', new CopyText(copyTextOf(rows, types))];
-  await trx.executeQuery(CompiledQuery.raw(`${copy}${form}`, [data]));
+  await trx.executeQuery(CompiledQuery.raw(copy, [new CopyText(copyTextOf(rows, types))]));
 }
 
 /** Inserts rows, and puts all their columns where the primary key is there. */

@@ -1,6 +1,5 @@
 import pg from 'pg';
 import { camelCase } from './camel-case.ts';
-import { CopiedIn } from './copied-in.ts';
 import type { StatementMeter } from './statement-meter.ts';
 
 /** Rows in the text form of COPY. As the only parameter of `copy … from stdin` it is the data that Postgres reads. */
@@ -26,10 +25,9 @@ export class CopyBinary {
   }
 }
 
-/** What a statement is charged to, and the name under which its session prepares it. */
+/** What a statement is charged to. */
 export interface How {
   readonly meter?: StatementMeter | undefined;
-  readonly name?: string | undefined;
   /** What is sent before it in the same go, where it is a transaction by itself, which a commit behind it ends. */
   readonly opening?: readonly string[] | undefined;
 }
@@ -57,11 +55,7 @@ export class CopyingClient extends pg.Client {
   // arguments as given.
   override query = ((...args: [unknown, unknown?, unknown?]): unknown => {
     const [statement, values] = args;
-    if (
-      typeof statement === 'string' &&
-      Array.isArray(values) &&
-      (values[0] instanceof CopyText || values[0] instanceof CopiedIn)
-    )
+    if (typeof statement === 'string' && Array.isArray(values) && values[0] instanceof CopyText)
       return this.#copy(statement, values[0]);
     if (typeof statement === 'string' && Array.isArray(values) && values[0] instanceof CopyBinary)
       return this.#copyBinary(statement, values[0]);
@@ -69,10 +63,10 @@ export class CopyingClient extends pg.Client {
     return Reflect.apply(pg.Client.prototype.query, this, args);
   }) as pg.Client['query'];
 
-  #camelCase({ text, values, how: { meter, name, opening } }: CamelCaseQuery): Promise<pg.QueryResult> {
+  #camelCase({ text, values, how: { meter, opening } }: CamelCaseQuery): Promise<pg.QueryResult> {
     return new Promise((resolve, reject) => {
       const done = (error: Error | undefined, result: unknown) => (error ? reject(error) : resolve(result as pg.QueryResult));
-      const config = { text, values: [...values], ...(name === undefined ? {} : { name }) };
+      const config = { text, values: [...values] };
       const query = meter ? new Metered(config, done, meter, opening) : new Renaming(config, done);
       Reflect.apply(pg.Client.prototype.query, this, [query]);
     });
@@ -88,7 +82,7 @@ export class CopyingClient extends pg.Client {
     });
   }
 
-  #copy(statement: string, rows: CopyText | CopiedIn): Promise<pg.QueryResult> {
+  #copy(statement: string, rows: CopyText): Promise<pg.QueryResult> {
     return new Promise((resolve, reject) => {
       const done = (error: unknown, result: unknown) => (error ? reject(error) : resolve(result as pg.QueryResult));
       Reflect.apply(pg.Client.prototype.query, this, [new CopyingIn({ text: statement }, done, rows)]);
@@ -112,7 +106,7 @@ interface DataRow {
   readonly length: number;
 }
 interface Wire {
-  readonly stream: { destroy(): void; cork(): void; uncork(): void; write(bytes: Buffer): void };
+  readonly stream: { destroy(): void; cork(): void; uncork(): void };
   query(text: string): void;
   sendCopyFromChunk(chunk: Buffer): void;
   endCopyFrom(): void;
@@ -136,8 +130,8 @@ class Renaming extends (pg.Query as unknown as new (config: object, done: Done) 
  */
 class CopyingIn extends (pg.Query as unknown as new (config: pg.QueryConfig, done: CopyDone) => object) {
   readonly #statement: string;
-  readonly #rows: CopyText | CopiedIn;
-  constructor(config: { readonly text: string }, done: CopyDone, rows: CopyText | CopiedIn) {
+  readonly #rows: CopyText;
+  constructor(config: { readonly text: string }, done: CopyDone, rows: CopyText) {
     super(config, done);
     this.#statement = config.text;
     this.#rows = rows;
@@ -145,8 +139,7 @@ class CopyingIn extends (pg.Query as unknown as new (config: pg.QueryConfig, don
   submit(connection: Wire): null {
     connection.stream.cork();
     connection.query(this.#statement);
-    if (this.#rows instanceof CopiedIn) for (const message of this.#rows.messages) connection.stream.write(message);
-    else connection.sendCopyFromChunk(Buffer.from(this.#rows.text, 'utf8'));
+    connection.sendCopyFromChunk(Buffer.from(this.#rows.text, 'utf8'));
     connection.endCopyFrom();
     connection.stream.uncork();
     return null;

@@ -1,8 +1,6 @@
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely';
 import type pg from 'pg';
-import { CopiedIn } from './copied-in.ts';
 import { CamelCaseQuery, CopyBinary, CopyText, type How } from './copying-client.ts';
-import { preparingOf } from './preparing.ts';
 import { meterOf, type StatementMeter } from './statement-meter.ts';
 
 const QUERY_CANCELED = '57014';
@@ -23,14 +21,10 @@ export class MeteredConnection implements DatabaseConnection {
 
   async executeQuery<Row>({ sql, parameters, queryId }: CompiledQuery): Promise<QueryResult<Row>> {
     const meter = meterOf(queryId);
-    const preparing = preparingOf(queryId);
     try {
-      return meter
-        ? await this.#metered<Row>(sql, parameters, meter)
-        : await this.#send<Row>(sql, parameters, { name: preparing?.nameOf(sql) });
+      return meter ? await this.#metered<Row>(sql, parameters, meter) : await this.#send<Row>(sql, parameters, {});
     } catch (error) {
       this.#ended ||= endsSession(error);
-      preparing?.failed(codeOf(error));
       throw withCallers(error);
     }
   }
@@ -69,7 +63,7 @@ export class MeteredConnection implements DatabaseConnection {
 
   async #send<Row>(text: string, values: readonly unknown[], how: How): Promise<QueryResult<Row>> {
     const [data] = values;
-    const answer = (await (data instanceof CopyText || data instanceof CopiedIn || data instanceof CopyBinary
+    const answer = (await (data instanceof CopyText || data instanceof CopyBinary
       ? this.#client.query(text, [how.meter && data instanceof CopyBinary ? charged(data, how.meter, how.opening) : data])
       : this.#client.query(new CamelCaseQuery(text, values, how) as unknown as string))) as unknown as pg.QueryResult; // known to `CopyingClient`, of which pools are
     const { command, rowCount, rows = [] } = answer; // of several, as COPY is with its transaction, none of these

@@ -1,4 +1,4 @@
-/** Bytes as bulk writes take them: COPY's binary form copies them, a text and JSON hold them in hex. */
+/** Bytes as bulk writes take them: COPY and JSON hold them in hex. */
 export class WrittenBytes {
   readonly bytes: Buffer;
   constructor(bytes: Buffer) {

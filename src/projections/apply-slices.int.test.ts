@@ -10,17 +10,15 @@ import { until } from '../testing/until.ts';
 import { useTestDatabase } from '../testing/use-test-database.ts';
 import { applySlice, applySlices, type Offer } from './apply-slices.ts';
 import { topicsOf } from './concerns.ts';
-import { type Projection, schemaNameOf } from './projection.ts';
+import type { Projection } from './projection.ts';
 import { projections } from './registry.ts';
 import type { Slice } from './slice.ts';
 import { stepTree } from './step-tree/step-tree.ts';
 
 const PARTITIONS = 2;
 const MANY = 60;
-const SCHEMAS = projections.map(schemaNameOf);
 
 const database = useTestDatabase({ emptied: 'before-each' });
-const target = () => ({ db: database.db, schemas: SCHEMAS });
 
 /** Offers the second part of each partition of a record to projections, whose first part is folded. */
 async function halves(
@@ -64,7 +62,7 @@ test('projections fold slices in one transaction to the rows of each folded alon
   const alone = await foldedState(database.db);
   await emptyReadModels(database.db);
   const offers = await halves(record);
-  const results = await applySlices(target(), offers);
+  const results = await applySlices(database.db, offers);
   expect(offers.map((offer) => results.get(offer))).toEqual(
     offers.map(({ slice: { next } }) => expect.objectContaining({ cursor: next })),
   );
@@ -75,7 +73,7 @@ test('a wrong statement of one projection fails its own offers, writes nothing f
   const record = recorded();
   const failing: Projection = { ...stepTree, project: (_, trx) => sql`select of from nothing`.execute(trx).then(() => []) };
   const offers = await halves(record, withProjection(failing));
-  const results = await applySlices(target(), offers);
+  const results = await applySlices(database.db, offers);
   const failed = offers.filter((offer) => 'error' in (results.get(offer) ?? {}));
   expect(failed).toEqual(offers.filter(({ projection }) => projection.name === 'step-tree'));
   const { rows } = await sql<{ name: string; behind: boolean }>`
@@ -122,7 +120,7 @@ test('a cursor that another process holds is waited for after the other offers a
   await sql`select from cursors where projection = ${name} and version = ${version} and topic = ${held.slice.topic} and partition = ${held.slice.partition} for update`.execute(
     holder,
   );
-  const applying = applySlices(target(), offers);
+  const applying = applySlices(database.db, offers);
   await until(async () => (await cursorsBehind()).length === 1).finally(() => holder.rollback().execute());
   await applying;
   expect(await cursorsBehind()).toEqual([]);
@@ -156,7 +154,7 @@ test.each([
       for (const projection of withProjection(refusing))
         if (topicsOf(projection).includes(slice.topic)) offers.push({ projection, slice });
     }
-    const results = await applySlices(target(), offers);
+    const results = await applySlices(database.db, offers);
     expect(offers.map((offer) => results.get(offer))).toEqual(
       offers.map(({ projection, slice: { topic, next } }) => ({
         cursor: next,

@@ -7,7 +7,7 @@ import { choices, lates, recordBushyRun, recordedLate } from '../testing/record-
 import { useTestDatabase } from '../testing/use-test-database.ts';
 import { applySlices } from './apply-slices.ts';
 import { topicsOf } from './concerns.ts';
-import { type Projection, schemaNameOf } from './projection.ts';
+import type { Projection } from './projection.ts';
 import { projections } from './registry.ts';
 import type { Slice } from './slice.ts';
 
@@ -31,7 +31,7 @@ async function offer(offered: readonly Projection[], slices: readonly Slice[]): 
   const offers = offered.flatMap((projection) =>
     slices.filter(({ topic }) => topicsOf(projection).includes(topic)).map((slice) => ({ projection, slice })),
   );
-  const results = await applySlices({ db: database.db, schemas: offered.map(schemaNameOf) }, offers);
+  const results = await applySlices(database.db, offers);
   return slices.map((slice) => {
     const cursors = offers.flatMap((one) => {
       const result = results.get(one);

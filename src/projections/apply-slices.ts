@@ -31,12 +31,6 @@ export interface Failed {
   readonly error: unknown;
 }
 
-/** The database, and the schemas of all projections that are folded there: one search path keeps prepared statements valid. */
-export interface Target {
-  readonly db: Db;
-  readonly schemas: readonly string[];
-}
-
 /**
  * Offers slices to projections, all in one transaction: lock the cursors; drop what is below them, leave a slice that begins
  * above; fold and write; quarantine what is poison; move the cursors by a compare-and-set that throws; commit. An offer whose
@@ -48,27 +42,27 @@ export interface Target {
  * middle loses the transaction, and the locks, to the process that folds the partition by then.
  * @throws a fault of the database: what was applied before it is found applied when the offers are made again.
  */
-export async function applySlices(target: Target, offers: readonly Offer[]): Promise<ReadonlyMap<Offer, Applied | Failed>> {
+export async function applySlices(db: Db, offers: readonly Offer[]): Promise<ReadonlyMap<Offer, Applied | Failed>> {
   const [only] = offers;
   if (only === undefined) return new Map();
-  if (offers.length === 1) return new Map([[only, await applyOrFail(target, only)]]);
+  if (offers.length === 1) return new Map([[only, await applyOrFail(db, only)]]);
   const results = new Map<Offer, Applied | Failed>();
   try {
-    for (const [offer, applied] of await applyTogether(target, offers, foldConcerning)) results.set(offer, applied);
+    for (const [offer, applied] of await applyTogether(db, offers, foldConcerning)) results.set(offer, applied);
   } catch (error) {
     if (isDatabaseFault(error)) throw error;
     const middle = offers.length >> 1;
     for (const half of [offers.slice(0, middle), offers.slice(middle)])
-      for (const [offer, result] of await applySlices(target, half)) results.set(offer, result);
+      for (const [offer, result] of await applySlices(db, half)) results.set(offer, result);
     return results;
   }
-  for (const offer of offers) if (!results.has(offer)) results.set(offer, await applyOrFail(target, offer));
+  for (const offer of offers) if (!results.has(offer)) results.set(offer, await applyOrFail(db, offer));
   return results;
 }
 
-async function applyOrFail({ db, schemas }: Target, { projection, slice }: Offer): Promise<Applied | Failed> {
+async function applyOrFail(db: Db, { projection, slice }: Offer): Promise<Applied | Failed> {
   try {
-    return await applySlice(db, projection, slice, schemas);
+    return await applySlice(db, projection, slice);
   } catch (error) {
     if (isDatabaseFault(error)) throw error;
     return { error };
@@ -80,14 +74,9 @@ async function applyOrFail({ db, schemas }: Target, { projection, slice }: Offer
  * to blame is isolated and goes to quarantine: it must not freeze the read model of everything after it.
  * @throws VersionGone; a fault of the database; what no event explains.
  */
-export async function applySlice(
-  db: Db,
-  projection: Projection,
-  slice: Slice,
-  schemas: readonly string[] = [schemaNameOf(projection)],
-): Promise<Applied> {
+export async function applySlice(db: Db, projection: Projection, slice: Slice): Promise<Applied> {
   const apply = async (part: Slice, write: Write): Promise<Applied> => {
-    const [applied] = (await applyTogether({ db, schemas }, [{ projection, slice: part }], write)).values();
+    const [applied] = (await applyTogether(db, [{ projection, slice: part }], write)).values();
     if (!applied) throw new VersionGone(projection.name, projection.version);
     return applied;
   };
@@ -141,13 +130,9 @@ const foldConcerning: Write = (trx, projection, slices) => {
 };
 
 /** Applies offers in one transaction; those whose cursors it does not get are left out. A single offer waits for its cursor. */
-async function applyTogether(
-  { db, schemas }: Target,
-  offers: readonly Offer[],
-  write: Write,
-): Promise<ReadonlyMap<Offer, Applied>> {
+async function applyTogether(db: Db, offers: readonly Offer[], write: Write): Promise<ReadonlyMap<Offer, Applied>> {
   return db.transaction().execute(async (trx) => {
-    await setUp(trx, schemas);
+    await setUp(trx, offers);
     const cursors = await lockCursors(trx, offers);
     const taken = offers.filter((offer) => isIn(offer, cursors.get(offer)));
     const quarantined = new Map<Offer, number>();
@@ -195,8 +180,12 @@ export class VersionGone extends Error {
   }
 }
 
-/** Plans read by keys whatever the tables hold, also before they are analyzed: what a slice names is looked up row by row. */
-async function setUp(trx: Trx, schemas: readonly string[]): Promise<void> {
+/**
+ * Sets up the transaction. Plans read by keys whatever the tables hold, also before they are analyzed: what a slice names is looked
+ * up row by row. They are generic, so that no parameter is evaluated twice.
+ */
+async function setUp(trx: Trx, offers: readonly Offer[]): Promise<void> {
+  const schemas = new Set(offers.map(({ projection }) => schemaNameOf(projection)));
   await sql`
     select ${SILENCE}, set_config('synchronous_commit', 'off', true), set_config('enable_seqscan', 'off', true),
       set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true),

@@ -1,9 +1,8 @@
 import { doubling, type RetryOptions } from '../runtime/retry.ts';
 
 /** SQLSTATE classes and codes of faults of the world (not of the program): the same transaction may succeed later. */
-// 25P03 and 25P04: a transaction that was silent, or open, for too long. 26000 and 42P05: a pooler lent another session than the
-// one that a statement was prepared in.
-const TRANSIENT = [/^08/, /^25P0[34]$/, /^26000$/, /^40001$/, /^40P01$/, /^42P05$/, /^53/, /^55P03$/, /^57/, /^58/];
+// 25P03 and 25P04: a transaction that was silent, or open, for too long.
+const TRANSIENT = [/^08/, /^25P0[34]$/, /^40001$/, /^40P01$/, /^53/, /^55P03$/, /^57/, /^58/];
 const SOCKET = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH']);
 
 /** Returns whether an error is a fault of the database's world: a lost connection, a restart, a deadlock, a full disk. */
@@ -11,9 +10,7 @@ export function isDatabaseFault(error: unknown): boolean {
   const { code, message, errors } = partsOf(error);
   if (errors.some(isDatabaseFault)) return true;
   if (SOCKET.has(code) || TRANSIENT.some((pattern) => pattern.test(code))) return true;
-  return /cached plan must not change|Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(
-    message,
-  );
+  return /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(message);
 }
 
 /** A fold threw: one of the events that it was offered may be to blame. */

@@ -10,7 +10,7 @@ import { until } from '../testing/until.ts';
 import { useTestDatabase } from '../testing/use-test-database.ts';
 import { applySlices } from './apply-slices.ts';
 import { topicsOf } from './concerns.ts';
-import { type Projection, schemaNameOf } from './projection.ts';
+import type { Projection } from './projection.ts';
 import { projections } from './registry.ts';
 import { findMiscounted } from './runs/find-miscounted.ts';
 import type { Slice } from './slice.ts';
@@ -50,9 +50,8 @@ async function slicesBehind(before: readonly Envelope[], all: readonly Envelope[
 }
 
 async function offer(offered: readonly Projection[], slice: Slice): Promise<void> {
-  const target = { db: database.db, schemas: offered.map(schemaNameOf) };
   await applySlices(
-    target,
+    database.db,
     offered.map((projection) => ({ projection, slice })),
   );
 }

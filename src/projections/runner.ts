@@ -2,11 +2,10 @@ import { cutText } from '../domain/text/cut-text.ts';
 import { wellFormed } from '../events/well-formed.ts';
 import type { Answer, EventLog, LogBatch, Subscription } from '../log/event-log.ts';
 import type { Database } from '../postgres/database.ts';
-import { Preparing } from '../postgres/preparing.ts';
 import { gathering } from '../runtime/gathering.ts';
 import { limitOf } from '../runtime/limit.ts';
 import { retry } from '../runtime/retry.ts';
-import { applySlices, type Offer, type Target, VersionGone } from './apply-slices.ts';
+import { applySlices, type Offer, VersionGone } from './apply-slices.ts';
 import { topicsOf } from './concerns.ts';
 import { readSlices } from './decode-records.ts';
 import { markSuperseded } from './epochs/mark-superseded.ts';
@@ -14,7 +13,7 @@ import { isDatabaseFault, reasonOf, whileDatabaseFaults } from './fault.ts';
 import { keepAtCursors } from './keep-at-cursors.ts';
 import { liveStatusOf, readLiveVersions } from './live-versions.ts';
 import { CURSOR_CHANNEL } from './moved-cursors.ts';
-import { atVersion, type Projection, schemaNameOf } from './projection.ts';
+import { atVersion, type Projection } from './projection.ts';
 import { projections as registered } from './registry.ts';
 import type { Slice } from './slice.ts';
 import { readCursors } from './wait-until.ts';
@@ -69,7 +68,6 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
   let projections = wanted;
   const stopped = new Set<string>();
   const rewound = new Map<string, number>();
-  let prepared: { readonly path: string; readonly target: Target } | undefined;
   // as reported to the log
   const done = new Map<string, { readonly topic: string; readonly partition: number; readonly next: number }>();
   await database.db
@@ -118,8 +116,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
     const onFault = (error: unknown) => report({ kind: 'retrying', reason: reasonOf(error) });
     let offers = projections.flatMap((projection) => offersTo(projection, slices));
     while (offers.length > 0) {
-      const target = foldingTarget();
-      const results = await retry(() => applySlices(target, offers), whileDatabaseFaults(signal, onFault));
+      const results = await retry(() => applySlices(database.db, offers), whileDatabaseFaults(signal, onFault));
       const gone: Offer[] = [];
       for (const [offered, result] of results) {
         const { projection, slice } = offered;
@@ -143,14 +140,6 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
     if (stopped.has(projection.name)) return [];
     const topics = topicsOf(projection);
     return slices.filter(({ topic }) => topics.includes(topic)).map((slice) => ({ projection, slice }));
-  }
-
-  /** Statements are prepared, by the search path that gives them their meaning: half of a small slice would be planning. */
-  function foldingTarget(): Target {
-    const schemas = projections.map(schemaNameOf);
-    const path = schemas.join();
-    if (prepared?.path !== path) prepared = { path, target: { db: database.db.withPlugin(new Preparing(path)), schemas } };
-    return prepared.target;
   }
 
   async function answerTo({ topic, partition, from, next }: Slice, reached: readonly Reached[]): Promise<Answer> {

@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Offsets } from '../log/event-log.ts';
 import { formatPosition } from '../log/position.ts';
-import { askPrepared } from '../postgres/ask-prepared.ts';
 import type { Db, Trx } from '../postgres/database.ts';
 import { doubling } from '../runtime/retry.ts';
 import { topicsOf } from './concerns.ts';
@@ -72,7 +71,7 @@ export async function waitUntilProjected(db: Db, target: Offsets, options: WaitO
   const pauseOf = doubling(FIRST_POLL_MS, options.pollMs ?? 25);
   for (let looks = 1; ; looks++) {
     options.signal?.throwIfAborted();
-    const behind = await askPrepared(db, (prepared) => findBehind(prepared, target, options.projections ?? registered));
+    const behind = await findBehind(db, target, options.projections ?? registered);
     if (!behind) return;
     if (performance.now() > deadline) throw new ProjectionsBehind(behind.name, target, options.timeoutMs);
     await delay(pauseOf(looks), undefined, options.signal ? { signal: options.signal } : {});

@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import { isLostStatement, Preparing } from '../../postgres/preparing.ts';
 import { limitOf } from '../../runtime/limit.ts';
 import { type DerivedDraft, encodeEvents } from '../outbox/encode-events.ts';
 import { OUTBOX_CHANNEL } from '../outbox/relay.ts';
@@ -43,36 +42,24 @@ export async function decide<Answer>(
   read: (db: Db, producer: string) => Promise<Seen>,
   decision: (seen: Seen) => Decision<Answer> | Promise<Decision<Answer>>,
 ): Promise<Answer> {
-  const { db, inTurn } = deciderOf(options.db);
-  return inTurn(() =>
+  return inTurnOf(options.db)(() =>
     whenCompared(options, async () => {
-      let wasLost = false;
       for (let i = 0; i < TRIES; i++) {
-        try {
-          const seen = await read(db, options.producer.name);
-          const { answer, change } = await decision(seen);
-          if (!change || (await carryOut({ ...options, db }, seen, change))) return answer;
-        } catch (error) {
-          if (wasLost || !isLostStatement((error as { code?: unknown } | undefined)?.code)) throw error;
-          wasLost = true; // nothing was done by it, and from here on none is prepared
-        }
+        const seen = await read(options.db, options.producer.name);
+        const { answer, change } = await decision(seen);
+        if (!change || (await carryOut(options, seen, change))) return answer;
       }
       throw new Error(`the row of a policy changed ${TRIES} times while a decision was made from it`);
     }),
   );
 }
 
-interface Decider {
-  /** The database with its statements prepared: planning the one that reads a policy's row takes longer than reading it. */
-  readonly db: Db;
-  readonly inTurn: <T>(work: () => Promise<T>) => Promise<T>;
-}
-const DECIDERS = new WeakMap<Db, Decider>();
+const IN_TURN = new WeakMap<Db, ReturnType<typeof limitOf>>();
 
-function deciderOf(db: Db): Decider {
-  const known = DECIDERS.get(db) ?? { db: db.withPlugin(new Preparing('leases')), inTurn: limitOf(AT_ONCE) };
-  DECIDERS.set(db, known);
-  return known;
+function inTurnOf(db: Db): ReturnType<typeof limitOf> {
+  const inTurn = IN_TURN.get(db) ?? limitOf(AT_ONCE);
+  IN_TURN.set(db, inTurn);
+  return inTurn;
 }
 
 /** Returns false where the row is another by now. */

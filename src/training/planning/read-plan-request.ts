@@ -1,6 +1,5 @@
 import { type PlanRequest, planBatches } from '../../domain/training/planning/plan-batches.ts';
 import type { PoolGroup } from '../../domain/training/planning/pool.ts';
-import { askPrepared } from '../../postgres/ask-prepared.ts';
 import type { Db } from '../../postgres/database.ts';
 import { type LineageRecord, readLineages } from '../../projections/training-pool/read-lineages.ts';
 import { readPool } from '../../projections/training-pool/read-pool.ts';
@@ -27,7 +26,7 @@ export async function readPlanRequest(
  * where this version cannot plan for the policy.
  */
 export async function readRefusedGroups(db: Db, policyId: string): Promise<readonly string[]> {
-  const request = await askPrepared(db, (prepared) => readRequestOf(prepared, policyId));
+  const request = await readRequestOf(db, policyId);
   if (request === null) return [];
   const refused = new Set(planBatches(request).flatMap((said) => (said.kind === 'reject' ? [said.rolloutId] : [])));
   const isOut = ({ closedMs, taken, planned, samples }: PoolGroup) =>

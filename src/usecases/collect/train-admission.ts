@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { admissionBudget } from '../../domain/training/batching/admission-budget.ts';
 import type { Offsets } from '../../log/event-log.ts';
 import type { Policy } from '../../policies/policy.ts';
-import { askPrepared } from '../../postgres/ask-prepared.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { Notices } from '../../postgres/notices.ts';
 import { readOwedGroups } from '../../projections/training-pool/read-owed-groups.ts';
@@ -91,9 +90,7 @@ export function openAdmission(
         spare.places -= 1;
         return begin(treeId, spare.newest, spare.newest, signal);
       }
-      const { newest, groups, cursors } = await askPrepared(db, (prepared) =>
-        readOwedGroups(prepared, policyId, [...admitted.keys()]),
-      );
+      const { newest, groups, cursors } = await readOwedGroups(db, policyId, [...admitted.keys()]);
       if ([...seen].some(([place, next]) => (cursors[place] ?? 0) < next)) {
         // the database regressed: groups that are owed are not in it until they are folded again
         await delay(POLL_MS, undefined, { signal });

@@ -6,7 +6,6 @@ import type { Stamp } from '../../../events/envelope.ts';
 import type { EventLog, Offsets } from '../../../log/event-log.ts';
 import { formatPosition } from '../../../log/position.ts';
 import { nextSequence } from '../../../platform/next-sequence.ts';
-import { askPrepared } from '../../../postgres/ask-prepared.ts';
 import type { Db } from '../../../postgres/database.ts';
 import { type Held, whileHeld } from '../../../postgres/hold-transaction.ts';
 import { topicsOf } from '../../../projections/concerns.ts';
@@ -43,9 +42,7 @@ export interface BatcherWorld {
  * TrainingRefused.
  */
 export async function isPlannable(db: Db, lineage: LineageRecord): Promise<boolean> {
-  const request = await askPrepared(db, async (prepared) =>
-    readPlanRequest(prepared, lineage, await readFinishedRuns(prepared, lineage.policyId)),
-  );
+  const request = await readPlanRequest(db, lineage, await readFinishedRuns(db, lineage.policyId));
   return request !== null && planBatches(request).length > 0;
 }
 

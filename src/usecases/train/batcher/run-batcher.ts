@@ -1,6 +1,5 @@
 import { LogError } from '../../../log/event-log.ts';
 import { formatPosition } from '../../../log/position.ts';
-import { askPrepared } from '../../../postgres/ask-prepared.ts';
 import type { Notices } from '../../../postgres/notices.ts';
 import { isDatabaseFault } from '../../../projections/fault.ts';
 import { readLineages } from '../../../projections/training-pool/read-lineages.ts';
@@ -43,7 +42,7 @@ export async function runBatcher(options: BatcherOptions, signal: AbortSignal): 
   while (!signal.aborted) {
     const seen = options.notices.count;
     try {
-      const cursors = await askPrepared(options.db, (db) => Promise.all(OF_POOL.map((each) => readCursor(db, each))));
+      const cursors = await Promise.all(OF_POOL.map((each) => readCursor(options.db, each)));
       const position = cursors.map(formatPosition).join(' ');
       const settled: boolean = position === looked || (await planAll(options, report, signal));
       looked = settled ? position : null;
@@ -65,7 +64,7 @@ async function planAll(
   signal: AbortSignal,
 ): Promise<boolean> {
   let settled = true;
-  for (const lineage of await askPrepared(options.db, (db) => readLineages(db, 'all'))) {
+  for (const lineage of await readLineages(options.db, 'all')) {
     const { policyId } = lineage;
     try {
       if (!(await isPlannable(options.db, lineage))) continue; // most moves of the pool lead to nothing

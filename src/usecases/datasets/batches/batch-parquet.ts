@@ -8,11 +8,10 @@ import {
   int64,
   list,
   optional,
-  root,
+  type ParquetShape,
   struct,
   text,
-} from '../export/parquet-columns.ts';
-import type { ParquetShape } from '../export/parquet-file.ts';
+} from '../export/parquet-file.ts';
 import { fileNames } from './file-names.ts';
 
 const maybe = (names: readonly string[], column: (name: string) => Column): readonly Column[] =>
@@ -24,7 +23,7 @@ const maybe = (names: readonly string[], column: (name: string) => Column): read
  */
 export const BATCH_HISTORY: ParquetShape = {
   name: 'batches/1',
-  schema: root([
+  columns: [
     ...['kind', 'policy_id', 'lineage_id'].map((name) => text(name)),
     ...maybe(['batch_id'], text),
     ...maybe(['ordinal', 'policy_version'], int32),
@@ -66,7 +65,7 @@ export const BATCH_HISTORY: ParquetShape = {
     ...maybe(['rollout_id', 'tree_id', 'reason', 'rule'], text),
     ...maybe(['measured'], double),
     ...maybe(['rejected_at'], instant),
-  ]),
+  ],
 };
 
 /** Writes a record as a row of `BATCH_HISTORY`. */

@@ -7,9 +7,12 @@ const BYTES_PER_GROUP = 16 * 1024 * 1024; // of text and tokens: what is held be
 
 /** The columns of a file, and the name and version of their meaning, which is in its footer as `espalier.schema`. */
 export interface ParquetShape {
-  readonly schema: SchemaElement[];
+  readonly columns: readonly Column[];
   readonly name: string;
 }
+
+/** One column of a schema with all that is nested in it, in the order of the file's footer. */
+export type Column = SchemaElement[];
 
 /**
  * Writes rows as Parquet (Snappy), a bounded row group at a time, and goes on in another file where its sink says that one is
@@ -19,12 +22,10 @@ export class ParquetFile {
   readonly #sink: ByteSink;
   readonly #shape: ParquetShape;
   #parquet: ParquetWriter;
-  readonly #columns: readonly string[];
   #rows: Readonly<Record<string, unknown>>[] = [];
   #bytes = 0;
 
   constructor(sink: ByteSink, shape: ParquetShape) {
-    this.#columns = topColumns(shape.schema);
     this.#sink = sink;
     this.#shape = shape;
     this.#parquet = openParquet(sink, shape);
@@ -53,29 +54,18 @@ export class ParquetFile {
       this.#parquet = openParquet(this.#sink, this.#shape);
     }
     // Without page offset indexes: they stay in memory until the footer, and a row group here is one or few pages.
-    const columnData = this.#columns.map(
-      (name): ColumnSource => ({ name, data: rows.map((row) => row[name]), offsetIndex: false }),
-    );
+    const columnData = this.#shape.columns.map(([top]): ColumnSource => {
+      const name = top?.name ?? '';
+      return { name, data: rows.map((row) => row[name]), offsetIndex: false };
+    });
     await this.#parquet.write({ columnData, rowGroupSize: rows.length });
   }
 }
 
-function openParquet(sink: ByteSink, { schema, name }: ParquetShape): ParquetWriter {
+function openParquet(sink: ByteSink, { columns, name }: ParquetShape): ParquetWriter {
+  const schema: SchemaElement[] = [{ name: 'root', num_children: columns.length }, ...columns.flat()];
   const kvMetadata = [{ key: 'espalier.schema', value: name }];
   return new ParquetWriter({ writer: new SinkWriter(sink), schema, createdBy: 'espalier', kvMetadata });
-}
-
-/** The names of the top columns: a schema lists the root, then each column with all that is below it. */
-function topColumns(schema: readonly SchemaElement[]): readonly string[] {
-  const names: string[] = [];
-  for (let at = 1; at < schema.length; at = pastColumn(schema, at)) names.push(schema[at]?.name ?? '');
-  return names;
-}
-
-function pastColumn(schema: readonly SchemaElement[], at: number): number {
-  let next = at + 1;
-  for (let left = schema[at]?.num_children ?? 0; left > 0; left--) next = pastColumn(schema, next);
-  return next;
 }
 
 /** Hands the bytes of each finished row group to the sink and begins its buffer again. */
@@ -92,4 +82,46 @@ class SinkWriter extends ByteWriter {
   override async finish(): Promise<void> {
     await this.flush();
   }
+}
+
+/** Makes a column of structs. */
+export function struct(name: string, fields: readonly Column[]): Column {
+  return [{ name, repetition_type: 'REQUIRED', num_children: fields.length }, ...fields.flat()];
+}
+/** Makes a column of lists, in the standard three levels. @param element the column named `element`. */
+export function list(name: string, element: Column): Column {
+  return [
+    { name, repetition_type: 'REQUIRED', converted_type: 'LIST', logical_type: { type: 'LIST' }, num_children: 1 },
+    { name: 'list', repetition_type: 'REPEATED', num_children: 1 },
+    ...element,
+  ];
+}
+/** Lets a column be null. */
+export function optional([first, ...rest]: Column): Column {
+  return first ? [{ ...first, repetition_type: 'OPTIONAL' }, ...rest] : [];
+}
+export function text(name: string): Column {
+  return [{ name, type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' }, repetition_type: 'REQUIRED' }];
+}
+export function binary(name: string): Column {
+  return [{ name, type: 'BYTE_ARRAY', repetition_type: 'REQUIRED' }];
+}
+export function boolean(name: string): Column {
+  return [{ name, type: 'BOOLEAN', repetition_type: 'REQUIRED' }];
+}
+export function int32(name: string): Column {
+  return [{ name, type: 'INT32', repetition_type: 'REQUIRED' }];
+}
+/** Makes a column of 64-bit integers; its values are bigints. */
+export function int64(name: string): Column {
+  return [{ name, type: 'INT64', repetition_type: 'REQUIRED' }];
+}
+export function float(name: string): Column {
+  return [{ name, type: 'FLOAT', repetition_type: 'REQUIRED' }];
+}
+export function double(name: string): Column {
+  return [{ name, type: 'DOUBLE', repetition_type: 'REQUIRED' }];
+}
+export function instant(name: string): Column {
+  return [{ name, type: 'INT64', converted_type: 'TIMESTAMP_MILLIS', repetition_type: 'REQUIRED' }];
 }

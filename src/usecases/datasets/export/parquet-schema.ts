@@ -1,4 +1,3 @@
-import type { SchemaElement } from 'hyparquet';
 import {
   binary,
   boolean,
@@ -10,18 +9,19 @@ import {
   int64,
   list,
   optional,
-  root,
+  type ParquetShape,
   struct,
   text,
-} from './parquet-columns.ts';
+} from './parquet-file.ts';
 
 /**
  * The columns of a Parquet export: one row per trajectory, steps nested as a list of structs, so that a reader unnests what it
  * needs and shared texts compress within the row group. Lists are the standard three levels. Ids are text: every reader shows and
  * joins them.
  */
-export const parquetSchema = (withPrompts: boolean): SchemaElement[] =>
-  root([
+export const trajectoryRows = (withPrompts: boolean): ParquetShape => ({
+  name: withPrompts ? 'trajectories/4' : 'trajectories/3',
+  columns: [
     text('trajectory_id'),
     text('tree_id'),
     text('run_id'),
@@ -75,38 +75,8 @@ export const parquetSchema = (withPrompts: boolean): SchemaElement[] =>
         ...(withPrompts ? [optional(promptStruct())] : []),
       ]),
     ),
-  ]);
-
-/** The names of the top columns of a file with prompts, in file order. */
-export const PARQUET_COLUMNS = [
-  'trajectory_id',
-  'tree_id',
-  'run_id',
-  'task_id',
-  'environment',
-  'server_fingerprint',
-  'task_alias',
-  'goal',
-  'task_depth',
-  'split',
-  'policy_id',
-  'policy_version',
-  'ordinal',
-  'seed',
-  'outcome',
-  'success',
-  'return',
-  'rewards',
-  'labels',
-  'annotations',
-  'step_count',
-  'started_at',
-  'finished_at',
-  'instruction',
-  'first_observation',
-  'images',
-  'steps',
-] as const;
+  ],
+});
 
 /**
  * The prompt that a step was asked with, null where none is recorded: the first `kept` messages of the prompt of the step before

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { sha256Hex } from '../../../digest/sha256.ts';
 import { readParquet } from '../prepare/read-parquet.ts';
-import { root, text } from './parquet-columns.ts';
-import { ParquetFile } from './parquet-file.ts';
+import { ParquetFile, text } from './parquet-file.ts';
 import { ShardSink } from './shard-sink.ts';
 
 const GROUP = 16 * 1024 * 1024; // an estimate of this size makes a row group of its own
@@ -30,7 +29,7 @@ test('lines go on in the next file where one is full, and every file is named wi
 
 test('Parquet goes on in the next file behind a full row group, and each file is one that readers take', async () => {
   const sink = new ShardSink(folder, { split: 'test', ending: '.parquet' }, 10);
-  const file = new ParquetFile(sink, { schema: root([text('said')]), name: 'test/1' });
+  const file = new ParquetFile(sink, { columns: [text('said')], name: 'test/1' });
   const said = ['first', 'second', 'third'].map((word) => word.repeat(100));
   for (const each of said) await file.write({ said: each }, GROUP);
   await file.finish();

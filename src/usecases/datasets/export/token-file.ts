@@ -1,7 +1,6 @@
 import type { ByteSink } from './format.ts';
 import { Float } from './json-line.ts';
-import { type Column, double, int32, list, root, struct, text } from './parquet-columns.ts';
-import { ParquetFile, type ParquetShape } from './parquet-file.ts';
+import { type Column, double, int32, list, ParquetFile, type ParquetShape, struct, text } from './parquet-file.ts';
 import type { TokenBody } from './token-body.ts';
 
 const ids = (name: string): Column => list(name, int32('element'));
@@ -24,11 +23,7 @@ const metadata = (): Column =>
 
 const tokenRows = (says: boolean): ParquetShape => ({
   name: 'token-rows/1',
-  schema: root([
-    ...['input_ids', 'labels', 'loss_mask', 'position_ids'].map(ids),
-    text('tokenised'),
-    ...(says ? [metadata()] : []),
-  ]),
+  columns: [...['input_ids', 'labels', 'loss_mask', 'position_ids'].map(ids), text('tokenised'), ...(says ? [metadata()] : [])],
 });
 
 /** Writes rows of token ids as Parquet: the columns of the lines, with types that no reader has to find out. */

@@ -2,8 +2,7 @@ import { type PromptSource, pictureIds } from '../../../domain/dataset/shown-row
 import { DatasetError } from '../dataset-error.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import { markedText } from './message-forms.ts';
-import { binary, int64, list, root, struct, text } from './parquet-columns.ts';
-import type { ParquetShape } from './parquet-file.ts';
+import { binary, int64, list, type ParquetShape, struct, text } from './parquet-file.ts';
 import type { Pictures } from './pictures.ts';
 import { shownSteps } from './shown-steps.ts';
 import type { Truths } from './truths.ts';
@@ -14,7 +13,7 @@ import type { Truths } from './truths.ts';
  */
 export const verlPrompts = (withPictures: boolean, truth: Truths['type']): ParquetShape => ({
   name: 'verl-prompts/1',
-  schema: root([
+  columns: [
     text('data_source'),
     list('prompt', struct('element', [text('role'), text('content')])),
     ...(withPictures ? [list('images', struct('element', [binary('bytes'), text('path')]))] : []),
@@ -25,7 +24,7 @@ export const verlPrompts = (withPictures: boolean, truth: Truths['type']): Parqu
       int64('index'),
       ...['run_id', 'tree_id', 'task_id', 'task_alias', 'goal', 'server_fingerprint', 'prompt_source'].map((name) => text(name)),
     ]),
-  ]),
+  ],
 });
 
 /** Writes each task once, in the order of the query, by the first trajectory of it that took a step. */

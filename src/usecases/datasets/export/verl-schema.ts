@@ -8,11 +8,10 @@ import {
   int64,
   list,
   optional,
-  root,
+  type ParquetShape,
   struct,
   text,
-} from './parquet-columns.ts';
-import type { ParquetShape } from './parquet-file.ts';
+} from './parquet-file.ts';
 import type { Pictures } from './pictures.ts';
 
 const reward = () => struct('element', [text('component'), double('value')]);
@@ -49,7 +48,7 @@ const pictureColumns = (): readonly Column[] => [
  */
 export const verlTrajectories = (withPictures: boolean): ParquetShape => ({
   name: 'verl-trajectories/3',
-  schema: root([
+  columns: [
     text('uid'),
     text('traj_uid'),
     int32('cut_index'),
@@ -75,7 +74,7 @@ export const verlTrajectories = (withPictures: boolean): ParquetShape => ({
     ...ends(),
     ...versions(),
     extraInfo(),
-  ]),
+  ],
 });
 
 /**
@@ -87,7 +86,7 @@ export const verlTrajectories = (withPictures: boolean): ParquetShape => ({
  */
 export const verlSteps = ({ prompts, any }: Pick<Pictures, 'prompts' | 'any'>): ParquetShape => ({
   name: prompts ? 'verl-steps/4' : 'verl-steps/3',
-  schema: root([
+  columns: [
     text('uid'),
     text('traj_uid'),
     int32('step_indices'),
@@ -111,5 +110,5 @@ export const verlSteps = ({ prompts, any }: Pick<Pictures, 'prompts' | 'any'>): 
     ...ends(),
     ...versions(),
     extraInfo(),
-  ]),
+  ],
 });

@@ -10,10 +10,8 @@ import { labelLines } from './annotations-on.ts';
 import { type ExportTrajectory, isRewarded } from './export-trajectory.ts';
 import type { ByteSink, ExportFormat } from './format.ts';
 import { ParquetFile } from './parquet-file.ts';
-import { type PARQUET_COLUMNS, parquetSchema } from './parquet-schema.ts';
+import { trajectoryRows } from './parquet-schema.ts';
 import type { Pictures } from './pictures.ts';
-
-type Row = Readonly<Record<(typeof PARQUET_COLUMNS)[number], unknown>>;
 
 /** Writes trajectories as Parquet (Snappy), a bounded row group at a time. */
 export class ParquetRows {
@@ -25,8 +23,7 @@ export class ParquetRows {
   constructor(sink: ByteSink, format: Extract<ExportFormat, { kind: 'parquet' }>, pictures: Pictures) {
     this.#format = format;
     this.#pictures = pictures;
-    const { prompts } = pictures;
-    this.#file = new ParquetFile(sink, { schema: parquetSchema(prompts), name: prompts ? 'trajectories/4' : 'trajectories/3' });
+    this.#file = new ParquetFile(sink, trajectoryRows(pictures.prompts));
   }
 
   async write(trajectory: ExportTrajectory): Promise<void> {
@@ -41,12 +38,12 @@ export class ParquetRows {
   }
 }
 
-/** Returns one row of the file: the columns of `parquetSchema`. */
+/** Returns one row of the file: the columns of `trajectoryRows`. */
 export function parquetRow(
   trajectory: ExportTrajectory,
   format: Extract<ExportFormat, { kind: 'parquet' }>,
   drawn: readonly Picture[],
-): Row {
+): Readonly<Record<string, unknown>> {
   const { head, rollout, root, steps } = trajectory;
   const weights = turnWeights(steps, rollout, format.weights);
   return {

@@ -1,6 +1,5 @@
 import type { ByteSink } from '../export/format.ts';
-import { int64, list, optional, root, struct, text } from '../export/parquet-columns.ts';
-import { ParquetFile, type ParquetShape } from '../export/parquet-file.ts';
+import { int64, list, optional, ParquetFile, type ParquetShape, struct, text } from '../export/parquet-file.ts';
 import { groundTruth, type PreparedTask, promptOf } from './prepared-task.ts';
 import type { Recipe } from './recipe.ts';
 
@@ -35,12 +34,12 @@ function verlTaskShape({ groundTruth: type, info }: Recipe): ParquetShape {
   const extra = [text('split'), int64('index'), text('id'), text('question'), text('answer')];
   return {
     name: 'verl-tasks/1',
-    schema: root([
+    columns: [
       text('data_source'),
       list('prompt', struct('element', [text('role'), text('content')])),
       text('ability'),
       struct('reward_model', [text('style'), truth]),
       struct('extra_info', [...extra, ...info.map((name) => optional(text(name)))]),
-    ]),
+    ],
   };
 }

@@ -114,9 +114,10 @@ export function send(reply: FastifyReply, answer: Reply | undefined): FastifyRep
   }
   const written = answer.status < 400 ? undefined : request.routeOptions.config.refusal;
   const { status, headers, body } = written?.(answer, request.headers) ?? answer;
-  reply.removeHeader('connection'); // the framework would close the connection of a body that it refuses
-  reply.code(status).headers({ ...SAFE_HEADERS, ...headers });
   const { raw: req } = request;
+  // The framework closes the connection of a body that it refuses, which is read for a moment here.
+  if (!req.complete && reply.getHeader('connection') === 'close') reply.header('connection', 'keep-alive');
+  reply.code(status).headers({ ...SAFE_HEADERS, ...headers });
   if (!req.complete) {
     req.unpipe().resume();
     const timer = setTimeout(() => req.complete || req.socket.destroy(), DRAIN_MS);

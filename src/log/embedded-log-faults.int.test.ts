@@ -128,17 +128,23 @@ describe('a lost connection', () => {
     expect(reader.texts()).toEqual(['k#0', 'k#1', 'k#2', 'k#3', 'k#4', 'k#5']);
   });
 
-  test('appends and subscriptions fail as unreachable when the database stays away beyond the time limit', async () => {
+  test('appends fail as unreachable when the database stays away beyond the time limit; subscriptions wait for it', async () => {
     const topic = await freshTopic(log);
     const client = await open(proxy.url, 300);
-    const reader = await watch(client, [topic]);
+    const waiting: string[] = [];
+    const reader = await watch(client, [topic], { onWaiting: (reason) => waiting.push(reason) });
     proxy.cut();
     const unreachable = { name: 'LogError', code: 'unreachable', retryable: true };
     await expect(client.append(numbered(topic, 1))).rejects.toMatchObject(unreachable);
     await expect(client.ends([topic])).rejects.toMatchObject(unreachable);
-    await until('finished rejected', () => reader.failure.error !== undefined);
-    expect(reader.failure.error).toMatchObject(unreachable);
     await expect(openEmbeddedLog({ url: proxy.url })).rejects.toMatchObject(unreachable);
+    await until('it was tried several times', () => waiting.length > 4);
+    expect(waiting.at(-1)).toMatch(/^joining the group .*: Postgres cannot be reached/);
+    proxy.restore();
+    await log.append(numbered(topic, 1));
+    await until('the record was read', () => reader.records().length === 1);
+    expect(reader.failure.error).toBeUndefined();
+    await reader.close();
   });
 
   test('close does not wait for the database to return', async () => {

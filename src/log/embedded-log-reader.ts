@@ -28,17 +28,16 @@ const SIGNS = 5; // of life, in the time of one lease: a busy machine may delay 
 // other half, turn by turn, where both are one slice.
 const IN_FLIGHT = 1_000;
 const pauseOf = doubling(50, 2_000);
-const STABLE_MS = 5_000; // a connection that lived this long counts as healed
 
 /**
- * Joins a group and hands over its records until closed. A lost connection is made again, with growing pauses, for `patienceMs`;
- * after that, or on a fault that no new connection heals, `finished` rejects with a LogError.
+ * Joins a group and hands over its records until closed. A lost connection is made again, with growing pauses, for as long as it
+ * takes; on a fault that no new connection heals `finished` rejects with a LogError.
  */
 export async function subscribeEmbedded(
   url: string,
   topics: readonly LogTopic[],
   options: SubscribeOptions,
-  { patienceMs, leaseMs }: { readonly patienceMs: number; readonly leaseMs: number },
+  leaseMs: number,
 ): Promise<Subscription> {
   const closing = new AbortController();
   const first = await join();
@@ -61,26 +60,24 @@ export async function subscribeEmbedded(
 
   async function run(start: Member): Promise<void> {
     let member = start;
-    let healthy = Date.now();
     // A member that joined serves in any case: that it is to end shows there, and there it leaves.
     for (;;) {
-      const joined = Date.now();
       try {
         await member.serve(closing.signal, leaseMs);
       } catch (error) {
         if (error instanceof HandlerThrew) throw error.cause;
         const fault = logFault(`reading the log as group ${options.group}`, error);
         if (!fault.retryable) throw fault;
+        options.onWaiting?.(fault.message);
       }
       if (closing.signal.aborted) return;
-      if (Date.now() - joined > STABLE_MS) healthy = Date.now();
-      const next = await rejoin(healthy + patienceMs);
+      const next = await rejoin();
       if (!next) return;
       member = next;
     }
   }
 
-  async function rejoin(end: number): Promise<Member | undefined> {
+  async function rejoin(): Promise<Member | undefined> {
     const { signal } = closing;
     await rest(pauseOf(1), signal);
     return retry(async () => (signal.aborted ? undefined : join()), {
@@ -89,7 +86,8 @@ export async function subscribeEmbedded(
       pauseMs: (tries) => pauseOf(tries + 1),
       again: ({ error }) => {
         const fault = logFault(`joining the group ${options.group} again`, error);
-        if (!fault.retryable || Date.now() > end) throw fault;
+        if (!fault.retryable) throw fault;
+        options.onWaiting?.(fault.message);
         return true;
       },
     });

@@ -25,7 +25,7 @@ export interface EmbeddedLogOptions {
   readonly url: string;
   /** The same database with sessions of one's own, for subscriptions; by default `url`, whose sessions are one's own then. */
   readonly directUrl?: string;
-  /** How long a lost connection is tried again before appends and subscriptions fail, ms. */
+  /** How long a lost connection is tried again before an append fails, ms. A subscription waits until it is closed. */
   readonly patienceMs?: number;
   /** How long a member of a group may be silent before its partitions go to others, ms. */
   readonly leaseMs?: number;
@@ -88,7 +88,7 @@ export async function openEmbeddedLog({
         throw logFault(`subscribing as group ${options.group}`, error);
       });
       refuseUnknown(options.topics, found);
-      const subscription = await subscribeEmbedded(directUrl, [...found.values()], options, { patienceMs, leaseMs });
+      const subscription = await subscribeEmbedded(directUrl, [...found.values()], options, leaseMs);
       subscriptions.set(subscription, options.group);
       const forget = () => subscriptions.delete(subscription);
       subscription.finished.then(forget, forget);

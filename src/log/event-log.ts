@@ -84,6 +84,8 @@ export interface SubscribeOptions {
    * there.
    */
   readonly startAt?: (topic: string, partition: number) => Promise<number | undefined>;
+  /** Called each time that the log cannot be read for now, with the reason. It is tried again until the subscription is closed. */
+  readonly onWaiting?: (reason: string) => void;
 }
 
 export interface Subscription {

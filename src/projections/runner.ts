@@ -251,6 +251,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
       startAt,
       batchLimit: options.batchLimit ?? BATCH_LIMIT,
       together: true,
+      onWaiting: (reason) => report({ kind: 'retrying', reason }),
     });
   };
   return keepAtCursors(subscribe, regressed);

@@ -148,7 +148,7 @@ describe('an experiment in GraphQL', () => {
     const { a, b } = await asked(`{ a: experiment(id: "${plain}") { declaration arms { name } ${COMPARISON} completedStages }
       b: experiment(id: "${unreadable}") { refused arms { name repetitions stages { name state digest } } ${COMPARISON} } }`);
     expect(a).toEqual({ declaration: null, arms: [], comparison: [], completedStages: 0 });
-    expect(b.refused).toContain('dance is no kind of stage');
+    expect(b.refused).toContain('"dance" is no kind of stage');
     expect(b.arms).toEqual([
       { name: 'main', repetitions: [1], stages: [{ name: 'evaluate', state: 'completed', digest: keyOf('main') }] },
     ]);

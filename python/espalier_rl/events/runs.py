@@ -56,7 +56,7 @@ class StageFinishedData(TypedDict):
     stage: str
     """Name of the stage in the declaration."""
     kind: str
-    """What the stage does: `collect`, `search`, `revise`, `release`, `train`, `evaluate`, `score`, `fork`, `import` or `self-train`."""
+    """What the stage does: `collect`, `search`, `revise`, `release`, `train`, `evaluate`, `score`, `fork` or `import`."""
     seed: int
     """Seed of the repetition."""
     key: str

@@ -38,7 +38,7 @@ export const stageFinished = eventData('A stage of an experiment ended, in one o
   arm: name.describe('Name of the arm.'),
   stage: name.describe('Name of the stage in the declaration.'),
   kind: name.describe(
-    'What the stage does: `collect`, `search`, `revise`, `release`, `train`, `evaluate`, `score`, `fork`, `import` or `self-train`.',
+    'What the stage does: `collect`, `search`, `revise`, `release`, `train`, `evaluate`, `score`, `fork` or `import`.',
   ),
   seed: z.int().describe('Seed of the repetition.'),
   key: sha256.describe(

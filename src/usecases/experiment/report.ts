@@ -81,10 +81,10 @@ export async function comparedReport(
   ];
 }
 
-/** The stages that say what an arm achieved: evaluations and self-trainings, else its rollouts. */
+/** The stages that say what an arm achieved: evaluations, else its rollouts. */
 function measuringStages({ arms }: Experiment): readonly string[] {
   const stages = arms.flatMap((arm) => arm.stages);
-  const measuring = stages.filter(({ kind }) => kind === 'evaluate' || kind === 'self-train');
+  const measuring = stages.filter(({ kind }) => kind === 'evaluate');
   const shown = measuring.length > 0 ? measuring : stages.filter(({ kind }) => kind === 'collect' || kind === 'search');
   return [...new Set(shown.map(({ name }) => name))];
 }

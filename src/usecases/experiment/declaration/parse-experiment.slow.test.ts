@@ -74,7 +74,7 @@ describe('an experiment', () => {
     [
       'a use that is impossible',
       { ...base, stages: { ...stages, evaluate: { policy: { of: 'release' } } } },
-      'stages.evaluate.policy: release is of the kind release, which evaluate.policy cannot use; name a stage of the kind train, self-train',
+      'stages.evaluate.policy: release is of the kind release, which evaluate.policy cannot use; name a stage of the kind train',
     ],
     [
       'an option of training by rewards',

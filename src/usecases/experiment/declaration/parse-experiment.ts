@@ -21,8 +21,8 @@ const COLLECTING = ['collect', 'search', 'score', 'fork', 'import'] as const;
 
 /** Which kinds of stages an option may name. */
 const MAY_USE: Readonly<Record<string, readonly StageKind[]>> = {
-  policy: ['train', 'self-train'],
-  from: ['train', 'self-train'],
+  policy: ['train'],
+  from: ['train'],
   on: ['release'],
   recoverFrom: ['collect', 'evaluate', 'fork'],
   'revise.of': COLLECTING,

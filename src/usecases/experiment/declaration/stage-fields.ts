@@ -4,7 +4,7 @@ import { THRESHOLD_DEFAULTS } from '../../../domain/revision/thresholds.ts';
 import { SEARCH_DEFAULTS } from '../../../domain/search/next-search-step.ts';
 import { name } from '../../../events/schemas/values.ts';
 import { collectPlan } from '../../collect/plan.ts';
-import { METHODS, SELF_TRAIN_DEFAULTS, TRAIN_FORMATS } from '../../self-train/plan.ts';
+import { SELF_TRAIN_DEFAULTS, TRAIN_FORMATS } from '../../self-train/plan.ts';
 import { declarationFields } from '../../train/declaration/declaration-fields.ts';
 import { promptFields } from '../../train/declaration/prompt-fields.ts';
 import { trainPlan } from '../../train/train-plan.ts';
@@ -185,43 +185,6 @@ const importStage = z.strictObject({
   recordedAt: z.string().max(100).optional().describe('AgentTraj, Agent-R: when it happened.'),
 });
 
-const own = SELF_TRAIN_DEFAULTS;
-const selfTrainStage = z.strictObject({
-  stage: is('self-train'),
-  environment,
-  policy: plan.policy.min(1).default(own.policy).describe('Policy that it begins with.'),
-  method: z.enum(METHODS).default('agent-r').describe('What the policy is trained on in each iteration.'),
-  alphas: z
-    .array(threshold)
-    .min(1)
-    .max(100)
-    .default([...own.alphas])
-    .describe('What a good trajectory must reach, by iteration.'),
-  beta: threshold.default(own.beta).describe('How much worse a bad one is.'),
-  judge: z.string().min(1).max(2_000).default(own.judge).describe('Who finds the first error for `agent-r`.'),
-  trainTasks: z.int().min(1).default(own.trainTasks).describe('Tasks of the split `train` searched in an iteration.'),
-  iterations: search.iterations.default(own.search.iterations).describe('Walks of each search.'),
-  candidates: search.candidates.default(own.search.candidates).describe('Replies asked for at each node.'),
-  maxDepth: search.maxDepth.default(own.search.maxDepth).describe('Longest path of a search.'),
-  exploration: search.exploration.default(own.search.exploration).describe('Constant of UCT.'),
-  testTasks: z.int().min(1).default(own.testTasks).describe('Tasks of an evaluation.'),
-  testRollouts: task.rollouts.default(own.testRollouts).describe('Episodes per test task.'),
-  maxSteps: plan.maxSteps.default(own.maxSteps).describe('Steps of an episode.'),
-  epochs: z
-    .strictObject({
-      first: z.int().min(1).default(own.epochs.first).describe('Of the first iteration.'),
-      later: z.int().min(1).default(own.epochs.later).describe('Of those after it.'),
-    })
-    .prefault({})
-    .describe('Epochs of the training.'),
-  learningRate,
-  perTask: z.int().min(1).default(own.perTask).describe('Most good trajectories, and revisions, of one task.'),
-  format: z.enum(TRAIN_FORMATS).default('xtuner').describe('What `command` is given.'),
-  prompt: promptFields.optional().describe("Prompts worded by a template; left out, the environment's own chat."),
-  ...command,
-  taskSeed,
-});
-
 /** The schemas by kind; `train` has two, by whether it names a released file. */
 export const STAGE_FIELDS = {
   collect: collectStage,
@@ -231,24 +194,12 @@ export const STAGE_FIELDS = {
   train: trainStage,
   clone: cloneStage,
   evaluate: evaluateStage,
-  'self-train': selfTrainStage,
   score: scoreStage,
   fork: forkStage,
   import: importStage,
 } as const;
 
-export const STAGE_KINDS = [
-  'collect',
-  'search',
-  'revise',
-  'release',
-  'train',
-  'evaluate',
-  'self-train',
-  'score',
-  'fork',
-  'import',
-] as const;
-export type StageKind = (typeof STAGE_KINDS)[number];
+export type StageKind = Exclude<keyof typeof STAGE_FIELDS, 'clone'>;
+export const STAGE_KINDS = Object.keys(STAGE_FIELDS).filter((form): form is StageKind => form !== 'clone');
 /** The options of a stage that were checked, defaults filled in. `clone` is training on a released file. */
 export type OptionsOf<Form extends keyof typeof STAGE_FIELDS> = z.output<(typeof STAGE_FIELDS)[Form]>;

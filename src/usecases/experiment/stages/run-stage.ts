@@ -4,7 +4,7 @@ import { releaseStage, reviseStage } from './data-stages.ts';
 import { forkStage, importStage, scoreStage } from './recorded-stages.ts';
 import { collectStage, evaluateStage } from './rollout-stages.ts';
 import type { StageWork } from './stage-work.ts';
-import { cloneStage, selfTrainStage, trainStage } from './train-stages.ts';
+import { cloneStage, trainStage } from './train-stages.ts';
 
 const RUNNERS: { readonly [Form in keyof typeof STAGE_FIELDS]: (work: StageWork<Form>) => Promise<StageOutput> } = {
   collect: collectStage,
@@ -14,7 +14,6 @@ const RUNNERS: { readonly [Form in keyof typeof STAGE_FIELDS]: (work: StageWork<
   train: trainStage,
   clone: cloneStage,
   evaluate: evaluateStage,
-  'self-train': selfTrainStage,
   score: scoreStage,
   fork: forkStage,
   import: importStage,

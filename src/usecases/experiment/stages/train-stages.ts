@@ -2,22 +2,15 @@ import { join } from 'node:path';
 import { sha256Hex } from '../../../digest/sha256.ts';
 import { openEnvironment } from '../../../environments/open-environment.ts';
 import { canonicalJson } from '../../../events/canonical-json.ts';
-import { derivedId } from '../../../events/derived-id.ts';
 import { parsePolicyText } from '../../../policies/policy-spec.ts';
 import { readDatasetsById } from '../../../projections/datasets/read-datasets.ts';
 import type { StageOutput } from '../../../projections/experiment-stages/read-stages.ts';
-import { readRun } from '../../../projections/runs/read-runs.ts';
 import { createLogger } from '../../../runtime/logger.ts';
-import { RunFailed } from '../../collect/collect.ts';
 import { RunRefused } from '../../collect/hold-run.ts';
-import { collectPlan } from '../../collect/plan.ts';
 import { takePolicy } from '../../self-train/learner.ts';
-import type { SelfTrainPlan } from '../../self-train/plan.ts';
 import type { Trainer } from '../../self-train/run-trainer.ts';
-import { selfTrain } from '../../self-train/self-train.ts';
 import { trainOnRelease } from '../../self-train/train-on-release.ts';
 import { parseDeclaration } from '../../train/declaration/parse-declaration.ts';
-import { promptPlanOf } from '../../train/declaration/prompt-plan-of.ts';
 import { settingsOf } from '../../train/declaration/trainer-of.ts';
 import { train } from '../../train/train.ts';
 import { actingPolicy as actingTrained, planOfDeclaration, type TrainPlan, trainPlan } from '../../train/train-plan.ts';
@@ -25,7 +18,7 @@ import { declarationPart } from '../declaration/parse-stage.ts';
 import type { OptionsOf } from '../declaration/stage-fields.ts';
 import { releasesFolder } from './data-stages.ts';
 import { actingPolicy, keepPolicy, weightsFolder } from './kept-policy.ts';
-import { numbers, outputOf, type StageWork, settle, usedBy } from './stage-work.ts';
+import { numbers, outputOf, type StageWork, usedBy } from './stage-work.ts';
 
 /** Trains on a released file. Nothing to learn from means nothing learned: the policy stays. */
 export async function cloneStage(work: StageWork<'clone'>): Promise<StageOutput> {
@@ -118,73 +111,6 @@ function trainPlanOf({ stage, key, seed }: StageWork<'train'>): TrainPlan {
     ...(by === undefined ? {} : { by }),
     ...(server === undefined ? {} : { server }),
   });
-}
-
-/** Lets a policy improve itself by one method; measured as the last iteration was. @throws RunFailed, TrainerFailed. */
-export async function selfTrainStage(work: StageWork<'self-train'>): Promise<StageOutput> {
-  const { platform, key, concurrency, signal, progress } = work;
-  const { options } = work.stage;
-  const results = await selfTrain(platform, {
-    selfTrainId: derivedId('experiment self-train', key),
-    plan: selfTrainPlanOf(work),
-    concurrency,
-    signal,
-    seedsAtATime: 1,
-    trainer: trainerOf(options),
-    onResult: ({ iteration, evaluation }) =>
-      progress(`iteration ${iteration}: success ${(100 * evaluation.successRate).toFixed(1)}%`),
-  });
-  signal.throwIfAborted();
-  await settle(platform, signal);
-  const last = results.at(-1)?.evaluation;
-  if (!last) throw new RunFailed(key, { message: 'nothing was measured' });
-  const run = await readRun(platform.database.db, last.runId);
-  const policy = collectPlan.safeParse(run?.config).data?.policy ?? options.policy;
-  const { successRate: success, meanReturn, meanSteps: steps, episodes, trained } = last;
-  const measured = results.map(({ iteration, evaluation: { successRate, meanReturn: mean, trained: on } }) => [
-    iteration,
-    successRate,
-    mean,
-    on?.weights ?? null,
-    on?.good ?? 0,
-    on?.revisions ?? 0,
-  ]);
-  return outputOf({
-    digest: sha256Hex(canonicalJson(measured)),
-    // the last is that by which the stage is measured
-    runIds: [...new Set(results.map(({ evaluation }) => evaluation.runId))],
-    policy,
-    kept: await keepPolicy(platform, policy),
-    values: numbers({ success, return: meanReturn, steps, episodes, good: trained?.good, revisions: trained?.revisions }),
-  });
-}
-
-function selfTrainPlanOf({ stage: { options }, seed }: StageWork<'self-train'>): SelfTrainPlan {
-  const { method, alphas, beta, policy, judge, trainTasks, testTasks, testRollouts, maxSteps, epochs, perTask, taskSeed } =
-    options;
-  const { iterations, candidates, maxDepth, exploration, learningRate } = options;
-  const environment = options.environment ?? '';
-  const prompt = promptPlanOf(options.prompt, environment, 'version');
-  return {
-    environment,
-    methods: [method],
-    alphas,
-    beta,
-    policy,
-    judge,
-    trainTasks,
-    testTasks,
-    testRollouts,
-    maxSteps,
-    epochs,
-    perTask,
-    taskSeed,
-    learningRate,
-    seeds: [seed],
-    search: { iterations, candidates, maxDepth, exploration },
-    trainer: options.command === undefined ? null : { format: options.format },
-    ...(prompt ? { prompt } : {}),
-  };
 }
 
 function trainerOf({ command, timeout }: Pick<OptionsOf<'clone'>, 'command' | 'timeout'>): Trainer | null {

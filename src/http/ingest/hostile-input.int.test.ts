@@ -39,6 +39,15 @@ const bytes = fc.oneof(
 const types = fc.constantFrom('application/json', 'application/x-ndjson', 'text/plain', 'application/json; charset=utf-8');
 const encodings = fc.constantFrom('plain', 'gzip', 'gzip in name only');
 
+test.each([
+  ['items', Array.from({ length: 130_000 }, () => 0)],
+  ['keys', Object.fromEntries(Array.from({ length: 130_000 }, (_, i) => [i.toString(36), 0]))],
+])('an event with 130,000 %s in its free-form part is accepted', async (what, config) => {
+  const wide = new EventBuilder(what);
+  wide.run('wide', { config });
+  expect(await api.post(wide.events)).toMatchObject({ status: 200, body: { appended: 1 } });
+});
+
 test('the endpoint survives any input, and what it refuses leaves nothing behind', async () => {
   await fc.assert(
     fc.asyncProperty(bytes, types, encodings, async (body, type, encoding) => {

@@ -27,10 +27,10 @@ export class KnownSet implements Known {
 
 /** Looks references up in the read models, one statement for each kind that is asked for. */
 export async function findKnown(db: Db, references: readonly Reference[]): Promise<readonly Declaration[]> {
-  const found: Declaration[] = [];
+  const found: (readonly Declaration[])[] = [];
   for (const kind of new Set(references.map((reference) => reference.kind))) {
     const ids = new Set(references.filter((reference) => reference.kind === kind).map(({ id }) => id));
-    found.push(...(await readDeclarations(db, kind, [...ids])));
+    found.push(await readDeclarations(db, kind, [...ids]));
   }
-  return found;
+  return found.flat();
 }

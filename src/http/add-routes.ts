@@ -55,13 +55,13 @@ export function addRoutes(app: FastifyInstance, routes: readonly Route[]): void 
 export const TAKEN: ReadonlySet<string> = new Set<Endpoint['method']>(['GET', 'POST', 'PUT', 'DELETE']);
 
 function addEndpoint(app: FastifyInstance, endpoint: Endpoint): void {
-  const { method, path, needs, params, query, body, refusal } = endpoint;
+  const { method, path, needs, params, query, headers, body, refusal } = endpoint;
   const handler: Handler = async (request, reply) => send(reply, await answerEndpoint(endpoint, request));
   const route = {
     url: urlOf(endpoint),
     handler,
     ...(body ? { bodyLimit: body.limit } : {}),
-    schema: { ...(params ? { params } : {}), ...(query ? { querystring: query } : {}) },
+    schema: { ...(params ? { params } : {}), ...(query ? { querystring: query } : {}), ...(headers ? { headers } : {}) },
   };
   app.route({ ...route, method, config: { path, needs, described: endpoint, body, refusal } });
   if (method === 'GET') app.route({ ...route, method: 'HEAD', config: { path, needs } });

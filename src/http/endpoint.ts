@@ -24,8 +24,8 @@ export interface Operation {
   readonly summary: string;
   readonly description?: string;
   readonly query?: z.ZodType;
-  /** Request headers that change the answer, and what they say. */
-  readonly headers?: Readonly<Record<string, string>>;
+  /** Request headers that change the answer. */
+  readonly headers?: z.ZodType;
   readonly body?: { readonly content: Content };
   readonly answers: Readonly<Record<number, Answer>>;
   /** Returns the schemas that the others name as `#/components/schemas/NAME`; asked when the document is. */

@@ -26,7 +26,12 @@ const OPERATION: Operation = {
   summary: 'Queries and follows the record: runs, trees, steps, rewards. A browser shows a page to try queries.',
   description:
     'GraphQL over HTTP; the schema has documentation of its own. A subscription is asked for with `Accept: text/event-stream`, and its events are named `next` and `complete`.',
-  headers: { accept: '`application/json` unless given, `application/graphql-response+json`, or `text/event-stream`.' },
+  headers: z.looseObject({
+    accept: z
+      .string()
+      .optional()
+      .describe('`application/json` unless given, `application/graphql-response+json`, or `text/event-stream`.'),
+  }),
   answers: {
     200: { description: 'Data, errors or both.', content: { ...RESULT, 'text/event-stream': { type: 'string' } } },
     400: { description: 'The operation is not read or not valid, or over a limit.', content: RESULT },

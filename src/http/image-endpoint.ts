@@ -66,7 +66,7 @@ export function imageEndpoint(options: ImageEndpointOptions): Endpoint {
         .optional()
         .describe('The compression factor to draw a history at; the one that the step was shown it at unless given.'),
     }),
-    headers: { 'if-none-match': 'A list of tags, or `*`.' },
+    headers: z.looseObject({ 'if-none-match': z.string().optional().describe('A list of tags, or `*`.') }),
     answers: {
       200: { description: 'The image. It never changes.', content: { 'image/png': PNG }, headers: KEPT },
       304: { description: 'The client has it.', headers: KEPT },

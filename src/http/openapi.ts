@@ -87,7 +87,7 @@ function schemaOf({ method, path, needs, ...operation }: Described): FastifySche
     security: securityOf(needs),
     ...(params ? { params: jsonSchemaOf(params) } : {}),
     ...(query ? { querystring: jsonSchemaOf(query) } : {}),
-    ...(headers ? { headers: { type: 'object', properties: headersOf(headers) } } : {}),
+    ...(headers ? { headers: jsonSchemaOf(headers) } : {}),
     ...(body ? { body: { content: contentOf(body.content) } } : {}),
     response: Object.fromEntries(response),
   } as FastifySchema;

@@ -91,12 +91,16 @@ export function refuse(
   return json(status, { error: { code: CODES[status] ?? String(status), message, remedy, ...more } }, headers);
 }
 
-/** Returns a refusal of fields that do not fit their schema. Every field that is wrong is named with its rule. */
+/**
+ * Returns a refusal of fields that do not fit their schema, every one with its rule: 400, or 422 where they break only rules that
+ * a JSON Schema cannot state.
+ */
 export function wrongFields({ issues }: z.ZodError): Reply {
   const problems = issues.map((issue): Problem => ({ index: 0, path: issue.path.join('.'), message: issue.message }));
   const [first] = problems;
   const message = `${first?.path || 'the body'}: ${first?.message ?? 'is not valid'}`;
-  return refuse(400, message, 'correct the fields named and send again', { problems });
+  const status = issues.every(({ code }) => code === 'custom') ? 422 : 400;
+  return refuse(status, message, 'correct the fields named and send again', { problems });
 }
 
 const SAFE_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { readableTables, type TableName } from '../projections/tables/tables.ts';
 import { ARROW_STREAM, parseTableQuery, tableQueries } from '../usecases/datasets/tables/table-query.ts';
 import type { Mount, NodeListener } from './endpoint.ts';
@@ -25,9 +26,12 @@ export function tableMounts(listener: NodeListener): readonly Mount[] {
         summary: SUMMARIES[name],
         description: DESCRIPTION,
         query: tableQueries[name],
-        headers: {
-          'accept-encoding': '`zstd` (where the server runs Node 22.15 or later) or `gzip`, as the answer is then compressed.',
-        },
+        headers: z.looseObject({
+          'accept-encoding': z
+            .string()
+            .optional()
+            .describe('`zstd` (where the server runs Node 22.15 or later) or `gzip`, as the answer is then compressed.'),
+        }),
         answers: {
           200: {
             description: 'The table.',
@@ -36,7 +40,7 @@ export function tableMounts(listener: NodeListener): readonly Mount[] {
           },
           ...refusals({
             400: 'A parameter is unknown or wrong, or the moment lies beyond the record.',
-            422: 'Too much would be folded for the moment, or a statement takes too long.',
+            422: 'A cursor or a position is none, a column or an id is unknown; or too much would be folded for the moment, or a statement takes too long.',
             429: 'The key reads two tables, the server four, or its rows of a minute are used up: ask again after Retry-After seconds.',
           }),
         },

@@ -27,10 +27,9 @@ export function tracesEndpoint(capture: Capture, limits: { readonly bodyBytes: n
     method: 'POST',
     path: '/v1/traces',
     needs: ['ingest'],
-    summary: 'Takes traces of OpenTelemetry (OTLP over HTTP) and records their calls of models as steps.',
+    summary: 'Takes traces of OpenTelemetry (OTLP over HTTP), plain or gzip, and records their calls of models as steps.',
     description:
       'Spans by the conventions of GenAI and OpenInference. Attributes `espalier.run`, `espalier.task` and `espalier.rollout` of a span or its resource say where a call belongs; else `service.name` and the id of the trace. A span that is sent again changes nothing. Refusals of protobuf are a `google.rpc.Status`.',
-    headers: { 'content-encoding': '`gzip`, or none.' },
     body: {
       // of OTLP every field may be left out
       content: {

@@ -4,6 +4,9 @@ const TEXT_LIMIT = 200_000; // characters: five topics of a thousand partitions 
 const SHOWN = 20; // partitions in a message
 const ENTRY = /^([A-Za-z0-9._-]{1,249})\.(\d{1,9}):(\d{1,16})$/; // 249: the longest topic name Kafka takes
 
+/** What a position looks like, for schemas. */
+export const POSITION = /^([A-Za-z0-9._-]{1,249}\.\d{1,9}:\d{1,15}(,[A-Za-z0-9._-]{1,249}\.\d{1,9}:\d{1,15})*)?$/;
+
 /**
  * Writes next offsets as a readable text, `runs.0:3,trees.2:41`: topics by name, partitions by number, so equal offsets are equal
  * texts. No offsets at all are the empty text.

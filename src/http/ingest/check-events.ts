@@ -1,5 +1,5 @@
 import { cutText } from '../../domain/text/cut-text.ts';
-import { catalogue } from '../../events/catalogue.ts';
+import { catalogue, type EventType } from '../../events/catalogue.ts';
 import { contentHash, parseEnvelope, type Refusal } from '../../events/codec.ts';
 import { type Envelope, identityOf, type Stamp } from '../../events/envelope.ts';
 import { wellFormed } from '../../events/well-formed.ts';
@@ -36,13 +36,6 @@ export function checkEvents(values: readonly unknown[], now: number, stamp: Stam
   return { kind: 'refused', reply: refuse(400, 'some events do not fit; nothing was appended', REMEDY, { problems }) };
 }
 
-/** Batches, leases and versions are decided with fences, and recorded by who decided them. */
-const NOT_HERE = {
-  path: 'type',
-  message: 'events of topic training are written by the platform alone',
-  remedy: 'lease, acknowledge and return batches through /v1/training',
-};
-
 const LARGEST_SKEW_MS = 300_000; // as far as the clocks of two machines with a time service are ever apart
 
 function aheadOf(ms: number): Omit<Problem, 'index'> {
@@ -53,50 +46,41 @@ function aheadOf(ms: number): Omit<Problem, 'index'> {
   };
 }
 
-const NOT_A_RELEASE = {
-  path: 'released',
-  message: 'is written by the platform alone',
-  remedy: 'leave it out; `espalier quarantine release` releases what waits',
+const ALONE = 'is written by the platform alone';
+
+type Rule = Pick<Problem, 'message' | 'remedy'>;
+const TRAINING: Rule = {
+  message: 'events of topic training are written by the platform alone',
+  remedy: 'lease, acknowledge and return batches through /v1/training',
 };
-
-/** Fields that the platform writes, by their name in the envelope. */
-const STAMPED = ['principal', 'project'] as const;
-
-function notYours(path: (typeof STAMPED)[number]): Omit<Problem, 'index'> {
-  return {
-    path,
-    message: 'is written by the platform alone',
-    remedy: 'leave it out; the key that sends the event decides it',
-  };
-}
-
-const NOT_A_STAGE = {
-  path: 'type',
-  message: 'is written by the platform alone, when a stage of an experiment ends: later experiments reuse what it names',
-  remedy: 'run the stages by `espalier experiment run`',
-};
-
-const NOT_FORGOTTEN = {
-  path: 'type',
-  message: 'is written by the platform alone, when payload is forgotten',
-  remedy: 'forget it by `espalier forget`',
-};
-
-const NOT_SEALED = {
-  path: 'sealed',
-  message: 'is written by the platform alone',
-  remedy: 'send the payload in `data`; the platform encrypts it',
-};
-
-const NOT_A_COLLECTOR = {
-  message: 'is written by the platform alone, when a run is taken over',
+const TAKE_OVER: Rule = {
+  message: `${ALONE}, when a run is taken over`,
   remedy: 'leave it out; POST /v1/runs/<id>/epoch takes over a run',
 };
-const NOT_AN_EXPORTER = {
-  message: 'is written by the platform alone, when a span arrives',
-  remedy: 'send spans to POST /v1/traces',
+const OF_PLATFORM: Readonly<Partial<Record<EventType, Rule>>> = {
+  RunResumed: TAKE_OVER,
+  TreeResumed: TAKE_OVER,
+  SpanReceived: { message: `${ALONE}, when a span arrives`, remedy: 'send spans to POST /v1/traces' },
+  StageFinished: {
+    message: `${ALONE}, when a stage of an experiment ends: later experiments reuse what it names`,
+    remedy: 'run the stages by `espalier experiment run`',
+  },
+  PayloadForgotten: { message: `${ALONE}, when payload is forgotten`, remedy: 'forget it by `espalier forget`' },
 };
-const OF_COLLECTORS: ReadonlySet<string> = new Set(['RunResumed', 'TreeResumed']);
+
+/** Returns why a producer sends no events of a type, and what it does instead; undefined for one that it sends. */
+export function ruleOfPlatform(type: EventType): Rule | undefined {
+  return catalogue[type].topic === 'training' ? TRAINING : OF_PLATFORM[type];
+}
+
+const BY_KEY: Rule = { message: ALONE, remedy: 'leave it out; the key that sends the event decides it' };
+/** Fields of the envelope that the platform writes. */
+export const FIELDS_OF_PLATFORM: Readonly<Record<string, Rule>> = {
+  released: { message: ALONE, remedy: 'leave it out; `espalier quarantine release` releases what waits' },
+  sealed: { message: ALONE, remedy: 'send the payload in `data`; the platform encrypts it' },
+  principal: BY_KEY,
+  project: BY_KEY,
+};
 
 const REMEDY = 'correct them and send all again; GET /v1/schemas has the JSON Schema of every type';
 
@@ -146,13 +130,11 @@ function check(value: unknown, index: number, now: number, stamp: Stamp): Sent |
 
 type Wrong = Omit<Problem, 'index' | 'id'>;
 
-/** Returns which mark of the platform a value brings along. */
+/** Returns which field of the platform a value brings along. */
 function wrongMark(value: unknown): Wrong | undefined {
   if (!isObject(value)) return undefined;
-  if (value.released !== undefined) return NOT_A_RELEASE;
-  if (value.sealed !== undefined) return NOT_SEALED;
-  const stamped = STAMPED.find((field) => value[field] !== undefined);
-  return stamped && notYours(stamped);
+  const mark = Object.entries(FIELDS_OF_PLATFORM).find(([field]) => value[field] !== undefined);
+  return mark && { path: mark[0], ...mark[1] };
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -161,11 +143,8 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 
 /** Returns why an event is none of a producer, or not of this time. */
 function notTaken({ type, occurredAt }: Envelope, now: number): Wrong | undefined {
-  if (catalogue[type].topic === 'training') return NOT_HERE;
-  if (type === 'SpanReceived') return { path: 'type', ...NOT_AN_EXPORTER };
-  if (OF_COLLECTORS.has(type)) return { path: 'type', ...NOT_A_COLLECTOR };
-  if (type === 'StageFinished') return NOT_A_STAGE;
-  if (type === 'PayloadForgotten') return NOT_FORGOTTEN;
+  const rule = ruleOfPlatform(type);
+  if (rule) return { path: 'type', ...rule };
   const ahead = Date.parse(occurredAt) - now;
   return ahead > LARGEST_SKEW_MS ? aheadOf(ahead) : undefined;
 }

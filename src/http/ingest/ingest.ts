@@ -89,7 +89,6 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
     summary: 'Appends events: one JSON event, an array, or NDJSON, plain or gzip.',
     description:
       'Appends all events of a request or none. An id that is on record with the same content is accepted again and not appended again; with other content the request is refused. The position of the answer can be waited for in GraphQL.',
-    headers: { 'content-encoding': '`gzip`, or none.' },
     body: {
       content: { 'application/json': EVENTS, 'application/x-ndjson': LINES },
       limit: limits.bodyBytes,

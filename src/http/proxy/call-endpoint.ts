@@ -9,7 +9,7 @@ import type { createJsonBodies } from '../json-body.ts';
 import type { Reply } from '../reply.ts';
 import { whileConnected } from '../while-connected.ts';
 import { ANSWERS, replyTo } from './proxy-replies.ts';
-import { namedBy, PLACE_HEADERS, type PlaceParams, POLICY_HEADER, placeParams, policyBy } from './proxy-request.ts';
+import { type PlaceParams, placeHeaders, placeOf, placeParams, policyHeader, policyOf } from './proxy-request.ts';
 
 export type JsonBodies = ReturnType<typeof createJsonBodies>;
 
@@ -30,14 +30,14 @@ export function callEndpoints(api: Api, world: Forwarding, bodies: JsonBodies): 
       ...shared,
       path: `/v1/proxy/{run}/{task}/{rollout}${PATHS[api]}`,
       params: placeParams,
-      headers: POLICY_HEADER,
+      headers: policyHeader,
       description: `Streams are passed on as they come. What the program did not ask for is taken out of the answer. A reply is on record before its end is passed on; the step that it becomes is recorded with the next call, which shows its observation, or at the end of the rollout.`,
       handle: ({ req, params, body, principal }) => forward(req, params, body, principal),
     }),
     endpoint<unknown, unknown, CallBody>({
       ...shared,
       path: `/v1/proxy${PATHS[api]}`,
-      headers: { ...PLACE_HEADERS, ...POLICY_HEADER },
+      headers: placeHeaders.extend(policyHeader.shape),
       handle: ({ req, body, principal }) => forward(req, {}, body, principal),
     }),
   ];
@@ -54,8 +54,8 @@ export function callEndpoints(api: Api, world: Forwarding, bodies: JsonBodies): 
       const restore = () => req.socket.setTimeout(idle ?? 0);
       let isStream = false;
       try {
-        const named = namedBy(params, req.headers);
-        const answer = await forwardCall(world, { named, principal, api, body, signal, ...policyBy(req.headers) });
+        const named = placeOf(params, req.headers);
+        const answer = await forwardCall(world, { named, principal, api, body, signal, ...policyOf(req.headers) });
         if (answer.body instanceof Readable) {
           isStream = true;
           answer.body.once('close', restore);

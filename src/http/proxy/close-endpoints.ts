@@ -5,7 +5,7 @@ import type { Capture } from '../../usecases/capture/open-capture.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import type { JsonBodies } from './call-endpoint.ts';
 import { answering, SAID } from './judge-endpoints.ts';
-import { partBy, placeParams, RUN_HEADERS } from './proxy-request.ts';
+import { placeParams, runHeaders } from './proxy-request.ts';
 
 const body = z.strictObject({
   outcome: z.enum(['completed', 'failed', 'cancelled']).default('completed').describe('How it ended.'),
@@ -47,10 +47,10 @@ export function closeEndpoints(capture: Capture, bodies: JsonBodies): readonly E
       ...shared,
       summary: 'Closes a captured run, or one task of it.',
       path: '/v1/proxy/close',
-      headers: RUN_HEADERS,
+      headers: runHeaders,
       handle: ({ req: { headers }, body: given, principal }) =>
         close(
-          () => ({ run: partBy('run', {}, headers), task: headers['x-espalier-task'] ? partBy('task', {}, headers) : null }),
+          () => ({ run: String(headers['x-espalier-run']), task: headers['x-espalier-task']?.toString() ?? null }),
           principal,
           given,
         ),

@@ -6,7 +6,7 @@ import { refusals } from '../openapi.ts';
 import { json, type Reply } from '../reply.ts';
 import type { JsonBodies } from './call-endpoint.ts';
 import { replyTo } from './proxy-replies.ts';
-import { namedBy, PLACE_HEADERS, type PlaceParams, placeParams } from './proxy-request.ts';
+import { type PlaceParams, placeHeaders, placeOf, placeParams } from './proxy-request.ts';
 
 const observation = z.string().max(10_000_000);
 
@@ -90,13 +90,13 @@ export function judgeEndpoints(capture: Capture, bodies: JsonBodies): readonly E
         path: `/v1/proxy/{run}/{task}/{rollout}/${what}`,
         params: placeParams,
         handle: ({ req, params, body, principal }) =>
-          answering(async () => record(namedBy(params, req.headers), principal, body)),
+          answering(async () => record(placeOf(params, req.headers), principal, body)),
       }),
       endpoint<unknown, unknown, B>({
         ...shared,
         path: `/v1/proxy/${what}`,
-        headers: PLACE_HEADERS,
-        handle: ({ req, body, principal }) => answering(async () => record(namedBy({}, req.headers), principal, body)),
+        headers: placeHeaders,
+        handle: ({ req, body, principal }) => answering(async () => record(placeOf({}, req.headers), principal, body)),
       }),
     ];
   }

@@ -136,7 +136,9 @@ describe('who may', () => {
 
   test('names, bodies and headers that do not fit are refused before anything is asked', async () => {
     expect(await post('/chat/completions', { messages: [] })).toMatchObject({ status: 400 });
-    expect((await post('/chat/completions', { messages: [] })).json().error.message).toBe('the request names no run');
+    expect((await post('/chat/completions', { messages: [] })).json().error.message).toBe(
+      'x-espalier-run: is missing: send the request to /v1/proxy/RUN/TASK/ROLLOUT/…, or send this header',
+    );
     expect(await post(`/${'x'.repeat(201)}/t/0/chat/completions`, { messages: [] })).toMatchObject({ status: 400 });
     expect(
       await post('/run/task/0/chat/completions', { messages: [] }, { headers: { 'x-espalier-policy': 'mine' } }),

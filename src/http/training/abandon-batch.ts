@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { id } from '../../events/schemas/values.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
-import { batchId, decided, fence, leaseId, NEEDS, reason, type TrainingWorld, trainingRefusals } from './training-endpoint.ts';
+import { batchId, decided, fence, leaseId, NEEDS, type TrainingWorld, trainingRefusals } from './training-endpoint.ts';
 
+const reason = z.string().regex(/\S/, 'must not be empty').max(10_000).describe('Why, in words.');
 const abandoned = z.object({ kind: z.literal('abandoned'), batchId: id, ordinal: z.int() });
 const done = {
   description: 'The batch produces no version; the next one is leased on the same base.',

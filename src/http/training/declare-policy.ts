@@ -21,7 +21,7 @@ const declaredAlone = z.object({
   lineageId: id,
   next: z.string().describe('What makes version 0.'),
 });
-const STATUS = { invalid: 400, 'declared-otherwise': 409 } as const;
+const STATUS = { invalid: 422, 'declared-otherwise': 409 } as const;
 
 export function declarePolicyEndpoint({ service, bodies, ...world }: TrainingWorld, declare: Declare): Endpoint {
   return endpoint({
@@ -39,16 +39,16 @@ export function declarePolicyEndpoint({ service, bodies, ...world }: TrainingWor
         content: { 'application/json': z.union([registered, declaredAlone]) },
       },
       ...trainingRefusals({
-        400: 'The body is no JSON, a field does not fit, or belongs to another estimator, loss or backend; `problems` names it.',
+        400: 'The body is no JSON, or a field does not fit; `problems` names it.',
         409: 'It is declared otherwise (`declared-otherwise`), or registered with other weights (`already-registered`).',
-        422: 'The blob store does not hold `kept.blob`.',
+        422: 'A field belongs to another estimator, loss or backend (`problems` names it), or the blob store does not hold `kept.blob`.',
       }),
     },
     async handle({ params, body, principal }) {
       const completed = completeDeclaration(body);
       if (completed.kind === 'refused') {
         const { field, message, remedy } = completed;
-        return refuse(400, message, remedy, { problems: [{ index: 0, path: field, message, remedy }] });
+        return refuse(422, message, remedy, { problems: [{ index: 0, path: field, message, remedy }] });
       }
       const missing = await refuseMissing(world, body.kept ?? null, principal);
       if (missing) return missing;

@@ -15,15 +15,15 @@ import { WAITING_FOR, type Waiting, whyWaiting } from '../../usecases/train/wait
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { json, type Reply } from '../reply.ts';
 import { whileConnected } from '../while-connected.ts';
-import { decided, head, NEEDS, type TrainingWorld, trainingRefusals, ttlMs } from './training-endpoint.ts';
+import { decided, head, NEEDS, serviceName, type TrainingWorld, trainingRefusals, ttlMs } from './training-endpoint.ts';
 
 /** The longest that a request may wait for a batch, ms. */
 const WAIT_LIMIT_MS = 30_000;
 const LOOK_MS = 500; // nobody announces leases that run out, and notices can be lost
 
 const request = z.strictObject({
-  policyId,
-  consumer: name.describe('Name of the trainer.'),
+  policyId: serviceName.describe('Name of the policy.'),
+  consumer: serviceName.describe('Name of the trainer.'),
   ttlMs,
   baseVersion: z
     .int()

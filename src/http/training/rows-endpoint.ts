@@ -59,7 +59,7 @@ export function rowsEndpoint({ db, packed, asking }: TrainingWorld): Endpoint {
         .default('leased')
         .describe('`next`: the batch that is planned behind the leased one, whose rows a trainer reads ahead.'),
     }),
-    headers: { 'if-none-match': 'The tag of rows that the client has.' },
+    headers: z.looseObject({ 'if-none-match': z.string().optional().describe('The tag of rows that the client has.') }),
     answers: {
       200: {
         description: 'The rows.',

@@ -162,7 +162,7 @@ describe('a remote trainer', () => {
     ['a time to live without end', '/leases', { ...asking('x'), ttlMs: 1e12 }, 400, 'invalid', /ttlMs/],
     ['too long a wait', '/leases', { ...asking('x'), waitMs: 31_000 }, 400, 'invalid', /waitMs/],
     ['an unknown lease', `/leases/${derivedId('no lease')}/nack`, { fence: 1, reason: '' }, 404, 'unknown-lease', /leaseId/],
-    ['a lease id that is none', '/leases/x/renew', { fence: 1, ttlMs: 1_000 }, 400, 'invalid', /leaseId/],
+    ['a lease id that is none', '/leases/x/renew', { fence: 1, ttlMs: 1_000 }, 404, 'not-found', /nothing is at/],
     ['weights that are no digest', '/policies', { policyId: 'p', backend: 'b', weights: 'x' }, 400, 'invalid', /weights/],
     [
       ...(['a blob that is not kept here', '/policies'] as const),

@@ -5,6 +5,7 @@ import type { Db } from '../../postgres/database.ts';
 import type { Notices } from '../../postgres/notices.ts';
 import type { Principal } from '../../postgres/principal.ts';
 import { readForeignPayloads } from '../../projections/owners/read-owners.ts';
+import { TTL_MS } from '../../training/leases/check-request.ts';
 import type { LeaseService } from '../../training/leases/lease-service.ts';
 import type { RefusalCode, Refused } from '../../training/leases/protocol.ts';
 import type { createJsonBodies } from '../json-body.ts';
@@ -29,18 +30,23 @@ export interface TrainingWorld {
 
 export const NEEDS = ['train'] as const;
 
-// Bounds that the lease service sets itself (time to live, versions, ids) are its own to refuse, with its own words.
-const inPath = z.string().regex(/^[\s\S]{1,200}$/);
-export const leaseId = z.object({ id: inPath.describe('Id of the lease.') });
-export const batchId = z.object({ id: inPath.describe('Id of the batch.') });
+export const leaseId = z.object({ id: id.describe('Id of the lease.') });
+export const batchId = z.object({ id: id.describe('Id of the batch.') });
+/** A name that the lease service keeps in a column. */
+const NUL = '\\u0000'; // as JSON Schema writes it
+export const serviceName = name.regex(new RegExp(`^[^${NUL}]*$`), 'must be without NUL');
 export const fence = z.int().min(1).describe('Fence of the lease, which shows that it is not over.');
-export const ttlMs = z.int().describe('How long the lease lasts from now unless renewed, ms; 100 to one day.');
+export const ttlMs = z
+  .int()
+  .min(TTL_MS.least)
+  .max(TTL_MS.most)
+  .describe('How long the lease lasts from now unless renewed, ms; 100 to one day.');
 export const reason = z.string().max(10_000).describe('Why, in words.');
 export const weights = sha256.describe('SHA-256 of the weights in lower-case hex.');
 export const kept = blobRef
   .nullable()
   .describe('Where the weights are in the blob store of the server; null where the trainer has them.');
-export const backend = name.describe('What computes updates, by a name that the trainer chooses.');
+export const backend = serviceName.describe('What computes updates, by a name that the trainer chooses.');
 export const head = z.object({
   version: z.int(),
   checkpointId: id,
@@ -55,12 +61,13 @@ export const trainingRefusals = (of: Readonly<Record<number, string>>) =>
     400: 'The body is no JSON, or a field does not fit; `problems` names each.',
     413: 'The body is over 1 MiB.',
     415: 'Another Content-Type or Content-Encoding.',
+    422: 'A field fits its schema and breaks a rule besides.',
     429: 'Too many requests of trainers: send again after Retry-After seconds.',
     ...of,
   });
 
 const STATUS: Readonly<Record<RefusalCode, number>> = {
-  invalid: 400,
+  invalid: 422,
   'unknown-policy': 404,
   'unknown-lease': 404,
   'unknown-batch': 404,

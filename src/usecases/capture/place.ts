@@ -16,18 +16,24 @@ export interface Place extends Named {
   readonly rolloutId: string;
 }
 
-const LONGEST = 200; // characters of a name
+/** Characters of a name. */
+export const LONGEST_NAME = 200;
+
+/** Returns whether a string of that length may be a name. */
+export function isPlaceName(name: string): boolean {
+  return name.isWellFormed() && !/\p{Cc}/u.test(name);
+}
 
 /** @throws CaptureRefused for a name that no address should hold. */
 export function checkNames(named: Partial<Named>): void {
   for (const part of ['run', 'task', 'rollout'] as const) {
     const name = named[part];
     if (name === undefined) continue;
-    if (name.length > 0 && name.length <= LONGEST && name.isWellFormed() && !/\p{Cc}/u.test(name)) continue;
+    if (name.length > 0 && name.length <= LONGEST_NAME && isPlaceName(name)) continue;
     throw new CaptureRefused(
       'invalid',
       `the name of the ${part} has ${name.length} characters, or holds control characters`,
-      `name it by 1 to ${LONGEST} characters, in the address or in the header x-espalier-${part}`,
+      `name it by 1 to ${LONGEST_NAME} characters, in the address or in the header x-espalier-${part}`,
     );
   }
 }

@@ -39,7 +39,7 @@ export interface PageSources {
 }
 
 /** Bytes of a page's data as JSON, and of its images. */
-export const PAGE_BYTES = 24 * 2 ** 20;
+const PAGE_BYTES = 24 * 2 ** 20;
 
 const LISTED_TREES = 1_000;
 const STEPS = 500; // of one query

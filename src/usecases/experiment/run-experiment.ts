@@ -69,7 +69,7 @@ export async function runExperiment(platform: Platform, run: ExperimentRun): Pro
       platform,
       run: { ...run, signal: AbortSignal.any([signal, broken.signal]) },
       before: await readStages(platform.database.db, [experimentId]),
-      done: new Map(),
+      failed: new Map(),
       fingerprintsOf: openFingerprints(),
       turns: openTurns(),
     };
@@ -98,8 +98,8 @@ interface Working {
   readonly run: ExperimentRun;
   /** The ends of stages that the record held when this process began. */
   readonly before: readonly StageRecord[];
-  /** What this process does or did, by key: why it failed, or null. Another arm that needs the same waits for it. */
-  readonly done: Map<string, Promise<Error | null>>;
+  /** Why stages failed in this process, by key: another arm that needs the same is not tried again. */
+  readonly failed: Map<string, unknown>;
   readonly fingerprintsOf: ReturnType<typeof openFingerprints>;
   readonly turns: Turns;
 }
@@ -133,7 +133,7 @@ async function endOf(
   place: StagePlace,
   outputs: ReadonlyMap<string, StageOutput>,
 ): Promise<StageEnd | null> {
-  const { run, before, done, fingerprintsOf } = working;
+  const { run, before, failed, fingerprintsOf, turns } = working;
   const used: Record<string, StageOutput> = {};
   for (const [option, name] of Object.entries(stage.uses)) {
     const output = outputs.get(name);
@@ -145,7 +145,15 @@ async function endOf(
     const own = before.find((each) => each.key === key && each.outcome === 'completed' && isAt(each, place));
     const { output } = own ?? {};
     if (output) return { state: 'kept', message: '', ...(await restored(working, { ...asked, key }, output)), output };
-    return await doneOnce(done, key, () => takeOrDo(working, { ...asked, key }));
+    return await turns(`stage ${key}`, async () => {
+      if (failed.has(key)) throw new StageFailed(key, failed.get(key));
+      try {
+        return await takeOrDo(working, { ...asked, key });
+      } catch (error) {
+        failed.set(key, error);
+        throw new StageFailed(key, error);
+      }
+    });
   } catch (error) {
     if (run.signal.aborted) return null;
     const message = error instanceof Error ? error.message : String(error);
@@ -174,28 +182,6 @@ interface Asked {
   readonly used: Readonly<Record<string, StageOutput>>;
   readonly seed: number;
   readonly key: string;
-}
-
-/** Does a work of a key, behind those of the same key; what failed once is not tried again. @throws StageFailed. */
-async function doneOnce<T>(done: Working['done'], key: string, work: () => Promise<T>): Promise<T> {
-  for (let earlier = done.get(key), seen: typeof earlier; earlier !== seen; earlier = done.get(key)) {
-    const failure = await earlier;
-    if (failure) throw new StageFailed(key, failure);
-    seen = earlier;
-  }
-  let end: (failure: Error | null) => void = () => undefined;
-  const ended = new Promise<Error | null>((resolve) => {
-    end = resolve;
-  });
-  done.set(key, ended);
-  try {
-    const result = await work();
-    end(null);
-    return result;
-  } catch (error) {
-    end(error instanceof Error ? error : new Error(String(error)));
-    throw new StageFailed(key, error);
-  }
 }
 
 /** Takes the outcome that is on record under a key, whichever experiment it is of, or does the stage. */

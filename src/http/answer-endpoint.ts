@@ -10,14 +10,14 @@ import type { Reply } from './reply.ts';
 export async function answerEndpoint({ body: rule, handle }: Endpoint, request: FastifyRequest): Promise<Reply | undefined> {
   const { raw: req, params, query, principal } = request;
   if (!rule) return handle({ req, params, query, body: undefined, principal });
-  const ticket = rule.gate.enter();
-  if (!ticket) return rule.full;
+  const leave = rule.gate();
+  if (!leave) return rule.full;
   try {
     const bytes = (request.body as Buffer | undefined) ?? Buffer.alloc(0); // as `receiveBodies` has it parsed
     const parsed = rule.parse(bytes, req.headers);
     if (parsed.kind === 'refused') return parsed.reply;
     return await handle({ req, params, query, body: parsed.value, principal });
   } finally {
-    ticket.leave();
+    leave();
   }
 }

@@ -91,8 +91,8 @@ export function imageEndpoint(options: ImageEndpointOptions): Endpoint {
       const tag = other === undefined ? imageId : `${imageId}@${other}`;
       if (shown && isKept(known, tag) && !(await isForgotten(db, shown.treeId)))
         return { status: 304, headers: headersOf(tag), body: '' };
-      const ticket = gate.enter();
-      if (!ticket) return refuse(503, 'too many images are being drawn', 'ask again', { headers: { 'retry-after': '1' } });
+      const leave = gate();
+      if (!leave) return refuse(503, 'too many images are being drawn', 'ask again', { headers: { 'retry-after': '1' } });
       try {
         return await lanes.run([`${asked++ % LANES}`], async () => {
           if (seen) {
@@ -108,7 +108,7 @@ export function imageEndpoint(options: ImageEndpointOptions): Endpoint {
           return reply(result, shown, tag, logger);
         });
       } finally {
-        ticket.leave();
+        leave();
       }
     },
   });

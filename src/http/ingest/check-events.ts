@@ -5,9 +5,7 @@ import { type Envelope, identityOf, type Stamp } from '../../events/envelope.ts'
 import { wellFormed } from '../../events/well-formed.ts';
 import { PROBLEM_LIMIT, type Problem, type Reply, refuse } from '../reply.ts';
 import { unsafePart } from './unsafe-part.ts';
-import { wrongPictures } from './wrong-pictures.ts';
-import { wrongReward } from './wrong-reward.ts';
-import { wrongTokens } from './wrong-tokens.ts';
+import { type Wrong, wrongContent } from './wrong-content.ts';
 
 /** An event of a request and its place in it. */
 export interface Sent {
@@ -128,8 +126,6 @@ function check(value: unknown, index: number, now: number, stamp: Stamp): Sent |
   return refused ? { index, id: event.id, ...refused } : { index, event };
 }
 
-type Wrong = Omit<Problem, 'index' | 'id'>;
-
 /** Returns which field of the platform a value brings along. */
 function wrongMark(value: unknown): Wrong | undefined {
   if (!isObject(value)) return undefined;
@@ -153,10 +149,6 @@ function notTaken({ type, occurredAt }: Envelope, now: number): Wrong | undefine
 function brokenName({ producer, repaired }: Envelope): Wrong | undefined {
   const [broken] = wellFormed({ producer, repaired }).repaired; // every other text of the envelope has a pattern
   return broken === undefined ? undefined : { path: broken, message: 'holds a half surrogate or NUL' };
-}
-
-function wrongContent(event: Envelope): Wrong | undefined {
-  return wrongTokens(event) ?? wrongPictures(event) ?? wrongReward(event) ?? undefined;
 }
 
 function wordsOf({ code, path, message }: Refusal): Pick<Problem, 'path' | 'message' | 'remedy'> {

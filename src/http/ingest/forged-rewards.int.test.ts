@@ -6,7 +6,7 @@ import { DrawnBuilder, refused } from './ingest-testing.ts';
 
 let api: TestApi;
 beforeAll(async () => {
-  api = await openTestApi();
+  api = await openTestApi({ api: { catchUpMs: 60_000 } }); // a machine that runs other tests too may fold slowly
 });
 afterAll(() => api.close());
 

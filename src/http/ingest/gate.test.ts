@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals';
 import { createGate } from './gate.ts';
 
-test('a request beyond the limit waits until another one leaves', () => {
+test('a request beyond the limit is let in when another one has left', () => {
   const gate = createGate(2);
-  const first = gate.enter();
-  gate.enter();
-  expect(gate.enter()).toBeUndefined();
-  first?.leave();
-  first?.leave(); // leaving twice frees one place
-  expect(gate.enter()).toBeDefined();
-  expect(gate.enter()).toBeUndefined();
+  const first = gate();
+  gate();
+  expect(gate()).toBeUndefined();
+  first?.();
+  first?.(); // leaving twice frees one place
+  expect(gate()).toBeDefined();
+  expect(gate()).toBeUndefined();
 });

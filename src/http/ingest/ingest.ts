@@ -19,7 +19,7 @@ import type { Metrics } from '../../runtime/metrics.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { refusals } from '../openapi.ts';
 import { busy, createBodyBudget } from '../receive-bodies.ts';
-import { json, type Problem, type Reply, refuse } from '../reply.ts';
+import { json, type Reply, refuse } from '../reply.ts';
 import { type AssignedAgain, type Assignment, assignedAgain } from './assigned-again.ts';
 import { createCaughtUp, createFolded } from './caught-up.ts';
 import { underivableIds } from './check-derived-ids.ts';
@@ -34,10 +34,10 @@ import type { Known } from './known-references.ts';
 import { missingBlobs } from './missing-blobs.ts';
 import { mediaOf, parseBody, unknownMedia } from './parse-body.ts';
 import { declarationsOf } from './references.ts';
+import { refuseEvents, refuseUndecided } from './refuse-events.ts';
 import { staleEpochs } from './stale-epochs.ts';
 import { checkStreamTopics } from './stream-topics.ts';
 import { takenIds } from './taken-ids.ts';
-import { wrongDigests } from './wrong-digests.ts';
 
 export interface IngestOptions {
   readonly db: Db;
@@ -52,6 +52,7 @@ export interface IngestOptions {
 }
 
 const RECENT = 50_000; // entries; together some 20 MB
+const OWNS = 'who owns a stream';
 
 /**
  * Makes the endpoint for events: checks a request whole, appends all its events or none, and answers `{accepted, appended,
@@ -118,39 +119,37 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
   async function ingest(values: readonly unknown[], principal: Principal): Promise<Reply> {
     const checked = checkEvents(values, clock(), { principal: principal.principal, project: principal.project });
     if (checked.kind === 'refused') return checked.reply;
-    const misnamed = wrongDigests(checked.events);
-    if (misnamed.length > 0) return wrongNames(misnamed);
     const underivable = underivableIds(checked.events, principal);
-    if (underivable.length > 0) return wrongNames(underivable);
+    if (underivable.length > 0) return refuseEvents('wrong-name', underivable);
     const distinct = dropRepetitions(checked.events);
-    if (distinct.kind === 'conflict') return conflict(distinct.problems);
+    if (distinct.kind === 'conflict') return refuseEvents('conflict', distinct.problems);
     const owned = await checkOwners(distinct.events, principal, owners);
-    if (owned.kind === 'forbidden') return notOwned(owned.problems);
-    if (owned.kind === 'unknown') return unknownReferences(owned.problems);
-    if (owned.kind === 'undecided') return undecided(OWNS);
+    if (owned.kind === 'forbidden') return refuseEvents('not-owned', owned.problems);
+    if (owned.kind === 'unknown') return refuseEvents('unknown', owned.problems);
+    if (owned.kind === 'undecided') return refuseUndecided(OWNS);
     const given = await takenIds(distinct.events, principal, { db, recent: recentOf(null) });
-    if (given.length > 0) return conflict(given);
+    if (given.length > 0) return refuseEvents('conflict', given);
     const elsewhere = await foreignPolicies(distinct.events, principal, db);
-    if (elsewhere.length > 0) return notOwned(elsewhere);
+    if (elsewhere.length > 0) return refuseEvents('not-owned', elsewhere);
     const references = await checkReferences(distinct.events, worldOf(principal));
-    if (references.kind === 'wrong') return unknownReferences(references.problems);
+    if (references.kind === 'wrong') return refuseEvents('unknown', references.problems);
     if (references.kind === 'undecided') {
       // what a key names may be another's, and not every projection asks which tree it is of
-      if (principal.keyId !== null) return undecided('whether what the events refer to is on record');
+      if (principal.keyId !== null) return refuseUndecided('whether what the events refer to is on record');
       undecidedTotal.add(1, {});
     }
     const retracted = await foreignAnnotations(distinct.events, principal, db, () =>
       folded([{ projection: 'annotations', topic: 'trees' }]),
     );
-    if (retracted === null) return undecided(OWNS);
-    if (retracted.length > 0) return notOwned(retracted);
+    if (retracted === null) return refuseUndecided(OWNS);
+    if (retracted.length > 0) return refuseEvents('not-owned', retracted);
     const missing = await missingBlobs(distinct.events, blobs, (named) => foreignPayloads(named, principal));
-    if (missing.length > 0) return unknownReferences(missing);
+    if (missing.length > 0) return refuseEvents('unknown', missing);
     const prepared = await prepare(distinct.events, blobs);
     if (prepared.kind === 'refused') return prepared.reply;
     const misplaced = await checkStreamTopics(distinct.events, db, recentStreams); // the last check: what passes is claimed
-    if (misplaced.length > 0) return taken(misplaced);
-    if (!owned.claim()) return undecided(OWNS);
+    if (misplaced.length > 0) return refuseEvents('other-topic', misplaced);
+    if (!owned.claim()) return refuseUndecided(OWNS);
     const ids = prepared.records.map(({ identity }) => identity);
     const rewards = distinct.events.flatMap(({ event }) => (event.type === 'RewardAssigned' ? [event.data.rewardId] : []));
     return exclusive.run([...ids, ...rewards], () => appendNew(prepared.records, checked.events.length, principal));
@@ -184,13 +183,13 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
         db,
       );
     const over = await stale(); // as late as can be: what is appended behind a taken run has no effect
-    if (over.length > 0) return replaced(over);
+    if (over.length > 0) return refuseEvents('replaced', over);
     let before = await findBefore(prepared);
     let again = await findAgain(prepared, before);
     if (again.kind === 'unless-repeated') {
       // the journal has a repetition and no second event; while it is behind, both are appended without a key, to no effect
       const settled = await folded([{ projection: 'journal', topic: 'trees' }]);
-      if (!settled && principal.keyId !== null) return undecided('by which event a reward was assigned');
+      if (!settled && principal.keyId !== null) return refuseUndecided('by which event a reward was assigned');
       before = await findBefore(prepared);
       again = settled ? await findAgain(prepared, before) : { kind: 'none' };
       if (!settled) undecidedTotal.add(1, {});
@@ -199,15 +198,19 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
       const found = before.get(identity);
       return found && found.hash !== (found.forgotten ? clearHash(event) : hash);
     });
-    if (conflicts.length > 0) return conflict(conflicts.map(({ sent }) => conflictOf(sent)));
-    if (again.kind !== 'none') return assigned(again.problems);
+    if (conflicts.length > 0)
+      return refuseEvents(
+        'conflict',
+        conflicts.map(({ sent }) => conflictOf(sent)),
+      );
+    if (again.kind !== 'none') return refuseEvents('assigned-again', again.problems);
     const fresh = prepared.filter(({ identity }) => !before.has(identity));
     let receipts: readonly Receipt[];
     try {
       receipts = fresh.length === 0 ? [] : await log.append(fresh.map(({ record }) => record));
     } catch (error) {
       if (error instanceof RecordTooLarge) return tooLarge(fresh, error);
-      if (error instanceof LogError && error.code === 'fenced') return replaced(await stale()); // the run was taken meanwhile
+      if (error instanceof LogError && error.code === 'fenced') return refuseEvents('replaced', await stale()); // the run was taken meanwhile
       throw error;
     }
     const counts = new Map<EventType, number>();
@@ -301,16 +304,8 @@ async function prepare(
     : { kind: 'records', records };
 }
 
-function notStorable({ index, event }: Sent, error: EventRefused): Reply {
-  const problem = { index, id: event.id, path: error.path, message: error.message };
-  return refuse(
-    400,
-    'an event does not fit after its text was made storable; nothing was appended',
-    'shorten or repair its text',
-    {
-      problems: [problem],
-    },
-  );
+function notStorable({ index, event }: Sent, { path, message }: EventRefused): Reply {
+  return refuseEvents('not-storable', [{ index, id: event.id, path, message }]);
 }
 
 function tooLarge(events: readonly Prepared[], { limit, appended }: Pick<RecordTooLarge, 'limit' | 'appended'>): Reply {
@@ -329,61 +324,4 @@ function tooLarge(events: readonly Prepared[], { limit, appended }: Pick<RecordT
   const over = limit === null ? "the log's limit" : `the log's limit of ${limit} bytes`;
   const done = appended === 0 ? 'nothing was appended' : `${appended} of the ${events.length} new events were appended before it`;
   return refuse(413, `an event is over ${over}; ${done}`, remedy, { problems });
-}
-
-function wrongNames(problems: readonly Problem[]): Reply {
-  return refuse(
-    400,
-    'what is named by its content or its cause has another name; nothing was appended',
-    'correct the names and send all again',
-    { problems },
-  );
-}
-
-function conflict(problems: readonly Problem[]): Reply {
-  return refuse(409, 'an id belongs to another event; nothing was appended', 'give a new fact a new id', { problems });
-}
-
-function assigned(problems: readonly Problem[]): Reply {
-  return refuse(409, 'a reward is assigned once; nothing was appended', 'change its value by RewardRevised', { problems });
-}
-
-function replaced(problems: readonly Problem[]): Reply {
-  const [first] = problems;
-  const message = `${first?.message ?? 'another producer took the run meanwhile'}; nothing was appended`;
-  return refuse(409, message, first?.remedy ?? 'let this producer end', { problems });
-}
-
-function taken(problems: readonly Problem[]): Reply {
-  return refuse(409, 'an id names a stream of another topic; nothing was appended', 'give each its own id and send all again', {
-    problems,
-  });
-}
-
-function notOwned(problems: readonly Problem[]): Reply {
-  const [first] = problems;
-  const message = `${first?.message ?? 'an event belongs to another'}; nothing was appended`;
-  return refuse(403, message, first?.remedy ?? 'send it with the key that opened the stream', { problems });
-}
-
-const OWNS = 'who owns a stream';
-
-function undecided(what: string): Reply {
-  return refuse(
-    503,
-    `the projections are behind the log, and ${what} is not decided yet; nothing was appended`,
-    'send all again; GET /readyz says how far the projections are',
-    { headers: { 'retry-after': '1' } },
-  );
-}
-
-function unknownReferences(problems: readonly Problem[]): Reply {
-  return refuse(
-    422,
-    'events refer to what is not on record; nothing was appended',
-    'append that first, parents before children',
-    {
-      problems,
-    },
-  );
 }

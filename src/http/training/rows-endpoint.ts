@@ -93,12 +93,12 @@ export function rowsEndpoint({ db, packed, asking }: TrainingWorld): Endpoint {
       if (query.batch === 'leased') req.once('close', () => void packBehind(params.id, wanted).catch(() => undefined));
       const reply = () => rowsReply({ db, packed }, batch, wanted, req);
       if (packed.holds(batch.batchId, wanted, batch.state)) return reply(); // nothing is read for it
-      const ticket = gate.enter();
-      if (!ticket) return refuse(503, 'too many batches are being read', 'ask again', { headers: { 'retry-after': '1' } });
+      const leave = gate();
+      if (!leave) return refuse(503, 'too many batches are being read', 'ask again', { headers: { 'retry-after': '1' } });
       try {
         return await lanes.run([`${asked++ % LANES}`], reply);
       } finally {
-        ticket.leave();
+        leave();
       }
     },
   });

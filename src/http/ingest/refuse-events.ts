@@ -1,0 +1,30 @@
+import { type Problem, type Reply, refuse } from '../reply.ts';
+
+/** Why a request of events is refused as a whole, and by which status. */
+const REASONS = {
+  'wrong-name': [400, 'what is named by its cause has another name', 'correct the names and send all again'],
+  'not-storable': [400, 'an event does not fit after its text was made storable', 'shorten or repair its text'],
+  'not-owned': [403, 'an event belongs to another', 'send it with the key that opened the stream'],
+  conflict: [409, 'an id belongs to another event', 'give a new fact a new id'],
+  'assigned-again': [409, 'a reward is assigned once', 'change its value by RewardRevised'],
+  replaced: [409, 'another producer took the run meanwhile', 'let this producer end'],
+  'other-topic': [409, 'an id names a stream of another topic', 'give each its own id and send all again'],
+  unknown: [422, 'events refer to what is not on record', 'append that first, parents before children'],
+} as const;
+
+/** Refuses a request for a reason, with what is wrong of each event. A reason that names one cause quotes the first of them. */
+export function refuseEvents(reason: keyof typeof REASONS, problems: readonly Problem[]): Reply {
+  const [status, message, remedy] = REASONS[reason];
+  const first = reason === 'not-owned' || reason === 'replaced' ? problems[0] : undefined;
+  return refuse(status, `${first?.message ?? message}; nothing was appended`, first?.remedy ?? remedy, { problems });
+}
+
+/** Answers 503: the read models are too far behind to decide. */
+export function refuseUndecided(what: string): Reply {
+  return refuse(
+    503,
+    `the projections are behind the log, and ${what} is not decided yet; nothing was appended`,
+    'send all again; GET /readyz says how far the projections are',
+    { headers: { 'retry-after': '1' } },
+  );
+}

@@ -1,0 +1,143 @@
+import { sha256Hex } from '../../digest/sha256.ts';
+import { findArrayFault } from '../../domain/training/planning/record-fault.ts';
+import { findLogProbFault, findTokenValueFault } from '../../domain/training/planning/token-fault.ts';
+import { canonicalJson } from '../../events/canonical-json.ts';
+import type { Envelope } from '../../events/envelope.ts';
+import { unpack } from '../../events/packed.ts';
+import type { Packed } from '../../events/schemas/values.ts';
+import { wellFormed } from '../../events/well-formed.ts';
+import { segmentId } from '../../images/image-id.ts';
+import { PICTURE_LIMITS, pictureSize } from '../../images/picture.ts';
+import type { Problem } from '../reply.ts';
+
+export type Wrong = Omit<Problem, 'index' | 'id'>;
+
+/**
+ * Finds what fits the schema of an event and makes no sense: token arrays that no trainer can use, pictures that nobody can be
+ * shown, a reward of no trajectory, a digest of something else. Bytes in the blob store are looked at when they are read.
+ */
+export function wrongContent(event: Envelope): Wrong | undefined {
+  switch (event.type) {
+    case 'PromptShown': {
+      const { tokens, stepId } = event.data;
+      return tokens ? wrongIds(stepId, tokens.ids) : undefined;
+    }
+    case 'TreeOpened':
+    case 'CallCaptured':
+      return wrongPictures(event.data.pictures);
+    case 'StepTaken':
+      return wrongTokens(event.data) ?? wrongPictures(event.data.pictures);
+    case 'RewardAssigned':
+      return event.data.stepId === null && event.data.rolloutId === null ? OF_NOTHING : undefined;
+    case 'RenderSpecRegistered':
+      return wrongSpec(event.data);
+    case 'SegmentRendered':
+      return wrongSegment(event.data);
+    default:
+      return undefined;
+  }
+}
+
+/** Sums over all rewards would count it, and no return of a rollout would. */
+const OF_NOTHING: Wrong = {
+  path: 'data.stepId',
+  message: 'is null, and so is data.rolloutId: the reward would be of no trajectory',
+  remedy: 'name the step or the rollout that the reward is for',
+};
+
+type Step = Envelope<'StepTaken'>['data'];
+
+function wrongTokens({ stepId, tokens }: Pick<Step, 'stepId' | 'tokens'>): Wrong | undefined {
+  if (tokens === null) return undefined;
+  const { ids, logProbs, mask, ends, entropies } = tokens;
+  return (
+    wrongIds(stepId, ids) ??
+    (ends && (wrongArray('data.tokens.ends', stepId, ends, 'int32', ids.length) ?? wrongEnds(stepId, ends))) ??
+    (entropies && wrongArray('data.tokens.entropies', stepId, entropies, 'float32', ids.length)) ??
+    (mask ? wrongArray('data.tokens.mask', stepId, mask, 'uint8', ids.length) : undefined) ??
+    (logProbs
+      ? (wrongArray('data.tokens.logProbs', stepId, logProbs, 'float32', ids.length) ?? wrongValues(stepId, logProbs, mask))
+      : undefined)
+  );
+}
+
+/** Finds an array of another type or length than it says or than the ids have, and ids below 0. */
+function wrongIds(stepId: string, ids: Packed): Wrong | undefined {
+  const path = 'data.tokens.ids';
+  const fault = wrongArray(path, stepId, ids, 'int32', ids.length);
+  if (fault || typeof ids.bytes !== 'string') return fault;
+  const message = findTokenValueFault(`step ${stepId}`, { ids: unpack(ids), mask: null, logProbs: null });
+  return message === null ? undefined : { path, message };
+}
+
+/** A text is cut at its ends from left to right. */
+function wrongEnds(stepId: string, ends: Packed): Wrong | undefined {
+  if (typeof ends.bytes !== 'string') return undefined;
+  const index = unpack(ends).findIndex((end, i, all) => end < (all[i - 1] ?? 0));
+  if (index === -1) return undefined;
+  const message = `step ${stepId}: the text of token ${index} ends before that of the token before it`;
+  return { path: 'data.tokens.ends', message, remedy: 'send the index in `response` after each token, in code points' };
+}
+
+/** Finds log-probabilities that are not finite or above 0. */
+function wrongValues(stepId: string, logProbs: Packed, mask: Packed | null): Wrong | undefined {
+  if (typeof logProbs.bytes !== 'string' || typeof (mask?.bytes ?? '') !== 'string') return undefined;
+  const message = findLogProbFault(`step ${stepId}`, unpack(logProbs), logProbs.length, mask && unpack(mask));
+  return message === null
+    ? undefined
+    : { path: 'data.tokens.logProbs', message, remedy: 'send the log-probabilities as the server returned them, or null' };
+}
+
+function wrongArray(path: string, stepId: string, array: Packed, wanted: Packed['dtype'], due: number): Wrong | undefined {
+  const { dtype, length } = array;
+  const message = findArrayFault(stepId, { dtype, length, bytes: sizeOf(array) }, wanted, due);
+  return message === null ? undefined : { path, message };
+}
+
+function sizeOf({ bytes }: Packed): number {
+  return typeof bytes === 'string' ? Buffer.byteLength(bytes, 'base64') : bytes.size;
+}
+
+type Picture = NonNullable<Step['pictures']>[number];
+
+/** Finds bytes that are no PNG, or of another length or size than they say. Pixels are compared with the id when they are read. */
+function wrongPictures(pictures: readonly Picture[] = []): Wrong | undefined {
+  for (const [i, picture] of pictures.entries()) {
+    const message = pictureFault(picture);
+    if (message === null) continue;
+    const remedy = 'send each picture as the PNG of its pixels, with its own width and height';
+    return { path: `data.pictures.${i}.png`, message, remedy };
+  }
+  return undefined;
+}
+
+function pictureFault({ width, height, png }: Picture): string | null {
+  const { dtype, length, bytes } = png;
+  const size = sizeOf(png);
+  if (dtype !== 'uint8') return `has the type ${dtype}, not uint8`;
+  if (size !== length || length === 0) return `has ${size} bytes and says ${length}`;
+  if (length > PICTURE_LIMITS.bytes) return `has ${length} bytes, more than ${PICTURE_LIMITS.bytes}`;
+  if (Math.max(width, height) > PICTURE_LIMITS.side) return `is ${width} × ${height}, more than ${PICTURE_LIMITS.side} on a side`;
+  if (typeof bytes !== 'string') return null;
+  const head = Buffer.from(bytes.slice(0, 64), 'base64');
+  const pixels = head[0] === 0x89 ? pictureSize(head) : null;
+  if (pixels === null) return 'is no PNG';
+  if (pixels.width === width && pixels.height === height) return null;
+  return `has ${pixels.width} × ${pixels.height} pixels and says ${width} × ${height}`;
+}
+
+function wrongSpec({ spec, renderSpecId }: Envelope<'RenderSpecRegistered'>['data']): Wrong | undefined {
+  const digest = sha256Hex(canonicalJson(spec));
+  if (digest === renderSpecId) return undefined;
+  const remedy = 'name a spec by the SHA-256 of its JSON with sorted keys and no blanks';
+  return { path: 'data.renderSpecId', message: `is not the digest of data.spec, which is ${digest}`, remedy };
+}
+
+function wrongSegment({ text, renderSpecId, segmentId: id }: Envelope<'SegmentRendered'>['data']): Wrong | undefined {
+  if (typeof text !== 'string') return undefined;
+  const digest = segmentId(renderSpecId, wellFormed(text).value); // as it will be stored
+  if (digest === id) return undefined;
+  const remedy =
+    'name a segment by the SHA-256 of "seg", NUL, the render spec id, NUL and its text, NUL and lone surrogates replaced by U+FFFD';
+  return { path: 'data.segmentId', message: `is not the digest of data.text under this spec, which is ${digest}`, remedy };
+}

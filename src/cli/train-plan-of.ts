@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { z } from 'zod';
 import { sha256Hex } from '../digest/sha256.ts';
 import { canonicalJson } from '../events/canonical-json.ts';
-import { isOwn, settingsOf } from '../usecases/train/declaration/trainer-of.ts';
+import { isOwn, settingsOf, usualZeroVariance } from '../usecases/train/declaration/trainer-of.ts';
 import { planOfDeclaration, type TrainPlan, trainPlan } from '../usecases/train/train-plan.ts';
 import { computationOf } from './computation-flags.ts';
 import { declarationOf, isDeclared, refuseOthers } from './declared-training.ts';
@@ -48,7 +48,7 @@ function linear(flags: TrainFlags, given: Partial<TrainFlags>): LearningFields {
     settings: { ...computationOf(flags), learningRate, epochs, entropyCoefficient: entropy },
     groupsPerBatch: flags.groups,
     groupSize: flags.group,
-    zeroVariance: flags.keepZeroVariance ? 'keep' : 'reject',
+    zeroVariance: flags.keepZeroVariance ? 'keep' : usualZeroVariance({ name: flags.estimator, options: {} }),
     ...(flags.rewards === undefined ? {} : { rewards: flags.rewards }),
     mode: flags.staleness === 0 ? 'strict' : 'bounded',
     maxStaleness: flags.staleness,

@@ -73,7 +73,7 @@ class TrainingDeclaredDataRules(_TrainingDeclaredDataRulesOptional):
     unscored: Literal["wait", "reject"]
     """Whether a member without the metric delays its group or is rejected."""
     zeroVariance: Literal["reject", "keep"]
-    """Whether a group whose members all have the same metric is rejected or kept."""
+    """Whether a group whose members are all trained on the same reward is rejected or kept."""
     band: TrainingDeclaredDataRulesBand | None
     """Range of the mean metric outside of which a group is rejected; null for no limit."""
     truncated: Literal["keep", "reject"]
@@ -169,7 +169,7 @@ class BatchPlannedDataRules(_BatchPlannedDataRulesOptional):
     unscored: Literal["wait", "reject"]
     """Whether a member without the metric delays its group or is rejected."""
     zeroVariance: Literal["reject", "keep"]
-    """Whether a group whose members all have the same metric is rejected or kept."""
+    """Whether a group whose members are all trained on the same reward is rejected or kept."""
     band: BatchPlannedDataRulesBand | None
     """Range of the mean metric outside of which a group is rejected; null for no limit."""
     truncated: Literal["keep", "reject"]

@@ -22,7 +22,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "sapo": {"tauPositive": 1.0, "tauNegative": 1.05},
     "gpg": {},
 }
-REVISIONS = {name: "1" for name in OPTIONS}
+REVISIONS = {name: "2" if name == "sapo" else "1" for name in OPTIONS}
 AGGREGATIONS = ("token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm")
 KL_KINDS = ("k1", "k1+", "abs", "abs+", "k2", "k3", "k3+")
 
@@ -72,8 +72,8 @@ def token_shares(mask: torch.Tensor, mode: str, *, tokens: float | None = None, 
 
 
 def aggregation_of(name: str, asked: str) -> str:
-    """The published GSPO fixes its aggregation, whatever was asked for."""
-    return "seq-mean-token-mean" if name == "gspo" else asked
+    """GSPO and SAPO, which are losses of sequences, fix their aggregation, whatever was asked for."""
+    return "seq-mean-token-mean" if name in ("gspo", "sapo") else asked
 
 
 def policy_loss(name: str, options: Mapping[str, Any], new: torch.Tensor, old: torch.Tensor, advantages: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, dict[str, float]]:

@@ -67,8 +67,7 @@ export const rlPolicyLossCheck = rlCheck(/^06-policy-loss.*\.json$/, {
   },
   sapo_policy_loss(given) {
     const { tau_pos: tauPositive, tau_neg: tauNegative } = sapo.parse(given.inputs);
-    const aggregation: Aggregation = { ...TOKEN_MEAN, mode: 'seq-mean-token-mean' };
-    return { pg_loss: evaluate(given, 'sapo', { tauPositive, tauNegative }, aggregation).loss };
+    return { pg_loss: evaluate(given, 'sapo', { tauPositive, tauNegative }, TOKEN_MEAN).loss };
   },
 });
 

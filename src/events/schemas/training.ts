@@ -65,7 +65,7 @@ export const planRules = z.strictObject({
   unscored: z.enum(['wait', 'reject']).describe('Whether a member without the metric delays its group or is rejected.'),
   zeroVariance: z
     .enum(['reject', 'keep'])
-    .describe('Whether a group whose members all have the same metric is rejected or kept.'),
+    .describe('Whether a group whose members are all trained on the same reward is rejected or kept.'),
   band: z
     .strictObject({
       low: finite.describe('Least mean of the metric.'),

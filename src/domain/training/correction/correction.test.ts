@@ -46,6 +46,12 @@ describe('importance weights', () => {
     },
   );
 
+  test('weights that are all next to nothing are not blown up to full strength', () => {
+    const input = { trainer: givenRows([[-30, -30]]), rollout: givenRows([[0, 0]]), masks: [Uint8Array.of(1, 1)] };
+    const { weights } = importanceWeights(input, { level: 'token', threshold: 2, normalise: 'batch' });
+    expect(weights[0]?.[0]).toBeCloseTo(Math.exp(-20), 15);
+  });
+
   test('weights normalised over the batch have mean 1', () => {
     fc.assert(
       fc.property(drifted, (input) => {

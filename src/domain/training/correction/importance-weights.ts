@@ -28,6 +28,7 @@ export interface ImportanceWeights {
 }
 
 const LOG_BOUND = 20;
+const LEAST_MEAN = 1e-8; // below it verl does not normalise
 
 /**
  * Corrects for tokens that were sampled by another engine or an older version (truncated importance sampling; verl 0.8
@@ -44,8 +45,9 @@ export function importanceWeights({ trainer, rollout, masks }: RolloutLogProbs, 
   const entries = entriesOf(cut, masks, options.level);
   const freeEntries = entriesOf(free, masks, options.level);
   const mean = sumOf(entries) / entries.length;
-  // verl divides by a masked mean, whose count carries 1e-8.
-  const divisor = options.normalise === 'batch' && entries.length > 0 ? sumOf(entries) / (entries.length + MASKED_EPSILON) : 1;
+  // verl divides by a masked mean, whose count carries 1e-8; weights that are all next to nothing stay what they are.
+  const batchMean = sumOf(entries) / (entries.length + MASKED_EPSILON);
+  const divisor = options.normalise === 'batch' && batchMean > LEAST_MEAN ? batchMean : 1;
   return {
     weights: cut.map((row) => row.map((weight) => weight / divisor)),
     effectiveSampleShare: entries.length === 0 ? 1 : mean ** 2 / (sumOf(entries.map((w) => w * w)) / entries.length),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { finiteDifferences, largestGap, somePolicyInput } from '../training-testing.ts';
+import { finiteDifferences, givenRows, largestGap, somePolicyInput } from '../training-testing.ts';
 import { type Aggregation, type AggregationMode, aggregate, aggregationWeights, TOKEN_MEAN } from './aggregation.ts';
 import { sequenceRatios } from './gspo.ts';
 import type { PolicyLossInput, PolicyLossValue } from './policy-loss.ts';
@@ -172,4 +172,17 @@ describe('refused policy losses', () => {
   ])('the configuration %s %o is refused', (name, options, reason) => {
     expect(configurePolicyLoss(name, options)).toEqual({ kind: 'refused', reason: expect.stringMatching(reason) });
   });
+});
+
+test('SAPO is a mean over the means of sequences, whatever aggregation is asked for', () => {
+  const rows = [[-1], [-1, -1, -1]];
+  const input: PolicyLossInput = {
+    logProbs: givenRows(rows),
+    oldLogProbs: givenRows(rows),
+    advantages: givenRows([[1], [-1, -1, -1]]),
+    masks: [Uint8Array.of(1), Uint8Array.of(1, 1, 1)],
+    weights: null,
+  };
+  const expected = (-1 * 2 + (1 * 2) / 1.05) / 2; // L = −A·(4/τ)·σ(0) of each token, τ 1 and 1.05
+  for (const mode of MODES) expect(evaluate('sapo', input, { ...TOKEN_MEAN, mode }).loss).toBeCloseTo(expected, 7);
 });

@@ -1,8 +1,10 @@
+import { sumAmounts } from '../../reward/amount.ts';
 import { cutText } from '../../text/cut-text.ts';
 import type { Readiness } from '../advantages/estimator.ts';
 import type { PlanRules } from './plan-rules.ts';
 import type { PoolGroup, PoolSample } from './pool.ts';
 import type { RejectedSample, Rejection } from './rejection.ts';
+import { weightOf } from './reward-weights.ts';
 
 /**
  * `waiting`: nothing can be said of the group before `for` came. `refused`: no member will be trained. `fit`: the chosen members
@@ -107,18 +109,27 @@ function findGroupFault(chosen: readonly PoolSample[], rules: PlanRules, readine
     const rule = `the estimator compares ${readiness.groupSize} members of a group`;
     return { reason: 'singleton', rule, measured: chosen.length };
   }
-  const metrics = chosen.map(({ scores }) => scores[rules.metric] ?? 0); // every scored member has the component
-  const [least, most] = [Math.min(...metrics), Math.max(...metrics)];
+  const totals = chosen.map(({ scores }) => trainedTotal(scores, rules));
+  const [least, most] = totals.reduce(
+    ([low, high], total) => [Math.min(low, total), Math.max(high, total)],
+    [Infinity, -Infinity],
+  );
   if (rules.zeroVariance === 'reject' && chosen.length > 1 && most - least <= TOLERANCE * Math.max(1, Math.abs(most))) {
-    const rule = `${rules.metric} is the same for all ${chosen.length} members`;
+    const rule = `the reward that is trained on is the same for all ${chosen.length} members`;
     return { reason: 'zero-variance', rule, measured: most };
   }
+  const metrics = chosen.map(({ scores }) => scores[rules.metric] ?? 0); // every scored member has the component
   const mean = metrics.reduce((sum, value) => sum + value, 0) / metrics.length;
   if (rules.band !== null && (mean < rules.band.low || mean > rules.band.high)) {
     const rule = `the mean of ${rules.metric} must lie from ${rules.band.low} to ${rules.band.high}`;
     return { reason: 'filtered', rule, measured: mean };
   }
   return null;
+}
+
+/** What a member is trained on: its components by their weights. */
+function trainedTotal(scores: PoolSample['scores'], { rewards }: PlanRules): number {
+  return sumAmounts(Object.entries(scores).map(([component, value]) => weightOf(rewards, component) * value));
 }
 
 /** The same rewards summed in steps of other sizes differ in the last bits; a difference that counts is larger by far. */

@@ -264,7 +264,7 @@ describe('filters', () => {
     const shaped = group('a', [1, 1], {
       samples: [1, 2].map((i) => sample(`a${i}`, i, 1, { scores: { environment: 1, format: i } })),
     });
-    expect(Object.values(refusals(plan([shaped])))).toEqual(['zero-variance', 'zero-variance']);
+    expect(Object.values(refusals(plan([shaped], { band: { low: 1, high: 1 } })))).toEqual([]);
     expect(Object.values(refusals(plan([group('b', [0, 1])], { band: { low: 0.6, high: 1 } })))).toEqual([
       'filtered',
       'filtered',
@@ -290,4 +290,14 @@ test('a rejection of a group that was begun is completed, whatever is revised me
   const rejected = { reason: 'zero-variance', rule: 'r', measured: 1 } as const;
   const revised = group('a', [0, 1], { samples: [sample('a0', 0, 0, { rejected }), sample('a1', 1, 1)] });
   expect(plan([revised])).toEqual([{ kind: 'reject', treeId: 'a', rolloutId: 'a1', ...rejected }]);
+});
+
+test('a group is refused for equal rewards by the sum that is trained on, not by the metric alone', () => {
+  const shaped = [0.1, 0.9].map((f1, i) => sample(`a${i}`, i, 0, { scores: { environment: 0, 'answer-f1': f1 } }));
+  const opposed = [0, 1].map((won, i) => sample(`b${i}`, i, won, { scores: { environment: won, penalty: -won } }));
+  const groups = [group('a', [], { samples: shaped, planned: 2 }), group('b', [], { samples: opposed, planned: 2 })];
+  const rewards = { environment: 1, 'answer-f1': 1, penalty: 1 };
+  const decisions = plan(groups, { groupsPerBatch: 1, rewards, maxStaleness: null });
+  expect(treesOf(batches(decisions)[0])).toEqual(['a']);
+  expect(refusals(decisions)).toEqual({ b0: 'zero-variance', b1: 'zero-variance' });
 });

@@ -21,7 +21,7 @@ export interface PlanRules {
   readonly rewards?: RewardWeights | undefined;
   /** Whether a group whose members lack the metric waits for it (scorers that work later) or loses them. */
   readonly unscored: 'wait' | 'reject';
-  /** Whether a group whose members all have the same metric is refused: group-relative advantages are all zero there. */
+  /** Whether a group whose members are all trained on the same reward is refused: group-relative advantages are all zero there. */
   readonly zeroVariance: 'reject' | 'keep';
   /** Groups whose mean metric lies outside are too easy or too hard. */
   readonly band: { readonly low: number; readonly high: number } | null;

@@ -42,6 +42,17 @@ describe('a preset', () => {
     }
   });
 
+  test.each([
+    ['grpo', 'reject'],
+    ['rloo', 'reject'],
+    ['gae', 'keep'],
+    ['reinforce_plus_plus', 'keep'],
+    ['remax', 'keep'],
+  ])('groups of equal rewards are, for %s, by default: %s', (name, zeroVariance) => {
+    const declaration = parse({ backend: 'external', weights: 'a'.repeat(64), estimator: { name } });
+    expect(planRulesOf(declaration).zeroVariance).toBe(zeroVariance);
+  });
+
   test('a preset holds the values that its paper published', () => {
     const ocr = parse({ preset: 'agentocr-grpo', backend: 'torch', torch: TINY });
     expect(planRulesOf(ocr)).toMatchObject({ groupsPerBatch: 16, maxStaleness: 0, zeroVariance: 'keep' });

@@ -1,3 +1,4 @@
+import { configureEstimator } from '../../../domain/training/advantages/estimators.ts';
 import { AGGREGATION_MODES } from '../../../domain/training/losses/aggregation.ts';
 import type { PlanRules } from '../../../domain/training/planning/plan-rules.ts';
 import { planRules } from '../../../events/schemas/training.ts';
@@ -42,11 +43,17 @@ const LINEAR_DEFAULTS = {
 const LOSS = { name: 'dual_clip', options: {} };
 
 /** Returns the rules by which batches are planned, all of them written out. */
-export function planRulesOf({ backend, rules, correction }: Declaration): PlanRules {
-  const usual = isOwn(backend) ? OWN_RULES[backend] : EXTERNAL_RULES;
+export function planRulesOf({ backend, estimator, rules, correction }: Declaration): PlanRules {
+  const usual = { ...(isOwn(backend) ? OWN_RULES[backend] : EXTERNAL_RULES), zeroVariance: usualZeroVariance(estimator) };
   // a correction compares with the log-probs that samples were drawn with
   const offPolicy = correction ? ({ offPolicy: 'log-probs' } as const) : {};
   return planRules.parse({ ...usual, ...offPolicy, ...rules });
+}
+
+/** Groups of equal rewards teach nothing where members are compared with each other; every other estimator learns from them. */
+export function usualZeroVariance({ name, options }: Declaration['estimator']): PlanRules['zeroVariance'] {
+  const configured = configureEstimator(name, options);
+  return configured.kind === 'configured' && configured.estimator.readiness.waitsFor === 'closed-groups' ? 'reject' : 'keep';
 }
 
 /** Returns how one of our own backends learns, with every default written out. */

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { Platform } from '../platform/open-platform.ts';
 import { buildOf, codeVersionOf, type Projection, schemaNameOf } from '../projections/projection.ts';
+import { readProjectionStatuses } from '../projections/projection-statuses.ts';
 import { isSame } from '../projections/rebuild/compare-tables.ts';
 import {
   type Rebuilding,
@@ -103,13 +104,8 @@ async function rebuild(platform: Platform, projection: Projection, flags: Flags,
 
 /** Returns why the live version is stopped; null where it is not. */
 async function reasonOfStop({ database }: Platform, { name }: Projection): Promise<string | null> {
-  const row = await database.db
-    .selectFrom('projections')
-    .select('reason')
-    .where('name', '=', name)
-    .where('state', '=', 'stopped')
-    .executeTakeFirst();
-  return row?.reason ?? null;
+  const status = (await readProjectionStatuses(database.db)).find((one) => one.name === name);
+  return status?.state === 'stopped' ? status.reason : null;
 }
 
 /** A version as its two numbers: of the code, and which fold by it. */

@@ -146,7 +146,7 @@ export function isKeyTaken(error: unknown): boolean {
 }
 
 /** Writes rows as COPY's text form: a line per row, tabs between fields, `\N` for null. */
-export function copyTextOf(rows: readonly object[], types: Readonly<Record<string, string>>): string {
+function copyTextOf(rows: readonly object[], types: Readonly<Record<string, string>>): string {
   const fields = Object.entries(types);
   let text = '';
   for (const row of rows) {

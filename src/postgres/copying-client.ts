@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
 import { camelCase } from './camel-case.ts';
 import type { StatementMeter } from './statement-meter.ts';
 
@@ -82,10 +83,13 @@ export class CopyingClient extends pg.Client {
     });
   }
 
-  #copy(statement: string, rows: CopyText): Promise<pg.QueryResult> {
+  #copy(statement: string, { text }: CopyText): Promise<Pick<pg.QueryResult, 'command' | 'rowCount' | 'rows'>> {
     return new Promise((resolve, reject) => {
-      const done = (error: unknown, result: unknown) => (error ? reject(error) : resolve(result as pg.QueryResult));
-      Reflect.apply(pg.Client.prototype.query, this, [new CopyingIn({ text: statement }, done, rows)]);
+      const copy = copyFrom(statement);
+      copy.once('error', reject);
+      copy.once('finish', () => resolve({ command: 'COPY', rowCount: copy.rowCount, rows: [] }));
+      Reflect.apply(pg.Client.prototype.query, this, [copy]);
+      copy.end(text);
     });
   }
 }
@@ -107,9 +111,6 @@ interface DataRow {
 }
 interface Wire {
   readonly stream: { destroy(): void; cork(): void; uncork(): void };
-  query(text: string): void;
-  sendCopyFromChunk(chunk: Buffer): void;
-  endCopyFrom(): void;
   parse(statement: { readonly text: string }): void;
   bind(portal: object): void;
   execute(portal: object): void;
@@ -121,31 +122,6 @@ class Renaming extends (pg.Query as unknown as new (config: object, done: Done) 
   override handleRowDescription(message: { readonly fields: { name: string }[] }): void {
     for (const field of message.fields) field.name = camelCase(field.name);
     super.handleRowDescription(message);
-  }
-}
-
-/**
- * `copy … from stdin` with its rows right behind it, in one round trip. Postgres passes over the rows of a statement that it
- * refused.
- */
-class CopyingIn extends (pg.Query as unknown as new (config: pg.QueryConfig, done: CopyDone) => object) {
-  readonly #statement: string;
-  readonly #rows: CopyText;
-  constructor(config: { readonly text: string }, done: CopyDone, rows: CopyText) {
-    super(config, done);
-    this.#statement = config.text;
-    this.#rows = rows;
-  }
-  submit(connection: Wire): null {
-    connection.stream.cork();
-    connection.query(this.#statement);
-    connection.sendCopyFromChunk(Buffer.from(this.#rows.text, 'utf8'));
-    connection.endCopyFrom();
-    connection.stream.uncork();
-    return null;
-  }
-  handleCopyInResponse(): void {
-    // the rows are on their way
   }
 }
 

@@ -168,7 +168,7 @@ function above(slice: Slice, cursor: number): Slice {
  * The compare-and-set of a cursor found another value than the one locked: a second writer ignored the lock. A bug, never
  * retried.
  */
-export class CursorMoved extends Error {
+class CursorMoved extends Error {
   override readonly name = 'CursorMoved';
 }
 

@@ -54,6 +54,7 @@ export function trackOpenRequests(app: FastifyInstance, { perKey, closeMs, activ
   app.addHook('onRequest', ({ raw: { socket } }, reply, done) => {
     const { raw: res } = reply;
     const own = bySocket.get(socket)?.add(res);
+    res.on('error', () => undefined); // a mounted listener may write to a response that has ended
     res.once('close', () => {
       own?.delete(res);
       if (!app.server.listening) setImmediate(() => app.server.closeIdleConnections());

@@ -68,7 +68,6 @@ const CODES: Readonly<Record<number, string>> = {
   411: 'length-required',
   413: 'too-large',
   415: 'media-type',
-  417: 'expectation',
   421: 'misdirected',
   422: 'unprocessable',
   429: 'busy',

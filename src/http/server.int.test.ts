@@ -338,6 +338,12 @@ describe('slow and leaving clients', () => {
     await until(async () => (await status()) === 200);
   });
 
+  test('a listener that writes to a response that has ended does not end the server', async () => {
+    const { url } = await api.serve({ api: { graphql: (_req, res) => res.end('done').write('late') } });
+    expect(await (await fetch(`${url}/graphql`)).text()).toBe('done');
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  });
+
   test('connections beyond the limit are cut, and accepted again when others have ended', async () => {
     const { url } = await api.serve({ connections: 2 });
     const held = [0, 1].map(() => connect(Number(new URL(url).port), '127.0.0.1'));

@@ -198,6 +198,30 @@ describe('acts of an answer', () => {
       usage: null,
     });
   });
+
+  test.each([
+    [
+      'the texts of its parts',
+      [
+        { type: 'text', text: 'Action: ' },
+        { type: 'output_text', text: 'act1' },
+      ],
+      'Action: act1',
+    ],
+    [
+      'what follows its thinking',
+      [
+        { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] },
+        { type: 'text', text: 'go' },
+      ],
+      'go',
+    ],
+    ['its thinking where it says nothing else', [{ type: 'thinking', thinking: 'hm' }], '<think>\nhm\n</think>'],
+  ])('a reply in parts is %s', async (_, content, response) => {
+    const { server, policy } = await givenOpenAiPolicy();
+    server.fail({ kind: 'body', body: JSON.stringify({ choices: [{ message: { content } }] }) });
+    expect((await policy.act(anActRequest(), never))[0]?.response).toBe(response);
+  });
 });
 describe('prompts longer than the context', () => {
   const head = [anActRequest().instruction, anActRequest().firstObservation].flatMap(tokensOf).length;

@@ -28,11 +28,18 @@ const spoken = z.object({
 });
 type Spoken = z.infer<typeof spoken>;
 
+/** A part of a reply that comes as a list: `text` (`output_text` of some), or `thinking` with its own texts (Mistral). */
+const part = z.object({
+  text: z.string().nullish(),
+  thinking: z.union([z.string(), z.array(z.object({ text: z.string().nullish() }))]).nullish(),
+});
+type Part = z.infer<typeof part>;
+
 // Servers add fields freely and differ in the rest: only what is read is checked, and what may be missing may also be null.
 const choice = z.object({
   index: z.int().nullish(),
   message: z.object({
-    content: z.string().nullish(),
+    content: z.union([z.string(), z.array(part)]).nullish(),
     refusal: z.string().nullish(),
     reasoning_content: z.string().nullish(), // what a server with a reasoning parser takes out of the text: SGLang, vLLM
     reasoning: z.string().nullish(), // the same of newer vLLM and of OpenRouter
@@ -112,10 +119,15 @@ export function parseCompletion(text: string): Completion {
  * as the server's.
  */
 function responseOf({ message, finish_reason }: Choice): string {
-  const said = message.content ?? message.refusal;
-  const reasoning = message.reasoning_content ?? message.reasoning;
+  const parts = typeof message.content === 'string' ? [{ text: message.content }] : message.content;
+  const said = parts?.map(({ text }) => text ?? '').join('') ?? message.refusal;
+  const reasoning = message.reasoning_content ?? message.reasoning ?? parts?.map(thinkingOf).join('');
   if (said || !reasoning) return said ?? '';
   return `<think>\n${reasoning}${finish_reason === 'length' ? '' : '\n</think>'}`;
+}
+
+function thinkingOf({ thinking }: Part): string {
+  return Array.isArray(thinking) ? thinking.map(({ text }) => text ?? '').join('') : (thinking ?? '');
 }
 
 /**

@@ -1,6 +1,17 @@
 import type { CallMessage } from '../../domain/capture/call-message.ts';
 import { parseCompletion } from '../../policies/openai/completion.ts';
-import { type Api, chatMessage, isObject, type Json, list, messagesOfItems, string } from './read-request.ts';
+import {
+  type Api,
+  argumentsOf,
+  chatMessage,
+  isObject,
+  type Json,
+  list,
+  messagesOfItems,
+  string,
+  thinkingIn,
+  thoughtOf,
+} from './read-request.ts';
 
 /** What a model returned for a call. */
 export interface ReadReply {
@@ -43,7 +54,7 @@ function chatReply(body: unknown): ReadReply {
     choices: acts.map(({ tokens, usage, finishReason }, i): ReadChoice => {
       const said = choices[i]?.choice.message;
       const message = chatMessage(isObject(said) ? { ...said, role: 'assistant' } : said);
-      const thought = isObject(said) ? (string(said.reasoning_content) ?? string(said.reasoning) ?? '') : '';
+      const thought = isObject(said) ? thoughtOf(said) : '';
       return { message: message ?? SILENT, thought, raw: JSON.stringify(said ?? {}), tokens, usage, finishReason };
     }),
   };
@@ -139,22 +150,42 @@ function assembleChat(): Assembler {
   };
 }
 
-/** Adds a part of a message to it: texts are joined, calls of tools by their index. */
+/**
+ * Adds a part of a message to it: texts are joined, calls of tools by their index. Where a server numbers all calls 0, one of
+ * another id begins another call; a name that comes with each part is the name.
+ */
 function grow(message: Growing['message'], delta: Json): void {
   for (const field of ['content', 'reasoning_content', 'reasoning', 'refusal'])
     if (typeof delta[field] === 'string') message[field] = `${message[field] ?? ''}${delta[field]}`;
+  for (const part of list(delta.content)) {
+    const thinking = thinkingIn(part);
+    if (thinking !== '') message.reasoning_content = `${message.reasoning_content ?? ''}${thinking}`;
+    else if (isObject(part)) message.content = `${message.content ?? ''}${string(part.text) ?? ''}`;
+  }
   const calls: GrowingTool[] = message.tool_calls ?? [];
   for (const call of list(delta.tool_calls).filter(isObject)) {
-    const at = typeof call.index === 'number' && call.index >= 0 && call.index < 1_000 ? call.index : calls.length;
+    const at = placeOf(call, calls);
     const grown = calls[at] ?? { function: { name: '', arguments: '' } };
     calls[at] = grown;
+    INDICES.set(grown, call.index);
     if (call.id !== undefined && call.id !== null) grown.id = call.id;
     if (call.type !== undefined) grown.type = call.type;
     if (!isObject(call.function)) continue;
-    grown.function.name += string(call.function.name) ?? '';
-    grown.function.arguments += string(call.function.arguments) ?? '';
+    const name = string(call.function.name) ?? '';
+    if (name !== grown.function.name) grown.function.name += name;
+    grown.function.arguments += argumentsOf(call.function.arguments);
   }
   if (calls.length > 0) message.tool_calls = calls;
+}
+
+/** The index that a server gave a call that grows. */
+const INDICES = new WeakMap<GrowingTool, unknown>();
+
+/** Where a part of a call belongs: to the call of its id, else to the last one of its index; behind all where there is none. */
+function placeOf({ index, id }: Json, calls: readonly GrowingTool[]): number {
+  const named = typeof id === 'string' && id !== '';
+  const at = calls.findLastIndex((call) => (named && call.id === id) || (INDICES.get(call) === index && (!named || !call.id)));
+  return at < 0 ? calls.length : at;
 }
 
 function assembleResponse(): Assembler {

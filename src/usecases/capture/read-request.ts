@@ -88,16 +88,35 @@ function message(role: CallMessage['role'], text: string): CallMessage {
 function toolOf(call: Json): CalledTool[] {
   const called = isObject(call.function) ? call.function : isObject(call.custom) ? call.custom : null;
   if (called === null) return [];
-  return [
-    { id: string(call.id), name: string(called.name) ?? '', arguments: string(called.arguments) ?? string(called.input) ?? '' },
-  ];
+  return [{ id: string(call.id), name: string(called.name) ?? '', arguments: argumentsOf(called.arguments ?? called.input) }];
+}
+
+/** Arguments are JSON in a string; some servers send the value itself. */
+export function argumentsOf(given: unknown): string {
+  if (given === undefined || given === null) return '';
+  return typeof given === 'string' ? given : JSON.stringify(given);
+}
+
+/** What a model thought before it answered, where its server takes that out of the text: in a field, or as parts of the content. */
+export function thoughtOf({ reasoning_content, reasoning, content }: Json): string {
+  return string(reasoning_content) ?? string(reasoning) ?? list(content).map(thinkingIn).join('');
+}
+
+/** The text of a part that is thinking (Mistral); empty for any other. */
+export function thinkingIn(part: unknown): string {
+  if (!isObject(part) || part.type !== 'thinking') return '';
+  return typeof part.thinking === 'string'
+    ? part.thinking
+    : list(part.thinking)
+        .map((item) => (isObject(item) ? (string(item.text) ?? '') : ''))
+        .join('');
 }
 
 function partsOf(content: unknown): readonly CallPart[] {
   if (typeof content === 'string') return content === '' ? [] : [{ kind: 'text', text: content }];
   return list(content).flatMap((part): CallPart[] => {
     if (typeof part === 'string') return [{ kind: 'text', text: part }];
-    if (!isObject(part)) return [];
+    if (!isObject(part) || part.type === 'thinking') return []; // the thought of the message
     const text = string(part.text) ?? string(part.refusal);
     if (text !== null) return [{ kind: 'text', text }];
     const image = isObject(part.image_url) ? part.image_url.url : part.image_url;

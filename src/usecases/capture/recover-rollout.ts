@@ -12,7 +12,7 @@ import { FINGERPRINT, rolloutDraft, runDraft, treeDraft } from './capture-drafts
 import { isOver } from './capture-errors.ts';
 import type { RolloutState } from './captured-rollout.ts';
 import { type Named, type Place, rolloutIdOf, treeIdOf } from './place.ts';
-import { chatMessage, isObject, type Json, messagesOfItems } from './read-request.ts';
+import { chatMessage, isObject, type Json, messagesOfItems, thoughtOf } from './read-request.ts';
 import type { ShownRequest } from './shown-pictures.ts';
 
 /** Reads payloads of the blob store. */
@@ -161,7 +161,7 @@ async function choiceOf(
     usage,
     finishReason,
     callsTools: said.toolCalls.length > 0,
-    thought: isObject(parsed) && typeof parsed.reasoning_content === 'string' ? parsed.reasoning_content : '',
+    thought: isObject(parsed) ? thoughtOf(parsed) : '',
     tokens: tokens && { ids: await numbers(tokens.ids), logProbs: tokens.logProbs && (await numbers(tokens.logProbs)) },
   };
 }

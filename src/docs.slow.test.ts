@@ -40,21 +40,25 @@ describe('the documentation', () => {
     expect(broken).toEqual([]);
   });
 
-  test.each(['ARCHITECTURE.md', 'CONTRIBUTING.md'])('every file and folder that %s names is there', (page) => {
-    const rooms = ['src', 'graphql', 'workers', 'infra', 'docs', 'examples', 'python', 'migrations', 'studio'];
-    const files = rooms.flatMap((room) =>
-      readdirSync(join(ROOT, room), { recursive: true, encoding: 'utf8' }).map((name) => `${room}/${name}`),
-    );
-    // `x/y` is a beginning: of a folder, of a file, or of several; in ARCHITECTURE.md those of src go without it
-    const places = [...read(page).matchAll(/`((?:[a-z-]+\/)+[\w.*-]*)`/g)]
-      .map(([, place = '']) => place.replace(/\*.*$/, ''))
-      .filter(
-        (place) => existsSync(join(ROOT, place.split('/')[0] ?? '')) || existsSync(join(ROOT, 'src', place.split('/')[0] ?? '')),
+  test.each(['ARCHITECTURE.md', 'CONTRIBUTING.md', 'docs/evidence/promises.md'])(
+    'every file and folder that %s names is there',
+    (page) => {
+      const rooms = ['src', 'graphql', 'workers', 'infra', 'docs', 'examples', 'python', 'migrations', 'studio'];
+      const files = rooms.flatMap((room) =>
+        readdirSync(join(ROOT, room), { recursive: true, encoding: 'utf8' }).map((name) => `${room}/${name}`),
       );
-    expect(places.length).toBeGreaterThan(12);
-    const isThere = (place: string) => files.some((file) => file.startsWith(place) || file.startsWith(`src/${place}`));
-    expect(places.filter((place) => !isThere(place.replace(/\/$/, '')))).toEqual([]);
-  });
+      // `x/y` is a beginning: of a folder, of a file, or of several; in ARCHITECTURE.md those of src go without it
+      const places = [...read(page).matchAll(/`((?:[a-z-]+\/)+[\w.*-]*)`/g)]
+        .map(([, place = '']) => place.replace(/\*.*$/, ''))
+        .filter(
+          (place) =>
+            existsSync(join(ROOT, place.split('/')[0] ?? '')) || existsSync(join(ROOT, 'src', place.split('/')[0] ?? '')),
+        );
+      expect(places.length).toBeGreaterThan(12);
+      const isThere = (place: string) => files.some((file) => file.startsWith(place) || file.startsWith(`src/${place}`));
+      expect(places.filter((place) => !isThere(place.replace(/\/$/, '')))).toEqual([]);
+    },
+  );
 
   test('every block of commands is run by a test or marked as an excerpt with its date', () => {
     const unmarked = pages.flatMap((page) =>

@@ -91,6 +91,7 @@ export default defineConfig({
           page('Crashes', '/evidence/crashes'),
           page('Formats and their readers', '/evidence/formats'),
           page('Hostile input', '/evidence/hostile-input'),
+          page('Promises', '/evidence/promises'),
         ],
       },
       { text: 'Decisions', items: [page('Records', '/decisions/README')] },

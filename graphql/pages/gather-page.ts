@@ -115,7 +115,11 @@ async function gatherTree(draft: PageDraft, id: string): Promise<boolean> {
   await draft.ask(renderedTask, { tree: id });
   await draft.ask(treeOutline, { id });
   const rollouts: Rollout[] = [];
-  for (const { id: rollout } of tree.rollouts) {
+  for (const [i, { id: rollout }] of tree.rollouts.entries()) {
+    if (!draft.hasRoom) {
+      draft.leaveOut('# trajectories of trees, for which there was no room.', tree.rollouts.length - i);
+      break;
+    }
     const answer = await draft.ask(trajectoryPage, { id: rollout });
     await draft.ask(diffSide, { id: rollout });
     if (answer.rollout) rollouts.push(answer.rollout);

@@ -80,7 +80,7 @@ describe('a declaration of a training over HTTP', () => {
 
   test('a policy whose name no database stores is not declared', async () => {
     for (const policy of ['a\u0000b', 'n'.repeat(201)])
-      expect(await declare(policy, {})).toMatchObject({ status: 400, body: { error: { code: 'invalid' } } });
+      expect(await declare(policy, {})).toMatchObject({ status: 422, body: { error: { code: 'invalid' } } });
   });
 
   test('many declarations of one policy at once leave one of them, and the others are refused by what differs', async () => {
@@ -186,7 +186,7 @@ describe('a declaration of a training over HTTP', () => {
   ])('%j is refused with what is wrong', async (body, message) => {
     const refused = await declare('refused', body);
     expect(refused).toMatchObject({
-      status: 400,
+      status: 422,
       body: { error: { code: 'invalid', message: expect.stringContaining(message) } },
     });
     expect(await readLedgers(platform.database.db, ['refused'])).toEqual([]);

@@ -106,6 +106,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     if (entered) return send(reply, entered);
     const authorized = await authorize(auth, headers, routeOptions.config.needs ?? 'any-key');
     if (authorized.kind === 'refused') return send(reply, authorized.reply);
+    if (request.raw.socket.destroyed) return send(reply, undefined); // gone while the key was looked up: nothing would give its place back
     request.principal = authorized.principal;
     const over = refuseBeyondQuota(authorized.principal, reply.raw) ?? open?.enter(authorized.principal, reply.raw);
     if (over) return send(reply, over);

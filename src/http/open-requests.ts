@@ -72,7 +72,14 @@ export function trackOpenRequests(app: FastifyInstance, { perKey, closeMs, activ
     setTimeout(() => app.server.closeAllConnections(), closeMs).unref();
   });
   if (activeKeys) {
-    const timer = setInterval(() => void cutRevoked(activeKeys).catch(() => undefined), LOOK_MS).unref(); // looks again soon
+    let looking = false;
+    const look = async () => {
+      if (looking) return;
+      looking = true;
+      await cutRevoked(activeKeys).catch(() => undefined); // looks again soon
+      looking = false;
+    };
+    const timer = setInterval(() => void look(), LOOK_MS).unref();
     app.addHook('onClose', async () => clearInterval(timer));
   }
 

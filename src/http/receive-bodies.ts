@@ -1,5 +1,5 @@
-import type { ServerResponse } from 'node:http';
-import { Transform } from 'node:stream';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import { Readable, Transform } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Refused, type Reply, refuse } from './reply.ts';
@@ -34,7 +34,7 @@ export function receiveBodies(app: FastifyInstance): void {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   app.addHook('preParsing', (request, { raw: res }, payload, done) => {
     const { body: rule } = request.routeOptions.config;
-    if (!rule) return done(null, payload);
+    if (!rule) return done(null, unread(request.headers)); // where no body belongs none is kept; `send` drains it
     const encoding = (request.headers['content-encoding'] ?? 'identity').toLowerCase().trim();
     const refused = rule.refuse?.(request.headers) ?? refuseEncoding(encoding);
     if (refused) return done(new Refused(refused));
@@ -48,11 +48,19 @@ export function receiveBodies(app: FastifyInstance): void {
   });
 }
 
+/** An empty stream that the framework takes for the body that the headers announce. */
+function unread({ 'content-length': length }: IncomingHttpHeaders): Readable {
+  return Object.defineProperty(Readable.from([]), 'receivedEncodedLength', { value: Number(length ?? 0) });
+}
+
 const CHUNK_BYTES = 512; // what a chunk takes in memory besides its bytes: bodies may come in chunks of one
 
 function countBytes(budget: BodyBudget, res: ServerResponse): Transform {
   let taken = 0;
-  res.once('close', () => budget.free(taken));
+  res.once('close', () => {
+    budget.free(taken);
+    counted.destroy(); // what is still inflated counts nowhere
+  });
   const counted = new Transform({
     transform(chunk: Buffer, _encoding, next) {
       const bytes = chunk.length + CHUNK_BYTES;

@@ -119,7 +119,7 @@ export function send(reply: FastifyReply, answer: Reply | undefined): FastifyRep
   const { status, headers, body } = written?.(answer, request.headers) ?? answer;
   const { raw: req } = request;
   // The framework closes the connection of a body that it refuses, which is read for a moment here.
-  if (!req.complete && reply.getHeader('connection') === 'close') reply.header('connection', 'keep-alive');
+  if (!req.complete && res.shouldKeepAlive && reply.getHeader('connection') === 'close') reply.header('connection', 'keep-alive');
   reply.code(status).headers({ ...SAFE_HEADERS, ...headers });
   if (!req.complete) {
     req.unpipe().resume();

@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 export async function whileConnected<T>({ socket }: IncomingMessage, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const gone = new AbortController();
   const onClose = () => gone.abort();
+  if (socket.destroyed) gone.abort();
   socket.once('close', onClose);
   try {
     return await work(gone.signal);

@@ -28,6 +28,7 @@ const SIGNS = 5; // of life, in the time of one lease: a busy machine may delay 
 // other half, turn by turn, where both are one slice.
 const IN_FLIGHT = 1_000;
 const pauseOf = doubling(50, 2_000);
+const STABLE_MS = 5_000; // a connection that lived this long counts as healed
 
 /**
  * Joins a group and hands over its records until closed. A lost connection is made again, with growing pauses, for as long as it
@@ -60,30 +61,33 @@ export async function subscribeEmbedded(
 
   async function run(start: Member): Promise<void> {
     let member = start;
+    let short = 0; // memberships in a row that ended at once
     // A member that joined serves in any case: that it is to end shows there, and there it leaves.
     for (;;) {
+      const joined = Date.now();
       try {
         await member.serve(closing.signal, leaseMs);
       } catch (error) {
         if (error instanceof HandlerThrew) throw error.cause;
         const fault = logFault(`reading the log as group ${options.group}`, error);
         if (!fault.retryable) throw fault;
-        options.onWaiting?.(fault.message);
+        if (!closing.signal.aborted) options.onWaiting?.(fault.message);
       }
       if (closing.signal.aborted) return;
-      const next = await rejoin();
+      short = Date.now() - joined < STABLE_MS ? short + 1 : 1;
+      const next = await rejoin(short);
       if (!next) return;
       member = next;
     }
   }
 
-  async function rejoin(): Promise<Member | undefined> {
+  async function rejoin(short: number): Promise<Member | undefined> {
     const { signal } = closing;
-    await rest(pauseOf(1), signal);
+    await rest(pauseOf(short), signal);
     return retry(async () => (signal.aborted ? undefined : join()), {
       signal,
       sleep: rest,
-      pauseMs: (tries) => pauseOf(tries + 1),
+      pauseMs: (tries) => pauseOf(short + tries),
       again: ({ error }) => {
         const fault = logFault(`joining the group ${options.group} again`, error);
         if (!fault.retryable) throw fault;

@@ -86,7 +86,7 @@ export class CopyingClient extends pg.Client {
   #copy(statement: string, { text }: CopyText): Promise<Pick<pg.QueryResult, 'command' | 'rowCount' | 'rows'>> {
     return new Promise((resolve, reject) => {
       const copy = copyFrom(statement);
-      copy.once('error', reject);
+      copy.on('error', reject); // a refusal in the middle of the rows is followed by an error of the stream that wrote them
       copy.once('finish', () => resolve({ command: 'COPY', rowCount: copy.rowCount, rows: [] }));
       Reflect.apply(pg.Client.prototype.query, this, [copy]);
       copy.end(text);

@@ -5,5 +5,6 @@ import { type RawBuilder, sql } from 'kysely';
  * rows are read. `sumAmounts` of the domain comes to the same.
  */
 export function exactSum(column: RawBuilder<unknown>): RawBuilder<number> {
-  return sql`sum(${column}::text::numeric)::float8`;
+  const sum = sql`sum(${column}::text::numeric)`;
+  return sql`(case when abs(${sum}) < 5e-324 then 0 else ${sum}::float8 end)`; // below the least double the cast is an error
 }

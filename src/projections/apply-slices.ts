@@ -80,15 +80,22 @@ export async function applySlice(db: Db, projection: Projection, slice: Slice): 
     if (!applied) throw new VersionGone(projection.name, projection.version);
     return applied;
   };
+  let failed = 0;
   return isolatePoison(
     { ...slice, items: concerning(projection, slice) },
     (part) => apply(part, foldConcerning),
-    (part, error) =>
-      apply(part, async (trx, _, [mine]) => (mine ? setAsideUnstorable(trx, projection, mine, mine.items, error) : 0)),
+    (part, error) => {
+      if (error instanceof FoldFailed && ++failed > MOST_FAILED)
+        throw new Error(`more than ${MOST_FAILED} events of one slice are not to blame, its fold is: ${error.message}`, {
+          cause: error,
+        });
+      return apply(part, async (trx, _, [mine]) => (mine ? setAsideUnstorable(trx, projection, mine, mine.items, error) : 0));
+    },
   );
 }
 
 const KEY_TRIES = 10;
+const MOST_FAILED = 20; // events of a slice at which a fold may throw; a bug throws at every one
 
 /**
  * Folds a slice, or halves of it where an event is refused, down to a single item, which is set aside. A key that another

@@ -10,6 +10,8 @@ import { FoldFailed } from './fault.ts';
 import type { Poison, Projection } from './projection.ts';
 import type { Item, Slice } from './slice.ts';
 
+const REASON_LIMIT = 2_000; // characters
+
 /** Sets aside, in the projection's transaction, what it refused and what is no event; the record's bytes are kept whole. */
 export async function quarantine(
   trx: Trx,
@@ -75,7 +77,8 @@ export async function setAsideUnstorable(
 
 /** Describes why an event waits that no check of ours refused, but Postgres, or at which the fold failed. */
 export function cannotStore(error: unknown): string {
-  const reason = error instanceof Error ? error.message : String(error);
+  const message = error instanceof Error ? error.message : String(error);
+  const reason = cutText(wellFormed(message).value, REASON_LIMIT); // it may quote the event
   return error instanceof FoldFailed ? reason : `Postgres cannot store it: ${reason}`;
 }
 

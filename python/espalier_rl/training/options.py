@@ -154,7 +154,7 @@ class Critic(TypedDict, total=False):
     factor: float
     """What the squared error is multiplied by: ½ where left out, 1 as in verl 0.4.0."""
     bootstrap: Literal["state"]
-    """`state`: the value of a truncated end sees what could be done there, as every other value does. Absent: only its texts."""
+    """`state`, the only rule: the value of a truncated end sees what could be done there, as every other value does."""
 
 
 class Optimiser(TypedDict, total=False):
@@ -271,7 +271,7 @@ class Rules(TypedDict, total=False):
     unscored: Literal["wait", "reject"]
     """Whether a member without the metric delays its group or is rejected."""
     zero_variance: Literal["reject", "keep"]
-    """Whether a group whose members all have the same metric is rejected or kept."""
+    """Whether a group whose members are all trained on the same reward is rejected or kept."""
     band: RulesBand | None
     """Range of the mean metric outside of which a group is rejected; null for no limit."""
     truncated: Literal["keep", "reject"]
@@ -340,7 +340,7 @@ class TrainingOptions(TypedDict, total=False):
     unscored: Literal["wait", "reject"]
     """Whether a member without the metric delays its group or is rejected."""
     zero_variance: Literal["reject", "keep"]
-    """Whether a group whose members all have the same metric is rejected or kept."""
+    """Whether a group whose members are all trained on the same reward is rejected or kept."""
     band: RulesBand | None
     """Range of the mean metric outside of which a group is rejected; null for no limit."""
     truncated: Literal["keep", "reject"]

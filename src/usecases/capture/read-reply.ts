@@ -167,7 +167,7 @@ function grow(message: Growing['message'], delta: Json): void {
     const at = placeOf(call, calls);
     const grown = calls[at] ?? { function: { name: '', arguments: '' } };
     calls[at] = grown;
-    INDICES.set(grown, call.index);
+    if (call.index !== undefined) INDICES.set(grown, call.index);
     if (call.id !== undefined && call.id !== null) grown.id = call.id;
     if (call.type !== undefined) grown.type = call.type;
     if (!isObject(call.function)) continue;
@@ -182,8 +182,10 @@ function grow(message: Growing['message'], delta: Json): void {
 const INDICES = new WeakMap<GrowingTool, unknown>();
 
 /** Where a part of a call belongs: to the call of its id, else to the last one of its index; behind all where there is none. */
-function placeOf({ index, id }: Json, calls: readonly GrowingTool[]): number {
+function placeOf({ index, id, function: called }: Json, calls: readonly GrowingTool[]): number {
   const named = typeof id === 'string' && id !== '';
+  if (index === undefined && !named)
+    return isObject(called) && string(called.name) ? calls.length : Math.max(0, calls.length - 1);
   const at = calls.findLastIndex((call) => (named && call.id === id) || (INDICES.get(call) === index && (!named || !call.id)));
   return at < 0 ? calls.length : at;
 }

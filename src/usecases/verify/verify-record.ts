@@ -1,6 +1,7 @@
 import { BlobCorrupt, BlobMissing } from '../../blobs/blob-store.ts';
 import { listFileBlobs } from '../../blobs/file-blob-store.ts';
 import { blobReferences } from '../../events/blob-references.ts';
+import { isEventType } from '../../events/catalogue.ts';
 import { decode } from '../../events/codec.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { manifestHashOf } from '../../events/manifest-hash.ts';
@@ -107,7 +108,9 @@ export async function verifyRecord(
 
 function eventOf(body: string): Envelope | undefined {
   try {
-    return JSON.parse(body);
+    const event: unknown = JSON.parse(body);
+    const isEvent = typeof event === 'object' && event !== null && 'type' in event && isEventType(String(event.type));
+    return isEvent ? (event as Envelope) : undefined; // its other fields are compared by the chain
   } catch {
     return undefined;
   }

@@ -9,7 +9,7 @@ export type KlController =
 
 /**
  * Answers the controller after a batch: β ← β·(1 + clip(KL/target − 1, ±0.2)·n/horizon). The batch itself was penalised with the
- * β from before. A batch of more rows than the horizon would turn β negative, and reward distance: it stays at 0 at least.
+ * β from before. A batch of many times the horizon's rows would turn β negative, and reward distance: one batch at most halves it.
  * @param rows the rows of the batch (`n_steps`).
  */
 export function adjustController(controller: KlController, currentKl: number, rows: number): KlController {
@@ -18,7 +18,7 @@ export function adjustController(controller: KlController, currentKl: number, ro
       return controller;
     case 'adaptive': {
       const error = clamp(currentKl / controller.target - 1, 0.2);
-      return { ...controller, beta: Math.max(0, controller.beta * (1 + (error * rows) / controller.horizon)) };
+      return { ...controller, beta: controller.beta * Math.max(0.5, 1 + (error * rows) / controller.horizon) };
     }
   }
 }

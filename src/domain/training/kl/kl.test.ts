@@ -61,6 +61,6 @@ test('an adaptive controller changes by at most a fifth of rows/horizon, and a f
   const adaptive = { kind: 'adaptive', beta: 1, target: 0.1, horizon: 100 } as const;
   expect(adjustController(adaptive, 9, 50)).toEqual({ ...adaptive, beta: 1.1 });
   expect(adjustController(adaptive, 0, 50)).toEqual({ ...adaptive, beta: 0.9 });
-  expect(adjustController(adaptive, 0, 1_000)).toEqual({ ...adaptive, beta: 0 }); // never a reward for distance
+  expect(adjustController(adaptive, 0, 1_000)).toEqual({ ...adaptive, beta: 0.5 }); // never a reward for distance
   expect(adjustController({ kind: 'fixed', beta: 1 }, 9, 50)).toEqual({ kind: 'fixed', beta: 1 });
 });

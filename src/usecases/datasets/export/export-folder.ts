@@ -50,6 +50,7 @@ export async function exportFolder(options: ExportOptions): Promise<FolderManife
             `pictures of ${format.kind} lie in files next to it, which the hub does not find: export --format parquet or verl with --layout hf, or leave out --layout`,
           );
         const splits: Record<string, ExportCounts> = {};
+        const all: ExportCounts[] = []; // a split without a row may have left some out
         const files: Shard[] = [];
         let before = 0;
         for (const split of SPLITS) {
@@ -71,9 +72,10 @@ export async function exportFolder(options: ExportOptions): Promise<FolderManife
           before += counts.trajectories;
           if (counts.lines === 0) await sink.discard();
           else files.push(...(await sink.finish()));
+          all.push(counts);
           if (counts.trajectories > 0) splits[split] = counts;
         }
-        const counts = { ...sumOf(Object.values(splits)), ...(await countUnfinished(trx, options.query, counted)) };
+        const counts = { ...sumOf(all), ...(await countUnfinished(trx, options.query, counted)) };
         refuseUnrewarded(counts, format);
         refuseDifference({ trajectories: total, steps: counted.steps }, counts);
         const schema = 'espalier-folder-manifest/1';

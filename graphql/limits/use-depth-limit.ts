@@ -8,7 +8,7 @@ export function useDepthLimit(limit: number): Plugin {
     onValidate({ params }) {
       const { depth } = countDocument(params.documentAST);
       if (depth > limit)
-        throw overLimit('depth', depth, limit, 'nest fewer fields; go on with a second query from the ids of the first');
+        throw overLimit('depth', depth, limit, 'nest fewer fields; continue with a second query from the ids of the first');
     },
   };
 }

@@ -1,5 +1,5 @@
 import DataLoader from 'dataloader';
-import { overHardPage } from '../hard-page.ts';
+import { overHardPage } from '../assert-list-limit.ts';
 import { groupBy } from './group-by.ts';
 
 /** A record of a tree, asked for by its own id: the tree narrows the search to an index. */

@@ -1,5 +1,5 @@
 import DataLoader from 'dataloader';
-import { hardPage } from '../hard-page.ts';
+import { assertListLimit } from '../assert-list-limit.ts';
 import { manyOfTree, type OfTree } from './batch.ts';
 import { groupBy } from './group-by.ts';
 
@@ -37,7 +37,7 @@ export class ListsOfTree<Item> {
 
   of(record: OfTree): readonly Item[] | Promise<readonly Item[]> {
     const known = this.#known.get(record.id);
-    return known ? hardPage(known) : this.#loader.load(record);
+    return known ? assertListLimit(known) : this.#loader.load(record);
   }
 }
 

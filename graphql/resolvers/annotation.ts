@@ -10,13 +10,13 @@ import {
 } from '../../src/projections/annotations/read-annotations.ts';
 import type { AnnotateAsked, Annotated, NewAnnotation } from '../../src/usecases/annotate/annotate.ts';
 import { argumentId } from '../argument-id.ts';
+import { assertListLimit } from '../assert-list-limit.ts';
 import { type Connection, connect } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { type ErrorCode, refusal } from '../errors.ts';
 import { annotationFilter } from '../filters.ts';
 import type * as input from '../generated/types.ts';
 import type { AnnotationResolvers, AnnotationsRecordedResolvers, MutationResolvers } from '../generated/types.ts';
-import { hardPage } from '../hard-page.ts';
 import { mapped, one } from '../loaders/batch.ts';
 import { groupBy } from '../loaders/group-by.ts';
 import { loadedBy } from '../loaders/loaded-by.ts';
@@ -118,7 +118,7 @@ export async function annotationsOf(
   id: string,
   treeId: string,
 ): Promise<readonly AnnotationRecord[]> {
-  return hardPage((await ofTree(context).load(treeId))?.get(`${kind} ${id}`) ?? []);
+  return assertListLimit((await ofTree(context).load(treeId))?.get(`${kind} ${id}`) ?? []);
 }
 
 function subjectKey({ kind, stepId, rolloutId, revisionId, datasetId, line, treeId }: AnnotationRecord): string {

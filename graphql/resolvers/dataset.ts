@@ -9,7 +9,7 @@ import { exampleFilter, revisionFilter, trajectoryFilter, treeFilter } from '../
 import type { DatasetExampleResolvers, DatasetResolvers } from '../generated/types.ts';
 import { forgottenStream } from '../loaders/forgotten-loaders.ts';
 import { annotationsOf } from './annotation.ts';
-import { connectRevisions, connectTrajectories, connectTrees, hangingOn } from './lists.ts';
+import { connectRevisions, connectTrajectories, connectTrees, scopedTo } from './lists.ts';
 
 export const Dataset: DatasetResolvers = {
   // A run that went to quarantine is left out: the release stays readable.
@@ -27,10 +27,10 @@ export const Dataset: DatasetResolvers = {
       () => loaders.examples.count.load(filter),
     );
   },
-  trees: ({ id }, args, context) => connectTrees(args, hangingOn(treeFilter(args.filter), 'datasetId', id), context),
+  trees: ({ id }, args, context) => connectTrees(args, scopedTo(treeFilter(args.filter), 'datasetId', id), context),
   trajectories: ({ id }, args, context) =>
-    connectTrajectories(args, hangingOn(trajectoryFilter(args.filter), 'datasetId', id), context),
-  revisions: ({ id }, args, context) => connectRevisions(args, hangingOn(revisionFilter(args.filter), 'datasetId', id), context),
+    connectTrajectories(args, scopedTo(trajectoryFilter(args.filter), 'datasetId', id), context),
+  revisions: ({ id }, args, context) => connectRevisions(args, scopedTo(revisionFilter(args.filter), 'datasetId', id), context),
 };
 
 export const DatasetExample: DatasetExampleResolvers = {

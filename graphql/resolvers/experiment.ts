@@ -13,7 +13,7 @@ import { runFilter } from '../filters.ts';
 import type { ArmResultResolvers, ExperimentResolvers, ExperimentStageResolvers } from '../generated/types.ts';
 import { many, one } from '../loaders/batch.ts';
 import { loadedBy } from '../loaders/loaded-by.ts';
-import { connectRuns, hangingOn } from './lists.ts';
+import { connectRuns, scopedTo } from './lists.ts';
 
 const plans = loadedBy((db) =>
   one(
@@ -60,7 +60,7 @@ export const Experiment: ExperimentResolvers = {
     if (declared === null || declared instanceof ExperimentRefused) return [];
     return shownReport(context.sources.db, declared);
   },
-  runs: ({ id }, args, context) => connectRuns(args, hangingOn(runFilter(args.filter), 'experimentId', id), context),
+  runs: ({ id }, args, context) => connectRuns(args, scopedTo(runFilter(args.filter), 'experimentId', id), context),
 };
 
 export const ExperimentStage: ExperimentStageResolvers = {

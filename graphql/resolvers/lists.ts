@@ -97,7 +97,7 @@ export function connectDatasets(
 }
 
 /** Narrows a filter to what the list hangs on. @throws BAD_USER_INPUT when the filter names another one itself. */
-export function hangingOn<Filter extends object, Key extends keyof Filter & string>(
+export function scopedTo<Filter extends object, Key extends keyof Filter & string>(
   filter: Filter,
   key: Key,
   id: Filter[Key],

@@ -11,6 +11,7 @@ import { readLineages } from '../../src/projections/training-pool/read-lineages.
 import type { KeptVerification } from '../../src/usecases/verify/keep-verification.ts';
 import { argumentId, optionalId } from '../argument-id.ts';
 import { asOf } from '../as-of/as-of.ts';
+import { assertListLimit } from '../assert-list-limit.ts';
 import { connect } from '../connection.ts';
 import { refusal } from '../errors.ts';
 import {
@@ -24,7 +25,6 @@ import {
   treeFilter,
 } from '../filters.ts';
 import type { QueryResolvers } from '../generated/types.ts';
-import { hardPage } from '../hard-page.ts';
 import { measureLag } from '../live/lag.ts';
 import { logEnd } from '../live/log-end.ts';
 import { waitFor } from '../live/wait-for.ts';
@@ -69,7 +69,7 @@ export const Query: QueryResolvers = {
   annotations: (_, args, context) => connectAnnotations(args, context),
   annotationLabels: (_, { run }, { sources: { db } }) => countLabels(db, optionalId('run', run) ?? null, LABELS),
   policy: async (_, { id }, { sources: { db } }) => (await readLineages(db, [id]))[0] ?? null,
-  policies: async (_, _args, { sources: { db } }) => hardPage(await readLineages(db, 'all')),
+  policies: async (_, _args, { sources: { db } }) => assertListLimit(await readLineages(db, 'all')),
   batch: (_, { id }, { loaders }) => loaders.batch.load(argumentId('id', id)),
   trace: (_, { id }, { sources: { db } }) => trace(db, id),
   recall: (_, { what }, { sources: { db } }) => recall(db, what),

@@ -3,7 +3,7 @@ import { datasetFilter } from '../filters.ts';
 import type { JudgementResolvers, RevisionResolvers, RevisionTurnResolvers } from '../generated/types.ts';
 import { largeTextsOf } from '../large-text.ts';
 import { annotationsOf } from './annotation.ts';
-import { connectDatasets, hangingOn } from './lists.ts';
+import { connectDatasets, scopedTo } from './lists.ts';
 import { promptOf } from './prompt.ts';
 import { responseOf, sampledTexts, splitTexts } from './token-texts.ts';
 
@@ -19,7 +19,7 @@ export const Revision: RevisionResolvers = {
       (judgement) => judgement.leafStepId === badLeafStepId && judgement.judge === judge,
     ),
   annotations: ({ id, treeId }, _, context) => annotationsOf(context, 'revision', id, treeId),
-  datasets: ({ id }, args, context) => connectDatasets(args, hangingOn(datasetFilter(args.filter), 'revisionId', id), context),
+  datasets: ({ id }, args, context) => connectDatasets(args, scopedTo(datasetFilter(args.filter), 'revisionId', id), context),
   turns: async (revision, _, { loaders }) => {
     const searched = await loaders.searchedTree.load(revision.treeId);
     if (!searched) return []; // the tree is not projected yet

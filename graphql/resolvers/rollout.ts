@@ -1,12 +1,12 @@
 import type { RewardRecord } from '../../src/projections/rewards/read-rewards.ts';
 import type { TrajectoryRecord } from '../../src/projections/rewards/read-trajectories.ts';
+import { assertListLimit } from '../assert-list-limit.ts';
 import type { Context } from '../context.ts';
 import { datasetFilter } from '../filters.ts';
 import type { ComponentReturn, RolloutResolvers, TrajectoryResolvers } from '../generated/types.ts';
-import { hardPage } from '../hard-page.ts';
 import { wholePath } from '../loaders/path-loader.ts';
 import { annotationsOf } from './annotation.ts';
-import { connectDatasets, hangingOn } from './lists.ts';
+import { connectDatasets, scopedTo } from './lists.ts';
 import { readPath } from './path.ts';
 
 export const Rollout: RolloutResolvers = {
@@ -34,9 +34,9 @@ export const Trajectory: TrajectoryResolvers = {
   length: async ({ leafStepId, rollout }, _, { loaders }) =>
     (await loaders.step.load(leafStepId))?.depth ?? rollout.stepCount ?? 0,
   steps: ({ leafStepId }, part, context) => readPath(leafStepId, part, context),
-  datasets: ({ id }, args, context) => connectDatasets(args, hangingOn(datasetFilter(args.filter), 'rolloutId', id), context),
+  datasets: ({ id }, args, context) => connectDatasets(args, scopedTo(datasetFilter(args.filter), 'rolloutId', id), context),
   rewards: async (trajectory, { component }, context) =>
-    hardPage(ofComponent(await rewardsAlong(trajectory, context), component)),
+    assertListLimit(ofComponent(await rewardsAlong(trajectory, context), component)),
   returns: async (trajectory, _, context) => byComponent(await rewardsAlong(trajectory, context)),
 };
 

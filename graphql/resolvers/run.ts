@@ -22,7 +22,7 @@ import type { ForkOriginResolvers, RunEnvironmentResolvers, RunResolvers } from 
 import { many, one } from '../loaders/batch.ts';
 import { forgottenRun } from '../loaders/forgotten-loaders.ts';
 import { loadedBy } from '../loaders/loaded-by.ts';
-import { connectDatasets, connectRevisions, connectRollouts, connectTrajectories, connectTrees, hangingOn } from './lists.ts';
+import { connectDatasets, connectRevisions, connectRollouts, connectTrajectories, connectTrees, scopedTo } from './lists.ts';
 
 const METRICS_LIMIT = 5_000;
 const FAILURES = 200; // reasons: no more failed rollouts are read
@@ -103,12 +103,12 @@ export const Run: RunResolvers = {
   replays: ({ id }, _, context) => replays(context).load(id),
   metrics: ({ id }, { name, last }, { loaders }) =>
     loaders.metrics.load({ runId: id, metric: name ?? null, last: bounded('last', last, METRICS_LIMIT) }),
-  trees: ({ id }, args, context) => connectTrees(args, hangingOn(treeFilter(args.filter), 'runId', id), context),
-  rollouts: ({ id }, args, context) => connectRollouts(args, hangingOn(rolloutFilter(args.filter), 'runId', id), context),
+  trees: ({ id }, args, context) => connectTrees(args, scopedTo(treeFilter(args.filter), 'runId', id), context),
+  rollouts: ({ id }, args, context) => connectRollouts(args, scopedTo(rolloutFilter(args.filter), 'runId', id), context),
   trajectories: ({ id }, args, context) =>
-    connectTrajectories(args, hangingOn(trajectoryFilter(args.filter), 'runId', id), context),
+    connectTrajectories(args, scopedTo(trajectoryFilter(args.filter), 'runId', id), context),
   revisions: ({ id }, args, context) => connectRevisions(args, { ...revisionFilter(args.filter), runId: id }, context),
-  datasets: ({ id }, args, context) => connectDatasets(args, hangingOn(datasetFilter(args.filter), 'runId', id), context),
+  datasets: ({ id }, args, context) => connectDatasets(args, scopedTo(datasetFilter(args.filter), 'runId', id), context),
 };
 
 export const ForkOrigin: ForkOriginResolvers = {

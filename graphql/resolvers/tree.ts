@@ -12,7 +12,7 @@ import { loadedBy } from '../loaders/loaded-by.ts';
 import { selectedFields } from '../selected-fields.ts';
 import { annotationsOf } from './annotation.ts';
 import { connectCalls } from './captured-call.ts';
-import { connectDatasets, connectRevisions, connectTrajectories, hangingOn } from './lists.ts';
+import { connectDatasets, connectRevisions, connectTrajectories, scopedTo } from './lists.ts';
 import { outlineOf } from './outline.ts';
 import { readAheadOfSteps } from './read-ahead.ts';
 
@@ -50,9 +50,9 @@ export const Tree: TreeResolvers = {
   leaves: ({ id }, _, { loaders }) => loaders.leaves.load(id),
   rollouts: ({ id }, _, { loaders }) => loaders.rolloutsOfTree.load(id),
   trajectories: ({ id }, args, context) =>
-    connectTrajectories(args, hangingOn(trajectoryFilter(args.filter), 'treeId', id), context),
+    connectTrajectories(args, scopedTo(trajectoryFilter(args.filter), 'treeId', id), context),
   revisions: ({ id }, args, context) => connectRevisions(args, { ...revisionFilter(args.filter), treeId: id }, context),
-  datasets: ({ id }, args, context) => connectDatasets(args, hangingOn(datasetFilter(args.filter), 'treeId', id), context),
+  datasets: ({ id }, args, context) => connectDatasets(args, scopedTo(datasetFilter(args.filter), 'treeId', id), context),
   calls: ({ id }, args, context) => connectCalls(id, args, context),
   judgements: ({ id }, _, { loaders }) => loaders.judgements.load(id),
   simulations: async ({ id }, _, { loaders }) => (await loaders.backups.load(id)) ?? 0,

@@ -1,7 +1,7 @@
 import { Kafka, logLevel, Partitioners, type Producer } from 'kafkajs';
 import { TOPICS } from '../../src/events/catalogue.ts';
 import type { EventLog, LogRecord } from '../../src/log/event-log.ts';
-import { median, type Outcome, timed } from './outcome.ts';
+import { type BenchResult, median, timed } from './bench-result.ts';
 import type { Size, Stage } from './stage.ts';
 import { GROUP, meanStepBytes, recordsOf, recordTrajectories } from './trajectories.ts';
 
@@ -16,7 +16,7 @@ const ALL_REPLICAS = -1;
  * acknowledged by all replicas, not compressed. Rounds alternate, so that whatever else the machine does meets both; the median
  * round counts.
  */
-export async function benchAppend(stage: Stage): Promise<Outcome> {
+export async function benchAppend(stage: Stage): Promise<BenchResult> {
   const events = recordTrajectories({ ...GROUP, trees: TREES[stage.size], name: 'append' });
   const records = recordsOf(events).filter(({ topic }) => topic === 'trees');
   const log = await stage.kafkaLog();

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { kafkaForTests } from '../../src/testing/kafka.ts';
 import { describeWithKafka } from '../../src/testing/kafka-describe.ts';
+import { describeOutcome, isMet, ratioOf } from './bench-result.ts';
 import { BENCHES, isBench } from './benches.ts';
-import { describeOutcome, isMet, ratioOf } from './outcome.ts';
 import { openStage } from './stage.ts';
 
 const NAMES = Object.keys(BENCHES).filter(isBench);

@@ -1,7 +1,7 @@
 import { benchAppend } from './append.ts';
+import type { BenchResult } from './bench-result.ts';
 import { benchLag } from './lag.ts';
 import { benchLeases } from './leases.ts';
-import type { Outcome } from './outcome.ts';
 import { benchPost } from './post.ts';
 import { benchProject } from './project.ts';
 import { benchRender } from './render.ts';
@@ -23,7 +23,7 @@ export const BENCHES = {
   render: benchRender,
   studio: benchStudio,
   [SIDE_BY_SIDE]: benchSideBySide,
-} satisfies Record<string, (stage: Stage) => Promise<Outcome>>;
+} satisfies Record<string, (stage: Stage) => Promise<BenchResult>>;
 
 /** Returns whether a bench has this name. */
 export function isBench(name: string): name is keyof typeof BENCHES {

@@ -5,7 +5,7 @@ import type { EventLog } from '../../src/log/event-log.ts';
 import { waitUntilProjected } from '../../src/projections/wait-until.ts';
 import { readConfig } from '../../src/runtime/config.ts';
 import { SILENT } from '../../src/runtime/logger.ts';
-import { type Figure, type Outcome, percentile } from './outcome.ts';
+import { type BenchResult, type Figure, percentile } from './bench-result.ts';
 import { homeOf, type Size, type Stage, type StageDatabase } from './stage.ts';
 import { EVENTS_PER_GROUP, GROUP, interleave, recordsOf, recordTrajectories } from './trajectories.ts';
 import { watchCursors } from './watch-cursors.ts';
@@ -22,7 +22,7 @@ const PARTITIONS = 8;
  * Measures how long after the call of `append` an event is visible in the tables of journal and step tree, at a steady 2,000
  * events/s, on both logs. The baseline is the append alone: how long until the event is durable.
  */
-export async function benchLag(stage: Stage): Promise<Outcome> {
+export async function benchLag(stage: Stage): Promise<BenchResult> {
   const other = stage.another(); // a database of its own per log: cursors are offsets of one log
   const logs = [
     { name: 'Kafka', kind: 'kafka', stage, database: await stage.database(), log: await stage.kafkaLog() },

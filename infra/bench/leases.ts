@@ -11,8 +11,8 @@ import { SILENT } from '../../src/runtime/logger.ts';
 import { PYTHON_PACKAGE } from '../../src/runtime/python-server.ts';
 import { LOCAL_TOKEN } from '../../src/testing/local-token.ts';
 import { openLeaseService } from '../../src/usecases/train/open-lease-service.ts';
+import { type BenchResult, median } from './bench-result.ts';
 import { fillBatches } from './fill-batches.ts';
-import { median, type Outcome } from './outcome.ts';
 import { openStagePlatform, type Size, type Stage, type StageDatabase } from './stage.ts';
 
 const POLICY = 'bench';
@@ -31,7 +31,7 @@ interface Leased {
  * Measures what a trainer gets: batches of 1,024 samples of 1,000 tokens over HTTP by the Python client in a process of its own,
  * compared with COPY BINARY of the same token arrays. They were planned before, and the server had time to pack them.
  */
-export async function benchLeases(stage: Stage): Promise<Outcome> {
+export async function benchLeases(stage: Stage): Promise<BenchResult> {
   const platform = await openStagePlatform(stage);
   const database = await stage.database();
   const projector = await projectInThread(platform, SILENT);

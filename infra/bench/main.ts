@@ -1,7 +1,7 @@
 import './production.ts';
 import { parseArgs } from 'node:util';
+import { describeOutcome, isMet } from './bench-result.ts';
 import { BENCHES, isBench, SIDE_BY_SIDE } from './benches.ts';
-import { describeOutcome, isMet } from './outcome.ts';
 import { openStage } from './stage.ts';
 
 const HELP = `Measures the floors below which the speed may not fall, each figure with a baseline of the same run; exits 1 where one is not met.

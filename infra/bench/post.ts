@@ -8,8 +8,8 @@ import type { Platform } from '../../src/platform/open-platform.ts';
 import { createKey } from '../../src/postgres/keys.ts';
 import { waitUntilProjected } from '../../src/projections/wait-until.ts';
 import { SILENT } from '../../src/runtime/logger.ts';
+import { type BenchResult, median, timed } from './bench-result.ts';
 import { type ClientRequest, type Clients, startClients } from './http-clients.ts';
-import { median, type Outcome, timed } from './outcome.ts';
 import { openStagePlatform, type Size, type Stage } from './stage.ts';
 import { meanStepBytes, recordTrajectories } from './trajectories.ts';
 
@@ -35,7 +35,7 @@ interface Round {
  * them: by a thread that has projected as much before. The baselines append the same records, prepared before, without HTTP. Ways
  * take turns.
  */
-export async function benchPost(stage: Stage): Promise<Outcome> {
+export async function benchPost(stage: Stage): Promise<BenchResult> {
   const platform = await openStagePlatform(stage);
   const api = await serveApi(platform, SILENT);
   stage.closing(() => api.close());

@@ -8,8 +8,8 @@ import { runProjections } from '../../src/projections/runner.ts';
 import { stepTree } from '../../src/projections/step-tree/step-tree.ts';
 import { waitUntilProjected } from '../../src/projections/wait-until.ts';
 import { rebuildProjection } from '../../src/usecases/rebuild/rebuild-projection.ts';
+import { type BenchResult, type Figure, median, timed } from './bench-result.ts';
 import { copyRows, takeRows } from './copy-rows.ts';
-import { type Figure, median, type Outcome, timed } from './outcome.ts';
 import type { Size, Stage, StageDatabase } from './stage.ts';
 import { EVENTS_PER_GROUP, GROUP, meanStepBytes, recordsOf, recordTrajectories } from './trajectories.ts';
 
@@ -25,7 +25,7 @@ const WAIT_MS = 1_800_000;
  * tables of the same shape, which is as fast as Postgres takes them when nothing is read, checked, folded or kept exactly once. Then a rebuild of the largest
  * projection.
  */
-export async function benchProject(stage: Stage): Promise<Outcome> {
+export async function benchProject(stage: Stage): Promise<BenchResult> {
   const database = await stage.database();
   const log = await stage.kafkaLog();
   await log.ensureTopics(TOPICS, PARTITIONS);

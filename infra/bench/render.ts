@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { readConfig } from '../../src/runtime/config.ts';
-import type { Figure, Outcome } from './outcome.ts';
+import type { BenchResult, Figure } from './bench-result.ts';
 import { composeHistories } from './render-text.ts';
 import type { RenderFigures } from './render-worker.ts';
 import type { Size, Stage } from './stage.ts';
@@ -18,7 +18,7 @@ const [WORKER, SCRIPT] = ['./render-worker.ts', './render_pillow.py'].map((name)
  * image from its records, without digests or PNG; ours hands out views. Pixels are those of the generation of Pillow that is there.
  * @throws Error when the pixels differ.
  */
-export async function benchRender(stage: Stage): Promise<Outcome> {
+export async function benchRender(stage: Stage): Promise<BenchResult> {
   const python = readConfig().python ?? 'python3';
   const asked = spawnSync(python, ['-c', 'import PIL, numpy; print(PIL.__version__)'], { encoding: 'utf8' });
   const pillow = asked.status === 0 ? asked.stdout.trim() : null;

@@ -4,7 +4,7 @@ import { runProjections } from '../../src/projections/runner.ts';
 import { readConfig } from '../../src/runtime/config.ts';
 import { SILENT } from '../../src/runtime/logger.ts';
 import { PYTHON_PACKAGE } from '../../src/runtime/python-server.ts';
-import type { Figure, Outcome, Unit } from './outcome.ts';
+import type { BenchResult, Figure, Unit } from './bench-result.ts';
 import { installPython, type Measured, measureSystem, runScript, SCRIPTS } from './side-by-side/measure-system.ts';
 import { SYSTEMS } from './side-by-side/systems.ts';
 import { openStagePlatform, type Size, type Stage } from './stage.ts';
@@ -27,7 +27,7 @@ const COLUMNS: readonly { name: string; unit: Unit; of: (measured: Measured) => 
  * the storage that it has without further set-up. Installs what is missing from PyPI into Pythons of their own in the cache
  * folder; `--quick` measures Espalier only.
  */
-export async function benchSideBySide(stage: Stage): Promise<Outcome> {
+export async function benchSideBySide(stage: Stage): Promise<BenchResult> {
   const episodes = EPISODES[stage.size];
   const own = await recordOwn(stage, episodes);
   const others: { name: string; keeps: string; measured: Measured }[] = [];

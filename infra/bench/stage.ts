@@ -19,7 +19,7 @@ import { readConfig } from '../../src/runtime/config.ts';
 import { createDatabase } from '../../src/testing/database.ts';
 import { writeLocalToken } from '../../src/testing/local-token.ts';
 import { startKafka } from '../kafka/start-kafka.ts';
-import type { Conditions } from './outcome.ts';
+import type { Conditions } from './bench-result.ts';
 
 /** How much a bench does: `quick` only shows that it runs. */
 export type Size = 'full' | 'quick';

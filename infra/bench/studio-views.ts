@@ -9,7 +9,7 @@ import { LOCAL_TOKEN } from '../../src/testing/local-token.ts';
 import { testPictures } from '../../src/testing/painted-world.ts';
 import { recordBushyTree, recordLongRollout } from '../../src/testing/record-large-trees.ts';
 import { openStudioBrowser } from '../../src/testing/studio-browser.ts';
-import { type Figure, median } from './outcome.ts';
+import { type Figure, median } from './bench-result.ts';
 import { openStagePlatform, type Size, type Stage, type StageDatabase } from './stage.ts';
 
 const NODES: Record<Size, number> = { full: 10_000, quick: 200 };

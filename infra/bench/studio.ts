@@ -5,10 +5,10 @@ import { buildTextIndexes, readTextMark } from '../../src/projections/answers/te
 import { projections } from '../../src/projections/registry.ts';
 import { browserIsThere } from '../../src/testing/studio-browser.ts';
 import { answerQuestions } from './answer-questions.ts';
+import { type BenchResult, type Figure, percentile, timed } from './bench-result.ts';
 import { countFilled } from './count-filled.ts';
 import { type AnswersFill, eventsOf, fillAnswers, settleAnswers } from './fill-answers.ts';
 import { operationQuestions } from './operation-questions.ts';
-import { type Figure, type Outcome, percentile, timed } from './outcome.ts';
 import type { Size, Stage } from './stage.ts';
 import { measureViews } from './studio-views.ts';
 import { measureWorstQueries } from './worst-queries.ts';
@@ -24,7 +24,7 @@ const LIMIT_MS = 150;
  * Measures every list and page that the studio requests, the example queries and the filters of GraphQL over two million events;
  * what others notice of the worst queries that are allowed; and, where there is a Chromium, how soon views are there.
  */
-export async function benchStudio(stage: Stage): Promise<Outcome> {
+export async function benchStudio(stage: Stage): Promise<BenchResult> {
   const figures = [...(await measureLists(stage.another())), ...(await measureWorstQueries(stage.another()))];
   if (browserIsThere) figures.push(...(await measureViews(stage)));
   return {

@@ -2,8 +2,8 @@ import { serveApi } from '../../src/app/serve-api.ts';
 import { SILENT } from '../../src/runtime/logger.ts';
 import { appendTo, projectSlice, testLog } from '../../src/testing/given-events.ts';
 import { LOCAL } from '../../src/testing/local-token.ts';
+import { type BenchResult, type Figure, percentile, timed } from './bench-result.ts';
 import { startClients } from './http-clients.ts';
-import { type Figure, type Outcome, percentile, timed } from './outcome.ts';
 import { openStagePlatform, type Size, type Stage, type StageDatabase } from './stage.ts';
 import { recordTrajectories } from './trajectories.ts';
 
@@ -27,7 +27,7 @@ const ONE_STATEMENT = `select step_id as id, parent_step_id as "parentId", rollo
  * Measures a tree of 1,000 steps over GraphQL over HTTP, one request after the other on one connection, the answer read to its
  * end. The baseline reads the same fields by one SQL statement and writes them with JSON.stringify in the same process.
  */
-export async function benchTree(stage: Stage): Promise<Outcome> {
+export async function benchTree(stage: Stage): Promise<BenchResult> {
   const platform = await openStagePlatform(stage);
   const database = await stage.database();
   const treeId = await recordTree(database);

@@ -6,9 +6,9 @@ import { appendTo, projectSlice, testLog } from '../../src/testing/given-events.
 import { LOCAL } from '../../src/testing/local-token.ts';
 import { lineageIdOf } from '../../src/training/leases/lineage-id.ts';
 import { openLeaseService } from '../../src/usecases/train/open-lease-service.ts';
+import { type Figure, percentile } from './bench-result.ts';
 import { fillBatches } from './fill-batches.ts';
 import { type ClientRequest, startClients } from './http-clients.ts';
-import { type Figure, percentile } from './outcome.ts';
 import { openStagePlatform, type Size, type Stage, type StageDatabase } from './stage.ts';
 
 const PATHS = 48; // aliases of one query

@@ -1,5 +1,5 @@
 import { killRunning } from '../../src/testing/worker-process.ts';
-import type { Outcome } from './check-record.ts';
+import type { TrainingResult } from './check-record.ts';
 import type { Done } from './disturb.ts';
 import { type Fault, HEAVY, whyNot } from './faults.ts';
 import type { Laboratory } from './laboratory.ts';
@@ -39,7 +39,7 @@ const HEAVY_EACH = 2; // of the heavy faults, in turn
 
 /** Disturbs one training after the other until so many processes were killed over each log. */
 export async function runCampaign(laboratory: Laboratory, options: CampaignOptions): Promise<readonly Findings[]> {
-  const undisturbed = new Map<number, Outcome>();
+  const undisturbed = new Map<number, TrainingResult>();
   const findings: Findings[] = [];
   for (const log of options.logs) findings.push(await overOneLog(laboratory, options, log, undisturbed));
   return findings;
@@ -49,7 +49,7 @@ async function overOneLog(
   laboratory: Laboratory,
   options: CampaignOptions,
   log: 'embedded' | 'kafka',
-  undisturbed: Map<number, Outcome>,
+  undisturbed: Map<number, TrainingResult>,
 ): Promise<Findings> {
   const [trainings, failures, skipped]: [Disturbed[], string[], Set<string>] = [[], [], new Set()];
   const share = Math.ceil(options.kills / options.logs.length);
@@ -98,7 +98,7 @@ async function overOneLog(
   }
 }
 
-async function outcomeAlone(laboratory: Laboratory, plan: ReturnType<typeof chaosPlan>): Promise<Outcome> {
+async function outcomeAlone(laboratory: Laboratory, plan: ReturnType<typeof chaosPlan>): Promise<TrainingResult> {
   const quiet = await laboratory.platform('embedded');
   return trainUndisturbed(quiet, plan).finally(() => quiet.close());
 }

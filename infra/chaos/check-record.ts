@@ -17,13 +17,13 @@ export interface Check {
 }
 
 /** What a training came to, in what must not depend on how it went. */
-export interface Outcome {
+export interface TrainingResult {
   /** SHA-256 of the weights by version. */
   readonly weights: readonly string[];
   readonly trees: readonly TreeDigest[];
 }
 
-export async function outcomeOf(platform: Platform, policyId: string, runId: string): Promise<Outcome> {
+export async function outcomeOf(platform: Platform, policyId: string, runId: string): Promise<TrainingResult> {
   const versions = await platform.database.db
     .selectFrom('policyVersions')
     .select('weights')
@@ -46,7 +46,7 @@ export async function checkRecord(
     readonly policyId: string;
     readonly runId: string;
     readonly acknowledged: readonly string[];
-    readonly expected: Outcome;
+    readonly expected: TrainingResult;
   },
 ): Promise<readonly Check[]> {
   const { expected, policyId, runId } = given;

@@ -20,7 +20,7 @@ export interface World {
 }
 
 /** What of a fault is drawn, always all of it, so that what comes next does not depend on what was done. */
-export interface Drawn {
+export interface DrawnFault {
   /** How long it lasts, up to a second. */
   readonly ms: number;
   /** In [0, 1). */
@@ -37,7 +37,7 @@ export type Struck = 'database' | 'broker' | 'home' | Role;
 export async function injectFault(
   fault: Exclude<Fault, 'kill' | 'pause' | 'restore' | 'records-deleted'>,
   world: World,
-  drawn: Drawn,
+  drawn: DrawnFault,
 ): Promise<{ readonly struck: Struck; readonly how: string } | null> {
   const { group, proxy, platform, means } = world;
   const { ms, which } = drawn;
@@ -90,7 +90,7 @@ export async function injectFault(
 const MOMENT_MS = 3_000; // an update takes less; a moment that is rare is passed over
 const [FULL_MS, FULLER_MS] = [500, 2]; // long enough for appends and checkpoints to meet it
 
-async function fillDisk({ group, platform, means }: World, { ms, which }: Drawn): Promise<{ struck: Struck; how: string }> {
+async function fillDisk({ group, platform, means }: World, { ms, which }: DrawnFault): Promise<{ struck: Struck; how: string }> {
   const [struck, disk] = which < 0.5 ? (['database', means.databaseDisk] as const) : (['home', means.homeDisk] as const);
   if ('reason' in disk) throw new Error(`there is no disk to fill: ${disk.reason}`);
   const lasts = FULL_MS + FULLER_MS * ms;

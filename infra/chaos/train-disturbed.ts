@@ -14,7 +14,7 @@ import { LINEAR_SETTINGS } from '../../src/training/backends/training-settings.t
 import { train } from '../../src/usecases/train/train.ts';
 import { beginTraining } from '../../src/usecases/train/train-begin.ts';
 import { type TrainPlan, trainPlan } from '../../src/usecases/train/train-plan.ts';
-import { type Check, checkRecord, type Outcome, outcomeOf } from './check-record.ts';
+import { type Check, checkRecord, outcomeOf, type TrainingResult } from './check-record.ts';
 import { type Disturbance, type Done, disturb } from './disturb.ts';
 import { type Means, NO_MEANS } from './faults.ts';
 import { loseRecords } from './lose-records.ts';
@@ -51,7 +51,7 @@ export function chaosPlan(seed: number, updates: number): TrainPlan {
 }
 
 /** Trains in this process, on a platform where nothing else happens. */
-export async function trainUndisturbed(platform: Home, plan: TrainPlan): Promise<Outcome> {
+export async function trainUndisturbed(platform: Home, plan: TrainPlan): Promise<TrainingResult> {
   const projector = await runProjections({ log: platform.log, database: platform.database });
   try {
     const { runId } = await train(platform, {
@@ -79,7 +79,7 @@ export interface Disturbed {
 export async function trainDisturbed(
   platform: Home,
   plan: TrainPlan,
-  expected: Outcome,
+  expected: TrainingResult,
   disturbance: Omit<Disturbance, 'random'> & { readonly seed: number },
   means: Means = NO_MEANS,
 ): Promise<Disturbed> {

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { note, say, table } from '../../src/cli/terminal.ts';
+import { print, printError, table } from '../../src/cli/terminal.ts';
 import { bundlePrograms } from '../../src/testing/bundle-programs.ts';
 import { killRunning } from '../../src/testing/worker-process.ts';
 import { openLaboratory } from '../chaos/laboratory.ts';
@@ -37,13 +37,13 @@ async function run(): Promise<number> {
     const stage = await openStage(platform);
     try {
       const results = await runCampaign(stage, { seconds, seed, only }, ({ part, cases, fault }) => {
-        note(`${part}: ${cases} cases, ${fault === undefined ? 'all held' : 'FAULT'}`);
+        printError(`${part}: ${cases} cases, ${fault === undefined ? 'all held' : 'FAULT'}`);
       });
       const { records, faults, summary } = await checkStage(platform);
       const total = results.reduce((sum, { cases }) => sum + cases, 0);
       const rows = results.map((each) => [each.part, each.cases, each.seconds.toFixed(0), each.fault ? 'FAULT' : 'held']);
       const again = (part: Part) => `npm run hostile -- --seconds ${seconds} --seed ${seed} --part ${part}`;
-      say([
+      print([
         ...table(['part', 'cases', 'seconds', 'verdict'], rows),
         '',
         `${total} cases, seed ${seed}; ${records} records in the log, each in the journal or its quarantine; ${summary}`,

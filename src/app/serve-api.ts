@@ -4,10 +4,10 @@ import type { Stamp } from '../events/envelope.ts';
 import { apiRoutes } from '../http/api-routes.ts';
 import { type HttpServer, startHttp } from '../http/server.ts';
 import { openStudio } from '../http/studio/open-studio.ts';
-import { openAsking } from '../http/training/asking.ts';
 import type { Declare } from '../http/training/declare-policy.ts';
 import { packAhead } from '../http/training/pack-ahead.ts';
 import { createPackedRows } from '../http/training/packed-rows.ts';
+import { openRowFormatHints } from '../http/training/row-format-hints.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { watchForgotten } from '../platform/watch-forgotten.ts';
 import { dropLeftSnapshots } from '../projections/as-of/snapshot-owner.ts';
@@ -48,7 +48,7 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
       declare: ((policyId, declaration) => declarePolicy({ ...platform, stamp }, policyId, declaration)) satisfies Declare,
     });
     const packed = createPackedRows({ db: database.db, blobs });
-    const asking = openAsking();
+    const asking = openRowFormatHints();
     const training = { service: openLeaseService(platform), notices, declare, as, packed, asking };
     const studio = openStudio();
     if (!studio) logger.warn('the studio is not built; `npm run studio:build` builds it');

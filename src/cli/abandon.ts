@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { openLeaseService } from '../usecases/train/open-lease-service.ts';
 import { ensureProjector } from './ensure-projector.ts';
-import { say } from './terminal.ts';
+import { print } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 /** `espalier abandon`: gives up a batch that cannot be trained, so that its policy goes on with the next one. */
@@ -17,8 +17,8 @@ export function addAbandon(program: Command): void {
         await projector.settle();
         const answer = await openLeaseService(platform).abandon({ batchId, reason });
         if (answer.kind === 'refused') throw new Error(`${answer.message}; ${answer.remedy}`);
-        if (wantsJson(command)) return say(JSON.stringify(answer));
-        say(`batch ${answer.ordinal} is abandoned; \`espalier ledger\` counts its samples`);
+        if (wantsJson(command)) return print(JSON.stringify(answer));
+        print(`batch ${answer.ordinal} is abandoned; \`espalier ledger\` counts its samples`);
       } finally {
         await projector.close();
       }

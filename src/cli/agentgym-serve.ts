@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { openEnvironment, parseEnvironment } from '../environments/open-environment.ts';
 import { serveTextCraft } from '../environments/textcraft/serve-textcraft.ts';
 import { runUntilStopped } from '../runtime/lifecycle.ts';
-import { say } from './terminal.ts';
+import { print } from './terminal.ts';
 import { numberBetween, wantsJson } from './with-platform.ts';
 
 /** `espalier agentgym serve`: TextCraft for clients of AgentGym's server, with copies of environments, until Ctrl-C. */
@@ -21,7 +21,7 @@ export function addAgentgymServe(group: Command): void {
       );
     const kind = await openEnvironment(environment);
     const server = await serveTextCraft(kind, { host, port });
-    say(wantsJson(command) ? JSON.stringify({ state: 'serving', url: server.url }) : `listening on ${server.url}`);
+    print(wantsJson(command) ? JSON.stringify({ state: 'serving', url: server.url }) : `listening on ${server.url}`);
     await runUntilStopped(async () => ({
       finished: new Promise<never>(() => {}),
       close: async () => {

@@ -5,7 +5,7 @@ import { openAgentGym } from '../environments/agentgym/open-agentgym.ts';
 import type { ServerProbe } from '../environments/agentgym/probe-server.ts';
 import type { StartProbe } from '../environments/agentgym/probe-starts.ts';
 import { addAgentgymServe } from './agentgym-serve.ts';
-import { type Lines, say } from './terminal.ts';
+import { type Lines, print } from './terminal.ts';
 import { numberBetween, wantsJson } from './with-platform.ts';
 
 /** What `--open` adds to a report. */
@@ -36,8 +36,8 @@ export function addAgentgym(program: Command): void {
     const found = await findServers(url, { timeoutMs, patienceMs: 0 }, name);
     const reports = [];
     for (const server of found) reports.push({ ...server, opened: open ? await openOnce(server, timeoutMs) : null });
-    if (wantsJson(command)) say(JSON.stringify(reports));
-    else say(reports.map((report, i) => [i > 0 ? [''] : [], describe(report, report.opened)]));
+    if (wantsJson(command)) print(JSON.stringify(reports));
+    else print(reports.map((report, i) => [i > 0 ? [''] : [], describe(report, report.opened)]));
   });
 }
 

@@ -8,7 +8,7 @@ import {
 } from '../projections/answers/aggregate.ts';
 import { checkedId } from './collect.ts';
 import { readSettled } from './settled.ts';
-import { type Lines, say, table } from './terminal.ts';
+import { type Lines, print, table } from './terminal.ts';
 import { wantsJson, wholeNumber } from './with-platform.ts';
 
 interface AggregateFlags {
@@ -44,8 +44,10 @@ export function addAggregate(program: Command): void {
     const key = AGGREGATE_BY[NAMES.indexOf(by)] ?? 'RUN'; // one of NAMES: commander has refused the others
     const groups = await readSettled('aggregate', (db) => aggregate(db, key, filter, PARTS));
     if (groups.length === 0) process.exitCode = 1;
-    if (wantsJson(command)) return say(JSON.stringify(groups));
-    say(groups.length === 0 ? 'nothing on record belongs to these runs; `espalier status` lists the runs' : layOut(key, groups));
+    if (wantsJson(command)) return print(JSON.stringify(groups));
+    print(
+      groups.length === 0 ? 'nothing on record belongs to these runs; `espalier status` lists the runs' : layOut(key, groups),
+    );
   });
 }
 

@@ -8,7 +8,7 @@ import { locateSubjects, nameOf, type Subject } from '../projections/annotations
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { type AnnotateAsked, type Annotated, openAnnotate } from '../usecases/annotate/annotate.ts';
 import { ensureProjector } from './ensure-projector.ts';
-import { say } from './terminal.ts';
+import { print } from './terminal.ts';
 import { numberBetween, wantsJson, withPlatform } from './with-platform.ts';
 
 const CATCH_UP_MS = 60_000;
@@ -44,7 +44,7 @@ export function addAnnotate(program: Command): void {
         const asked = await askedOf(platform, ids, flags);
         const annotated = await openAnnotate(platform)(asked, localPrincipal(platform.config.project));
         if (annotated.kind === 'refused') throw new Error(annotated.message);
-        say(wantsJson(command) ? JSON.stringify(annotated) : described(asked, annotated));
+        print(wantsJson(command) ? JSON.stringify(annotated) : described(asked, annotated));
       } finally {
         await projector.close();
       }

@@ -10,7 +10,7 @@ import {
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { checkedId } from './collect.ts';
 import { ensureProjector } from './ensure-projector.ts';
-import { note, say, table } from './terminal.ts';
+import { print, printError, table } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
 const CATCH_UP_MS = 60_000;
@@ -42,10 +42,10 @@ export function addAnnotations(program: Command): void {
         const asked = { limit: flags.first, towards: 'forwards', after: null, before: null } as const;
         const [page] = await readAnnotationPages(db, [filter], ANNOTATION_ORDERINGS.ADDED_DESC, asked);
         const rows = page?.rows.map(({ row }) => row) ?? [];
-        if (wantsJson(command)) return say(JSON.stringify(rows));
+        if (wantsJson(command)) return print(JSON.stringify(rows));
         const [total = 0] = await countAnnotations(db, [filter]);
-        say(table(['added', 'of', 'label', 'score', 'by', 'note', 'id'], rows.map(lineOf)));
-        if (total > rows.length) note(`${total - rows.length} more; --first ${total} lists all`);
+        print(table(['added', 'of', 'label', 'score', 'by', 'note', 'id'], rows.map(lineOf)));
+        if (total > rows.length) printError(`${total - rows.length} more; --first ${total} lists all`);
       } finally {
         await projector.close();
       }

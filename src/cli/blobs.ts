@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { collectBlobs } from '../usecases/forget/collect-blobs.ts';
 import { ensureProjector } from './ensure-projector.ts';
-import { say } from './terminal.ts';
+import { print } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
 const HOUR_MS = 3_600_000;
@@ -25,9 +25,9 @@ export function addBlobs(program: Command): void {
       try {
         const mode = dryRun ? 'count' : 'delete';
         const done = await collectBlobs(platform, { graceMs: grace * HOUR_MS, mode, signal });
-        if (wantsJson(collect)) return say(JSON.stringify(done));
+        if (wantsJson(collect)) return print(JSON.stringify(done));
         const { unreferenced, drafts, deleted, looked, young } = done;
-        say([
+        print([
           `${looked} blobs are older than ${grace} hours, ${young} are not and stay`,
           `${unreferenced.blobs} blobs of ${unreferenced.bytes} bytes are referred to by no record`,
           ...(drafts.files > 0 ? [`${drafts.files} files of ${drafts.bytes} bytes were left by puts that did not end`] : []),

@@ -1,9 +1,9 @@
-import type { Happened, Person, Said } from '../environments/chat/person.ts';
+import type { Happened, Person, PersonReply } from '../environments/chat/person.ts';
 import type { Opening, StepResult } from '../environments/environment.ts';
 import { picturesOf } from '../environments/with-pictures.ts';
 import type { Picture } from '../images/picture.ts';
 import type { LineReader } from './line-reader.ts';
-import { indented, type Lines, note, say } from './terminal.ts';
+import { indented, type Lines, print, printError } from './terminal.ts';
 
 /** A person at the terminal, or what is piped to the command in their place. */
 export interface ChatPerson extends Person {
@@ -29,7 +29,7 @@ const HELP: Lines = [
 export function chatPerson({ input, mustSpeak, json }: ChatPersonOptions): ChatPerson {
   let [alone, another, isSaid] = [false, false, false];
 
-  function read(line: string): Said | null {
+  function read(line: string): PersonReply | null {
     if (!line.startsWith('/') || line.startsWith('//')) {
       const text = line.startsWith('//') ? line.slice(1) : line;
       return text.trim() === '' && mustSpeak ? null : { kind: 'says', text: text.trim() === '' ? '' : text };
@@ -43,13 +43,13 @@ export function chatPerson({ input, mustSpeak, json }: ChatPersonOptions): ChatP
       alone = true;
       return { kind: 'says', text: '' };
     }
-    if (command === '/go') note('nothing is left for the policy to do: say something');
-    else note(command === '/help' ? HELP : [`there is no command ${command.slice(0, 80)}:`, HELP]);
+    if (command === '/go') printError('nothing is left for the policy to do: say something');
+    else printError(command === '/help' ? HELP : [`there is no command ${command.slice(0, 80)}:`, HELP]);
     return null;
   }
 
   return {
-    show: (happened) => say(json ? JSON.stringify(asJson(happened)) : asLines(happened)),
+    show: (happened) => print(json ? JSON.stringify(asJson(happened)) : asLines(happened)),
     wantsAnother: () => another,
     async next(signal) {
       signal?.throwIfAborted();

@@ -71,5 +71,5 @@ test('Ctrl-C leaves a run that goes on by the command that is named', async () =
   await shown(child, 'Reply 1.');
   child.kill('SIGINT');
   expect(await child.ended).toBe(130);
-  expect(child.stdout()).toMatch(/^go on with: espalier chat --resume [0-9a-f-]{36}$/m);
+  expect(child.stdout()).toMatch(/^continue with: espalier chat --resume [0-9a-f-]{36}$/m);
 });

@@ -17,12 +17,12 @@ import { type ChatPerson, chatPerson, turnLines } from './chat-person.ts';
 import { checkedId, nameOfRun } from './collect.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { type LineReader, openLineReader } from './line-reader.ts';
-import { orResume } from './or-resume.ts';
 import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { exitStopped } from './stoppable.ts';
 import { tasksOf } from './tasks-of.ts';
-import { note, say } from './terminal.ts';
+import { print, printError } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+import { withResumeHint } from './with-resume-hint.ts';
 
 interface ChatFlags extends PromptFlags {
   readonly policy?: string;
@@ -61,7 +61,7 @@ export function addChat(program: Command): void {
     .option('--task-seed <n>', 'seed of what the environment draws at reset', wholeNumber('--task-seed', 0), 0)
     .option('--name <name>', 'name of the run', nameOfRun, 'chat')
     .option('--run <id>', 'id of the run (a UUID); drawn when left out')
-    .option('--resume <id>', 'go on with this conversation, as it was planned');
+    .option('--resume <id>', 'continue this conversation, as it was planned');
   addPromptOptions(command, 'iteration');
   command.action(async (flags: ChatFlags) => {
     const json = wantsJson(command);
@@ -69,7 +69,7 @@ export function addChat(program: Command): void {
       const projector = await ensureProjector(platform);
       const input = flags.message ?? openLineReader(process.stdin);
       try {
-        if (process.stdin.isTTY && typeof input !== 'string') note('say something; /help lists what else can be done');
+        if (process.stdin.isTTY && typeof input !== 'string') printError('say something; /help lists what else can be done');
         const { resume } = flags;
         const first = resume ? await recordedChat(platform, checkedId('--resume', resume)) : await plannedChat(platform, flags);
         const chat = { platform, input, json, signal };
@@ -102,12 +102,12 @@ async function talk({ platform, input, json, signal }: Chat, planned: Planned, m
   if (opening === null) return person.wantsAnother();
   if (mode === 'resume' && !json) await showRecorded(platform, planned);
   const command = `espalier chat --resume ${runId}`;
-  const { state, message, steps } = await orResume(platform, { runId, command, signal }, () =>
+  const { state, message, steps } = await withResumeHint(platform, { runId, command, signal }, () =>
     collect(platform, { ...planned, concurrency: 1, signal, mode, chat: { person, opening } }),
   );
-  if (json) say(JSON.stringify({ run: runId, state, steps, message }));
-  else say([`run ${runId} ${state}: ${steps} steps`, message === '' ? [] : message]);
-  if (state === 'stopped' && !json) say(`go on with: ${command}`);
+  if (json) print(JSON.stringify({ run: runId, state, steps, message }));
+  else print([`run ${runId} ${state}: ${steps} steps`, message === '' ? [] : message]);
+  if (state === 'stopped' && !json) print(`continue with: ${command}`);
   if (state === 'stopped') exitStopped();
   if (state === 'failed') process.exitCode = 1;
   return state === 'completed' && person.wantsAnother();
@@ -144,12 +144,12 @@ async function showRecorded({ database, blobs }: Platform, { runId, plan }: Plan
   const steps = await readRecordedSteps(database.db, treeIdOf(runId, task, 0), textReader(blobs));
   const pictures = await readPicturesOfSteps(database.db, [...steps.keys()]);
   for (const step of [...steps.values()].sort((a, b) => a.depth - b.depth))
-    say(turnLines({ ...step, pictures: pictures.filter(({ stepId }) => stepId === step.stepId) }));
+    print(turnLines({ ...step, pictures: pictures.filter(({ stepId }) => stepId === step.stepId) }));
 }
 
 async function recordedChat(platform: Platform, runId: string): Promise<Planned> {
   const { name, seed, plan } = await readCollection(platform, runId);
-  if (!plan.chat) throw new RunRefused(`run ${runId} is no chat; go on with it by: espalier collect --resume ${runId}`);
+  if (!plan.chat) throw new RunRefused(`run ${runId} is no chat; continue it with: espalier collect --resume ${runId}`);
   return { runId, name, seed, plan };
 }
 

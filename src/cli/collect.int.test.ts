@@ -34,7 +34,7 @@ describe('espalier collect', () => {
     await appends.release();
     expect(await child.ended).toBe(130);
     expect(child.stdout()).toContain(`run ${runId} stopped`);
-    expect(child.stdout()).toContain(`go on with: espalier collect --resume ${runId}`);
+    expect(child.stdout()).toContain(`continue with: espalier collect --resume ${runId}`);
     const { db } = platform.database;
     expect(await db.selectFrom('runs').select('finishedAt').where('runId', '=', runId).execute()).toEqual([{ finishedAt: null }]);
 

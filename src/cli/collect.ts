@@ -14,12 +14,12 @@ import type { Collected, Progress } from '../usecases/collect/collect-run.ts';
 import { type CollectPlan, collectPlan, type PlannedTask } from '../usecases/collect/plan.ts';
 import { surveysFolder } from '../usecases/collect/survey-tasks.ts';
 import { ensureProjector } from './ensure-projector.ts';
-import { orResume } from './or-resume.ts';
 import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { exitStopped } from './stoppable.ts';
 import { tasksOf } from './tasks-of.ts';
-import { progressLine, say } from './terminal.ts';
+import { print, progressLine } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+import { withResumeHint } from './with-resume-hint.ts';
 
 export interface CollectFlags extends PromptFlags {
   readonly environment: string;
@@ -102,7 +102,7 @@ export function addCollect(program: Command): void {
     .option('--task-seed <n>', 'seed of what the environment draws at reset', wholeNumber('--task-seed', 0), 0)
     .option('--name <name>', 'name of the run', nameOfRun, 'collect')
     .option('--run <id>', 'id of the new run (a UUID); drawn when left out')
-    .option('--resume <id>', 'go on with this run, as it was planned')
+    .option('--resume <id>', 'continue this run, as it was planned')
     .option(
       '--renderer <file>',
       "a module that exports render, by which the studio shows steps; the environment's own when left out",
@@ -119,7 +119,7 @@ export function addCollect(program: Command): void {
           : await newCollection(platform, flags);
         const { runId } = collection;
         const again = `espalier collect --resume ${runId}`;
-        const { state, message, ...progress } = await orResume(platform, { runId, command: again, signal }, () =>
+        const { state, message, ...progress } = await withResumeHint(platform, { runId, command: again, signal }, () =>
           collectShowing(platform, {
             ...collection,
             concurrency: flags.concurrency,
@@ -127,13 +127,13 @@ export function addCollect(program: Command): void {
             mode: flags.resume || flags.run ? 'resume' : 'new',
           }),
         );
-        if (json) say(JSON.stringify({ run: collection.runId, state, ...progress, message }));
+        if (json) print(JSON.stringify({ run: collection.runId, state, ...progress, message }));
         else
-          say(
+          print(
             `run ${collection.runId} ${state}: ${progress.rollouts} rollouts, ${progress.steps} steps, ${progress.succeeded} succeeded`,
           );
-        if (message !== '' && !json) say(message);
-        if (state === 'stopped' && !json) say(`go on with: ${again}`);
+        if (message !== '' && !json) print(message);
+        if (state === 'stopped' && !json) print(`continue with: ${again}`);
         if (state === 'failed') process.exitCode = 1;
         if (state === 'stopped') exitStopped();
         await projector.settle();

@@ -5,7 +5,7 @@ import { compareAchieved } from '../projections/answers/compare-achieved.ts';
 import { readRunsById } from '../projections/runs/read-runs.ts';
 import { checkedId } from './collect.ts';
 import { readSettled } from './settled.ts';
-import { say, table } from './terminal.ts';
+import { print, table } from './terminal.ts';
 import { wantsJson, wholeNumber } from './with-platform.ts';
 
 /** `espalier compare`: runs next to the first one, on the tasks that both have, with the numbers of GraphQL's `compare`. */
@@ -32,9 +32,9 @@ export function addCompare(program: Command): void {
       const unknown = ids.find((id) => !runs.has(id));
       if (unknown !== undefined) throw new Error(`there is no run ${unknown}; \`espalier status\` lists the runs`);
       if (compared.some(({ tasks }) => tasks === 0)) process.exitCode = 1;
-      if (wantsJson(command)) return say(JSON.stringify(compared));
-      say(`compared with ${runs.get(ids[0] ?? '')} (${ids[0]}), task by task`);
-      say(
+      if (wantsJson(command)) return print(JSON.stringify(compared));
+      print(`compared with ${runs.get(ids[0] ?? '')} (${ids[0]}), task by task`);
+      print(
         table(
           ['run', 'measure', 'tasks', 'baseline', 'run', 'difference', '95% interval', 'better', 'worse', 'equal'],
           compared.flatMap(({ runId, tasks, success, return: returns }) => {

@@ -18,7 +18,7 @@ import {
 import { checkedId } from './collect.ts';
 import { plotSvg } from './plot-svg.ts';
 import { templateOf } from './prompt-flags.ts';
-import { say, table } from './terminal.ts';
+import { print, table } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 import { plotFile, writePlot } from './write-plot.ts';
 
@@ -60,11 +60,11 @@ export function addCompressionSweep(program: Command): void {
       if (histories.length === 0) throw new Error(`run ${runId} has no step behind a first one: there is no history to show`);
       const rows = sweepFactors(histories, flags.cf);
       if (flags.plot !== undefined) await writePlot(flags.plot, sweepPlot(rows));
-      if (wantsJson(command)) return say(JSON.stringify({ run: runId, images: histories.length, rows }));
+      if (wantsJson(command)) return print(JSON.stringify({ run: runId, images: histories.length, rows }));
       const text = histories.reduce((sum, history) => sum + history.textTokens, 0);
-      say(`${histories.length} histories, ${text} tokens as text (${(text / histories.length).toFixed(1)} each)`);
-      say(table(['cf', 'vision tokens', 'each', 'saved of text', 'saved of cf 1'], rows.map(cells)));
-      if (flags.plot !== undefined) say(`plot: ${flags.plot}`);
+      print(`${histories.length} histories, ${text} tokens as text (${(text / histories.length).toFixed(1)} each)`);
+      print(table(['cf', 'vision tokens', 'each', 'saved of text', 'saved of cf 1'], rows.map(cells)));
+      if (flags.plot !== undefined) print(`plot: ${flags.plot}`);
     }),
   );
 }

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { conformanceMain } from '../conformance/conformance-main.ts';
-import { say } from './terminal.ts';
+import { print } from './terminal.ts';
 import { wantsJson } from './with-platform.ts';
 
 /** `espalier conformance DIR`: runs vector files through the public functions; exit code 1 when one fails. */
@@ -12,8 +12,8 @@ export function addConformance(program: Command): void {
     await stat(dir).catch((error: Error) => {
       throw new Error(`cannot read ${dir} (${error.message}); name a folder of vector files`);
     });
-    const counts = await conformanceMain(dir, json ? () => undefined : say);
-    if (json) say(JSON.stringify(counts));
+    const counts = await conformanceMain(dir, json ? () => undefined : print);
+    if (json) print(JSON.stringify(counts));
     if (counts.failed > 0) process.exitCode = 1;
   });
 }

@@ -17,7 +17,7 @@ import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { addQueryOptions, describeRows, type QueryFlags, queryTexts } from './export.ts';
 import { addRowOptions, generalOf, parametersOf, type RowFlags, rowFormatOf } from './row-flags.ts';
-import { progressLine, say, table } from './terminal.ts';
+import { print, progressLine, table } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 interface ReleaseFlags extends QueryFlags, RowFlags {
@@ -41,8 +41,8 @@ export function addDataset(program: Command): void {
   list.action(({ asOf }: { asOf?: Moment }) =>
     withPlatform('dataset', async (platform, signal) => {
       const records = await atMoment(platform, asOf, 'all', signal, readDatasets);
-      if (wantsJson(list)) return say(JSON.stringify(records));
-      say(records.length === 0 ? 'no dataset was released yet' : table(HEADER, records.map(rowOf)));
+      if (wantsJson(list)) return print(JSON.stringify(records));
+      print(records.length === 0 ? 'no dataset was released yet' : table(HEADER, records.map(rowOf)));
     }),
   );
   const withdraw = dataset
@@ -53,7 +53,7 @@ export function addDataset(program: Command): void {
   withdraw.action((text: string, { reason }: { reason: string }) =>
     withWriting(async (writing) => {
       const record = await withdrawDataset(writing, findDataset(await readDatasets(writing.db), text), reason);
-      say(
+      print(
         wantsJson(withdraw) ? JSON.stringify(record) : `${record.name}@${record.version} is withdrawn: ${record.withdrawReason}`,
       );
     }),
@@ -106,9 +106,9 @@ function addRelease(dataset: Command): void {
         }),
       );
       line.end();
-      if (wantsJson(command)) return say(JSON.stringify({ kind, dataset: record }));
-      say(`${record.name}@${record.version} ${kind === 'released' ? 'released' : 'was released before'}: ${record.id}`);
-      say(describeRows(flags.out, manifest));
+      if (wantsJson(command)) return print(JSON.stringify({ kind, dataset: record }));
+      print(`${record.name}@${record.version} ${kind === 'released' ? 'released' : 'was released before'}: ${record.id}`);
+      print(describeRows(flags.out, manifest));
     });
   });
 }

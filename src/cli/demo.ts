@@ -30,7 +30,7 @@ import { trainFew } from './demo/train-few.ts';
 import { trainPictures } from './demo/train-pictures.ts';
 import { describeManifest } from './export.ts';
 import { pageLink } from './page-link.ts';
-import { progressLine, say } from './terminal.ts';
+import { print, progressLine } from './terminal.ts';
 import { drawRecorded, readTree } from './tree.ts';
 import { wholeNumber, withPlatform } from './with-platform.ts';
 
@@ -65,13 +65,13 @@ async function demo(flags: DemoFlags): Promise<void> {
   const opened = Date.now();
   await withPlatform('demo', async (platform, signal) => {
     const { database, mode } = platform;
-    say(
+    print(
       `Espalier ${CODE_VERSION} · database ${mode.database} · log ${mode.log === 'kafka' ? 'Kafka' : 'embedded'} · ready in ${seconds(opened)} s`,
     );
     if (flags.crash) return await proveSurvived(platform, await trainThroughCrashes(platform, flags.seed, signal), signal);
     const workers = await startWorkers(platform);
     try {
-      say(`Studio  ${await pageLink(platform.config, workers.url, '/')}  (shows what follows as it happens)`);
+      print(`Studio  ${await pageLink(platform.config, workers.url, '/')}  (shows what follows as it happens)`);
       const runId = newId();
       const began = Date.now();
       const plan = await planDemo(flags);
@@ -94,13 +94,13 @@ async function demo(flags: DemoFlags): Promise<void> {
       await trainFew(platform, flags.seed, workers, signal);
       signal.throwIfAborted();
       await exportAll(platform, runId, signal);
-      say();
-      say(`Studio   ${await pageLink(platform.config, workers.url, '/')}`);
-      say(`GraphQL  ${await pageLink(platform.config, workers.url, '/graphql')}`);
-      for (const query of await queriesToTry(database.db, runId, imagesId)) say(`  ${query}`);
+      print();
+      print(`Studio   ${await pageLink(platform.config, workers.url, '/')}`);
+      print(`GraphQL  ${await pageLink(platform.config, workers.url, '/graphql')}`);
+      for (const query of await queriesToTry(database.db, runId, imagesId)) print(`  ${query}`);
       if (flags.exit) return;
-      say();
-      say('Serving until Ctrl-C.');
+      print();
+      print('Serving until Ctrl-C.');
       await Promise.race([new Promise((resolve) => signal.addEventListener('abort', resolve)), workers.finished]);
     } finally {
       await workers.close();
@@ -146,7 +146,7 @@ async function startProcesses(platform: Platform): Promise<Workers> {
   const logs = join(platform.config.home, 'logs');
   const projector = await startWorker('project', [], 'projecting', logs);
   const api = await startWorker('api', [], 'serving', logs);
-  say(`workers: project (pid ${projector.pid}), api (pid ${api.pid}); logs in ${logs}`);
+  print(`workers: project (pid ${projector.pid}), api (pid ${api.pid}); logs in ${logs}`);
   return {
     url: String(api.said.url),
     finished: Promise.race([projector.ended, api.ended]),
@@ -154,7 +154,7 @@ async function startProcesses(platform: Platform): Promise<Workers> {
       const file = join(platform.config.home, `plan-${planned.runId}.json`);
       await writeFile(file, JSON.stringify(planned));
       const collector = await startWorker('collect', [file], 'collecting', logs);
-      say(`workers: collect (pid ${collector.pid}), run ${planned.runId}`);
+      print(`workers: collect (pid ${collector.pid}), run ${planned.runId}`);
       const line = progressLine();
       const stop = () => void collector.stop();
       signal.addEventListener('abort', stop);
@@ -181,21 +181,21 @@ async function show(platform: Platform, runId: string, times: { collectMs: numbe
   const { db } = platform.database;
   const counts = await countRecord(db, runId);
   const { digest } = await runDigest(platform, runId);
-  say();
+  print();
   const deep = await deepestTree(db, runId);
-  say(await successByDepth(db, runId));
-  say();
+  print(await successByDepth(db, runId));
+  print();
   const rate = (counts.events / (times.collectMs / 1_000)).toFixed(0);
-  say(`run ${runId}`);
-  say(
+  print(`run ${runId}`);
+  print(
     `${counts.trees} trees, ${counts.rollouts} rollouts, ${counts.steps} steps; ${counts.events} events in ${(times.collectMs / 1_000).toFixed(1)} s (${rate}/s), queryable ${times.lagMs} ms after the last append`,
   );
-  say(`trees digest ${digest.slice(0, 16)} (equal for equal seeds, on any log)`);
+  print(`trees digest ${digest.slice(0, 16)} (equal for equal seeds, on any log)`);
   const tree = deep === undefined ? undefined : await readTree(db, deep);
   if (!tree) return;
-  say();
-  say(`The deep tree, ${tree.rollouts.size} rollouts that start anywhere in it (espalier tree ${deep}):`);
-  say(drawRecorded(tree, [], { lines: 16 }));
+  print();
+  print(`The deep tree, ${tree.rollouts.size} rollouts that start anywhere in it (espalier tree ${deep}):`);
+  print(drawRecorded(tree, [], { lines: 16 }));
 }
 
 async function exportAll({ config, database, blobs }: Platform, runId: string, signal: AbortSignal): Promise<void> {
@@ -222,8 +222,8 @@ async function exportAll({ config, database, blobs }: Platform, runId: string, s
     });
     return describeManifest(shownPath(out), manifest);
   });
-  say();
-  say(await Promise.all(written));
+  print();
+  print(await Promise.all(written));
 }
 
 function seconds(since: number): string {

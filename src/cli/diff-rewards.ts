@@ -8,7 +8,7 @@ import { describeChange } from '../usecases/score/replay-scores-advantages.ts';
 import { checkedId } from './collect.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { describeTouched } from './recall.ts';
-import { type Lines, say, table } from './terminal.ts';
+import { type Lines, print, table } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 const CATCH_UP_MS = 60_000;
@@ -44,7 +44,7 @@ export function addDiffRewards(program: Command): void {
         }
         await waitUntilProjected(db, end, { timeoutMs: CATCH_UP_MS, signal });
         const diff = await diffRewards(db, { runId, asked, signal });
-        say(wantsJson(command) ? JSON.stringify(diff) : describeDiff(diff));
+        print(wantsJson(command) ? JSON.stringify(diff) : describeDiff(diff));
       } finally {
         await projector.close();
       }

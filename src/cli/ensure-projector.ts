@@ -2,7 +2,7 @@ import { TOPICS } from '../events/catalogue.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { runProjections } from '../projections/runner.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
-import { note } from './terminal.ts';
+import { printError } from './terminal.ts';
 
 export interface Projector {
   /** Waits until the read models hold everything that is in the log now. */
@@ -19,7 +19,7 @@ export async function ensureProjector(platform: Platform): Promise<Projector> {
     log: platform.log,
     database: platform.database,
     report: (event) => {
-      if (event.kind === 'stopped') note(`projection ${event.projection} stopped: ${event.reason}`);
+      if (event.kind === 'stopped') printError(`projection ${event.projection} stopped: ${event.reason}`);
     },
   });
   let fault: unknown;

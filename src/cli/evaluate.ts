@@ -14,13 +14,13 @@ import { evaluate } from '../usecases/evaluate/evaluate.ts';
 import { planRecovery } from '../usecases/evaluate/plan-recovery.ts';
 import { checkedId, progressText } from './collect.ts';
 import { ensureProjector } from './ensure-projector.ts';
-import { orResume } from './or-resume.ts';
 import { plotSvg } from './plot-svg.ts';
 import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { exitStopped } from './stoppable.ts';
 import { tasksOf } from './tasks-of.ts';
-import { type Lines, progressLine, say, table } from './terminal.ts';
+import { type Lines, print, progressLine, table } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+import { withResumeHint } from './with-resume-hint.ts';
 import { plotFile, writePlot } from './write-plot.ts';
 
 interface EvaluateFlags extends PromptFlags {
@@ -73,7 +73,7 @@ export function addEvaluate(program: Command): void {
     )
     .option('--name <name>', 'name of the run', 'evaluate')
     .option('--run <id>', 'id of the new run (a UUID); drawn when left out')
-    .option('--resume <id>', 'go on with this evaluation, as it was planned')
+    .option('--resume <id>', 'continue this evaluation, as it was planned')
     .option('--concurrency <n>', 'tasks at a time', wholeNumber('--concurrency', 1, 10_000), 8)
     .option('--plot <file>', 'write success by depth as a drawing, an .svg or a .png', plotFile);
   addPromptOptions(command);
@@ -88,7 +88,7 @@ export function addEvaluate(program: Command): void {
         const began = Date.now();
         const { runId } = planned;
         const again = `espalier evaluate --resume ${runId}`;
-        const { result, collected } = await orResume(platform, { runId, command: again, signal }, () =>
+        const { result, collected } = await withResumeHint(platform, { runId, command: again, signal }, () =>
           evaluate(platform, {
             ...planned,
             concurrency: flags.concurrency,
@@ -101,9 +101,9 @@ export function addEvaluate(program: Command): void {
         if (!result) return sayUnmeasured(planned.runId, collected, wantsJson(command));
         if (flags.plot !== undefined) await writePlot(flags.plot, successPlot(result));
         const { state, failed, message, reasons } = collected;
-        if (wantsJson(command)) return say(JSON.stringify({ ...result, state, failed, message, reasons }));
-        say(evaluationText(result));
-        if (failed > 0) say(message);
+        if (wantsJson(command)) return print(JSON.stringify({ ...result, state, failed, message, reasons }));
+        print(evaluationText(result));
+        if (failed > 0) print(message);
       } finally {
         await projector.close();
       }
@@ -113,10 +113,10 @@ export function addEvaluate(program: Command): void {
 
 /** Describes why there is no result, and lets the process end accordingly. */
 function sayUnmeasured(run: string, { state, message, ...progress }: Collected, json: boolean): void {
-  if (json) say(JSON.stringify({ run, state, ...progress, message }));
+  if (json) print(JSON.stringify({ run, state, ...progress, message }));
   else {
-    say(`run ${run} ${state}: ${message === '' ? 'nothing was measured' : message}`);
-    if (state === 'stopped') say(`go on with: espalier evaluate --resume ${run}`);
+    print(`run ${run} ${state}: ${message === '' ? 'nothing was measured' : message}`);
+    if (state === 'stopped') print(`continue with: espalier evaluate --resume ${run}`);
   }
   if (state === 'stopped') exitStopped();
   else process.exitCode = 1;

@@ -13,7 +13,7 @@ import { checkedId } from './collect.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { describeStages, reportPlot, reportTable } from './experiment-text.ts';
 import { exitStopped } from './stoppable.ts';
-import { note, progressLine, say, table } from './terminal.ts';
+import { print, printError, progressLine, table } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 import { plotFile, writePlot } from './write-plot.ts';
 
@@ -54,7 +54,7 @@ function addRun(experiment: Command): void {
     .command('run')
     .description('run what a file declares: stages, arms, repetitions; the same command again does what is missing')
     .argument('[file]', 'YAML or JSON')
-    .option('--resume <id>', 'go on with this experiment, as it was declared')
+    .option('--resume <id>', 'continue this experiment, as it was declared')
     .option('--parallel <n>', PARALLEL, parallel, 1)
     .option('--plot <file>', PLOT, plotFile);
   run.action(async (file: string | undefined, flags: RunFlags) => {
@@ -91,8 +91,8 @@ function addShow(experiment: Command): void {
   list.action(() =>
     withPlatform('experiment', async (platform) => {
       const records = await readExperimentCounts(platform.database.db, 'all');
-      if (wantsJson(list)) return say(JSON.stringify(records));
-      if (records.length === 0) return say('no experiment was run yet');
+      if (wantsJson(list)) return print(JSON.stringify(records));
+      if (records.length === 0) return print('no experiment was run yet');
       const rows = records.map(({ id, name, declaredAt, completed, failed }) => [
         id,
         name,
@@ -100,7 +100,7 @@ function addShow(experiment: Command): void {
         completed,
         failed,
       ]);
-      say(table(['experiment', 'name', 'declared', 'stages completed', 'failed'], rows));
+      print(table(['experiment', 'name', 'declared', 'stages completed', 'failed'], rows));
     }),
   );
   const status = experiment
@@ -110,7 +110,7 @@ function addShow(experiment: Command): void {
   status.action((id: string) =>
     withRecorded(id, async (platform, declared) => {
       const stages = await readStages(platform.database.db, [declared.experimentId]);
-      say(wantsJson(status) ? JSON.stringify(stages) : describeStages(declared, stages));
+      print(wantsJson(status) ? JSON.stringify(stages) : describeStages(declared, stages));
     }),
   );
   const show = experiment
@@ -147,7 +147,7 @@ async function runAndReport(
   signal: AbortSignal,
 ): Promise<void> {
   const { experimentId } = declared;
-  note(
+  printError(
     `experiment ${experimentId}; ended in between, the same command goes on, or: espalier experiment run --resume ${experimentId}`,
   );
   const line = progressLine();
@@ -209,16 +209,16 @@ async function report(
   if (drawn) await writePlot(plot, reportPlot(declared.experiment.name, arms));
   if (wantsJson(command)) {
     const at = drawn ? { plot } : {};
-    return say(JSON.stringify({ experiment: experimentId, ...(result ?? {}), arms, ...at }));
+    return print(JSON.stringify({ experiment: experimentId, ...(result ?? {}), arms, ...at }));
   }
-  say(reportTable(arms));
-  if (drawn) say(`plots: ${plot}`);
+  print(reportTable(arms));
+  if (drawn) print(`plots: ${plot}`);
   if (result === null) return;
   const count = (state: StageState['state']) => result.stages.filter((stage) => stage.state === state).length;
   const failed = result.stages.filter(({ state }) => state === 'failed');
-  say(
+  print(
     `experiment ${experimentId} ${result.state}: ${count('run')} stages run, ${count('reused')} reused, ${count('kept')} done before, ${failed.length} failed, ${count('skipped')} skipped`,
   );
-  for (const { arm, seed, stage, message } of failed) say(`  ${arm}, seed ${seed}, ${stage} failed: ${message}`);
-  if (result.state !== 'completed') say(`go on with: espalier experiment run --resume ${experimentId}`);
+  for (const { arm, seed, stage, message } of failed) print(`  ${arm}, seed ${seed}, ${stage} failed: ${message}`);
+  if (result.state !== 'completed') print(`continue with: espalier experiment run --resume ${experimentId}`);
 }

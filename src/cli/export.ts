@@ -22,9 +22,9 @@ import { exportRows, type RowManifest } from '../usecases/datasets/rows/export-r
 import { exportRowsFolder, type RowFolderManifest } from '../usecases/datasets/rows/export-rows-folder.ts';
 import type { RowFormat } from '../usecases/datasets/rows/row-options.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
-import { readersOf, readersOfPictures } from './readers-of.ts';
+import { formatNotes, pictureFormatNotes } from './format-notes.ts';
 import { addRowOptions, generalOf, parametersOf, type RowFlags, rowFormatOf } from './row-flags.ts';
-import { type Lines, note, progressLine, say } from './terminal.ts';
+import { type Lines, print, printError, progressLine } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 interface ExportFlags extends QueryFlags, RowFlags {
@@ -125,8 +125,8 @@ export function addExport(program: Command): void {
       const onPictures = () => {
         pictured = true;
       };
-      const noteReaders = (of: Parameters<typeof readersOf>[0]) =>
-        note([...readersOf(of), ...(pictured ? readersOfPictures(of) : [])]);
+      const noteReaders = (of: Parameters<typeof formatNotes>[0]) =>
+        printError([...formatNotes(of), ...(pictured ? pictureFormatNotes(of) : [])]);
       const common = { db, blobs, query, onPictures, out: flags.out, codeVersion: CODE_VERSION, waitMs: WAIT_MS, signal };
       if (format === null) {
         const rows = rowFormatWith(flags, tokenizer);
@@ -143,12 +143,12 @@ export function addExport(program: Command): void {
           const made = await exportRowsFolder(options);
           line.end();
           noteReaders(rows);
-          return say(wantsJson(command) ? JSON.stringify(made) : describeRowsFolder(flags.out, made));
+          return print(wantsJson(command) ? JSON.stringify(made) : describeRowsFolder(flags.out, made));
         }
         const manifest = await exportRows(options);
         line.end();
         noteReaders(rows);
-        return say(wantsJson(command) ? JSON.stringify(manifest) : describeRows(flags.out, manifest));
+        return print(wantsJson(command) ? JSON.stringify(manifest) : describeRows(flags.out, manifest));
       }
       if (isFolder(flags)) {
         const made = await exportFolder({
@@ -162,7 +162,7 @@ export function addExport(program: Command): void {
         });
         line.end();
         noteReaders(format);
-        return say(wantsJson(command) ? JSON.stringify(made) : describeFolder(flags.out, made));
+        return print(wantsJson(command) ? JSON.stringify(made) : describeFolder(flags.out, made));
       }
       const manifest = await exportTrajectories({
         ...common,
@@ -175,7 +175,7 @@ export function addExport(program: Command): void {
       });
       line.end();
       noteReaders(format);
-      say(wantsJson(command) ? JSON.stringify(manifest) : describeManifest(flags.out, manifest));
+      print(wantsJson(command) ? JSON.stringify(manifest) : describeManifest(flags.out, manifest));
     });
   });
 }
@@ -220,7 +220,7 @@ async function exportHistory(command: Command, flags: ExportFlags, query: Trajec
       onProgress: (records) => line.show(`exporting: ${records} batches and rejected samples`),
     });
     line.end();
-    say(wantsJson(command) ? JSON.stringify(manifest) : describeHistory(flags.out, manifest));
+    print(wantsJson(command) ? JSON.stringify(manifest) : describeHistory(flags.out, manifest));
   });
 }
 

@@ -98,7 +98,7 @@ test('an error of a server that hangs ends the command with how to go on, and th
     const args = ['--environment', `server:${world.url};timeout=1`, '--tasks', '2', '--rollouts', '2', '--concurrency', '1'];
     world.hang(true);
     const { code, stderr } = await runEspalier(['collect', ...args, '--run', run], env);
-    const advice = `the run is kept as far as it came, go on with: espalier collect --resume ${run}`;
+    const advice = `the run is kept as far as it came, continue with: espalier collect --resume ${run}`;
     expect([code, stderr]).toEqual([
       1,
       expect.stringContaining(

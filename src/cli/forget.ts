@@ -7,7 +7,7 @@ import { CannotForget, forget } from '../usecases/forget/forget.ts';
 import { type ForgetPlan, planForgetting } from '../usecases/forget/plan-forgetting.ts';
 import { describeBuildProgress } from './describe-build.ts';
 import { ensureProjector } from './ensure-projector.ts';
-import { progressLine, say } from './terminal.ts';
+import { print, progressLine } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 interface Flags {
@@ -54,12 +54,12 @@ export function addForget(program: Command): void {
           progress: (state) => line.show(describeBuildProgress(state)),
         });
         line.end();
-        if (wantsJson(command)) return say(JSON.stringify({ ...countsOf(plan), forgotten: done }));
+        if (wantsJson(command)) return print(JSON.stringify({ ...countsOf(plan), forgotten: done }));
         const left =
           done.blobsLeft > 0
             ? `; ${done.blobsLeft} blobs were put within the last minute: \`espalier blobs collect\` deletes them`
             : '';
-        say([...describePlan(plan), `forgotten: ${done.keys} keys are destroyed, ${done.blobs} blobs deleted${left}`]);
+        print([...describePlan(plan), `forgotten: ${done.keys} keys are destroyed, ${done.blobs} blobs deleted${left}`]);
       } finally {
         line.end();
         await projector.close();
@@ -108,14 +108,14 @@ function describePlan(plan: ForgetPlan): readonly string[] {
 }
 
 function report(command: Command, plan: ForgetPlan, end: string): void {
-  if (wantsJson(command)) say(JSON.stringify(countsOf(plan)));
-  else say([...describePlan(plan), end]);
+  if (wantsJson(command)) print(JSON.stringify(countsOf(plan)));
+  else print([...describePlan(plan), end]);
 }
 
 async function confirmed(plan: ForgetPlan): Promise<boolean> {
   if (!process.stdin.isTTY)
     throw new CannotForget('nothing was forgotten: say --yes, or call it on a terminal; --dry-run shows what would go');
-  say(describePlan(plan));
+  print(describePlan(plan));
   const asking = createInterface({ input: process.stdin, output: process.stderr });
   try {
     return (await asking.question('Nothing brings it back. Type forget to go on: ')).trim() === 'forget';

@@ -7,7 +7,7 @@ import { type AgentTrajTexts, parseAgentTrajOptions } from '../usecases/datasets
 import { ITEM_FORMS, type ItemFormName } from '../usecases/datasets/import/forms/item-of-file.ts';
 import { type ImportReport, importTrajectories } from '../usecases/datasets/import/import-trajectories.ts';
 import { ensureProjector } from './ensure-projector.ts';
-import { note, progressLine, say } from './terminal.ts';
+import { print, printError, progressLine } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 type ImportFlags = AgentTrajTexts & {
@@ -85,18 +85,18 @@ export function addImport(program: Command): void {
         await waitUntilProjected(database.db, positionAfter(report.receipts), { timeoutMs: WAIT_MS, signal });
         line.end();
         const { receipts, ...summary } = report;
-        if (wantsJson(command)) return say(JSON.stringify(summary));
+        if (wantsJson(command)) return print(JSON.stringify(summary));
         const again = report.alreadyThere > 0 ? `, ${report.alreadyThere} of them already there` : '';
-        say(
+        print(
           `${file}: ${report.trees} trees, ${report.rollouts} rollouts, ${report.steps} steps in ${report.events} events${again}`,
         );
-        say(`run ${report.runs.join(', ')}`);
+        print(`run ${report.runs.join(', ')}`);
         if (report.withoutConversation > 0)
-          note(`note: ${report.withoutConversation} items name a task and hold no conversation; they are passed over`);
-        for (const { message } of report.notes) note(`note: ${message}`);
+          printError(`note: ${report.withoutConversation} items name a task and hold no conversation; they are passed over`);
+        for (const { message } of report.notes) printError(`note: ${message}`);
         const notKept = NOT_KEPT[report.source];
         if (notKept !== null)
-          note(`note: not kept, where the file was made of a record: ${notKept}; events (jsonl) hold everything`);
+          printError(`note: not kept, where the file was made of a record: ${notKept}; events (jsonl) hold everything`);
       } finally {
         await projector.close();
       }

@@ -3,7 +3,7 @@ import { buildIndex, dropActionsIndex, readIndexes } from '../projections/answer
 import { buildTextIndexes, dropTextIndexes } from '../projections/answers/text-indexes.ts';
 import { projections } from '../projections/registry.ts';
 import { settleRuns } from '../projections/training-pool/settled-samples.ts';
-import { say, table } from './terminal.ts';
+import { print, table } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 interface IndexFlags {
@@ -47,9 +47,9 @@ export function addIndex(program: Command): void {
       }
       await settleRuns(database.db);
       if (wantsJson(command))
-        return say(JSON.stringify({ indexes: indexes.length, built: built.map(([name]) => name), dropped }));
-      if (dropped.length > 0) say(`dropped: ${dropped.join(', ')}`);
-      say(built.length === 0 ? `all ${indexes.length} indexes are there` : table(['index', 'table', 'was', 'built in'], built));
+        return print(JSON.stringify({ indexes: indexes.length, built: built.map(([name]) => name), dropped }));
+      if (dropped.length > 0) print(`dropped: ${dropped.join(', ')}`);
+      print(built.length === 0 ? `all ${indexes.length} indexes are there` : table(['index', 'table', 'was', 'built in'], built));
     });
   });
 }

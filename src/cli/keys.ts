@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { type ApiKey, createKey, listKeys, revokeKey, SCOPES, type Scope } from '../postgres/keys.ts';
 import { PROJECT } from '../postgres/principal.ts';
 import { replaceKey } from '../postgres/replace-key.ts';
-import { say, table } from './terminal.ts';
+import { print, table } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
 interface CreateFlags {
@@ -24,8 +24,10 @@ export function addKeys(program: Command): void {
   list.action(() =>
     withPlatform('keys', async ({ database }) => {
       const all = await listKeys(database.db);
-      if (wantsJson(list)) return say(JSON.stringify(all));
-      say(table(['key id', 'name', 'scopes', 'projects', 'quota', 'created', 'expires', 'revoked', 'replaces'], all.map(rowOf)));
+      if (wantsJson(list)) return print(JSON.stringify(all));
+      print(
+        table(['key id', 'name', 'scopes', 'projects', 'quota', 'created', 'expires', 'revoked', 'replaces'], all.map(rowOf)),
+      );
     }),
   );
   const revoke = keys.command('revoke').description('revoke a key for ever').argument('<id>', 'the key id');
@@ -33,7 +35,7 @@ export function addKeys(program: Command): void {
     withPlatform('keys', async ({ database }) => {
       if (!(await revokeKey(database.db, id)))
         throw new Error(`no active key has the id ${id}; \`espalier keys list\` shows them`);
-      say(wantsJson(revoke) ? JSON.stringify({ keyId: id, state: 'revoked' }) : `revoked ${id}`);
+      print(wantsJson(revoke) ? JSON.stringify({ keyId: id, state: 'revoked' }) : `revoked ${id}`);
     }),
   );
 }
@@ -59,9 +61,9 @@ function addCreate(keys: Command): void {
       await withPlatform('keys', async ({ database }) => {
         if (name.trim() === '') throw new Error('--name is empty: name who or what will use the key');
         const { key, apiKey } = await createKey(database.db, { name, scopes, projects, expiresAt: expiresAt ?? null, quota });
-        if (wantsJson(create)) return say(JSON.stringify({ key, ...apiKey, scopes }));
-        say(key);
-        say(keepIt(apiKey));
+        if (wantsJson(create)) return print(JSON.stringify({ key, ...apiKey, scopes }));
+        print(key);
+        print(keepIt(apiKey));
       });
     },
   );
@@ -91,10 +93,10 @@ function addReplace(keys: Command): void {
       if (replaced.kind === 'has-successor')
         throw new Error(`the key ${id} is replaced already; replace its successor: espalier keys replace ${replaced.keyId}`);
       const { key, apiKey, predecessor } = replaced;
-      if (wantsJson(replace)) return say(JSON.stringify({ key, ...apiKey, predecessor }));
-      say(key);
+      if (wantsJson(replace)) return print(JSON.stringify({ key, ...apiKey, predecessor }));
+      print(key);
       const ends = predecessor.revokedAt ? 'is revoked' : `is accepted until ${predecessor.expiresAt?.toISOString()}`;
-      say(`It goes on with what ${id} opened, which ${ends}. ${keepIt(apiKey)}`);
+      print(`It goes on with what ${id} opened, which ${ends}. ${keepIt(apiKey)}`);
     });
   });
 }

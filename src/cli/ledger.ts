@@ -7,7 +7,7 @@ import { trainingPool } from '../projections/training-pool/training-pool.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
 import { ensureProjector } from './ensure-projector.ts';
-import { type Lines, say, table } from './terminal.ts';
+import { type Lines, print, table } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 const CATCH_UP_MS = 60_000;
@@ -28,11 +28,11 @@ export function addLedger(program: Command): void {
       if (policy !== undefined && ledgers.length === 0)
         throw new Error(`nobody trains a policy ${policy}; \`espalier ledger\` without --policy lists those that are trained`);
       if (ledgers.some(({ difference, ahead }) => difference !== 0 || ahead !== 0)) process.exitCode = 1;
-      if (wantsJson(command)) return say(JSON.stringify(ledgers));
-      if (ledgers.length === 0) return say('no policy is trained yet');
+      if (wantsJson(command)) return print(JSON.stringify(ledgers));
+      if (ledgers.length === 0) return print('no policy is trained yet');
       for (const [i, ledger] of ledgers.entries()) {
-        if (i > 0) say();
-        say(writeLedger(ledger));
+        if (i > 0) print();
+        print(writeLedger(ledger));
       }
     }),
   );

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { TOPICS } from '../events/catalogue.ts';
 import type { UndatedTopic } from '../log/event-log.ts';
-import { type Lines, say, table } from './terminal.ts';
+import { type Lines, print, table } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 /** `espalier log`: topics that the broker does not date are dated. */
@@ -20,7 +20,7 @@ export function addLog(program: Command): void {
         const undated = await opened.undated(TOPICS);
         if (!dryRun) for (const topic of undated) await opened.date(topic);
         const done = { dated: !dryRun && undated.length > 0, topics: undated };
-        say(wantsJson(date) ? JSON.stringify(done) : describeDated(undated, dryRun ? 'would be dated' : 'are dated'));
+        print(wantsJson(date) ? JSON.stringify(done) : describeDated(undated, dryRun ? 'would be dated' : 'are dated'));
       },
       'report',
     ),

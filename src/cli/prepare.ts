@@ -3,7 +3,7 @@ import { CODE_VERSION } from '../platform/code-version.ts';
 import { type PrepareManifest, prepareDataset } from '../usecases/datasets/prepare/prepare-dataset.ts';
 import { RECIPES } from '../usecases/datasets/prepare/recipes.ts';
 import { stoppable } from './stoppable.ts';
-import { type Lines, progressLine, say } from './terminal.ts';
+import { type Lines, print, progressLine } from './terminal.ts';
 import { wantsJson, wholeNumber } from './with-platform.ts';
 
 interface PrepareFlags {
@@ -55,7 +55,7 @@ export function addPrepare(program: Command): void {
       }),
     );
     line.end();
-    say(wantsJson(command) ? JSON.stringify(manifest) : describe(flags.out, manifest));
+    print(wantsJson(command) ? JSON.stringify(manifest) : describe(flags.out, manifest));
   });
 }
 

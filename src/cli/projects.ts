@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { listKeys } from '../postgres/keys.ts';
 import { readProjects } from '../projections/owners/read-owners.ts';
-import { say, table } from './terminal.ts';
+import { print, table } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 /** `espalier projects`: the tenants of the installation, and what belongs to each. */
@@ -16,8 +16,8 @@ export function addProjects(program: Command): void {
         ...(owned.get(project) ?? { project, runs: 0, trees: 0, datasets: 0, policies: 0 }),
         keys: keys.filter((key) => key.project === project).length,
       }));
-      if (wantsJson(projects)) return say(JSON.stringify(all));
-      say(
+      if (wantsJson(projects)) return print(JSON.stringify(all));
+      print(
         table(
           ['project', 'runs', 'trees', 'datasets', 'policies', 'keys'],
           all.map((of) => [of.project, ...[of.runs, of.trees, of.datasets, of.policies, of.keys].map(String)]),

@@ -5,7 +5,7 @@ import { readConfig } from '../runtime/config.ts';
 import { runUntilStopped } from '../runtime/lifecycle.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { isHttpAddress } from '../runtime/secret-address.ts';
-import { say } from './terminal.ts';
+import { print } from './terminal.ts';
 import { numberBetween, wantsJson } from './with-platform.ts';
 
 /** `espalier proxy`: stands for a model server and records what an agent asks it, until Ctrl-C. */
@@ -30,10 +30,10 @@ export function addProxy(program: Command): void {
         await platform.close();
         throw error;
       });
-      if (wantsJson(command)) say(JSON.stringify({ state: 'serving', url: proxy.url }));
+      if (wantsJson(command)) print(JSON.stringify({ state: 'serving', url: proxy.url }));
       else {
-        say(`base_url of the agent: ${proxy.url}/v1/proxy/RUN/TASK/ROLLOUT   api_key: \`espalier token\`, or an API key`);
-        say(`rewards and ends: POST …/reward {"value": 1}   POST …/end {"success": true}`);
+        print(`base_url of the agent: ${proxy.url}/v1/proxy/RUN/TASK/ROLLOUT   api_key: \`espalier token\`, or an API key`);
+        print(`rewards and ends: POST …/reward {"value": 1}   POST …/end {"success": true}`);
       }
       return {
         finished: proxy.finished,

@@ -3,7 +3,7 @@ import { readPublishedMetrics } from '../projections/answers/read-published-metr
 import { readRunsById } from '../projections/runs/read-runs.ts';
 import { checkedId } from './collect.ts';
 import { readSettled } from './settled.ts';
-import { say, table } from './terminal.ts';
+import { print, table } from './terminal.ts';
 import { wantsJson } from './with-platform.ts';
 
 /** `espalier published-metrics`: what published systems report of a run, under their names, as GraphQL's `publishedMetrics`. */
@@ -16,8 +16,8 @@ export function addPublishedMetrics(program: Command): void {
         throw new Error(`there is no run ${id}; \`espalier status\` lists the runs`);
       return readPublishedMetrics(db, id);
     });
-    if (wantsJson(command)) return say(JSON.stringify(metrics));
-    say(
+    if (wantsJson(command)) return print(JSON.stringify(metrics));
+    print(
       table(
         ['metric', 'value', 'of'],
         metrics.map(({ name, value, count }) => [name, String(Number(value.toPrecision(6))), count]),

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
-import { describePlace, type Place, parsePlace } from '../projections/place.ts';
+import { describePlace, type LogPlace, parsePlace } from '../projections/place.ts';
 import { readWaiting } from '../projections/read-waiting.ts';
 import { type ReleaseOutcome, releaseQuarantined } from '../usecases/release/release-quarantined.ts';
 import { ensureProjector } from './ensure-projector.ts';
-import { say, table } from './terminal.ts';
+import { print, table } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
 /** `espalier quarantine`: what no projection could fold, and why; `release` offers it again. */
@@ -18,8 +18,8 @@ function addList(quarantine: Command): void {
   list.action(() =>
     withPlatform('quarantine', async ({ database: { db } }) => {
       const rows = await readWaiting(db, 1_000);
-      if (wantsJson(list)) return say(JSON.stringify(rows));
-      say(
+      if (wantsJson(list)) return print(JSON.stringify(rows));
+      print(
         rows.length === 0
           ? 'nothing is quarantined'
           : table(
@@ -47,8 +47,8 @@ function addRelease(quarantine: Command): void {
         const outcomes = await releaseQuarantined(platform, options);
         if (wanted !== undefined && outcomes.length === 0)
           throw new Error(`nothing is quarantined at ${wanted}; \`espalier quarantine list\` shows the places`);
-        if (wantsJson(release)) say(JSON.stringify(outcomes.map(shown)));
-        else for (const line of describe(outcomes)) say(line);
+        if (wantsJson(release)) print(JSON.stringify(outcomes.map(shown)));
+        else for (const line of describe(outcomes)) print(line);
         if (outcomes.some(({ result }) => result.kind !== 'released')) process.exitCode = 1;
       } finally {
         await projector.close();
@@ -57,7 +57,7 @@ function addRelease(quarantine: Command): void {
   );
 }
 
-function placeOf(text: string): Place {
+function placeOf(text: string): LogPlace {
   const place = parsePlace(text);
   if (place) return place;
   throw new Error(`${JSON.stringify(text)} is no place; a place looks like trees.0:41, \`espalier quarantine list\` shows them`);

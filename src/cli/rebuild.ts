@@ -13,7 +13,7 @@ import {
 import { projectionNamed } from './choose-projections.ts';
 import { describeBuildProgress } from './describe-build.ts';
 import { ensureProjector } from './ensure-projector.ts';
-import { type Lines, progressLine, say } from './terminal.ts';
+import { type Lines, print, progressLine } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
 interface Flags {
@@ -56,7 +56,7 @@ export function addRebuild(program: Command): void {
       try {
         const versionAndBuild = await rebuild(platform, projection, flags, { signal, progress, limitMs: flags.wait * 1_000 });
         line.end();
-        say(wantsJson(command) ? JSON.stringify(versionAndBuild.result) : versionAndBuild.text);
+        print(wantsJson(command) ? JSON.stringify(versionAndBuild.result) : versionAndBuild.text);
         if (versionAndBuild.failed) process.exitCode = 1;
       } finally {
         line.end();

@@ -8,7 +8,7 @@ import type { Touched } from '../projections/lineage/touched.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
 import { ensureProjector } from './ensure-projector.ts';
-import { type Lines, say, table } from './terminal.ts';
+import { type Lines, print, table } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 const CATCH_UP_MS = 60_000;
@@ -45,7 +45,7 @@ export function addRecall(program: Command): void {
         const touched = await atMoment(platform, flags.asOf, 'all', signal, async (source) =>
           readTouched(source, await seedOf(source, asked)),
         );
-        say(wantsJson(command) ? JSON.stringify({ asked, ...touched }) : describeTouched(touched));
+        print(wantsJson(command) ? JSON.stringify({ asked, ...touched }) : describeTouched(touched));
       } finally {
         await projector.close();
       }

@@ -8,7 +8,7 @@ import { RENDER_PROFILES, type RenderProfile, renderSpecId } from '../images/ren
 import { textTokens } from '../images/text-tokens.ts';
 import { VISION_PRESETS, visionTokens } from '../images/vision-tokens.ts';
 import { presetOf } from '../usecases/score/sweep-compression.ts';
-import { say } from './terminal.ts';
+import { print } from './terminal.ts';
 import { numberBetween, wantsJson } from './with-platform.ts';
 
 interface RenderFlags {
@@ -50,12 +50,12 @@ export function addRender(program: Command): void {
       cut: image.cut,
       outside: image.outside,
     };
-    if (wantsJson(command)) return say(JSON.stringify(facts));
-    say(`${image.width}x${image.height} px, ${segments.length} records, image ${image.imageId.slice(0, 16)}…`);
-    say(`${vision.tokens} vision tokens (${vision.preset}); as text ${asText.count} (${asText.tokenizer})`);
-    if (image.cut.segments + image.cut.lines > 0) say(`cut: ${image.cut.segments} records, ${image.cut.lines} lines`);
-    if (image.outside > 0) say(`${image.outside} characters outside the font`);
-    if (flags.out !== undefined) say(`written to ${flags.out}`);
+    if (wantsJson(command)) return print(JSON.stringify(facts));
+    print(`${image.width}x${image.height} px, ${segments.length} records, image ${image.imageId.slice(0, 16)}…`);
+    print(`${vision.tokens} vision tokens (${vision.preset}); as text ${asText.count} (${asText.tokenizer})`);
+    if (image.cut.segments + image.cut.lines > 0) print(`cut: ${image.cut.segments} records, ${image.cut.lines} lines`);
+    if (image.outside > 0) print(`${image.outside} characters outside the font`);
+    if (flags.out !== undefined) print(`written to ${flags.out}`);
   });
 }
 

@@ -11,10 +11,10 @@ import { type ForkChanges, planFork } from '../usecases/fork/plan-fork.ts';
 import { checkedId, progressText } from './collect.ts';
 import { describeReport } from './describe-report.ts';
 import { ensureProjector } from './ensure-projector.ts';
-import { orResume } from './or-resume.ts';
 import { exitStopped } from './stoppable.ts';
-import { progressLine, say } from './terminal.ts';
+import { print, progressLine } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+import { withResumeHint } from './with-resume-hint.ts';
 
 interface ForkFlags extends ForkChanges {
   readonly from?: string;
@@ -58,19 +58,19 @@ export function addReplayFork(replay: Command): void {
         const { concurrency } = flags;
         const { runId } = planned;
         const again = `espalier replay fork --run ${runId}`;
-        const forked = await orResume(platform, { runId, command: again, signal }, () =>
+        const forked = await withResumeHint(platform, { runId, command: again, signal }, () =>
           fork(platform, { ...planned, concurrency, signal, progress }),
         );
         line.end();
         const { report, progress: done } = forked;
         const state = report === null ? 'stopped' : (done?.state ?? 'failed');
-        if (wantsJson(command)) say(JSON.stringify({ run: planned.runId, ...planned.plan.fork, ...report, ...done, state }));
+        if (wantsJson(command)) print(JSON.stringify({ run: planned.runId, ...planned.plan.fork, ...report, ...done, state }));
         else {
-          if (report) say(describeReport(report));
+          if (report) print(describeReport(report));
           const went = done ? `${done.rollouts} rollouts, ${done.steps} steps, ${done.succeeded} succeeded` : 'no rollouts';
-          say(`run ${planned.runId} ${state}: ${went}`);
-          if (done?.message) say(done.message);
-          if (!report) say(`go on with: ${again}`);
+          print(`run ${planned.runId} ${state}: ${went}`);
+          if (done?.message) print(done.message);
+          if (!report) print(`continue with: ${again}`);
         }
         if (report?.outcome === 'differs' || state === 'failed') process.exitCode = 1;
         if (state === 'stopped') exitStopped();

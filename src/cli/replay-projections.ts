@@ -9,7 +9,7 @@ import { checkedId } from './collect.ts';
 import { describeBuildProgress } from './describe-build.ts';
 import { describeReport } from './describe-report.ts';
 import { ensureProjector } from './ensure-projector.ts';
-import { progressLine, say, table } from './terminal.ts';
+import { print, progressLine, table } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
 const CATCH_UP_MS = 60_000;
@@ -44,7 +44,7 @@ export function addReplayProjections(replay: Command): void {
         const seconds = (performance.now() - began) / 1_000;
         const parameters = { projections: chosen.map(({ name, version }) => `${name}@${version}`) };
         if (runId !== null) await recordReplay(platform, { runId, report, parameters, seconds });
-        if (wantsJson(command)) say(JSON.stringify({ ...report, projections: comparisons }));
+        if (wantsJson(command)) print(JSON.stringify({ ...report, projections: comparisons }));
         else {
           const rows = comparisons.flatMap(({ projection, tables }) =>
             tables.map(({ table: name, live, anew }) => [
@@ -52,8 +52,8 @@ export function addReplayProjections(replay: Command): void {
               live.sum === anew.sum ? 'equal' : 'differs',
             ]),
           );
-          say(table(['projection', 'table', 'rows', 'folded again', 'checksum'], rows));
-          say(describeReport(report));
+          print(table(['projection', 'table', 'rows', 'folded again', 'checksum'], rows));
+          print(describeReport(report));
         }
         if (report.outcome === 'differs') process.exitCode = 1;
         await projector.settle();

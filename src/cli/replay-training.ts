@@ -5,7 +5,7 @@ import { recordReplay } from '../usecases/replay/record-replay.ts';
 import { replayTraining } from '../usecases/replay/replay-training.ts';
 import { describeReport } from './describe-report.ts';
 import { ensureProjector } from './ensure-projector.ts';
-import { progressLine, say } from './terminal.ts';
+import { print, progressLine } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
 const CATCH_UP_MS = 60_000;
@@ -34,7 +34,7 @@ export function addReplayTraining(replay: Command): void {
         line.end();
         const replayed = { runId, report, parameters: { policyId, from, to }, seconds: (Date.now() - began) / 1_000 };
         const replayId = await recordReplay(platform, replayed);
-        say(wantsJson(command) ? JSON.stringify({ run: runId, replay: replayId, ...report }) : describeReport(report));
+        print(wantsJson(command) ? JSON.stringify({ run: runId, replay: replayId, ...report }) : describeReport(report));
         if (report.outcome === 'differs') process.exitCode = 1;
         await projector.settle();
       } finally {

@@ -6,7 +6,7 @@ import { countClear, readForgettable } from '../projections/forgetting/read-forg
 import { type Due, readRetention, retain } from '../usecases/forget/retain.ts';
 import { describeBuildProgress } from './describe-build.ts';
 import { ensureProjector } from './ensure-projector.ts';
-import { progressLine, say, table } from './terminal.ts';
+import { print, progressLine, table } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
 /** `espalier retention`: after how many days the payload of a project is forgotten, and doing it now. */
@@ -16,9 +16,9 @@ export function addRetention(program: Command): void {
   list.action(() =>
     withPlatform('retention', async (platform) => {
       const due = await readRetention(platform, Date.now());
-      if (wantsJson(list)) return say(JSON.stringify(due));
-      if (due.length === 0) return say('no project says after how many days its payload is forgotten: it is kept');
-      say(table(['project', 'days', 'older runs', 'of them in the clear'], due.map(rowOf)));
+      if (wantsJson(list)) return print(JSON.stringify(due));
+      if (due.length === 0) return print('no project says after how many days its payload is forgotten: it is kept');
+      print(table(['project', 'days', 'older runs', 'of them in the clear'], due.map(rowOf)));
     }),
   );
   addSet(retention);
@@ -46,11 +46,11 @@ function addSet(retention: Command): void {
         throw new Error(`--project ${JSON.stringify(project)} takes lower-case letters, digits and dashes, 63 at most`);
       const policy = await setPayloadPolicy(database.db, project, { forgetAfterDays: flags.days ?? null });
       const due = (await readRetention(platform, Date.now())).find((each) => each.project === project);
-      if (wantsJson(set)) return say(JSON.stringify({ ...policy, due: due ?? null }));
-      if (!due) return say(`${project}: payload is kept`);
-      say(`${project}: payload is forgotten ${due.days} days after the end of its run; ${due.runs.length} runs are older`);
+      if (wantsJson(set)) return print(JSON.stringify({ ...policy, due: due ?? null }));
+      if (!due) return print(`${project}: payload is kept`);
+      print(`${project}: payload is forgotten ${due.days} days after the end of its run; ${due.runs.length} runs are older`);
       if (policy.seal === false || (policy.seal === null && !platform.config.seal))
-        say(
+        print(
           `payload of ${project} is not sealed and cannot be forgotten: \`espalier seal on --project ${project}\` seals what comes`,
         );
     });
@@ -79,9 +79,10 @@ function addRun(retention: Command): void {
             });
         line.end();
         const { runs, keys, blobs, blobsLeft } = done ? { ...done, runs: done.plan.runs.length } : NOTHING;
-        if (wantsJson(run)) return say(JSON.stringify({ due, clearEvents: clear, forgotten: { runs, keys, blobs, blobsLeft } }));
+        if (wantsJson(run))
+          return print(JSON.stringify({ due, clearEvents: clear, forgotten: { runs, keys, blobs, blobsLeft } }));
         const all = due.reduce((sum, each) => sum + each.runs.length, 0);
-        say([
+        print([
           ...due.map(({ project, days, runs: { length } }) => `${project}: ${length} runs ended more than ${days} days ago`),
           ...(clear > 0 ? [`${clear} events of older runs lie in the clear and cannot be forgotten`] : []),
           flags.dryRun || all === 0

@@ -4,7 +4,7 @@ import type { PublishedDataType } from '../domain/revision/rows-as-published.ts'
 import { type FaithfullyRevised, reviseFaithfully } from '../usecases/revise/revise-faithfully.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { exitStopped } from './stoppable.ts';
-import { type Lines, progressLine, say } from './terminal.ts';
+import { type Lines, print, progressLine } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 /** What `--mode faithful` takes besides what both modes do. */
@@ -67,7 +67,7 @@ export async function reviseFaithfullyByFlags(command: Command, flags: Flags): P
         progress: (so) => line.show(`revising: ${so.trees}/${so.plannedTrees} trees, ${so.rows} rows, ${so.asked} steps judged`),
       });
       line.end();
-      say(
+      print(
         wantsJson(command)
           ? JSON.stringify({ run: runId, state: revised.files ? 'completed' : 'stopped', out, xtuner, ...revised })
           : describeRows(runId, out, xtuner, revised),
@@ -102,6 +102,6 @@ function describeRows(runId: string, out: string, xtuner: string | null, revised
           `  rows       ${rows} in ${out}, ${files.out.bytes} bytes, sha256 ${files.out.sha256}`,
           ...(files.xtuner ? [`  xtuner     ${xtuner}, ${files.xtuner.bytes} bytes, sha256 ${files.xtuner.sha256}`] : []),
         ]
-      : ['  rows       none was written; go on with the same command']),
+      : ['  rows       none was written; continue with the same command']),
   ];
 }

@@ -9,7 +9,7 @@ import type { ReviseCounts } from '../usecases/revise/revise-run.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { FAITHFUL_HELP, FAITHFUL_ONLY, type FaithfulFlags, reviseFaithfullyByFlags, SOUND_ONLY } from './revise-faithfully.ts';
 import { exitStopped } from './stoppable.ts';
-import { type Lines, progressLine, say } from './terminal.ts';
+import { type Lines, print, progressLine } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
 interface ReviseFlags extends FaithfulFlags {
@@ -116,7 +116,7 @@ export function addRevise(program: Command): void {
         });
         line.end();
         const state = signal.aborted ? 'stopped' : 'completed';
-        say(wantsJson(command) ? JSON.stringify({ run: runId, state, ...counts }) : describeCounts(runId, state, counts));
+        print(wantsJson(command) ? JSON.stringify({ run: runId, state, ...counts }) : describeCounts(runId, state, counts));
         if (state === 'stopped') exitStopped();
         await projector.settle();
       } finally {
@@ -170,7 +170,7 @@ export function describeCounts(runId: string, state: 'completed' | 'stopped', co
     `  judged     ${judged} steps (${asked} asked now): ${countsText(verdicts)}`,
     `  composed   ${revisions}, mean revision length ${length}; dropped: ${countsText(dropped)}`,
     `  verified   ${verified}; rejected: ${countsText(rejected)}`,
-    ...(state === 'stopped' ? ['go on with the same command'] : []),
+    ...(state === 'stopped' ? ['continue with the same command'] : []),
     ...(unfinished > 0
       ? [`finish the run with: espalier collect --resume ${runId}`, 'then the same command adds what is new']
       : []),

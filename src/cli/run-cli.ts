@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { CODE_VERSION } from '../platform/code-version.ts';
 import { COMMANDS } from './commands.ts';
 import { exitStopped, Stopped } from './stoppable.ts';
-import { hasSpoken, note, noteError, say } from './terminal.ts';
+import { hasPrinted, print, printError, printFailure } from './terminal.ts';
 
 const EXIT_CODES = `
 Exit codes: 0 done; 1 an error, a check that failed, a run of which every rollout failed, or a training that came to fewer
@@ -19,8 +19,8 @@ export async function runCli(words: readonly string[]): Promise<void> {
     .addHelpText('after', EXIT_CODES)
     .showHelpAfterError('(espalier COMMAND --help says more)')
     .configureOutput({
-      writeOut: (text) => say(text.replace(/\n$/, '').split('\n')),
-      writeErr: (text) => note(text.replace(/\n$/, '').split('\n')),
+      writeOut: (text) => print(text.replace(/\n$/, '').split('\n')),
+      writeErr: (text) => printError(text.replace(/\n$/, '').split('\n')),
     })
     .exitOverride();
 
@@ -38,11 +38,11 @@ export async function runCli(words: readonly string[]): Promise<void> {
   } catch (error) {
     if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2;
     else if (error instanceof Stopped) {
-      if (program.opts<{ json?: boolean }>().json && !hasSpoken()) say(JSON.stringify({ state: 'stopped' }));
-      else note('espalier: stopped');
+      if (program.opts<{ json?: boolean }>().json && !hasPrinted()) print(JSON.stringify({ state: 'stopped' }));
+      else printError('espalier: stopped');
       exitStopped();
     } else {
-      noteError(error, program);
+      printFailure(error, program);
       process.exitCode = 1;
     }
   }

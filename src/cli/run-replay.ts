@@ -7,7 +7,7 @@ import type { ReplayReport } from '../usecases/replay/replay-report.ts';
 import { checkedId } from './collect.ts';
 import { describeReport } from './describe-report.ts';
 import { ensureProjector } from './ensure-projector.ts';
-import { progressLine, say } from './terminal.ts';
+import { print, progressLine } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 const CATCH_UP_MS = 60_000;
@@ -37,7 +37,7 @@ export async function runReplay(
       const report = await replaying({ platform, runId, signal, progress });
       line.end();
       const replayId = await recordReplay(platform, { runId, report, parameters, seconds: (Date.now() - began) / 1_000 });
-      say(wantsJson(command) ? JSON.stringify({ run: runId, replay: replayId, ...report }) : describeReport(report));
+      print(wantsJson(command) ? JSON.stringify({ run: runId, replay: replayId, ...report }) : describeReport(report));
       if (report.outcome === 'differs') process.exitCode = 1;
       await projector.settle();
     } finally {

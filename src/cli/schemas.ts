@@ -6,7 +6,7 @@ import { jsonSchemas } from '../events/json-schema.ts';
 import { makeFolder } from '../platform/make-folder.ts';
 import { experimentSchema } from '../usecases/experiment/declaration/experiment-schema.ts';
 import { declarationSchema } from '../usecases/train/declaration/declaration-schema.ts';
-import { say } from './terminal.ts';
+import { print } from './terminal.ts';
 import { wantsJson } from './with-platform.ts';
 
 /** What is no event, and is described by a JSON Schema too. */
@@ -36,14 +36,14 @@ export function addSchemas(program: Command): void {
         `there is no event type ${type}; there are ${Object.keys(schemas).join(', ')}; or name ${Object.keys(OTHERS).join(', ')}`,
       );
     const chosen = type === undefined ? schemas : { [type]: schemas[type] };
-    if (options.out === undefined) return say(JSON.stringify(type === undefined ? chosen : chosen[type], null, 2).split('\n'));
+    if (options.out === undefined) return print(JSON.stringify(type === undefined ? chosen : chosen[type], null, 2).split('\n'));
     await makeFolder(resolve(options.out)).catch((error: Error) => {
       throw new Error(`cannot write to ${options.out} (${error.message}); name a folder that is writable`);
     });
     for (const [name, schema] of Object.entries(chosen))
       await writeFile(join(options.out, `${name}.schema.json`), `${JSON.stringify(schema, null, 2)}\n`);
     const schemasWritten = Object.keys(chosen).length;
-    say(
+    print(
       wantsJson(command)
         ? JSON.stringify({ schemas: schemasWritten, out: options.out })
         : `${schemasWritten} schemas written to ${options.out}`,

@@ -5,7 +5,7 @@ import { score } from '../usecases/score/score.ts';
 import { checkedId } from './collect.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { exitStopped } from './stoppable.ts';
-import { say } from './terminal.ts';
+import { print } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 interface ScoreFlags {
@@ -36,9 +36,9 @@ export function addScore(program: Command): void {
           signal,
         });
         const state = signal.aborted ? 'stopped' : 'completed';
-        if (wantsJson(command)) say(JSON.stringify({ run: runId, state, ...counts }));
+        if (wantsJson(command)) print(JSON.stringify({ run: runId, state, ...counts }));
         else
-          say(
+          print(
             `${counts.scorer} on ${counts.trees} trees of run ${runId}, ${state}: ${counts.assigned} rewards assigned, ${counts.revised} revised, ${counts.standing} already in force${counts.forgotten > 0 ? `; ${counts.forgotten} trees left out: their payload is forgotten` : ''}`,
           );
         if (state === 'stopped') exitStopped();

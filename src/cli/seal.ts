@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { readPayloadPolicies, setPayloadPolicy } from '../postgres/payload-policies.ts';
-import { say, table } from './terminal.ts';
+import { print, table } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,62}$/;
@@ -23,11 +23,11 @@ export function addSeal(program: Command): void {
         throw new Error(`--project ${JSON.stringify(project)} takes lower-case letters, digits and dashes, 63 at most`);
       if (state !== undefined) await setPayloadPolicy(db, project, { seal: state === 'on' });
       const policies = await readPayloadPolicies(db);
-      if (wantsJson(command)) return say(JSON.stringify({ otherwise: config.seal, projects: policies }));
+      if (wantsJson(command)) return print(JSON.stringify({ otherwise: config.seal, projects: policies }));
       const others = `projects without a line: ${config.seal ? 'on' : 'off'} (ESPALIER_SEAL)`;
       const rows = policies.map(({ project: name, seal }) => [name, seal === null ? '' : seal ? 'on' : 'off']);
-      say([...(rows.length > 0 ? table(['project', 'sealing'], rows) : []), others]);
-      if (state !== undefined) say('processes that append obey within 10 s; what was appended before stays as it is');
+      print([...(rows.length > 0 ? table(['project', 'sealing'], rows) : []), others]);
+      if (state !== undefined) print('processes that append obey within 10 s; what was appended before stays as it is');
     }),
   );
 }

@@ -12,7 +12,7 @@ import { ensureProjector } from './ensure-projector.ts';
 import { plotSvg } from './plot-svg.ts';
 import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { exitStopped } from './stoppable.ts';
-import { type Lines, note, say, table } from './terminal.ts';
+import { type Lines, print, printError, table } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 import { plotFile, writePlot } from './write-plot.ts';
 
@@ -115,7 +115,7 @@ export function addSelfTrain(program: Command): void {
         // By default what is to be done is the name, so that whoever was killed needs to say nothing more than before.
         const named = derivedId('self-train', canonicalJson(plan), flags.trainCommand ?? '');
         const selfTrainId = flags.run ? checkedId('--run', flags.run) : named;
-        note(`experiment ${selfTrainId}; begun again with the same options it goes on where the record ends`);
+        printError(`experiment ${selfTrainId}; begun again with the same options it goes on where the record ends`);
         const began = Date.now();
         const results = await selfTrain(platform, {
           selfTrainId,
@@ -123,24 +123,26 @@ export function addSelfTrain(program: Command): void {
           concurrency: flags.concurrency,
           signal,
           ...trainerOf(flags),
-          onResult: (result) => note(`${resultText(result, Date.now() - began)}`),
+          onResult: (result) => printError(`${resultText(result, Date.now() - began)}`),
         }).catch((error: unknown) => {
           if (error instanceof RunFailed && wantsJson(command))
-            say(JSON.stringify({ run: selfTrainId, state: 'failed', message: error.message }));
+            print(JSON.stringify({ run: selfTrainId, state: 'failed', message: error.message }));
           throw error;
         });
         if (signal.aborted) {
-          say(
-            wantsJson(command) ? JSON.stringify({ run: selfTrainId, state: 'stopped' }) : 'stopped; go on with the same command',
+          print(
+            wantsJson(command)
+              ? JSON.stringify({ run: selfTrainId, state: 'stopped' })
+              : 'stopped; continue with the same command',
           );
           return exitStopped();
         }
         await projector.settle();
         const summaries = summarise(results);
         if (flags.plot !== undefined) await writePlot(flags.plot, summaryPlot(summaries));
-        if (wantsJson(command)) return say(JSON.stringify({ run: selfTrainId, state: 'completed', summaries }));
-        say(summaryTable(summaries));
-        say(`experiment ${selfTrainId}, ${((Date.now() - began) / 1_000).toFixed(0)} s`);
+        if (wantsJson(command)) return print(JSON.stringify({ run: selfTrainId, state: 'completed', summaries }));
+        print(summaryTable(summaries));
+        print(`experiment ${selfTrainId}, ${((Date.now() - began) / 1_000).toFixed(0)} s`);
       } finally {
         await projector.close();
       }

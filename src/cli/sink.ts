@@ -28,7 +28,7 @@ export function addSink(program: Command): void {
     .requiredOption('--to <place>', 'wandb, trackio, tensorboard: a folder; mlflow: the address of its server')
     .option('--project <name>', 'wandb, trackio: the project; mlflow: the experiment; "espalier" unless given')
     .option('--from <version>', 'the first version of the policy that is posted', wholeNumber('--from', 0))
-    .option('--follow', 'go on with what comes, until it is stopped or the run is over')
+    .option('--follow', 'continue with what comes, until it is stopped or the run is over')
     .option('--state <folder>', 'what was read and posted is kept there; ~/.local/state/espalier/sinks unless given')
     .option('--server <url>', 'the server to read from; left out, the one of ESPALIER_HOST and ESPALIER_PORT')
     .action(async (system: string, options: SinkOptions) => {

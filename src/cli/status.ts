@@ -13,7 +13,7 @@ import { projections } from '../projections/registry.ts';
 import { readNewestRuns } from '../projections/runs/read-runs.ts';
 import { readRunSizes } from '../projections/step-tree/read-run-sizes.ts';
 import { describeProgress } from './describe-build.ts';
-import { say, table } from './terminal.ts';
+import { print, table } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 /** `espalier status`: where the log and every projection stand, what is quarantined, which runs there are. */
@@ -24,19 +24,19 @@ export function addStatus(program: Command): void {
   async function show(platform: Platform): Promise<void> {
     const status = await readStatus(platform);
     if (platform.logFaults.length > 0) process.exitCode = 1;
-    if (wantsJson(command)) return say(JSON.stringify(status));
-    if (platform.logFaults.length > 0) say([new LogChanged(platform.logFaults).message, '']);
-    say(`log ${platform.mode.log}, database ${platform.mode.database}; ${totals(status.ends)}`);
-    say();
-    say(
+    if (wantsJson(command)) return print(JSON.stringify(status));
+    if (platform.logFaults.length > 0) print([new LogChanged(platform.logFaults).message, '']);
+    print(`log ${platform.mode.log}, database ${platform.mode.database}; ${totals(status.ends)}`);
+    print();
+    print(
       table(
         ['projection', 'version', 'state', 'lag', 'quarantined', 'reason'],
         status.projections.map((p) => [p.name, shortVersion(p), p.state, p.lag, p.quarantined, p.reason]),
       ),
     );
     if (status.builds.length > 0) {
-      say();
-      say(
+      print();
+      print(
         table(
           ['building', 'version', 'state', 'progress', 'reported'],
           status.builds.map((b) => [
@@ -49,8 +49,8 @@ export function addStatus(program: Command): void {
         ),
       );
     }
-    say();
-    say(
+    print();
+    print(
       status.runs.length === 0
         ? 'no runs yet: npm run demo'
         : table(

@@ -1,4 +1,4 @@
-import { note } from './terminal.ts';
+import { printError } from './terminal.ts';
 
 /** A signal ended a command before its work was done. */
 export class Stopped extends Error {
@@ -19,7 +19,7 @@ export async function stoppable<T>(work: (signal: AbortSignal) => Promise<T>): P
   const stopping = new AbortController();
   const onSignal = (name: StopSignal) => {
     if (stopping.signal.aborted) process.exit(EXIT_CODES[name]);
-    note(['', 'stopping after the work in progress; press Ctrl-C again to stop at once']);
+    printError(['', 'stopping after the work in progress; press Ctrl-C again to stop at once']);
     stoppedBy = name;
     stopping.abort();
   };

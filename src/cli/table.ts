@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { isTableName, readableTables } from '../projections/tables/tables.ts';
 import { parseTableQuery, type TableRequest } from '../usecases/datasets/tables/table-query.ts';
 import { atMoment } from './at-moment.ts';
-import { say } from './terminal.ts';
+import { print } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 interface TableFlags {
@@ -37,8 +37,8 @@ export function addTable(program: Command): void {
         ),
       'report',
     );
-    if (wantsJson(command)) return say(JSON.stringify({ table, out, ...written }));
-    say(`${out}: ${asked.table}, ${written.bytes} bytes, everything below ${written.position || 'the beginning'}`);
+    if (wantsJson(command)) return print(JSON.stringify({ table, out, ...written }));
+    print(`${out}: ${asked.table}, ${written.bytes} bytes, everything below ${written.position || 'the beginning'}`);
   });
 }
 

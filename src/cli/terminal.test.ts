@@ -2,21 +2,21 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
-import { note, say, table } from './terminal.ts';
+import { print, printError, table } from './terminal.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const NAME = 'mine\nyours  forged\x1b[2J\u202e';
 
 describe('terminal output', () => {
   test('a text is one line whatever it holds, and a list is a line each', () => {
-    expect(written('stdout', () => say(NAME))).toBe('mine\\u000ayours  forged\\u001b[2J\\u202e\n');
-    expect(written('stdout', () => say(['one', ['two', `three ${NAME}`]]))).toBe(
+    expect(written('stdout', () => print(NAME))).toBe('mine\\u000ayours  forged\\u001b[2J\\u202e\n');
+    expect(written('stdout', () => print(['one', ['two', `three ${NAME}`]]))).toBe(
       'one\ntwo\nthree mine\\u000ayours  forged\\u001b[2J\\u202e\n',
     );
   });
 
   test('a message of several lines goes on indented', () => {
-    expect(written('stderr', () => note(`espalier: failed: ${NAME}`))).toBe(
+    expect(written('stderr', () => printError(`espalier: failed: ${NAME}`))).toBe(
       'espalier: failed: mine\n  yours  forged\\u001b[2J\\u202e\n',
     );
   });

@@ -7,14 +7,14 @@ import { escapeControls, escapeMessage } from '../runtime/escape-controls.ts';
  * one line, so that no name can forge another.
  */
 
-let spoken = false;
+let printed = false;
 
 /** Lines of output: a text is one line, a list its lines in order. */
 export type Lines = string | readonly Lines[];
 
 /** Writes a line of result, or several. */
-export function say(lines: Lines = ''): void {
-  spoken = true;
+export function print(lines: Lines = ''): void {
+  printed = true;
   process.stdout.write(
     linesOf(lines)
       .map((line) => `${escapeControls(line)}\n`)
@@ -26,7 +26,7 @@ export function say(lines: Lines = ''): void {
  * Writes a line to stderr, or several: errors, and what is no result. A message of several lines, as another program wrote it,
  * goes on indented: none of its lines reads as one of ours.
  */
-export function note(lines: Lines): void {
+export function printError(lines: Lines): void {
   process.stderr.write(
     linesOf(lines)
       .map((line) => `${escapeMessage(line)}\n`)
@@ -35,9 +35,9 @@ export function note(lines: Lines): void {
 }
 
 /** Writes why a command failed; its stack where `--debug` asks for it, a flag of the whole program. */
-export function noteError(error: unknown, command: Command): void {
-  note(`espalier: ${error instanceof Error ? error.message : String(error)}`);
-  if (command.optsWithGlobals<{ debug?: boolean }>().debug && error instanceof Error) note(`${error.stack}`);
+export function printFailure(error: unknown, command: Command): void {
+  printError(`espalier: ${error instanceof Error ? error.message : String(error)}`);
+  if (command.optsWithGlobals<{ debug?: boolean }>().debug && error instanceof Error) printError(`${error.stack}`);
 }
 
 /** Writes lines with two spaces in front. */
@@ -50,8 +50,8 @@ function linesOf(lines: Lines): readonly string[] {
 }
 
 /** Returns whether a line of result was written. */
-export function hasSpoken(): boolean {
-  return spoken;
+export function hasPrinted(): boolean {
+  return printed;
 }
 
 export interface ProgressLine {
@@ -75,7 +75,7 @@ export function progressLine(now: () => number = Date.now): ProgressLine {
     },
     end(text) {
       if (terminal) process.stderr.write('\r\x1b[K');
-      if (text !== undefined) note(text);
+      if (text !== undefined) printError(text);
     },
   };
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { linkTo } from '../http/local-access.ts';
 import { readConfig } from '../runtime/config.ts';
 import { installationToken, renewInstallationToken, tokenFile } from '../runtime/installation-token.ts';
-import { say } from './terminal.ts';
+import { print } from './terminal.ts';
 import { wantsJson } from './with-platform.ts';
 
 /** `espalier token`: what programs and browsers of this machine show a server on loopback. */
@@ -15,8 +15,9 @@ export function addToken(program: Command): void {
     const { home, host, port } = readConfig();
     const token = renew ? await renewInstallationToken(home) : await installationToken(home);
     const url = link === undefined ? null : linkTo(link === true ? `http://${host}:${port}` : originOf(link), '/', token);
-    if (wantsJson(command)) return say(JSON.stringify({ token, file: tokenFile(home), ...(url === null ? {} : { link: url }) }));
-    say(url ?? token);
+    if (wantsJson(command))
+      return print(JSON.stringify({ token, file: tokenFile(home), ...(url === null ? {} : { link: url }) }));
+    print(url ?? token);
   });
 }
 

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { VISION_PRESETS, visionTokens } from '../images/vision-tokens.ts';
 import { presetOf } from '../usecases/score/sweep-compression.ts';
-import { say } from './terminal.ts';
+import { print } from './terminal.ts';
 import { wantsJson } from './with-platform.ts';
 
 /** `espalier tokens --image WxH`: what an image of that size costs a model. */
@@ -12,8 +12,8 @@ export function addTokens(program: Command): void {
     .addOption(new Option('--vision <name>', 'the vision processor').choices(Object.keys(VISION_PRESETS)).default('qwen2.5-vl'));
   command.action(({ image, vision }: { image: { width: number; height: number }; vision: string }) => {
     const { tokens, model, preset } = visionTokens(image.width, image.height, presetOf(vision));
-    if (wantsJson(command)) return say(JSON.stringify({ ...image, tokens, model, preset }));
-    say(`${image.width}x${image.height}: ${tokens} tokens of ${preset}, which sees ${model.width}x${model.height}`);
+    if (wantsJson(command)) return print(JSON.stringify({ ...image, tokens, model, preset }));
+    print(`${image.width}x${image.height}: ${tokens} tokens of ${preset}, which sees ${model.width}x${model.height}`);
   });
 }
 

@@ -8,7 +8,7 @@ import { type Trace, traceRecord } from '../usecases/lineage/trace-record.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { describeTouched } from './recall.ts';
-import { type Lines, say } from './terminal.ts';
+import { type Lines, print } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 const CATCH_UP_MS = 60_000;
@@ -29,7 +29,7 @@ export function addTrace(program: Command): void {
         const { db } = platform.database;
         await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
         const trace = await atMoment(platform, asOf, 'all', signal, (source) => traceRecord(source, id));
-        say(
+        print(
           wantsJson(command)
             ? JSON.stringify({ ...trace, touched: trace.touched && cutTouched(trace.touched) })
             : describeTrace(trace),

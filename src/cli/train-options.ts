@@ -115,7 +115,7 @@ export function addTrainOptions(command: Command): void {
     .option('--test-tasks <n>', 'how many; 0 measures nothing', wholeNumber('--test-tasks', 0), 25)
     .option('--rollouts <n>', 'episodes per test task', wholeNumber('--rollouts', 1), 4)
     .option('--every <n>', 'measure each n-th version too, not only the first and the last', wholeNumber('--every', 1))
-    .option('--resume', 'go on with a policy that was begun with the same options')
+    .option('--resume', 'continue with a policy that was begun with the same options')
     .option('--plot <file>', 'write success by version as a drawing, an .svg or a .png', plotFile);
   addComputationOptions(command);
   addPromptOptions(command);

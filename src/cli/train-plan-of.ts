@@ -10,12 +10,12 @@ import { promptFieldsOf } from './prompt-flags.ts';
 import { LINEAR_DEFAULTS, type TrainFlags } from './train-options.ts';
 
 /** What a plan says of how the policy learns. */
-type LearningFields = Omit<z.input<typeof trainPlan>, 'policyId' | keyof ReturnType<typeof besides>>;
+type LearningFields = Omit<z.input<typeof trainPlan>, 'policyId' | keyof ReturnType<typeof runSettings>>;
 
 /** Makes the plan of a training out of the command line. @throws Error naming the option or the field of the declaration. */
 export async function trainPlanOf(command: Command, flags: TrainFlags): Promise<TrainPlan> {
   const given = givenOf(command, flags);
-  const plan = { ...besides(flags), ...(isDeclared(flags) ? await declared(flags, given) : linear(flags, given)) };
+  const plan = { ...runSettings(flags), ...(isDeclared(flags) ? await declared(flags, given) : linear(flags, given)) };
   const digest = sha256Hex(canonicalJson(plan)).slice(0, 8);
   const estimator = isDeclared(flags) ? plan.settings.objective.estimator.name : flags.estimator;
   const backend = plan.declaration?.backend ?? 'linear';
@@ -23,7 +23,7 @@ export async function trainPlanOf(command: Command, flags: TrainFlags): Promise<
 }
 
 /** What a plan says besides how the policy learns. */
-function besides(flags: TrainFlags) {
+function runSettings(flags: TrainFlags) {
   const { environment, updates, temperature, maxSteps, seed, testTasks: tasks } = flags;
   const named = (split: string) => (split === 'all' ? null : split);
   return {

@@ -10,7 +10,7 @@ import { ensureProjector } from './ensure-projector.ts';
 import { writeLedger } from './ledger.ts';
 import { plotSvg } from './plot-svg.ts';
 import { exitStopped } from './stoppable.ts';
-import { type Lines, note, progressLine, say, table } from './terminal.ts';
+import { type Lines, print, printError, progressLine, table } from './terminal.ts';
 import { addTrainOptions, type TrainFlags } from './train-options.ts';
 import { trainPlanOf } from './train-plan-of.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
@@ -29,7 +29,7 @@ export function addTrain(program: Command): void {
         await refuseTaken(platform, plan, flags);
         const trained = await trainAndReport(platform, plan, signal);
         if (flags.plot !== undefined) await writePlot(flags.plot, plotOf(plan, trained.evaluations));
-        if (wantsJson(command)) say(JSON.stringify(trained));
+        if (wantsJson(command)) print(JSON.stringify(trained));
         else report(trained, plan);
         if (trained.state !== 'completed' || trained.ledger.difference !== 0) process.exitCode = 1;
         if (trained.state === 'stopped') exitStopped();
@@ -45,14 +45,14 @@ async function refuseTaken({ database }: Platform, { policyId }: TrainPlan, { re
   const [known] = await readLineages(database.db, [policyId]);
   if (known && !resume)
     throw new Error(`the policy ${policyId} was begun before; add --resume to go on, or name another --policy`);
-  if (!known && resume) throw new Error(`there is no policy ${policyId} to go on with; leave --resume out to begin it`);
+  if (!known && resume) throw new Error(`there is no policy ${policyId} to continue; leave --resume out to begin it`);
 }
 
 async function trainAndReport(platform: Platform, plan: TrainPlan, signal: AbortSignal): Promise<TrainedPolicy> {
   const line = progressLine();
   let rollouts = 0;
-  note(`policy ${plan.policyId}; killed, it goes on with the same options and --resume`);
-  if (!isOwn(backendOf(plan))) note(trainerText(platform.config, plan));
+  printError(`policy ${plan.policyId}; killed, it goes on with the same options and --resume`);
+  if (!isOwn(backendOf(plan))) printError(trainerText(platform.config, plan));
   const trained = await train(platform, {
     plan,
     signal,
@@ -95,7 +95,7 @@ function endText({ state, message, version }: TrainedPolicy): string | null {
     case 'completed':
       return null;
     case 'stopped':
-      return `stopped at version ${version}; go on with the same command and --resume`;
+      return `stopped at version ${version}; continue with the same command and --resume`;
     case 'failed':
       return `failed: ${message}`;
     case 'tasks-used-up':
@@ -118,16 +118,16 @@ function report(trained: TrainedPolicy, plan: TrainPlan): void {
       `${(100 * interval.low).toFixed(1)} – ${(100 * interval.high).toFixed(1)}`,
       meanReturn.toFixed(3),
     ]);
-    say(table(['version', 'success %', '95% over episodes', 'mean return'], rows));
-    say();
+    print(table(['version', 'success %', '95% over episodes', 'mean return'], rows));
+    print();
   }
-  say(writeLedger(ledger));
-  say();
+  print(writeLedger(ledger));
+  print();
   const { estimator } = plan.settings.objective;
-  say(`policy ${policyId} is at version ${version}, trained by ${estimator.name}; weights ${weights}`);
-  if (trained.failures !== '' && trained.state !== 'failed') say(trained.failures);
+  print(`policy ${policyId} is at version ${version}, trained by ${estimator.name}; weights ${weights}`);
+  if (trained.failures !== '' && trained.state !== 'failed') print(trained.failures);
   const end = endText(trained);
-  if (end !== null) say(end);
+  if (end !== null) print(end);
 }
 
 function plotOf(plan: TrainPlan, evaluations: readonly EvaluatedVersion[]): string {

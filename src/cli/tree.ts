@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { isUuid } from '../domain/ids.ts';
-import { drawSearch, drawTree, type Shown } from '../domain/tree/draw-tree.ts';
+import { type DrawingOptions, drawSearch, drawTree } from '../domain/tree/draw-tree.ts';
 import type { Db } from '../postgres/database.ts';
 import { isForgotten } from '../postgres/stream-keys.ts';
 import type { Moment } from '../projections/as-of/moment.ts';
@@ -14,7 +14,7 @@ import { readRecordedTrees } from '../projections/trajectories/read-recorded-tre
 import type { RecordedTree } from '../projections/trajectories/recorded-tree.ts';
 import { digestOf } from '../usecases/datasets/digest-trees.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
-import { say } from './terminal.ts';
+import { print } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
 interface TreeFlags {
@@ -47,7 +47,7 @@ export function addTree(program: Command): void {
         const forgotten = await isForgotten(platform.database.db, id);
         const digest = forgotten ? null : await digestOf(tree, platform.blobs); // placeholders have another one
         if (wantsJson(command))
-          return say(
+          return print(
             JSON.stringify({
               tree: id,
               digest,
@@ -59,8 +59,8 @@ export function addTree(program: Command): void {
         const { simulation } = flags;
         if (simulation !== undefined) await refuseBeyond(db, id, simulation);
         const statistics = simulation === undefined ? readStatistics(db, [id]) : readStatisticsAsOf(db, [id], simulation);
-        say(drawRecorded(tree, await statistics, { lines: flags.lines, ids: flags.ids ?? false }));
-        say(forgotten ? 'its payload is forgotten: it has no digest' : `digest ${digest}`);
+        print(drawRecorded(tree, await statistics, { lines: flags.lines, ids: flags.ids ?? false }));
+        print(forgotten ? 'its payload is forgotten: it has no digest' : `digest ${digest}`);
       });
     }),
   );
@@ -88,7 +88,7 @@ export async function readTree(db: Db, id: string): Promise<RecordedTree | undef
 export function drawRecorded(
   { tree, rollouts }: RecordedTree,
   statistics: readonly NodeStatistics[],
-  shown: Shown,
+  shown: DrawingOptions,
 ): readonly string[] {
   const won = new Set([...rollouts.values()].flatMap((r) => (r.success && r.leafStepId ? [r.leafStepId] : [])));
   const visited = new Map(statistics.map((of) => [of.stepId, of]));

@@ -5,7 +5,7 @@ import { readConfig } from '../runtime/config.ts';
 import { runUntilStopped } from '../runtime/lifecycle.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { pageLink } from './page-link.ts';
-import { noteError, say } from './terminal.ts';
+import { print, printFailure } from './terminal.ts';
 import { wantsJson } from './with-platform.ts';
 
 /** `espalier up`: database, log, projections and API in one process, until Ctrl-C, which is how it ends: with exit code 0. */
@@ -20,11 +20,11 @@ export function addUp(program: Command): void {
         throw error;
       });
       const { log, database } = platform.mode;
-      if (wantsJson(command)) say(JSON.stringify({ state: 'serving', url: all.url, log, database, home: config.home }));
+      if (wantsJson(command)) print(JSON.stringify({ state: 'serving', url: all.url, log, database, home: config.home }));
       else {
-        say(`log ${log}, database ${database}, data in ${config.home}`);
-        say(`GraphQL ${all.url}/graphql   events in: POST ${all.url}/v1/events   health ${all.url}/healthz`);
-        say(`studio ${await pageLink(config, all.url, '/')}`);
+        print(`log ${log}, database ${database}, data in ${config.home}`);
+        print(`GraphQL ${all.url}/graphql   events in: POST ${all.url}/v1/events   health ${all.url}/healthz`);
+        print(`studio ${await pageLink(config, all.url, '/')}`);
       }
       return {
         finished: all.finished,
@@ -34,6 +34,6 @@ export function addUp(program: Command): void {
         },
       };
     };
-    return runUntilStopped(start, { reportStartFault: (error) => noteError(error, command) });
+    return runUntilStopped(start, { reportStartFault: (error) => printFailure(error, command) });
   });
 }

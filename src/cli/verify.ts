@@ -7,7 +7,7 @@ import { keepVerification } from '../usecases/verify/keep-verification.ts';
 import type { Verification } from '../usecases/verify/verification.ts';
 import { verifyRecord } from '../usecases/verify/verify-record.ts';
 import { ensureProjector } from './ensure-projector.ts';
-import { type Lines, progressLine, say } from './terminal.ts';
+import { type Lines, print, progressLine } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 const CATCH_UP_MS = 120_000;
@@ -68,7 +68,7 @@ export function addVerify(program: Command): void {
       });
       await keepVerification(platform, found, performance.now() - began);
       line.end();
-      say(wantsJson(command) ? JSON.stringify(found) : describeVerification(found));
+      print(wantsJson(command) ? JSON.stringify(found) : describeVerification(found));
       if (found.faulty > 0) process.exitCode = 1;
     } finally {
       line.end();

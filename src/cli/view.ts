@@ -15,7 +15,7 @@ import { keepSnapshots } from '../projections/as-of/snapshots.ts';
 import { AtomicFile } from '../usecases/datasets/export/atomic-file.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { importInto, withScratchPlatform } from './scratch-platform.ts';
-import { say } from './terminal.ts';
+import { print } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
 interface ViewFlags {
@@ -59,8 +59,8 @@ export function addView(program: Command): void {
       const { bytes, sha256 } = await file.seal();
       await file.publish();
       const { title, leftOut } = record;
-      if (wantsJson(command)) return say(JSON.stringify({ out: flags.out, title, bytes, sha256, leftOut }));
-      say([`${flags.out}: ${title}, ${bytes.toLocaleString('en')} bytes`, ...leftOut.map((each) => `left out: ${each}`)]);
+      if (wantsJson(command)) return print(JSON.stringify({ out: flags.out, title, bytes, sha256, leftOut }));
+      print([`${flags.out}: ${title}, ${bytes.toLocaleString('en')} bytes`, ...leftOut.map((each) => `left out: ${each}`)]);
     } finally {
       await file.discard();
     }

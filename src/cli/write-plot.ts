@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { note } from './terminal.ts';
+import { printError } from './terminal.ts';
 
 /** Reads the file name of `--plot`. @throws Error before anything is run when it is neither an SVG nor a PNG. */
 export function plotFile(file: string): string {
@@ -15,5 +15,5 @@ export async function writePlot(file: string, svg: string): Promise<void> {
   const { png, words } = await svgToPng(svg);
   await writeFile(file, png);
   if (words === 'missing')
-    note(`${file} has no words: this machine has no fonts; install some (fonts-dejavu-core), or write an .svg`);
+    printError(`${file} has no words: this machine has no fonts; install some (fonts-dejavu-core), or write an .svg`);
 }

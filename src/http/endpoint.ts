@@ -11,7 +11,7 @@ export type Schema = z.ZodType | JsonSchema;
 /** Schemas by media type. */
 export type Content = Readonly<Record<string, Schema>>;
 
-export interface Answer {
+export interface AnswerSchema {
   readonly description: string;
   /** None for an answer without a body. */
   readonly content?: Content;
@@ -27,12 +27,12 @@ export interface Operation {
   /** Request headers that change the answer. */
   readonly headers?: z.ZodType;
   readonly body?: { readonly content: Content };
-  readonly answers: Readonly<Record<number, Answer>>;
+  readonly answers: Readonly<Record<number, AnswerSchema>>;
   /** Returns the schemas that the others name as `#/components/schemas/NAME`; asked when the document is. */
   readonly components?: () => Readonly<Record<string, Schema>>;
 }
 
-export interface Asked<P, Q, B> {
+export interface EndpointRequest<P, Q, B> {
   readonly req: IncomingMessage;
   readonly params: P;
   readonly query: Q;
@@ -53,7 +53,7 @@ export interface Endpoint<P = unknown, Q = unknown, B = unknown> extends Operati
   readonly body?: BodyRule<B>;
   /** Writes refusals, those before its handler too, in the form of a protocol; as JSON unless given. */
   readonly refusal?: (refused: Reply, headers: IncomingHttpHeaders) => Reply;
-  readonly handle: (asked: Asked<P, Q, B>) => Promise<Reply | undefined>;
+  readonly handle: (asked: EndpointRequest<P, Q, B>) => Promise<Reply | undefined>;
 }
 
 /** How the bodies of an endpoint are read. */

@@ -2,7 +2,7 @@ import swagger from '@fastify/swagger';
 import type { FastifyInstance, FastifySchema } from 'fastify';
 import { z } from 'zod';
 import type { Needs } from './authorize.ts';
-import { type Answer, type Endpoint, endpoint, type JsonSchema, type Operation, type Schema } from './endpoint.ts';
+import { type AnswerSchema, type Endpoint, endpoint, type JsonSchema, type Operation, type Schema } from './endpoint.ts';
 import { json, type Reply, refusal } from './reply.ts';
 
 /** A method of a path as it is described: an endpoint, or what a mount answers by itself. */
@@ -56,14 +56,14 @@ const securitySchemes = {
 } as const;
 
 /** Answers every refusal with the same body. */
-export function refusals(of: Readonly<Record<number, string>>): Readonly<Record<number, Answer>> {
+export function refusals(of: Readonly<Record<number, string>>): Readonly<Record<number, AnswerSchema>> {
   const answers = Object.entries(of).map(([status, description]) => [status, { description, content: REFUSAL }]);
   return Object.fromEntries(answers);
 }
 const REFUSAL = { 'application/json': { $ref: '#/components/schemas/Refusal' } };
 
 /** What the server answers on any path, before or after its endpoint. */
-const EVERYWHERE: Readonly<Record<string, Answer>> = {
+const EVERYWHERE: Readonly<Record<string, AnswerSchema>> = {
   401: { description: 'No API key and no token, or one that is unknown, expired or revoked.', content: REFUSAL },
   403: {
     description: 'The key lacks the scope or the project, or a page of another site asks on a loopback address.',
@@ -79,7 +79,10 @@ const EVERYWHERE: Readonly<Record<string, Answer>> = {
 /** The operation in the terms of @fastify/swagger. */
 function schemaOf({ method, path, needs, ...operation }: Described): FastifySchema {
   const { summary, description, params, query, headers, body, answers } = operation;
-  const response = Object.entries<Answer>({ ...EVERYWHERE, ...answers }).map(([status, answer]) => [status, responseOf(answer)]);
+  const response = Object.entries<AnswerSchema>({ ...EVERYWHERE, ...answers }).map(([status, answer]) => [
+    status,
+    responseOf(answer),
+  ]);
   return {
     operationId: [method.toLowerCase(), ...path.split(/[^A-Za-z0-9]+/).filter((part) => part !== '')].join('_'),
     summary,
@@ -98,7 +101,7 @@ function securityOf(needs: Needs) {
   return needs === 'any-key' ? [{ key: [] }] : [...needs, 'admin'].map((scope) => ({ key: [scope] }));
 }
 
-function responseOf({ description, content, headers }: Answer): JsonSchema {
+function responseOf({ description, content, headers }: AnswerSchema): JsonSchema {
   const named = headers ? { headers: headersOf(headers) } : {};
   return content ? { description, content: contentOf(content), ...named } : { description, type: 'null', ...named };
 }

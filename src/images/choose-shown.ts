@@ -4,7 +4,7 @@ import type { RenderSpec } from './render-spec.ts';
 import type { RenderedSegment } from './rendered-segment.ts';
 
 /** What of a history is shown. */
-export interface Shown {
+export interface VisibleHistory {
   readonly sizes: HistorySizes;
   /** The segments from top to bottom, with the mark that replaces dropped ones. */
   readonly segments: readonly RenderedSegment[];
@@ -45,7 +45,7 @@ export function chooseShown(
   factor: number,
   kind: HistoryKind,
   totals: Readonly<Totals> = addUp(all),
-): Shown {
+): VisibleHistory {
   let { height, cutLines: lines } = totals;
   const { outside } = totals;
   if (height <= spec.limits.totalHeight || spec.limits.totalOverflow === 'refuse') {

@@ -1,4 +1,4 @@
-import { chooseShown, type Shown } from './choose-shown.ts';
+import { chooseShown, type VisibleHistory } from './choose-shown.ts';
 import type { HistoryKind, HistorySizes, Size } from './history-sizes.ts';
 import { imageId } from './image-id.ts';
 import { type PassOrder, type RgbImage, type RgbRows, resizeLanczos } from './lanczos.ts';
@@ -17,7 +17,7 @@ export interface HistoryImage extends HistorySizes {
   /** Returns the pixels without a copy where there can be one: they hold until the next history of the same renderer is drawn. */
   view(): Uint8Array;
   readonly imageId: string;
-  readonly cut: Shown['cut'];
+  readonly cut: VisibleHistory['cut'];
   readonly outside: number;
 }
 
@@ -37,7 +37,11 @@ export function composeHistory(
 }
 
 /** Makes an image whose pixels and name are computed once, when asked for. */
-export function lazyImage({ sizes, cut, outside }: Shown, pixels: () => Uint8Array, view?: () => Uint8Array): HistoryImage {
+export function lazyImage(
+  { sizes, cut, outside }: VisibleHistory,
+  pixels: () => Uint8Array,
+  view?: () => Uint8Array,
+): HistoryImage {
   let rgb: Uint8Array | undefined;
   let id: string | undefined;
   return {
@@ -60,7 +64,7 @@ export function lazyImage({ sizes, cut, outside }: Shown, pixels: () => Uint8Arr
 }
 
 /** Draws what is shown, from its segments alone. */
-export function paint(spec: RenderSpec, shown: Shown): Uint8Array {
+export function paint(spec: RenderSpec, shown: VisibleHistory): Uint8Array {
   const { sizes, segments } = shown;
   const { raw, resized, bordered } = sizes;
   if (resized.width !== raw.width || resized.height !== raw.height) return paintResized(spec, shown);
@@ -69,7 +73,7 @@ export function paint(spec: RenderSpec, shown: Shown): Uint8Array {
   return rgb;
 }
 
-function paintResized(spec: RenderSpec, { sizes, segments }: Shown): Uint8Array {
+function paintResized(spec: RenderSpec, { sizes, segments }: VisibleHistory): Uint8Array {
   const { raw, resized, bordered } = sizes;
   const loops = vectorLoops();
   if (loops && raw.width > 0 && raw.height > 0) {

@@ -1,4 +1,4 @@
-import { addUp, chooseShown, type Shown } from './choose-shown.ts';
+import { addUp, chooseShown, type VisibleHistory } from './choose-shown.ts';
 import { type HistoryImage, lazyImage, paint } from './compose-history.ts';
 import type { HistoryKind } from './history-sizes.ts';
 import {
@@ -112,7 +112,11 @@ export class HistoryRenderer {
     return history;
   }
 
-  #continue(known: HistoryStack | undefined, shown: Shown, found: readonly { readonly entry: CachedSegment }[]): HistoryImage {
+  #continue(
+    known: HistoryStack | undefined,
+    shown: VisibleHistory,
+    found: readonly { readonly entry: CachedSegment }[],
+  ): HistoryImage {
     const stack = known ?? openStack(this.spec);
     this.#bytes -= known ? stackBytes(stack) : 0;
     pushSegments(

@@ -18,7 +18,7 @@ import {
   writeCursors,
 } from './embedded-log-session.ts';
 import type { LogTopic } from './embedded-log-topics.ts';
-import type { Answer, LogBatch, StoredRecord, SubscribeOptions, Subscription } from './event-log.ts';
+import type { BatchAnswer, LogBatch, StoredRecord, SubscribeOptions, Subscription } from './event-log.ts';
 
 const BATCH_LIMIT = 1_000; // as the Kafka adapter
 // How soon the death of a member, or an append whose notice was lost, is seen; members that leave and appends notify.
@@ -240,7 +240,7 @@ class Member {
   }
 
   /** Returns the handler's answer, or nothing when it gave up because it was asked to stop. */
-  async #handle(batch: LogBatch): Promise<Answer | undefined> {
+  async #handle(batch: LogBatch): Promise<BatchAnswer | undefined> {
     try {
       return await this.#options.handle(batch, this.#stop);
     } catch (error) {
@@ -300,7 +300,7 @@ function idsOf(partitions: readonly Partition[]): readonly number[] {
   return partitions.map(({ partitionId }) => partitionId);
 }
 
-function nextOf(answer: Answer, { next }: LogBatch): number {
+function nextOf(answer: BatchAnswer, { next }: LogBatch): number {
   const to = answer.kind === 'done' ? answer.next : answer.to;
   if (Number.isSafeInteger(to) && to >= 0 && to <= next) return to;
   throw new HandlerThrew('the handler gave a wrong answer', {

@@ -59,7 +59,7 @@ export interface LogBatch {
 }
 
 /** What a handler answers: everything below `next` is done, or: deliver again from `to`. */
-export type Answer = { readonly kind: 'done'; readonly next: number } | { readonly kind: 'rewind'; readonly to: number };
+export type BatchAnswer = { readonly kind: 'done'; readonly next: number } | { readonly kind: 'rewind'; readonly to: number };
 
 export interface SubscribeOptions {
   readonly group: string;
@@ -70,7 +70,7 @@ export interface SubscribeOptions {
    * Called for one batch of a partition at a time; several partitions may be in flight at once. A throw stops the subscription
    * and rejects `finished`.
    */
-  readonly handle: (batch: LogBatch, signal: AbortSignal) => Promise<Answer>;
+  readonly handle: (batch: LogBatch, signal: AbortSignal) => Promise<BatchAnswer>;
   /** The most records in one batch. */
   readonly batchLimit?: number;
   /**

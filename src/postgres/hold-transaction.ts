@@ -7,17 +7,17 @@ import type { Trx } from './database.ts';
  * locks. Without a limit a process that is stopped (SIGSTOP, a debugger, a machine that sleeps) keeps others waiting until it is
  * killed.
  */
-export const SILENCE_MS = 10_000;
+export const IDLE_TIMEOUT_MS = 10_000;
 /** The same as a setting of Postgres, for a statement that sets up a transaction anyway. */
-export const SILENCE = sql`set_config('idle_in_transaction_session_timeout', ${`${SILENCE_MS}ms`}, true)`;
+export const setIdleTimeout = sql`set_config('idle_in_transaction_session_timeout', ${`${IDLE_TIMEOUT_MS}ms`}, true)`;
 
 /** Lets Postgres end this transaction when its client falls silent. */
 export async function endWhenSilent(trx: Trx): Promise<void> {
-  await sql`select ${SILENCE}`.execute(trx);
+  await sql`select ${setIdleTimeout}`.execute(trx);
 }
 
 /** A transaction that is kept open for the locks it holds. */
-export interface Held {
+export interface HeldTransaction {
   /** Aborts when the transaction was ended: somebody else may hold its locks. */
   readonly signal: AbortSignal;
   /** Resolves when the transaction is open now. To be asked before what only the holder may do. @throws what ended it. */
@@ -31,7 +31,11 @@ const ASKS = 5; // in the time of silence: a busy machine may delay some
  * client meanwhile, and ends the transaction of one that is stopped. The work must not use the transaction.
  * @param silenceMs how long the client may be silent.
  */
-export async function whileHeld<T>(trx: Trx, work: (held: Held) => Promise<T>, silenceMs = SILENCE_MS): Promise<T> {
+export async function whileHeld<T>(
+  trx: Trx,
+  work: (held: HeldTransaction) => Promise<T>,
+  silenceMs = IDLE_TIMEOUT_MS,
+): Promise<T> {
   // A statement with parameters leaves a portal that pins a snapshot until the next statement of its session: who waits until no
   // earlier snapshot is open (a swap of versions) would wait for the next question below. One without parameters closes it.
   await sql`set local idle_in_transaction_session_timeout = ${sql.lit(silenceMs)}`.execute(trx);

@@ -20,13 +20,13 @@ export interface TakeOptions {
   readonly ended?: number;
 }
 
-export type Taken =
+export type RunHold =
   /** `replaced`: another holder did not give the run back, and what it appended may still be on its way. */
   | { readonly kind: 'held'; readonly epoch: number; readonly replaced: boolean }
   | { readonly kind: 'busy'; readonly epoch: number; readonly process: string; readonly silentMs: number };
 
 /** Takes a run at the next epoch, unless another holder is alive. Times are those of the database's clock. */
-export async function takeRun(db: Db, { runId, holder, process }: Holder, options: TakeOptions): Promise<Taken> {
+export async function takeRun(db: Db, { runId, holder, process }: Holder, options: TakeOptions): Promise<RunHold> {
   const { deadAfterMs, above, ended = 0 } = options;
   const taken = await sql<{ epoch: number; replaced: boolean }>`
     insert into run_epochs as e (run_id, epoch, holder, process)

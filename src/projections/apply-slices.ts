@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Delivery } from '../events/envelope.ts';
 import { isKeyTaken } from '../postgres/bulk.ts';
 import type { Db, Trx } from '../postgres/database.ts';
-import { SILENCE } from '../postgres/hold-transaction.ts';
+import { setIdleTimeout } from '../postgres/hold-transaction.ts';
 import { settled } from '../postgres/side-by-side.ts';
 import { concerning } from './concerns.ts';
 import { FoldFailed, isDatabaseFault, isOfPostgres, isRefused } from './fault.ts';
@@ -194,7 +194,7 @@ export class VersionGone extends Error {
 async function setUp(trx: Trx, offers: readonly Offer[]): Promise<void> {
   const schemas = new Set(offers.map(({ projection }) => schemaNameOf(projection)));
   await sql`
-    select ${SILENCE}, set_config('synchronous_commit', 'off', true), set_config('enable_seqscan', 'off', true),
+    select ${setIdleTimeout}, set_config('synchronous_commit', 'off', true), set_config('enable_seqscan', 'off', true),
       set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true),
       set_config('plan_cache_mode', 'force_generic_plan', true),
       set_config('search_path', ${[...schemas, 'public'].join(', ')}, true)`.execute(trx);

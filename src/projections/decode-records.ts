@@ -4,7 +4,7 @@ import type { Db } from '../postgres/database.ts';
 import { unsealerOf } from '../postgres/stream-keys.ts';
 import type { Item, Slice } from './slice.ts';
 
-const MARKED = 0xef; // the first byte of a mark of the byte order, which is kept with the record
+const UTF8_BOM = 0xef; // the first byte of a mark of the byte order, which is kept with the record
 
 /** Decodes a batch once for all projections; sealed payload is opened by the keys of now. @throws KeyLost. */
 export async function decodeRecords(db: Db, batch: LogBatch): Promise<readonly Item[]> {
@@ -43,7 +43,7 @@ function decodeBatch(batch: LogBatch, unseal: Unseal): readonly Item[] {
       };
     }
     const receivedAt = record.receivedAt === null ? null : isoOf(record.receivedAt);
-    const body = typeof text === 'string' && record.value[0] !== MARKED ? text : Buffer.from(record.value).toString('utf8');
+    const body = typeof text === 'string' && record.value[0] !== UTF8_BOM ? text : Buffer.from(record.value).toString('utf8');
     return {
       kind: 'event',
       delivery: { topic: batch.topic, partition: batch.partition, offset: record.offset, receivedAt, event: decoded.event, body },

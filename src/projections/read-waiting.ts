@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import type { Db } from '../postgres/database.ts';
-import { describePlace, type Place } from './place.ts';
+import { describePlace, type LogPlace } from './place.ts';
 
 /** What waits in quarantine for a projection, and why. */
-export interface WaitingRecord extends Place {
+export interface WaitingRecord extends LogPlace {
   readonly projection: string;
   /** Null for a record that is no event. */
   readonly type: string | null;
@@ -34,14 +34,14 @@ export async function countWaiting(db: Db): Promise<ReadonlyMap<string, number>>
 }
 
 /** A record that waits for one or more live projections, with its bytes as they lay in the log. */
-export interface WaitingPlace extends Place {
+export interface WaitingPlace extends LogPlace {
   /** By name. */
   readonly projections: readonly string[];
   readonly body: Buffer;
 }
 
 /** Reads the places behind `after` at which something waits for a live projection, in log order, at most `limit`. */
-export async function readWaitingPlaces(db: Db, after: Place, limit: number): Promise<readonly WaitingPlace[]> {
+export async function readWaitingPlaces(db: Db, after: LogPlace, limit: number): Promise<readonly WaitingPlace[]> {
   const { rows } = await sql<WaitingPlace>`
     select topic, partition, "offset", array_agg(projection order by projection) as projections, (array_agg(body))[1] as body
     from public.quarantine
@@ -52,9 +52,9 @@ export async function readWaitingPlaces(db: Db, after: Place, limit: number): Pr
 }
 
 /** Returns which of some places something waits at for a live projection, as far as who reads sees it. */
-export async function findWaiting(db: Db, places: readonly Place[]): Promise<readonly Place[]> {
+export async function findWaiting(db: Db, places: readonly LogPlace[]): Promise<readonly LogPlace[]> {
   const asked = places.map(({ topic, partition, offset }) => ({ topic, partition, offset }));
-  const { rows } = await sql<Place>`
+  const { rows } = await sql<LogPlace>`
     select distinct q.topic, q.partition, q."offset" from quarantine q
     join jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) as p(topic text, partition integer, "offset" bigint)
       using (topic, partition, "offset")
@@ -63,9 +63,9 @@ export async function findWaiting(db: Db, places: readonly Place[]): Promise<rea
 }
 
 /** Reads why live projections set records aside at some places: `projection place` → the field and the reason. */
-export async function readRefusalsAt(db: Db, places: readonly Place[]): Promise<ReadonlyMap<string, string>> {
+export async function readRefusalsAt(db: Db, places: readonly LogPlace[]): Promise<ReadonlyMap<string, string>> {
   const asked = places.map(({ topic, partition, offset }) => ({ topic, partition, offset }));
-  const { rows } = await sql<Place & { projection: string; reason: string }>`
+  const { rows } = await sql<LogPlace & { projection: string; reason: string }>`
     select q.projection, q.topic, q.partition, q."offset", concat_ws(' ', nullif(q.field, ''), q.reason) as reason from public.quarantine q
     join jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) as p(topic text, partition integer, "offset" bigint)
       using (topic, partition, "offset")

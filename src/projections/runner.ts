@@ -1,6 +1,6 @@
 import { cutText } from '../domain/text/cut-text.ts';
 import { wellFormed } from '../events/well-formed.ts';
-import type { Answer, EventLog, LogBatch, Subscription } from '../log/event-log.ts';
+import type { BatchAnswer, EventLog, LogBatch, Subscription } from '../log/event-log.ts';
 import type { Database } from '../postgres/database.ts';
 import { gathering } from '../runtime/gathering.ts';
 import { limitOf } from '../runtime/limit.ts';
@@ -39,13 +39,13 @@ export type RunnerReport =
 // 78 us of CPU per event, 89 at 2,000, 95 at 1,000; a full slice takes a quarter of a second (infra/bench/project)
 const BATCH_LIMIT = 4_000;
 
-interface Given {
+interface Delivery {
   readonly batch: LogBatch;
   readonly signal: AbortSignal;
 }
 
 /** Where a projection is after a slice: its cursor, or undefined where it was stopped. */
-interface Reached {
+interface CursorMove {
   readonly projection: Projection;
   readonly cursor: number | undefined;
 }
@@ -80,13 +80,13 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
   const inTurn = limitOf(1); // two transactions of all projections would wait for each other's rows
   const fold = gathering(foldAll, { weigh: ({ batch }) => batch.records.length, full: options.batchLimit ?? BATCH_LIMIT });
 
-  async function handle(batch: LogBatch, signal: AbortSignal): Promise<Answer> {
+  async function handle(batch: LogBatch, signal: AbortSignal): Promise<BatchAnswer> {
     const answer = (await fold({ batch, signal })).get(batch);
     if (answer === undefined) throw new TypeError('a batch was folded and has no answer');
     return answer;
   }
 
-  async function foldAll(given: readonly Given[]): Promise<ReadonlyMap<LogBatch, Answer>> {
+  async function foldAll(given: readonly Delivery[]): Promise<ReadonlyMap<LogBatch, BatchAnswer>> {
     const started = performance.now();
     const signals = [...new Set(given.map((one) => one.signal))];
     const signal = signals.length === 1 && signals[0] ? signals[0] : AbortSignal.any(signals); // several: a member joined again
@@ -111,8 +111,8 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
    * Offers slices to the projections that run and returns where each is afterwards. Database faults are waited out until the
    * signal; a projection that fails by anything else is stopped, unless another version took over, which is then offered them.
    */
-  async function offer(slices: readonly Slice[], signal: AbortSignal): Promise<ReadonlyMap<Slice, readonly Reached[]>> {
-    const reached = new Map(slices.map((slice) => [slice, [] as Reached[]]));
+  async function offer(slices: readonly Slice[], signal: AbortSignal): Promise<ReadonlyMap<Slice, readonly CursorMove[]>> {
+    const reached = new Map(slices.map((slice) => [slice, [] as CursorMove[]]));
     const onFault = (error: unknown) => report({ kind: 'retrying', reason: reasonOf(error) });
     let offers = projections.flatMap((projection) => offersTo(projection, slices));
     while (offers.length > 0) {
@@ -142,7 +142,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
     return slices.filter(({ topic }) => topics.includes(topic)).map((slice) => ({ projection, slice }));
   }
 
-  async function answerTo({ topic, partition, from, next }: Slice, reached: readonly Reached[]): Promise<Answer> {
+  async function answerTo({ topic, partition, from, next }: Slice, reached: readonly CursorMove[]): Promise<BatchAnswer> {
     const place = `${topic}.${partition}`;
     const lowest = Math.min(next, ...reached.flatMap(({ cursor }) => cursor ?? []));
     if (lowest < next) {

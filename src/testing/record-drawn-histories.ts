@@ -8,7 +8,7 @@ import { type VisionTokens, visionTokens } from '../images/vision-tokens.ts';
 import type { EventBuilder } from './event-builder.ts';
 
 /** What the steps of a rollout were shown, and what they were shown it by. */
-export interface Drawn {
+export interface DrawnHistories {
   readonly renderSpecId: string;
   /** The image id of each step. */
   readonly imageIds: readonly string[];
@@ -22,7 +22,7 @@ export function recordDrawnHistories(
   tree: { readonly treeId: string; readonly runId: string },
   steps: readonly string[],
   { records, factors = [], profile = 'agentocr-alfworld' }: DrawnOptions,
-): Drawn {
+): DrawnHistories {
   const spec = renderSpec(profile);
   const registered = renderSpecRegistered(tree.runId, spec);
   builder.record('RenderSpecRegistered', registered, tree.runId);

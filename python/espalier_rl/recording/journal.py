@@ -242,7 +242,7 @@ def _held_line(encoded: Encoded) -> bytes:
 
 
 def recover(connection: Connection, folder: Path) -> Journal | None:
-    """Opens what a process left of a run: what it held back is put on record, and a run without a key, which nobody can go on with, is
+    """Opens what a process left of a run: what it held back is put on record, and a run without a key, which nobody can continue, is
     ended as failed. Returns the journal, sending; None where there is nothing. Raises EspalierError `in-use` while its process lives."""
     spool = Spool(folder)
     try:

@@ -31,7 +31,7 @@ def main() -> int:
     parser.add_argument("--to", required=True, help="wandb, trackio, tensorboard: a folder; mlflow: the address of the server, or its store")
     parser.add_argument("--project", default="espalier", help="wandb and trackio: the project; mlflow: the experiment")
     parser.add_argument("--from", dest="since", type=int, help="the first version of the policy to post")
-    parser.add_argument("--follow", action="store_true", help="go on with what comes, until it is stopped or the run is over")
+    parser.add_argument("--follow", action="store_true", help="continue with what comes, until it is stopped or the run is over")
     parser.add_argument("--state", help="the folder that says what was read and posted; ~/.local/state/espalier/sinks unless given")
     parser.add_argument("--with-parent", action="store_true", help=argparse.SUPPRESS)  # stop when standard input ends
     chosen = parser.parse_args()

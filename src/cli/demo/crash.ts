@@ -12,7 +12,7 @@ import { LINEAR_SETTINGS } from '../../training/backends/training-settings.ts';
 import { beginTraining, type PlannedRun } from '../../usecases/train/train-begin.ts';
 import { trainPlan } from '../../usecases/train/train-plan.ts';
 import { writeLedger } from '../ledger.ts';
-import { progressLine, say } from '../terminal.ts';
+import { print, progressLine } from '../terminal.ts';
 import { startWorker, type WorkerProcess } from './processes.ts';
 
 type Role = 'project' | 'collect' | 'batch' | 'relay' | 'train';
@@ -51,7 +51,7 @@ export async function trainThroughCrashes(platform: Platform, seed: number, sign
       const dead = await Promise.all(roles.map(async (role) => `${role} (pid ${await group.kill(role)})`));
       line.end();
       killed += roles.length;
-      say(
+      print(
         `version ${at.version}, ${countOf(ends)} events, ${at.ledger.owed.leased} samples on lease: kill -9 ${dead.join(', ')}`,
       );
       await Promise.all(roles.map((role) => group.start(role)));
@@ -64,9 +64,9 @@ export async function trainThroughCrashes(platform: Platform, seed: number, sign
     await group.dismiss();
   }
   const [ledger] = await readLedgers(platform.database.db, [policyId]);
-  say(`${UPDATES} updates, ${killed} kills, ${((Date.now() - began) / 1_000).toFixed(1)} s`);
-  say();
-  if (ledger) say(writeLedger(ledger));
+  print(`${UPDATES} updates, ${killed} kills, ${((Date.now() - began) / 1_000).toFixed(1)} s`);
+  print();
+  if (ledger) print(writeLedger(ledger));
   return { policyId, runId: group.runId };
 }
 
@@ -110,7 +110,7 @@ async function hire(platform: Platform, policyId: string, seed: number): Promise
     void worker.ended.then((code) => ended.set(worker, code));
   };
   await Promise.all((['collect', 'batch', 'relay', 'train'] as const).map(start));
-  say(`workers: ${[...members].map(([role, { pid }]) => `${role} (pid ${pid})`).join(', ')}; logs in ${logs}`);
+  print(`workers: ${[...members].map(([role, { pid }]) => `${role} (pid ${pid})`).join(', ')}; logs in ${logs}`);
   const group: ProcessGroup = {
     runId: run.runId,
     start,

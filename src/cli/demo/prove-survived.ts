@@ -7,7 +7,7 @@ import type { ReplayReport } from '../../usecases/replay/replay-report.ts';
 import { replayTraining } from '../../usecases/replay/replay-training.ts';
 import { describeReport } from '../describe-report.ts';
 import { ensureProjector } from '../ensure-projector.ts';
-import { indented, progressLine, say } from '../terminal.ts';
+import { indented, print, progressLine } from '../terminal.ts';
 import type { Survived } from './crash.ts';
 
 /**
@@ -21,8 +21,8 @@ export async function proveSurvived(platform: Platform, { runId, policyId }: Sur
     const report = await replay();
     line.end();
     await recordReplay(platform, { runId, report, parameters: {}, seconds: (Date.now() - began) / 1_000 });
-    say(`espalier replay ${command}`);
-    say(indented(describeReport(report)));
+    print(`espalier replay ${command}`);
+    print(indented(describeReport(report)));
     if (report.outcome === 'differs') process.exitCode = 1;
   };
   try {

@@ -7,7 +7,7 @@ import { readImageTotalsOfRuns } from '../../projections/images/read-image-total
 import { readHistories, readSegments } from '../../projections/images/read-segments.ts';
 import { rebuildImage } from '../../projections/images/rebuild-image.ts';
 import { pageLink } from '../page-link.ts';
-import { say } from '../terminal.ts';
+import { print } from '../terminal.ts';
 import { shownPath } from './shown-path.ts';
 
 const WIDTH = 110; // characters of a record
@@ -30,16 +30,16 @@ export async function showImages(platform: Platform, runId: string, url: string)
   const history = (await readHistories(db, [longest.stepId])).get(longest.stepId) ?? [];
   const texts = new Map((await readSegments(db, history)).map(({ id, text }) => [id, text]));
   const share = ((100 * totals.saved) / totals.textTokens).toFixed(0);
-  say();
-  say(
+  print();
+  print(
     `A question searched with its history shown as an image (AgentOCR): ${totals.steps} images of up to ${history.length} records,`,
   );
-  say(
+  print(
     `${totals.visionTokens} vision tokens in place of ${totals.textTokens} as text (${share} % saved at factor 1.2); ${totals.misses} records drawn, ${totals.hits} taken from the cache.`,
   );
-  say(`The longest, ${longest.width}x${longest.height} px, drawn again from the record: ${shownPath(file)}`);
-  for (const id of history) say(`  ${shorten(texts.get(id) ?? '')}`);
-  say(`  ${await pageLink(platform.config, url, `/images/${longest.id}.png`)}`);
+  print(`The longest, ${longest.width}x${longest.height} px, drawn again from the record: ${shownPath(file)}`);
+  for (const id of history) print(`  ${shorten(texts.get(id) ?? '')}`);
+  print(`  ${await pageLink(platform.config, url, `/images/${longest.id}.png`)}`);
 }
 
 function shorten(text: string): string {

@@ -5,7 +5,7 @@ import { readTreeIds } from '../../projections/revisions/read-searched-trees.ts'
 import { readStatistics } from '../../projections/search-statistics/read-statistics.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { revise } from '../../usecases/revise/revise.ts';
-import { say } from '../terminal.ts';
+import { print } from '../terminal.ts';
 import { drawRecorded, readTree } from '../tree.ts';
 import { showRevision } from './show-revision.ts';
 
@@ -33,14 +33,14 @@ export async function showSearch(platform: Platform, runId: string, signal: Abor
   const tree = await readTree(db, treeId);
   if (!tree) return;
   const size = `${tree.rollouts.size} trajectories in ${tree.tree.nodes.size - 1} steps`;
-  say();
-  say(`Its task searched (MCTS): ${size} (espalier tree ${treeId}):`);
-  say(drawRecorded(tree, await readStatistics(db, [treeId]), { lines: LINES }));
-  say();
+  print();
+  print(`Its task searched (MCTS): ${size} (espalier tree ${treeId}):`);
+  print(drawRecorded(tree, await readStatistics(db, [treeId]), { lines: LINES }));
+  print();
   const refused = rejected.diverged + rejected.impossible + rejected.below;
-  say(
+  print(
     `${pairs} pairs of a good and a bad trajectory gave ${revisions} revisions; executed, ${verified} held and ${refused} did not.`,
   );
   const shown = await showRevision(platform, treeId);
-  if (shown.length > 0) say(['The shortest that held (· context, ✓ trained on):', ...shown]);
+  if (shown.length > 0) print(['The shortest that held (· context, ✓ trained on):', ...shown]);
 }

@@ -5,7 +5,7 @@ import { train } from '../../usecases/train/train.ts';
 import { trainPlan } from '../../usecases/train/train-plan.ts';
 import type { Training } from '../../usecases/train/training.ts';
 import { writeLedger } from '../ledger.ts';
-import { progressLine, say } from '../terminal.ts';
+import { print, progressLine } from '../terminal.ts';
 
 /**
  * Trains the linear policy for a few updates on the search world and shows the result on questions that it was not trained
@@ -51,12 +51,12 @@ export async function trainFew(
   if (!before || !after) return;
   const shown = ({ evaluation: { successRate, successInterval: at } }: typeof before) =>
     `${percent(successRate)} (${percent(at.low)} – ${percent(at.high)})`;
-  say();
-  say(
+  print();
+  print(
     `Trained by GRPO, ${updates} updates in ${((Date.now() - began) / 1_000).toFixed(1)} s, strictly on-policy; success on questions that it never saw:`,
   );
-  say(`  before ${shown(before)}, after ${shown(after)}`);
-  say(writeLedger(trained.ledger));
+  print(`  before ${shown(before)}, after ${shown(after)}`);
+  print(writeLedger(trained.ledger));
 }
 
 function percent(share: number): string {

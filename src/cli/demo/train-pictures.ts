@@ -11,7 +11,7 @@ import { settingsOf } from '../../usecases/train/declaration/trainer-of.ts';
 import { train } from '../../usecases/train/train.ts';
 import { planOfDeclaration, trainPlan } from '../../usecases/train/train-plan.ts';
 import type { Training } from '../../usecases/train/training.ts';
-import { progressLine, say } from '../terminal.ts';
+import { print, progressLine } from '../terminal.ts';
 
 const UPDATES = 2;
 const VENV = '~/espalier-python';
@@ -49,11 +49,11 @@ export async function trainPictures(
   if (signal.aborted) return;
   if (trained.state !== 'completed') throw new Error(`the training on images ${trained.state}: ${trained.message}`);
   const [totals] = await readImageTotalsOfRuns(platform.database.db, [trained.runId]);
-  say();
-  say(
+  print();
+  print(
     `A tiny Qwen2.5-VL of random weights acted on such prompts and was trained for ${UPDATES} updates in ${((Date.now() - began) / 1_000).toFixed(1)} s (torch ${found.torch}):`,
   );
-  say(
+  print(
     `  ${totals?.steps ?? 0} steps were shown a picture; ${trained.policyId} is at version ${trained.version}, weights ${trained.weights.slice(0, 16)}…`,
   );
 }
@@ -101,8 +101,8 @@ function planOf(folder: string, seed: number) {
 }
 
 function sayHow(reason: string): void {
-  say();
-  say(`A vision-language model is trained on such images where a Python has torch and transformers; ${reason}. To get it:`);
-  say(`  python3 -m venv ${VENV} && ${VENV}/bin/pip install -r python/requirements.txt`);
-  say(`  ESPALIER_PYTHON=${VENV}/bin/python npm run demo`);
+  print();
+  print(`A vision-language model is trained on such images where a Python has torch and transformers; ${reason}. To get it:`);
+  print(`  python3 -m venv ${VENV} && ${VENV}/bin/pip install -r python/requirements.txt`);
+  print(`  ESPALIER_PYTHON=${VENV}/bin/python npm run demo`);
 }

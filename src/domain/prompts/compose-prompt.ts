@@ -6,7 +6,7 @@ import { wordAlfworld } from './templates/word-alfworld.ts';
 import { wordSearchQa } from './templates/word-search-qa.ts';
 import { wordTextcraft } from './templates/word-textcraft.ts';
 import { wordWebshop } from './templates/word-webshop.ts';
-import type { Shown, Wording } from './templates/wording.ts';
+import type { ShownHistory, Wording } from './templates/wording.ts';
 
 /** Raised with every change of a world's texts or records. */
 export const TEMPLATE_VERSIONS: { readonly [Name in TemplateName]: number } = {
@@ -36,7 +36,7 @@ export function composePrompt(name: TemplateName, input: PromptInput): ComposedP
   const compression = mode === 'image' && input.compression;
   const records = shownRecords(name, input);
   const historyText = joinRecords(name, records);
-  const shown: Shown =
+  const shown: ShownHistory =
     records.length === 0
       ? { kind: 'nothing' }
       : mode === 'image'

@@ -1,7 +1,7 @@
 import { findEnclosed } from '../text/enclosed.ts';
 import { pythonStrip } from '../text/python-strip.ts';
 import { thoughtOf } from './find-tagged-action.ts';
-import { countMatches, type Found } from './projection.ts';
+import { countMatches, type ReadAnswer } from './projection.ts';
 
 /**
  * Finds the search or the answer in an answer for Search by the published rules (specification of AgentOCR, §4.2): all behind the
@@ -9,7 +9,7 @@ import { countMatches, type Found } from './projection.ts';
  * written with lower-case tags and without blanks at its ends. Both kinds of tag, or one kind twice, anywhere in the answer make
  * it invalid, but the action counts. An answer ends the episode, so its factor is 1. Thoughts and scripts are not checked.
  */
-export function findSearchAction(response: string): Found {
+export function findSearchAction(response: string): ReadAnswer {
   const kept = cutAfter(response, '</search>') ?? cutAfter(response, '</answer>') ?? response;
   const [query, reply] = [firstIn(kept, 'search'), firstIn(kept, 'answer')];
   const [searches, answers] = [countMatches(response, /<search>/gi), countMatches(response, /<answer>/gi)];

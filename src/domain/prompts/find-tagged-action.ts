@@ -1,6 +1,6 @@
 import { findEnclosed } from '../text/enclosed.ts';
 import { pythonStrip } from '../text/python-strip.ts';
-import { countMatches, type Found } from './projection.ts';
+import { countMatches, type ReadAnswer } from './projection.ts';
 
 /**
  * Finds the action in an answer for ALFWorld by the published rules (specification of AgentOCR, §4.1): the lower-cased text
@@ -9,7 +9,7 @@ import { countMatches, type Found } from './projection.ts';
  * leave no action and no factor. A closing tag before its opening one encloses nothing, and counts as valid all the same. An
  * answer without the tags has no action (not published; the reference has no vector for it).
  */
-export function findTaggedAction(response: string): Found {
+export function findTaggedAction(response: string): ReadAnswer {
   const lower = response.toLowerCase();
   const [opening, closing] = [lower.indexOf('<action>'), lower.indexOf('</action>')];
   const missing = opening < 0 || closing < 0;

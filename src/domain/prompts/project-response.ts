@@ -3,7 +3,7 @@ import { findEnclosed } from '../text/enclosed.ts';
 import { findSearchAction } from './find-search-action.ts';
 import { findTaggedAction } from './find-tagged-action.ts';
 import { parseThoughtAction } from './parse-thought-action.ts';
-import type { Found, Projection } from './projection.ts';
+import type { Projection, ReadAnswer } from './projection.ts';
 import type { TemplateName } from './prompt-template.ts';
 
 /**
@@ -29,7 +29,7 @@ export function projectResponse(name: TemplateName, response: string, options: {
   };
 }
 
-function find(name: TemplateName, response: string): Found {
+function find(name: TemplateName, response: string): ReadAnswer {
   switch (name) {
     case 'alfworld':
       return findTaggedAction(response);
@@ -45,7 +45,7 @@ function find(name: TemplateName, response: string): Found {
 }
 
 /** As in ALFWorld, but that the last 20 characters stand for an action that is missing (specification of AgentOCR, §4.3). */
-function findShopAction(response: string): Found {
+function findShopAction(response: string): ReadAnswer {
   const found = findTaggedAction(response);
   return found.broken.includes('no-action') ? { ...found, action: [...response.toLowerCase()].slice(-20).join('') } : found;
 }
@@ -54,7 +54,7 @@ function findShopAction(response: string): Found {
  * TextCraft's form is lines, not tags; the factor's own line is taken out first, so that it is not read as what follows the
  * command.
  */
-function findCommand(response: string): Found {
+function findCommand(response: string): ReadAnswer {
   const { thought, action, wellFormatted } = parseThoughtAction(withoutFactor(response));
   const broken = action === '' ? (['no-action'] as const) : wellFormatted ? [] : (['not-well-formatted'] as const);
   return { action, thought, broken, forced: false };

@@ -35,7 +35,7 @@ export interface Projection {
 }
 
 /** What one world's rules find in an answer, before the factor. */
-export interface Found {
+export interface ReadAnswer {
   readonly action: string;
   readonly thought: string;
   readonly broken: readonly Exclude<ProjectionFlag, 'empty-action' | 'factor-forced'>[];

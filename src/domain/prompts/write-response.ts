@@ -1,7 +1,7 @@
 import type { TemplateName } from './prompt-template.ts';
 
 /** What an answer is to say. `factor` is the one asked for the next history image; null leaves it out. */
-export interface Answer {
+export interface AnswerParts {
   readonly thought: string;
   readonly action: string;
   readonly factor: number | null;
@@ -11,7 +11,7 @@ export interface Answer {
  * Writes an answer in the form that a world's prompt asks for, so that `projectResponse` reads the same out of it: for policies
  * that choose among actions.
  */
-export function writeResponse(name: TemplateName, { thought, action, factor }: Answer): string {
+export function writeResponse(name: TemplateName, { thought, action, factor }: AnswerParts): string {
   const compression = factor === null ? '' : `\n<compression>${factor}</compression>`;
   switch (name) {
     case 'alfworld':

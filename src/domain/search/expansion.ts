@@ -1,7 +1,7 @@
 import type { NodeEnd } from './search-tree.ts';
 
 /** What an environment answered to the action that leads to a new node. */
-export interface Outcome {
+export interface ActionOutcome {
   /**
    * The score of the episode so far on a scale of 1: the last reward where rewards are final or cumulative, their sum where they
    * are deltas.
@@ -17,7 +17,7 @@ export interface Outcome {
  * a node that was cut off keeps its score.
  */
 export function gradeOutcome(
-  outcome: Outcome,
+  outcome: ActionOutcome,
   parentDepth: number,
   maxDepth: number,
 ): { readonly score: number; readonly end: NodeEnd } {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { boundMatches, isOfAllWords, isOfWordsAlone, wordsOf } from './bound-matches.ts';
+import { boundMatches, hasOnlyWords, isOfAllWords, wordsOf } from './bound-matches.ts';
 
 const SHARES: Readonly<Record<string, number>> = { oak: 0.5, log: 0.2, stick: 0.1, "o'brien": 0.01 };
 const shareOf = (word: string) => SHARES[word] ?? 0.001;
@@ -35,7 +35,7 @@ test.each([
   ["'oak' <-> 'log'", false],
   ["'oak' & !'log'", false],
 ])('the query %s is decided by the words that a text holds: %j', (query, alone) => {
-  expect(isOfWordsAlone(query)).toBe(alone);
+  expect(hasOnlyWords(query)).toBe(alone);
 });
 
 test.each([

@@ -50,7 +50,7 @@ export function wordsOf(query: string): readonly string[] {
 }
 
 /** Whether a text that holds the words as `&` and `|` ask for them matches: nothing is left out, and no word has a place. */
-export function isOfWordsAlone(query: string): boolean {
+export function hasOnlyWords(query: string): boolean {
   return !/[!<]/.test(query.replace(WORD, ''));
 }
 

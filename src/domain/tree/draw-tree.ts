@@ -8,7 +8,7 @@ export interface DrawnStep extends TreeStep {
 }
 
 /** How much of a tree a drawing shows. */
-export interface Shown {
+export interface DrawingOptions {
   /** The most lines drawn. */
   readonly lines: number;
   /** Whether every step has a line, which ends in its id: that of the first where several did the same. */
@@ -27,7 +27,7 @@ export interface Drawing {
  * many of the rollouts that end below it succeeded, and ends in ■ where the environment ended, … where a limit did.
  * @param succeeded the leaf steps of successful rollouts.
  */
-export function drawTree(tree: Tree<DrawnStep>, succeeded: ReadonlySet<string>, shown: Shown): Drawing {
+export function drawTree(tree: Tree<DrawnStep>, succeeded: ReadonlySet<string>, shown: DrawingOptions): Drawing {
   return draw(tree, { label: (group) => scoreOf(group, succeeded), weight: (group) => group.length }, shown);
 }
 
@@ -38,7 +38,7 @@ export interface Visited {
 }
 
 /** Draws the tree of a search in the same way, with visits and mean value in place of successes, the most visited first. */
-export function drawSearch(tree: Tree<DrawnStep>, visited: ReadonlyMap<string, Visited>, shown: Shown): Drawing {
+export function drawSearch(tree: Tree<DrawnStep>, visited: ReadonlyMap<string, Visited>, shown: DrawingOptions): Drawing {
   const totals = (group: Group) => {
     const of = group.map(({ step }) => visited.get(step.stepId) ?? { visits: 0, valueSum: 0 });
     return {
@@ -61,7 +61,7 @@ interface Marks {
   readonly weight: (group: Group) => number;
 }
 
-function draw(tree: Tree<DrawnStep>, { label, weight }: Marks, { lines: limit, ids = false }: Shown): Drawing {
+function draw(tree: Tree<DrawnStep>, { label, weight }: Marks, { lines: limit, ids = false }: DrawingOptions): Drawing {
   const idOf = (group: Group) => (ids ? `  ${group[0]?.step.stepId}` : '');
   const all: string[] = [`● ${short(lastLine(tree.root.step.observation), 80)}  ${label([tree.root])}${idOf([tree.root])}`];
   const waiting: Branch[] = branchesBelow([tree.root], '', weight);

@@ -163,7 +163,7 @@ export async function openEpisode(options: EpisodeOptions, copied?: Copied): Pro
         return refused(`The environment failed over this action: ${result.reason}`, unmoved(course.reward));
       throw new EnvironmentError(
         'protocol',
-        `${title} fails over every action (${abridge(result.reason)}): start the server again, then go on with --resume`,
+        `${title} fails over every action (${abridge(result.reason)}): start the server again, then continue with --resume`,
       );
     } catch (error) {
       phase = 'broken'; // nobody knows in what state it is

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { EnvironmentError } from '../environment.ts';
-import { type Answer, abridge, type Call, type CallOptions, callServer, jsonOf } from '../http/server-call.ts';
+import { abridge, type Call, type CallOptions, callServer, jsonOf, type ServerResponse } from '../http/server-call.ts';
 import type { StartGate } from '../http/start-gate.ts';
 import type { ServerDescriptor } from './descriptor.ts';
 
@@ -177,11 +177,11 @@ export async function readRemote<T>(server: Server, id: number, route: string, s
   return parsed(route, shape, json);
 }
 
-function post(server: Server, route: string, json: unknown, repeat: Call['repeat']): Promise<Answer> {
+function post(server: Server, route: string, json: unknown, repeat: Call['repeat']): Promise<ServerResponse> {
   return callServer({ method: 'POST', path: server.descriptor.prefix + route, json, repeat }, server.calls);
 }
 
-function get({ descriptor, calls }: Server, route: string, id: number): Promise<Answer> {
+function get({ descriptor, calls }: Server, route: string, id: number): Promise<ServerResponse> {
   return callServer({ method: 'GET', path: `${descriptor.prefix}${route}?${descriptor.family}=${id}`, repeat: 'safe' }, calls);
 }
 
@@ -212,13 +212,13 @@ function unknownTask({ title }: ServerDescriptor, task: number, said: string): E
 }
 
 /** Distinguishes a server that failed over a request from one that has lost the environment: both are HTTP 500. */
-async function mustBeAlive(server: Server, id: number, failed: Answer): Promise<void> {
+async function mustBeAlive(server: Server, id: number, failed: ServerResponse): Promise<void> {
   const { status, body } = await get(server, '/observation', id);
   const said = status === 200 ? errorIn(softJson(body)) : body;
   if (said !== null && !said.includes('has finished')) throw gone(server, id, failureOf(failed));
 }
 
-function failureOf({ status, body }: Answer): string {
+function failureOf({ status, body }: ServerResponse): string {
   return `HTTP ${status}, ${abridge(body)}`;
 }
 

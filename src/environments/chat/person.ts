@@ -5,7 +5,7 @@ export interface Person {
   /** Shows what has just happened; never what was on record before. */
   show(happened: Happened): void;
   /** Waits for what they say now. @throws the signal's reason. */
-  next(signal: AbortSignal | undefined): Promise<Said>;
+  next(signal: AbortSignal | undefined): Promise<PersonReply>;
 }
 
 export type Happened =
@@ -13,6 +13,6 @@ export type Happened =
   /** @param action what was executed of the response: what tools and environments read. */
   | { readonly kind: 'step'; readonly response: string; readonly action: string; readonly result: StepResult };
 
-export type Said =
-  /** An empty text lets the policy go on without a word. */
+export type PersonReply =
+  /** An empty text lets the policy continue without a word. */
   { readonly kind: 'says'; readonly text: string } | { readonly kind: 'ends'; readonly reason: string };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Environment, EnvironmentKind, StepResult } from '../environment.ts';
-import type { Happened, Person, Said } from './person.ts';
+import type { Happened, Person, PersonReply } from './person.ts';
 import { type RecordedTurn, withPerson } from './with-person.ts';
 
 /** A person with these lines, who then ends. */
@@ -10,7 +10,7 @@ function saying(...lines: readonly string[]): Person & { readonly seen: Happened
   return {
     seen,
     show: (happened) => void seen.push(happened),
-    next: async (): Promise<Said> => {
+    next: async (): Promise<PersonReply> => {
       const text = left.shift();
       return text === undefined ? { kind: 'ends', reason: 'the input ended' } : { kind: 'says', text };
     },

@@ -2,7 +2,7 @@ import { sha256Hex } from '../../digest/sha256.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import type { Environment, EnvironmentKind, Opening, StepResult } from '../environment.ts';
 import { overlay } from '../overlay.ts';
-import type { Person, Said } from './person.ts';
+import type { Person, PersonReply } from './person.ts';
 
 /** What the record holds of a conversation, from its root on: what was observed, and whether it ended there. */
 export interface RecordedTurn {
@@ -21,10 +21,10 @@ export function withPerson(
   person: Person,
   { opening = '', turns = [] }: { readonly opening?: string; readonly turns?: readonly RecordedTurn[] },
 ): EnvironmentKind {
-  const said: Said[] = turns.length > 0 ? [] : [{ kind: 'says', text: opening }];
+  const said: PersonReply[] = turns.length > 0 ? [] : [{ kind: 'says', text: opening }];
 
   /** What was said at a depth, behind what the environment itself showed there. */
-  async function saidAt(depth: number, observation: string, signal?: AbortSignal): Promise<Said> {
+  async function saidAt(depth: number, observation: string, signal?: AbortSignal): Promise<PersonReply> {
     const turn = turns[depth];
     const known = said[depth] ?? (turn && fromRecord(turn, observation));
     said[depth] = known ?? (await person.next(signal));
@@ -70,7 +70,7 @@ export function withPerson(
   return overlay(kind, { create });
 }
 
-const NOTHING: Said = { kind: 'says', text: '' };
+const NOTHING: PersonReply = { kind: 'says', text: '' };
 const MARK = '\n\nUser: ';
 
 /** Writes what the policy is shown: what the environment said, and what the person said to it. */
@@ -80,7 +80,7 @@ export function withMessage(observation: string, text: string): string {
 }
 
 /** The way back of `withMessage`: what it added is the rest behind what the environment says again. */
-function fromRecord({ observation, termination }: RecordedTurn, shown: string): Said {
+function fromRecord({ observation, termination }: RecordedTurn, shown: string): PersonReply {
   if (termination !== 'none') return { kind: 'ends', reason: '' };
   if (shown === '') return { kind: 'says', text: observation };
   const isLonger = observation.startsWith(`${shown}${MARK}`);

@@ -14,7 +14,7 @@ export interface CallOptions {
   /** Keeps connections open between requests, for servers whose requests may all be sent twice. */
   readonly agent?: Agent | undefined;
   /** Whether an answer is the server's own word on the request, though its status is one of a busy server or of a proxy. */
-  readonly isOwnWord?: (answer: Answer) => boolean;
+  readonly isOwnWord?: (answer: ServerResponse) => boolean;
 }
 
 export interface Call {
@@ -30,7 +30,7 @@ export interface Call {
 }
 
 /** What a server that is there said. */
-export interface Answer {
+export interface ServerResponse {
   readonly status: number;
   readonly body: string;
 }
@@ -48,10 +48,10 @@ const CUT_OFF = new Set([502, 504]); // of a proxy: whether the server behind it
  * @throws EnvironmentError `unreachable` when nobody answers in time (retryable); `gone` when an unsafe request was cut off, so
  * that the episode's state is unknown (retryable: on a fresh environment).
  */
-export function callServer(call: Call, options: CallOptions): Promise<Answer> {
+export function callServer(call: Call, options: CallOptions): Promise<ServerResponse> {
   const url = urlOf(options.baseUrl, call.path);
   let [broken, mayRepeat, restMs] = [0, false, 0];
-  const ask = async (): Promise<Answer> => {
+  const ask = async (): Promise<ServerResponse> => {
     const result = await exchange({
       method: call.method,
       url,
@@ -72,7 +72,7 @@ export function callServer(call: Call, options: CallOptions): Promise<Answer> {
   });
 }
 
-const isFinal = ({ status }: Answer) => !PUT_OFF.has(status) && !CUT_OFF.has(status);
+const isFinal = ({ status }: ServerResponse) => !PUT_OFF.has(status) && !CUT_OFF.has(status);
 
 /** Appends a path to a base URL that may have a path of its own, a key by name, or be one as a whole. */
 function urlOf(baseUrl: URL, path: string): URL {
@@ -85,7 +85,7 @@ function urlOf(baseUrl: URL, path: string): URL {
 }
 
 /** Reads the JSON of an answer with status 200. @throws EnvironmentError `protocol` that names what came instead. */
-export function jsonOf(what: string, { status, body }: Answer): unknown {
+export function jsonOf(what: string, { status, body }: ServerResponse): unknown {
   if (status !== 200)
     throw new EnvironmentError(
       'protocol',

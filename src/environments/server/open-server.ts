@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { sha256Hex } from '../../digest/sha256.ts';
 import { EnvironmentError, type EnvironmentKind } from '../environment.ts';
 import { liveAgent } from '../http/live-agent.ts';
-import { type Answer, abridge, type CallOptions, callServer } from '../http/server-call.ts';
+import { abridge, type CallOptions, callServer, type ServerResponse } from '../http/server-call.ts';
 import { checkedRenderer } from '../read-renderer.ts';
 import type { EnvironmentServer } from './environment-server.ts';
 import { descriptionShape, errorShape, PROTOCOL } from './protocol.ts';
@@ -65,7 +65,7 @@ export async function openServer({ url, timeoutMs, patienceMs = PATIENCE_MS }: S
 }
 
 /** An error of the protocol, but for 429, by which a server asks to be asked later. */
-function isOwnWord({ status, body }: Answer): boolean {
+function isOwnWord({ status, body }: ServerResponse): boolean {
   if (status === 429) return false;
   try {
     return errorShape.safeParse(JSON.parse(body)).success;

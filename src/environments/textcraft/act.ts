@@ -6,7 +6,7 @@ import type { World } from './world.ts';
 /** What the agent carries, in the order of first acquisition. An amount of 0 can stand (`get 0 reed`). */
 export type Inventory = ReadonlyMap<string, bigint>;
 
-export interface Outcome {
+export interface ActOutcome {
   readonly kind: 'executed' | 'refused';
   readonly observation: string;
   readonly inventory: Inventory;
@@ -21,8 +21,8 @@ const GET = /^get ([0-9]{1,4300}) ([^\n]*)/;
  * Executes one action text on an inventory. Texts that make no sense are answered, never thrown; after the goal the world goes on
  * as before. Observations are those of AgentGym's TextCraft, letter by letter (agent-r §7.4).
  */
-export function act(world: World, goal: string, inventory: Inventory, action: string): Outcome {
-  const refused = (observation: string): Outcome => ({ kind: 'refused', observation, inventory, reachedGoal: false });
+export function act(world: World, goal: string, inventory: Inventory, action: string): ActOutcome {
+  const refused = (observation: string): ActOutcome => ({ kind: 'refused', observation, inventory, reachedGoal: false });
 
   const craft = readCraft(world, action);
   if (craft?.kind === 'malformed') return refused(`Wrong item format: ${craft.part}`);
@@ -56,8 +56,8 @@ function executeCraft(
   goal: string,
   inventory: Inventory,
   request: CraftRequest,
-  refused: (observation: string) => Outcome,
-): Outcome {
+  refused: (observation: string) => ActOutcome,
+): ActOutcome {
   const { output, inputs } = request;
   const lacking = `Could not find enough items to craft ${output.kind === 'item' ? output.id : 'None'}`;
   if (!inputs.every(({ kind, id, count }) => kind === 'item' && (inventory.get(id) ?? -1n) >= count)) return refused(lacking);

@@ -3,7 +3,7 @@ import { parseThoughtAction } from '../../domain/prompts/parse-thought-action.ts
 import { createRandom } from '../../domain/random/random.ts';
 import { seedFrom } from '../../domain/random/seed-from.ts';
 import { type Environment, EnvironmentError, type EnvironmentKind, type Opening, type StepResult } from '../environment.ts';
-import { act, type Inventory, type Outcome } from './act.ts';
+import { type ActOutcome, act, type Inventory } from './act.ts';
 import { type Candidates, prepareCandidates } from './candidates.ts';
 import { chooseShownRecipes, commandOf } from './commands.ts';
 import { splitByHash, stateFingerprint, worldFingerprint } from './fingerprints.ts';
@@ -126,7 +126,7 @@ export function describeTask(commands: readonly string[], goal: string): string 
   return `Crafting commands:\n${commands.join('\n')}\n\nGoal: craft ${nameOf(goal)}.`;
 }
 
-function describeStep(outcome: Outcome, candidates: Candidates, stateHash: string): StepResult {
+function describeStep(outcome: ActOutcome, candidates: Candidates, stateHash: string): StepResult {
   const raw = outcome.reachedGoal ? 1 : 0;
   return {
     observation: outcome.observation,

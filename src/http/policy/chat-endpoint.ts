@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { cutText } from '../../domain/text/cut-text.ts';
 import type { Policy } from '../../policies/policy.ts';
-import { type Answer, type Endpoint, endpoint, type Parsed } from '../endpoint.ts';
+import { type AnswerSchema, type Endpoint, endpoint, type Parsed } from '../endpoint.ts';
 import { createGate } from '../ingest/gate.ts';
 import { refusals } from '../openapi.ts';
 import { createBodyBudget } from '../receive-bodies.ts';
@@ -18,7 +18,7 @@ export interface ChatOptions<Request> {
   readonly request: z.ZodType<Request>;
   /** Of one body, MiB. */
   readonly largest: number;
-  readonly answered: Answer;
+  readonly answered: AnswerSchema;
   /** What a 400 says. */
   readonly unfit: string;
   /** Answers a request that names the policy. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { createKey } from '../../postgres/keys.ts';
 import { completion } from '../../testing/upstream.ts';
-import { assistant, proxyForTests, spelt, user } from './proxy-testing.ts';
+import { assistant, proxyForTests, textOfTokens, user } from './proxy-testing.ts';
 
 const { proxy, post, chat, end } = proxyForTests();
 
@@ -40,7 +40,7 @@ describe('rewards and ends', () => {
       ['reply 1', 'on'],
       ['reply 3', ''],
     ]);
-    expect(steps.slice(1).map(({ tokens }) => spelt(tokens))).toEqual(['reply 1', 'reply 3']);
+    expect(steps.slice(1).map(({ tokens }) => textOfTokens(tokens))).toEqual(['reply 1', 'reply 3']);
     expect(rollouts).toMatchObject([{ steps: 2, outcome: 'terminated' }]);
   });
 

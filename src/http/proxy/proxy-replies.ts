@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CaptureRefused, NotRecorded, UpstreamFailed } from '../../usecases/capture/capture-errors.ts';
-import type { Answer } from '../endpoint.ts';
+import type { AnswerSchema } from '../endpoint.ts';
 import { refusals } from '../openapi.ts';
 import { type Reply, refuse } from '../reply.ts';
 
@@ -20,7 +20,7 @@ export function replyTo(error: unknown): Reply {
 }
 
 /** What the endpoints of calls answer. */
-export const ANSWERS: Readonly<Record<number, Answer>> = {
+export const ANSWERS: Readonly<Record<number, AnswerSchema>> = {
   200: {
     description: 'As the model server answers: whole, or as a stream where the request asks for one.',
     content: {

@@ -130,7 +130,7 @@ export function proxyForTests() {
 }
 
 /** The tokens of a step as text: those of the test's model server are the bytes of it. */
-export function spelt(tokens: Record<string, unknown> | null): string {
+export function textOfTokens(tokens: Record<string, unknown> | null): string {
   return Buffer.from(idsOf(tokens)).toString();
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { unpack } from '../../events/packed.ts';
 import type { Packed } from '../../events/schemas/values.ts';
 import { completion, type streamed } from '../../testing/upstream.ts';
-import { assistant, proxyForTests, spelt, user } from './proxy-testing.ts';
+import { assistant, proxyForTests, textOfTokens, user } from './proxy-testing.ts';
 
 const { proxy, post, chat, end } = proxyForTests();
 
@@ -23,7 +23,7 @@ describe('calls of chat completions', () => {
       { depth: 1, response: 'go north', observation: 'A desk.', termination: 'none', finishReason: 'stop' },
       { depth: 2, response: 'take lamp', observation: 'Taken.', termination: 'terminated' },
     ]);
-    expect(steps.slice(1).map(({ tokens }) => spelt(tokens))).toEqual(['go north', 'take lamp']);
+    expect(steps.slice(1).map(({ tokens }) => textOfTokens(tokens))).toEqual(['go north', 'take lamp']);
     const { logProbs: packed } = { ...steps[1]?.tokens } as { logProbs?: Packed };
     const logProbs = packed && unpack(packed);
     expect(logProbs).toEqual([...Buffer.from('go north')].map((byte) => -byte / 256));
@@ -95,7 +95,7 @@ describe('calls of chat completions', () => {
     await end();
     const { steps, calls } = await proxy.recorded();
     expect(steps[1]).toMatchObject({ response: 'early late', completionTokens: 2 });
-    expect(spelt(steps[1]?.tokens ?? null)).toBe('xy');
+    expect(textOfTokens(steps[1]?.tokens ?? null)).toBe('xy');
     expect(calls).toMatchObject([{ outcome: 'answered', timings: { firstMs: expect.any(Number) } }]);
   });
 

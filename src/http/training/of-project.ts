@@ -5,7 +5,7 @@ import { type Owner, readOwners } from '../../projections/owners/read-owners.ts'
 import { lineageIdOf } from '../../training/leases/lineage-id.ts';
 import { isAtService, lineageOfBatch, lineageOfLease } from '../../training/leases/lineage-of.ts';
 import { unknownBatch, unknownLease } from '../../training/leases/refusals.ts';
-import type { Asked, Endpoint } from '../endpoint.ts';
+import type { Endpoint, EndpointRequest } from '../endpoint.ts';
 import { type Reply, refuse } from '../reply.ts';
 import { unknownPolicyReply } from './lease-batch.ts';
 import { decided } from './training-endpoint.ts';
@@ -80,7 +80,7 @@ type Subject =
   | { readonly kind: 'lease' | 'batch'; readonly id: string };
 
 /** What a request is about; `none` where it names nothing that could be there, which the endpoint refuses itself. */
-function subjectOf({ path }: Endpoint, { params, body }: Asked<unknown, unknown, unknown>): Subject {
+function subjectOf({ path }: Endpoint, { params, body }: EndpointRequest<unknown, unknown, unknown>): Subject {
   const { policyId } = (body ?? {}) as { readonly policyId?: unknown }; // a body that was read may name one
   if (typeof policyId === 'string') return { kind: 'policy', policyId };
   const { id } = (params ?? {}) as { readonly id?: unknown };

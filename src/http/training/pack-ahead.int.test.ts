@@ -6,9 +6,9 @@ import { appendRecorded, recordBatches } from '../../testing/record-batches.ts';
 import { until } from '../../testing/until.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { openLeaseService } from '../../usecases/train/open-lease-service.ts';
-import { openAsking } from './asking.ts';
 import { packAhead } from './pack-ahead.ts';
 import { createPackedRows, type PackedRows } from './packed-rows.ts';
+import { openRowFormatHints } from './row-format-hints.ts';
 
 const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 const WEIGHTS = 'a'.repeat(64);
@@ -51,7 +51,7 @@ async function given(policyId: string, batches: number, backend = 'mine') {
   return recorded.batchIds;
 }
 
-function started(keptBytes?: number, asking = openAsking()) {
+function started(keptBytes?: number, asking = openRowFormatHints()) {
   const { db } = platform.database;
   const rows = createPackedRows({ db, blobs: platform.blobs }, keptBytes);
   const asked: string[] = [];
@@ -101,7 +101,7 @@ test('batches are packed before anyone leases them, the next of each policy firs
 test('no more is packed than has room, each policy has an equal share, and what is kept for others stays', async () => {
   const [many, few] = [await given('many', 6), await given('few', 6)];
   const bytes = await sizeOf(many[0]);
-  const asking = openAsking();
+  const asking = openRowFormatHints();
   const { asked, rows, notices } = started(Math.ceil(4.5 * bytes), asking);
   await until(() => asked.length === 4);
   notices.look();
@@ -113,7 +113,7 @@ test('batches are packed in the form in which their policy was read last, and no
   const batchIds = await given('merged', 2);
   await platform.database.pool.query('update batches set planned_at = $1', [new Date(0)]); // a lease alone shows that it goes on
   let now = 0;
-  const asking = openAsking(() => now);
+  const asking = openRowFormatHints(() => now);
   asking.note('merged', { layout: 'step', advantages: 'with' });
   const { asked, dropped, notices } = started(undefined, asking);
   for (let i = 0; i < 5; i++) {

@@ -5,8 +5,8 @@ import type { Running } from '../../runtime/lifecycle.ts';
 import { rest } from '../../runtime/retry.ts';
 import { untilClosed } from '../../runtime/until-closed.ts';
 import { type AwaitedBatch, readAwaited } from '../../training/leases/read-awaited.ts';
-import type { Asking, Wanted } from './asking.ts';
 import type { PackedRows } from './packed-rows.ts';
+import type { RowFormat, RowFormatHints } from './row-format-hints.ts';
 
 const LOOK_MS = 500; // between two looks, however much is folded
 const QUIET_MS = 100; // since a trainer asked for something: packing holds the event loop that answers it
@@ -20,7 +20,7 @@ const SAMPLE_BYTES = 1_024; // names and short texts
 /** A body that was packed here. */
 interface Body {
   readonly policyId: string;
-  readonly form: Wanted;
+  readonly form: RowFormat;
   readonly bytes: number;
   /** Bytes that were expected of it before any was packed. */
   readonly guessed: number;
@@ -42,7 +42,7 @@ export function packAhead(
     packed,
     asking,
     notices,
-  }: { readonly db: Db; readonly packed: PackedRows; readonly asking: Asking; readonly notices: Notices },
+  }: { readonly db: Db; readonly packed: PackedRows; readonly asking: RowFormatHints; readonly notices: Notices },
   { lookMs = LOOK_MS, quietMs = QUIET_MS }: Options = {},
 ): Running {
   const tried = openCache<AwaitedBatch>({ max: 10_000, ttl: AGAIN_MS });
@@ -106,6 +106,6 @@ function guessOf({ tokens, samples }: AwaitedBatch): number {
   return tokens * TOKEN_BYTES + samples * SAMPLE_BYTES;
 }
 
-function keyOf(policyId: string, { layout, advantages }: Wanted): string {
+function keyOf(policyId: string, { layout, advantages }: RowFormat): string {
   return `${layout} ${advantages} ${policyId}`;
 }

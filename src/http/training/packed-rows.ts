@@ -7,7 +7,7 @@ import { readPromptsOfBatch } from '../../training/rows/read-prompts-of-rows.ts'
 import { readRowsOfNow } from '../../training/rows/read-rows-of-now.ts';
 import { readRewardState } from '../../training/rows/reward-state.ts';
 import { rowAdvantages } from '../../usecases/train/estimates/row-advantages.ts';
-import type { Wanted } from './asking.ts';
+import type { RowFormat } from './row-format-hints.ts';
 
 /** Packed bodies of batches, some kept: several readers of one lease share one, and batches are packed before they are leased. */
 export interface PackedRows {
@@ -17,11 +17,11 @@ export interface PackedRows {
    */
   get(batchId: string, layout: Layout, advantages?: 'with' | 'without', state?: string): Promise<EncodedRows | NotLaidOut>;
   /** Returns whether rows of a batch are kept, or being packed; without `state` a reward may have been revised since. */
-  holds(batchId: string, form: Wanted, state?: string): boolean;
+  holds(batchId: string, form: RowFormat, state?: string): boolean;
   /** Returns how many bytes of bodies are kept at most, and how many more have room without one being evicted. */
   room(): { readonly limit: number; readonly free: number };
   /** Drops what is kept of a batch, in one form or in all: nobody will ask for it. */
-  drop(batchId: string, form?: Wanted): void;
+  drop(batchId: string, form?: RowFormat): void;
   /** Drops what is kept: some of it may be forgotten. */
   clear(): void;
 }
@@ -36,7 +36,7 @@ interface Kept {
 const KEPT_BYTES = 256 * 1_048_576;
 const KEPT_MS = 3_600_000; // since it was last asked for
 
-const keyOf = (batchId: string, { layout, advantages }: Wanted) => `${layout} ${advantages} ${batchId}`;
+const keyOf = (batchId: string, { layout, advantages }: RowFormat) => `${layout} ${advantages} ${batchId}`;
 
 /** Opens the store of packed rows of one server, in memory: what is lost with the process is packed again. */
 export function createPackedRows(

@@ -12,8 +12,8 @@ import { type Endpoint, endpoint } from '../endpoint.ts';
 import { createGate } from '../ingest/gate.ts';
 import { refusals } from '../openapi.ts';
 import { json, type Reply, refuse } from '../reply.ts';
-import type { Wanted } from './asking.ts';
 import type { PackedRows } from './packed-rows.ts';
+import type { RowFormat } from './row-format-hints.ts';
 import { decided, leaseId, NEEDS, type TrainingWorld } from './training-endpoint.ts';
 
 const SAFETENSORS = 'application/x-safetensors';
@@ -104,7 +104,7 @@ export function rowsEndpoint({ db, packed, asking }: TrainingWorld): Endpoint {
   });
 
   /** Packs the next batch, if it is planned; who asks for its rows meets a fault. */
-  async function packBehind(id: string, { layout, advantages }: Wanted): Promise<void> {
+  async function packBehind(id: string, { layout, advantages }: RowFormat): Promise<void> {
     const behind = await findBatchBehind(db, id);
     if (behind === undefined || packed.holds(behind.batchId, { layout, advantages }, behind.state)) return;
     await lanes.run([`${asked++ % LANES}`], () => packed.get(behind.batchId, layout, advantages, behind.state));
@@ -114,7 +114,7 @@ export function rowsEndpoint({ db, packed, asking }: TrainingWorld): Endpoint {
 async function rowsReply(
   { db, packed }: { readonly db: Db; readonly packed: PackedRows },
   { batchId, state }: StatedBatch,
-  { layout, advantages }: Wanted,
+  { layout, advantages }: RowFormat,
   req: IncomingMessage,
 ): Promise<Reply> {
   try {

@@ -11,8 +11,8 @@ import type { RefusalCode, Refused } from '../../training/leases/protocol.ts';
 import type { createJsonBodies } from '../json-body.ts';
 import { refusals } from '../openapi.ts';
 import { json, type Reply, refuse } from '../reply.ts';
-import type { Asking } from './asking.ts';
 import type { PackedRows } from './packed-rows.ts';
+import type { RowFormatHints } from './row-format-hints.ts';
 
 /** What the endpoints of training share. */
 export interface TrainingWorld {
@@ -22,7 +22,7 @@ export interface TrainingWorld {
   readonly db: Db;
   readonly blobs: BlobStore;
   readonly packed: PackedRows;
-  readonly asking: Asking;
+  readonly asking: RowFormatHints;
   readonly bodies: ReturnType<typeof createJsonBodies>;
   /** Of acknowledgements, which may bring the log-probs of a batch. */
   readonly acks: ReturnType<typeof createJsonBodies>;

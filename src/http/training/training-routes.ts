@@ -7,7 +7,6 @@ import { createFolded } from '../ingest/caught-up.ts';
 import { createJsonBodies } from '../json-body.ts';
 import { abandonBatch, abandonLeasedBatch } from './abandon-batch.ts';
 import { acknowledgeBatch } from './acknowledge-batch.ts';
-import { type Asking, openAsking } from './asking.ts';
 import { declarationSchemaEndpoint } from './declaration-schema.ts';
 import { type Declare, declarePolicyEndpoint } from './declare-policy.ts';
 import { leaseBatch } from './lease-batch.ts';
@@ -16,6 +15,7 @@ import { createPackedRows, type PackedRows } from './packed-rows.ts';
 import { registerPolicy } from './register-policy.ts';
 import { renewLease } from './renew-lease.ts';
 import { returnBatch } from './return-batch.ts';
+import { openRowFormatHints, type RowFormatHints } from './row-format-hints.ts';
 import { rowsEndpoint } from './rows-endpoint.ts';
 import type { TrainingWorld } from './training-endpoint.ts';
 
@@ -23,7 +23,7 @@ export type TrainingLeases = Pick<TrainingWorld, 'service' | 'notices'> & {
   /** Left out, rows are kept for as long as there is room. */
   readonly packed?: PackedRows;
   /** Given where batches are packed before they are leased. */
-  readonly asking?: Asking;
+  readonly asking?: RowFormatHints;
   /** Left out, trainings are declared by the programs that run here alone. */
   readonly declare?: Declare;
   /** The same for who shows a key: what it decides is stamped with that. Left out, it is stamped as what is decided here. */
@@ -56,7 +56,7 @@ interface TrainingOptions extends Pick<TrainingWorld, 'db' | 'blobs'> {
 
 /** Returns the endpoints of trainers elsewhere: `/v1/training/…`. */
 export function trainingRoutes(
-  { declare, packed: given, asking = openAsking(), ...leases }: TrainingLeases,
+  { declare, packed: given, asking = openRowFormatHints(), ...leases }: TrainingLeases,
   { db, log, blobs, catchUpMs }: TrainingOptions,
 ): readonly Endpoint[] {
   const packed = given ?? createPackedRows({ db, blobs });

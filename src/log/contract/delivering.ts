@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Answer } from '../event-log.ts';
+import type { BatchAnswer } from '../event-log.ts';
 import { type EventLogFixture, fresh, freshTopic, numbered, numberedTexts } from './fixture.ts';
 import { done, until, watch } from './watch.ts';
 
@@ -119,7 +119,7 @@ export function describeDelivering(fixture: () => EventLogFixture): void {
     let rewound = false;
     const reader = await watch(log(), [topic], {
       batchLimit: 5,
-      async handle(batch): Promise<Answer> {
+      async handle(batch): Promise<BatchAnswer> {
         if (rewound || batch.next < 15) return done(batch);
         rewound = true;
         return { kind: 'rewind', to: 3 };
@@ -140,7 +140,7 @@ export function describeDelivering(fixture: () => EventLogFixture): void {
     let answered = false;
     const rewinding = await watch(log(), [topic], {
       group: before.group,
-      async handle(batch): Promise<Answer> {
+      async handle(batch): Promise<BatchAnswer> {
         if (answered) throw new Error('killed before it was done');
         answered = true;
         expect(batch.records.map((r) => r.offset)).toEqual([6]);

@@ -1,4 +1,4 @@
-import type { Answer, EventLog, LogBatch, StoredRecord, SubscribeOptions, Subscription } from '../event-log.ts';
+import type { BatchAnswer, EventLog, LogBatch, StoredRecord, SubscribeOptions, Subscription } from '../event-log.ts';
 import { fresh } from './fixture.ts';
 
 const POLL_MS = 5;
@@ -57,7 +57,7 @@ export async function watch(log: EventLog, topics: readonly string[], options: W
   };
 }
 
-export async function done(batch: LogBatch): Promise<Answer> {
+export async function done(batch: LogBatch): Promise<BatchAnswer> {
   return { kind: 'done', next: batch.next };
 }
 

@@ -15,7 +15,7 @@ export interface PostOptions {
   readonly maxResponseBytes: number;
 }
 
-export interface Answer {
+export interface JsonAnswer {
   readonly text: string;
   /** Times the request was sent, from 1. */
   readonly attempts: number;
@@ -29,10 +29,10 @@ export interface Answer {
  * @throws PolicyError: `context-overflow` or `refused` (any other 4xx), `unreachable` when the attempts are spent, `protocol` for
  * an oversized answer.
  */
-export function postJson(body: string, options: PostOptions, signal: AbortSignal, world: World): Promise<Answer> {
+export function postJson(body: string, options: PostOptions, signal: AbortSignal, world: World): Promise<JsonAnswer> {
   const start = world.now();
   let askedMs: number | null = null;
-  const post = async (attempts: number): Promise<Answer> => {
+  const post = async (attempts: number): Promise<JsonAnswer> => {
     signal.throwIfAborted();
     const outcome = await postOnce(body, options, signal, world);
     if (outcome.kind === 'answer') return { text: outcome.text, attempts, latencyMs: world.now() - start };

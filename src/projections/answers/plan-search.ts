@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { boundMatches, isOfAllWords, isOfWordsAlone, wordsOf } from '../../domain/text/bound-matches.ts';
+import { boundMatches, hasOnlyWords, isOfAllWords, wordsOf } from '../../domain/text/bound-matches.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readLiveVersions } from '../live-versions.ts';
 import { schemaNameOf } from '../projection.ts';
@@ -56,7 +56,7 @@ export async function measureSearch(
     steps: steps * share,
     matches,
     within: matches * share,
-    exact: fields.length === 0 && isOfWordsAlone(whole),
+    exact: fields.length === 0 && hasOnlyWords(whole),
     common: all.every((word) => common.includes(word)) ? [] : common,
   };
 }

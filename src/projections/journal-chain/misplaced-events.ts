@@ -9,7 +9,7 @@ export interface Misplaced {
 }
 
 /** The first of them, by place, and how many there are. */
-export interface Found {
+export interface MisplacedEvents {
   readonly first: readonly Misplaced[];
   readonly all: number;
 }
@@ -20,7 +20,7 @@ export interface Found {
  * found. A join, since under `not exists` next to an `or` Postgres looks the cursor up for each event (300,000 in 2.4 s, joined
  * 0.7).
  */
-export async function readStrays(db: Db, limit: number): Promise<Found> {
+export async function readStrays(db: Db, limit: number): Promise<MisplacedEvents> {
   const { rows } = await sql<Row>`
     select e.topic, e.partition, e."offset", e.event_id, count(*) over () as "all"
     from events e
@@ -35,7 +35,7 @@ export async function readStrays(db: Db, limit: number): Promise<Found> {
  * Finds events whose position in their stream cannot be: none is before it and it is not the first (positions run from 1 without
  * a hole), or the one before it lies behind it in the same partition.
  */
-export async function readMisnumbered(db: Db, limit: number): Promise<Found> {
+export async function readMisnumbered(db: Db, limit: number): Promise<MisplacedEvents> {
   const { rows } = await sql<Row>`
     select e.topic, e.partition, e."offset", e.event_id, count(*) over () as "all"
     from events e left join events b on b.stream = e.stream and b.position = e.position - 1
@@ -47,6 +47,6 @@ export async function readMisnumbered(db: Db, limit: number): Promise<Found> {
 
 type Row = Misplaced & { readonly all: number };
 
-function found(rows: readonly Row[]): Found {
+function found(rows: readonly Row[]): MisplacedEvents {
   return { first: rows, all: rows[0]?.all ?? 0 };
 }

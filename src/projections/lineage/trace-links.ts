@@ -33,7 +33,7 @@ export interface MadeBy {
 }
 
 /** Something that was found under an id. */
-export interface Found {
+export interface TracedEntity {
   readonly kind: string;
   readonly id: string;
   /** What it is, in a line. */
@@ -47,7 +47,7 @@ export interface Found {
 }
 
 /** Looks for one kind of thing. */
-export type Finder = (db: Db, id: string) => Promise<Found | null>;
+export type Finder = (db: Db, id: string) => Promise<TracedEntity | null>;
 
 const SHOWN = 10;
 

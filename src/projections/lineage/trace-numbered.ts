@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
-import { type Finder, type Found, oneStream, readOne } from './trace-links.ts';
+import { type Finder, oneStream, readOne, type TracedEntity } from './trace-links.ts';
 import { findBatch } from './trace-training.ts';
 
 /**
@@ -22,7 +22,7 @@ interface Line {
   readonly lines: number;
 }
 
-async function findLine(db: Db, release: string, line: number): Promise<Found | null> {
+async function findLine(db: Db, release: string, line: number): Promise<TracedEntity | null> {
   const found = await readOne(
     db,
     sql<Line>`
@@ -53,7 +53,7 @@ async function findLine(db: Db, release: string, line: number): Promise<Found | 
   };
 }
 
-async function findBatchOf(db: Db, policyId: string, ordinal: number): Promise<Found | null> {
+async function findBatchOf(db: Db, policyId: string, ordinal: number): Promise<TracedEntity | null> {
   const [batch] = await rowsWhere(db, 'batches', { policyId, ordinal }, ['batchId']);
   return batch ? findBatch(db, batch.batchId) : null;
 }

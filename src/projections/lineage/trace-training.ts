@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Db } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
-import { type Finder, type Found, oneStream, readOne } from './trace-links.ts';
+import { type Finder, oneStream, readOne, type TracedEntity } from './trace-links.ts';
 
 /** A release of training data. */
 export const findDataset: Finder = async (db, id) => {
@@ -108,7 +108,7 @@ export const findVersion: Finder = async (db, text) => {
   );
 };
 
-async function findTrained(db: Db, id: string, policyId: string, version: number): Promise<Found | null> {
+async function findTrained(db: Db, id: string, policyId: string, version: number): Promise<TracedEntity | null> {
   const columns = ['lineageId', 'weights', 'samples', 'updatedAt'] as const;
   const [trained] = await rowsWhere(db, 'policyVersions', { policyId, version }, columns);
   if (!trained) return null;
@@ -161,7 +161,7 @@ function actedIn(policyId: string, version: number) {
   };
 }
 
-async function findActing(db: Db, id: string, policyId: string, version: number): Promise<Found | null> {
+async function findActing(db: Db, id: string, policyId: string, version: number): Promise<TracedEntity | null> {
   const seen = await readOne(
     db,
     sql<{ found: boolean }>`
@@ -194,7 +194,7 @@ async function findActing(db: Db, id: string, policyId: string, version: number)
   };
 }
 
-async function findRelease(db: Db, name: string, version: number): Promise<Found | null> {
+async function findRelease(db: Db, name: string, version: number): Promise<TracedEntity | null> {
   const [release] = await rowsWhere(db, 'datasets', { name, version }, ['datasetId']);
   return release ? findDataset(db, release.datasetId) : null;
 }

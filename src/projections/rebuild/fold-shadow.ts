@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
-import type { Answer, EventLog, LogBatch, Subscription } from '../../log/event-log.ts';
+import type { BatchAnswer, EventLog, LogBatch, Subscription } from '../../log/event-log.ts';
 import type { Database } from '../../postgres/database.ts';
 import { retry } from '../../runtime/retry.ts';
 import { applySlice, VersionGone } from '../apply-slices.ts';
@@ -53,9 +53,9 @@ export async function foldShadow({
 
   const isMine = (partition: number) => partition % share.of === share.index;
 
-  async function handle(batch: LogBatch, signal: AbortSignal): Promise<Answer> {
+  async function handle(batch: LogBatch, signal: AbortSignal): Promise<BatchAnswer> {
     if (!isMine(batch.partition)) return { kind: 'done', next: batch.next };
-    const foldOrStop = (): Promise<Answer> =>
+    const foldOrStop = (): Promise<BatchAnswer> =>
       fold(batch, signal).catch(async (error) => {
         if (error instanceof VersionGone) await aborted(signal); // it took over or was dropped: the caller closes this
         if (signal.aborted) return { kind: 'done', next: batch.from };
@@ -68,7 +68,7 @@ export async function foldShadow({
    * Folds what of a batch the live version has passed. The rest is asked for again: a member may have one batch in flight at a
    * time.
    */
-  async function fold(batch: LogBatch, signal: AbortSignal): Promise<Answer> {
+  async function fold(batch: LogBatch, signal: AbortSignal): Promise<BatchAnswer> {
     const { topic, partition, from } = batch;
     const cursor = await shadowCursor(topic, partition);
     if (cursor === undefined) throw new VersionGone(shadow.name, shadow.version);

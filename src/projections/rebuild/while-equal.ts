@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Database, Trx } from '../../postgres/database.ts';
-import { SILENCE } from '../../postgres/hold-transaction.ts';
+import { setIdleTimeout } from '../../postgres/hold-transaction.ts';
 import { retry } from '../../runtime/retry.ts';
 import { isDatabaseFault } from '../fault.ts';
 import { type Build, refuseReplaced } from './build.ts';
@@ -50,7 +50,7 @@ export function whileEqual<T>(
 
 /** Locks every cursor of the live version. Partitions that it never met get one, so that it cannot begin on them unseen. */
 async function holdLive(trx: Trx, { projection, shadow }: Build): Promise<void> {
-  await sql`select set_config('lock_timeout', ${`${HELD_MS}ms`}, true), ${SILENCE}`.execute(trx);
+  await sql`select set_config('lock_timeout', ${`${HELD_MS}ms`}, true), ${setIdleTimeout}`.execute(trx);
   await sql`
     insert into cursors (projection, version, topic, partition, next_offset)
     select p.name, p.version, c.topic, c.partition, 0 from projections p join cursors c on c.projection = ${shadow.name}

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 
 /** The database is not the one in which the lease service was last compared with the log. */
-export class NotCompared extends Error {
+export class LeaseStateStale extends Error {
   override readonly name = 'NotCompared';
 }
 
@@ -19,7 +19,7 @@ export const COMPARED = sql<boolean | null>`(select name = ${NAME} from desk_dat
 
 /** @throws NotCompared. */
 export function checkCompared(row: { readonly compared: boolean | null } | undefined): void {
-  if (row?.compared !== true) throw new NotCompared();
+  if (row?.compared !== true) throw new LeaseStateStale();
 }
 
 /** Returns whether the database is the one of the last comparison. */

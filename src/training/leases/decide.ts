@@ -4,9 +4,9 @@ import { limitOf } from '../../runtime/limit.ts';
 import { type DerivedDraft, encodeEvents } from '../outbox/encode-events.ts';
 import { OUTBOX_CHANNEL } from '../outbox/relay.ts';
 import { COMPARED, checkCompared } from './compared.ts';
+import { ensureSyncedWithLog } from './ensure-synced-with-log.ts';
 import { type LeaseServiceOptions, RELAY_WAIT_MS } from './protocol.ts';
-import { columnsOf, type Seen, type ServiceRow } from './service-row.ts';
-import { whenCompared } from './when-compared.ts';
+import { columnsOf, type DecisionInput, type ServiceRow } from './service-row.ts';
 
 /** What is noted of a batch for ever, as the columns of its row. */
 export type Note = {
@@ -39,11 +39,11 @@ const SERIALIZATION_FAILURE = '40001';
  */
 export async function decide<Answer>(
   options: LeaseServiceOptions,
-  read: (db: Db, producer: string) => Promise<Seen>,
-  decision: (seen: Seen) => Decision<Answer> | Promise<Decision<Answer>>,
+  read: (db: Db, producer: string) => Promise<DecisionInput>,
+  decision: (seen: DecisionInput) => Decision<Answer> | Promise<Decision<Answer>>,
 ): Promise<Answer> {
   return inTurnOf(options.db)(() =>
-    whenCompared(options, async () => {
+    ensureSyncedWithLog(options, async () => {
       for (let i = 0; i < TRIES; i++) {
         const seen = await read(options.db, options.producer.name);
         const { answer, change } = await decision(seen);
@@ -63,7 +63,7 @@ function inTurnOf(db: Db): ReturnType<typeof limitOf> {
 }
 
 /** Returns false where the row is another by now. */
-async function carryOut(options: LeaseServiceOptions, seen: Seen, change: Change): Promise<boolean> {
+async function carryOut(options: LeaseServiceOptions, seen: DecisionInput, change: Change): Promise<boolean> {
   const { lineageId } = change.after;
   const encoded = await encodeEvents(lineageId, change.events, seen.numbering, seen.now, options);
   const send = (partition: number | undefined) => sendChange(options, seen, change, { ...encoded, partition });
@@ -82,7 +82,7 @@ type Encoded = Awaited<ReturnType<typeof encodeEvents>> & { readonly partition: 
 /** The statement is `lease_service_decide` in migrations/0004-leases.sql. @throws NotCompared. */
 async function sendChange(
   { db, producer, relayWaitMs = RELAY_WAIT_MS, leftMs = () => relayWaitMs }: LeaseServiceOptions,
-  { service, numbering }: Seen,
+  { service, numbering }: DecisionInput,
   { after, note }: Change,
   { ids, starts, lengths, bodies, partition }: Encoded,
 ): Promise<Outcome> {

@@ -5,7 +5,7 @@ import { expiry } from './expire.ts';
 import type { LeaseNames } from './lease-events.ts';
 import type { Holding, LeaseServiceOptions, Refused } from './protocol.ts';
 import { staleFence, unknownLease } from './refusals.ts';
-import { type Held, type ReadRow, readGranted, type Seen, type ServiceRow } from './service-row.ts';
+import { type DecisionInput, type LeaseOfRow, type ReadRow, readGranted, type ServiceRow } from './service-row.ts';
 
 /** A lease as it was given. */
 export interface Grant {
@@ -17,7 +17,7 @@ export interface Grant {
 export interface HeldLease {
   readonly grant: Grant;
   readonly service: ReadRow;
-  readonly held: Held;
+  readonly held: LeaseOfRow;
   readonly now: Date;
 }
 
@@ -57,7 +57,7 @@ type Judged =
     }
   | Refused;
 
-async function judge(db: Db, { leaseId, fence }: Holding, { service, grant: given, now }: Seen): Promise<Judged> {
+async function judge(db: Db, { leaseId, fence }: Holding, { service, grant: given, now }: DecisionInput): Promise<Judged> {
   if (!service || !given) return unknownLease(leaseId); // a foreign key holds the row of a lease's policy
   const { held, lineageId, policyId } = service;
   const grant: Grant = {

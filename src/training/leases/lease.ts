@@ -5,7 +5,7 @@ import { lineageIdOf } from './lineage-id.ts';
 import { openServiceRow } from './open-service-row.ts';
 import type { Leased, LeaseRequest, LeaseServiceOptions, Nothing, PlannedBatch, Refused } from './protocol.ts';
 import { staleBase, unknownPolicy } from './refusals.ts';
-import { type Held, type ReadRow, readService, withLease } from './service-row.ts';
+import { type LeaseOfRow, type ReadRow, readService, withLease } from './service-row.ts';
 
 /** Leases the next batch of a policy in one transaction; see `LeaseService.lease`. */
 export async function leaseBatch(options: LeaseServiceOptions, request: LeaseRequest): Promise<Leased | Nothing | Refused> {
@@ -67,6 +67,6 @@ function grant(service: ReadRow, batch: PlannedBatch, { consumer, ttlMs }: Lease
 }
 
 /** The lease before this one: its time was over, or its consumer has forgotten it. */
-function endOf(held: Held, names: LeaseNames, now: Date) {
+function endOf(held: LeaseOfRow, names: LeaseNames, now: Date) {
   return held.deadline <= now ? expired(names) : returned(names, 'asked for again by its own consumer, which was restarted');
 }

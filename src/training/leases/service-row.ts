@@ -17,9 +17,9 @@ export interface ServiceRow {
   readonly nextOrdinal: number;
   /** The last fence of the batch `nextOrdinal`; 0 when it was never leased. */
   readonly fence: number;
-  readonly held: Held | null;
+  readonly held: LeaseOfRow | null;
 }
-export interface Held {
+export interface LeaseOfRow {
   readonly leaseId: string;
   readonly batchId: string;
   readonly consumer: string;
@@ -27,7 +27,7 @@ export interface Held {
 }
 
 /** The row with a lease under the next fence. */
-export function withLease(row: ServiceRow, held: Held): ServiceRow {
+export function withLease(row: ServiceRow, held: LeaseOfRow): ServiceRow {
   return { ...row, fence: row.fence + 1, held };
 }
 
@@ -77,7 +77,7 @@ export interface Grant {
 }
 
 /** What a decision is made from. */
-export interface Seen {
+export interface DecisionInput {
   /** The database's time, in whole milliseconds. */
   readonly now: Date;
   /** How the next event of the policy is numbered. */
@@ -89,7 +89,7 @@ export interface Seen {
 }
 
 /** Reads a policy's row. @throws NotCompared. */
-export function readService(db: Db, lineageId: string, producer: string): Promise<Seen> {
+export function readService(db: Db, lineageId: string, producer: string): Promise<DecisionInput> {
   return read(
     db,
     sql`select ${lineageId}::uuid as lineage_id, null::uuid as batch_id, null::integer as ordinal, null::integer as fence`,
@@ -98,7 +98,7 @@ export function readService(db: Db, lineageId: string, producer: string): Promis
 }
 
 /** Reads the row of a lease's policy with the lease as it was given; neither of an unknown lease. @throws NotCompared. */
-export function readGranted(db: Db, leaseId: string, producer: string): Promise<Seen> {
+export function readGranted(db: Db, leaseId: string, producer: string): Promise<DecisionInput> {
   return read(db, sql`select lineage_id, batch_id, ordinal, fence from lease_grants where lease_id = ${leaseId}::uuid`, producer);
 }
 
@@ -106,7 +106,7 @@ export function readGranted(db: Db, leaseId: string, producer: string): Promise<
  * Reads the row of the lineage that a statement names with all that a decision needs. A database that was made again over an
  * older log numbers behind what the journal has of this producer, or its first events would look reordered.
  */
-async function read(db: Db, grant: RawBuilder<unknown>, producer: string): Promise<Seen> {
+async function read(db: Db, grant: RawBuilder<unknown>, producer: string): Promise<DecisionInput> {
   const { rows } = await sql<SeenRow>`
     with g as materialized (${grant})
     select d.xmin::text as seen, d.lineage_id, d.policy_id, d.version, d.first_checkpoint_id, d.checkpoint_id, d.backend, d.weights, d.kept,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { type EventLog, LogError, type Receipt } from '../../log/event-log.ts';
 import type { Db } from '../../postgres/database.ts';
-import { SILENCE, whileHeld } from '../../postgres/hold-transaction.ts';
+import { setIdleTimeout, whileHeld } from '../../postgres/hold-transaction.ts';
 import { countNotices } from '../../postgres/notices.ts';
 import { rest } from '../../runtime/retry.ts';
 
@@ -59,7 +59,9 @@ async function relayAll(options: RelayOptions): Promise<void> {
 export async function relaySlice({ db, log }: RelayOptions): Promise<number> {
   return db.transaction().execute(async (trx) => {
     // The mark need not reach the disk before the caller goes on: what a crash takes of it is sent again, as after any other.
-    await sql`select pg_advisory_xact_lock(${LOCK}), set_config('synchronous_commit', 'off', true), ${SILENCE}`.execute(trx);
+    await sql`select pg_advisory_xact_lock(${LOCK}), set_config('synchronous_commit', 'off', true), ${setIdleTimeout}`.execute(
+      trx,
+    );
     const { rows } = await sql<WaitingRow>`
       select outbox_id as id, topic, key, value from outbox where relayed_at is null order by outbox_id limit ${SLICE}`.execute(
       trx,

@@ -10,14 +10,14 @@ import { CODE_VERSION } from '../../platform/code-version.ts';
 import { pictureData } from '../collect/rollout-events.ts';
 import type { Call, CallChoice } from './call.ts';
 import { spoken } from './conversation.ts';
-import type { Place } from './place.ts';
+import type { CapturePlace } from './place.ts';
 import type { Json } from './read-request.ts';
 import { picturesIn, type ShownRequest } from './shown-pictures.ts';
 import type { ToolSpan } from './tool-runs.ts';
 
 // The events of captured rollouts. Their ids are derived from what they name.
 
-export function runDraft(place: Place, environment: string, policy: PolicyRef, config: Json): Draft {
+export function runDraft(place: CapturePlace, environment: string, policy: PolicyRef, config: Json): Draft {
   return {
     type: 'RunStarted',
     id: derivedId('RunStarted', place.runId),
@@ -36,7 +36,12 @@ export function runDraft(place: Place, environment: string, policy: PolicyRef, c
   };
 }
 
-export function treeDraft(place: Place, environment: string, fingerprint: string, { messages, pictures }: ShownRequest): Draft {
+export function treeDraft(
+  place: CapturePlace,
+  environment: string,
+  fingerprint: string,
+  { messages, pictures }: ShownRequest,
+): Draft {
   const { runId, treeId, task } = place;
   const instruction = messages
     .filter(({ role }) => role === 'system')
@@ -78,7 +83,12 @@ export function treeDraft(place: Place, environment: string, fingerprint: string
 /** What a captured world is known by: nothing of it is seen but what it lets its agent say. */
 export const FINGERPRINT = 'captured';
 
-export function rolloutDraft({ runId, treeId, rolloutId }: Place, rootStepId: string, ordinal: number, policy: PolicyRef): Draft {
+export function rolloutDraft(
+  { runId, treeId, rolloutId }: CapturePlace,
+  rootStepId: string,
+  ordinal: number,
+  policy: PolicyRef,
+): Draft {
   return {
     type: 'RolloutStarted',
     id: derivedId('RolloutStarted', rolloutId),
@@ -99,7 +109,12 @@ export interface CallEnd {
 }
 
 /** @param besides pictures that its prompt showed and the record does not hold. */
-export function callDraft({ runId, treeId, rolloutId }: Place, call: Call, end: CallEnd, besides: readonly Picture[]): Draft {
+export function callDraft(
+  { runId, treeId, rolloutId }: CapturePlace,
+  call: Call,
+  end: CallEnd,
+  besides: readonly Picture[],
+): Draft {
   const { callId, ordinal, parentStepId, stepId, place, source, api, prompt, choices, answered } = call;
   return {
     type: 'CallCaptured',
@@ -152,7 +167,7 @@ export interface Followed {
  * @param rolloutId null off its path.
  */
 export function stepDrafts(
-  { runId, treeId }: Place,
+  { runId, treeId }: CapturePlace,
   { stepId, parentStepId, depth, answered, policyMs, policy }: Call,
   { message, thought, tokens, usage, finishReason }: CallChoice,
   rolloutId: string | null,
@@ -197,7 +212,7 @@ function toolDrafts(
     treeId,
     stepId,
     message,
-  }: Pick<Place, 'runId' | 'treeId'> & { readonly stepId: string; readonly message: CallMessage },
+  }: Pick<CapturePlace, 'runId' | 'treeId'> & { readonly stepId: string; readonly message: CallMessage },
   { added, runs, environmentMs }: Pick<Followed, 'added' | 'runs' | 'environmentMs'>,
 ): readonly Draft[] {
   const results = added.filter(({ role }) => role === 'tool');

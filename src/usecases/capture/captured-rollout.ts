@@ -11,7 +11,7 @@ import type { Call, CallChoice } from './call.ts';
 import { type CallEnd, callDraft, type Followed, stepDrafts } from './capture-drafts.ts';
 import { CaptureRefused, NotRecorded } from './capture-errors.ts';
 import { prefixesOf, spoken, withMessage } from './conversation.ts';
-import type { Place } from './place.ts';
+import type { CapturePlace } from './place.ts';
 import type { ReadReply } from './read-reply.ts';
 import type { Api, ReadRequest } from './read-request.ts';
 import { type PictureReader, picturesBesides, picturesIn, type ShownPictures, type ShownRequest } from './shown-pictures.ts';
@@ -27,7 +27,7 @@ export interface RolloutState {
   readonly calls: Call[];
   /** Ids of the pictures that the record of the tree holds. */
   readonly pictures: Set<string>;
-  ended: { readonly outcome: Outcome; readonly success: boolean | null; readonly reason: string } | null;
+  ended: { readonly outcome: RolloutOutcome; readonly success: boolean | null; readonly reason: string } | null;
   /** Opens run, tree and rollout, where the record lacks them, by the first request. */
   open:
     | ((request: ShownRequest, policy: PolicyRef, append: (drafts: readonly Draft[]) => Promise<unknown>) => Promise<void>)
@@ -37,10 +37,10 @@ export interface RolloutState {
   hasSpans: boolean;
   policy: PolicyRef | null;
 }
-export type Outcome = 'terminated' | 'truncated' | 'failed' | 'cancelled';
+export type RolloutOutcome = 'terminated' | 'truncated' | 'failed' | 'cancelled';
 
 /** A call that is to be asked. */
-export interface Asking {
+export interface CallRequest {
   readonly api: Api;
   readonly request: ReadRequest;
   readonly source: 'proxy' | 'trace';
@@ -55,7 +55,7 @@ export interface Asking {
 }
 
 /** A call whose place is recorded. */
-export interface Asked {
+export interface PlacedCall {
   readonly call: Call;
   readonly request: ReadRequest;
   readonly pictures: ShownPictures;
@@ -78,7 +78,7 @@ const REMEMBERED = 32; // prompts of one rollout that later ones are compared wi
 
 /** Records the calls of one rollout, one at a time. What it cannot append it throws: whoever holds it lets go of it then. */
 export class CapturedRollout {
-  readonly place: Place;
+  readonly place: CapturePlace;
   readonly state: RolloutState;
   readonly #appender: Appender;
   readonly #readPictures: PictureReader;
@@ -87,7 +87,7 @@ export class CapturedRollout {
   readonly #prompts = new Map<string, RememberedPrompt>();
   #tail: Promise<unknown> = Promise.resolve();
 
-  constructor(place: Place, state: RolloutState, appender: Appender, readPictures: PictureReader) {
+  constructor(place: CapturePlace, state: RolloutState, appender: Appender, readPictures: PictureReader) {
     this.place = place;
     this.state = state;
     this.#appender = appender;
@@ -95,7 +95,7 @@ export class CapturedRollout {
   }
 
   /** Finds the place of a call, and records what it shows: the observation that follows on the reply before it. */
-  ask(asking: Asking): Promise<Asked> {
+  ask(asking: CallRequest): Promise<PlacedCall> {
     return this.#inTurn(async () => {
       const { state } = this;
       if (state.ended)
@@ -141,7 +141,7 @@ export class CapturedRollout {
   }
 
   /** Records the reply to a call, and what it was asked with. */
-  answered(asked: Asked, answered: Answered, end: Omit<CallEnd, 'outcome' | 'message'>, now: number): Promise<string> {
+  answered(asked: PlacedCall, answered: Answered, end: Omit<CallEnd, 'outcome' | 'message'>, now: number): Promise<string> {
     return this.#inTurn(async () => {
       const { call, pictures } = asked;
       const { reply } = answered;
@@ -166,7 +166,7 @@ export class CapturedRollout {
   }
 
   /** Records that a call has no reply, or not all of it, and why. */
-  unanswered({ call, pictures }: Asked, end: CallEnd, partial: ReadReply | null): Promise<string> {
+  unanswered({ call, pictures }: PlacedCall, end: CallEnd, partial: ReadReply | null): Promise<string> {
     return this.#inTurn(() => {
       const { besides } = picturesBesides(pictures, this.state.pictures);
       call.state = 'unanswered';
@@ -194,7 +194,7 @@ export class CapturedRollout {
    * Records the end of the rollout, and before it the steps that are open. A repetition changes nothing. @throws CaptureRefused.
    */
   end(
-    outcome: Outcome,
+    outcome: RolloutOutcome,
     { success, reason, observation, now }: { success: boolean | null; reason: string; observation: string; now: number },
   ): Promise<string | null> {
     return this.#inTurn(async () => {
@@ -310,7 +310,7 @@ export class CapturedRollout {
     return [...stepDrafts(this.place, call, chosen, isOnPath ? this.place.rolloutId : null, followed)];
   }
 
-  #promptDraft({ call, request, pictures, before }: Asked, held: ReadonlySet<string>, { reply, server }: Answered): Draft {
+  #promptDraft({ call, request, pictures, before }: PlacedCall, held: ReadonlySet<string>, { reply, server }: Answered): Draft {
     const { treeId, runId } = this.place;
     const known = before === null ? undefined : this.#prompts.get(before);
     const asked = {

@@ -11,7 +11,7 @@ import { readOwnTrees } from '../../projections/owners/read-owners.ts';
 import type { Cache } from '../../runtime/cache.ts';
 import type { Exclusive } from '../../runtime/exclusive.ts';
 import { CaptureRefused, NotRecorded } from './capture-errors.ts';
-import type { CapturedRollout, Outcome } from './captured-rollout.ts';
+import type { CapturedRollout, RolloutOutcome } from './captured-rollout.ts';
 import { checkNames, type Named, runIdOf, treeIdOf } from './place.ts';
 
 /** A task of a run, or the run with all its tasks. */
@@ -22,7 +22,7 @@ export interface GivenClose {
   readonly outcome: 'completed' | 'failed' | 'cancelled';
   readonly message: string;
   /** What rollouts without an end are recorded as. */
-  readonly rollouts: Outcome;
+  readonly rollouts: RolloutOutcome;
 }
 
 interface ClosingWorld {

@@ -6,7 +6,7 @@ import { serverMessage } from '../../policies/openai/server-error.ts';
 import type { Principal } from '../../postgres/principal.ts';
 import type { CallEnd } from './capture-drafts.ts';
 import { NotRecorded, UpstreamFailed } from './capture-errors.ts';
-import type { Asked, CapturedRollout } from './captured-rollout.ts';
+import type { CapturedRollout, PlacedCall } from './captured-rollout.ts';
 import { type Added, type Ask, hasExtras, withExtras, withoutExtras } from './extras.ts';
 import type { Capture } from './open-capture.ts';
 import type { Named } from './place.ts';
@@ -248,7 +248,7 @@ async function send(
 
 interface Opened {
   readonly rollout: CapturedRollout;
-  readonly asked: Asked;
+  readonly asked: PlacedCall;
 }
 
 /** Records one call: what fails here fails the call, or is noted in its answer. */

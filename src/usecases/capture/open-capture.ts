@@ -13,11 +13,11 @@ import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { openCache } from '../../runtime/cache.ts';
 import { createExclusive } from '../../runtime/exclusive.ts';
 import { CaptureRefused, isOver, NotRecorded } from './capture-errors.ts';
-import { CapturedRollout, type Outcome } from './captured-rollout.ts';
+import { CapturedRollout, type RolloutOutcome } from './captured-rollout.ts';
 import { type ClosedPlace, createClosing, type GivenClose } from './close-captured.ts';
-import { checkNames, type Named, type Place, runIdOf } from './place.ts';
+import { type CapturePlace, checkNames, type Named, runIdOf } from './place.ts';
 import type { Json } from './read-request.ts';
-import { type Held, openingDrafts, recoverRollout } from './recover-rollout.ts';
+import { openingDrafts, type RecordedPlace, recoverRollout } from './recover-rollout.ts';
 import { rewardDraft, type Scorer, sameReward } from './reward.ts';
 import { isHeard } from './senders.ts';
 import { openPictureReader } from './shown-pictures.ts';
@@ -40,7 +40,7 @@ export interface GivenReward {
 }
 
 export interface GivenEnd {
-  readonly outcome: Outcome;
+  readonly outcome: RolloutOutcome;
   readonly success: boolean | null;
   readonly reason: string;
   readonly observation: string;
@@ -75,7 +75,7 @@ export function openCapture(world: CaptureWorld): Capture {
   const appenders = openCache<Appender>({ max: 100 });
   const opened = openCache<Pick<Owner, 'principal' | 'project'>>({ max: 50_000 }); // runs by this process, before they are folded
   const senders = new WeakMap<CapturedRollout, Principal>(); // who rollouts append for
-  const places = openCache<Partial<Held>>({ max: 50_000 }); // what was opened here of runs and trees, by their ids
+  const places = openCache<Partial<RecordedPlace>>({ max: 50_000 }); // what was opened here of runs and trees, by their ids
   const readPictures = openPictureReader();
   const exclusive = createExclusive();
   const closed = openCache<'closed'>({ max: 50_000 }); // runs and trees that take no further rollout
@@ -220,7 +220,7 @@ export function openCapture(world: CaptureWorld): Capture {
         await using(waiting, principal, (rollout) => place(rollout, principal));
   }
 
-  async function held({ treeId }: Place, rewardId: string) {
+  async function held({ treeId }: CapturePlace, rewardId: string) {
     await folded(['trees']);
     const rewards = await readEventsOfTypes(db, treeId, ['RewardAssigned']);
     return rewards.find(({ data }) => data.rewardId === rewardId)?.data ?? null;

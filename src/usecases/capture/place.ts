@@ -10,7 +10,7 @@ export interface Named {
 }
 
 /** The ids of a place. */
-export interface Place extends Named {
+export interface CapturePlace extends Named {
   readonly runId: string;
   readonly treeId: string;
   readonly rolloutId: string;

@@ -11,7 +11,7 @@ import type { Call, CallChoice } from './call.ts';
 import { FINGERPRINT, rolloutDraft, runDraft, treeDraft } from './capture-drafts.ts';
 import { isOver } from './capture-errors.ts';
 import type { RolloutState } from './captured-rollout.ts';
-import { type Named, type Place, rolloutIdOf, treeIdOf } from './place.ts';
+import { type CapturePlace, type Named, rolloutIdOf, treeIdOf } from './place.ts';
 import { chatMessage, isObject, type Json, messagesOfItems, thoughtOf } from './read-request.ts';
 import type { ShownRequest } from './shown-pictures.ts';
 
@@ -32,12 +32,12 @@ const OF_TREE = [
 
 /** A rollout as the record holds it. */
 export interface Recovered {
-  readonly place: Place;
+  readonly place: CapturePlace;
   readonly state: RolloutState;
-  readonly held: Held;
+  readonly held: RecordedPlace;
 }
 /** What of a place is on record, for who opens the rest. */
-export interface Held {
+export interface RecordedPlace {
   readonly environments: readonly { readonly environment: string; readonly fingerprint: string }[] | null;
   readonly hasTree: boolean;
   readonly rootStepId: string;
@@ -97,12 +97,12 @@ export async function recoverRollout(db: Db, named: Named, runId: string, payloa
 
 /** Makes the events that open a rollout, and before it what the record lacks of its run and its tree. */
 export function openingDrafts(
-  place: Place,
-  { environments, hasTree, rootStepId, ordinals }: Held,
+  place: CapturePlace,
+  { environments, hasTree, rootStepId, ordinals }: RecordedPlace,
   config: Json,
   request: ShownRequest,
   policy: PolicyRef,
-): { readonly drafts: readonly Draft[]; readonly held: Held } {
+): { readonly drafts: readonly Draft[]; readonly held: RecordedPlace } {
   const { environment, fingerprint } = (environments?.length === 1 ? environments[0] : undefined) ?? CAPTURED;
   const asked = /^\d{1,9}$/.test(place.rollout) ? Number(place.rollout) : null;
   const ordinal = asked !== null && !ordinals.has(asked) ? asked : Math.max(-1, ...ordinals) + 1;

@@ -1,7 +1,7 @@
 import type { Draft } from '../../append/appender.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
-import type { Place } from './place.ts';
+import type { CapturePlace } from './place.ts';
 
 export interface Scorer {
   readonly name: string;
@@ -14,7 +14,7 @@ interface Said {
 }
 
 export function rewardDraft(
-  { runId, treeId, rolloutId }: Place,
+  { runId, treeId, rolloutId }: CapturePlace,
   rewardId: string,
   stepId: string | null,
   { value, component, scorer }: Said,

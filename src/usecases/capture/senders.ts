@@ -10,7 +10,7 @@ export interface Sender {
 
 /**
  * Returns who senders are, in the project that each sent for: a key may do what its record says, also one that has expired since.
- * One that this database does not know may go on with what is its own.
+ * One that this database does not know may continue with what is its own.
  */
 export async function readSenders(db: Db, senders: readonly Sender[]): Promise<(sender: Sender) => Principal> {
   const keys = await readKeysOfPrincipals(db, [...new Set(senders.map(({ principal }) => principal))]);

@@ -12,7 +12,7 @@ import { promptStep } from './prompting/prompter.ts';
 import type { DrawnHistory, StepPrompt } from './prompting/step-prompt.ts';
 import type { TreeNode } from './tree-node.ts';
 
-export type Asked =
+export type PolicyAnswer =
   | {
       readonly kind: 'acts';
       readonly acts: readonly Act[];
@@ -26,7 +26,7 @@ export type PrescribedPrompt =
   | { readonly kind: 'fits'; readonly messages: readonly ChatMessage[] }
   | { readonly kind: 'too-long'; readonly limit: number };
 
-export interface Asking {
+export interface PolicyRequest {
   /** Of the walk; the depth is mixed in. */
   readonly seed: number;
   readonly n: number;
@@ -43,8 +43,8 @@ export async function askPolicy(
   tree: GrowingTree,
   environment: Pick<Environment, 'expertAction'>,
   path: readonly TreeNode[],
-  { seed, n, prompt = null, recorded = null }: Asking,
-): Promise<Asked> {
+  { seed, n, prompt = null, recorded = null }: PolicyRequest,
+): Promise<PolicyAnswer> {
   if (prompt?.kind === 'too-long')
     return { kind: 'failed', reason: `what is never cut of the prompt is longer than ${prompt.limit} tokens` };
   const { opening, prompter } = tree;

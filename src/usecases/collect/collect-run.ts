@@ -174,7 +174,7 @@ function orderOf({ plan, admission }: Pick<CollectOptions, 'plan' | 'admission'>
 }
 
 /**
- * @throws AnotherWorld when a tree that a resumed run would go on with opens otherwise now: its prompts and steps would be of two
+ * @throws AnotherWorld when a tree that a resumed run would continue opens otherwise now: its prompts and steps would be of two
  * worlds.
  */
 async function refuseOtherOpenings({ runId, recorded, kind, plan }: CollectOptions): Promise<void> {

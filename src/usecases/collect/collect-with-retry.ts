@@ -1,7 +1,7 @@
 import { newId } from '../../events/new-id.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { isPassingFault } from '../../projections/passing-fault.ts';
-import { waitOut } from '../../runtime/wait-out.ts';
+import { retryTransient } from '../../runtime/retry-transient.ts';
 import { type Collection, collect } from './collect.ts';
 import type { Collected } from './collect-run.ts';
 
@@ -17,7 +17,7 @@ export interface PatientCollection extends Omit<Collection, 'mode'> {
 export async function collectWithRetry(platform: Platform, { onFault, ...collection }: PatientCollection): Promise<Collected> {
   const hold = { ...collection.hold, holder: newId() }; // the run is still held where a fault kept it from being given back
   const passes = isPassingFault;
-  return waitOut(() => collect(platform, { ...collection, hold, mode: 'resume' }), {
+  return retryTransient(() => collect(platform, { ...collection, hold, mode: 'resume' }), {
     passes,
     onFault,
     signal: collection.signal,

@@ -159,7 +159,7 @@ async function withChat(platform: Platform, { runId, plan, chat }: Collection, k
     const steps = task ? await readRecordedSteps(db, treeIdOf(runId, task, 0), textReader(platform.blobs)) : new Map();
     return withPerson(kind, chat.person, { opening: chat.opening, turns: [...steps.values()].sort((a, b) => a.depth - b.depth) });
   }
-  if (plan.chat) throw new RunRefused(`run ${runId} is a chat; go on with it by: espalier chat --resume ${runId}`);
+  if (plan.chat) throw new RunRefused(`run ${runId} is a chat; continue it with: espalier chat --resume ${runId}`);
   if (kind.needsPerson) throw new RunRefused(`${plan.environment} waits for what a person says; use espalier chat`);
   return kind;
 }

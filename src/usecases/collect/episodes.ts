@@ -4,7 +4,7 @@ import type { GrowingTree } from './growing-tree.ts';
 import { pathTo, restoreEnvironment } from './restore-environment.ts';
 
 /** An action that leads from a node to a new one. */
-export interface Wanted {
+export interface NewAction {
   /** The new node. */
   readonly stepId: string;
   readonly action: string;
@@ -32,7 +32,7 @@ export interface Episodes {
    * Takes actions at a node, in this order. What is missing in the answer was not executed: the signal was aborted, or the
    * environment did not repeat what is recorded on the way there. @throws EnvironmentError as steps do.
    */
-  execute(stepId: string, wanted: readonly Wanted[]): Promise<ReadonlyMap<string, Executed>>;
+  execute(stepId: string, wanted: readonly NewAction[]): Promise<ReadonlyMap<string, Executed>>;
   /** Notes of a node that was reached by an action whether it may be expanded. */
   settle(stepId: string, state: 'open' | 'ended'): Promise<void>;
   /** Notes that a node is expanded: nobody starts there again. */
@@ -116,7 +116,7 @@ export function openEpisodes(tree: GrowingTree): Episodes {
     return environment;
   }
 
-  async function take(place: Place, next: Place, { stepId, action, isLast }: Wanted & { isLast: boolean }): Promise<boolean> {
+  async function take(place: Place, next: Place, { stepId, action, isLast }: NewAction & { isLast: boolean }): Promise<boolean> {
     const there = await episodeAt(place, stepId);
     if (there === null) return false;
     let environment = there;

@@ -9,7 +9,7 @@ import type { Picture } from '../../images/picture.ts';
 import type { Act, ActTokens } from '../../policies/policy.ts';
 import type { GrowingTree } from './growing-tree.ts';
 import type { TreeNode } from './tree-node.ts';
-import type { Outcome, Walk } from './walk.ts';
+import type { RolloutOutcome, Walk } from './walk.ts';
 
 // The events of a rollout. Their ids are derived from what they name: appended again after a kill, they are recognised.
 
@@ -25,7 +25,7 @@ export function started({ tree, rolloutId, fromStepId, ordinal, seed }: Walk): D
 }
 
 /** A step as it was taken: where, by which act, and what the environment answered. */
-export interface Taken {
+export interface TakenStep {
   readonly tree: GrowingTree;
   readonly stepId: string;
   /** Null for a step of a search that no walk ended in. */
@@ -39,7 +39,7 @@ export interface Taken {
   readonly done: boolean;
 }
 
-export function stepData({ tree, stepId, rolloutId, at, act, parsed, result, timings, done }: Taken): DataOf<'StepTaken'> {
+export function stepData({ tree, stepId, rolloutId, at, act, parsed, result, timings, done }: TakenStep): DataOf<'StepTaken'> {
   const sampled = act.tokens?.ids.length ?? act.usage?.completionTokens ?? 0;
   return {
     stepId,
@@ -93,7 +93,7 @@ export function stepEvent(tree: GrowingTree, data: DataOf<'StepTaken'>): Draft {
 
 /** A step's rewards: the environment's when it says something, and always at the end; and each other component by itself. */
 export function rewards(
-  { tree, rolloutId }: Pick<Taken, 'tree' | 'rolloutId'>,
+  { tree, rolloutId }: Pick<TakenStep, 'tree' | 'rolloutId'>,
   stepId: string,
   result: StepResult,
   done: boolean,
@@ -137,7 +137,7 @@ export function toolDrafts(tree: Pick<GrowingTree, 'treeId' | 'runId'>, stepId: 
 export function finished(
   { tree, rolloutId, fromStepId }: Walk,
   leaf: TreeNode,
-  outcome: Outcome,
+  outcome: RolloutOutcome,
   success: boolean | null,
   reason: string,
 ): Draft {
@@ -146,6 +146,6 @@ export function finished(
   return { type: 'RolloutFinished', id: derivedId('RolloutFinished', rolloutId), correlationId: tree.runId, data };
 }
 
-export function outcomeOf(result: StepResult): Outcome {
+export function outcomeOf(result: StepResult): RolloutOutcome {
   return result.terminated ? 'terminated' : 'truncated';
 }

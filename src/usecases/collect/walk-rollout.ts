@@ -14,7 +14,7 @@ import { pathTo, restoreEnvironment } from './restore-environment.ts';
 import { finished, outcomeOf, rewards, started, stepData, stepEvent, toolDrafts } from './rollout-events.ts';
 import { repliesSampled } from './sampled-replies.ts';
 import type { TreeNode } from './tree-node.ts';
-import type { Outcome, Walk } from './walk.ts';
+import type { RolloutOutcome, Walk } from './walk.ts';
 
 /**
  * Walks one rollout from a node to its end. The environment is brought to the node by reset and replay of the recorded actions,
@@ -169,7 +169,7 @@ async function append({ tree }: Walk, drafts: readonly Draft[]): Promise<void> {
 async function finish(
   walk: Walk,
   leaf: TreeNode | undefined,
-  outcome: Outcome,
+  outcome: RolloutOutcome,
   success: boolean | null,
   reason: string,
 ): Promise<void> {

@@ -10,4 +10,4 @@ export interface Walk {
   readonly seed: number;
 }
 
-export type Outcome = DataOf<'RolloutFinished'>['outcome'];
+export type RolloutOutcome = DataOf<'RolloutFinished'>['outcome'];

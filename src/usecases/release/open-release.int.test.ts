@@ -3,7 +3,7 @@ import { prepareEvents } from '../../append/prepare-events.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { localPrincipal, type Principal } from '../../postgres/principal.ts';
-import { describePlace, type Place } from '../../projections/place.ts';
+import { describePlace, type LogPlace } from '../../projections/place.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { stepBeforeItsParent } from '../../testing/given-quarantined.ts';
@@ -36,7 +36,7 @@ const waiting = () =>
     .execute();
 
 let release: Release;
-let place: Place;
+let place: LogPlace;
 beforeAll(async () => {
   await append(early);
   const [first, ...others] = await waiting();
@@ -44,7 +44,7 @@ beforeAll(async () => {
   place = first;
   release = openRelease(platform);
 });
-const asked = (places: readonly Place[], reason = '') => ({ places, reason });
+const asked = (places: readonly LogPlace[], reason = '') => ({ places, reason });
 
 test('a key without the scope admin releases nothing, and reads which scope it lacks', async () => {
   expect(await release(asked([place]), key(['read', 'annotate', 'ingest'], 'atlas'))).toMatchObject({
@@ -57,7 +57,7 @@ test('a key without the scope admin releases nothing, and reads which scope it l
 
 test('an administrator of another project does not learn that something waits at a place', async () => {
   const nowhere = { ...place, offset: place.offset + 1_000 };
-  const refusal = (of: Place) => ({
+  const refusal = (of: LogPlace) => ({
     kind: 'refused',
     code: 'unknown',
     message: `nothing waits in quarantine at ${describePlace(of)}; nothing was released`,

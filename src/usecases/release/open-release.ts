@@ -1,14 +1,14 @@
 import type { EventLog } from '../../log/event-log.ts';
 import type { Database } from '../../postgres/database.ts';
 import { may, type Principal } from '../../postgres/principal.ts';
-import { describePlace, type Place } from '../../projections/place.ts';
+import { describePlace, type LogPlace } from '../../projections/place.ts';
 import { findWaiting } from '../../projections/read-waiting.ts';
 import { asSeenBy } from '../../projections/visible/see-projects.ts';
 import { createExclusive } from '../../runtime/exclusive.ts';
 import { type ReleaseOutcome, releaseQuarantined } from './release-quarantined.ts';
 
 export interface ReleaseAsked {
-  readonly places: readonly Place[];
+  readonly places: readonly LogPlace[];
   /** Why they are released, for the record; empty without a reason. */
   readonly reason: string;
 }

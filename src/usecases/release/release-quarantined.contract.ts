@@ -6,7 +6,7 @@ import type { Envelope } from '../../events/envelope.ts';
 import type { EventLog, Subscription } from '../../log/event-log.ts';
 import type { Database } from '../../postgres/database.ts';
 import { verifyChain } from '../../projections/journal-chain/verify-chain.ts';
-import { describePlace, type Place } from '../../projections/place.ts';
+import { describePlace, type LogPlace } from '../../projections/place.ts';
 import type { Projection } from '../../projections/projection.ts';
 import { projections } from '../../projections/registry.ts';
 import { runProjections } from '../../projections/runner.ts';
@@ -45,7 +45,7 @@ export function describeReleasing(open: () => Promise<ReleasingWorld>): void {
   const settled = async () => waitUntilProjected(world.database.db, await world.log.ends(TOPICS), { timeoutMs: 60_000 });
   const put = (events: readonly Envelope[], write: (event: Envelope) => Buffer = encode) =>
     world.log.append(events.map((event) => ({ topic: catalogue[event.type].topic, key: event.stream, value: write(event) })));
-  const release = (place: Place | null, timeoutMs = 60_000) =>
+  const release = (place: LogPlace | null, timeoutMs = 60_000) =>
     releaseQuarantined(world, { place, reason: 'the parent is there', clock: Date.now, timeoutMs, signal });
   const waiting = () =>
     world.database.db
@@ -92,7 +92,7 @@ export function describeReleasing(open: () => Promise<ReleasingWorld>): void {
 
       await put([parent]);
       await settled();
-      const { topic, partition, offset } = before[0] as Place;
+      const { topic, partition, offset } = before[0] as LogPlace;
       const one = await release({ topic, partition, offset });
       expect(one.map(({ projection, result }) => [projection, result.kind])).toEqual([
         ['rewards', 'released'],
@@ -151,7 +151,7 @@ export function describeReleasing(open: () => Promise<ReleasingWorld>): void {
       const [, last] = places;
       const outcomes = await release(last ?? null);
       expect(outcomes.map(({ appended, result }) => [appended?.partition, result.kind])).toContainEqual([1, 'released']);
-      const { rows } = await sql<Place>`select topic, partition, "offset" from events`.execute(world.database.db);
+      const { rows } = await sql<LogPlace>`select topic, partition, "offset" from events`.execute(world.database.db);
       expect(rows).toEqual([outcomes[0]?.appended]);
     });
 

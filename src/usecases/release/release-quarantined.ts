@@ -6,7 +6,7 @@ import { positionAfter } from '../../log/position.ts';
 import type { Database, Db } from '../../postgres/database.ts';
 import { unsealerOf } from '../../postgres/stream-keys.ts';
 import { offerAgain } from '../../projections/offer-again.ts';
-import { describePlace, type Place } from '../../projections/place.ts';
+import { describePlace, type LogPlace } from '../../projections/place.ts';
 import type { Projection } from '../../projections/projection.ts';
 import { readRefusalsAt, readWaitingPlaces, type WaitingPlace } from '../../projections/read-waiting.ts';
 import { projections as registered } from '../../projections/registry.ts';
@@ -16,11 +16,11 @@ import { ProjectionsBehind, waitUntilProjected } from '../../projections/wait-un
 export interface ReleaseOutcome {
   readonly projection: string;
   /** Where the record waits. */
-  readonly place: Place;
+  readonly place: LogPlace;
   /**
    * The record by which it was released; null where it would be refused again: then nothing was appended, and it waits as before.
    */
-  readonly appended: Place | null;
+  readonly appended: LogPlace | null;
   readonly result:
     | { readonly kind: 'released' }
     | { readonly kind: 'refused'; readonly reason: string }
@@ -30,7 +30,7 @@ export interface ReleaseOutcome {
 
 export interface Releasing {
   /** The place of one record; null for all that waits. */
-  readonly place: Place | null;
+  readonly place: LogPlace | null;
   /** Why it is released, for the record. */
   readonly reason: string | null;
   /** Milliseconds since 1970. */
@@ -53,7 +53,7 @@ export async function releaseQuarantined(
   options: Releasing,
 ): Promise<readonly ReleaseOutcome[]> {
   const outcomes: ReleaseOutcome[] = [];
-  let after: Place = options.place
+  let after: LogPlace = options.place
     ? { ...options.place, offset: options.place.offset - 1 }
     : { topic: '', partition: -1, offset: -1 };
   for (;;) {
@@ -68,7 +68,7 @@ export async function releaseQuarantined(
 }
 
 /** Reads the next places at which something waits for a live projection: those of the first partition that has any. */
-async function nextWaiting(db: Db, after: Place, only: Place | null): Promise<readonly WaitingPlace[]> {
+async function nextWaiting(db: Db, after: LogPlace, only: LogPlace | null): Promise<readonly WaitingPlace[]> {
   const rows = await readWaitingPlaces(db, after, AT_ONCE);
   const [first] = rows;
   if (only) return rows.filter((row) => describePlace(row) === describePlace(only));

@@ -17,7 +17,7 @@ export interface ReplayReport {
 }
 
 /** One part of something that is compared as a whole. */
-export interface Part {
+export interface ComparedPart {
   readonly at: Pick<Difference, 'eventId' | 'stepId' | 'field'>;
   readonly recorded: unknown;
   readonly replayed: unknown;
@@ -58,7 +58,7 @@ export class Comparison {
   }
 
   /** Compares the parts of one thing: it counts as one, and every part that differs is reported. */
-  compareParts(parts: readonly Part[]): boolean {
+  compareParts(parts: readonly ComparedPart[]): boolean {
     this.#compared++;
     const differing = parts.filter(({ recorded, replayed }) => shown(recorded) !== shown(replayed));
     if (differing.length === 0) return true;

@@ -16,7 +16,7 @@ import { computeVersion } from '../train/compute-version.ts';
 import { trainerPlan } from '../train/open-backend.ts';
 import { readBatchStepsAt } from '../train/train-rows.ts';
 import { ReplayRefused } from './replay-environment.ts';
-import { Comparison, type Part, type ReplayReport } from './replay-report.ts';
+import { type ComparedPart, Comparison, type ReplayReport } from './replay-report.ts';
 
 export interface TrainingReplay {
   readonly policyId: string;
@@ -100,7 +100,7 @@ interface Replaying {
 async function replayVersion(replaying: Replaying, version: number, base: Uint8Array | null): Promise<Uint8Array | null> {
   const { lineageEvents, comparison } = replaying;
   const events = lineageEvents.versions.get(version);
-  const part = (eventId: string | null, field: string, recorded: unknown, replayed: unknown): Part => ({
+  const part = (eventId: string | null, field: string, recorded: unknown, replayed: unknown): ComparedPart => ({
     at: { eventId, stepId: null, field: `version ${version}, ${field}` },
     recorded,
     replayed,
@@ -137,8 +137,8 @@ async function replayVersion(replaying: Replaying, version: number, base: Uint8A
 function planParts(
   { lineageEvents }: Replaying,
   { update, batch, ack }: VersionEvents,
-  part: (eventId: string | null, field: string, recorded: unknown, replayed: unknown) => Part,
-): readonly Part[] {
+  part: (eventId: string | null, field: string, recorded: unknown, replayed: unknown) => ComparedPart,
+): readonly ComparedPart[] {
   const { version, batchId, checkpointId } = update.data;
   if (version === 0) return [part(update.id, 'batch', batchId, null)];
   if (!batch) return [part(update.id, 'batch', batchId, 'not in the journal')];

@@ -14,7 +14,7 @@ import { readSearchedTree, type SearchedTree } from '../../projections/revisions
 import { type PublishedFile, readPublishedFiles } from '../../projections/runs/read-published-files.ts';
 import { forEachOf } from '../collect/all-or-stop.ts';
 import { RunRefused } from '../collect/hold-run.ts';
-import { judgeFaithfully, onRawScale } from './revise-faithful-tree.ts';
+import { judgeFaithfully, unscaled } from './revise-faithful-tree.ts';
 import { readRecordedRevisions } from './revise-record.ts';
 import { refuseAnotherWorld } from './revise-run.ts';
 import { openVerdicts, type Verdicts } from './revise-verdicts.ts';
@@ -160,7 +160,7 @@ async function mineTree(
   const tree = await readSearchedTree(db, treeId, resolve);
   if (!tree) throw new RangeError(`there is no tree ${treeId}`);
   if (kind) refuseAnotherWorld(tree, kind);
-  const pairing = pairAsPublished(onRawScale(tree.tree, run.rewardScale), plan, plan.seed);
+  const pairing = pairAsPublished(unscaled(tree.tree, run.rewardScale), plan, plan.seed);
   const mined = { taskNum: alias, opening: openingOf(run, tree), pairing };
   if (!verdicts) return { ...mined, judged: new Map() };
   const { answers } = await readRecordedRevisions(db, treeId);

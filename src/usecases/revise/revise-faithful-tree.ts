@@ -6,13 +6,13 @@ import { growTree, type Tree } from '../../domain/tree/grow-tree.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
 import type { SearchedTree } from '../../projections/revisions/read-searched-trees.ts';
 import { probePath } from './revise-path.ts';
-import type { Answer, Verdicts } from './revise-verdicts.ts';
+import type { JudgeAnswer, Verdicts } from './revise-verdicts.ts';
 
 export interface FaithfulJudging {
   readonly tree: SearchedTree;
   readonly verdicts: Verdicts;
   /** What the record holds of the tree, by judgement id. */
-  readonly answers: ReadonlyMap<string, Answer>;
+  readonly answers: ReadonlyMap<string, JudgeAnswer>;
   /** Null when it is not there: then nothing is planned in it. */
   readonly kind: EnvironmentKind | null;
   /** MAX_TOKEN_LENGTH of the published program; null for no limit. */
@@ -64,7 +64,7 @@ async function walk(work: FaithfulJudging, { steps, leafStepId }: LeafPath): Pro
  * Puts a tree on the scale on which the published program compares: the environment's own. The record divides by the scale;
  * fifteen digits bring back what was divided (0.29 of 100 is 29, not 28.999999999999996), which strict thresholds need.
  */
-export function onRawScale(tree: Tree<SearchedStep>, scale: number): Tree<SearchedStep> {
+export function unscaled(tree: Tree<SearchedStep>, scale: number): Tree<SearchedStep> {
   if (scale === 1) return tree;
   const raw = (value: number) => Number((value * scale).toPrecision(15));
   return growTree(

@@ -12,7 +12,7 @@ import { revisionContentHash } from '../../projections/revisions/revision-conten
 import { type Checked, type Checks, openChecks } from './revise-check.ts';
 import { probePath } from './revise-path.ts';
 import type { Verdicts } from './revise-verdicts.ts';
-import type { Outcome, RevisedTree, RevisePlan, ReviseTree } from './revised-tree.ts';
+import type { RevisedTree, RevisePlan, ReviseTree, RevisionOutcome } from './revised-tree.ts';
 
 /**
  * Mines the revisions of one tree: pairs its trajectories, finds the first error of each bad one once, splices, and executes what
@@ -38,7 +38,7 @@ export async function reviseTree(work: ReviseTree): Promise<RevisedTree | null> 
 const AT_ONCE = 32; // revisions: an append that is durable costs about as much as 32 checks
 
 /** Records and executes revisions in their order. Null when the signal was aborted on the way. */
-async function recordAll(work: ReviseTree, revisions: readonly Revision[]): Promise<readonly Outcome[] | null> {
+async function recordAll(work: ReviseTree, revisions: readonly Revision[]): Promise<readonly RevisionOutcome[] | null> {
   const { tree, plan, kind, read, checking, recorded, slots } = work;
   const named = revisions.map((revision) => ({ ...revision, ...namesOf(work, revision) }));
   const open = named.filter(({ revisionId }) => (recorded.outcomes.get(revisionId) ?? 'composed') === 'composed');
@@ -53,7 +53,7 @@ async function recordAll(work: ReviseTree, revisions: readonly Revision[]): Prom
         )
       : null;
   const ahead = checks && checkAhead(checks, open, plan);
-  const outcomes: Outcome[] = [];
+  const outcomes: RevisionOutcome[] = [];
   try {
     for (let from = 0; from < named.length; from += AT_ONCE) {
       const found = await recordSome(work, named.slice(from, from + AT_ONCE), ahead);
@@ -73,11 +73,11 @@ async function recordSome(
   { tree, plan, judge, recorded, appender, signal }: ReviseTree,
   revisions: readonly (Revision & Names)[],
   checks: Ahead | null,
-): Promise<readonly Outcome[] | null> {
+): Promise<readonly RevisionOutcome[] | null> {
   if (signal.aborted) return null;
   const fresh = revisions.filter(({ revisionId }) => !recorded.outcomes.has(revisionId));
   if (fresh.length > 0) await appender.append(fresh.map((revision) => composedDraft({ tree, plan, judge }, revision)));
-  const outcomes: Outcome[] = [];
+  const outcomes: RevisionOutcome[] = [];
   const drafts: Draft[] = [];
   try {
     for (const { revisionId } of revisions) {

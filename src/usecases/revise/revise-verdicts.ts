@@ -19,7 +19,7 @@ export interface JudgedPlace {
 }
 
 /** What a judge said: all of it, and its verdict as we read it. */
-export interface Answer {
+export interface JudgeAnswer {
   readonly verdict: Verdict;
   readonly reply: Text;
 }
@@ -27,12 +27,12 @@ export interface Answer {
 /** Returns verdicts, each asked for once. */
 export interface Verdicts {
   /** @param known the judgements that the record holds of this tree. */
-  of(place: JudgedPlace, known: ReadonlyMap<string, Answer>, signal: AbortSignal): Promise<Answer>;
+  of(place: JudgedPlace, known: ReadonlyMap<string, JudgeAnswer>, signal: AbortSignal): Promise<JudgeAnswer>;
   /** Times the judge was really asked. */
   asked(): number;
 }
 
-interface Given extends Answer, Pick<Judged, 'act'> {
+interface Given extends JudgeAnswer, Pick<Judged, 'act'> {
   /** The judgement in which it was given. */
   readonly judgementId: string;
 }
@@ -102,7 +102,7 @@ export function openVerdicts(judge: Judge, db: Db, appender: Appender): Verdicts
 }
 
 /** Reads the answer out of a recorded judgement. */
-export function answerOf({ verdict, blobs, ...row }: Pick<JudgementRecord, 'verdict' | 'reply' | 'blobs'>): Answer {
+export function answerOf({ verdict, blobs, ...row }: Pick<JudgementRecord, 'verdict' | 'reply' | 'blobs'>): JudgeAnswer {
   const { reply = row.reply } = blobs ?? {};
   return { verdict, reply };
 }

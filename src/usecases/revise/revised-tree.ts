@@ -7,13 +7,13 @@ import type { Verdict } from '../../domain/revision/verdict.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
 import type { SearchedTree } from '../../projections/revisions/read-searched-trees.ts';
 import type { ReadReply } from './revise-check.ts';
-import type { Answer, Verdicts } from './revise-verdicts.ts';
+import type { JudgeAnswer, Verdicts } from './revise-verdicts.ts';
 import type { Slots } from './slots.ts';
 
 /** What the record holds of the mining of one tree: answers by judgement id, and how far each revision got, by its id. */
 export interface RecordedRevisions {
-  readonly answers: ReadonlyMap<string, Answer>;
-  readonly outcomes: ReadonlyMap<string, Outcome>;
+  readonly answers: ReadonlyMap<string, JudgeAnswer>;
+  readonly outcomes: ReadonlyMap<string, RevisionOutcome>;
 }
 
 /** What decides which revisions come out of a tree, besides the judge. */
@@ -43,14 +43,14 @@ export interface ReviseTree {
   readonly signal: AbortSignal;
 }
 
-export type Outcome = 'composed' | 'verified' | 'diverged' | 'impossible' | 'below' | 'malformed';
+export type RevisionOutcome = 'composed' | 'verified' | 'diverged' | 'impossible' | 'below' | 'malformed';
 
 /** What was mined from one tree, whether now or by an earlier process. */
 export interface RevisedTree {
   readonly pairing: Pairing;
   readonly verdicts: readonly Verdict[];
   readonly composed: Composed;
-  readonly outcomes: readonly Outcome[];
+  readonly outcomes: readonly RevisionOutcome[];
   /** Of the revisions, in the order of `outcomes`. */
   readonly revisionIds: readonly string[];
 }

@@ -15,7 +15,7 @@ import { LINEAR_SETTINGS } from '../../training/backends/training-settings.ts';
 import { keepCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
 import { readBatchRows } from '../../training/rows/read-batch-rows.ts';
 import { openLeaseService } from './open-lease-service.ts';
-import { type Trouble, trainLoop } from './train-loop.ts';
+import { type BatchFailure, trainLoop } from './train-loop.ts';
 
 const { signal } = new AbortController();
 const platform = useTestPlatform({ opened: 'once', projector: 'running' });
@@ -51,7 +51,7 @@ const rowOf = (reward: number): StepRow => ({
 });
 
 function train(policyId: string, backend: Backend, rows: readonly StepRow[]) {
-  const troubles: Trouble[] = [];
+  const troubles: BatchFailure[] = [];
   const done = trainLoop(
     {
       policyId,
@@ -113,7 +113,7 @@ describe('batches with contradictory rows', () => {
   test('a contradictory batch is abandoned by its trainer, which continues with the next one on the same base', async () => {
     const lineageId = await given('broken', 2, oneTooMany());
     const { db } = platform.database;
-    const troubles: Trouble[] = [];
+    const troubles: BatchFailure[] = [];
     const done = await trainLoop(
       {
         policyId: 'broken',

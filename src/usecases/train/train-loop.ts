@@ -32,7 +32,7 @@ export interface TrainLoopOptions {
   /** Ends after so many batches; until the signal when left out. */
   readonly updates?: number;
   readonly onUpdate?: (trained: Trained) => void;
-  readonly onTrouble?: (trouble: Trouble) => void;
+  readonly onTrouble?: (trouble: BatchFailure) => void;
 }
 
 export interface ReadRows {
@@ -54,7 +54,7 @@ export interface Trained {
 }
 
 /** A batch that was not trained this time, and why; it is there to be leased again. */
-export interface Trouble {
+export interface BatchFailure {
   readonly ordinal: number;
   readonly reason: string;
 }

@@ -5,7 +5,7 @@ import { countMoves } from '../../projections/moved-cursors.ts';
 import { isPassingFault } from '../../projections/passing-fault.ts';
 import { readLineages } from '../../projections/training-pool/read-lineages.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { waitOut } from '../../runtime/wait-out.ts';
+import { retryTransient } from '../../runtime/retry-transient.ts';
 import type { Backend } from '../../training/backends/backend.ts';
 import { createRelay } from '../../training/outbox/relay.ts';
 import { TrainingRefused } from '../collect/train-admission-for.ts';
@@ -14,7 +14,7 @@ import { makeFirstVersion } from './make-first-version.ts';
 import { openBackend, trainerPlan } from './open-backend.ts';
 import { openLeaseService } from './open-lease-service.ts';
 import { registerFirst } from './register-first.ts';
-import { type Trained, type Trouble, trainLoop } from './train-loop.ts';
+import { type BatchFailure, type Trained, trainLoop } from './train-loop.ts';
 import { readBatchSteps } from './train-rows.ts';
 
 export interface PolicyTraining {
@@ -25,7 +25,7 @@ export interface PolicyTraining {
   readonly ttlMs?: number;
   readonly signal: AbortSignal;
   readonly onUpdate?: (trained: Trained) => void;
-  readonly onTrouble?: (trouble: Trouble) => void;
+  readonly onTrouble?: (trouble: BatchFailure) => void;
   /** Called for every fault that is waited out: the database or the log is away, a disk is full. */
   readonly onFault?: (error: unknown) => void;
 }
@@ -41,7 +41,7 @@ const LOOK_MS = 1_000; // a notice wakes it at once; this is for notices that we
  */
 export async function trainPolicy(platform: Platform, training: PolicyTraining): Promise<number> {
   const { signal, onFault = () => undefined } = training;
-  return waitOut(() => trainFromRecord(platform, training), { passes: isPassingFault, signal, onFault });
+  return retryTransient(() => trainFromRecord(platform, training), { passes: isPassingFault, signal, onFault });
 }
 
 async function trainFromRecord(platform: Platform, training: PolicyTraining): Promise<number> {

@@ -3,7 +3,7 @@ import type { Ledger } from '../../projections/training-pool/read-ledger.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Progress } from '../collect/collect-run.ts';
 import type { Batching } from './batch.ts';
-import type { Trained, Trouble } from './train-loop.ts';
+import type { BatchFailure, Trained } from './train-loop.ts';
 import type { TrainPlan } from './train-plan.ts';
 
 export interface EvaluatedVersion {
@@ -21,7 +21,7 @@ export interface Training {
   readonly batcher?: Batching;
   readonly onCollect?: (progress: Progress) => void;
   readonly onUpdate?: (trained: Trained) => void;
-  readonly onTrouble?: (trouble: Trouble) => void;
+  readonly onTrouble?: (trouble: BatchFailure) => void;
   readonly onEvaluation?: (evaluated: EvaluatedVersion) => void;
 }
 

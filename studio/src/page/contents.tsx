@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
-import { heldPage } from './held.ts';
+import { heldPage } from './stored-page.ts';
 
 interface Named {
   readonly id: string;

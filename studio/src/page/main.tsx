@@ -13,8 +13,8 @@ import { readShared, type SharedValues } from '../../../graphql/studio/shared-va
 import { answerFrom } from '../graphql/ask.ts';
 import { applyTheme } from '../shell/theme.ts';
 import { pageAnswers } from './answers.ts';
-import { hold } from './held.ts';
 import { makePageRouter } from './page-router.tsx';
+import { hold } from './stored-page.ts';
 
 /** A page that opens without a server: the studio's views of what is written in the page itself. */
 const written = document.getElementById('record')?.textContent;

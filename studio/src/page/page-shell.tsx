@@ -4,7 +4,7 @@ import { instant } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';
 import { Keys } from '../shell/keys.tsx';
 import { chosenTheme, nextTheme } from '../shell/theme.ts';
-import { heldPage } from './held.ts';
+import { heldPage } from './stored-page.ts';
 
 /** The frame of every view of a page that opens without a server: what it holds, since when, and what it does not. */
 export function PageShell() {

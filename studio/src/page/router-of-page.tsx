@@ -1,6 +1,6 @@
 import { Link as Anywhere } from '@tanstack/react-router';
 import type { ComponentProps, ReactNode } from 'react';
-import { heldPage } from './held.ts';
+import { heldPage } from './stored-page.ts';
 
 export * from '@tanstack/react-router';
 

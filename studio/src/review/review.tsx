@@ -10,9 +10,9 @@ import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { StepText } from '../trajectory/step-text.tsx';
 import { AnnotateButton, Annotations } from './annotations.tsx';
+import { LatestAnnotations } from './latest-annotations.tsx';
 import { annotatable } from './open-annotator.ts';
 import { filterOf, QUEUES, type Queue } from './queues.ts';
-import { SaidLast } from './said-last.tsx';
 
 const FIRST = 20;
 
@@ -48,7 +48,7 @@ export function ReviewPage() {
           Or write one of your own: its address is a link to it.
         </p>
       )}
-      <SaidLast />
+      <LatestAnnotations />
     </>
   );
 }

@@ -1,6 +1,6 @@
 import type { RevisionPageQuery } from '../../../graphql/studio/generated/operations.ts';
 import { count, whole } from '../parts/format.ts';
-import { spelt } from '../parts/spelt.ts';
+import { showWhitespace } from '../parts/show-whitespace.ts';
 
 type Turn = NonNullable<RevisionPageQuery['revision']>['turns'][number];
 
@@ -18,7 +18,7 @@ export function TurnTokens({ turn }: { readonly turn: Turn }) {
         {tokens.slice(0, SHOWN).map(({ text, trained: is }, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: the tokens of a turn never change
           <li key={at} className={is ? 'token-trained' : 'token-given'} title={is ? 'trained' : 'masked'}>
-            <bdi>{spelt(text)}</bdi>
+            <bdi>{showWhitespace(text)}</bdi>
           </li>
         ))}
       </ol>

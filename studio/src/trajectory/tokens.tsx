@@ -6,8 +6,8 @@ import { useAsk } from '../graphql/use-ask.ts';
 import { colourOf, scaleOf } from '../parts/colour.ts';
 import { decimal, whole } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';
+import { showWhitespace } from '../parts/show-whitespace.ts';
 import { Shown } from '../parts/shown.tsx';
-import { spelt } from '../parts/spelt.ts';
 import { ReadAgain } from './read-again.tsx';
 import { type TokenRow, tokenRows } from './token-rows.ts';
 
@@ -99,7 +99,7 @@ function Flow({ rows, colouring }: { readonly rows: readonly TokenRow[]; readonl
           className={row.trained ? '' : 'token-given'}
           style={colour(row) === null ? {} : { borderBottomColor: colour(row) ?? '' }}
         >
-          {row.text === null ? row.id : <bdi>{spelt(row.text)}</bdi>}
+          {row.text === null ? row.id : <bdi>{showWhitespace(row.text)}</bdi>}
         </li>
       ))}
     </ol>
@@ -161,7 +161,7 @@ function Table({ rows, known }: { readonly rows: readonly TokenRow[]; readonly k
               <tr key={row.place}>
                 <td className="number">{row.place}</td>
                 <td className="number">{row.id}</td>
-                <td>{row.text === null ? <span className="faint">not known</span> : <bdi>{spelt(row.text)}</bdi>}</td>
+                <td>{row.text === null ? <span className="faint">not known</span> : <bdi>{showWhitespace(row.text)}</bdi>}</td>
                 {[...known].map((name) => (
                   <td key={name} className="number">
                     {decimal(FIGURES[name](row))}

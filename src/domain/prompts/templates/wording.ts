@@ -1,7 +1,7 @@
 import type { PromptInput } from '../prompt-template.ts';
 
 /** What a wording shows of the past. */
-export type Shown =
+export type ShownHistory =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'image'; readonly count: number }
   | { readonly kind: 'text'; readonly count: number; readonly text: string };
@@ -10,7 +10,7 @@ export type Shown =
 export interface Slots extends Pick<PromptInput, 'task' | 'observation' | 'admissibleActions' | 'steps'> {
   /** Steps taken so far; the agent is now at step `taken + 1`. */
   readonly taken: number;
-  readonly shown: Shown;
+  readonly shown: ShownHistory;
 }
 
 /** Writes the text of one prompt, without the request for a compression factor. */

@@ -17,7 +17,7 @@ import type { LinearCheckpoint } from './linear-checkpoint.ts';
 import { takeStep } from './optimiser.ts';
 import { type PreparedBatch, prepareBatch } from './prepare-batch.ts';
 
-export interface Lesson {
+export interface GradientProblem {
   readonly from: LinearCheckpoint;
   /** In the order in which sums are taken. */
   readonly decisions: readonly Decision[];
@@ -41,7 +41,7 @@ export interface Trained {
  * Updates policy and critic on one batch: advantages once, by the weights of the start; then epochs of mini-batches of whole
  * trajectories in a seeded order.
  */
-export async function followGradient(lesson: Lesson): Promise<Trained | Refused> {
+export async function followGradient(lesson: GradientProblem): Promise<Trained | Refused> {
   const { from, settings, seed } = lesson;
   const { objective } = settings;
   const estimator = configureEstimator(objective.estimator.name, objective.estimator.options);
@@ -77,7 +77,7 @@ export async function followGradient(lesson: Lesson): Promise<Trained | Refused>
   };
 }
 
-async function updateActor(lesson: Lesson, policyLoss: ConfiguredPolicyLoss, prepared: PreparedBatch) {
+async function updateActor(lesson: GradientProblem, policyLoss: ConfiguredPolicyLoss, prepared: PreparedBatch) {
   const { from, decisions, settings, reference, seed, signal, featuresOf } = lesson;
   const { advantages, masks, weights } = prepared;
   const old = prepared.choices();

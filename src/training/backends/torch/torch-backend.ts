@@ -6,9 +6,9 @@ import { BackendFailed } from './backend-failed.ts';
 import { type MergedRows, mergeRows, unmergedRows } from './merge-rows.ts';
 import { planMiniBatches } from './mini-batches.ts';
 import type { PackedPicture, PackedRow } from './pack-rows.ts';
+import { logProbsAfter, type PreparedUpdate, prepareUpdate } from './prepare-update.ts';
 import { findForeignId, type TokenRow, tokenRows } from './token-rows.ts';
 import { decodeTorchCheckpoint, encodeTorchCheckpoint, type TorchCheckpoint } from './torch-checkpoint.ts';
-import { type Lesson, lessonOf, logProbsAfter } from './torch-lesson.ts';
 import { TOKEN_BUDGET, type TorchOptions } from './torch-options.ts';
 import { startTorch, type TorchSession } from './torch-session.ts';
 
@@ -114,7 +114,7 @@ function mergedOf(rows: readonly TokenRow[], packed: readonly PackedRow[], optio
 }
 
 /** Whether a loss depends on what a row is: then each step stays one, as its advantages were estimated. */
-function countsRows({ aggregation, wire }: Lesson, { lossScale }: UpdateInput['settings']): boolean {
+function countsRows({ aggregation, wire }: PreparedUpdate, { lossScale }: UpdateInput['settings']): boolean {
   if (wire.name === 'gspo') return true; // the ratio of a sequence
   return aggregation === 'seq-mean-token-sum-norm' ? lossScale === undefined : aggregation !== 'token-mean';
 }
@@ -140,7 +140,7 @@ async function train(
   const drawn = await picturesOf(rows);
   if (drawn.length > 0) await session.show(drawn);
   const batch = { rows, packed, merged: mergedOf(rows, packed, options), settings, klCoefficient: from.klCoefficient ?? null };
-  const lesson = await lessonOf(session, batch, options);
+  const lesson = await prepareUpdate(session, batch, options);
   if (lesson.kind === 'refused') return lesson;
   const kept = lesson.trained.map((i) => rows[i] as TokenRow); // positions of rows
   const trained = lesson.trained.map((i, k) => ({ ...(packed[i] as PackedRow), trained: lesson.masks[k] as Uint8Array }));

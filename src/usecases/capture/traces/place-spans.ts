@@ -3,7 +3,7 @@ import { sha256Hex } from '../../../digest/sha256.ts';
 import { type Envelope, stampOf } from '../../../events/envelope.ts';
 import type { Db } from '../../../postgres/database.ts';
 import { readEventsOfTypes } from '../../../projections/journal/read-events-of-types.ts';
-import type { Asked, CapturedRollout } from '../captured-rollout.ts';
+import type { CapturedRollout, PlacedCall } from '../captured-rollout.ts';
 import { isHeard, readSenders, type Sender } from '../senders.ts';
 import { readModelSpan } from './read-model-span.ts';
 import { type Span, spanOfText } from './read-spans.ts';
@@ -55,7 +55,7 @@ export async function placeSpans(rollout: CapturedRollout, holder: Sender, db: D
 
 /** Records calls as they were made: one that began while another was open, or in a sub-agent, is a sub-agent's. */
 async function recordCalls(rollout: CapturedRollout, calls: readonly Call[], spans: ReadonlyMap<string, Span>): Promise<void> {
-  const open = new Map<Span, Asked>();
+  const open = new Map<Span, PlacedCall>();
   const moments = calls.flatMap(({ span, isLate }) => [
     { span, isLate, at: span.startMs, order: 1 },
     { span, isLate, at: Math.max(span.endMs, span.startMs + 1e-6), order: 0 },

@@ -24,7 +24,7 @@ export class TemplateUnknown extends Error {
 export function checkTemplate({ template: { name, version } }: PromptPlan): void {
   if (TEMPLATE_VERSIONS[name] !== version)
     throw new TemplateUnknown(
-      `the run asks by version ${version} of the template ${name}, this program has version ${TEMPLATE_VERSIONS[name]}; go on with the program that began it`,
+      `the run asks by version ${version} of the template ${name}, this program has version ${TEMPLATE_VERSIONS[name]}; continue with the program that began it`,
     );
 }
 

@@ -10,7 +10,7 @@ import { derivedId } from '../../../events/derived-id.ts';
 import { endsWithin } from '../../../policies/openai/token-ends.ts';
 import type { Act } from '../../../policies/policy.ts';
 import { askPolicy } from '../ask-policy.ts';
-import type { Episodes, Executed, Wanted } from '../episodes.ts';
+import type { Episodes, Executed, NewAction } from '../episodes.ts';
 import type { GrowingTree } from '../growing-tree.ts';
 import { penalties } from '../prompting/closing-rewards.ts';
 import { historyDrafts } from '../prompting/history-drafts.ts';
@@ -118,7 +118,7 @@ function inOrder(
   state: SearchState,
   step: Expansion,
   missing: readonly { readonly candidate: Candidate }[],
-): readonly Wanted[] {
+): readonly NewAction[] {
   const wanted = missing.map(({ candidate: { ordinal, action } }) => ({
     stepId: stepIdOf(step.stepId, ordinal),
     ordinal,

@@ -4,7 +4,7 @@ import type { Blobs } from '../../../postgres/column-types.ts';
 import { DatasetError, reasonOf } from '../dataset-error.ts';
 
 /** What a payload belongs to, for the message when it is missing: `trajectory 01… step 3`. */
-export type Place = string;
+export type PayloadOwner = string;
 
 /**
  * Puts the texts that lie in the blob store into their fields. @throws DatasetError `blob` that names the place and the field.
@@ -12,7 +12,7 @@ export type Place = string;
 export async function resolveTexts<Row extends { readonly blobs: Blobs | null }>(
   row: Row,
   blobs: Pick<BlobStore, 'get'>,
-  place: Place,
+  place: PayloadOwner,
 ): Promise<Row> {
   if (row.blobs === null) return row;
   const texts: Record<string, string> = {};
@@ -23,14 +23,24 @@ export async function resolveTexts<Row extends { readonly blobs: Blobs | null }>
 }
 
 /** Brings packed bytes inline from the blob store. @throws DatasetError `blob`. */
-export async function resolvePacked(packed: Packed, blobs: Pick<BlobStore, 'get'>, place: Place, field: string): Promise<Packed> {
+export async function resolvePacked(
+  packed: Packed,
+  blobs: Pick<BlobStore, 'get'>,
+  place: PayloadOwner,
+  field: string,
+): Promise<Packed> {
   if (typeof packed.bytes === 'string') return packed;
   const bytes = await fetchBlob(blobs, packed.bytes.blob, place, field);
   return { ...packed, bytes: Buffer.from(bytes).toString('base64') };
 }
 
 /** Reads one payload. @throws DatasetError `blob` that says what it belongs to and what to do. */
-export async function fetchBlob(blobs: Pick<BlobStore, 'get'>, sha256: string, place: Place, field: string): Promise<Uint8Array> {
+export async function fetchBlob(
+  blobs: Pick<BlobStore, 'get'>,
+  sha256: string,
+  place: PayloadOwner,
+  field: string,
+): Promise<Uint8Array> {
   try {
     return await blobs.get(sha256);
   } catch (cause) {

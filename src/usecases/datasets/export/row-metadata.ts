@@ -39,7 +39,7 @@ export interface RowOrigin {
 }
 
 /** What is said of one row among those of its origin. */
-export interface RowSaid {
+export interface RowPart {
   readonly prompt: PromptSource;
   /** Which of how many rows, and which steps it holds: [from, to) of the trajectory. */
   readonly part: { readonly index: number; readonly of: number; readonly from: number; readonly to: number };
@@ -52,7 +52,7 @@ export interface RowSaid {
  * that does not apply is not in the list, which is never empty. `labels` and `rejected_labels` are texts of a label a line, and
  * the score `annotation` is the mean of the scores of annotations.
  */
-export function rowMetadata(origin: RowOrigin, { prompt, part }: RowSaid): object {
+export function rowMetadata(origin: RowOrigin, { prompt, part }: RowPart): object {
   const { kind, trajectory, rejected, tree, run, task, environment, policy, ordinal, outcome, success, steps } = origin;
   const { revision, state, judge, judgements, leaf, rejectedLeaf, annotations, rejectedAnnotations } = origin;
   const scores = { ...origin.scores, annotation: meanScore(annotations) };
@@ -122,7 +122,7 @@ export function resultOf(success: boolean | null): 'success' | 'failure' | 'unkn
 }
 
 /** Describes which of how many rows of an example one is, its steps counted from `from`. */
-export function partOf(row: Pick<ShownRow, 'from' | 'to'>, index: number, of: number, from = 0): RowSaid['part'] {
+export function partOf(row: Pick<ShownRow, 'from' | 'to'>, index: number, of: number, from = 0): RowPart['part'] {
   return { index, of, from: from + row.from, to: from + row.to };
 }
 

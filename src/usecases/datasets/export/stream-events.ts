@@ -10,7 +10,7 @@ import { checkEvents } from './check-whole.ts';
 import { keepTouched } from './keep-events.ts';
 import { readPlaced } from './read-placed.ts';
 import { batchTrees } from './stream-trajectories.ts';
-import { type Taken, takeStream, takeTree } from './take-events.ts';
+import { type EffectiveEvents, takeStream, takeTree } from './take-events.ts';
 
 /** Some events of a file, with the payloads that go before them. */
 export interface EventPart {
@@ -93,7 +93,7 @@ async function readRun(trx: Trx, runId: string, written: Set<string>): Promise<R
   return { start: [...start, started, ...specs], end, leftOut };
 }
 
-async function takeOne(trx: Trx, stream: string): Promise<Taken> {
+async function takeOne(trx: Trx, stream: string): Promise<EffectiveEvents> {
   const { events, unreadable } = (await readPlaced(trx, [stream]))(stream);
   const taken = takeStream(events);
   return { events: taken.events, leftOut: taken.leftOut + unreadable };

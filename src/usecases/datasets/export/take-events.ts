@@ -9,7 +9,7 @@ export interface PlacedEvent {
 }
 
 /** What of a stream took effect, each event once and at the place where it did, and how many events did nowhere. */
-export interface Taken<E extends Envelope = Envelope> {
+export interface EffectiveEvents<E extends Envelope = Envelope> {
   readonly events: readonly E[];
   readonly leftOut: number;
 }
@@ -20,7 +20,7 @@ export interface Taken<E extends Envelope = Envelope> {
  * returns the rewards and the tree of the record.
  * @param placed the events of the tree's stream in the order of the log, those released at both of their places.
  */
-export function takeTree(placed: readonly PlacedEvent[]): Taken<TreeEvent> {
+export function takeTree(placed: readonly PlacedEvent[]): EffectiveEvents<TreeEvent> {
   const dropped = new Set<string>();
   for (;;) {
     const shape = new TreeShape();
@@ -35,11 +35,11 @@ export function takeTree(placed: readonly PlacedEvent[]): Taken<TreeEvent> {
 }
 
 /** Takes what took effect in a stream that is no tree. */
-export function takeStream(placed: readonly PlacedEvent[]): Taken {
+export function takeStream(placed: readonly PlacedEvent[]): EffectiveEvents {
   return take(placed, (event): event is Envelope => !isTreeEvent(event));
 }
 
-function take<E extends Envelope>(placed: readonly PlacedEvent[], holds: (event: Envelope) => event is E): Taken<E> {
+function take<E extends Envelope>(placed: readonly PlacedEvent[], holds: (event: Envelope) => event is E): EffectiveEvents<E> {
   const taken = new Map<string, E>();
   const met = new Set<string>();
   for (const { event, refused } of placed) {

@@ -5,7 +5,7 @@ import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.t
 import { DatasetError } from '../dataset-error.ts';
 import type { ChatTokenizer } from '../export/chat-tokenizer.ts';
 import { openaiMessages, partMessages, xtunerConversation } from '../export/message-forms.ts';
-import { partOf, picturesNamed, type RowSaid } from '../export/row-metadata.ts';
+import { partOf, picturesNamed, type RowPart } from '../export/row-metadata.ts';
 import { imagesColumn, type PictureShelf, picturesIn, type ShownExample } from '../export/shown-examples.ts';
 import { refuseUnsaid, shownSteps } from '../export/shown-steps.ts';
 import { tokeniseChat } from '../export/token-body.ts';
@@ -18,7 +18,7 @@ import type { RowPair, TrainingRow } from './training-row.ts';
 /** A line of a file without its metadata, and what these say of its prompt. */
 export interface ExampleBody {
   readonly body: object;
-  readonly said: RowSaid & { readonly images?: readonly object[] };
+  readonly said: RowPart & { readonly images?: readonly object[] };
 }
 
 /** What examples are written with: pictures, and the tokenizer of a file of token ids. */
@@ -67,7 +67,7 @@ async function turnBodies(row: TrainingRow, format: RowFormat, shelf: ExampleShe
   const bodies: ExampleBody[] = [];
   for (const [index, one] of rows.entries()) {
     const stepIds = steps.slice(one.from, one.to).flatMap(({ stepId }) => stepId ?? []);
-    const example: ShownExample<RowSaid> = {
+    const example: ShownExample<RowPart> = {
       row: one,
       stepIds,
       metadata: { prompt: one.source, part: partOf(one, index, rows.length) },
@@ -115,7 +115,7 @@ async function completionsOf(example: ShownExample, shelf: PictureShelf): Promis
 
 async function bodyOf(
   { instruction, firstObservation, turns, environment, alias, acknowledgement, source }: TrainingRow,
-  { row, stepIds, metadata }: ShownExample<RowSaid>,
+  { row, stepIds, metadata }: ShownExample<RowPart>,
   { kind, context }: { readonly kind: 'openai' | 'xtuner' | 'sharegpt'; readonly context: RowFormat['context'] },
   weights: readonly (0 | 1)[],
   shelf: PictureShelf,

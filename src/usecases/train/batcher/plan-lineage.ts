@@ -7,7 +7,7 @@ import type { EventLog, Offsets } from '../../../log/event-log.ts';
 import { formatPosition } from '../../../log/position.ts';
 import { nextSequence } from '../../../platform/next-sequence.ts';
 import type { Db } from '../../../postgres/database.ts';
-import { type Held, whileHeld } from '../../../postgres/hold-transaction.ts';
+import { type HeldTransaction, whileHeld } from '../../../postgres/hold-transaction.ts';
 import { topicsOf } from '../../../projections/concerns.ts';
 import { journal } from '../../../projections/journal/journal.ts';
 import { owners } from '../../../projections/owners/owners.ts';
@@ -67,7 +67,7 @@ export async function planLineage(world: BatcherWorld, policyId: string, signal:
   });
 }
 
-async function planHeld(world: BatcherWorld, policyId: string, held: Held, signal: AbortSignal): Promise<Planned> {
+async function planHeld(world: BatcherWorld, policyId: string, held: HeldTransaction, signal: AbortSignal): Promise<Planned> {
   // Only runs that were over before the log's end was asked: whatever their collectors appended lies below it.
   const finishedRuns = await readFinishedRuns(world.db, policyId);
   const ends = await world.log.ends(topicsOf(trainingPool));

@@ -17,7 +17,7 @@ export class RunInterrupted extends Error {
  * Does what collects a run. A fault of the world (a server that hangs, a log that is away) that ends it is thrown with how the
  * run goes on, where it was begun; a refusal names its own remedy. @param command goes on with the run.
  */
-export async function orResume<T>(
+export async function withResumeHint<T>(
   platform: Pick<Platform, 'database' | 'log'>,
   { runId, command, signal }: { readonly runId: string; readonly command: string; readonly signal: AbortSignal },
   work: () => Promise<T>,
@@ -27,7 +27,7 @@ export async function orResume<T>(
   } catch (error) {
     const isRefusal = [RunRefused, AnotherWorld, PolicyUnfit].some((kind) => error instanceof kind);
     if (isRefusal || signal.aborted || !(error instanceof Error) || !(await isOpen(platform, runId))) throw error;
-    throw new RunInterrupted(`${error.message}; the run is kept as far as it came, go on with: ${command}`, { cause: error });
+    throw new RunInterrupted(`${error.message}; the run is kept as far as it came, continue with: ${command}`, { cause: error });
   }
 }
 

@@ -3,7 +3,7 @@ import { refusal } from './errors.ts';
 const LIST_LIMIT = 10_000; // items of a list without pages; as many as the largest page of a path or a tree
 
 /** Returns a list that comes whole. @throws LIST_TOO_LARGE for a longer one: a part of it never looks like the whole. */
-export function hardPage<Item>(items: readonly Item[]): readonly Item[] {
+export function assertListLimit<Item>(items: readonly Item[]): readonly Item[] {
   const refused = overHardPage(items);
   if (refused) throw refused;
   return items;

@@ -18,7 +18,7 @@ import { TOKEN_BUDGET, type TorchOptions } from './torch-options.ts';
 import type { TorchSession } from './torch-session.ts';
 
 /** What an update computes, with all that is decided before it: which rows, their advantages, the loss. */
-export interface Lesson {
+export interface PreparedUpdate {
   readonly kind: 'lesson';
   /** Positions of the rows that are trained on. */
   readonly trained: readonly number[];
@@ -50,7 +50,11 @@ export interface BatchToLearn {
  * Prepares an update: reads what the model says of the rows, and has the advantages estimated. Refuses what cannot be computed of
  * them.
  */
-export async function lessonOf(session: TorchSession, batch: BatchToLearn, options: TorchOptions): Promise<Lesson | Refused> {
+export async function prepareUpdate(
+  session: TorchSession,
+  batch: BatchToLearn,
+  options: TorchOptions,
+): Promise<PreparedUpdate | Refused> {
   const { rows, settings } = batch;
   const { objective } = settings;
   const configured = configureEstimator(objective.estimator.name, objective.estimator.options);

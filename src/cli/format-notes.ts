@@ -4,7 +4,7 @@ import type { RowFormat } from '../usecases/datasets/rows/row-options.ts';
 const OF_TEXTS = 'TRL (SFTTrainer), verl and LLaMA-Factory';
 
 /** Describes which reader trains on what of a file: its meaning is lost where a reader passes over a column. */
-export function readersOf(format: ExportFormat | RowFormat): readonly string[] {
+export function formatNotes(format: ExportFormat | RowFormat): readonly string[] {
   switch (format.kind) {
     case 'openai':
       return format.context === undefined
@@ -59,7 +59,7 @@ export function readersOf(format: ExportFormat | RowFormat): readonly string[] {
 }
 
 /** Describes what readers of tables must be asked for with a file of JSON lines with pictures; nothing of other files. */
-export function readersOfPictures({ kind }: ExportFormat | RowFormat): readonly string[] {
+export function pictureFormatNotes({ kind }: ExportFormat | RowFormat): readonly string[] {
   if (kind === 'parquet' || kind === 'verl' || kind === 'verl-prompts' || kind === 'jsonl') return [];
   return [
     'note: polars and pyarrow take types from the first rows, which may show no picture: read_ndjson(…, infer_schema_length=None), ReadOptions(block_size=) of the size of the file; load_dataset, pandas and duckdb need nothing',

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { endWhenSilent } from '../../postgres/hold-transaction.ts';
 import { bringServiceForward } from './bring-service-forward.ts';
-import { isCompared, NAME, NotCompared } from './compared.ts';
+import { isCompared, LeaseStateStale, NAME } from './compared.ts';
 import type { LeaseServiceOptions } from './protocol.ts';
 
 /**
@@ -12,11 +12,11 @@ import type { LeaseServiceOptions } from './protocol.ts';
  * @param work asks with each of its statements whether the database was compared, and throws `NotCompared`.
  * @throws ProjectionsBehind while the read models have not folded the log again.
  */
-export async function whenCompared<T>(options: LeaseServiceOptions, work: () => Promise<T>): Promise<T> {
+export async function ensureSyncedWithLog<T>(options: LeaseServiceOptions, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof NotCompared)) throw error;
+    if (!(error instanceof LeaseStateStale)) throw error;
   }
   await compare(options);
   return work();

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { openAsking } from './asking.ts';
+import { openRowFormatHints } from './row-format-hints.ts';
 
 test('the form in which rows of a policy were read last is known, and is that of a trainer that says nothing where nobody asked', () => {
-  const asking = openAsking();
+  const asking = openRowFormatHints();
   expect(asking.wantedBy('mine')).toEqual({ layout: 'step', advantages: 'without' });
   asking.note('mine', { layout: 'verl', advantages: 'without' });
   asking.note('mine', { layout: 'padded', advantages: 'with' });
@@ -14,7 +14,7 @@ test('the form in which rows of a policy were read last is known, and is that of
 
 test('how long nobody asked counts from the last request, and policies are forgotten that nobody asked for within the time', () => {
   let now = 0;
-  const asking = openAsking(() => now);
+  const asking = openRowFormatHints(() => now);
   expect([asking.quietMs(), asking.within(100)]).toEqual([Number.POSITIVE_INFINITY, []]);
   asking.note('first', { layout: 'step', advantages: 'without' });
   now = 80;
@@ -27,7 +27,7 @@ test('how long nobody asked counts from the last request, and policies are forgo
 
 test('the form that a lease names counts until rows of its policy are read, and that in which they are read from then on', () => {
   let now = 0;
-  const asking = openAsking(() => now);
+  const asking = openRowFormatHints(() => now);
   asking.leased('mine', { layout: 'padded', advantages: 'with' });
   expect(asking.wantedBy('mine')).toEqual({ layout: 'padded', advantages: 'with' });
   asking.note('mine', { layout: 'verl', advantages: 'without' });

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { waitOut } from './wait-out.ts';
+import { retryTransient } from './retry-transient.ts';
 
 const passes = (error: unknown): boolean => error instanceof RangeError;
 const never = new AbortController().signal;
@@ -11,7 +11,7 @@ test('work is repeated until it succeeds, and every fault is reported', async ()
     if (++tries < 3) throw new RangeError(`away ${tries}`);
     return 'done';
   };
-  expect(await waitOut(work, { passes, signal: never, onFault: (fault) => faults.push(String(fault)) })).toBe('done');
+  expect(await retryTransient(work, { passes, signal: never, onFault: (fault) => faults.push(String(fault)) })).toBe('done');
   expect(faults).toEqual(['RangeError: away 1', 'RangeError: away 2']);
 });
 
@@ -20,9 +20,9 @@ test('a permanent fault is thrown at once, as is any fault after an abort', asyn
     throw new Error('nothing is waited out');
   };
   const bug = new TypeError('a bug');
-  await expect(waitOut(() => Promise.reject(bug), { passes, onFault, signal: never })).rejects.toBe(bug);
+  await expect(retryTransient(() => Promise.reject(bug), { passes, onFault, signal: never })).rejects.toBe(bug);
   const fault = new RangeError('away');
-  await expect(waitOut(() => Promise.reject(fault), { passes, onFault, signal: AbortSignal.abort() })).rejects.toBe(fault);
+  await expect(retryTransient(() => Promise.reject(fault), { passes, onFault, signal: AbortSignal.abort() })).rejects.toBe(fault);
 });
 
 test('consecutive faults are waited out up to the limit, and a longer success resets the limit', async () => {
@@ -33,6 +33,6 @@ test('consecutive faults are waited out up to the limit, and a longer success re
     clock += lasting[tries++] ?? 100;
     return Promise.reject(new RangeError(`away ${tries}`));
   };
-  const waited = waitOut(work, { passes, onFault: () => undefined, signal: never, limitMs: 61_015, now: () => clock });
+  const waited = retryTransient(work, { passes, onFault: () => undefined, signal: never, limitMs: 61_015, now: () => clock });
   await expect(waited).rejects.toThrow('away 5');
 }, 20_000);

@@ -1,6 +1,6 @@
 import { doubling, rest, retry } from './retry.ts';
 
-export interface WaitOutOptions {
+export interface RetryTransientOptions {
   /** Names the errors that pass by themselves. */
   readonly passes: (error: unknown) => boolean;
   /** Called for every fault that is waited out. */
@@ -21,7 +21,7 @@ const pauseOf = doubling(200, 5_000);
  * waits keeps its place, and nobody has to start it. @throws what does not pass; the last fault when the limit is over; the fault
  * in flight once the signal aborts.
  */
-export function waitOut<T>(work: () => Promise<T>, options: WaitOutOptions): Promise<T> {
+export function retryTransient<T>(work: () => Promise<T>, options: RetryTransientOptions): Promise<T> {
   const { passes, onFault, signal, limitMs = LIMIT_MS, now = () => performance.now() } = options;
   let [since, faults] = [now(), 0];
   return retry(work, {

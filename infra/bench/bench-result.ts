@@ -1,5 +1,5 @@
 /** What a bench measured: its figures, and the conditions under which they hold. */
-export interface Outcome {
+export interface BenchResult {
   readonly bench: string;
   readonly figures: readonly Figure[];
   readonly conditions: Conditions;
@@ -49,7 +49,7 @@ export function isMet(figure: Figure): boolean | undefined {
 }
 
 /** Writes an outcome for people: one line per figure, then the conditions. */
-export function describeOutcome({ bench, figures, conditions }: Outcome): string {
+export function describeOutcome({ bench, figures, conditions }: BenchResult): string {
   const lines = figures.map((figure) => `${bench.padEnd(8)} ${describeFigure(figure)}`);
   const stated = Object.entries(conditions).map(([name, value]) => `${name} ${value}`);
   return [...lines, `${' '.repeat(9)}(${stated.join('; ')})`].join('\n');

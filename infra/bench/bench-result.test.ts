@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { describeOutcome, type Figure, isMet, median, percentile, ratioOf } from './outcome.ts';
+import { describeOutcome, type Figure, isMet, median, percentile, ratioOf } from './bench-result.ts';
 
 const figure: Figure = {
   name: 'work',

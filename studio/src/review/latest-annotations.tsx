@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { type SaidLastQuery, saidLast } from '../../../graphql/studio/generated/operations.ts';
+import { type LatestAnnotationsQuery, latestAnnotations } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { whole } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';
@@ -9,11 +9,11 @@ import { Said } from './annotations.tsx';
 const FIRST = 30;
 
 /** The last annotations, each with a link to what it is of. */
-export function SaidLast() {
-  const answer = useAsk(saidLast, { filter: {}, first: FIRST });
+export function LatestAnnotations() {
+  const answer = useAsk(latestAnnotations, { filter: {}, first: FIRST });
   return (
-    <section className="panel" aria-labelledby="said-last">
-      <h2 id="said-last">What was said last</h2>
+    <section className="panel" aria-labelledby="latest-annotations">
+      <h2 id="latest-annotations">Latest annotations</h2>
       <Shown of={answer}>
         {({ annotations }) =>
           annotations.nodes.length === 0 ? (
@@ -39,7 +39,7 @@ export function SaidLast() {
   );
 }
 
-function Of({ annotation }: { readonly annotation: SaidLastQuery['annotations']['nodes'][number] }) {
+function Of({ annotation }: { readonly annotation: LatestAnnotationsQuery['annotations']['nodes'][number] }) {
   const { kind, step, rolloutId, revisionId, datasetId, line, treeId, tree } = annotation;
   const task = <bdi>{visible(tree?.task.goal || tree?.task.alias || '').slice(0, 60)}</bdi>;
   if (step?.rolloutId)

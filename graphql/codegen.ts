@@ -56,6 +56,7 @@ const mappers = {
   Prompt: '../models.ts#PromptModel',
   PromptMessage: '../models.ts#PromptMessageModel',
   PromptPart: '../models.ts#PromptPartModel',
+  RequestedTool: '../models.ts#RequestedToolModel',
   Drift: `${READ}/prompts/read-drift.ts#DriftRecord`,
   RenderSpec: `${READ}/images/read-render-specs.ts#RenderSpecRecord`,
   TrainedPolicy: `${READ}/training-pool/read-lineages.ts#LineageRecord`,

@@ -2,7 +2,7 @@ import type { PairedComparison } from '../src/domain/evaluation/compare-paired.t
 import type { RevisedTurn } from '../src/domain/revision/splice.ts';
 import type { FirstDivergence } from '../src/domain/tree/first-divergence.ts';
 import type { DataOf } from '../src/events/catalogue.ts';
-import type { Packed } from '../src/events/schemas/values.ts';
+import type { Packed, Text } from '../src/events/schemas/values.ts';
 import type { TextQuery } from '../src/projections/answers/text-query.ts';
 import type { ImageTotals } from '../src/projections/images/read-image-totals.ts';
 import type { SegmentRecord } from '../src/projections/images/read-segments.ts';
@@ -70,11 +70,22 @@ export interface PromptModel extends Omit<RecordedPrompt, 'messages' | 'tokenIds
 }
 export interface PromptMessageModel {
   readonly role: string;
+  readonly toolCallId: string | null;
+  readonly name: string | null;
   readonly parts: readonly PromptPartModel[];
 }
 export interface PromptPartModel {
   readonly text: string | null;
+  readonly reasoning: string | null;
+  readonly toolCall: RequestedToolModel | null;
   readonly imageId: string | null;
+}
+
+/** A call of a tool in a reply, as the model wrote it. */
+export interface RequestedToolModel {
+  readonly id: string | null;
+  readonly name: string;
+  readonly arguments: Text;
 }
 
 /** The back-ups of a search, the places of their paths in an outline. */

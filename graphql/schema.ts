@@ -14,7 +14,7 @@ import { Touched, TraceEvent } from './resolvers/lineage.ts';
 import { QuarantinedRecord, Subscription } from './resolvers/log.ts';
 import { Mutation } from './resolvers/mutation.ts';
 import { TreeOutline } from './resolvers/outline.ts';
-import { Drift, PromptPart } from './resolvers/prompt.ts';
+import { Drift, PromptPart, RequestedTool } from './resolvers/prompt.ts';
 import { Query } from './resolvers/query.ts';
 import { Replay } from './resolvers/replay.ts';
 import { Judgement, Revision, RevisionTurn } from './resolvers/revision.ts';
@@ -85,6 +85,7 @@ export async function createExecutableSchema(): Promise<GraphQLSchema> {
     AnnotationsRecorded,
     Drift,
     PromptPart,
+    RequestedTool,
     HistoryImage,
     HistoryAtFactor,
     HistorySegment,

@@ -1,6 +1,6 @@
 // Written by graphql/codegen.ts from graphql/schema; `npm run codegen` writes it again.
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
-import type { Root, ReachedModel, ImageTotalsModel, RunEnvironmentModel, OutlineBackUpsModel, CapturedChoiceModel, RevisionTurnModel, HistorySegmentModel, PromptModel, PromptMessageModel, PromptPartModel, DiscardedSamplesModel, PolicyVersionModel, AnnotationsRecordedModel, FoundSteps, FoundStep, RunComparisonModel, TrajectoryDivergenceModel } from '../models.ts';
+import type { Root, ReachedModel, ImageTotalsModel, RunEnvironmentModel, OutlineBackUpsModel, CapturedChoiceModel, RevisionTurnModel, HistorySegmentModel, PromptModel, PromptMessageModel, PromptPartModel, RequestedToolModel, DiscardedSamplesModel, PolicyVersionModel, AnnotationsRecordedModel, FoundSteps, FoundStep, RunComparisonModel, TrajectoryDivergenceModel } from '../models.ts';
 import type { LargeTextModel } from '../large-text.ts';
 import type { EventDeliveryModel } from '../live/event-delivery-model.ts';
 import type { ExperimentRecord } from '../../src/projections/runs/read-experiments.ts';
@@ -1438,13 +1438,28 @@ export type PromptAnswer = {
 
 export type PromptMessage = {
   readonly role: Scalars['String']['output'];
+  readonly toolCallId?: Maybe<Scalars['String']['output']>;
+  readonly name?: Maybe<Scalars['String']['output']>;
   readonly parts: ReadonlyArray<PromptPart>;
 };
 
 export type PromptPart = {
   readonly text?: Maybe<Scalars['String']['output']>;
+  readonly reasoning?: Maybe<Scalars['String']['output']>;
+  readonly toolCall?: Maybe<RequestedTool>;
   readonly image?: Maybe<HistoryImage>;
   readonly picture?: Maybe<Picture>;
+};
+
+export type RequestedTool = {
+  readonly id?: Maybe<Scalars['String']['output']>;
+  readonly name: Scalars['String']['output'];
+  readonly arguments: Scalars['String']['output'];
+};
+
+export type ReplyStructure = {
+  readonly reasoning: Scalars['Boolean']['output'];
+  readonly toolCalls: ReadonlyArray<RequestedTool>;
 };
 
 export type PromptTemplate = {
@@ -2324,6 +2339,7 @@ export type Step = {
   readonly rollout?: Maybe<Rollout>;
   readonly response: Scalars['String']['output'];
   readonly thought: Scalars['String']['output'];
+  readonly reply?: Maybe<ReplyStructure>;
   readonly action: Scalars['String']['output'];
   readonly observation: Scalars['String']['output'];
   readonly wellFormatted: Scalars['Boolean']['output'];
@@ -3123,6 +3139,8 @@ export type ResolversTypes = {
   PromptAnswer: ResolverTypeWrapper<Omit<PromptAnswer, 'tokens'> & { tokens?: Maybe<ResolversTypes['Tokens']> }>;
   PromptMessage: ResolverTypeWrapper<PromptMessageModel>;
   PromptPart: ResolverTypeWrapper<PromptPartModel>;
+  RequestedTool: ResolverTypeWrapper<RequestedToolModel>;
+  ReplyStructure: ResolverTypeWrapper<Omit<ReplyStructure, 'toolCalls'> & { toolCalls: ReadonlyArray<ResolversTypes['RequestedTool']> }>;
   PromptTemplate: ResolverTypeWrapper<PromptTemplate>;
   Sampling: ResolverTypeWrapper<Sampling>;
   PromptTokens: ResolverTypeWrapper<Omit<PromptTokens, 'ids'> & { ids: ResolversTypes['PackedArray'] }>;
@@ -3360,6 +3378,8 @@ export type ResolversParentTypes = {
   PromptAnswer: Omit<PromptAnswer, 'tokens'> & { tokens?: Maybe<ResolversParentTypes['Tokens']> };
   PromptMessage: PromptMessageModel;
   PromptPart: PromptPartModel;
+  RequestedTool: RequestedToolModel;
+  ReplyStructure: Omit<ReplyStructure, 'toolCalls'> & { toolCalls: ReadonlyArray<ResolversParentTypes['RequestedTool']> };
   PromptTemplate: PromptTemplate;
   Sampling: Sampling;
   PromptTokens: Omit<PromptTokens, 'ids'> & { ids: ResolversParentTypes['PackedArray'] };
@@ -4438,13 +4458,28 @@ export type PromptAnswerResolvers<ContextType = Context, ParentType extends Reso
 
 export type PromptMessageResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PromptMessage'] = ResolversParentTypes['PromptMessage']> = {
   role?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  toolCallId?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  name?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   parts?: Resolver<ReadonlyArray<ResolversTypes['PromptPart']>, ParentType, ContextType>;
 };
 
 export type PromptPartResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PromptPart'] = ResolversParentTypes['PromptPart']> = {
   text?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  reasoning?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  toolCall?: Resolver<Maybe<ResolversTypes['RequestedTool']>, ParentType, ContextType>;
   image?: Resolver<Maybe<ResolversTypes['HistoryImage']>, ParentType, ContextType>;
   picture?: Resolver<Maybe<ResolversTypes['Picture']>, ParentType, ContextType>;
+};
+
+export type RequestedToolResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RequestedTool'] = ResolversParentTypes['RequestedTool']> = {
+  id?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  arguments?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+};
+
+export type ReplyStructureResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ReplyStructure'] = ResolversParentTypes['ReplyStructure']> = {
+  reasoning?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
+  toolCalls?: Resolver<ReadonlyArray<ResolversTypes['RequestedTool']>, ParentType, ContextType>;
 };
 
 export type PromptTemplateResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PromptTemplate'] = ResolversParentTypes['PromptTemplate']> = {
@@ -4837,6 +4872,7 @@ export type StepResolvers<ContextType = Context, ParentType extends ResolversPar
   rollout?: Resolver<Maybe<ResolversTypes['Rollout']>, ParentType, ContextType>;
   response?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   thought?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  reply?: Resolver<Maybe<ResolversTypes['ReplyStructure']>, ParentType, ContextType>;
   action?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   observation?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   wellFormatted?: Resolver<ResolversTypes['Boolean'], ParentType, ContextType>;
@@ -5339,6 +5375,8 @@ export type Resolvers<ContextType = Context> = {
   PromptAnswer?: PromptAnswerResolvers<ContextType>;
   PromptMessage?: PromptMessageResolvers<ContextType>;
   PromptPart?: PromptPartResolvers<ContextType>;
+  RequestedTool?: RequestedToolResolvers<ContextType>;
+  ReplyStructure?: ReplyStructureResolvers<ContextType>;
   PromptTemplate?: PromptTemplateResolvers<ContextType>;
   Sampling?: SamplingResolvers<ContextType>;
   PromptTokens?: PromptTokensResolvers<ContextType>;

@@ -1,13 +1,14 @@
+import type { AskedPart } from '../../src/domain/prompts/asked-prompt.ts';
 import { pack } from '../../src/events/packed.ts';
 import { rowsWhere } from '../../src/postgres/rows-where.ts';
 import { findHistoryImages } from '../../src/projections/images/read-history-images.ts';
 import type { RecordedPrompt } from '../../src/projections/prompts/read-prompts.ts';
 import type { Context } from '../context.ts';
-import type { DriftResolvers, PromptPartResolvers } from '../generated/types.ts';
+import type { DriftResolvers, PromptPartResolvers, RequestedToolResolvers } from '../generated/types.ts';
 import { one } from '../loaders/batch.ts';
 import { loadedBy } from '../loaders/loaded-by.ts';
 import { createPromptLoader } from '../loaders/prompt-loader.ts';
-import type { PromptModel } from '../models.ts';
+import type { PromptModel, PromptPartModel } from '../models.ts';
 import { pictureOf } from './pictures.ts';
 
 const images = loadedBy((db) =>
@@ -20,6 +21,11 @@ const images = loadedBy((db) =>
 export const PromptPart: PromptPartResolvers = {
   picture: ({ imageId }, _, context) => (imageId === null ? null : pictureOf(context, imageId)),
   image: ({ imageId }, _, context) => (imageId === null ? null : images(context).load(imageId)),
+};
+
+export const RequestedTool: RequestedToolResolvers = {
+  arguments: async ({ arguments: given }, _, { texts }) =>
+    typeof given === 'string' ? given : Buffer.from(await texts.bytes(given)).toString('utf8'),
 };
 
 export const Drift: DriftResolvers = {
@@ -51,12 +57,29 @@ function promptModel({ tokenIds, continues, messages, ...prompt }: RecordedPromp
   return {
     ...prompt,
     continues,
-    messages: messages.map(({ role, parts }) => ({
+    messages: messages.map(({ role, parts, toolCallId = null, name = null }) => ({
       role,
-      parts: parts.map((part) =>
-        part.kind === 'text' ? { text: part.text, imageId: null } : { text: null, imageId: part.imageId },
-      ),
+      toolCallId,
+      name,
+      parts: parts.map(partModel),
     })),
     tokens: tokenIds && { ids: pack('int32', tokenIds), before: continues?.before ?? null, kept: continues?.kept ?? null },
   };
+}
+
+const NO_PART: PromptPartModel = { text: null, reasoning: null, toolCall: null, imageId: null };
+
+function partModel(part: AskedPart): PromptPartModel {
+  switch (part.kind) {
+    case 'text':
+      return { ...NO_PART, text: part.text };
+    case 'reasoning':
+      return { ...NO_PART, reasoning: part.text };
+    case 'tool-call':
+      return { ...NO_PART, toolCall: { id: part.id, name: part.name, arguments: part.arguments } };
+    case 'image':
+      return { ...NO_PART, imageId: part.imageId };
+    default:
+      return part satisfies never;
+  }
 }

@@ -340,6 +340,7 @@ export function everyEvent(): readonly Envelope[] {
     checkpointId: builder.id('checkpoint 2'),
   };
   builder.record('PolicyUpdated', { ...lineage, ...next, metrics: {}, logProbs }, lineage.lineageId);
+  recordToolCalls(builder, runId, tree, stepId);
   return builder.events.map((event) => ({ ...event, causationId: builder.id('cause'), repaired: ['data.nothing'] }));
 }
 
@@ -351,8 +352,50 @@ export function fixtureName({ type, schemaVersion, data }: Envelope): string {
 function addedTo(data: Envelope['data']): string {
   if ('pictures' in data) return '.pictures';
   if ('logProbs' in data) return '.tokens';
+  if ('reply' in data && 'response' in data) return '.reply';
+  if ('messages' in data && data.messages.some(({ toolCallId }) => toolCallId !== undefined)) return '.structured';
   if ('response' in data && 'tokens' in data && data.tokens?.ends) return '.texts';
   return 'environments' in data && data.environments.some(({ renderer }) => renderer !== undefined) ? '.renderer' : '';
+}
+
+/** A reply with reasoning that calls a tool, and a prompt that shows one with its result. */
+function recordToolCalls(
+  builder: EventBuilder,
+  runId: string,
+  tree: { readonly treeId: string; readonly runId: string; readonly rootStepId: string },
+  before: string,
+): void {
+  const sha = (letter: string) => letter.repeat(64);
+  const toolCalls = [{ id: 'call_1', name: 'weather', arguments: '{"city": "Ulm", "id": 1234567890123456789}' }];
+  const stepId = builder.step(tree, null, tree.rootStepId, 1, {
+    response: '',
+    thought: 'The tool says it.',
+    reply: { reasoning: true, toolCalls },
+  });
+  const parts = [
+    { kind: 'reasoning' as const, blocks: [sha('a')] },
+    { kind: 'tool-call' as const, id: 'call_1', name: 'weather', blocks: [sha('b')] },
+  ];
+  builder.record(
+    'PromptShown',
+    {
+      treeId: tree.treeId,
+      stepId,
+      base: { stepId: before, messages: 1 },
+      blocks: ['one text\n'],
+      sha256: sha('c'),
+      messages: [
+        { role: 'assistant', parts },
+        { role: 'tool', parts: [{ kind: 'text', blocks: [sha('d')] }], toolCallId: 'call_1', name: 'weather' },
+      ],
+      template: null,
+      tools: '[]',
+      server: null,
+      sampling: { temperature: 1, topP: null, maxTokens: null, stop: [], seed: null },
+      tokens: null,
+    },
+    runId,
+  );
 }
 
 function recordAnnotations(builder: EventBuilder, treeId: string, stepId: string, runId: string): void {

@@ -1,4 +1,4 @@
-import type { AskedMessage } from '../domain/prompts/asked-prompt.ts';
+import type { AskedMessage, AskedPart } from '../domain/prompts/asked-prompt.ts';
 import type { DataOf } from '../events/catalogue.ts';
 import { blockDigest, promptDigest } from '../events/prompt-digest.ts';
 import type { EventBuilder } from './event-builder.ts';
@@ -11,9 +11,7 @@ export function recordMessages(
   messages: readonly AskedMessage[],
   overrides: Partial<DataOf<'PromptShown'>> = {},
 ): void {
-  const texts = messages.flatMap(({ parts }) =>
-    parts.flatMap((part) => (part.kind === 'text' && part.text !== '' ? [part.text] : [])),
-  );
+  const texts = messages.flatMap(({ parts }) => parts.flatMap((part) => textIn(part) || []));
   builder.record(
     'PromptShown',
     {
@@ -22,12 +20,7 @@ export function recordMessages(
       base: null,
       blocks: [...new Set(texts)],
       sha256: promptDigest(messages),
-      messages: messages.map(({ role, parts }) => ({
-        role,
-        parts: parts.map((part) =>
-          part.kind === 'text' ? { kind: 'text' as const, blocks: part.text === '' ? [] : [blockDigest(part.text)] } : part,
-        ),
-      })),
+      messages: messages.map(({ parts, ...message }) => ({ ...message, parts: parts.map(storedPart) })),
       template: null,
       tools: null,
       server: 'http://server/v1',
@@ -37,4 +30,15 @@ export function recordMessages(
     },
     tree.runId,
   );
+}
+
+function textIn(part: AskedPart): string {
+  return part.kind === 'image' ? '' : part.kind === 'tool-call' ? part.arguments : part.text;
+}
+
+function storedPart(part: AskedPart): DataOf<'PromptShown'>['messages'][number]['parts'][number] {
+  if (part.kind === 'image') return part;
+  const text = textIn(part);
+  const blocks = text === '' ? [] : [blockDigest(text)];
+  return part.kind === 'tool-call' ? { kind: 'tool-call', id: part.id, name: part.name, blocks } : { kind: part.kind, blocks };
 }

@@ -117,6 +117,26 @@ class RolloutStartedData(TypedDict):
     """Policy that acts."""
 
 
+class StepTakenDataReplyToolCalls(TypedDict):
+    """An object within StepTakenDataReplyTool."""
+
+    id: str | None
+    """Id of the call by which its result names it; null when its server gives none."""
+    name: str
+    """Name of the tool."""
+    arguments: str | BlobRef
+    """Arguments as text, mostly JSON."""
+
+
+class StepTakenDataReply(TypedDict):
+    """What the reply is besides `response`; absent when it is that text alone."""
+
+    reasoning: bool
+    """Whether `thought` is reasoning that came apart from `response`."""
+    toolCalls: list[StepTakenDataReplyToolCalls]
+    """Calls of tools in the reply, in order."""
+
+
 class StepTakenDataPictures(TypedDict):
     """An object within StepTakenData."""
 
@@ -234,6 +254,8 @@ class StepTakenDataTimings(TypedDict):
 class _StepTakenDataOptional(TypedDict, total=False):
     """Fields that may be absent."""
 
+    reply: StepTakenDataReply
+    """What the reply is besides `response`; absent when it is that text alone."""
     pictures: list[StepTakenDataPictures]
     """Pictures behind the text of the observation, in order; absent when it has none."""
 
@@ -312,6 +334,28 @@ class PromptShownDataMessagesPartsStep(TypedDict):
     """Field of the step that is the text; `instruction` is that of its tree."""
 
 
+class PromptShownDataMessagesPartsReasoning(TypedDict):
+    """An object within PromptShownDataMessagesParts."""
+
+    kind: Literal["reasoning"]
+    """What the model thought, apart from what it said."""
+    blocks: list[str]
+    """SHA-256 of each block in UTF-8; the text is the blocks joined in order."""
+
+
+class PromptShownDataMessagesPartsToolcall(TypedDict):
+    """An object within PromptShownDataMessagesParts."""
+
+    kind: Literal["tool-call"]
+    """A call of a tool in a reply."""
+    id: str | None
+    """Id of the call by which its result names it; null when its server gave none."""
+    name: str
+    """Name of the tool."""
+    blocks: list[str]
+    """SHA-256 of each block of its arguments in UTF-8, which are the blocks joined in order."""
+
+
 class PromptShownDataMessagesPartsImage(TypedDict):
     """An object within PromptShownDataMessagesParts."""
 
@@ -321,12 +365,21 @@ class PromptShownDataMessagesPartsImage(TypedDict):
     """SHA-256 of the size and the pixels of the image."""
 
 
-class PromptShownDataMessages(TypedDict):
+class _PromptShownDataMessagesOptional(TypedDict, total=False):
+    """Fields that may be absent."""
+
+    toolCallId: str
+    """Id of the call that the message of a tool answers; absent when unknown."""
+    name: str
+    """Tool or person that speaks; absent when unknown."""
+
+
+class PromptShownDataMessages(_PromptShownDataMessagesOptional):
     """An object within PromptShownData."""
 
     role: Literal["system", "user", "assistant", "tool"]
     """Role of the message."""
-    parts: list[PromptShownDataMessagesPartsText | PromptShownDataMessagesPartsStep | PromptShownDataMessagesPartsImage]
+    parts: list[PromptShownDataMessagesPartsText | PromptShownDataMessagesPartsStep | PromptShownDataMessagesPartsReasoning | PromptShownDataMessagesPartsToolcall | PromptShownDataMessagesPartsImage]
     """Parts of the message in order."""
 
 

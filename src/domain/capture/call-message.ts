@@ -1,21 +1,32 @@
+import { argumentsKey } from '../prompts/arguments-key.ts';
+import type { ToolCallPart } from '../prompts/asked-prompt.ts';
+
 /** A message of a call in either protocol (chat completions, responses), as far as it is recorded and compared. */
 export interface CallMessage {
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly parts: readonly CallPart[];
+  /** What the model thought, apart from what it said; empty when it did not, or its server does not say. */
+  readonly reasoning: string;
   readonly toolCalls: readonly CalledTool[];
   /** The call that a message of a tool answers. */
   readonly toolCallId: string | null;
+  /** The tool or the person that speaks, where the program says it. */
+  readonly name: string | null;
 }
 export type CallPart =
   | { readonly kind: 'text'; readonly text: string }
   /** As it was sent: a data URL, or an address that the model server fetches. */
   | { readonly kind: 'picture'; readonly url: string };
 
-export interface CalledTool {
-  readonly id: string | null;
-  readonly name: string;
-  /** As the model wrote them, mostly JSON. */
-  readonly arguments: string;
+export type CalledTool = Omit<ToolCallPart, 'kind'>;
+
+/** Returns a message of texts and pictures, or what is given besides. */
+export function callMessage(
+  role: CallMessage['role'],
+  parts: readonly CallPart[],
+  more: Partial<Omit<CallMessage, 'role' | 'parts'>> = {},
+): CallMessage {
+  return { role, parts, reasoning: '', toolCalls: [], toolCallId: null, name: null, ...more };
 }
 
 /** Returns the text of a message, its parts joined. */
@@ -24,30 +35,24 @@ export function textOf({ parts }: Pick<CallMessage, 'parts'>): string {
 }
 
 /**
- * Returns what makes a message of the assistant the same when a program sends it back: programs leave out what is empty, strip
- * blanks at the ends, and write the arguments of tools again.
+ * Returns what makes a message of the assistant the same when a program sends it back: programs leave out what is empty and what
+ * the model thought, strip blanks at the ends, and write the arguments of tools again.
  */
 export function keyOf({ role, parts, toolCalls, toolCallId }: CallMessage): readonly unknown[] {
   const pictures = parts.flatMap((part) => (part.kind === 'picture' ? [part.url] : []));
-  const calls = toolCalls.map(({ name, arguments: given }) => [name, sameArguments(given)]);
-  return [role, textOf({ parts }).trim(), pictures, calls, role === 'tool' ? toolCallId : null];
+  const calls = toolCalls.map(({ name, arguments: given }) => [name, argumentsKey(given)]);
+  const text = role === 'assistant' ? withoutThinking(textOf({ parts })) : textOf({ parts });
+  return [role, text.trim(), pictures, calls, role === 'tool' ? toolCallId : null];
 }
 
-/** Writes what a step holds as its response: the text, then its calls of tools as JSON. */
-export function responseOf({ parts, toolCalls }: Pick<CallMessage, 'parts' | 'toolCalls'>): string {
-  const text = textOf({ parts });
-  return [...(text === '' ? [] : [text]), ...(toolCalls.length === 0 ? [] : [toolCallsText(toolCalls)])].join('\n');
+/** Templates open the thought before the reply, so that its text may begin inside of it. */
+function withoutThinking(text: string): string {
+  const end = text.indexOf('</think>');
+  return end < 0 ? text : text.slice(end + '</think>'.length);
 }
 
-/** Writes calls of tools as they are recorded in prompts and responses. */
-export function toolCallsText(toolCalls: readonly CalledTool[]): string {
-  return JSON.stringify({ tool_calls: toolCalls.map(({ id, name, arguments: given }) => ({ id, name, arguments: given })) });
-}
-
-function sameArguments(given: string): unknown {
-  try {
-    return JSON.parse(given);
-  } catch {
-    return given.trim();
-  }
+/** Returns what a step holds as the action of a reply: its calls of tools, a line for each, else its text. */
+export function actionOf(message: Pick<CallMessage, 'parts' | 'toolCalls'>): string {
+  const { toolCalls } = message;
+  return toolCalls.length === 0 ? textOf(message) : toolCalls.map(({ name, arguments: given }) => `${name} ${given}`).join('\n');
 }

@@ -1,11 +1,13 @@
 import type { AskedMessage } from '../prompts/asked-prompt.ts';
-import { sharedMessages, textMessage } from '../prompts/same-message.ts';
+import { repeatsMessage, sharedMessages } from '../prompts/same-message.ts';
 
 /** A step as a training example needs it: what it was asked with, and what was answered. */
 export interface ShownStep {
   readonly prompt: readonly AskedMessage[];
-  readonly reply: string;
+  readonly reply: AskedMessage;
   readonly weight: 0 | 1;
+  /** Schemas of the tools that the model was offered, as JSON; null for none. */
+  readonly tools: string | null;
   /** `composed`: the record holds no prompt of the step, and the chat of the environment takes its place. */
   readonly source: PromptSource;
 }
@@ -18,6 +20,8 @@ export type ShownMessage = AskedMessage & { readonly weight?: 0 | 1 };
 /** A conversation in which every reply that is trained on follows the very messages that it was asked with. */
 export interface ShownRow {
   readonly messages: readonly ShownMessage[];
+  /** The tools that every reply of it was offered, as JSON; null for none. */
+  readonly tools: string | null;
   /** How many of them come before the reply of its first step. */
   readonly opening: number;
   /** The steps that it holds, [from, to) of those given. */
@@ -29,7 +33,7 @@ export interface ShownRow {
 
 /**
  * Lays steps out as conversations. A step whose prompt continues the prompt before and its reply goes on in the same row; where
- * it does not (turns were left out, the past is drawn into an image), a new row begins. Of several rows those without a reply
+ * it does not (turns were left out, the past is drawn into an image), or other tools are offered, a new row begins. Of several rows those without a reply
  * to train on are left out.
  */
 export function shownRows(steps: readonly ShownStep[]): readonly ShownRow[] {
@@ -39,15 +43,23 @@ export function shownRows(steps: readonly ShownStep[]): readonly ShownRow[] {
   const end = (to: number) => {
     const first = steps[from];
     if (first && to > from)
-      rows.push({ messages, opening: first.prompt.length, from, to, source: sourceOf(steps.slice(from, to)) });
+      rows.push({
+        messages,
+        tools: first.tools,
+        opening: first.prompt.length,
+        from,
+        to,
+        source: sourceOf(steps.slice(from, to)),
+      });
   };
-  for (const [i, { prompt, reply, weight }] of steps.entries()) {
-    if (i > from && sharedMessages(messages, prompt) < messages.length) {
+  for (const [i, { prompt, reply, weight, tools }] of steps.entries()) {
+    const goesOn = tools === steps[from]?.tools && sharedMessages(messages, prompt, repeatsMessage) === messages.length;
+    if (i > from && !goesOn) {
       end(i);
       from = i;
       messages = [];
     }
-    messages.push(...prompt.slice(messages.length).map(asContext), { ...textMessage('assistant', reply), weight });
+    messages.push(...prompt.slice(messages.length).map(asContext), { ...reply, weight });
   }
   end(steps.length);
   return rows.length === 1 ? rows : rows.filter((row) => row.messages.some((message) => message.weight === 1));

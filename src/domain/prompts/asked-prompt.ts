@@ -2,12 +2,29 @@
 export interface AskedMessage {
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly parts: readonly AskedPart[];
+  /** The call that a message of a tool answers; left out where it is not known. */
+  readonly toolCallId?: string;
+  /** The tool or the person that speaks; left out where nobody says it. */
+  readonly name?: string;
 }
 
 export type AskedPart =
   | { readonly kind: 'text'; readonly text: string }
+  /** What the model thought, apart from what it said. */
+  | { readonly kind: 'reasoning'; readonly text: string }
+  | ToolCallPart
   /** SHA-256 of size and pixels. */
   | { readonly kind: 'image'; readonly imageId: string };
+
+/** A call of a tool in a reply. */
+export interface ToolCallPart {
+  readonly kind: 'tool-call';
+  /** Null where its server gave none. */
+  readonly id: string | null;
+  readonly name: string;
+  /** As the model wrote them, mostly JSON. */
+  readonly arguments: string;
+}
 
 /** How a reply was sampled, as it was asked for; null where the request left it to the server. */
 export interface Sampling {

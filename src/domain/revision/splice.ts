@@ -1,4 +1,5 @@
 import type { ChatMessage } from '../history/prompt.ts';
+import type { AskedMessage } from '../prompts/asked-prompt.ts';
 import type { SearchedStep } from '../search/searched-step.ts';
 import { beginThought, replyFormOf } from './begin-thought.ts';
 
@@ -9,6 +10,8 @@ export interface RevisedTurn {
   readonly part: 'bad' | 'signal' | 'good';
   readonly stepId: string | null;
   readonly response: string;
+  /** The reply as a message, where it is more than the text `response`. */
+  readonly message?: AskedMessage;
   readonly observation: string;
   readonly loss: boolean;
 }
@@ -99,8 +102,8 @@ function labelFirst(reflection: string, response: string): string {
   return marker === undefined ? `Thought: ${reflection}\n${response}` : `${marker}${reflection} ${response.slice(marker.length)}`;
 }
 
-function turnOf(part: 'bad' | 'good', { stepId, response, observation }: SearchedStep, loss: boolean): RevisedTurn {
-  return { part, stepId, response, observation, loss };
+function turnOf(part: 'bad' | 'good', { stepId, response, message, observation }: SearchedStep, loss: boolean): RevisedTurn {
+  return { part, stepId, response, ...(message ? { message } : {}), observation, loss };
 }
 
 function signalTurn(reflection: string): RevisedTurn {

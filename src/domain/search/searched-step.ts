@@ -1,8 +1,11 @@
+import type { AskedMessage } from '../prompts/asked-prompt.ts';
 import type { TreeStep } from '../tree/grow-tree.ts';
 
 /** A step of a searched tree: what was said and seen there, and what the search counted. The root's texts are empty. */
 export interface SearchedStep extends TreeStep {
   readonly response: string;
+  /** The reply as a message, where it is more than the text `response`. */
+  readonly message?: AskedMessage;
   readonly action: string;
   readonly observation: string;
   /** What the environment's score was, normalised; 0 after a disaster. */

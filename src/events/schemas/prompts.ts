@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { modelCall } from './trees.ts';
-import { count, eventData, id, name, packed, sha256, text, treeId, usage } from './values.ts';
+import { count, eventData, id, name, packed, sha256, text, toolId, treeId, usage } from './values.ts';
 
 export const role = z.enum(['system', 'user', 'assistant', 'tool']);
 
@@ -23,6 +23,19 @@ const part = z.discriminatedUnion('kind', [
     field: z
       .enum(['instruction', 'observation', 'response'])
       .describe('Field of the step that is the text; `instruction` is that of its tree.'),
+  }),
+  z.strictObject({
+    kind: z.literal('reasoning').describe('What the model thought, apart from what it said.'),
+    blocks: z.array(sha256).max(10_000).describe('SHA-256 of each block in UTF-8; the text is the blocks joined in order.'),
+  }),
+  z.strictObject({
+    kind: z.literal('tool-call').describe('A call of a tool in a reply.'),
+    id: toolId.nullable().describe('Id of the call by which its result names it; null when its server gave none.'),
+    name: toolId.describe('Name of the tool.'),
+    blocks: z
+      .array(sha256)
+      .max(10_000)
+      .describe('SHA-256 of each block of its arguments in UTF-8, which are the blocks joined in order.'),
   }),
   z.strictObject({
     kind: z.literal('image').describe('An image: the history drawn again, or a picture of an observation.'),
@@ -50,6 +63,8 @@ export const promptShown = eventData('A policy was asked with a prompt, and its 
       z.strictObject({
         role: role.describe('Role of the message.'),
         parts: z.array(part).max(10_000).describe('Parts of the message in order.'),
+        toolCallId: toolId.exactOptional().describe('Id of the call that the message of a tool answers; absent when unknown.'),
+        name: toolId.exactOptional().describe('Tool or person that speaks; absent when unknown.'),
       }),
     )
     .max(10_000)

@@ -19,6 +19,7 @@ import {
   stateHash,
   task,
   text,
+  toolId,
   treeId,
   usage,
 } from './values.ts';
@@ -90,6 +91,13 @@ export const modelCall = z.strictObject({
     ),
 });
 
+/** A call of a tool in a reply, as the model wrote it. */
+const replyCall = z.strictObject({
+  id: toolId.nullable().describe('Id of the call by which its result names it; null when its server gives none.'),
+  name: toolId.describe('Name of the tool.'),
+  arguments: text.describe('Arguments as text, mostly JSON.'),
+});
+
 /**
  * What is new at one step. The prompt is not stored: it is rebuilt by walking up the tree, so storage is linear in distinct text.
  */
@@ -101,6 +109,13 @@ export const stepTaken = eventData('A step was taken: an action was executed and
   depth: z.int().min(1).describe('Number of actions from the root to this step.'),
   response: text.describe('Response of the policy, unchanged.'),
   thought: text.describe('Thought in the response; empty when it has none.'),
+  reply: z
+    .strictObject({
+      reasoning: z.boolean().describe('Whether `thought` is reasoning that came apart from `response`.'),
+      toolCalls: z.array(replyCall).max(1_000).describe('Calls of tools in the reply, in order.'),
+    })
+    .optional()
+    .describe('What the reply is besides `response`; absent when it is that text alone.'),
   action: text.describe('Action that was executed.'),
   observation: text.describe('Observation that the environment returned.'),
   pictures,

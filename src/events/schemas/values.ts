@@ -16,6 +16,8 @@ export const id = z
   .meta({ format: 'uuid' });
 
 export const name = z.string().min(1).max(200);
+/** A name or an id that a model or its server gives a tool or a call of one; it may be empty. */
+export const toolId = z.string().max(10_000);
 /** A count that a 32-bit column holds. */
 export const count = z.int().min(0).max(2_147_483_647);
 /** A counter without such a bound: a sequence, a simulation, a training step. */

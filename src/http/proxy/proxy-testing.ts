@@ -144,7 +144,7 @@ async function readRecorded(api: TestApi) {
   const steps = await db
     .selectFrom('steps')
     .select(['stepId', 'parentStepId', 'rolloutId', 'depth', 'response', 'action', 'observation', 'termination', 'finishReason'])
-    .select(['treeId', 'completionTokens', 'call'])
+    .select(['treeId', 'completionTokens', 'call', 'reply'])
     .select(tokensAsJson('steps').as('tokens'))
     .orderBy('logOffset')
     .execute();

@@ -114,12 +114,19 @@ describe('calls of chat completions', () => {
     expect(called).toEqual([{ tool: 'weather', arguments: '{"city": "Ulm"}', output: 'rain', stepId: steps[1]?.stepId }]);
     expect(steps.slice(1)).toMatchObject([
       {
-        response: '{"tool_calls":[{"id":"call-1","name":"weather","arguments":"{\\"city\\": \\"Ulm\\"}"}]}',
+        response: '',
+        reply: { reasoning: false, toolCalls: [{ id: 'call-1', name: 'weather', arguments: '{"city": "Ulm"}' }] },
+        action: 'weather {"city": "Ulm"}',
         observation: 'rain',
       },
       { response: 'Rain.', depth: 2 },
     ]);
     expect(prompts.get(steps[2]?.stepId ?? '')?.tools).toBe(JSON.stringify(tools));
+    expect(prompts.get(steps[2]?.stepId ?? '')?.messages).toEqual([
+      { role: 'user', parts: [{ kind: 'text', text: 'Weather?' }] },
+      { role: 'assistant', parts: [{ kind: 'tool-call', id: 'call-1', name: 'weather', arguments: '{"city": "Ulm"}' }] },
+      { role: 'tool', toolCallId: 'call-1', parts: [{ kind: 'text', text: 'rain' }] },
+    ]);
   });
 
   test('the conversation of a sub-agent lies next to the path, in its own order', async () => {
@@ -142,7 +149,7 @@ describe('calls of chat completions', () => {
     const { steps, rollouts, calls, quarantined } = await proxy.recorded();
     expect(quarantined).toEqual([]);
     const [root] = steps;
-    const of = (response: string) => steps.find((step) => step.response.startsWith(response));
+    const of = (action: string) => steps.find((step) => step.action.startsWith(action));
     expect(calls.map(({ place, ordinal }) => [ordinal, place])).toEqual([
       [0, 'path'],
       [1, 'branch'],
@@ -152,7 +159,7 @@ describe('calls of chat completions', () => {
     expect(of('sub first')).toMatchObject({ parentStepId: root?.stepId, rolloutId: null, observation: 'more' });
     expect(of('sub done')).toMatchObject({ parentStepId: of('sub first')?.stepId, rolloutId: null });
     expect(of('main done')).toMatchObject({
-      parentStepId: of('{"tool_calls"')?.stepId,
+      parentStepId: of('ask {}')?.stepId,
       rolloutId: rollouts[0]?.rolloutId,
       depth: 2,
     });

@@ -1,3 +1,4 @@
+import { isStructured } from '../../domain/prompts/same-message.ts';
 import type { EventType } from '../../events/catalogue.ts';
 import type { Delivery, Envelope } from '../../events/envelope.ts';
 import { blockDigest } from '../../events/prompt-digest.ts';
@@ -20,6 +21,7 @@ interface Known {
   readonly treeId: string;
   readonly length: number;
   readonly withImages: boolean;
+  readonly structured: boolean;
   readonly tokens: number | null;
 }
 
@@ -73,8 +75,9 @@ function fold(
   const length = (base?.messages ?? 0) + messages.length;
   const own = messages.some(({ parts }) => parts.some(({ kind }) => kind === 'image'));
   const withImages = own || ((base?.messages ?? 0) > 0 && (continued?.withImages ?? false));
-  known.set(id, { treeId, length, withImages, tokens: tokens && tokens.keep + tokens.ids.length });
-  rows.push(promptRow(delivery, { length, withImages }));
+  const structured = messages.some(isStructured) || ((base?.messages ?? 0) > 0 && (continued?.structured ?? false));
+  known.set(id, { treeId, length, withImages, structured, tokens: tokens && tokens.keep + tokens.ids.length });
+  rows.push(promptRow(delivery, { length, withImages, structured }));
   return undefined;
 }
 
@@ -86,11 +89,18 @@ async function knownPrompts(batch: readonly Delivery[], trx: Trx): Promise<Map<s
     return base ? [id, base.stepId] : [id];
   });
   if (ids.length === 0) return new Map();
-  const rows = await rowsWhere(trx, 'prompts', { promptId: ids }, ['promptId', 'treeId', 'length', 'withImages', 'tokenCount']);
+  const rows = await rowsWhere(trx, 'prompts', { promptId: ids }, [
+    'promptId',
+    'treeId',
+    'length',
+    'withImages',
+    'structured',
+    'tokenCount',
+  ]);
   return new Map(
-    rows.map((row) => [
-      row.promptId,
-      { treeId: row.treeId, length: row.length, withImages: row.withImages, tokens: row.tokenCount },
+    rows.map(({ promptId, treeId, length, withImages, structured, tokenCount: tokens }) => [
+      promptId,
+      { treeId, length, withImages, structured, tokens },
     ]),
   );
 }

@@ -9,6 +9,8 @@ type StoredPart = DataOf<'PromptShown'>['messages'][number]['parts'][number];
 export interface StoredMessage {
   readonly role: AskedMessage['role'];
   readonly parts: readonly StoredPart[];
+  readonly toolCallId?: string;
+  readonly name?: string;
 }
 
 /** Where a text lies: a block by its digest, or a field of a step. */
@@ -23,7 +25,7 @@ export async function readPromptTexts(
   resolve: (reference: BlobRef) => Promise<string>,
 ): Promise<ReadonlyMap<string, string>> {
   const parts = prompts.flatMap(({ messages }) => messages.flatMap((message) => message.parts));
-  const blocks = new Set(parts.flatMap((part) => (part.kind === 'text' ? part.blocks : [])));
+  const blocks = new Set(parts.flatMap((part) => ('blocks' in part ? part.blocks : [])));
   const steps = new Set(parts.flatMap((part) => (part.kind === 'step' ? [part.stepId] : [])));
   const found = await sql<{ key: string; text: string; blob: BlobRef | null }>`
     select sha256 as key, text, blobs -> 'text' as blob from prompt_blocks where sha256 = any(${[...blocks]}::text[])

@@ -186,7 +186,7 @@ async function putTogether<Row extends ShownRow>(
       throw new PromptUnreadable(row.stepId, `its messages have the digest ${found}, the recorded one is ${row.sha256}`);
     const before = row.tokens && base ? await base.following() : null;
     const tokenIds = row.tokens && (await tokensOf(row, before, payloads));
-    const blocks = row.messages.flatMap(({ parts }) => parts.flatMap((part) => (part.kind === 'text' ? part.blocks : [])));
+    const blocks = row.messages.flatMap(({ parts }) => parts.flatMap((part) => ('blocks' in part ? part.blocks : [])));
     const { stepId, sha256, sampling, server, model } = row;
     let following: Promise<Int32Array | null> | undefined;
     whole.set(stepId, {
@@ -242,13 +242,24 @@ async function readChains<Row extends ShownRow>(
   return rows;
 }
 
-function written(stepId: string, { role, parts }: StoredMessage, texts: ReadonlyMap<string, string>): AskedMessage {
+function written(stepId: string, { parts, ...message }: StoredMessage, texts: ReadonlyMap<string, string>): AskedMessage {
+  const text = (sources: readonly TextSource[]) => sources.map((source) => textOf(stepId, source, texts)).join('');
   return {
-    role,
+    ...message,
     parts: parts.map((part): AskedPart => {
-      if (part.kind === 'image') return part;
-      const sources: readonly TextSource[] = part.kind === 'step' ? [part] : part.blocks;
-      return { kind: 'text', text: sources.map((source) => textOf(stepId, source, texts)).join('') };
+      switch (part.kind) {
+        case 'image':
+          return part;
+        case 'step':
+          return { kind: 'text', text: text([part]) };
+        case 'text':
+        case 'reasoning':
+          return { kind: part.kind, text: text(part.blocks) };
+        case 'tool-call':
+          return { kind: 'tool-call', id: part.id, name: part.name, arguments: text(part.blocks) };
+        default:
+          return part satisfies never;
+      }
     }),
   };
 }

@@ -13,7 +13,7 @@ export function promptIdOf({ judgementId, stepId }: Pick<DataOf<'PromptShown'>, 
 
 export function promptRow(
   { event, offset }: Delivery<Envelope<'PromptShown'>>,
-  { length, withImages }: { readonly length: number; readonly withImages: boolean },
+  { length, withImages, structured }: { readonly length: number; readonly withImages: boolean; readonly structured: boolean },
 ): Row<typeof tables.prompts> {
   const { data, correlationId, occurredAt } = event;
   const { base, template, tools, tokens } = data;
@@ -25,6 +25,7 @@ export function promptRow(
     sha256: data.sha256,
     length,
     withImages,
+    structured,
     baseId: base?.stepId ?? null,
     baseMessages: base?.messages ?? 0,
     messages: data.messages,

@@ -1,6 +1,6 @@
 -- A prompt that a policy or a judge was asked with, by the step or the judgement that the reply became, as what is new in it:
 -- `messages` follow the first `base_messages` of the prompt `base_id`, and `tokens` follow the first `tokens_kept` of the token
--- ids of that prompt and the reply to it. `length` and `token_count` count all. `step_id` is null where the reply is a judgement.
+-- ids of that prompt and the reply to it. `length` and `token_count` count all. `structured`: a message is more than texts and pictures. `step_id` is null where the reply is a judgement.
 create table prompts (
   prompt_id        uuid        not null primary key,
   step_id          uuid        unique,
@@ -11,6 +11,7 @@ create table prompts (
   messages         jsonb       not null, --: Record<string, unknown>[]
   length           integer     not null,
   with_images      boolean     not null,
+  structured       boolean     not null,
   sha256           text        not null,
   template         text,
   template_version integer,

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: f2288e09319d2f4f
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 8fd1434723e08f18
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -13,6 +13,7 @@ export const tables = {
     messages: column<Json<Record<string, unknown>[]>>('jsonb'),
     length: column<number>('integer'),
     withImages: column<boolean>('boolean'),
+    structured: column<boolean>('boolean'),
     sha256: column<string>('text'),
     template: column<string | null>('text'),
     templateVersion: column<number | null>('integer'),

@@ -14,6 +14,7 @@ export interface StepRecord {
   /** Texts are '' where `blobs` names their field: they lie in the blob store. */
   readonly response: string;
   readonly thought: string;
+  readonly reply: DataOf<'StepTaken'>['reply'] | null;
   readonly action: string;
   readonly observation: string;
   readonly wellFormatted: boolean;
@@ -41,6 +42,7 @@ const COLUMNS = {
   depth: sql`s.depth`,
   response: sql`s.response`,
   thought: sql`s.thought`,
+  reply: sql`s.reply`,
   action: sql`s.action`,
   observation: sql`s.observation`,
   wellFormatted: sql`s.well_formatted`,

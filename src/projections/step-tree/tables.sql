@@ -39,6 +39,7 @@ create table steps (
   log_offset        bigint           not null,
   response          text             not null,
   thought           text             not null,
+  reply             jsonb, --: Record<string, unknown>
   action            text             not null,
   observation       text             not null,
   well_formatted    boolean          not null,

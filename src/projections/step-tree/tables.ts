@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 989eb30f4af82057
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 421d5a5120597ace
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -33,6 +33,7 @@ export const tables = {
     logOffset: column<number>('bigint'),
     response: column<string>('text'),
     thought: column<string>('text'),
+    reply: column<Json<Record<string, unknown>> | null>('jsonb'),
     action: column<string>('text'),
     observation: column<string>('text'),
     wellFormatted: column<boolean>('boolean'),

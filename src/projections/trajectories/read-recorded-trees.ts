@@ -30,6 +30,7 @@ export async function weighTrees(trx: Db, treeIds: readonly string[]): Promise<R
   const { rows } = await sql<{ treeId: string; bytes: number }>`
     select tree_id, sum(
       500 + octet_length(response) + octet_length(thought) + octet_length(action) + octet_length(observation)
+      + coalesce(octet_length(reply::text), 0)
       + coalesce(pg_column_size(token_json), octet_length(token_bytes) * 4 / 3, 0))::bigint as bytes
     from steps where tree_id = any(${[...treeIds]}::uuid[]) group by tree_id`.execute(trx);
   return new Map(rows.map(({ treeId, bytes }) => [treeId, bytes]));
@@ -46,7 +47,7 @@ async function readHeads(trx: Db, treeIds: readonly string[]): Promise<readonly 
 async function readSteps(trx: Db, treeIds: readonly string[]): Promise<readonly RecordedStep[]> {
   const { rows } = await sql<RecordedStep>`
     select tree_id, step_id, parent_step_id, rollout_id, depth, response,
-           thought, action, observation, well_formatted, executable, termination, policy_spans,
+           thought, reply, action, observation, well_formatted, executable, termination, policy_spans,
            ${tokensAsJson('steps')} as tokens, prompt_tokens, completion_tokens, finish_reason,
            state_hash, blobs
     from steps where tree_id = any(${[...treeIds]}::uuid[]) order by tree_id, log_offset`.execute(trx);

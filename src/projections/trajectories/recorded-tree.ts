@@ -1,5 +1,6 @@
 import type { Tree, TreeStep } from '../../domain/tree/grow-tree.ts';
 import type { RewardIndex, TreeReward, TreeRollout } from '../../domain/tree/trajectory.ts';
+import type { DataOf } from '../../events/catalogue.ts';
 import type { Packed } from '../../events/schemas/values.ts';
 import type { Blobs } from '../../postgres/column-types.ts';
 
@@ -32,6 +33,7 @@ export interface RecordedStep extends TreeStep {
   readonly depth: number;
   readonly response: string;
   readonly thought: string;
+  readonly reply: RecordedReply | null;
   readonly action: string;
   readonly observation: string;
   readonly wellFormatted: boolean;
@@ -45,6 +47,9 @@ export interface RecordedStep extends TreeStep {
   readonly stateHash: string | null;
   readonly blobs: Blobs | null;
 }
+
+/** What a reply is besides its text; arguments over 64 KiB are in the blob store. */
+export type RecordedReply = NonNullable<DataOf<'StepTaken'>['reply']>;
 
 /** The policy version that sampled the tokens [from, to) of a response. */
 export interface PolicySpan {

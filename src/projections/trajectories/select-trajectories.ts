@@ -24,6 +24,8 @@ export interface PromptsHeld {
   readonly prompts: boolean;
   /** A recorded prompt shows a picture, or an observation holds one. */
   readonly pictures: boolean;
+  /** A reply or a recorded prompt is more than texts and pictures. */
+  readonly structured: boolean;
 }
 
 /** Reads what the trees of a query hold of prompts. */
@@ -33,8 +35,11 @@ export async function readPromptsHeld(trx: Db, query: TrajectoryQuery): Promise<
         or exists (select 1 from runs u where u.run_id = r.run_id and coalesce(u.config -> 'prompt', 'null') <> 'null'))) as prompts,
       exists (select 1 ${fromWhere(query)} and exists
         (select 1 from prompts p where p.tree_id = r.tree_id and p.with_images
-         union all select 1 from pictures o where o.tree_id = r.tree_id)) as pictures`.execute(trx);
-  return rows[0] ?? { prompts: false, pictures: false };
+         union all select 1 from pictures o where o.tree_id = r.tree_id)) as pictures,
+      exists (select 1 ${fromWhere(query)} and exists
+        (select 1 from steps s where s.tree_id = r.tree_id and s.reply is not null
+         union all select 1 from prompts p where p.tree_id = r.tree_id and p.structured)) as structured`.execute(trx);
+  return rows[0] ?? { prompts: false, pictures: false, structured: false };
 }
 
 const FETCH = 1_000; // rows per round trip: a row is about 150 bytes, so the cursor costs little memory and few trips

@@ -1,6 +1,7 @@
 import { sha256Hex } from '../../digest/sha256.ts';
-import { type CallMessage, type CallPart, toolCallsText } from '../../domain/capture/call-message.ts';
+import type { CallMessage, CallPart } from '../../domain/capture/call-message.ts';
 import type { AskedMessage, AskedPart } from '../../domain/prompts/asked-prompt.ts';
+import { cutText } from '../../domain/text/cut-text.ts';
 import type { ShownPictures } from './shown-pictures.ts';
 
 /** Pictures of a request, and the ids of those that the record holds. */
@@ -9,16 +10,28 @@ export interface HeldPictures {
   readonly held: ReadonlySet<string>;
 }
 
-/** Returns the messages of a call as prompts are recorded: calls of tools, and what they are answered by, as a text of JSON. */
+/** Names and ids of the tools of programs are cut at that: some servers carry a signature in an id. */
+export const LONGEST_TOOL_NAME = 10_000;
+
+/** Returns the messages of a call as prompts are recorded. */
 export function askedMessages(messages: readonly CallMessage[], pictures: HeldPictures): readonly AskedMessage[] {
-  return messages.map(({ role, parts, toolCalls, toolCallId }) => ({
-    role,
-    parts: [
-      ...parts.map((part) => askedPart(part, pictures)),
-      ...(toolCalls.length === 0 ? [] : [text(toolCallsText(toolCalls))]),
-      ...(toolCallId === null ? [] : [text(JSON.stringify({ tool_call_id: toolCallId }))]),
-    ],
-  }));
+  return messages.map(
+    ({ role, parts, reasoning, toolCalls, toolCallId, name }): AskedMessage => ({
+      role,
+      parts: [
+        ...(reasoning === '' ? [] : [{ kind: 'reasoning' as const, text: reasoning }]),
+        ...parts.map((part) => askedPart(part, pictures)),
+        ...toolCalls.map(({ id, name: tool, arguments: given }) => ({
+          kind: 'tool-call' as const,
+          id: id === null ? null : cutText(id, LONGEST_TOOL_NAME),
+          name: cutText(tool, LONGEST_TOOL_NAME),
+          arguments: given,
+        })),
+      ],
+      ...(toolCallId === null ? {} : { toolCallId: cutText(toolCallId, LONGEST_TOOL_NAME) }),
+      ...(name === null ? {} : { name: cutText(name, LONGEST_TOOL_NAME) }),
+    }),
+  );
 }
 
 function askedPart(part: CallPart, { shown, held }: HeldPictures): AskedPart {

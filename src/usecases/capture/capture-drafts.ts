@@ -1,13 +1,15 @@
 import type { Draft } from '../../append/appender.ts';
 import { sha256Hex } from '../../digest/sha256.ts';
-import { type CallMessage, responseOf, textOf } from '../../domain/capture/call-message.ts';
+import { actionOf, type CallMessage, textOf } from '../../domain/capture/call-message.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
+import type { DataOf } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { pack } from '../../events/packed.ts';
 import type { PolicyRef } from '../../events/schemas/values.ts';
 import type { Picture } from '../../images/picture.ts';
 import { CODE_VERSION } from '../../platform/code-version.ts';
 import { pictureData } from '../collect/rollout-events.ts';
+import { LONGEST_TOOL_NAME } from './asked-messages.ts';
 import type { Call, CallChoice } from './call.ts';
 import { spoken } from './conversation.ts';
 import type { CapturePlace } from './place.ts';
@@ -169,11 +171,10 @@ export interface Followed {
 export function stepDrafts(
   { runId, treeId }: CapturePlace,
   { stepId, parentStepId, depth, answered, policyMs, policy }: Call,
-  { message, thought, tokens, usage, finishReason }: CallChoice,
+  { message, tokens, usage, finishReason }: CallChoice,
   rolloutId: string | null,
   followed: Followed,
 ): readonly Draft[] {
-  const response = responseOf(message);
   const sampled = tokens?.ids.length ?? usage?.completionTokens ?? 0;
   const step: Draft = {
     type: 'StepTaken',
@@ -185,9 +186,10 @@ export function stepDrafts(
       parentStepId,
       rolloutId,
       depth,
-      response,
-      thought,
-      action: response,
+      response: textOf(message),
+      thought: message.reasoning,
+      action: actionOf(message),
+      ...replyData(message),
       observation: followed.observation ?? observationOf(followed.added),
       ...pictureData(followed.pictures),
       wellFormatted: true,
@@ -246,9 +248,20 @@ function toolDrafts(
   });
 }
 
+/** What a reply is besides its text; nothing where it is that alone. */
+function replyData({ reasoning, toolCalls }: CallMessage): Pick<DataOf<'StepTaken'>, 'reply'> {
+  if (reasoning === '' && toolCalls.length === 0) return {};
+  const calls = toolCalls.map(({ id, name, arguments: given }) => ({
+    id: id === null ? null : cutText(id, LONGEST_TOOL_NAME),
+    name: cutText(name, LONGEST_TOOL_NAME),
+    arguments: given,
+  }));
+  return { reply: { reasoning: reasoning !== '', toolCalls: calls } };
+}
+
 function observationOf(messages: readonly CallMessage[]): string {
   return messages
-    .map(responseOf)
+    .map(textOf)
     .filter((text) => text !== '')
     .join('\n');
 }

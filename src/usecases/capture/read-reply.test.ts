@@ -26,7 +26,7 @@ test('the texts of a reply in parts are its text, and its thinking is its though
   ];
   for (const body of [chat({ content }), streamed(content.map((one) => ({ content: [one] })))]) {
     const choice = readReply('chat.completions', body).choices[0];
-    expect(choice?.thought).toBe('hm');
+    expect(choice?.message.reasoning).toBe('hm');
     expect(choice?.message.parts.map((one) => (one.kind === 'text' ? one.text : '')).join('')).toBe('the end');
   }
 });

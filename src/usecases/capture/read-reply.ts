@@ -1,4 +1,4 @@
-import type { CallMessage } from '../../domain/capture/call-message.ts';
+import { type CallMessage, callMessage } from '../../domain/capture/call-message.ts';
 import { parseCompletion } from '../../policies/openai/completion.ts';
 import {
   type Api,
@@ -10,7 +10,6 @@ import {
   messagesOfItems,
   string,
   thinkingIn,
-  thoughtOf,
 } from './read-request.ts';
 
 /** What a model returned for a call. */
@@ -25,8 +24,6 @@ export interface ReadReply {
 }
 export interface ReadChoice {
   readonly message: CallMessage;
-  /** What the model thought before it, where its server takes that out of the text. */
-  readonly thought: string;
   /** The message as the server wrote it. */
   readonly raw: string;
   readonly tokens: { readonly ids: readonly number[]; readonly logProbs: readonly number[] | null } | null;
@@ -54,8 +51,7 @@ function chatReply(body: unknown): ReadReply {
     choices: acts.map(({ tokens, usage, finishReason }, i): ReadChoice => {
       const said = choices[i]?.choice.message;
       const message = chatMessage(isObject(said) ? { ...said, role: 'assistant' } : said);
-      const thought = isObject(said) ? thoughtOf(said) : '';
-      return { message: message ?? SILENT, thought, raw: JSON.stringify(said ?? {}), tokens, usage, finishReason };
+      return { message: message ?? SILENT, raw: JSON.stringify(said ?? {}), tokens, usage, finishReason };
     }),
   };
 }
@@ -67,23 +63,17 @@ function responsesReply(body: unknown): ReadReply {
   const usage = usageOf(body.usage);
   const reasons = isObject(body.incomplete_details) ? string(body.incomplete_details.reason) : null;
   const finishReason = body.status === 'incomplete' ? (reasons === 'max_output_tokens' ? 'length' : reasons) : 'stop';
-  const thought = list(body.output)
-    .filter(isObject)
-    .filter(({ type }) => type === 'reasoning')
-    .flatMap(({ summary, content }) => [...list(summary), ...list(content)])
-    .map((part) => (isObject(part) ? (string(part.text) ?? '') : ''))
-    .join('\n');
   return {
     promptTokenIds: null,
     usage,
     responseId: string(body.id),
     model: string(body.model),
     fingerprint: null,
-    choices: [{ message, thought, raw: JSON.stringify(body.output), tokens: null, usage, finishReason }],
+    choices: [{ message, raw: JSON.stringify(body.output), tokens: null, usage, finishReason }],
   };
 }
 
-const SILENT: CallMessage = { role: 'assistant', parts: [], toolCalls: [], toolCallId: null };
+export const SILENT: CallMessage = callMessage('assistant', []);
 
 function usageOf(given: unknown): Usage | null {
   if (!isObject(given) || !Number.isInteger(given.input_tokens) || !Number.isInteger(given.output_tokens)) return null;

@@ -1,4 +1,4 @@
-import type { CalledTool, CallMessage, CallPart } from '../../domain/capture/call-message.ts';
+import { type CalledTool, type CallMessage, type CallPart, callMessage } from '../../domain/capture/call-message.ts';
 import type { Sampling } from '../../domain/prompts/asked-prompt.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -44,45 +44,64 @@ export function chatMessage(given: unknown): CallMessage | null {
   if (role === null) return null;
   const called = [...list(given.tool_calls), ...(isObject(given.function_call) ? [{ function: given.function_call }] : [])];
   const said = partsOf(given.content);
-  return {
-    role,
-    parts: said.length === 0 && typeof given.refusal === 'string' ? [{ kind: 'text', text: given.refusal }] : said,
+  const parts = said.length === 0 && typeof given.refusal === 'string' ? [text(given.refusal)] : said;
+  return callMessage(role, parts, {
+    reasoning: reasoningOf(given),
     toolCalls: called.flatMap((call) => (isObject(call) ? toolOf(call) : [])),
     toolCallId: string(given.tool_call_id),
-  };
+    name: string(given.name) || null,
+  });
 }
 
 /** Reads items of the responses protocol, of a request or of a reply, as messages: what the model said at once is one. */
 export function messagesOfItems(items: readonly unknown[]): readonly CallMessage[] {
   const messages: CallMessage[] = [];
-  const say = (parts: readonly CallPart[], toolCalls: readonly CalledTool[]) => {
+  const add = (more: CallMessage) => {
     const last = messages.at(-1);
-    if (last?.role !== 'assistant') return messages.push({ role: 'assistant', parts, toolCalls, toolCallId: null });
+    if (last?.role !== 'assistant' || more.role !== 'assistant') return messages.push(more);
     messages.pop();
-    return messages.push({ ...last, parts: [...last.parts, ...parts], toolCalls: [...last.toolCalls, ...toolCalls] });
+    const reasoning = [last.reasoning, more.reasoning].filter(Boolean).join('\n');
+    const toolCalls = [...last.toolCalls, ...more.toolCalls];
+    return messages.push({ ...last, parts: [...last.parts, ...more.parts], reasoning, toolCalls });
   };
   for (const item of items) {
     if (!isObject(item)) continue;
-    if (item.type === 'function_call')
-      say([], [{ id: string(item.call_id), name: string(item.name) ?? '', arguments: string(item.arguments) ?? '' }]);
-    else if (item.type === 'function_call_output')
-      messages.push({ role: 'tool', parts: partsOf(item.output), toolCalls: [], toolCallId: string(item.call_id) });
-    else {
-      const role = roleOf(item.role);
-      if (role === 'assistant') say(partsOf(item.content), []);
-      else if (role !== null) messages.push({ role, parts: partsOf(item.content), toolCalls: [], toolCallId: null });
+    switch (item.type) {
+      case 'function_call':
+      case 'custom_tool_call': {
+        const called = { id: string(item.call_id), name: string(item.name) ?? '' };
+        add(callMessage('assistant', [], { toolCalls: [{ ...called, arguments: argumentsOf(item.arguments ?? item.input) }] }));
+        break;
+      }
+      case 'function_call_output':
+      case 'custom_tool_call_output':
+        add(callMessage('tool', partsOf(item.output), { toolCallId: string(item.call_id) }));
+        break;
+      case 'reasoning': {
+        const reasoning = [...list(item.summary), ...list(item.content)].map(textIn).join('\n');
+        if (reasoning !== '') add(callMessage('assistant', [], { reasoning }));
+        break;
+      }
+      default: {
+        const role = roleOf(item.role);
+        if (role !== null) add(callMessage(role, partsOf(item.content)));
+      }
     }
   }
   return messages;
 }
 
 function responsesMessages({ instructions, input }: Json): readonly CallMessage[] {
-  const system = typeof instructions === 'string' && instructions !== '' ? [message('system', instructions)] : [];
-  return [...system, ...(typeof input === 'string' ? [message('user', input)] : messagesOfItems(list(input)))];
+  const system = typeof instructions === 'string' && instructions !== '' ? [callMessage('system', [text(instructions)])] : [];
+  return [...system, ...(typeof input === 'string' ? [callMessage('user', [text(input)])] : messagesOfItems(list(input)))];
 }
 
-function message(role: CallMessage['role'], text: string): CallMessage {
-  return { role, parts: [{ kind: 'text', text }], toolCalls: [], toolCallId: null };
+function text(content: string): CallPart {
+  return { kind: 'text', text: content };
+}
+
+function textIn(part: unknown): string {
+  return isObject(part) ? (string(part.text) ?? '') : '';
 }
 
 function toolOf(call: Json): CalledTool[] {
@@ -98,30 +117,26 @@ export function argumentsOf(given: unknown): string {
 }
 
 /** What a model thought before it answered, where its server takes that out of the text: in a field, or as parts of the content. */
-export function thoughtOf({ reasoning_content, reasoning, content }: Json): string {
-  return string(reasoning_content) ?? string(reasoning) ?? list(content).map(thinkingIn).join('');
+function reasoningOf({ reasoning_content, reasoning, content }: Json): string {
+  return string(reasoning_content) || string(reasoning) || list(content).map(thinkingIn).join('');
 }
 
 /** The text of a part that is thinking (Mistral); empty for any other. */
 export function thinkingIn(part: unknown): string {
   if (!isObject(part) || part.type !== 'thinking') return '';
-  return typeof part.thinking === 'string'
-    ? part.thinking
-    : list(part.thinking)
-        .map((item) => (isObject(item) ? (string(item.text) ?? '') : ''))
-        .join('');
+  return typeof part.thinking === 'string' ? part.thinking : list(part.thinking).map(textIn).join('');
 }
 
 function partsOf(content: unknown): readonly CallPart[] {
-  if (typeof content === 'string') return content === '' ? [] : [{ kind: 'text', text: content }];
+  if (typeof content === 'string') return content === '' ? [] : [text(content)];
   return list(content).flatMap((part): CallPart[] => {
-    if (typeof part === 'string') return [{ kind: 'text', text: part }];
-    if (!isObject(part) || part.type === 'thinking') return []; // the thought of the message
-    const text = string(part.text) ?? string(part.refusal);
-    if (text !== null) return [{ kind: 'text', text }];
+    if (typeof part === 'string') return [text(part)];
+    if (!isObject(part) || part.type === 'thinking') return []; // the reasoning of the message
+    const said = string(part.text) ?? string(part.refusal);
+    if (said !== null) return [text(said)];
     const image = isObject(part.image_url) ? part.image_url.url : part.image_url;
     if (typeof image === 'string') return [{ kind: 'picture', url: image }];
-    return [{ kind: 'text', text: JSON.stringify(part) }]; // sound, files: as they were sent
+    return [text(JSON.stringify(part))]; // sound, files: as they were sent
   });
 }
 

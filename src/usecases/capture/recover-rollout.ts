@@ -12,7 +12,8 @@ import { FINGERPRINT, rolloutDraft, runDraft, treeDraft } from './capture-drafts
 import { isOver } from './capture-errors.ts';
 import type { RolloutState } from './captured-rollout.ts';
 import { type CapturePlace, type Named, rolloutIdOf, treeIdOf } from './place.ts';
-import { chatMessage, isObject, type Json, messagesOfItems, thoughtOf } from './read-request.ts';
+import { SILENT } from './read-reply.ts';
+import { chatMessage, isObject, type Json, messagesOfItems } from './read-request.ts';
 import type { ShownRequest } from './shown-pictures.ts';
 
 /** Reads payloads of the blob store. */
@@ -153,7 +154,7 @@ async function choiceOf(
     : chatMessage(isObject(parsed) ? { ...parsed, role: 'assistant' } : null);
   const numbers = async (array: { readonly bytes: unknown } & Parameters<typeof unpack>[0]) =>
     unpack(array, typeof array.bytes === 'string' ? undefined : await payloads.bytes(array.bytes.blob));
-  const said = message ?? { role: 'assistant' as const, parts: [], toolCalls: [], toolCallId: null };
+  const said = message ?? SILENT;
   return {
     message: said,
     raw,
@@ -161,7 +162,6 @@ async function choiceOf(
     usage,
     finishReason,
     callsTools: said.toolCalls.length > 0,
-    thought: isObject(parsed) ? thoughtOf(parsed) : '',
     tokens: tokens && { ids: await numbers(tokens.ids), logProbs: tokens.logProbs && (await numbers(tokens.logProbs)) },
   };
 }

@@ -6,7 +6,7 @@ import { derivedId } from '../../events/derived-id.ts';
 import { pack, unpack } from '../../events/packed.ts';
 import { role, sampling } from '../../events/schemas/prompts.ts';
 import { modelCall } from '../../events/schemas/trees.ts';
-import { count, type Packed, packed, policyRef } from '../../events/schemas/values.ts';
+import { count, type Packed, packed, policyRef, toolId } from '../../events/schemas/values.ts';
 import type { Act } from '../../policies/policy.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readEventsOfTypes } from '../../projections/journal/read-events-of-types.ts';
@@ -67,10 +67,14 @@ const askedPrompt = z.strictObject({
   messages: z.array(
     z.strictObject({
       role,
+      toolCallId: toolId.exactOptional(),
+      name: toolId.exactOptional(),
       parts: z.array(
         z.discriminatedUnion('kind', [
           z.strictObject({ kind: z.literal('text'), text: z.string() }),
           z.strictObject({ kind: z.literal('image'), imageId: z.string() }),
+          z.strictObject({ kind: z.literal('reasoning'), text: z.string() }),
+          z.strictObject({ kind: z.literal('tool-call'), id: toolId.nullable(), name: toolId, arguments: z.string() }),
         ]),
       ),
     }),
@@ -113,7 +117,7 @@ function storedAct({ response, tokens, usage, finishReason, policy, call, asked 
 function storedPrompt({ messages, tokenIds, sampling, ...asked }: AskedPrompt): z.infer<typeof askedPrompt> {
   return {
     ...asked,
-    messages: messages.map(({ role, parts }) => ({ role, parts: [...parts] })),
+    messages: messages.map((message) => ({ ...message, parts: [...message.parts] })),
     sampling: { ...sampling, stop: [...sampling.stop] },
     tokenIds: tokenIds && pack('int32', tokenIds),
   };

@@ -13,6 +13,7 @@ import { PlainText, visible } from '../parts/plain-text.tsx';
 import { RecordImage } from '../parts/record-image.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { outlinesOf } from './outlines.ts';
+import { RequestedTool } from './requested-tool.tsx';
 
 const AtFactors = lazy(() => import('../images/at-factors.tsx').then((module) => ({ default: module.AtFactors })));
 
@@ -46,6 +47,9 @@ export function Prompt({ step: id }: { readonly step: string }) {
               // biome-ignore lint/suspicious/noArrayIndexKey: a prompt never changes, and its messages have no names
               <div key={at} className={`message message-${message.role}`}>
                 <b>{message.role}</b>
+                {message.name || message.toolCallId ? (
+                  <span className="faint"> {visible([message.name, message.toolCallId].filter(Boolean).join(' · '))}</span>
+                ) : null}
                 {message.parts.map((part, place) =>
                   part.picture ? (
                     <RecordImage
@@ -59,9 +63,16 @@ export function Prompt({ step: id }: { readonly step: string }) {
                   ) : part.image ? (
                     // biome-ignore lint/suspicious/noArrayIndexKey: as above
                     <History key={place} image={part.image} step={id} />
-                  ) : (
+                  ) : part.toolCall ? (
                     // biome-ignore lint/suspicious/noArrayIndexKey: as above
-                    <PlainText key={place} text={part.text ?? ''} />
+                    <RequestedTool key={place} call={part.toolCall} />
+                  ) : (
+                    <PlainText
+                      // biome-ignore lint/suspicious/noArrayIndexKey: as above
+                      key={place}
+                      className={part.reasoning === null ? '' : 'thought'}
+                      text={part.reasoning ?? part.text ?? ''}
+                    />
                   ),
                 )}
               </div>

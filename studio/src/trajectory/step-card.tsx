@@ -5,6 +5,7 @@ import { visible } from '../parts/plain-text.tsx';
 import { RecordImage } from '../parts/record-image.tsx';
 import { AnnotateButton, Annotations } from '../review/annotations.tsx';
 import { annotatable } from '../review/open-annotator.ts';
+import { RequestedTool } from './requested-tool.tsx';
 import { StepText, ToolText } from './step-text.tsx';
 
 const Prompt = lazy(() => import('./prompt.tsx').then(({ Prompt }) => ({ default: Prompt })));
@@ -114,13 +115,27 @@ export function StepCard({
         <div className="step-part">
           <Suspense fallback={<p className="loading">Loading…</p>}>
             {part === 'prompt' ? <Prompt step={step.id} /> : null}
-            {part === 'response' ? <StepText step={step} field="response" text={step.response} /> : null}
+            {part === 'response' ? <WholeReply step={step} /> : null}
             {part === 'tokens' ? <Tokens step={step.id} /> : null}
             {part === 'events' ? <Events step={step.id} /> : null}
           </Suspense>
         </div>
       )}
     </article>
+  );
+}
+
+/** The reply as the policy wrote it: what it thought apart from it, its text, its calls of tools. */
+function WholeReply({ step }: { readonly step: StepShownFragment }) {
+  return (
+    <>
+      {step.reply?.reasoning ? <StepText step={step} field="thought" className="thought" text={step.thought} /> : null}
+      {step.response || !step.reply ? <StepText step={step} field="response" text={step.response} /> : null}
+      {step.reply?.toolCalls.map((call, place) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a reply never changes, and its calls may have no ids
+        <RequestedTool key={place} call={call} />
+      ))}
+    </>
   );
 }
 

@@ -70,7 +70,7 @@ export function shownPrompt(
     treeId,
     stepId,
     base: before && { stepId: before.id, messages: same },
-    messages: messages.slice(same).map(({ role, parts }) => ({ role, parts: parts.map((part) => recorded(part)) })),
+    messages: messages.slice(same).map(({ parts, ...message }) => ({ ...message, parts: parts.map((part) => recorded(part)) })),
     blocks,
     sha256: promptDigest(messages),
     template: template && { ...template },
@@ -84,16 +84,30 @@ export function shownPrompt(
   return { data, prompt: { messages, tokenIds, blocks: shown } };
 
   function recorded(part: AskedPart): Part {
-    if (part.kind === 'image') return part;
-    const source = known.get(part.text);
-    if (source) return { kind: 'step', ...source };
-    const cut = cutBlocks(part.text).map((block) => ({ block, sha256: blockDigest(block) }));
+    switch (part.kind) {
+      case 'image':
+        return part;
+      case 'text': {
+        const source = known.get(part.text);
+        return source ? { kind: 'step', ...source } : { kind: 'text', blocks: blocksOf(part.text) };
+      }
+      case 'reasoning':
+        return { kind: 'reasoning', blocks: blocksOf(part.text) };
+      case 'tool-call':
+        return { kind: 'tool-call', id: part.id, name: part.name, blocks: blocksOf(part.arguments) };
+      default:
+        return part satisfies never;
+    }
+  }
+
+  function blocksOf(text: string): string[] {
+    const cut = cutBlocks(text).map((block) => ({ block, sha256: blockDigest(block) }));
     for (const { block, sha256 } of cut) {
       if (shown.has(sha256)) continue;
       shown.add(sha256);
       blocks.push(block);
     }
-    return { kind: 'text', blocks: cut.map(({ sha256 }) => sha256) };
+    return cut.map(({ sha256 }) => sha256);
   }
 }
 

@@ -15,11 +15,24 @@ const said = (role: 'system' | 'user' | 'assistant', text: string) => ({ role, p
 
 test('a chat is tokenised by the template of its folder with the opening of the reply, a reply with the token that ends it', async () => {
   const tokenizer = await openChatTokenizer(await writeTinyTokenizer(folder));
-  expect(tokenizer.prompt([said('system', 'Dö 🌳.'), said('user', 'a  b\n')], 'step 1')).toEqual(
+  expect(tokenizer.prompt({ messages: [said('system', 'Dö 🌳.'), said('user', 'a  b\n')], tools: null }, 'step 1')).toEqual(
     tinyIds('<|im_start|>system\nDö 🌳.<|im_end|>\n<|im_start|>user\na  b\n<|im_end|>\n<|im_start|>assistant\n'),
   );
-  expect(tokenizer.reply('ok')).toEqual(tinyIds('ok<|im_end|>'));
+  expect(tokenizer.reply({ messages: [], tools: null }, said('assistant', 'ok'), 'step 1')).toEqual(tinyIds('ok<|im_end|>'));
   expect(tokenizer.size).toBe(258);
+});
+
+test('a reply that calls a tool is tokenised as the template writes it behind its prompt, arguments as an object', async () => {
+  await writeTinyTokenizer(folder);
+  const template =
+    '{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}{% for c in m.tool_calls or [] %}<tool_call>{{ c.function | tojson }}</tool_call>{% endfor %}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}';
+  await writeFile(join(folder, 'chat_template.jinja'), template);
+  const tokenizer = await openChatTokenizer(folder);
+  const chat = { messages: [said('user', 'Weather?')], tools: null };
+  const call = { kind: 'tool-call' as const, id: 'c', name: 'weather', arguments: '{"city": "Ulm"}' };
+  expect(tokenizer.reply(chat, { role: 'assistant', parts: [call] }, 'step 1')).toEqual(
+    tinyIds('<tool_call>{"name": "weather", "arguments": {"city": "Ulm"}}</tool_call><|im_end|>'),
+  );
 });
 
 test('equal files have one digest, and another template another', async () => {
@@ -47,7 +60,9 @@ test('a prompt that the template does not take is named by its place', async () 
   await writeTinyTokenizer(folder);
   await writeFile(join(folder, 'chat_template.jinja'), "{{ raise_exception('no system message') }}");
   const tokenizer = await openChatTokenizer(folder);
-  expect(() => tokenizer.prompt([said('user', 'a')], 'step 3')).toThrow(/^step 3: the chat template .* no system message/);
+  expect(() => tokenizer.prompt({ messages: [said('user', 'a')], tools: null }, 'step 3')).toThrow(
+    /^step 3: the chat template .* no system message/,
+  );
 });
 
 test.each<[string, readonly number[], string, boolean]>([
@@ -60,5 +75,5 @@ test.each<[string, readonly number[], string, boolean]>([
   ['no text of an empty reply', tinyIds('<|im_end|>'), '', true],
 ])('%s are read as the reply or not', async (_, ids, text, known) => {
   const tokenizer = await openChatTokenizer(await writeTinyTokenizer(folder));
-  expect(tokenizer.reads(ids, text)).toBe(known);
+  expect(tokenizer.reads(ids, said('assistant', text))).toBe(known);
 });

@@ -36,7 +36,7 @@ const message = fc.record({
     });
     const ours = chats.map((chat) =>
       tokenizer.prompt(
-        chat.map(({ role, content }) => ({ role, parts: [{ kind: 'text' as const, text: content }] })),
+        { messages: chat.map(({ role, content }) => ({ role, parts: [{ kind: 'text' as const, text: content }] })), tools: null },
         'a chat',
       ),
     );

@@ -5,7 +5,9 @@ import { Tokenizer } from '@huggingface/tokenizers';
 import { z } from 'zod';
 import { sha256Hex } from '../../../digest/sha256.ts';
 import type { AskedMessage } from '../../../domain/prompts/asked-prompt.ts';
+import { isStructured, messageText } from '../../../domain/prompts/same-message.ts';
 import { DatasetError, reasonOf } from '../dataset-error.ts';
+import { callsOf, chatTools, partMessages } from './message-forms.ts';
 
 /** A model's tokenizer with its chat template. */
 export interface ChatTokenizer {
@@ -14,12 +16,21 @@ export interface ChatTokenizer {
   readonly sha256: string;
   /** Ids are below it. */
   readonly size: number;
-  /** Ids of a chat of texts with the opening of the reply. @throws DatasetError `missing-tokens` that names the place. */
-  prompt(messages: readonly AskedMessage[], place: string): readonly number[];
-  /** Ids of a reply with the token that ends it. */
-  reply(text: string): readonly number[];
+  /** Ids of a chat without pictures with the opening of the reply. @throws DatasetError `missing-tokens` that names the place. */
+  prompt(chat: OfferedChat, place: string): readonly number[];
+  /**
+   * Ids of the reply to a chat with the token that ends it. Calls of tools and reasoning are written by the template.
+   * @throws DatasetError `missing-tokens` where the template does not write the reply behind the chat.
+   */
+  reply(chat: OfferedChat, message: AskedMessage, place: string): readonly number[];
   /** Whether ids are this tokenizer's for a reply: what they say is the text, or most of it. */
-  reads(ids: readonly number[], text: string): boolean;
+  reads(ids: readonly number[], message: AskedMessage): boolean;
+}
+
+/** A chat, and the tools that the model was offered in it, as JSON; null for none. */
+export interface OfferedChat {
+  readonly messages: readonly AskedMessage[];
+  readonly tools: string | null;
 }
 
 const token = z.union([z.string(), z.object({ content: z.string() }).transform(({ content }) => content)]).nullish();
@@ -59,26 +70,41 @@ export async function openChatTokenizer(folder: string): Promise<ChatTokenizer> 
     folder,
     size,
     sha256: sha256Hex(JSON.stringify(texts)),
-    prompt(messages, place) {
-      const chat = messages.map(({ role, parts }) => ({
-        role,
-        content: parts.map((part) => (part.kind === 'text' ? part.text : '')).join(''),
-      }));
-      try {
-        const { bos_token, eos_token } = parsed;
-        return encode(template.render({ messages: chat, add_generation_prompt: true, bos_token, eos_token }));
-      } catch (error) {
-        throw new DatasetError(
-          'missing-tokens',
-          `${place}: the chat template of ${folder} does not take its prompt: ${reasonOf(error)}; give the tokenizer of the model that was asked`,
-          { cause: error },
-        );
-      }
+    prompt: (chat, place) => encode(render(chat, true, place)),
+    reply(chat, message, place) {
+      if (!isStructured(message)) return [...encode(messageText(message)), ...end];
+      const before = render(chat, true, place);
+      const whole = render({ ...chat, messages: [...chat.messages, message] }, false, place);
+      const last = parsed.eos_token ? whole.lastIndexOf(parsed.eos_token) : -1;
+      if (whole.startsWith(before) && last >= before.length) return [...encode(whole.slice(before.length, last)), ...end];
+      throw new DatasetError(
+        'missing-tokens',
+        `${place}: the chat template of ${folder} does not write its reply behind its prompt, or without the token that ends it, so it cannot be tokenised; collect with a server that returns token ids, or export without --tokenizer`,
+      );
     },
-    reply: (text) => [...encode(text), ...end],
-    reads: (ids, text) =>
-      ids.every((id) => id < size) && isReplyOf(tokenizer.decode([...ids], { skip_special_tokens: true }), text),
+    reads: (ids, message) =>
+      ids.every((id) => id < size) && isReplyOf(tokenizer.decode([...ids], { skip_special_tokens: true }), wordsOf(message)),
   };
+
+  function render({ messages, tools }: OfferedChat, opensReply: boolean, place: string): string {
+    const chat = partMessages(messages, false);
+    try {
+      const { bos_token, eos_token } = parsed;
+      const given = { messages: JSON.parse(JSON.stringify(chat)), add_generation_prompt: opensReply, bos_token, eos_token };
+      return template.render(tools === null ? given : { ...given, tools: JSON.parse(chatTools(tools)) });
+    } catch (error) {
+      throw new DatasetError(
+        'missing-tokens',
+        `${place}: the chat template of ${folder} does not take its prompt: ${reasonOf(error)}; give the tokenizer of the model that was asked`,
+        { cause: error },
+      );
+    }
+  }
+}
+
+/** What tokens of a reply say at least: its text, else the name of the tool that it calls. */
+function wordsOf(message: AskedMessage): string {
+  return messageText(message) || (callsOf(message)[0]?.name ?? '');
 }
 
 /**

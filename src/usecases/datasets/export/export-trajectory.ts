@@ -1,3 +1,4 @@
+import type { AskedMessage } from '../../../domain/prompts/asked-prompt.ts';
 import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
 import type { RecordedRollout, RecordedStep, TreeHead } from '../../../projections/trajectories/recorded-tree.ts';
 import type { RowAnnotation } from './annotations-on.ts';
@@ -22,7 +23,9 @@ export interface ExportTrajectory {
   readonly config: unknown;
 }
 
-export interface ExportStep extends RecordedStep {
+export interface ExportStep extends Omit<RecordedStep, 'reply'> {
+  /** The reply with its structure. */
+  readonly message: AskedMessage;
   readonly rewards: Readonly<Record<string, number>>;
   /** Ids of the pictures of its observation. */
   readonly pictures?: readonly string[];

@@ -19,6 +19,20 @@ export function float(value: number): Float {
   return new Float(value);
 }
 
+/** A value that is written as the JSON that it was recorded as: its numbers do not pass through a double. */
+export class RawJson {
+  readonly text: string;
+
+  /** @param text valid JSON. */
+  constructor(text: string) {
+    this.text = text.replaceAll(/[\r\n]+/g, ' '); // between its tokens: in a string they are escaped
+  }
+
+  toJSON(): unknown {
+    return JSON.parse(this.text);
+  }
+}
+
 /** Makes every number of a value one with a point: of measurements, or of parameters that are no counts. */
 export function floats(value: unknown): unknown {
   if (typeof value === 'number') return float(value);
@@ -29,15 +43,17 @@ export function floats(value: unknown): unknown {
 
 /** Writes a row as a line of JSON: as `JSON.stringify` does, floats with a point. */
 export function jsonLine(row: object): string {
-  return `${textOf(row)}\n`;
+  return `${jsonText(row)}\n`;
 }
 
-function textOf(value: unknown): string {
+/** Writes a value as JSON, as lines hold it. */
+export function jsonText(value: unknown): string {
   if (value instanceof Float) return floatText(value.value);
-  if (Array.isArray(value)) return `[${value.map((each) => (each === undefined ? 'null' : textOf(each))).join(',')}]`;
+  if (value instanceof RawJson) return value.text;
+  if (Array.isArray(value)) return `[${value.map((each) => (each === undefined ? 'null' : jsonText(each))).join(',')}]`;
   if (typeof value !== 'object' || value === null || value instanceof Date) return JSON.stringify(value);
   const fields = Object.entries(value).flatMap(([name, each]) =>
-    each === undefined ? [] : `${JSON.stringify(name)}:${textOf(each)}`,
+    each === undefined ? [] : `${JSON.stringify(name)}:${jsonText(each)}`,
   );
   return `{${fields.join(',')}}`;
 }

@@ -1,9 +1,11 @@
 import { pictureIds, type ShownMessage } from '../../../domain/dataset/shown-rows.ts';
-import type { AskedMessage } from '../../../domain/prompts/asked-prompt.ts';
+import type { AskedMessage, AskedPart, ToolCallPart } from '../../../domain/prompts/asked-prompt.ts';
+import { isStructured, messageText } from '../../../domain/prompts/same-message.ts';
 import type { LossMessage } from '../../../domain/revision/splice.ts';
 import { replyWithoutUser, toXtuner, type XtunerConversation } from '../../../domain/revision/xtuner.ts';
 import type { Picture } from '../../../projections/images/draw-picture.ts';
 import { DatasetError } from '../dataset-error.ts';
+import { RawJson } from './json-line.ts';
 
 /**
  * Writes messages as OpenAI's fine-tuning takes them: a text as a string, a picture inside as a data URL. Where a file has
@@ -17,15 +19,16 @@ export function openaiMessages(
   const urls = new Map(
     pictures.map(({ id, png }) => [id, `data:image/png;base64,${Buffer.from(png).toString('base64')}`] as const),
   );
-  return messages.map(({ role, parts, weight }) => {
+  return messages.map((message) => {
+    const { role, weight } = message;
     const content = !withPictures
-      ? textOf(parts)
-      : parts.map((part) =>
+      ? messageText(message)
+      : contentOf(message).map((part) =>
           part.kind === 'text'
             ? { type: 'text', text: part.text }
             : { type: 'image_url', image_url: { url: urls.get(part.imageId) } },
         );
-    return { role, content, ...(weight === undefined ? {} : { weight }) };
+    return { role, content, ...structureOf(message, (text) => text), ...(weight === undefined ? {} : { weight }) };
   });
 }
 
@@ -34,12 +37,97 @@ export function openaiMessages(
  * a column has one type; the pictures themselves are in the column `images`.
  */
 export function partMessages(messages: readonly AskedMessage[], withPictures: boolean): readonly object[] {
-  return messages.map(({ role, parts }) => ({
-    role,
+  return messages.map((message) => ({
+    role: message.role,
     content: withPictures
-      ? parts.map((part) => (part.kind === 'text' ? { type: 'text', text: part.text } : { type: 'image' }))
-      : textOf(parts),
+      ? contentOf(message).map((part) => (part.kind === 'text' ? { type: 'text', text: part.text } : { type: 'image' }))
+      : messageText(message),
+    ...structureOf(message, argumentsValue),
   }));
+}
+
+/**
+ * Returns what a message is besides its content, in the fields that chat servers and chat templates give it.
+ * @param write how the arguments of a call are written: servers take a text, templates an object.
+ */
+export function structureOf(message: AskedMessage, write: (text: string) => unknown): object {
+  const { toolCallId, name } = message;
+  const reasoning = reasoningOf(message);
+  const calls = callsOf(message);
+  return {
+    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    ...(calls.length === 0
+      ? {}
+      : {
+          tool_calls: calls.map(({ id, name: tool, arguments: given }) => ({
+            ...(id === null ? {} : { id }),
+            type: 'function',
+            function: { name: tool, arguments: write(given) },
+          })),
+        }),
+    ...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
+    ...(name === undefined ? {} : { name }),
+  };
+}
+
+/** Returns arguments as the object that they are JSON of, empty ones as an empty object; what is none stays a text. */
+export function argumentsValue(text: string): RawJson | string {
+  if (text.trim() === '') return new RawJson('{}');
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? new RawJson(text) : text;
+  } catch {
+    return text; // as the model wrote them
+  }
+}
+
+/** Writes the tools that a row was offered as chat servers take them: the column `tools` of OpenAI's fine-tuning. */
+export function toolsField(tools: string | null): { readonly tools?: RawJson } {
+  return tools === null ? {} : { tools: new RawJson(chatTools(tools)) };
+}
+
+/** Writes them as one text of JSON, which TRL and LLaMA-Factory read: schemas have no common type of a column. */
+export function toolsColumn(tools: string | null): { readonly tools?: string } {
+  return tools === null ? {} : { tools: chatTools(tools) };
+}
+
+/** Returns tools in the form of chat completions; those of the responses protocol have the fields of a function on top. */
+export function chatTools(tools: string): string {
+  const list: unknown = JSON.parse(tools);
+  if (!Array.isArray(list) || list.every((tool) => !isFlat(tool))) return tools;
+  return JSON.stringify(
+    list.map((tool: unknown) => {
+      if (!isFlat(tool)) return tool;
+      const { type, ...fields } = tool;
+      return { type, function: fields };
+    }),
+  );
+}
+
+function isFlat(tool: unknown): tool is Readonly<Record<string, unknown>> {
+  return (
+    typeof tool === 'object' &&
+    tool !== null &&
+    'name' in tool &&
+    !('function' in tool) &&
+    'type' in tool &&
+    tool.type === 'function'
+  );
+}
+
+/** Returns the texts and pictures of a message, in order. */
+export function contentOf({ parts }: AskedMessage): readonly Extract<AskedPart, { kind: 'text' | 'image' }>[] {
+  return parts.filter((part) => part.kind === 'text' || part.kind === 'image');
+}
+
+/** Returns the calls of tools in a message, in order. */
+export function callsOf({ parts }: AskedMessage): readonly ToolCallPart[] {
+  return parts.filter((part) => part.kind === 'tool-call');
+}
+
+/** Returns what a model thought apart from what it said; empty for nothing. */
+export function reasoningOf({ parts }: AskedMessage): string {
+  return parts.map((part) => (part.kind === 'reasoning' ? part.text : '')).join('');
 }
 
 /** Writes messages with a loss flag per reply. @throws DatasetError `picture`: there is no place for one. */
@@ -49,8 +137,13 @@ export function lossMessages(messages: readonly ShownMessage[], place: string): 
       'picture',
       `${place} was asked with a picture, which this format has no place for; export --format trl, openai, sharegpt or verl --layout step, or leave the run out by a filter`,
     );
+  if (messages.some(isStructured))
+    throw new DatasetError(
+      'structure',
+      `${place} calls tools or holds reasoning, which this format has no place for; export --format openai, trl or atif, or leave the run out by a filter`,
+    );
   return messages.map(({ role, parts, weight }) => {
-    const message = { role: role === 'tool' ? ('user' as const) : role, content: textOf(parts) };
+    const message = { role: role === 'tool' ? ('user' as const) : role, content: messageText({ parts }) };
     return weight === undefined ? message : { ...message, loss: weight === 1 };
   });
 }
@@ -74,8 +167,8 @@ const READ_AS_MEDIA = /<(?:image|video|audio)>/; // what verl and LLaMA-Factory 
  * Writes a message as one text in which `<image>` stands for each picture. @throws DatasetError `picture` where a text holds such
  * a mark itself, which a reader would take for a picture.
  */
-export function markedText({ parts }: AskedMessage, place: string, withPictures: boolean): string {
-  return parts
+export function markedText(message: AskedMessage, place: string, withPictures: boolean): string {
+  return contentOf(message)
     .map((part) => {
       if (part.kind === 'image') return MARK;
       const mark = withPictures ? READ_AS_MEDIA.exec(part.text) : null;
@@ -88,6 +181,16 @@ export function markedText({ parts }: AskedMessage, place: string, withPictures:
     .join('');
 }
 
-function textOf(parts: AskedMessage['parts']): string {
-  return parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
+/** Writes messages as verl takes them: a text of content, with a mark for each picture, and arguments of calls as a text. */
+export function verlMessages(messages: readonly AskedMessage[], place: string, withPictures: boolean): readonly object[] {
+  return messages.map((message) => ({
+    role: message.role,
+    content: markedText(message, place, withPictures),
+    ...structureOf(message, (text) => text),
+  }));
+}
+
+/** Writes the tools that a step was offered as a text of JSON; null for none. */
+export function verlTools(step: { readonly tools: string | null } | undefined): string | null {
+  return step?.tools ? chatTools(step.tools) : null;
 }

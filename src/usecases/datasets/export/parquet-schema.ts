@@ -13,14 +13,18 @@ import {
   struct,
   text,
 } from './parquet-file.ts';
+import type { Pictures } from './pictures.ts';
+
+/** What a file of a query holds: a column has one form for all its rows. */
+type FileForm = Pick<Pictures, 'prompts' | 'structured'>;
 
 /**
  * The columns of a Parquet export: one row per trajectory, steps nested as a list of structs, so that a reader unnests what it
  * needs and shared texts compress within the row group. Lists are the standard three levels. Ids are text: every reader shows and
  * joins them.
  */
-export const trajectoryRows = (withPrompts: boolean): ParquetShape => ({
-  name: withPrompts ? 'trajectories/4' : 'trajectories/3',
+export const trajectoryRows = ({ prompts: withPrompts, structured }: FileForm): ParquetShape => ({
+  name: structured ? 'trajectories/5' : withPrompts ? 'trajectories/4' : 'trajectories/3',
   columns: [
     text('trajectory_id'),
     text('tree_id'),
@@ -72,7 +76,8 @@ export const trajectoryRows = (withPrompts: boolean): ParquetShape => ({
         optional(list('token_ids', int32('element'))),
         optional(list('log_probs', float('element'))),
         optional(list('token_mask', int32('element'))),
-        ...(withPrompts ? [optional(promptStruct())] : []),
+        ...(withPrompts ? [optional(promptStruct(structured))] : []),
+        ...(structured ? [text('reasoning'), list('tool_calls', toolCall('element'))] : []),
       ]),
     ),
   ],
@@ -82,14 +87,29 @@ export const trajectoryRows = (withPrompts: boolean): ParquetShape => ({
  * The prompt that a step was asked with, null where none is recorded: the first `kept` messages of the prompt of the step before
  * in the row, then `messages`. `sha256` is the digest that was recorded when it was sent.
  */
-function promptStruct(): Column {
-  const part = struct('element', [text('type'), optional(text('text')), optional(text('image_id'))]);
+function promptStruct(structured: boolean): Column {
+  const part = struct('element', [
+    text('type'),
+    optional(text('text')),
+    optional(text('image_id')),
+    ...(structured ? [optional(toolCall('tool_call'))] : []),
+  ]);
+  const message = [
+    text('role'),
+    list('parts', part),
+    ...(structured ? [optional(text('tool_call_id')), optional(text('name'))] : []),
+  ];
   return struct('prompt', [
     text('sha256'),
     optional(text('template')),
     int32('kept'),
-    list('messages', struct('element', [text('role'), list('parts', part)])),
+    list('messages', struct('element', message)),
+    ...(structured ? [optional(text('tools'))] : []),
   ]);
+}
+
+function toolCall(name: string): Column {
+  return struct(name, [optional(text('id')), text('name'), text('arguments')]);
 }
 
 function pictureList(): Column {

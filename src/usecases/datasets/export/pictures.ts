@@ -10,6 +10,8 @@ export interface Pictures {
   readonly any: boolean;
   /** Whether any prompt is recorded, or worded by its run: a file without keeps the form that it always had. */
   readonly prompts: boolean;
+  /** Whether any reply or prompt calls tools, holds the result of one, or reasoning. */
+  readonly structured: boolean;
   /**
    * Draws pictures by their ids, in this order. @param steps those whose prompts show them.
    * @throws DatasetError `picture` that names the step and what of the record is damaged.
@@ -36,6 +38,7 @@ export function openPictures(db: Db, blobs: Pick<BlobStore, 'get'>, held: Prompt
   return {
     any: held.pictures,
     prompts: held.prompts,
+    structured: held.structured,
     async of(ids, steps) {
       const pictures = new Map<string, Picture>();
       for (const id of ids) pictures.set(id, kept.get(id) ?? pictures.get(id) ?? (await draw(id, steps)));

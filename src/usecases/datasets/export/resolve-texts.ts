@@ -1,6 +1,8 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
+import type { ReplyStructure } from '../../../domain/prompts/reply-message.ts';
 import type { Packed } from '../../../events/schemas/values.ts';
 import type { Blobs } from '../../../postgres/column-types.ts';
+import type { RecordedReply } from '../../../projections/trajectories/recorded-tree.ts';
 import { DatasetError, reasonOf } from '../dataset-error.ts';
 
 /** What a payload belongs to, for the message when it is missing: `trajectory 01… step 3`. */
@@ -20,6 +22,24 @@ export async function resolveTexts<Row extends { readonly blobs: Blobs | null }>
     texts[field] = Buffer.from(await fetchBlob(blobs, blob, place, field)).toString('utf8');
   }
   return { ...row, ...texts, blobs: null }; // `blobs` names text fields of the row only
+}
+
+/** Puts the arguments of calls of tools that are in the blob store into their fields. @throws DatasetError `blob`. */
+export async function resolveReply(
+  reply: RecordedReply | null,
+  blobs: Pick<BlobStore, 'get'>,
+  place: PayloadOwner,
+): Promise<ReplyStructure | null> {
+  if (reply === null) return null;
+  const toolCalls: ReplyStructure['toolCalls'][number][] = [];
+  for (const { id, name, arguments: given } of reply.toolCalls) {
+    const text =
+      typeof given === 'string'
+        ? given
+        : Buffer.from(await fetchBlob(blobs, given.blob, place, 'reply.toolCalls.arguments')).toString('utf8');
+    toolCalls.push({ id, name, arguments: text });
+  }
+  return { reasoning: reply.reasoning, toolCalls };
 }
 
 /** Brings packed bytes inline from the blob store. @throws DatasetError `blob`. */

@@ -12,6 +12,8 @@ export interface ShownPath {
   /** Ids of the pictures of the first observation, and of those behind it. */
   readonly firstPictures?: readonly string[];
   readonly steps: readonly {
+    /** What was answered; left out where it is the text `response`. */
+    readonly message?: AskedMessage | undefined;
     readonly response: string;
     readonly observation: string;
     readonly pictures?: readonly string[];
@@ -32,10 +34,11 @@ export function shownSteps(
     seenMessage(textMessage(role, content), role === 'user' ? (pictures.next().value ?? []) : []),
   );
   const opening = chat.length - 2 * steps.length;
-  return steps.map(({ response, prompt }, i) => ({
+  return steps.map(({ response, message, prompt }, i) => ({
     prompt: prompt?.messages ?? chat.slice(0, opening + 2 * i),
-    reply: response,
+    reply: message ?? textMessage('assistant', response),
     weight: weights[i] ?? 0,
+    tools: prompt?.tools ?? null,
     source: prompt ? 'recorded' : 'composed',
   }));
 }

@@ -1,4 +1,5 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
+import { replyMessage } from '../../../domain/prompts/reply-message.ts';
 import { pathTo } from '../../../domain/tree/grow-tree.ts';
 import { rewardsAlong, sumByComponent } from '../../../domain/tree/trajectory.ts';
 import type { Db, Trx } from '../../../postgres/database.ts';
@@ -13,7 +14,7 @@ import type { TrajectoryQuery } from '../../../projections/trajectories/trajecto
 import { annotationsOn } from './annotations-on.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import { readPromptsOf } from './read-prompts-of.ts';
-import { resolvePacked, resolveTexts } from './resolve-texts.ts';
+import { resolvePacked, resolveReply, resolveTexts } from './resolve-texts.ts';
 
 const TREES_AT_ONCE = 200; // small trees share their statements: 4 per 200 trees instead of 4 each
 const BYTES_AT_ONCE = 8 * 1024 * 1024; // of text; one tree may be larger, and is then read alone
@@ -117,9 +118,10 @@ async function composeTrajectory(
   const steps: ExportTrajectory['steps'][number][] = [];
   for (const step of rest) {
     const at = `${place} step ${step.depth}`;
-    const resolved = await resolveTexts(step, blobs, at);
+    const { reply, ...resolved } = await resolveTexts(step, blobs, at);
     steps.push({
       ...resolved,
+      message: replyMessage({ ...resolved, reply: await resolveReply(reply, blobs, at) }),
       tokens: resolved.tokens && {
         ids: await resolvePacked(resolved.tokens.ids, blobs, at, 'tokens.ids'),
         logProbs: resolved.tokens.logProbs && (await resolvePacked(resolved.tokens.logProbs, blobs, at, 'tokens.logProbs')),

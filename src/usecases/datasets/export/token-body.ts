@@ -31,23 +31,28 @@ export function tokenBody(ids: readonly number[], mask: readonly number[], token
 }
 
 /**
- * Tokenises a conversation of texts: one row with the masks of every reply, or one per cut where the chat template does not
+ * Tokenises a conversation without pictures: one row with the masks of every reply, or one per cut where the chat template does not
  * continue what it wrote before. None where no reply is trained on. @throws DatasetError `picture`, `missing-tokens`.
  */
-export function tokeniseChat(messages: readonly ShownMessage[], tokenizer: ChatTokenizer, place: string): readonly TokenBody[] {
+export function tokeniseChat(
+  { messages, tools }: { readonly messages: readonly ShownMessage[]; readonly tools: string | null },
+  tokenizer: ChatTokenizer,
+  place: string,
+): readonly TokenBody[] {
   refusePicturesIn(messages, place);
   const replies = [...messages.entries()].filter(([, { role }]) => role === 'assistant');
   const trained = replies.map(([, { weight }]) => weight === 1);
   const from = trained.indexOf(true);
   if (from < 0) return [];
-  const steps = replies.slice(from, trained.lastIndexOf(true) + 1).map(
-    ([at, { parts }]): TokenStep => ({
-      promptIds: Int32Array.from(tokenizer.prompt(messages.slice(0, at), place)),
-      tokens: sampledAll(tokenizer.reply(parts.map((part) => (part.kind === 'text' ? part.text : '')).join(''))),
+  const steps = replies.slice(from, trained.lastIndexOf(true) + 1).map(([at, message]): TokenStep => {
+    const chat = { messages: messages.slice(0, at), tools };
+    return {
+      promptIds: Int32Array.from(tokenizer.prompt(chat, place)),
+      tokens: sampledAll(tokenizer.reply(chat, message, place)),
       spans: [],
       reward: 0,
-    }),
-  );
+    };
+  });
   const laid = trajectoryRows(steps, 0);
   if (laid.kind === 'missing') throw new DatasetError('missing-tokens', `${place}: a reply has no token to train on`);
   return laid.rows.flatMap((row) => {

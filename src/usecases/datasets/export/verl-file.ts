@@ -27,7 +27,7 @@ export class VerlFile {
     this.#layout = layout;
     this.#pictures = pictures;
     this.#tokenizer = tokenizer;
-    this.#file = new ParquetFile(sink, layout === 'trajectory' ? verlTrajectories(pictures.any) : verlSteps(pictures));
+    this.#file = new ParquetFile(sink, layout === 'trajectory' ? verlTrajectories(pictures) : verlSteps(pictures));
   }
 
   /**

@@ -1,21 +1,26 @@
 import { type PromptSource, pictureIds } from '../../../domain/dataset/shown-rows.ts';
 import { DatasetError } from '../dataset-error.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
-import { markedText } from './message-forms.ts';
-import { binary, int64, list, type ParquetShape, struct, text } from './parquet-file.ts';
+import { verlMessages, verlTools } from './message-forms.ts';
+import { binary, int64, list, optional, type ParquetShape, struct, text } from './parquet-file.ts';
 import type { Pictures } from './pictures.ts';
 import { shownSteps } from './shown-steps.ts';
 import type { Truths } from './truths.ts';
+import { chatColumn } from './verl-schema.ts';
 
 /**
  * One row per task, as verl's `RLHFDataset` reads prompts to sample from: `data_source` (the environment), `prompt` (the chat
  * that the first reply was asked with), `ability`, `reward_model.ground_truth` and `extra_info`, which leads back to the record.
  */
-export const verlPrompts = (withPictures: boolean, truth: Truths['type']): ParquetShape => ({
+export const verlPrompts = (
+  { any: withPictures, structured }: Pick<Pictures, 'any' | 'structured'>,
+  truth: Truths['type'],
+): ParquetShape => ({
   name: 'verl-prompts/1',
   columns: [
     text('data_source'),
-    list('prompt', struct('element', [text('role'), text('content')])),
+    chatColumn('prompt', structured),
+    ...(structured ? [optional(text('tools'))] : []),
     ...(withPictures ? [list('images', struct('element', [binary('bytes'), text('path')]))] : []),
     text('ability'),
     struct('reward_model', [text('style'), truth === 'text' ? text('ground_truth') : list('ground_truth', text('element'))]),
@@ -56,7 +61,8 @@ export class VerlPrompts {
     const place = `task ${head.alias} (${head.taskId})`;
     yield {
       data_source: head.environment,
-      prompt: prompt.map((message) => ({ role: message.role, content: markedText(message, place, this.#pictures.any) })),
+      prompt: verlMessages(prompt, place, this.#pictures.any),
+      ...(this.#pictures.structured ? { tools: verlTools(shown) } : {}),
       ...(this.#pictures.any ? { images: drawn.map(({ png, id }) => ({ bytes: png, path: `${id}.png` })) } : {}),
       ability: 'agent',
       reward_model: { style: 'rule', ground_truth: this.#truth(head, place) },

@@ -1,9 +1,10 @@
 import type { ShownStep } from '../../../domain/dataset/shown-rows.ts';
 import { pictureIds } from '../../../domain/dataset/shown-rows.ts';
+import { isStructured } from '../../../domain/prompts/same-message.ts';
 import { sumAmounts } from '../../../domain/reward/amount.ts';
 import { type TokenStep, type TrajectoryRow, trajectoryRows } from '../../../domain/training/rows/trajectory-rows.ts';
 import { DatasetError } from '../dataset-error.ts';
-import type { ChatTokenizer } from './chat-tokenizer.ts';
+import type { ChatTokenizer, OfferedChat } from './chat-tokenizer.ts';
 import type { ExportStep, ExportTrajectory } from './export-trajectory.ts';
 import { wordsPrompts } from './shown-steps.ts';
 import { stepTokens } from './verl-tokens.ts';
@@ -44,7 +45,7 @@ export function tokenRowsOf(
     retokenised.add(i);
     steps.push({
       ...recorded,
-      tokens: recorded.tokens ?? sampledAll(tokenizer.reply(step.response)),
+      tokens: recorded.tokens ?? sampledAll(replyOf(trajectory, step, asked, tokenizer)),
       promptIds: holdsPrompt ? recorded.promptIds : promptOf(trajectory, step, asked, tokenizer),
     });
   }
@@ -54,11 +55,11 @@ export function tokenRowsOf(
 }
 
 /** Whether the ids of a reply stand for no text of it: a server that has a tokenizer returns the ids of the prompt too. */
-function areChoices({ promptIds, tokens }: TokenStep, { response }: ExportStep, tokenizer: ChatTokenizer): boolean {
+function areChoices({ promptIds, tokens }: TokenStep, { message }: ExportStep, tokenizer: ChatTokenizer): boolean {
   if (promptIds !== null || tokens === null) return false;
   return !tokenizer.reads(
     Array.from(tokens.ids).filter((_, i) => tokens.mask[i] === 1),
-    response,
+    message,
   );
 }
 
@@ -90,6 +91,24 @@ function promptOf(
   tokenizer: ChatTokenizer,
 ): Int32Array {
   const place = placeOf(trajectory, step);
+  const chat = chatOf(trajectory, step, asked);
+  return Int32Array.from(tokenizer.prompt(chat, place));
+}
+
+/** Tokenises a reply: behind its prompt where it is more than a text. */
+function replyOf(
+  trajectory: ExportTrajectory,
+  step: ExportStep,
+  asked: ShownStep | undefined,
+  tokenizer: ChatTokenizer,
+): readonly number[] {
+  const chat = isStructured(step.message) ? chatOf(trajectory, step, asked) : { messages: [], tools: null };
+  return tokenizer.reply(chat, step.message, placeOf(trajectory, step));
+}
+
+/** @throws DatasetError where what a step was asked with is no text, or is not on record. */
+function chatOf(trajectory: ExportTrajectory, step: ExportStep, asked: ShownStep | undefined): OfferedChat {
+  const place = placeOf(trajectory, step);
   if (!asked || (asked.source === 'composed' && wordsPrompts(trajectory.config)))
     throw new DatasetError(
       'missing-prompt',
@@ -100,7 +119,7 @@ function promptOf(
       'missing-tokens',
       `${place} was asked with a picture, whose token ids a tokenizer of texts does not know; collect with a server that returns prompt_token_ids, or export --layout step`,
     );
-  return Int32Array.from(tokenizer.prompt(asked.prompt, place));
+  return { messages: asked.prompt, tools: asked.tools };
 }
 
 /** Refuses ids on record that are none of the tokenizer: the tokens of another model. */

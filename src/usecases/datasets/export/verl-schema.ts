@@ -17,7 +17,19 @@ import type { Pictures } from './pictures.ts';
 const reward = () => struct('element', [text('component'), double('value')]);
 const spans = () => list('policy_spans', struct('element', [int32('from'), int32('to'), text('policy_id'), int32('version')]));
 /** The chat before the first token of the row. */
-const rawPrompt = () => list('raw_prompt', struct('element', [text('role'), text('content')]));
+const rawPrompt = (structured: boolean) => chatColumn('raw_prompt', structured);
+/** A chat; with calls of tools, their results and reasoning where the file has any. */
+export function chatColumn(name: string, structured: boolean): Column {
+  return list(name, message('element', structured));
+}
+function message(name: string, structured: boolean): Column {
+  const called = struct('function', [text('name'), text('arguments')]);
+  const call = struct('element', [optional(text('id')), text('type'), called]);
+  const more = [optional(text('reasoning_content')), optional(list('tool_calls', call))];
+  const fields = [text('role'), text('content')];
+  return struct(name, structured ? [...fields, ...more, optional(text('tool_call_id')), optional(text('name'))] : fields);
+}
+const tools = (structured: boolean): readonly Column[] => (structured ? [optional(text('tools'))] : []);
 const extraInfo = () =>
   struct('extra_info', [
     optional(text('split')),
@@ -46,8 +58,8 @@ const pictureColumns = (): readonly Column[] => [
  * the row holds. `tokenised` says whether all its ids are recorded. Pictures are those of the last prompt, which begins with the
  * others.
  */
-export const verlTrajectories = (withPictures: boolean): ParquetShape => ({
-  name: 'verl-trajectories/3',
+export const verlTrajectories = ({ any, structured }: Pick<Pictures, 'any' | 'structured'>): ParquetShape => ({
+  name: structured ? 'verl-trajectories/4' : 'verl-trajectories/3',
   columns: [
     text('uid'),
     text('traj_uid'),
@@ -56,9 +68,10 @@ export const verlTrajectories = (withPictures: boolean): ParquetShape => ({
     int32('first_step'),
     list('step_ids', text('element')),
     text('data_source'),
-    rawPrompt(),
+    rawPrompt(structured),
+    ...tools(structured),
     text('prompt_source'),
-    ...(withPictures ? pictureColumns() : []),
+    ...(any ? pictureColumns() : []),
     text('tokenised'),
     optional(list('prompts', int32('element'))),
     list('responses', int32('element')),
@@ -84,18 +97,20 @@ export const verlTrajectories = (withPictures: boolean): ParquetShape => ({
  * the rollout took itself, from 0; `anchor_obs` the hash of the state before it (GiGPO); `trajectory_rewards` what belongs to the
  * rollout and to no step.
  */
-export const verlSteps = ({ prompts, any }: Pick<Pictures, 'prompts' | 'any'>): ParquetShape => ({
-  name: prompts ? 'verl-steps/4' : 'verl-steps/3',
+export const verlSteps = ({ prompts, any, structured }: Pick<Pictures, 'prompts' | 'any' | 'structured'>): ParquetShape => ({
+  name: structured ? 'verl-steps/5' : prompts ? 'verl-steps/4' : 'verl-steps/3',
   columns: [
     text('uid'),
     text('traj_uid'),
     int32('step_indices'),
     text('step_id'),
     text('data_source'),
-    rawPrompt(),
+    rawPrompt(structured),
+    ...tools(structured),
     ...(prompts ? [text('prompt_source')] : []),
     ...(any ? pictureColumns() : []),
     text('response_text'),
+    ...(structured ? [message('response_message', structured)] : []),
     optional(list('responses', int32('element'))),
     optional(list('response_mask', int32('element'))),
     optional(list('rollout_log_probs', float('element'))),

@@ -1,7 +1,7 @@
 import { pictureIds } from '../../../domain/dataset/shown-rows.ts';
 import { sumAmounts } from '../../../domain/reward/amount.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
-import { markedText } from './message-forms.ts';
+import { verlMessages, verlTools } from './message-forms.ts';
 import type { Pictures } from './pictures.ts';
 import { shownSteps } from './shown-steps.ts';
 import { componentRows, episodeColumns, versionColumns } from './verl-episode.ts';
@@ -31,7 +31,8 @@ export async function* verlStepRows(
       ...episode,
       step_indices: i,
       step_id: step.stepId,
-      raw_prompt: prompt.map((message) => ({ role: message.role, content: markedText(message, place, pictures.any) })),
+      raw_prompt: verlMessages(prompt, place, pictures.any),
+      ...(pictures.structured ? { tools: verlTools(shown[before]) } : {}),
       ...(pictures.prompts ? { prompt_source: shown[before]?.source ?? 'composed' } : {}),
       ...(pictures.any
         ? {
@@ -41,6 +42,7 @@ export async function* verlStepRows(
           }
         : {}),
       response_text: step.response,
+      ...(pictures.structured ? { response_message: verlMessages([step.message], place, false)[0] } : {}),
       responses: tokens?.ids ?? null,
       response_mask: tokens && (tookBy(step, rollout) ? tokens.mask : tokens.mask.map(() => 0)),
       rollout_log_probs: tokens?.logProbs ?? null,

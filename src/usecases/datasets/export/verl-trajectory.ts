@@ -1,7 +1,7 @@
 import { pictureIds } from '../../../domain/dataset/shown-rows.ts';
 import type { ChatTokenizer } from './chat-tokenizer.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
-import { markedText } from './message-forms.ts';
+import { verlMessages, verlTools } from './message-forms.ts';
 import type { Pictures } from './pictures.ts';
 import { shownSteps } from './shown-steps.ts';
 import { componentRows, episodeColumns, versionColumns } from './verl-episode.ts';
@@ -36,10 +36,8 @@ export async function* verlTrajectoryRows(
       cuts: rows.length - 1,
       first_step: row.from,
       step_ids: covered,
-      raw_prompt: (first?.prompt ?? []).map((message) => ({
-        role: message.role,
-        content: markedText(message, place, pictures.any),
-      })),
+      raw_prompt: verlMessages(first?.prompt ?? [], place, pictures.any),
+      ...(pictures.structured ? { tools: verlTools(first) } : {}),
       prompt_source: first?.source ?? 'composed',
       ...(pictures.any
         ? {

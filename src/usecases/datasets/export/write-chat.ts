@@ -2,7 +2,7 @@ import { pictureIds } from '../../../domain/dataset/shown-rows.ts';
 import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
-import { partMessages, xtunerConversation } from './message-forms.ts';
+import { partMessages, toolsColumn, xtunerConversation } from './message-forms.ts';
 import { picturesNamed } from './row-metadata.ts';
 import { imagesColumn, type PictureShelf, picturesIn, type ShownExample, shownExamples } from './shown-examples.ts';
 
@@ -52,6 +52,7 @@ export async function completionBodies(
     bodies.push({
       prompt: partMessages(before, any),
       completion: partMessages([message], any),
+      ...toolsColumn(row.tools),
       ...(await imagesColumn(drawn, shelf)),
       ...(says ? { metadata: { ...metadata, ...picturesNamed(drawn, shelf.pictures) } } : {}),
     });

@@ -213,7 +213,7 @@ async function writeVerl(job: WriteJob<Extract<ExportFormat, { kind: 'verl' }>>)
 
 async function writePrompts(job: WriteJob): Promise<ExportCounts> {
   const { pictures, truths = goalsAsTruths } = job;
-  const file = new ParquetFile(job.file, verlPrompts(pictures.any, truths.type));
+  const file = new ParquetFile(job.file, verlPrompts(pictures, truths.type));
   const prompts = new VerlPrompts(pictures, truths);
   const counts = await writeTrajectories(job, async (trajectory) => {
     let rows = 0;

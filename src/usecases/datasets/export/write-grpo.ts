@@ -2,7 +2,7 @@ import { DatasetError } from '../dataset-error.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
 import { float } from './json-line.ts';
-import { partMessages } from './message-forms.ts';
+import { partMessages, toolsColumn } from './message-forms.ts';
 import { picturesNamed } from './row-metadata.ts';
 import { imagesColumn, type PictureShelf, picturesIn, shownExamples } from './shown-examples.ts';
 import { othersInside, splitPolicy } from './verl-tokens.ts';
@@ -31,6 +31,7 @@ export async function grpoBodies(
       return {
         prompt: partMessages(row.messages.slice(0, row.opening), shelf.pictures.any),
         completion: partMessages(row.messages.slice(row.opening), shelf.pictures.any),
+        ...toolsColumn(row.tools),
         ...(await imagesColumn(pictures, shelf)),
         reward: float(returnValue),
         rewards: Object.entries(rewards).map(([component, value]) => ({ component, value: float(value) })),

@@ -1,12 +1,13 @@
 import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
-import { openaiMessages } from './message-forms.ts';
+import { openaiMessages, toolsField } from './message-forms.ts';
 import { picturesNamed } from './row-metadata.ts';
 import { type PictureShelf, picturesIn, shownExamples } from './shown-examples.ts';
 
 /**
- * Writes a trajectory for OpenAI chat fine-tuning: `messages` with `weight` 0 or 1 on assistant turns. One line where each prompt
+ * Writes a trajectory for OpenAI chat fine-tuning: `messages` with `weight` 0 or 1 on assistant turns, and the `tools` that
+ * were offered. One line where each prompt
  * continues the one before, else one for each part that does; none for a trajectory without a step: it has no reply to train on.
  */
 export async function openaiBodies(
@@ -23,7 +24,7 @@ export async function openaiBodies(
   return Promise.all(
     examples.map(async ({ row, stepIds, ...example }) => {
       const pictures = await picturesIn(row.messages, stepIds, shelf);
-      const body = { messages: openaiMessages(row.messages, pictures, shelf.pictures.any) };
+      const body = { messages: openaiMessages(row.messages, pictures, shelf.pictures.any), ...toolsField(row.tools) };
       return says ? { ...body, metadata: { ...example.metadata, ...picturesNamed(pictures, shelf.pictures) } } : body;
     }),
   );

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { textMessage } from '../../../domain/prompts/same-message.ts';
 import { AMOUNT_LIMIT } from '../../../domain/reward/amount.ts';
 import { pack } from '../../../events/packed.ts';
 import { AtomicFile } from './atomic-file.ts';
@@ -22,7 +23,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-const NO_PICTURES = { any: false, prompts: true, of: async () => [] };
+const NO_PICTURES = { any: false, prompts: true, structured: false, of: async () => [] };
 const out = () => join(folder, 'data.parquet');
 
 async function write(trajectories: readonly ExportTrajectory[]): Promise<void> {
@@ -118,6 +119,7 @@ const trajectory = fc
         depth: 0,
         response: '',
         thought: '',
+        reply: null,
         action: '',
         observation,
         wellFormatted: true,
@@ -175,6 +177,7 @@ const trajectory = fc
           ...root,
           ...s,
           prompt: null,
+          message: textMessage('assistant', s.response),
           stepId: `s${i}`,
           depth: i + 1,
           tokens: s.tokens && {
@@ -305,7 +308,13 @@ describe('Parquet files of trajectories', () => {
     if (!one || !at) throw new Error('sampled one');
     const walk = (values: readonly number[]): ExportTrajectory => ({
       ...one,
-      steps: values.map((value, i) => ({ ...one.root, depth: i + 1, rewards: { a: value }, prompt: null })),
+      steps: values.map((value, i) => ({
+        ...one.root,
+        depth: i + 1,
+        rewards: { a: value },
+        prompt: null,
+        message: textMessage('assistant', ''),
+      })),
     });
     await write([walk([0, 1]), walk([1, 0.5]), walk([0.5])]);
     expect(await query('select s.depth, avg(s.reward) as mean from FILE, unnest(steps) as t(s) group by 1 order by 1')).toEqual([

@@ -1,5 +1,6 @@
 import { pictureIds } from '../../../domain/dataset/shown-rows.ts';
 import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
+import type { AskedPart, ToolCallPart } from '../../../domain/prompts/asked-prompt.ts';
 import { sharedMessages } from '../../../domain/prompts/same-message.ts';
 import { sumAmounts } from '../../../domain/reward/amount.ts';
 import { unpack } from '../../../events/packed.ts';
@@ -9,6 +10,7 @@ import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.t
 import { labelLines } from './annotations-on.ts';
 import { type ExportTrajectory, isRewarded } from './export-trajectory.ts';
 import type { ByteSink, ExportFormat } from './format.ts';
+import { callsOf, reasoningOf } from './message-forms.ts';
 import { ParquetFile } from './parquet-file.ts';
 import { trajectoryRows } from './parquet-schema.ts';
 import type { Pictures } from './pictures.ts';
@@ -23,7 +25,7 @@ export class ParquetRows {
   constructor(sink: ByteSink, format: Extract<ExportFormat, { kind: 'parquet' }>, pictures: Pictures) {
     this.#format = format;
     this.#pictures = pictures;
-    this.#file = new ParquetFile(sink, trajectoryRows(pictures.prompts));
+    this.#file = new ParquetFile(sink, trajectoryRows(pictures));
   }
 
   async write(trajectory: ExportTrajectory): Promise<void> {
@@ -104,6 +106,8 @@ export function parquetRow(
       log_probs: numbers(step.tokens?.logProbs),
       token_mask: numbers(step.tokens?.mask),
       prompt: promptRow(step.prompt, steps[i - 1]?.prompt ?? null),
+      reasoning: reasoningOf(step.message),
+      tool_calls: callsOf(step.message).map(callRow),
     })),
   };
 }
@@ -122,16 +126,33 @@ async function drawnIn({ steps }: ExportTrajectory, pictures: Pictures): Promise
 function promptRow(prompt: RecordedPrompt | null, before: RecordedPrompt | null): object | null {
   if (!prompt) return null;
   const kept = sharedMessages(before?.messages ?? [], prompt.messages);
-  const messages = prompt.messages.slice(kept).map(({ role, parts }) => ({
+  const messages = prompt.messages.slice(kept).map(({ role, parts, toolCallId = null, name = null }) => ({
     role,
-    parts: parts.map((part) =>
-      part.kind === 'text'
-        ? { type: 'text', text: part.text, image_id: null }
-        : { type: 'image', text: null, image_id: part.imageId },
-    ),
+    parts: parts.map(partRow),
+    tool_call_id: toolCallId,
+    name,
   }));
   const template = prompt.template && `${prompt.template.name}@${prompt.template.version}`;
-  return { sha256: prompt.sha256, template, kept, messages };
+  return { sha256: prompt.sha256, template, kept, messages, tools: prompt.tools };
+}
+
+/** Columns that the file does not have are left out of it. */
+function partRow(part: AskedPart): object {
+  switch (part.kind) {
+    case 'text':
+    case 'reasoning':
+      return { type: part.kind, text: part.text, image_id: null, tool_call: null };
+    case 'image':
+      return { type: 'image', text: null, image_id: part.imageId, tool_call: null };
+    case 'tool-call':
+      return { type: 'tool_call', text: null, image_id: null, tool_call: callRow(part) };
+    default:
+      return part satisfies never;
+  }
+}
+
+function callRow({ id, name, arguments: given }: ToolCallPart): object {
+  return { id, name, arguments: given };
 }
 
 function componentRows(rewards: Readonly<Record<string, number>>): readonly { component: string; value: number }[] {

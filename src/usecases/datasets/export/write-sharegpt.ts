@@ -1,12 +1,13 @@
 import { type ShareGptTurn, shareGptTurns } from '../../../domain/dataset/chat.ts';
-import type { ShownRow } from '../../../domain/dataset/shown-rows.ts';
+import type { ShownMessage, ShownRow } from '../../../domain/dataset/shown-rows.ts';
 import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
 import { promptMessages } from '../../../domain/history/prompt.ts';
 import { sharedMessages, textMessage } from '../../../domain/prompts/same-message.ts';
+import { DatasetError } from '../dataset-error.ts';
 import { type ExportTrajectory, isRewarded } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
-import { float } from './json-line.ts';
-import { markedText } from './message-forms.ts';
+import { float, jsonText } from './json-line.ts';
+import { argumentsValue, callsOf, markedText, reasoningOf, toolsColumn } from './message-forms.ts';
 import { picturesNamed } from './row-metadata.ts';
 import { imagesColumn, type PictureShelf, picturesIn, shownExamples } from './shown-examples.ts';
 
@@ -35,6 +36,7 @@ export async function shareGptBodies(
         format.context === undefined && isChat(row, chat)
           ? shareGptTurns(chat, weights, acknowledgementIn(config))
           : shareGptRow(row, `trajectory ${rollout.rolloutId}`, shelf.pictures.any),
+      ...toolsColumn(row.tools),
       ...(await imagesColumn(pictures, shelf)),
       ...(isRewarded(trajectory) ? { reward: float(returnValue) } : {}),
       metadata: { ...metadata, ...picturesNamed(pictures, shelf.pictures) },
@@ -44,15 +46,52 @@ export async function shareGptBodies(
 }
 
 /** A turn of a prompt that is not the environment's chat: it may have a system text. */
-type PromptTurn = Omit<ShareGptTurn, 'from'> & { readonly from: ShareGptTurn['from'] | 'system' };
+type PromptTurn = Omit<ShareGptTurn, 'from'> & {
+  readonly from: ShareGptTurn['from'] | 'system' | 'function_call' | 'observation';
+};
 
-/** Writes a row turn by turn, `<image>` for each of its pictures. */
+/**
+ * Writes a row turn by turn, `<image>` for each of its pictures; calls of tools and reasoning as LLaMA-Factory reads them.
+ * @throws DatasetError `structure`, `picture`.
+ */
 export function shareGptRow({ messages }: ShownRow, place: string, withPictures: boolean): readonly PromptTurn[] {
-  return messages.map((message): PromptTurn => {
+  const turns = messages.map((message): PromptTurn => {
     const value = markedText(message, place, withPictures);
-    if (message.role === 'assistant') return { from: 'gpt', loss: message.weight === 1, value };
-    return { from: message.role === 'system' ? 'system' : 'human', loss: null, value };
+    switch (message.role) {
+      case 'assistant':
+        return { loss: message.weight === 1, ...replyTurn(message, value, place) };
+      case 'tool':
+        return { from: 'observation', loss: null, value };
+      case 'system':
+        return { from: 'system', loss: null, value };
+      case 'user':
+        return { from: 'human', loss: null, value };
+      default:
+        return message.role satisfies never;
+    }
   });
+  const second = turns.findIndex(({ from }, i) => from === 'observation' && turns[i - 1]?.from === 'observation');
+  if (second >= 0)
+    throw new DatasetError(
+      'structure',
+      `${place}: message ${second} is the result of a tool behind another one, and readers of this format take one between two replies; export --format openai or trl, or leave the run out by a filter`,
+    );
+  return turns;
+}
+
+function replyTurn(message: ShownMessage, text: string, place: string): Pick<PromptTurn, 'from' | 'value'> {
+  const reasoning = reasoningOf(message);
+  const thought = reasoning === '' ? '' : `<think>\n${reasoning}\n</think>\n\n`;
+  const calls = callsOf(message);
+  if (calls.length === 0) return { from: 'gpt', value: `${thought}${text}` };
+  if (text !== '')
+    throw new DatasetError(
+      'structure',
+      `${place}: a reply calls a tool and says something besides, for which a turn of this format has no place; export --format openai or trl, or leave the run out by a filter`,
+    );
+  const written = calls.map(({ name, arguments: given }) => jsonText({ name, arguments: argumentsValue(given) }));
+  const [only, ...others] = written;
+  return { from: 'function_call', value: `${thought}${others.length === 0 ? only : `[${written.join(', ')}]`}` };
 }
 
 /** Returns whether a row is the whole chat of the environment, which has a form of its own (an instruction that is answered). */

@@ -182,7 +182,14 @@ function rolloutsOf({ endedAt }: Pick<MinedTree, 'endedAt'>, good: LeafPath, bad
 function trained(mined: MinedTree, steps: readonly SearchedStep[]): readonly RevisedTurn[] {
   return masked(
     mined,
-    steps.map(({ stepId, response, observation }) => ({ part: 'good', stepId, response, observation, loss: true })),
+    steps.map(({ stepId, response, message, observation }) => ({
+      part: 'good',
+      stepId,
+      response,
+      ...(message ? { message } : {}),
+      observation,
+      loss: true,
+    })),
   );
 }
 

@@ -99,7 +99,7 @@ export function generalBodies(
       ...textMessage(role, content),
       ...(loss === undefined ? {} : { weight: loss ? (1 as const) : (0 as const) }),
     }));
-    return tokeniseChat(weighted, tokenizer, 'a general conversation');
+    return tokeniseChat({ messages: weighted, tools: null }, tokenizer, 'a general conversation');
   }
   switch (format) {
     case 'xtuner':

@@ -1,9 +1,10 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
+import { replyMessage } from '../../../domain/prompts/reply-message.ts';
 import type { SearchedStep } from '../../../domain/search/searched-step.ts';
 import { growTree, pathTo, type Tree } from '../../../domain/tree/grow-tree.ts';
 import type { RecordedRollout, RecordedTree, TreeHead } from '../../../projections/trajectories/recorded-tree.ts';
 import type { Selected } from '../../../projections/trajectories/select-trajectories.ts';
-import { resolveTexts } from '../export/resolve-texts.ts';
+import { resolveReply, resolveTexts } from '../export/resolve-texts.ts';
 
 /**
  * A recorded tree as mining sees it: every trajectory that ended with what it was worth, whether a search grew it or rollouts
@@ -55,6 +56,9 @@ export async function mineTree(
       stepId: step.stepId,
       parentStepId: step.parentStepId,
       response: resolved.response,
+      ...(resolved.reply
+        ? { message: replyMessage({ ...resolved, reply: await resolveReply(resolved.reply, blobs, place) }) }
+        : {}),
       action: resolved.action,
       observation: parent === null ? '' : resolved.observation,
       score: 0,

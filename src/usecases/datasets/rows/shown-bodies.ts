@@ -1,10 +1,11 @@
 import { shareGptTurns, weightedChat } from '../../../domain/dataset/chat.ts';
 import { type PromptSource, type ShownMessage, shownRows } from '../../../domain/dataset/shown-rows.ts';
+import type { AskedMessage } from '../../../domain/prompts/asked-prompt.ts';
 import { textMessage } from '../../../domain/prompts/same-message.ts';
 import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
 import { DatasetError } from '../dataset-error.ts';
 import type { ChatTokenizer } from '../export/chat-tokenizer.ts';
-import { openaiMessages, partMessages, xtunerConversation } from '../export/message-forms.ts';
+import { openaiMessages, partMessages, toolsColumn, toolsField, xtunerConversation } from '../export/message-forms.ts';
 import { partOf, picturesNamed, type RowPart } from '../export/row-metadata.ts';
 import { imagesColumn, type PictureShelf, picturesIn, type ShownExample } from '../export/shown-examples.ts';
 import { refuseUnsaid, shownSteps } from '../export/shown-steps.ts';
@@ -35,11 +36,12 @@ export async function shownBodies(row: TrainingRow, format: RowFormat, shelf: Ex
   const shown = row.kind === 'pair' ? await pairBodies(row, format, shelf) : await turnBodies(row, format, shelf);
   if (shown) return shown;
   refusePictures(row, format);
+  refuseStructure(row);
   const source: PromptSource = 'composed';
   refuseUnsaid(source, row.config, `tree ${row.source.tree} of run ${row.source.run}`, format.metadata === 'include');
   const part = { index: 0, of: 1, from: 0, to: row.turns.length };
   if (shelf.tokenizer)
-    return tokeniseChat(composedChat(row), shelf.tokenizer, placeOf(row)).map((body) => ({
+    return tokeniseChat({ messages: composedChat(row), tools: null }, shelf.tokenizer, placeOf(row)).map((body) => ({
       body,
       said: { prompt: source, part },
     }));
@@ -73,7 +75,7 @@ async function turnBodies(row: TrainingRow, format: RowFormat, shelf: ExampleShe
       metadata: { prompt: one.source, part: partOf(one, index, rows.length) },
     };
     if (shelf.tokenizer)
-      bodies.push(...tokeniseChat(one.messages, shelf.tokenizer, placeOf(row)).map((body) => ({ body, said: example.metadata })));
+      bodies.push(...tokeniseChat(one, shelf.tokenizer, placeOf(row)).map((body) => ({ body, said: example.metadata })));
     else if (format.kind === 'trl') bodies.push(...(await completionsOf(example, shelf)));
     else bodies.push(await bodyOf(row, example, { kind: format.kind, context: format.context }, weights, shelf));
   }
@@ -108,6 +110,16 @@ function refusePictures(row: TrainingRow, { kind }: RowFormat): void {
   );
 }
 
+/** @throws DatasetError `structure`: a composed example of texts would leave out what its replies call. */
+function refuseStructure({ turns, pair, source }: TrainingRow): void {
+  const isPlain = ({ message }: { readonly message?: AskedMessage }) => message === undefined;
+  if (turns.every(isPlain) && (pair?.good ?? []).every(isPlain) && (pair?.bad ?? []).every(isPlain)) return;
+  throw new DatasetError(
+    'structure',
+    `tree ${source.tree} of run ${source.run} has replies that call tools or hold reasoning, and no recorded prompt that they follow: an example composed of texts would leave that out; leave the run out by a filter`,
+  );
+}
+
 async function completionsOf(example: ShownExample, shelf: PictureShelf): Promise<readonly ExampleBody[]> {
   const bodies = (await completionBodies(example, true, shelf)) as readonly { readonly metadata: ExampleBody['said'] }[]; // they have it: `true`
   return bodies.map(({ metadata: said, ...body }) => ({ body, said }));
@@ -124,13 +136,22 @@ async function bodyOf(
   if (kind === 'xtuner') return { body: xtunerConversation(row.messages, place), said: metadata };
   const pictures = await picturesIn(row.messages, stepIds, shelf);
   const said = { ...metadata, ...picturesNamed(pictures, shelf.pictures) };
-  if (kind === 'openai') return { body: { messages: openaiMessages(row.messages, pictures, shelf.pictures.any) }, said };
+  if (kind === 'openai')
+    return { body: { messages: openaiMessages(row.messages, pictures, shelf.pictures.any), ...toolsField(row.tools) }, said };
   const chat = { instruction, firstObservation, history: turns };
   const conversations =
     context === undefined && isChat(row, chat)
       ? shareGptTurns(chat, weights, acknowledgement ?? DEFAULT_ACKNOWLEDGEMENT)
       : shareGptRow(row, place, shelf.pictures.any);
-  return { body: { item_id: `${environment}_${alias}`, conversations, ...(await imagesColumn(pictures, shelf)) }, said };
+  return {
+    body: {
+      item_id: `${environment}_${alias}`,
+      conversations,
+      ...toolsColumn(row.tools),
+      ...(await imagesColumn(pictures, shelf)),
+    },
+    said,
+  };
 }
 
 /** Null where the prompt at which the two part is not recorded. */
@@ -154,6 +175,7 @@ async function pairBodies(
     prompt: partMessages(asked.messages, shelf.pictures.any),
     chosen: behind(good),
     rejected: behind(bad),
+    ...toolsColumn(asked.tools),
     ...(await imagesColumn(pictures, shelf)),
   };
   const part = { index: 0, of: 1, from: 0, to: good.length };
@@ -165,10 +187,19 @@ async function pairBodies(
  */
 function repliesOf(steps: RowPair['good'], prompts: ReadonlyMap<string, RecordedPrompt>, span: RowFormat['span']) {
   const [first] = steps;
-  if (span === 'reply') return [textMessage('assistant', first?.response ?? '')];
-  const shown = steps.map(({ stepId, response }) => {
+  const messageOf = (step: RowPair['good'][number] | undefined) =>
+    step?.message ?? textMessage('assistant', step?.response ?? '');
+  if (span === 'reply') return [messageOf(first)];
+  const shown = steps.map((step) => {
+    const { stepId } = step;
     const prompt = prompts.get(stepId);
-    return { prompt: prompt?.messages ?? [], reply: response, weight: 1, source: prompt ? 'recorded' : 'composed' } as const;
+    return {
+      prompt: prompt?.messages ?? [],
+      reply: messageOf(step),
+      weight: 1,
+      tools: prompt?.tools ?? null,
+      source: prompt ? 'recorded' : 'composed',
+    } as const;
   });
   const [row, ...others] = shownRows(shown);
   if (!row || others.length > 0)

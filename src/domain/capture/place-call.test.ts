@@ -6,18 +6,34 @@ const call = (given: Partial<PlacedCall> = {}): PlacedCall => ({
   parentStepId: 'root',
   state: 'answered',
   prompt: 'p',
-  choices: [{ conversation: 'p r', callsTools: false }],
+  choices: [{ conversation: 'p r', callsTools: false, toolCallIds: [] }],
   ...given,
 });
 
 describe('placeCall', () => {
+  test('a request with a call of a tool continues the reply that gave its id, whatever its program made of what came before', () => {
+    const before = call({ choices: [{ conversation: 'p r', callsTools: true, toolCallIds: ['c'] }] });
+    const other = call({ state: 'recorded', choices: [{ conversation: 'o', callsTools: true, toolCallIds: ['d'] }] });
+    expect(placeCall(['', 'masked', 'masked r', 'masked r o'], [[], ['c'], []], [other, before], 'root')).toEqual({
+      kind: 'continues',
+      call: before,
+      choice: 0,
+      from: 2,
+    });
+  });
+
+  test('an id that two replies gave names neither', () => {
+    const two = [1, 2].map((n) => call({ choices: [{ conversation: `p ${n}`, callsTools: true, toolCallIds: ['c'] }] }));
+    expect(placeCall(['', 'q', 'q r'], [[], ['c']], two, 'root')).toEqual({ kind: 'aside' });
+  });
+
   test('the first call of a rollout is its first', () => {
-    expect(placeCall(['', 'p'], [], 'root')).toEqual({ kind: 'first' });
+    expect(placeCall(['', 'p'], [], [], 'root')).toEqual({ kind: 'first' });
   });
 
   test('a request that holds a conversation with its reply continues that call, behind as many messages', () => {
     const before = call();
-    expect(placeCall(['', 'p', 'p r', 'p r o'], [before], 'root')).toEqual({
+    expect(placeCall(['', 'p', 'p r', 'p r o'], [], [before], 'root')).toEqual({
       kind: 'continues',
       call: before,
       choice: 0,
@@ -27,8 +43,11 @@ describe('placeCall', () => {
 
   test('the longest of several conversations in a request is continued, by the choice that the request holds', () => {
     const before = call({ state: 'recorded' });
-    const later = call({ prompt: 'p r o', choices: ['a', 'b'].map((conversation) => ({ conversation, callsTools: false })) });
-    expect(placeCall(['', 'p', 'p r', 'p r o', 'b', 'b x'], [before, later], 'root')).toEqual({
+    const later = call({
+      prompt: 'p r o',
+      choices: ['a', 'b'].map((conversation) => ({ conversation, callsTools: false, toolCallIds: [] })),
+    });
+    expect(placeCall(['', 'p', 'p r', 'p r o', 'b', 'b x'], [], [before, later], 'root')).toEqual({
       kind: 'continues',
       call: later,
       choice: 1,
@@ -38,22 +57,22 @@ describe('placeCall', () => {
 
   test('the same conversation once more is asked again, also while the first is in flight', () => {
     const before = call({ state: 'in-flight', choices: [] });
-    expect(placeCall(['', 'p'], [before], 'root')).toEqual({ kind: 'again', call: before });
+    expect(placeCall(['', 'p'], [], [before], 'root')).toEqual({ kind: 'again', call: before });
   });
 
   test('another conversation follows on the path when nothing is open there', () => {
-    expect(placeCall(['', 'q'], [call()], 'root')).toEqual({ kind: 'follows' });
-    expect(placeCall(['', 'q'], [call({ state: 'unanswered', choices: [] })], 'root')).toEqual({ kind: 'follows' });
+    expect(placeCall(['', 'q'], [], [call()], 'root')).toEqual({ kind: 'follows' });
+    expect(placeCall(['', 'q'], [], [call({ state: 'unanswered', choices: [] })], 'root')).toEqual({ kind: 'follows' });
   });
 
   test('another conversation lies next to the path while a call is in flight, or a reply of the path waits for its tools', () => {
-    expect(placeCall(['', 'q'], [call({ state: 'in-flight', choices: [] })], 'root')).toEqual({ kind: 'aside' });
-    const waiting = call({ choices: [{ conversation: 'p r', callsTools: true }] });
-    expect(placeCall(['', 'q'], [waiting], 'root')).toEqual({ kind: 'aside' });
+    expect(placeCall(['', 'q'], [], [call({ state: 'in-flight', choices: [] })], 'root')).toEqual({ kind: 'aside' });
+    const waiting = call({ choices: [{ conversation: 'p r', callsTools: true, toolCallIds: ['c'] }] });
+    expect(placeCall(['', 'q'], [], [waiting], 'root')).toEqual({ kind: 'aside' });
   });
 
   test('what arrived of a reply that was cut off is not continued', () => {
-    expect(placeCall(['', 'p', 'p r', 'p r o'], [call({ state: 'unanswered' })], 'root')).toEqual({ kind: 'follows' });
+    expect(placeCall(['', 'p', 'p r', 'p r o'], [], [call({ state: 'unanswered' })], 'root')).toEqual({ kind: 'follows' });
   });
 });
 

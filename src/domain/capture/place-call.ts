@@ -7,7 +7,12 @@ export interface PlacedCall {
   /** Digest of the conversation that was sent. */
   readonly prompt: string | null;
   /** What the model returned: the digest of the conversation with it, and whether it waits for results of tools. */
-  readonly choices: readonly { readonly conversation: string; readonly callsTools: boolean }[];
+  readonly choices: readonly {
+    readonly conversation: string;
+    readonly callsTools: boolean;
+    /** Ids of the calls of tools in it. */
+    readonly toolCallIds: readonly string[];
+  }[];
 }
 
 /** Where a call belongs. `from` counts the messages of the request that were there before. */
@@ -26,11 +31,13 @@ export type Placing<Call> =
  * Decides where a call belongs among those of its rollout, by the conversation that it sends. System messages are not part of the
  * digests: who hands over to another agent changes them and goes on.
  * @param prefixes digests of the first 0, 1, … messages of the request.
+ * @param toolCallIds ids of the calls of tools in each message of the request.
  * @param calls those before it, in the order in which they began.
  * @param leafStepId the last step of the path.
  */
 export function placeCall<Call extends PlacedCall>(
   prefixes: readonly string[],
+  toolCallIds: readonly (readonly string[])[],
   calls: readonly Call[],
   leafStepId: string,
 ): Placing<Call> {
@@ -39,8 +46,10 @@ export function placeCall<Call extends PlacedCall>(
   const replies = new Map<string, { readonly call: Call; readonly choice: number }>();
   for (const call of calls.filter(({ state }) => state === 'answered' || state === 'recorded'))
     for (const [choice, { conversation }] of call.choices.entries()) replies.set(conversation, { call, choice });
+  const byToolCall = toolCallOwners(calls);
   for (let from = prefixes.length - 1; from > 0; from--) {
-    const found = replies.get(prefixes[from] ?? '');
+    const ids = toolCallIds[from - 1] ?? [];
+    const found = replies.get(prefixes[from] ?? '') ?? ids.map((id) => byToolCall.get(id)).find(Boolean);
     if (found) return { kind: 'continues', ...found, from };
   }
   const sent = prefixes.at(-1);
@@ -50,6 +59,20 @@ export function placeCall<Call extends PlacedCall>(
   const isBusy =
     calls.some(({ state }) => state === 'in-flight') || open.some(({ choices }) => choices.some((each) => each.callsTools));
   return { kind: isBusy ? 'aside' : 'follows' };
+}
+
+/**
+ * Finds the reply that each call of a tool is in, by its id: programs change what comes before a reply (they strip, summarise and
+ * cut their history) and keep the ids. An id that several replies gave names none of them.
+ */
+function toolCallOwners<Call extends PlacedCall>(
+  calls: readonly Call[],
+): ReadonlyMap<string, { readonly call: Call; readonly choice: number } | null> {
+  const owners = new Map<string, { readonly call: Call; readonly choice: number } | null>();
+  for (const call of calls.filter(({ state }) => state === 'answered' || state === 'recorded'))
+    for (const [choice, { toolCallIds }] of call.choices.entries())
+      for (const id of toolCallIds) owners.set(id, owners.has(id) ? null : { call, choice });
+  return owners;
 }
 
 /** Returns the calls whose replies may become the next step of the path, oldest first. */

@@ -129,6 +129,26 @@ describe('calls of chat completions', () => {
     ]);
   });
 
+  test('a call goes on along the path when its program masked earlier results, stripped thinking and wrote arguments again', async () => {
+    const called = (id: string, given: string) => ({
+      tool_calls: [{ id, type: 'function', function: { name: 'bash', arguments: given } }],
+    });
+    proxy.answer((body) => {
+      const turn = (body.messages?.length ?? 0) >> 1;
+      return turn < 2 ? completion(`<think>turn ${turn}</think>look`, body, called(`c${turn}`, '')) : completion('Fixed.', body);
+    });
+    const asked = (id: string) => ({ role: 'assistant', content: 'look', ...called(id, '{}') });
+    const result = (id: string, content: string) => ({ role: 'tool', tool_call_id: id, content });
+    await chat([user('Fix it.')]);
+    await chat([user('Fix it.'), asked('c0'), result('c0', 'a.py')]);
+    await chat([user('Fix it.'), asked('c0'), result('c0', '(elided)'), asked('c1'), result('c1', 'print(1)')]);
+    await end();
+    const { calls, rollouts, steps } = await proxy.recorded();
+    expect(calls.map(({ place }) => place)).toEqual(['path', 'path', 'path']);
+    expect(rollouts).toMatchObject([{ steps: 3 }]);
+    expect(steps.map(({ observation }) => observation)).toEqual(['Fix it.', 'a.py', 'print(1)', '']);
+  });
+
   test('the conversation of a sub-agent lies next to the path, in its own order', async () => {
     const call = [{ id: 'c', type: 'function', function: { name: 'ask', arguments: '{}' } }];
     proxy.answer((body) => {

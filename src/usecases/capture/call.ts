@@ -8,6 +8,7 @@ import type { Api } from './read-request.ts';
 export interface CallChoice extends ReadChoice {
   readonly conversation: string;
   readonly callsTools: boolean;
+  readonly toolCallIds: readonly string[];
 }
 
 /** A call of a captured rollout. It changes from in flight to answered or unanswered, and from answered to recorded as a step. */

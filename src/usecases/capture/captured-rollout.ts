@@ -10,7 +10,7 @@ import { askedMessages } from './asked-messages.ts';
 import type { Call, CallChoice } from './call.ts';
 import { type CallEnd, callDraft, type Followed, stepDrafts } from './capture-drafts.ts';
 import { CaptureRefused, NotRecorded } from './capture-errors.ts';
-import { prefixesOf, spoken, withMessage } from './conversation.ts';
+import { prefixesOf, spoken, toolCallIdsOf, withMessage } from './conversation.ts';
 import type { CapturePlace } from './place.ts';
 import type { ReadReply } from './read-reply.ts';
 import type { Api, ReadRequest } from './read-request.ts';
@@ -238,11 +238,11 @@ export class CapturedRollout {
     return this.#inTurn(() => this.#append(drafts));
   }
 
-  #placing({ previousResponseId }: ReadRequest, prefixes: readonly string[]): Placing<Call> {
+  #placing({ previousResponseId, messages }: ReadRequest, prefixes: readonly string[]): Placing<Call> {
     const { calls, leafStepId } = this.state;
     const before = previousResponseId === null ? undefined : calls.find(({ responseId }) => responseId === previousResponseId);
     if (before && before.choices.length > 0) return { kind: 'continues', call: before, choice: 0, from: 0 };
-    return placeCall(prefixes, calls, leafStepId);
+    return placeCall(prefixes, spoken(messages).map(toolCallIdsOf), calls, leafStepId);
   }
 
   /** Records what a request shows of the calls before it, and says where its own step will be. */
@@ -373,5 +373,6 @@ function choicesOf({ prompt }: Call, { choices }: ReadReply): readonly CallChoic
     ...choice,
     conversation: withMessage(prompt, choice.message),
     callsTools: choice.message.toolCalls.length > 0,
+    toolCallIds: toolCallIdsOf(choice.message),
   }));
 }

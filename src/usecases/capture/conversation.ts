@@ -20,3 +20,8 @@ export function withMessage(conversation: string, message: CallMessage): string 
 export function spoken(messages: readonly CallMessage[]): readonly CallMessage[] {
   return messages.filter(({ role }) => role !== 'system');
 }
+
+/** Returns the ids of the calls of tools in a message. */
+export function toolCallIdsOf({ toolCalls }: CallMessage): readonly string[] {
+  return toolCalls.flatMap(({ id }) => (id ? [id] : []));
+}

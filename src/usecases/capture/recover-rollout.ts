@@ -11,6 +11,7 @@ import type { Call, CallChoice } from './call.ts';
 import { FINGERPRINT, rolloutDraft, runDraft, treeDraft } from './capture-drafts.ts';
 import { isOver } from './capture-errors.ts';
 import type { RolloutState } from './captured-rollout.ts';
+import { toolCallIdsOf } from './conversation.ts';
 import { type CapturePlace, type Named, rolloutIdOf, treeIdOf } from './place.ts';
 import { SILENT } from './read-reply.ts';
 import { chatMessage, isObject, type Json, messagesOfItems } from './read-request.ts';
@@ -162,6 +163,7 @@ async function choiceOf(
     usage,
     finishReason,
     callsTools: said.toolCalls.length > 0,
+    toolCallIds: toolCallIdsOf(said),
     tokens: tokens && { ids: await numbers(tokens.ids), logProbs: tokens.logProbs && (await numbers(tokens.logProbs)) },
   };
 }

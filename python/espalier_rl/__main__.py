@@ -1,7 +1,7 @@
 """Serves Python to an Espalier installation: `python -m espalier_rl serve FILE.py[#CLASS]` an environment, `serve-published NAME [KEY=VALUE …]`
 one from a package of PyPI, `write-games NAME FOLDER [KEY=VALUE …]` writes games of such a one, `serve-tools FILE.py[#NAME]` tools,
 `serve-reward FILE.py[#NAME]|math-verify` a reward, `serve-index FOLDER` a dense retriever, which `index-corpus FILE` makes.
-`spool status|check|send [FOLDER]` looks after what was recorded and the server does not have yet."""
+`spool status|check|send|export|drop [FOLDER]` looks after what was recorded and the server does not have yet."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import argparse
 import os
 import sys
 import threading
+from collections.abc import Sequence
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -85,8 +86,10 @@ def read_arguments() -> argparse.Namespace:
     made.add_argument("--device", help="cpu, cuda or cuda:N; cuda where there is one when left out")
 
     spool = commands.add_parser("spool", help="what was recorded and the server does not have yet: how much, whether it is whole, send it now")
-    spool.add_argument("action", choices=("status", "check", "send"))
+    spool.add_argument("action", choices=("status", "check", "send", "export", "drop"))
     spool.add_argument("folder", nargs="?", help="the folder of the spools; ESPALIER_SPOOL or ~/.local/state/espalier/spool when left out")
+    spool.add_argument("--run", help="export, drop: the run; export prints its events as NDJSON, drop gives up what the server refused of it")
+    spool.add_argument("--everything", action="store_true", help="drop: what is not sent as well")
     spool.add_argument("--url", help="send: the server; ESPALIER_URL or http://127.0.0.1:4000 when left out")
     spool.add_argument("--wait", type=float, default=60, help="send: seconds until it is given up")
 
@@ -117,6 +120,8 @@ def look_after_spools(given: argparse.Namespace) -> Any:
 
     base = spools_folder(given.folder)
     spools = read_spools(base)
+    if given.action in ("export", "drop"):
+        return export_or_drop(given, base, [spool.folder for spool in spools if spool.run == given.run])
     faults = [fault for spool in spools for fault in spool.faults]
     if given.action == "check" and faults:
         sys.exit("\n".join([*faults, "error: move the folder of a damaged spool away and keep it; the lines before a damaged one are whole"]))
@@ -128,6 +133,22 @@ def look_after_spools(given: argparse.Namespace) -> Any:
     for spool in spools:
         print(spool)
     print(f"{base}: {sum(spool.events for spool in spools)} events of {len(spools)} runs" + (", every line whole" if not faults else ""))
+
+
+def export_or_drop(given: argparse.Namespace, base: Path, folders: Sequence[Path]) -> Any:
+    from .errors import EspalierError
+    from .recording.spools import drop_spool, export_spool
+
+    if not folders:
+        sys.exit(f"error: {base} has no spool of {'run ' + given.run if given.run else 'a run: name one by --run'}; `spool status` lists them")
+    for folder in folders:
+        if given.action == "export":
+            sys.stdout.buffer.writelines(export_spool(folder))
+            continue
+        try:
+            print(f"{drop_spool(folder, everything=given.everything)} events of run {given.run} are dropped")
+        except EspalierError as error:
+            sys.exit(f"error: {error}")
 
 
 def send_spools(given: argparse.Namespace, base: Path) -> None:

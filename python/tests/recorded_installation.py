@@ -18,10 +18,11 @@ from .answering import Answering
 
 
 class Installation(Answering):
-    """Keeps what is appended, in order and once; `refuses` answers in its place."""
+    """Keeps what is appended, in order and once; `refuses` answers in its place. A request with a step that says `forbidden` is refused."""
 
     def __init__(self, port=0):
         self.events, self.lock, self.refuses, self.requests = {}, threading.Lock(), [], 0
+        self.forbidden, self.limit = None, 2**30
         super().__init__(port)
 
     def respond(self, method, path, raw, headers):
@@ -30,6 +31,8 @@ class Installation(Answering):
     def answer(self, body):
         with self.lock:
             self.requests += 1
+            if len(body) > self.limit:
+                return 413, {}, {"error": {"code": "too-large", "message": "it is too-large", "remedy": "repair it"}}
             if self.refuses:
                 status, headers, code = self.refuses[0]
                 if status < 500 or len(self.refuses) > 1:
@@ -37,11 +40,17 @@ class Installation(Answering):
                 error = {"code": code, "message": f"it is {code}", "remedy": "repair it"}
                 return status, headers, {"error": error}
             events = [json.loads(line) for line in body.splitlines()]
+            wrong = [{"index": i, "id": e["id"], "path": "data.response", "message": "is forbidden"} for i, e in enumerate(events) if self.forbids(e)]
+            if wrong:
+                return 422, {}, {"error": {"code": "unprocessable", "message": "it does not fit", "remedy": "repair it", "problems": wrong}}
             for event in events:
                 before = self.events.setdefault((event["stream"], event["id"]), event)
                 if before["data"] != event["data"]:
                     return 409, {}, {"error": {"code": "conflict", "message": "an id belongs to another event", "remedy": "a new id"}}
             return 200, {}, {"accepted": len(events), "position": "trees.0:1"}
+
+    def forbids(self, event):
+        return self.forbidden is not None and event["data"].get("response") == self.forbidden
 
     def of(self, kind):
         with self.lock:

@@ -1,6 +1,7 @@
 """What a program records, against a server that keeps events by their ids and is away, busy or refuses on demand."""
 
 import asyncio
+import sys
 import unittest
 from pathlib import Path
 
@@ -50,6 +51,26 @@ class Recording(RecordingCase):
         for stream, sequence in numbers.items():
             self.assertEqual(sequence, list(range(len(sequence))), stream)
         self.assertEqual(self.spools(), [])
+
+    def test_steps_recorded_at_once_on_one_episode_follow_each_other(self):
+        async def record():
+            async with await self.db.arun("r", policy="p") as run:
+                episode = run.episode("t")
+                await asyncio.gather(*(episode.astep(f"s{i}", "o", reward=1.0) for i in range(16)))
+                await episode.afinish(success=True)
+
+        asyncio.run(record())
+        steps = self.installation.of("StepTaken")
+        self.assertEqual([step["depth"] for step in steps], list(range(1, 17)))
+        self.assertEqual([step["parentStepId"] for step in steps[1:]], [step["stepId"] for step in steps[:-1]])
+        self.assertEqual({step["response"] for step in steps}, {f"s{i}" for i in range(16)})
+
+    def test_a_program_that_ends_by_sys_exit_0_has_not_failed(self):
+        for code, outcomes in ((0, ("completed", "terminated")), (None, ("completed", "terminated")), (1, ("failed", "failed"))):
+            with self.assertRaises(SystemExit), self.db.run("r", policy="p") as run, run.episode("t") as episode:
+                episode.step("a")
+                sys.exit(code)
+            self.assertEqual((self.installation.of("RunFinished")[-1]["outcome"], self.installation.of("RolloutFinished")[-1]["outcome"]), outcomes)
 
     def test_ids_follow_from_the_run_the_task_and_the_place(self):
         self.assertEqual(derived_id("tree", "ab", "ç"), "cfb304d6-ebb7-89be-9649-0a7be81e2e60")  # as the collectors derive it

@@ -14,6 +14,7 @@ try:
 
     import espalier_rl as er
     from espalier_rl.recording.spool import Spool
+    from espalier_rl.recording.spools import drop_spool, export_spool
 except ImportError:
     httpx = None
 
@@ -81,6 +82,49 @@ for episode in run.group("t", n=4):
             self.assertEqual([step["response"] for step in self.installation.of("StepTaken")], ["a"])
             self.installation.events.clear()
 
+    def test_a_tree_of_which_an_event_is_refused_is_set_aside_and_the_other_episodes_are_sent(self):
+        self.installation.forbidden = "bad"
+        with self.assertRaisesRegex(er.EspalierError, "refused events of tree .*data.response is forbidden; repair it") as refused:
+            with self.db.run("r", policy="p") as run:
+                bad = run.episode("bad")
+                bad.step("fine")
+                bad.step("bad", done=False)
+                good = run.episode("good")
+                good.step("fine")
+                good.finish(success=True)
+                run.journal.sender.wait(30)
+                with self.assertRaisesRegex(er.EspalierError, "refused events of tree"):
+                    bad.step("later")
+                run.episode("other").step("fine")
+        self.assertEqual(refused.exception.status, 422)
+        self.assertEqual({tree["task"]["alias"] for tree in self.installation.of("TreeOpened")} - {"bad"}, {"good", "other"})
+        self.assertEqual([end["outcome"] for end in self.installation.of("RunFinished")], ["completed"])
+        self.assertEqual(self.spools(), [run.id])
+        with self.assertRaisesRegex(er.EspalierError, "it does not fit"):
+            self.connect().wait_for_spools(30)
+        self.installation.forbidden = None
+        self.connect().wait_for_spools(30)
+        self.assertEqual(self.spools(), [])
+        steps = [step["response"] for step in self.installation.of("StepTaken") if step["treeId"] == bad.tree_id]
+        self.assertEqual(steps, ["fine", "bad"])
+
+    def test_what_was_refused_can_be_exported_and_dropped(self):
+        self.installation.forbidden = "bad"
+        with self.assertRaises(er.EspalierError), self.db.run("r", policy="p") as run:
+            run.episode("bad").step("bad")
+        [folder] = Path(self.folder).glob("*/*")
+        exported = [json.loads(line) for line in export_spool(folder)]
+        self.assertIn("bad", [event["data"].get("response") for event in exported])
+        self.assertEqual(drop_spool(folder, everything=False), len(exported))
+        self.assertEqual(self.spools(), [])
+
+    def test_a_server_that_is_away_is_said_once(self):
+        self.installation.close()
+        with self.assertLogs("espalier_rl", "WARNING") as said, self.assertRaises(er.Unreachable), self.db.run("r", policy="p", wait_s=5) as run:
+            run.episode("t").step("a")
+        self.assertEqual(len(said.output), 1)
+        self.assertRegex(said.output[0], "does not take what is recorded .*refused.* kept in .* sent again")
+
     def test_a_busy_server_is_sent_everything_once_it_is_ready_and_a_batch_that_is_too_large_in_parts(self):
         self.installation.refuses = [(503, {"retry-after": "0"}, "unavailable"), (429, {"retry-after": "0"}, "busy"), (413, {}, "too-large")]
         with self.db.run("r", policy="p") as run:
@@ -114,14 +158,14 @@ for episode in run.group("t", n=4):
     def test_an_event_that_is_too_large_alone_is_named_with_the_limit_to_raise_and_sent_when_it_is_raised(self):
         run = self.db.run("r", policy="p")
         run.flush(30)
-        self.installation.refuses = [(413, {}, "too-large")] * 20
+        self.installation.limit = 1_000_000
         episode = run.episode("t")
         episode.step("x", "y" * 3_000_000)
         episode.finish()
-        with self.assertRaisesRegex(er.EspalierError, r"TreeOpened \S+ takes \d+ bytes: it is too-large; raise ESPALIER_MAX_BODY_BYTES .* sends it again") as refused:
+        with self.assertRaisesRegex(er.EspalierError, r"StepTaken \S+ takes \d+ bytes: it is too-large; raise ESPALIER_MAX_BODY_BYTES .* sends it again") as refused:
             run.close()
         self.assertEqual((refused.exception.status, refused.exception.code), (413, "too-large"))
-        self.installation.refuses = []
+        self.installation.limit = 2**30
         self.connect().wait_for_spools(30)
         self.assertEqual((len(self.installation.of("StepTaken")), self.spools()), (1, []))
 

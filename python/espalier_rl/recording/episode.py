@@ -12,6 +12,7 @@ from ..errors import EspalierError
 from .arrays import mask_of, packed_ends, packed_entropies, packed_log_probs, packed_mask, read_ids
 from .ids import derived_id
 from .journal import Draft, rollout_finished
+from .pictures import read_pictures
 from .prompts import messages_of, prompt_data
 from .tool_calls import tool_drafts
 from .tree import Place, Tree
@@ -35,7 +36,8 @@ class Step:
 
 class Episode:
     """A rollout that is being recorded. `step` adds a step, `finish` ends it; within `with episode:` an exception ends it as failed, with
-    its reason. An episode that is left open is ended with its run. Threads may record different episodes of one run."""
+    its reason. An episode that is left open is ended with its run. Threads and coroutines may record at the same time; steps of one episode
+    follow each other in the order in which they were recorded."""
 
     def __init__(self, tree: Tree, start: Place, rollout_id: str, ordinal: int) -> None:
         self._tree, self._run, self._at, self._from = tree, tree.run, start, start
@@ -105,22 +107,19 @@ class Episode:
         out, the next step or `finish` says so. Times are in milliseconds. Raises EspalierError with the field that does not fit."""
         run, tree = self._run, self._tree
         self._check_open()
-        if self._ended_by_step is not None:
-            self._refuse("episode", "the step before this one ended the episode (done)", "call finish(), and begin another episode")
+        self._check_sent()
         at = now()
-        depth = self._at.depth + 1
-        step_id = derived_id("step", self.id, depth)
-        place = Place(step_id, self._at, text_of(response, "response"), text_of(observation, "observation"))
+        text_of(response, "response")
+        text_of(observation, "observation")
         termination = self._termination(done)
         ref = run.policy if policy is None else policy_of(policy)
-        tokens, sampled = _tokens(ids, logprobs, mask, entropies, token_texts, place.response)
+        tokens, sampled = _tokens(ids, logprobs, mask, entropies, token_texts, response)
         asked = None if prompt_ids is None else read_ids(prompt_ids, "prompt_ids")[1]
+        if prompt is None and asked is None and (tool_schemas is not None or sampling is not None):
+            self._refuse("prompt", "tool_schemas and sampling belong to a prompt, and there is none", "give prompt= or prompt_ids= as well")
+        pictures, names = read_pictures(images, "images")
+        rewards = _rewards(reward)
         data: Json = {
-            "stepId": step_id,
-            "treeId": tree.id,
-            "parentStepId": self._at.id,
-            "rolloutId": self.id,
-            "depth": depth,
             "response": response,
             "thought": text_of(thought, "thought"),
             "action": response if action is None else text_of(action, "action"),
@@ -137,24 +136,28 @@ class Episode:
             "stateHash": None,
             "admissibleActions": None if actions is None else texts_of(actions, "actions", MOST_ACTIONS),
         }
-        pictures = run.read_pictures(images, "images", place)
         if pictures:
             data["pictures"] = pictures
-        drafts = [Draft("StepTaken", tree.id, step_id, data, at)]
-        drafts += tool_drafts(tools, tree.id, step_id, at)
-        if prompt is not None or asked is not None:
-            before = self._at
-            messages = before.conversation() if prompt is None else messages_of(prompt, before.path_images())
-            shown, place.shown = prompt_data(
-                tree.id, step_id, messages, before=before.shown, known=before.known(), token_ids=asked, sampled=sampled,
-                tools=tool_schemas, sampling=sampling, model=model, server=server, template=None,
-            )  # fmt: skip
-            drafts.append(Draft("PromptShown", tree.id, step_id, shown, at))
-        elif tool_schemas is not None or sampling is not None:
-            self._refuse("prompt", "tool_schemas and sampling belong to a prompt, and there is none", "give prompt= or prompt_ids= as well")
-        drafts += [reward_draft(run, tree.id, step_id, self.id, component, value, at) for component, value in _rewards(reward)]
-        with run.journal.lock:
+        with run.journal.lock:  # from the choice of its place to its record: of two steps at once, one follows the other
             self._check_open()
+            if self._ended_by_step is not None:
+                self._refuse("episode", "the step before this one ended the episode (done)", "call finish(), and begin another episode")
+            before = self._at
+            depth = before.depth + 1
+            step_id = derived_id("step", self.id, depth)
+            place = Place(step_id, before, response, observation)
+            place.pictures, place.images = pictures, names
+            ids_of_step = {"stepId": step_id, "treeId": tree.id, "parentStepId": before.id, "rolloutId": self.id, "depth": depth}
+            drafts = [Draft("StepTaken", tree.id, step_id, {**ids_of_step, **data}, at)]
+            drafts += tool_drafts(tools, tree.id, step_id, at)
+            if prompt is not None or asked is not None:
+                messages = before.conversation() if prompt is None else messages_of(prompt, before.path_images())
+                shown, place.shown = prompt_data(
+                    tree.id, step_id, messages, before=before.shown, known=before.known(), token_ids=asked, sampled=sampled,
+                    tools=tool_schemas, sampling=sampling, model=model, server=server, template=None,
+                )  # fmt: skip
+                drafts.append(Draft("PromptShown", tree.id, step_id, shown, at))
+            drafts += [reward_draft(run, tree.id, step_id, self.id, component, value, at) for component, value in rewards]
             if done is None:  # whether it is the last one is not known yet
                 run.journal.settle(self.id, "none", hold=drafts)
             else:
@@ -167,18 +170,21 @@ class Episode:
 
     def reward(self, value: float, component: str = "environment") -> None:
         """Assigns a reward to the whole episode, before its end."""
-        self._check_open()
-        if name_of(component, "component") in self._components:
-            self._refuse("component", f"the episode has a reward {component!r} already", "give another component, or one sum")
-        draft = reward_draft(self._run, self._tree.id, None, self.id, component, amount_of(value, "value"), now())
-        self._run.journal.emit([draft])
-        self._components.add(component)
+        self._check_sent()
+        draft = reward_draft(self._run, self._tree.id, None, self.id, name_of(component, "component"), amount_of(value, "value"), now())
+        with self._run.journal.lock:
+            self._check_open()
+            if component in self._components:
+                self._refuse("component", f"the episode has a reward {component!r} already", "give another component, or one sum")
+            self._run.journal.emit([draft])
+            self._components.add(component)
 
     def finish(
         self, *, success: bool | None = None, reward: float | Mapping[str, float] | None = None, truncated: bool = False, reason: str = ""
     ) -> None:
         """Ends the episode. `success` is what the environment says of it (None: nothing), `reward` what the whole episode earned,
         `truncated` that a limit ended it. With `durable="fsync"` it returns when all of the episode is on the disk."""
+        self._check_sent()
         if not self._steps:
             self._refuse("episode", "the episode has no step", "record a step first, or end it by fail(reason)")
         if success is not None and not isinstance(success, bool):
@@ -225,7 +231,7 @@ class Episode:
             return
         if isinstance(error, (KeyboardInterrupt, GeneratorExit)):
             self.cancel(_words(error))
-        elif error is not None:
+        elif error is not None and not is_success(error):
             self.fail(error)
         elif self._steps:
             self.finish()
@@ -280,6 +286,9 @@ class Episode:
         if self.outcome is not None:
             self._refuse("episode", f"the episode has ended ({self.outcome})", "begin another: run.group(task), or episode.branch(step)", "ended")
         self._run.check_open()
+
+    def _check_sent(self) -> None:
+        self._run.journal.sender.check(self._tree.id)
 
     def _refuse(self, field: str, message: str, remedy: str, code: str = "argument") -> NoReturn:
         raise EspalierError(f"{message} (episode {self.id} of task {self.task.alias!r})", remedy=remedy, field=field, code=code)
@@ -338,6 +347,11 @@ def _success(given: object) -> bool:
         return bool(amount_of(given, "success"))
     except EspalierError:
         raise EspalierError(f"success is {shown(given)}", remedy="give True, False or None", field="success") from None
+
+
+def is_success(error: BaseException) -> bool:
+    """Whether what ended a program is no failure: `sys.exit(0)`."""
+    return isinstance(error, SystemExit) and error.code in (None, 0)
 
 
 def _words(reason: str | BaseException) -> str:

@@ -13,7 +13,7 @@ from ..connection import Connection
 from ..errors import EspalierError
 from .ids import derived_id
 from .sender import Sender
-from .spool import LINE_LIMIT, Spool
+from .spool import LINE_LIMIT, Spool, read_refused
 from .values import LONGEST_REASON, Json, cut, now
 
 ENVELOPE_BYTES = 16 * 2**10  # at most, of what a line has around its data: above all the producer
@@ -174,10 +174,11 @@ class Journal:
         return rollout_id in self._held
 
     def close(self, timeout_s: float) -> None:
-        """Waits until the server has everything. Raises what it refused, or Unreachable: then the spool is left for a later process."""
+        """Waits until everything is sent or set aside. Raises what the server refused of the run, or Unreachable: then the spool is left for
+        a later process."""
         sent = False
         try:
-            self.sender.flush(timeout_s)
+            self.sender.wait(timeout_s)
             sent = True
         finally:
             self.sender.stop()
@@ -256,6 +257,8 @@ def recover(connection: Connection, folder: Path) -> Journal | None:
             state.apply(event["type"], event["data"])
             state.sequences[event["stream"]] = event["sequence"] + 1
         journal = Journal(connection, spool, state)
+        for line in read_refused(folder):  # what follows in these trees waits with them
+            journal.sender.refusals.setdefault(json.loads(line)["stream"], EspalierError("an earlier process set it aside", code="refused"))
         journal.open()
     except BaseException:
         spool.close(delete=False)

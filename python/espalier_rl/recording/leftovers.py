@@ -9,7 +9,8 @@ from pathlib import Path
 from ..connection import Connection
 from ..errors import EspalierError
 from .journal import Journal, recover
-from .spool import list_spools, spool_root
+from .sender import resend_refused
+from .spool import list_spools, read_refused, spool_root
 
 LONGEST_S = 365 * 86_400.0
 
@@ -22,6 +23,7 @@ class Leftovers:
     def __init__(self, connection: Connection, folder: str | None = None) -> None:
         self.connection, self.root = connection, spool_root(connection.url, folder)
         self.errors: dict[str, EspalierError] = {}  # by run: why it could not be sent
+        self.refusals: dict[str, EspalierError] = {}  # by run: why the server refused trees that are set aside
         self._changed = threading.Condition()
         self._journal: Journal | None = None
         self._closed = False
@@ -30,10 +32,11 @@ class Leftovers:
             threading.Thread(target=self._run, name="espalier spools", daemon=True).start()
 
     def wait(self, run_id: str | None = None, timeout_s: float = 60) -> None:
-        """Returns when the spool of a run (of all runs without one) is sent. Raises EspalierError that says why it is not."""
+        """Returns when the spool of a run (of all runs without one) is sent. Raises EspalierError that says why it is not. Trees of the run
+        that are set aside do not keep it from being continued."""
         with self._changed:
             done = self._changed.wait_for(lambda: not self._waiting if run_id is None else run_id not in self._waiting, timeout_s)
-            for name, error in self.errors.items():
+            for name, error in [*self.errors.items(), *(self.refusals.items() if run_id is None else ())]:
                 if run_id in (None, name):
                     raise error
             if not done:
@@ -68,13 +71,15 @@ class Leftovers:
 
     def _send(self, folder: Path) -> None:
         journal = recover(self.connection, folder)
-        if journal is None:
-            return
-        self._journal = journal
-        try:
-            if not self._closed:
-                journal.close(LONGEST_S)
-            else:
-                journal.close(0)
-        finally:
-            self._journal = None
+        if journal is not None:
+            self._journal = journal
+            try:
+                journal.close(0 if self._closed else LONGEST_S)
+            finally:
+                self._journal = None
+        if not self._closed and read_refused(folder):
+            try:
+                resend_refused(self.connection, folder)
+            except EspalierError as error:
+                logger.warning("trees of run %s stay set aside: %s", folder.name, error)
+                self.refusals[folder.name] = error

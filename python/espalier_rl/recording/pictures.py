@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import EspalierError
-from .tree import Place
 from .arrays import packed_bytes
 from .png import png_size, read_png, write_png
 from .values import Json
@@ -21,25 +20,25 @@ LARGEST_BYTES = 5 * 2**20
 LARGEST_SIDE = 4_096
 
 
-def read_pictures(given: Sequence[Any], field: str, place: Place) -> list[Json]:
+def read_pictures(given: Sequence[Any], field: str) -> tuple[list[Json], dict[str, str]]:
     """Reads pictures: bytes of a PNG or JPEG, those in base64 or a data URL, a path, or a PIL image. Each is recorded as the PNG of its
-    pixels, a transparent one on white, and `place` remembers it for the prompts that show it. What is no plain PNG
-    needs Pillow."""
+    pixels, a transparent one on white. Returns them, and their ids by what a message may name them by. What is no plain PNG needs
+    Pillow."""
     if given is None:
-        return []
+        return [], {}
     if isinstance(given, (str, bytes)) or not isinstance(given, Sequence):
         raise EspalierError(f"{field} is a {type(given).__name__}", remedy="give a list of pictures", field=field)
     if len(given) > LIMIT:
         raise EspalierError(f"{field} has {len(given)} pictures, over {LIMIT} of one observation", remedy="show fewer at once", field=field)
-    pictures = []
+    pictures: list[Json] = []
+    names: dict[str, str] = {}
     for i, each in enumerate(given):
         picture = _read(each, f"{field}[{i}]")
-        place.images[picture["imageId"]] = picture["imageId"]
+        names[picture["imageId"]] = picture["imageId"]
         if isinstance(each, str):
-            place.images[each] = picture["imageId"]
+            names[each] = picture["imageId"]
         pictures.append(picture)
-    place.pictures = pictures
-    return pictures
+    return pictures, names
 
 
 def _read(given: Any, where: str) -> Json:

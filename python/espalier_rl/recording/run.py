@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ..connection import Connection
 from ..coroutines import for_coroutines
 from ..errors import EspalierError
-from .episode import Episode
+from .episode import Episode, is_success
 from .group import Group
 from .ids import new_id, run_id_of
 from .journal import Draft, Journal, State, run_finished, tree_closed
 from .leftovers import Leftovers
-from .pictures import read_pictures
 from .resume import Recorded, read_recorded
 from .rollouts import Decorated, decorate
 from .search import SearchTree
@@ -207,6 +206,7 @@ class Run:
         finally:
             self.outcome = self.outcome or "failed"
             journal.close(self.wait_s)
+        journal.sender.check()
 
     async def aclose(self, outcome: str | None = None, message: str = "") -> None:
         """`close` for a coroutine."""
@@ -216,7 +216,7 @@ class Run:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        if error is None:
+        if error is None or is_success(error):
             return self.close()
         try:
             self.close("cancelled" if isinstance(error, KeyboardInterrupt) else "failed", f"{type(error).__name__}: {error}")
@@ -260,9 +260,6 @@ class Run:
         tree.next += 1
         episode = tree.open[rollout_id] = Episode(tree, start, rollout_id, ordinal)
         return episode
-
-    def read_pictures(self, given: Sequence[Any], field: str, place: Place) -> list[Json]:
-        return read_pictures(given, field, place)
 
     def connect_again(self) -> Connection:
         """A connection of its own to the server that the run is recorded by."""

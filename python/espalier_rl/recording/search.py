@@ -14,6 +14,7 @@ from ..errors import EspalierError
 from .episode import _rewards, _spans, _tokens, reward_draft
 from .ids import derived_id
 from .journal import Draft, rollout_finished
+from .pictures import read_pictures
 from .tool_calls import tool_drafts
 from .tree import Place, Tree
 from .values import Json, amount_of, now, text_of
@@ -216,9 +217,9 @@ class SearchTree:
             "stateHash": None,
             "admissibleActions": None,
         }
-        pictures = run.read_pictures(given.images, f"{where}.images", place)
-        if pictures:
-            data["pictures"] = pictures
+        place.pictures, place.images = read_pictures(given.images, f"{where}.images")
+        if place.pictures:
+            data["pictures"] = place.pictures
         drafts = []
         if rollout_id is not None:
             begun = {"rolloutId": rollout_id, "treeId": tree.id, "fromStepId": node.id, "ordinal": rollout, "seed": run.seed, "policy": run.policy}

@@ -1,33 +1,43 @@
-"""Sends a spool to the server, in order and in batches, from a thread of its own. Sending again is harmless: events are known by their ids."""
+"""Sends a spool to the server, in order and in batches, from a thread of its own. Sending again is harmless: events are known by their ids.
+
+What the server refuses of a tree is set aside with all that follows in that tree; what else is recorded goes on."""
 
 from __future__ import annotations
 
 import gzip
 import json
+import logging
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 from ..connection import Connection
 from ..errors import EspalierError, Unreachable
 from ..installation import is_loopback_url
-from .spool import Spool
+from .spool import Spool, keep_refused, read_refused
 
 BATCH_BYTES = 2**20
 READ_BYTES = 2 * BATCH_BYTES + 2**16  # of a segment: nearly every step lies in it twice, held back and as it is sent
 BATCH_EVENTS = 2_000
+RESENT_EVENTS = 100  # of a tree that was set aside, in one request
 LINGER_S = 0.02  # for a batch that is small: steps come one after the other
 PAUSE_S = 0.2
 TRY_S = 2.0  # of one request, before it is looked whether to stop
+OF_EVENTS = (400, 403, 409, 413, 422)  # refusals that may be of single events
+
+logger = logging.getLogger("espalier_rl")
 
 
 class Sender:
-    """Sends what is in a spool until `stop`. What the server refuses is kept in `spool.refused`, and nothing more is sent."""
+    """Sends what is in a spool until `stop`. A refusal that names events of trees sets those trees aside (`refusals`); any other, and one
+    of the run's own events, is kept in `spool.refused`, and nothing more is sent."""
 
     def __init__(self, connection: Connection, spool: Spool) -> None:
         self.connection, self.spool = connection, spool
         self.away: EspalierError | None = None  # why the last try did not reach the server
         self.position: str | None = None  # behind the last event that was appended
+        self.refusals: dict[str, EspalierError] = {}  # by tree: why it is set aside
         self._compress = not is_loopback_url(connection.url)
         self._stopping = threading.Event()
         self._offset, self._counted = 0, 0
@@ -45,8 +55,19 @@ class Sender:
         if self._thread.is_alive():
             self._thread.join()
 
+    def check(self, tree_id: str | None = None) -> None:
+        """Raises why a tree was set aside; without a tree, why the first one was."""
+        refusal = next(iter(self.refusals.values()), None) if tree_id is None else self.refusals.get(tree_id)
+        if refusal is not None:
+            raise refusal
+
     def flush(self, timeout_s: float) -> None:
         """Returns when the server has all that was written. Raises what it refused, or Unreachable."""
+        self.wait(timeout_s)
+        self.check()
+
+    def wait(self, timeout_s: float) -> None:
+        """Returns when all that was written is sent or set aside. Raises what the server refused of the run, or Unreachable."""
         spool = self.spool
         spool.write_out()
         with spool.changed:
@@ -98,9 +119,14 @@ class Sender:
             return True
         lines = whole.splitlines(keepends=True)
         sent: list[bytes] = []
+        aside: list[bytes] = []
         size, taken = 0, 0
         for line in lines:
-            if line[:1] not in b"#~":
+            if line[:1] in b"#~":
+                pass
+            elif self.refusals and json.loads(line)["stream"] in self.refusals:
+                aside.append(line)
+            else:
                 taken += len(line)
                 if len(sent) == self._most or (sent and taken > BATCH_BYTES):
                     break
@@ -108,6 +134,8 @@ class Sender:
             size += len(line)
         if sent and not self._post(sent):
             return True
+        if aside:
+            spool.set_aside(aside)
         self._offset += size
         with spool.changed:
             spool.acked += size
@@ -128,12 +156,55 @@ class Sender:
                 self._most = max(1, len(lines) // 2)
                 return False
             if not isinstance(error, Unreachable) and error.status not in (408, 429, 502, 503, 504):
-                raise _kept(_of_event(error, lines[0]) if error.status == 413 else error, self.spool) from None
+                return self._refused(_of_event(error, lines[0]) if error.status == 413 else error, lines)
+            if self.away is None:
+                logger.warning("the server does not take what is recorded (%s); it is kept in %s and sent again", error, self.spool.folder)
             self.away = error
             self._stopping.wait(max(PAUSE_S, error.retry_after))
             return False
         self.away, self.position = None, answer.get("position") or self.position
         return True
+
+    def _refused(self, error: EspalierError, lines: list[bytes]) -> bool:
+        """Sets the trees aside of which events were refused. Raises the refusal where it names none, or an event of the run itself."""
+        events = [json.loads(line) for line in lines]
+        named = {problem.get("id") for problem in error.problems}
+        streams = {event["stream"] for event in events if event["id"] in named or len(events) == 1}
+        if error.status not in OF_EVENTS or not streams or self.spool.folder.name in streams:
+            raise _kept(error, self.spool) from None
+        kept = _kept(error, self.spool)
+        for stream in streams:
+            said = f"the server refused events of tree {stream}, which is set aside: {error.message}"
+            self.refusals[stream] = EspalierError(
+                said, remedy=kept.remedy, field=error.field, status=error.status, code=error.code, problems=error.problems
+            )  # fmt: skip
+        return False
+
+
+def resend_refused(connection: Connection, folder: Path) -> None:
+    """Sends the trees that were set aside again, each on its own. Raises the first refusal; what is refused is kept."""
+    spool = Spool(folder)
+    kept = read_refused(folder)
+    refusal: EspalierError | None = None
+    try:
+        trees: dict[str, list[bytes]] = {}
+        for line in kept:
+            trees.setdefault(json.loads(line)["stream"], []).append(line)
+        for lines in trees.values():
+            try:
+                for at in range(0, len(lines), RESENT_EVENTS):
+                    body = b"".join(lines[at : at + RESENT_EVENTS])
+                    connection.json("POST", "/v1/events", content=body, headers={"content-type": "application/x-ndjson"})
+                sent = set(lines)
+                kept = [line for line in kept if line not in sent]
+            except Unreachable:
+                raise
+            except EspalierError as error:
+                refusal = refusal or error
+    finally:
+        keep_refused(spool, kept)
+    if refusal is not None:
+        raise _kept(refusal, spool)
 
 
 def _of_event(error: EspalierError, line: bytes) -> EspalierError:
@@ -146,7 +217,8 @@ def _of_event(error: EspalierError, line: bytes) -> EspalierError:
 
 
 def _kept(error: EspalierError, spool: Spool) -> EspalierError:
-    remedy = f"{error.remedy}; what was recorded is kept in {spool.folder}, and the next er.connect() sends it again"
+    kept = f"what was recorded is kept in {spool.folder}: the next er.connect() sends it again, `python -m espalier_rl spool drop --run {spool.folder.name}` gives it up"
+    remedy = f"{error.remedy}; {kept}"
     return EspalierError(error.message, remedy=remedy, field=error.field, status=error.status, code=error.code, problems=error.problems)
 
 

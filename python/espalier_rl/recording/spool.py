@@ -33,6 +33,7 @@ BUFFER_BYTES = 256 * 1024  # of `durable="none"`
 BUFFER_S = 0.2
 LINE_BUFFER = 2**20  # of a line that is longer than what is read at once
 SUFFIX = ".ndjson"
+REFUSED = "refused.ndjson"  # events that the server refused, and what followed them in their trees
 
 
 def spool_root(url: str, folder: str | os.PathLike[str] | None = None) -> Path:
@@ -133,6 +134,13 @@ class Spool:
         if self._buffered:
             with _disk(self.folder):
                 self._write_buffer()
+
+    def set_aside(self, lines: list[bytes]) -> None:
+        """Keeps events that the server refused, for `read_refused`."""
+        with _disk(self.folder), open(self.folder / REFUSED, "ab") as file:
+            file.write(b"".join(lines))
+            file.flush()
+            os.fsync(file.fileno())
 
     def sync(self) -> None:
         """Returns when all that was appended is on the disk (`durable="fsync"`), or in the file. Callers share what one of them waits for."""
@@ -271,7 +279,27 @@ class Spool:
 def list_spools(root: Path) -> Iterator[Path]:
     """Lists the folders of spools that hold something."""
     if root.is_dir():
-        yield from (folder for folder in sorted(root.iterdir()) if folder.is_dir() and _numbers(folder))
+        yield from (folder for folder in sorted(root.iterdir()) if folder.is_dir() and (_numbers(folder) or (folder / REFUSED).exists()))
+
+
+def read_refused(folder: Path) -> list[bytes]:
+    """Reads the events that were set aside, each once: a process that was killed may have written some again."""
+    path = folder / REFUSED
+    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    return [*dict.fromkeys(line for line in lines if line.endswith(b"\n"))]
+
+
+def keep_refused(spool: Spool, lines: list[bytes]) -> None:
+    """Keeps these of the events that were set aside, and closes the spool; where nothing is left, its folder is deleted."""
+    path = spool.folder / REFUSED
+    with _disk(spool.folder):
+        if lines:
+            part = path.with_suffix(".part")
+            part.write_bytes(b"".join(lines))
+            os.replace(part, path)
+        else:
+            path.unlink(missing_ok=True)
+    spool.close(delete=not lines and not spool.segments)
 
 
 def _numbers(folder: Path) -> list[int]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .spool import SUFFIX, list_spools, spool_root
+from .spool import SUFFIX, Spool, keep_refused, list_spools, read_refused, spool_root
 
 try:
     import fcntl
@@ -28,13 +28,16 @@ class SpoolState:
     bytes: int = 0
     events: int = 0
     held: int = 0  # drafts of steps that may be the last of their episode
+    refused: int = 0  # events that the server refused, with what followed them in their trees
     process: str = ""  # that records it now
     faults: list[str] = field(default_factory=list)  # FILE:LINE: what is wrong
 
     def __str__(self) -> str:
         now = f", recorded by process {self.process}" if self.process else ""
         damaged = f", {len(self.faults)} damaged" if self.faults else ""
-        return f"{self.folder.parent.name}  {self.run}  {self.name!r}: {self.events} events, {self.held} held back, {self.bytes} bytes{now}{damaged}"
+        refused = f", {self.refused} refused" if self.refused else ""
+        counts = f"{self.events} events, {self.held} held back, {self.bytes} bytes{refused}{now}{damaged}"
+        return f"{self.folder.parent.name}  {self.run}  {self.name!r}: {counts}"
 
 
 def spools_folder(folder: str | None = None) -> Path:
@@ -72,8 +75,30 @@ def _read(folder: Path) -> SpoolState:
                 held.discard(str(value.get("id")))
                 if value.get("type") == "RunStarted" and isinstance(value.get("data"), dict):
                     state.name = str(value["data"].get("name") or state.name)
-    state.held = len(held)
+    state.held, state.refused = len(held), len(read_refused(folder))
     return state
+
+
+def export_spool(folder: Path) -> Iterator[bytes]:
+    """Yields the events of a spool as lines of NDJSON, as `POST /v1/events` takes them: those that are not sent, then those refused. What is
+    held back is an event without a number and is left out."""
+    for path in sorted(each for each in folder.glob(f"*{SUFFIX}") if each.stem.isdigit()):
+        yield from (line for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n") and line[:1] not in b"#~")
+    yield from read_refused(folder)
+
+
+def drop_spool(folder: Path, *, everything: bool) -> int:
+    """Deletes what the server refused of a run; everything: what is not sent as well. Returns how many events. Raises EspalierError
+    `in-use` while its process lives."""
+    spool = Spool(folder)
+    dropped = len([*export_spool(folder)]) if everything else len(read_refused(folder))
+    if everything:
+        for path in folder.glob(f"*{SUFFIX}"):
+            path.unlink()
+        spool.close(delete=True)
+    else:
+        keep_refused(spool, [])
+    return dropped
 
 
 def _lines(path: Path, *, last: bool) -> Iterator[tuple[int, str, Any]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ..errors import EspalierError
 from .ids import derived_id, episode_id_of
 from .journal import Draft, tree_closed
+from .pictures import read_pictures
 from .prompts import Known, Message, Shown
 from .task import Task, task_data
 from .values import Json, now, storable
@@ -81,7 +82,7 @@ class Tree:
         if self.begun:
             return []
         run, task = self.run, self.task
-        pictures = run.read_pictures(task.pictures, "pictures", self.root)
+        self.root.pictures, self.root.images = read_pictures(task.pictures, "pictures")
         self.begun = True
         data: Json = {
             "treeId": self.id,
@@ -90,7 +91,7 @@ class Tree:
             "rootStepId": self.root.id,
             "instruction": task.instruction,
             "observation": task.observation,
-            **({"pictures": pictures} if pictures else {}),
+            **({"pictures": self.root.pictures} if self.root.pictures else {}),
             "admissibleActions": None if task.actions is None else list(task.actions),
             "stateHash": None,
             "plannedRollouts": self.planned,

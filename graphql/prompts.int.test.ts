@@ -14,7 +14,16 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-const SAMPLING = { temperature: 0.7, topP: null, maxTokens: 64, stop: [], seed: 3 };
+const SAMPLING = {
+  temperature: 0.7,
+  topP: null,
+  topK: 20,
+  minP: null,
+  repetitionPenalty: null,
+  maxTokens: 64,
+  stop: [],
+  seed: 3,
+};
 const text = (role: AskedMessage['role'], words: string): AskedMessage => ({ role, parts: [{ kind: 'text', text: words }] });
 
 /** A rollout of three steps: a prompt with its history as an image, one that continues it, and one that drifts from it. */
@@ -88,7 +97,7 @@ async function given(name: string, change: { readonly sha256?: string } = {}) {
 }
 
 const QUERY = `query ($id: ID!) { step(id: $id) { prompt {
-  sha256 server template { name version } tools sampling { temperature topP maxTokens stop seed }
+  sha256 server template { name version } tools sampling { temperature topP topK minP repetitionPenalty maxTokens stop seed }
   messages { role parts { text image { id url } } } tokens { ids { dtype length base64 } before kept }
 } } }`;
 

@@ -1470,6 +1470,9 @@ export type PromptTemplate = {
 export type Sampling = {
   readonly temperature: Scalars['Float']['output'];
   readonly topP?: Maybe<Scalars['Float']['output']>;
+  readonly topK?: Maybe<Scalars['SafeInt']['output']>;
+  readonly minP?: Maybe<Scalars['Float']['output']>;
+  readonly repetitionPenalty?: Maybe<Scalars['Float']['output']>;
   readonly maxTokens?: Maybe<Scalars['Int']['output']>;
   readonly stop: ReadonlyArray<Scalars['String']['output']>;
   readonly seed?: Maybe<Scalars['SafeInt']['output']>;
@@ -4490,6 +4493,9 @@ export type PromptTemplateResolvers<ContextType = Context, ParentType extends Re
 export type SamplingResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Sampling'] = ResolversParentTypes['Sampling']> = {
   temperature?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
   topP?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  topK?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;
+  minP?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  repetitionPenalty?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
   maxTokens?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
   stop?: Resolver<ReadonlyArray<ResolversTypes['String']>, ParentType, ContextType>;
   seed?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;

@@ -208,6 +208,9 @@ class Protocol(unittest.TestCase):
             ({"n": 0}, "n must be"),
             ({"temperature": "hot"}, "temperature must be"),
             ({"top_p": 0.9}, "top_p must be 1"),
+            ({"top_k": 20}, "top_k must be -1"),
+            ({"min_p": 0.1}, "min_p must be 0"),
+            ({"repetition_penalty": 1.1}, "repetition_penalty must be 1"),
         ):
             status, answer = self.post("/chat/completions", {"messages": CHAT, **change})
             self.assertEqual(status, 400)

@@ -61,9 +61,9 @@ export async function createJudge(
  * Names the settings that decide what a model replies, so that a verdict that was cut at `maxTokens` is not reused when more are
  * allowed.
  */
-function samplingOf({ topP, maxTokens, stop, systemRole, maxPromptTokens }: OpenAiSpec): string {
-  const sampling = JSON.stringify({ topP, maxTokens, stop, systemRole, maxPromptTokens });
-  return sampling === '{}' ? '' : `/${sha256Hex(sampling).slice(0, 8)}`;
+function samplingOf({ sampling, maxTokens, stop, systemRole, maxPromptTokens }: OpenAiSpec): string {
+  const settings = JSON.stringify({ sampling, maxTokens, stop, systemRole, maxPromptTokens });
+  return settings === '{}' ? '' : `/${sha256Hex(settings).slice(0, 8)}`;
 }
 
 type OpenAiSpec = Extract<PolicySpec, { kind: 'openai' }>;

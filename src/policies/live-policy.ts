@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { samplingOptions } from './openai/sampling-fields.ts';
 import type { Policy } from './policy.ts';
 import { definePolicy, filled, PolicySpecError, temperature as runTemperature, type VersionSource } from './policy-entry.ts';
 import { isServed } from './served/served-policy.ts';
@@ -71,6 +72,7 @@ export const live = definePolicy({
     maxTokens: z.int().min(1).optional(),
     stop: z.array(filled).max(16).optional(),
     maxPromptTokens: z.int().min(1).optional(),
+    sampling: samplingOptions.optional(),
   }),
   read(rest = '') {
     const [, policyId, version] = /^(.+)@(\d{1,9})$/.exec(rest) ?? [];
@@ -79,8 +81,8 @@ export const live = definePolicy({
   async open(spec, { versionsOf, signal = new AbortController().signal }) {
     if (!versionsOf)
       throw new PolicySpecError('kind', 'live follows a trainer, which only a collection into a platform can; name linear:FILE');
-    const { policyId, version, temperature, server, by, maxTokens, stop, maxPromptTokens } = spec;
-    const source = versionsOf(policyId, { temperature, server, by, maxTokens, stop, maxPromptTokens });
+    const { policyId, version, temperature, server, by, maxTokens, stop, maxPromptTokens, sampling } = spec;
+    const source = versionsOf(policyId, { temperature, server, by, maxTokens, stop, maxPromptTokens, sampling });
     try {
       return await (version === undefined ? livePolicy(source, signal) : versionPolicy(source, version, signal));
     } catch (error) {

@@ -12,7 +12,7 @@ describe('requests to the model server', () => {
   test('a request carries the prompt, the sampling settings and the key, and asks for token ids', async () => {
     const { server, policy } = await givenOpenAiPolicy(
       { apiKey: 'sk-1', model: 'qwen' },
-      { apiKey: 'sk-1', topP: 0.9, maxTokens: 50, stop: ['Observation:'] },
+      { apiKey: 'sk-1', sampling: { topP: 0.9 }, maxTokens: 50, stop: ['Observation:'] },
     );
     await policy.act(anActRequest({ n: 2, seed: 2 ** 31 + 5, temperature: 0.7, history: someTurns(1) }), never);
     expect(server.requests).toHaveLength(1);
@@ -26,6 +26,9 @@ describe('requests to the model server', () => {
       ],
       temperature: 0.7,
       top_p: 0.9,
+      top_k: -1,
+      min_p: 0,
+      repetition_penalty: 1,
       max_tokens: 50,
       stop: ['Observation:'],
       n: 2,
@@ -43,6 +46,26 @@ describe('requests to the model server', () => {
     await policy.act(anActRequest(), never);
     expect(Object.keys(JSON.parse(server.requests[0]?.text ?? ''))).toEqual(['model', 'messages', 'temperature', 'n', 'seed']);
     expect(server.requests[0]?.headers.authorization).toBeUndefined();
+  });
+
+  test('a request asks for the whole distribution of the model, whatever its generation config says, and records that', async () => {
+    const { server, policy } = await givenOpenAiPolicy({}, { sampling: { topK: 20 } });
+    const [act] = await policy.act(anActRequest({ temperature: 0.7 }), never);
+    const asked = { temperature: 0.7, top_p: 1, top_k: 20, min_p: 0, repetition_penalty: 1 };
+    expect(JSON.parse(server.requests[0]?.text ?? '')).toMatchObject(asked);
+    expect(act?.asked?.sampling).toMatchObject({ temperature: 0.7, topP: 1, topK: 20, minP: 0, repetitionPenalty: 1 });
+  });
+
+  test.each([
+    [0.7, { do_sample: true, top_p: 1, top_k: 0, min_p: 0, repetition_penalty: 1 }],
+    [0, { do_sample: false, repetition_penalty: 1 }],
+  ])('transformers serve is asked for the same by a generation config at temperature %d', async (temperature, config) => {
+    const { server, policy } = await givenOpenAiPolicy({}, { dialect: 'transformers' });
+    const [act] = await policy.act(anActRequest({ temperature }), never);
+    const { generation_config: sent, ...body } = JSON.parse(server.requests[0]?.text ?? '');
+    expect(JSON.parse(sent)).toEqual(config);
+    expect(Object.keys(body)).toEqual(['model', 'messages', 'temperature', 'max_tokens', 'n', 'seed']);
+    expect(act?.asked?.sampling).toMatchObject({ temperature, topP: 1, topK: -1, maxTokens: 1_024 });
   });
 
   test('a request contains the history as recorded, with half surrogates and NUL replaced', async () => {
@@ -80,7 +103,7 @@ describe('acts of an answer', () => {
         })),
         model: 'qwen',
         tools: null,
-        sampling: { temperature: 1, topP: null, maxTokens: null, stop: [], seed: 1 },
+        sampling: { temperature: 1, topP: 1, topK: -1, minP: 0, repetitionPenalty: 1, maxTokens: null, stop: [], seed: 1 },
         server: `${server.url}/chat/completions`,
         tokenIds: null,
       },

@@ -10,6 +10,7 @@ import { sendAddress } from '../runtime/secret-address.ts';
 import { parseCompletion } from './openai/completion.ts';
 import { postJson } from './openai/post-json.ts';
 import type { World } from './openai/retry.ts';
+import { type Dialect, drawingFields, drawingOf, type SamplingOptions } from './openai/sampling-fields.ts';
 import { imagePart, type MultimodalMessage, shownMessages } from './openai/shown-messages.ts';
 import { type Act, type ActRequest, type Policy, PolicyError } from './policy.ts';
 import { askedMessages } from './shown-prompt.ts';
@@ -24,15 +25,18 @@ export interface OpenAiOptions {
   readonly policyId?: string | undefined;
   /** The version of the weights that the server holds, which only the one who loaded them knows. */
   readonly policyVersion?: number | undefined;
-  readonly topP?: number | undefined;
+  /** The whole distribution of the model when left out. */
+  readonly sampling?: SamplingOptions | undefined;
   /** Longest reply, in tokens; a longer one is cut with the finish reason `length`. */
   readonly maxTokens?: number | undefined;
   readonly stop?: readonly string[] | undefined;
   /**
-   * Asks for sampled token ids and log-probabilities in every known dialect, or sends nothing beyond OpenAI's own protocol. By
-   * default it asks, except OpenAI itself, which refuses fields that it does not know.
+   * Asks for sampled token ids and log-probabilities in every known dialect, or sends nothing beyond OpenAI's own protocol unless
+   * `sampling` names it. By default it asks, except OpenAI itself, which refuses fields that it does not know.
    */
   readonly tokenIds?: 'ask' | 'none' | undefined;
+  /** Writes requests as `transformers serve` takes them, which returns no token ids. */
+  readonly dialect?: 'transformers' | undefined;
   /** Sends `admissible_actions` and `goal`, for a server that chooses among actions; others may refuse the fields. */
   readonly actions?: 'send' | 'none' | undefined;
   /** Sends the instruction inside the first user message, for models without a system role. */
@@ -84,15 +88,14 @@ export function openAiPolicy(options: OpenAiOptions, world: World = thisWorld): 
       const shown = request.shown ? await shownMessages(request.shown) : null;
       let prompt: Prompt = shown ? { messages: [], trimmed: null } : openingPrompt(request, options);
       for (let overflows = 0; acts.length < request.n; ) {
-        const ask = (n: number) => requestBody(shown ?? prompt.messages.map(asSent), request, acts.length, n, options);
+        const sampling = samplingOf(request, acts.length, options);
+        const ask = (n: number) => requestBody(shown ?? prompt.messages.map(asSent), request, sampling, n, options);
         const missing = request.n - acts.length;
-        let sent = ask(choices === 'one' ? 1 : missing);
-        let body = JSON.stringify(sent);
+        let body = JSON.stringify(ask(choices === 'one' ? 1 : missing));
         try {
           const answer = await postJson(body, post, signal, world).catch((refusal: unknown) => {
             if (choices === 'one' || missing === 1 || !mayRefuseChoices(refusal)) throw refusal;
-            sent = ask(1);
-            body = JSON.stringify(sent);
+            body = JSON.stringify(ask(1));
             // What was refused may have been another field: then the single request is refused as well, in the server's words.
             return postJson(body, post, signal, world).then((single) => {
               choices = 'one';
@@ -113,7 +116,7 @@ export function openAiPolicy(options: OpenAiOptions, world: World = thisWorld): 
           const asked = {
             messages: request.shown ? askedMessages(request.shown.messages) : prompt.messages.map(asAsked),
             tools: null,
-            sampling: samplingOf(sent),
+            sampling,
             server: withoutCredentials(post.url),
             model: cutText(options.model, 500),
             tokenIds: completion.promptTokenIds,
@@ -180,48 +183,54 @@ function tooLongAsShown(overflow: PolicyError): PolicyError {
   );
 }
 
+function isOfficial({ baseUrl }: OpenAiOptions): boolean {
+  return sendAddress(new URL(baseUrl)).url.hostname === 'api.openai.com';
+}
+
+function dialectOf(options: OpenAiOptions): Dialect {
+  if (options.dialect !== undefined) return options.dialect;
+  return (options.tokenIds ?? (isOfficial(options) ? 'none' : 'ask')) === 'none' ? 'openai' : 'engine';
+}
+
+/** `transformers serve` continues to 20 tokens where neither a request nor the model's folder says more. */
+const TRANSFORMERS_MAX_TOKENS = 1_024;
+
+/** @param have how many acts earlier requests returned: with the same seed, the rest would be the same texts again. */
+function samplingOf(request: ActRequest, have: number, options: OpenAiOptions): Sampling {
+  const dialect = dialectOf(options);
+  return {
+    ...drawingOf(request.temperature, options.sampling, dialect),
+    maxTokens: options.maxTokens ?? (dialect === 'transformers' ? TRANSFORMERS_MAX_TOKENS : null),
+    stop: options.stop ?? [],
+    seed: modulo(modulo(request.seed, 2 ** 31) + have, 2 ** 31), // 31 bits, which every server takes
+  };
+}
+
 function requestBody(
   messages: readonly MultimodalMessage[],
   request: ActRequest,
-  have: number,
+  sampling: Sampling,
   n: number,
   options: OpenAiOptions,
-): RequestBody {
-  const { topP, maxTokens, stop } = options;
-  const official = sendAddress(new URL(options.baseUrl)).url.hostname === 'api.openai.com';
-  const tokenIds = options.tokenIds ?? (official ? 'none' : 'ask');
+): Readonly<Record<string, unknown>> {
+  const { maxTokens, stop, seed } = sampling;
+  const dialect = dialectOf(options);
   return {
     model: options.model,
     messages,
-    temperature: request.temperature,
-    ...(topP === undefined ? {} : { top_p: topP }),
+    ...drawingFields(sampling, dialect),
     // OpenAI's reasoning models refuse the old name; servers of others may not know the new one.
-    ...(maxTokens === undefined ? {} : { [official ? 'max_completion_tokens' : 'max_tokens']: maxTokens }),
-    ...(stop === undefined ? {} : { stop }),
+    ...(maxTokens === null ? {} : { [isOfficial(options) ? 'max_completion_tokens' : 'max_tokens']: maxTokens }),
+    ...(stop.length === 0 ? {} : { stop }),
     ...(options.actions === 'send' && request.admissibleActions
       ? { admissible_actions: request.admissibleActions, goal: request.goal }
       : {}),
     n,
-    // 31 bits, which every server takes. Asked for the rest, it moves on: the same seed would give the same texts again.
-    seed: modulo(modulo(request.seed, 2 ** 31) + have, 2 ** 31),
-    ...(tokenIds === 'none'
-      ? {}
-      : { logprobs: true, return_token_ids: true, return_tokens_as_token_ids: true, return_meta_info: true }),
+    seed,
+    ...(dialect === 'engine'
+      ? { logprobs: true, return_token_ids: true, return_tokens_as_token_ids: true, return_meta_info: true }
+      : {}),
   };
-}
-
-interface RequestBody {
-  readonly temperature: number;
-  readonly top_p?: number;
-  readonly max_tokens?: number;
-  readonly max_completion_tokens?: number;
-  readonly stop?: readonly string[];
-  readonly seed: number;
-  readonly [field: string]: unknown;
-}
-
-function samplingOf({ temperature, top_p, max_tokens, max_completion_tokens, stop, seed }: RequestBody): Sampling {
-  return { temperature, topP: top_p ?? null, maxTokens: max_tokens ?? max_completion_tokens ?? null, stop: stop ?? [], seed };
 }
 
 /** A text alone as it is, else parts: the text where there is one, and the pictures behind it. */

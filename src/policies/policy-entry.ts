@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { SamplingOptions } from './openai/sampling-fields.ts';
 import type { Policy } from './policy.ts';
 
 /** A kind of policy that a plan can name: its configuration, the short form of the command line, and what makes it. */
@@ -48,6 +49,8 @@ export interface ActingOptions {
   readonly maxTokens?: number | undefined;
   readonly stop?: readonly string[] | undefined;
   readonly maxPromptTokens?: number | undefined;
+  /** The whole distribution of a language model when left out. */
+  readonly sampling?: SamplingOptions | undefined;
 }
 
 /** What a configuration does not hold. */

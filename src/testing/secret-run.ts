@@ -33,7 +33,16 @@ export function secretRun(name: string, secret: string, state: 'ended' | 'open' 
       server: null,
       tokens: null,
       messages: [{ role: 'user', parts: [{ kind: 'text', blocks: blocks.map((block) => blockDigest(block)) }] }],
-      sampling: { temperature: 1, topP: null, maxTokens: null, stop: [], seed: null },
+      sampling: {
+        temperature: 1,
+        topP: null,
+        topK: null,
+        minP: null,
+        repetitionPenalty: null,
+        maxTokens: null,
+        stop: [],
+        seed: null,
+      },
     },
     runId,
   );

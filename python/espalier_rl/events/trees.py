@@ -399,6 +399,12 @@ class PromptShownDataSampling(TypedDict):
     """Sampling temperature."""
     topP: Any
     """Nucleus sampling threshold; null when the request leaves it to the server."""
+    topK: int | None
+    """Number of likeliest tokens that are drawn from, -1 for all; null when the request leaves it to the server."""
+    minP: Any
+    """Least probability of a token, as a share of the likeliest one; null when the request leaves it to the server."""
+    repetitionPenalty: Any
+    """Divisor of the logits of tokens that occurred, 1 for none; null when the request leaves it to the server."""
     maxTokens: int | None
     """Longest reply in tokens; null when the request leaves it to the server."""
     stop: list[str]

@@ -83,8 +83,12 @@ def digest_of(messages: list[Message]) -> str:
 
 
 def sampling_of(given: Mapping[str, Any]) -> Json:
-    """Reads how a reply was sampled: `temperature` (1 where it is left out), `top_p`, `max_tokens`, `stop` (texts), `seed`."""
-    known: dict[str, Any] = {"temperature": 1.0, "top_p": None, "max_tokens": None, "stop": [], "seed": None}
+    """Reads how a reply was sampled: `temperature` (1 where it is left out), `top_p`, `top_k` (-1: all),
+    `min_p`, `repetition_penalty`, `max_tokens`, `stop` (texts), `seed`."""
+    known: dict[str, Any] = {
+        **{"temperature": 1.0, "top_p": None, "top_k": None, "min_p": None, "repetition_penalty": None},
+        **{"max_tokens": None, "stop": [], "seed": None},
+    }
     if not isinstance(given, Mapping):
         refuse("sampling", f"sampling is {shown(given)}", f"give a dict with {', '.join(known)}")
     unknown = [name for name in given if name not in known]
@@ -92,7 +96,7 @@ def sampling_of(given: Mapping[str, Any]) -> Json:
         refuse(f"sampling.{unknown[0]}", f"sampling has the field {unknown[0]!r}", f"give {', '.join(known)}")
     read = {**known, **given}
     stop = [read["stop"]] if isinstance(read["stop"], str) else read["stop"] or []
-    for name in ("temperature", "top_p"):
+    for name in ("temperature", "top_p", "min_p", "repetition_penalty"):
         value = read[name]
         if value is None and name == "temperature":
             read[name] = 1.0
@@ -101,6 +105,9 @@ def sampling_of(given: Mapping[str, Any]) -> Json:
     return {
         "temperature": read["temperature"],
         "topP": read["top_p"],
+        "topK": None if read["top_k"] is None else count_of(read["top_k"], "sampling.top_k", least=-1),
+        "minP": read["min_p"],
+        "repetitionPenalty": read["repetition_penalty"],
         "maxTokens": None if read["max_tokens"] is None else count_of(read["max_tokens"], "sampling.max_tokens"),
         "stop": texts_of(stop, "sampling.stop", 100),
         "seed": None if read["seed"] is None else count_of(read["seed"], "sampling.seed", least=-(2**53) + 1, most=2**53 - 1),

@@ -210,8 +210,9 @@ def _read_request(request: dict[str, Any]) -> tuple[Any, ...]:
     longest = _number(request, "max_tokens", _number(request, "max_completion_tokens", 0, 1, 2**20, int), 1, 2**20, int)
     temperature = _number(request, "temperature", 1.0, 0, 100, float)
     seed = _number(request, "seed", time.time_ns() % 2**31, -(2**63), 2**63, int)
-    if _number(request, "top_p", 1.0, 0, 1, float) != 1:
-        raise RequestRefused("top_p must be 1: log-probs of a cut distribution are not those of the policy")
+    for name, whole in (("top_p", (1,)), ("top_k", (-1, 0)), ("min_p", (0,)), ("repetition_penalty", (1,))):
+        if request.get(name) not in (None, *whole):
+            raise RequestRefused(f"{name} must be {whole[0]}: log-probs of a cut distribution are not those of the policy")
     stop = request.get("stop") or []
     return messages, count, longest, temperature, seed, [stop] if isinstance(stop, str) else stop
 

@@ -30,6 +30,10 @@ export interface ToolCallPart {
 export interface Sampling {
   readonly temperature: number;
   readonly topP: number | null;
+  /** −1: all tokens. */
+  readonly topK: number | null;
+  readonly minP: number | null;
+  readonly repetitionPenalty: number | null;
   readonly maxTokens: number | null;
   readonly stop: readonly string[];
   readonly seed: number | null;

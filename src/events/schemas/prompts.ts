@@ -7,6 +7,18 @@ export const role = z.enum(['system', 'user', 'assistant', 'tool']);
 export const sampling = z.strictObject({
   temperature: z.number().describe('Sampling temperature.'),
   topP: z.number().nullable().describe('Nucleus sampling threshold; null when the request leaves it to the server.'),
+  topK: z
+    .int()
+    .nullable()
+    .describe('Number of likeliest tokens that are drawn from, -1 for all; null when the request leaves it to the server.'),
+  minP: z
+    .number()
+    .nullable()
+    .describe('Least probability of a token, as a share of the likeliest one; null when the request leaves it to the server.'),
+  repetitionPenalty: z
+    .number()
+    .nullable()
+    .describe('Divisor of the logits of tokens that occurred, 1 for none; null when the request leaves it to the server.'),
   maxTokens: count.nullable().describe('Longest reply in tokens; null when the request leaves it to the server.'),
   stop: z.array(z.string()).max(100).describe('Texts at which sampling stops.'),
   seed: z.int().nullable().describe('Seed that was sent; null when none was.'),

@@ -19,6 +19,13 @@ export const chatRequest = z.object({
   seed: z.int().nullish(),
   temperature: z.number().min(0).max(100).nullish(),
   top_p: z.literal(1, { error: 'only 1 is served: the policy draws from its whole distribution' }).nullish(),
+  top_k: z
+    .union([z.literal(-1), z.literal(0)], { error: 'is not served: the policy draws from its whole distribution; leave it out' })
+    .nullish(),
+  min_p: z.literal(0, { error: 'is not served: the policy draws from its whole distribution; leave it out' }).nullish(),
+  repetition_penalty: z
+    .literal(1, { error: 'is not served: the policy draws from its whole distribution; leave it out' })
+    .nullish(),
   stream: z.literal(false, { error: 'streams are not served; leave it out' }).nullish(),
   tools: z.array(z.never({ error: 'tools are not served' })).nullish(),
   logprobs: z.boolean().nullish(),

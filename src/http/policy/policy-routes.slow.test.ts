@@ -69,6 +69,7 @@ describe('policies served as models', () => {
     ['another model', { model: 'gpt' }, 404, 'does not exist'],
     ['a stream', { stream: true }, 400, 'streams are not served'],
     ['nucleus sampling', { top_p: 0.5 }, 400, 'only 1 is served'],
+    ['the likeliest tokens', { top_k: 20 }, 400, 'its whole distribution'],
     ['no message', { messages: [] }, 400, 'messages'],
     [
       'a reply as the last message',

@@ -4,6 +4,7 @@ import { isHttpAddress, sendAddress } from '../../runtime/secret-address.ts';
 import { SECRET_REMEDY, secretInUrl } from '../../runtime/secret-in-url.ts';
 import { openAiPolicy } from '../openai-policy.ts';
 import { definePolicy, filled, PolicySpecError } from '../policy-entry.ts';
+import { samplingOptions } from './sampling-fields.ts';
 
 /** A model behind an OpenAI-compatible server. */
 export const openai = definePolicy({
@@ -25,7 +26,7 @@ export const openai = definePolicy({
     model: filled,
     policyId: filled.max(200).optional(),
     policyVersion: z.int().min(0).optional(),
-    topP: z.number().gt(0).max(1).optional(),
+    sampling: samplingOptions.optional(),
     maxTokens: z.int().min(1).optional(),
     stop: z.array(filled).max(16).optional(),
     tokenIds: z.enum(['ask', 'none']).optional(),

@@ -89,7 +89,7 @@ describe('failing model servers', () => {
   test.each([
     [{ apiKey: 'sk-other' }, {}, 'status 401: Incorrect API key provided.; check the API key'],
     [{}, { model: 'lama' }, 'status 404: The model `lama` does not exist.; check the model'],
-    [{}, { stop: ['a'], topP: 7 }, 'status 400'],
+    [{}, { stop: ['a'], sampling: { topP: 7 } }, 'status 400'],
   ])('a final refusal is not retried and keeps the words of the server (%j)', async (server, options, message) => {
     const { policy, waits, server: started } = await givenOpenAiPolicy({ model: 'qwen', ...server }, options);
     await expect(policy.act(anActRequest(), never)).rejects.toMatchObject({

@@ -24,8 +24,8 @@ export interface LoadedWeights {
  */
 export interface ModelServer {
   readonly baseUrl: string;
-  /** `none` where the server refuses a request that asks for token ids; they are asked for when left out. */
-  readonly tokenIds?: 'none' | undefined;
+  /** Named where requests are written otherwise than for vLLM, SGLang and our own server. */
+  readonly dialect?: 'transformers' | undefined;
   /**
    * Takes over the weights of a version and returns when the server has confirmed them. @throws Error with the server's reason.
    */

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { afterEach, expect, test } from '@jest/globals';
 import { anActRequest } from '../../testing/act-request.ts';
 import type { ModelServer, ServedVersion } from './model-server.ts';
@@ -9,16 +10,18 @@ import { WeightsGate } from './weights-gate.ts';
 const { signal } = new AbortController();
 const version: ServedVersion = { policyId: 'p', version: 3, folder: '/checkpoints/three', tensors: 'three' };
 const listening: Server[] = [];
+let bodies: Record<string, unknown>[] = [];
 
 afterEach(() => {
+  bodies = [];
   for (const server of listening.splice(0)) server.closeAllConnections();
 });
 
 /** A server that answers with the fingerprint it is given, or cuts the connection where that is null. */
 async function model(fingerprint: () => string | null): Promise<{ readonly server: ModelServer; end(): void }> {
   const gone = new AbortController();
-  const http = createServer((request, response) => {
-    request.resume();
+  const http = createServer(async (request, response) => {
+    bodies.push(JSON.parse(await text(request)));
     const said = fingerprint();
     if (said === null) {
       gone.abort(new Error('it was killed'));
@@ -41,6 +44,20 @@ test('every reply carries the version and the fingerprint that the server confir
   const gate = new WeightsGate(async () => server);
   const [act] = await servedPolicy(gate, version).act(anActRequest(), signal);
   expect(act).toMatchObject({ response: 'look', policy: { policyId: 'p', version: 3 }, call: { fingerprint: 'three' } });
+  await gate.close();
+});
+
+test('requests, and those that are sent on, ask for the whole distribution where they do not say another', async () => {
+  const { server } = await model(() => 'three');
+  const gate = new WeightsGate(async () => server);
+  const policy = servedPolicy(gate, version, { maxTokens: 8 });
+  await policy.act(anActRequest({ temperature: 0.7 }), signal);
+  await policy.forward({ messages: [], top_p: null, top_k: 5, temperature: 0.5 }, signal);
+  const whole = { top_p: 1, min_p: 0, repetition_penalty: 1, max_tokens: 8 };
+  expect(bodies).toEqual([
+    expect.objectContaining({ ...whole, top_k: -1, temperature: 0.7 }),
+    { ...whole, top_k: 5, temperature: 0.5, messages: [], model: 'policy' },
+  ]);
   await gate.close();
 });
 

@@ -1,5 +1,6 @@
 import { withoutSlashes } from '../../domain/text/without-slashes.ts';
 import { sendAddress } from '../../runtime/secret-address.ts';
+import { drawingFields, drawingOf } from '../openai/sampling-fields.ts';
 import { type OpenAiOptions, openAiPolicy } from '../openai-policy.ts';
 import { type Act, type Policy, PolicyError } from '../policy.ts';
 import type { ServedVersion } from './model-server.ts';
@@ -8,7 +9,7 @@ import type { HeldWeights, WeightsGate } from './weights-gate.ts';
 /** What of the requests the configuration of a policy chooses. */
 export type ServedOptions = Pick<
   OpenAiOptions,
-  'topP' | 'maxTokens' | 'stop' | 'systemRole' | 'maxPromptTokens' | 'timeoutMs'
+  'sampling' | 'maxTokens' | 'stop' | 'systemRole' | 'maxPromptTokens' | 'timeoutMs'
 > & {
   readonly temperature?: number | undefined;
 };
@@ -43,7 +44,7 @@ export function servedPolicy(gate: WeightsGate, version: ServedVersion, options:
     const key = `${model} ${server.baseUrl}`;
     const known =
       policies.get(key) ??
-      openAiPolicy({ ...sent, baseUrl: server.baseUrl, tokenIds: server.tokenIds, model, policyId: ref.policyId });
+      openAiPolicy({ ...sent, baseUrl: server.baseUrl, dialect: server.dialect, model, policyId: ref.policyId });
     policies.set(key, known);
     return known;
   }
@@ -73,10 +74,19 @@ export function servedPolicy(gate: WeightsGate, version: ServedVersion, options:
     },
     forward: (body, signal) =>
       asked(signal, (held, either) =>
-        sendOn({ max_tokens: sent.maxTokens, ...body, model: held.model }, held.server.baseUrl, either),
+        sendOn({ ...completed(body, held, options), model: held.model }, held.server.baseUrl, either),
       ),
     close: async () => undefined, // the gate is shared, and closed by who opened it
   };
+}
+
+/** Completes a request that is sent on by what our own requests ask for; the server would take the model's `generation_config`. */
+function completed(body: Readonly<Record<string, unknown>>, { server }: HeldWeights, options: ServedOptions): object {
+  const dialect = server.dialect ?? 'engine';
+  const temperature = typeof body.temperature === 'number' ? body.temperature : (options.temperature ?? 1);
+  const usual = drawingFields(drawingOf(temperature, options.sampling, dialect), dialect);
+  const said = Object.entries(body).filter(([, value]) => value !== null);
+  return { max_tokens: options.maxTokens, ...usual, ...Object.fromEntries(said) };
 }
 
 async function sendOn(body: object, baseUrl: string, signal: AbortSignal): Promise<Forwarded> {

@@ -16,7 +16,7 @@ export const transformersServer: ServerEntry = {
     if (!answer.ok) throw engine.refusal('is not healthy', answer, 'start it again');
     return {
       baseUrl: engine.baseUrl,
-      tokenIds: 'none',
+      dialect: 'transformers',
       gone: new AbortController().signal, // it is not ours: a request that fails is tried again by its client
       async load({ folder }, loading) {
         const loaded = await engine.ask('/load_model', loading, { model: folder });

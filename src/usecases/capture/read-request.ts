@@ -27,6 +27,9 @@ export function readRequest(api: Api, body: Json): ReadRequest {
     sampling: {
       temperature: number(body.temperature) ?? 1,
       topP: number(body.top_p),
+      topK: Number.isSafeInteger(body.top_k) ? (body.top_k as number) : null, // as just seen
+      minP: number(body.min_p),
+      repetitionPenalty: number(body.repetition_penalty),
       maxTokens: count(body.max_completion_tokens) ?? count(body.max_tokens) ?? count(body.max_output_tokens),
       stop: (typeof body.stop === 'string' ? [body.stop] : list(body.stop))
         .filter((text) => typeof text === 'string')

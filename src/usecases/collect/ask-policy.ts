@@ -97,6 +97,15 @@ function askedAs({ messages }: StepPrompt['shown'], temperature: number): AskedP
     server: null,
     model: null,
     tokenIds: null,
-    sampling: { temperature, topP: null, maxTokens: null, stop: [], seed: null },
+    sampling: {
+      temperature,
+      topP: null,
+      topK: null,
+      minP: null,
+      repetitionPenalty: null,
+      maxTokens: null,
+      stop: [],
+      seed: null,
+    },
   };
 }

@@ -41,7 +41,7 @@ async function collectFrom(server: OpenAiServer, plan: Partial<Collection['plan'
     kind: 'openai',
     baseUrl: server.url,
     model: 'stand-in',
-    topP: 0.9,
+    sampling: { topP: 0.9 },
     maxTokens: 99,
     stop: ['END'],
   });
@@ -99,7 +99,16 @@ test('the prompt of every step is read back as it was sent, with its token ids a
       sent[i].messages,
     );
     expect([...(prompt.tokenIds ?? [])]).toEqual(templatedIds(sent[i].messages));
-    expect(prompt.sampling).toEqual({ temperature: 1, topP: 0.9, maxTokens: 99, stop: ['END'], seed: sent[i].seed });
+    expect(prompt.sampling).toEqual({
+      temperature: 1,
+      topP: 0.9,
+      topK: -1,
+      minP: 0,
+      repetitionPenalty: 1,
+      maxTokens: 99,
+      stop: ['END'],
+      seed: sent[i].seed,
+    });
     expect(prompt.server).toBe(`${server.url}/chat/completions`);
   }
 });

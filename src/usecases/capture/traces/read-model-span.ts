@@ -35,7 +35,8 @@ export function readModelSpan(span: Span): ModelSpan {
     messages: asked,
     tools: tools.length > 0 ? tools : jsonOf(of.get('gen_ai.tool.definitions')),
     ...defined({ temperature: of.get('gen_ai.request.temperature'), max_tokens: of.get('gen_ai.request.max_tokens') }),
-    ...defined({ top_p: of.get('gen_ai.request.top_p'), seed: of.get('gen_ai.request.seed') }),
+    ...defined({ top_p: of.get('gen_ai.request.top_p'), top_k: of.get('gen_ai.request.top_k') }),
+    ...defined({ seed: of.get('gen_ai.request.seed') }),
   };
   const [promptTokens, completionTokens] = [
     count(of, 'gen_ai.usage.input_tokens', 'gen_ai.usage.prompt_tokens', 'llm.token_count.prompt'),

@@ -53,15 +53,15 @@ class Pngs(unittest.TestCase):
         from espalier_rl.errors import EspalierError
         from espalier_rl.recording.pictures import read_pictures
 
-        place = mock.Mock(images={})
         png = write_png(2, 1, b"\xff\0\0\0\xff\0")
         with mock.patch.dict(sys.modules, {"PIL": None}):
-            [read] = read_pictures([png], "images", place)
+            [read], names = read_pictures([png], "images")
             with self.assertRaisesRegex(EspalierError, r"images\[1\] is no PNG, which Pillow reads; pip install pillow"):
-                read_pictures([png, b"\xff\xd8\xff\xe0" + bytes(40)], "images", place)
+                read_pictures([png, b"\xff\xd8\xff\xe0" + bytes(40)], "images")
+        self.assertEqual(names, {read["imageId"]: read["imageId"]})
         self.assertEqual((read["width"], read["height"]), (2, 1))
         if Image is not None:
-            self.assertEqual(read_pictures([png], "images", place)[0]["imageId"], read["imageId"])
+            self.assertEqual(read_pictures([png], "images")[0][0]["imageId"], read["imageId"])
 
 
 if __name__ == "__main__":

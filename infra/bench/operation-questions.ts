@@ -105,7 +105,7 @@ export function askedOperations({
       (n) => ({ run: run(n).id }),
     ),
     ReviewQueue: filters((n) => ({ run: run(n).id, annotated: { has: false } })),
-    SaidLast: filters(
+    LatestAnnotations: filters(
       () => ({}),
       () => ({ label: 'loop' }),
     ),

@@ -59,7 +59,11 @@ export function shareGptRow({ messages }: ShownRow, place: string, withPictures:
     const value = markedText(message, place, withPictures);
     switch (message.role) {
       case 'assistant':
-        return { loss: message.weight === 1, ...replyTurn(message, value, place) };
+        return {
+          from: isCall(message) ? 'function_call' : 'gpt',
+          loss: message.weight === 1,
+          value: replyValue(message, value, place),
+        };
       case 'tool':
         return { from: 'observation', loss: null, value };
       case 'system':
@@ -79,11 +83,15 @@ export function shareGptRow({ messages }: ShownRow, place: string, withPictures:
   return turns;
 }
 
-function replyTurn(message: ShownMessage, text: string, place: string): Pick<PromptTurn, 'from' | 'value'> {
+function isCall(message: ShownMessage): boolean {
+  return callsOf(message).length > 0;
+}
+
+function replyValue(message: ShownMessage, text: string, place: string): string {
   const reasoning = reasoningOf(message);
   const thought = reasoning === '' ? '' : `<think>\n${reasoning}\n</think>\n\n`;
   const calls = callsOf(message);
-  if (calls.length === 0) return { from: 'gpt', value: `${thought}${text}` };
+  if (calls.length === 0) return `${thought}${text}`;
   if (text !== '')
     throw new DatasetError(
       'structure',
@@ -91,7 +99,7 @@ function replyTurn(message: ShownMessage, text: string, place: string): Pick<Pro
     );
   const written = calls.map(({ name, arguments: given }) => jsonText({ name, arguments: argumentsValue(given) }));
   const [only, ...others] = written;
-  return { from: 'function_call', value: `${thought}${others.length === 0 ? only : `[${written.join(', ')}]`}` };
+  return `${thought}${others.length === 0 ? only : `[${written.join(', ')}]`}`;
 }
 
 /** Returns whether a row is the whole chat of the environment, which has a form of its own (an instruction that is answered). */

@@ -132,7 +132,9 @@ def look_after_spools(given: argparse.Namespace) -> Any:
         return [print(spool) for spool in left]
     for spool in spools:
         print(spool)
-    print(f"{base}: {sum(spool.events for spool in spools)} events of {len(spools)} runs" + (", every line whole" if not faults else ""))
+    counts = f"{sum(spool.events for spool in spools)} events of {len(spools)} runs"
+    refused = sum(spool.refused for spool in spools)
+    print(f"{base}: {counts}" + (f", {refused} refused" if refused else "") + (", every line whole" if not faults else ""))
 
 
 def export_or_drop(given: argparse.Namespace, base: Path, folders: Sequence[Path]) -> Any:

@@ -14,7 +14,6 @@ try:
 
     import espalier_rl as er
     from espalier_rl.recording.spool import Spool
-    from espalier_rl.recording.spools import drop_spool, export_spool
 except ImportError:
     httpx = None
 
@@ -108,22 +107,54 @@ for episode in run.group("t", n=4):
         steps = [step["response"] for step in self.installation.of("StepTaken") if step["treeId"] == bad.tree_id]
         self.assertEqual(steps, ["fine", "bad"])
 
-    def test_what_was_refused_can_be_exported_and_dropped(self):
+    def test_the_command_shows_exports_and_drops_what_was_refused(self):
         self.installation.forbidden = "bad"
         with self.assertRaises(er.EspalierError), self.db.run("r", policy="p") as run:
             run.episode("bad").step("bad")
-        [folder] = Path(self.folder).glob("*/*")
-        exported = [json.loads(line) for line in export_spool(folder)]
-        self.assertIn("bad", [event["data"].get("response") for event in exported])
-        self.assertEqual(drop_spool(folder, everything=False), len(exported))
+        code, said, _ = self.spool("status", self.folder)
+        self.assertEqual(code, 0)
+        self.assertRegex(said, rf"{run.id}  '': 0 events, 0 held back, 0 bytes, \d refused\n")
+        self.assertEqual(self.spool("check", self.folder)[0], 0)
+        code, said, _ = self.spool("export", self.folder, "--run", run.id)
+        exported = [json.loads(line) for line in said.splitlines()]
+        self.assertEqual((code, [event["data"]["response"] for event in exported if event["type"] == "StepTaken"]), (0, ["bad"]))
+        code, _, refused = self.spool("send", self.folder, "--url", self.installation.url)
+        self.assertEqual(code, 1)
+        self.assertRegex(refused, "error: .*data.response is forbidden; repair it; .* spool drop --run")
+        code, _, unnamed = self.spool("drop", self.folder)
+        self.assertEqual(code, 1)
+        self.assertRegex(unnamed, "error: .* name one by --run")
+        self.assertEqual(self.spool("drop", self.folder, "--run", run.id), (0, f"{len(exported)} events of run {run.id} are dropped\n", ""))
         self.assertEqual(self.spools(), [])
+
+    def test_drop_everything_gives_up_a_run_that_the_server_never_takes(self):
+        self.installation.refuses = [(401, {}, "unauthorized")] * 2
+        with self.assertRaises(er.EspalierError), self.db.run("r", policy="p") as run:
+            run.episode("t").step("a")
+        self.assertEqual(self.spools(), [run.id])
+        self.assertEqual(self.spool("drop", self.folder, "--run", run.id), (0, f"0 events of run {run.id} are dropped\n", ""))
+        self.assertEqual(self.spools(), [run.id])
+        code, said, _ = self.spool("drop", self.folder, "--run", run.id, "--everything")
+        self.assertEqual(code, 0)
+        self.assertRegex(said, "^[1-9]\\d* events")
+        self.assertEqual((self.spools(), self.installation.of("RunStarted")), ([], []))
+
+    def test_a_refused_tree_is_sent_again_in_requests_of_a_size_that_the_server_takes(self):
+        self.installation.limit = 1_000_000
+        with self.assertRaises(er.EspalierError), self.db.run("r", policy="p") as run:
+            episode = run.episode("t")
+            for _ in range(3):
+                episode.step("x", "y" * 3_000_000)
+        self.installation.limit = 4_000_000
+        self.connect().wait_for_spools(30)
+        self.assertEqual((len(self.installation.of("StepTaken")), self.spools()), (3, []))
 
     def test_a_server_that_is_away_is_said_once(self):
         self.installation.close()
         with self.assertLogs("espalier_rl", "WARNING") as said, self.assertRaises(er.Unreachable), self.db.run("r", policy="p", wait_s=5) as run:
             run.episode("t").step("a")
         self.assertEqual(len(said.output), 1)
-        self.assertRegex(said.output[0], "does not take what is recorded .*refused.* kept in .* sent again")
+        self.assertRegex(said.output[0], "events could not be sent .*refused.* kept in .* sent again")
 
     def test_a_busy_server_is_sent_everything_once_it_is_ready_and_a_batch_that_is_too_large_in_parts(self):
         self.installation.refuses = [(503, {"retry-after": "0"}, "unavailable"), (429, {"retry-after": "0"}, "busy"), (413, {}, "too-large")]

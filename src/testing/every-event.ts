@@ -1,3 +1,4 @@
+import { serverSampling } from '../domain/prompts/asked-prompt.ts';
 import type { PlanRules } from '../domain/training/planning/plan-rules.ts';
 import type { DataOf } from '../events/catalogue.ts';
 import type { Envelope } from '../events/envelope.ts';
@@ -400,16 +401,7 @@ function recordToolCalls(
       template: null,
       tools: '[]',
       server: null,
-      sampling: {
-        temperature: 1,
-        topP: null,
-        topK: null,
-        minP: null,
-        repetitionPenalty: null,
-        maxTokens: null,
-        stop: [],
-        seed: null,
-      },
+      sampling: serverSampling(1),
       tokens: null,
     },
     runId,

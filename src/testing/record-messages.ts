@@ -1,4 +1,4 @@
-import type { AskedMessage, AskedPart } from '../domain/prompts/asked-prompt.ts';
+import { type AskedMessage, type AskedPart, serverSampling } from '../domain/prompts/asked-prompt.ts';
 import type { DataOf } from '../events/catalogue.ts';
 import { blockDigest, promptDigest } from '../events/prompt-digest.ts';
 import type { EventBuilder } from './event-builder.ts';
@@ -25,16 +25,7 @@ export function recordMessages(
       tools: null,
       server: 'http://server/v1',
       tokens: null,
-      sampling: {
-        temperature: 1,
-        topP: null,
-        topK: null,
-        minP: null,
-        repetitionPenalty: null,
-        maxTokens: null,
-        stop: [],
-        seed: null,
-      },
+      sampling: serverSampling(1),
       ...overrides,
     },
     tree.runId,

@@ -1,4 +1,4 @@
-import type { AskedMessage } from '../domain/prompts/asked-prompt.ts';
+import { type AskedMessage, serverSampling } from '../domain/prompts/asked-prompt.ts';
 import { sharedTokens } from '../domain/prompts/shared-tokens.ts';
 import { pack } from '../events/packed.ts';
 import { blockDigest, promptDigest } from '../events/prompt-digest.ts';
@@ -40,16 +40,7 @@ export function recordPrompt(
       template: null,
       tools: null,
       server: 'http://127.0.0.1:8000/v1/chat/completions',
-      sampling: {
-        temperature: 1,
-        topP: null,
-        topK: null,
-        minP: null,
-        repetitionPenalty: null,
-        maxTokens: null,
-        stop: [],
-        seed: null,
-      },
+      sampling: serverSampling(1),
       tokens: ids && { before: before?.following.length ?? 0, keep, ids: pack('int32', ids.slice(keep)) },
     },
     tree.runId,

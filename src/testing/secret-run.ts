@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { serverSampling } from '../domain/prompts/asked-prompt.ts';
 import { blockDigest } from '../events/prompt-digest.ts';
 import type { Db } from '../postgres/database.ts';
 import { EventBuilder } from './event-builder.ts';
@@ -33,16 +34,7 @@ export function secretRun(name: string, secret: string, state: 'ended' | 'open' 
       server: null,
       tokens: null,
       messages: [{ role: 'user', parts: [{ kind: 'text', blocks: blocks.map((block) => blockDigest(block)) }] }],
-      sampling: {
-        temperature: 1,
-        topP: null,
-        topK: null,
-        minP: null,
-        repetitionPenalty: null,
-        maxTokens: null,
-        stop: [],
-        seed: null,
-      },
+      sampling: serverSampling(1),
     },
     runId,
   );

@@ -81,5 +81,5 @@ class Leftovers:
             try:
                 resend_refused(self.connection, folder)
             except EspalierError as error:
-                logger.warning("trees of run %s stay set aside: %s", folder.name, error)
+                logger.warning("refused events of run %s were not accepted this time either: %s", folder.name, error)
                 self.refusals[folder.name] = error

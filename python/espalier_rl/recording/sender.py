@@ -1,6 +1,6 @@
 """Sends a spool to the server, in order and in batches, from a thread of its own. Sending again is harmless: events are known by their ids.
 
-What the server refuses of a tree is set aside with all that follows in that tree; what else is recorded goes on."""
+If the server refuses an event of a tree, that event and all later ones of the tree are set aside; everything else is sent."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import json
 import logging
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ from .spool import Spool, keep_refused, read_refused
 BATCH_BYTES = 2**20
 READ_BYTES = 2 * BATCH_BYTES + 2**16  # of a segment: nearly every step lies in it twice, held back and as it is sent
 BATCH_EVENTS = 2_000
-RESENT_EVENTS = 100  # of a tree that was set aside, in one request
 LINGER_S = 0.02  # for a batch that is small: steps come one after the other
 PAUSE_S = 0.2
 TRY_S = 2.0  # of one request, before it is looked whether to stop
@@ -158,7 +158,7 @@ class Sender:
             if not isinstance(error, Unreachable) and error.status not in (408, 429, 502, 503, 504):
                 return self._refused(_of_event(error, lines[0]) if error.status == 413 else error, lines)
             if self.away is None:
-                logger.warning("the server does not take what is recorded (%s); it is kept in %s and sent again", error, self.spool.folder)
+                logger.warning("events could not be sent (%s); they are kept in %s and will be sent again", error, self.spool.folder)
             self.away = error
             self._stopping.wait(max(PAUSE_S, error.retry_after))
             return False
@@ -166,7 +166,7 @@ class Sender:
         return True
 
     def _refused(self, error: EspalierError, lines: list[bytes]) -> bool:
-        """Sets the trees aside of which events were refused. Raises the refusal where it names none, or an event of the run itself."""
+        """Sets aside the trees whose events were refused. Raises the refusal if it names no event, or one of the run itself."""
         events = [json.loads(line) for line in lines]
         named = {problem.get("id") for problem in error.problems}
         streams = {event["stream"] for event in events if event["id"] in named or len(events) == 1}
@@ -192,9 +192,8 @@ def resend_refused(connection: Connection, folder: Path) -> None:
             trees.setdefault(json.loads(line)["stream"], []).append(line)
         for lines in trees.values():
             try:
-                for at in range(0, len(lines), RESENT_EVENTS):
-                    body = b"".join(lines[at : at + RESENT_EVENTS])
-                    connection.json("POST", "/v1/events", content=body, headers={"content-type": "application/x-ndjson"})
+                for batch in _batches(lines):
+                    connection.json("POST", "/v1/events", content=b"".join(batch), headers={"content-type": "application/x-ndjson"})
                 sent = set(lines)
                 kept = [line for line in kept if line not in sent]
             except Unreachable:
@@ -205,6 +204,16 @@ def resend_refused(connection: Connection, folder: Path) -> None:
         keep_refused(spool, kept)
     if refusal is not None:
         raise _kept(refusal, spool)
+
+
+def _batches(lines: list[bytes]) -> Iterator[list[bytes]]:
+    batch: list[bytes] = []
+    for line in lines:
+        if batch and (len(batch) == BATCH_EVENTS or sum(map(len, batch)) + len(line) > BATCH_BYTES):
+            yield batch
+            batch = []
+        batch.append(line)
+    yield batch
 
 
 def _of_event(error: EspalierError, line: bytes) -> EspalierError:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .spool import SUFFIX, Spool, keep_refused, list_spools, read_refused, spool_root
+from .spool import REFUSED, SUFFIX, Spool, keep_refused, list_spools, read_refused, spool_root
 
 try:
     import fcntl
@@ -55,7 +55,7 @@ def _read(folder: Path) -> SpoolState:
     state = SpoolState(folder, folder.name, process=_process(folder))
     paths = sorted(each for each in folder.glob(f"*{SUFFIX}") if each.stem.isdigit())
     numbers = [int(path.stem) for path in paths]
-    missing = sorted(set(range(numbers[0], numbers[-1])) - set(numbers))
+    missing = sorted(set(range(numbers[0], numbers[-1])) - set(numbers)) if numbers else []
     state.faults += [f"{folder}: segment {number} is missing between others" for number in missing]
     held: set[str] = set()
     for path in paths:
@@ -76,6 +76,8 @@ def _read(folder: Path) -> SpoolState:
                 if value.get("type") == "RunStarted" and isinstance(value.get("data"), dict):
                     state.name = str(value["data"].get("name") or state.name)
     state.held, state.refused = len(held), len(read_refused(folder))
+    if state.refused:
+        state.faults += [f"{folder / REFUSED}:{line}: {value}" for line, _, value in _lines(folder / REFUSED, last=True) if isinstance(value, str)]
     return state
 
 

@@ -39,6 +39,11 @@ export interface Sampling {
   readonly seed: number | null;
 }
 
+/** Returns a sampling that leaves all but the temperature to the server. */
+export function serverSampling(temperature: number): Sampling & { readonly stop: string[] } {
+  return { temperature, topP: null, topK: null, minP: null, repetitionPenalty: null, maxTokens: null, stop: [], seed: null };
+}
+
 /** What a policy was asked with, whole: the request without what only says how many replies it wants. */
 export interface AskedPrompt {
   readonly messages: readonly AskedMessage[];

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { serverSampling } from '../../domain/prompts/asked-prompt.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { newId } from '../../events/new-id.ts';
 import { blockDigest, promptDigest } from '../../events/prompt-digest.ts';
@@ -86,16 +87,7 @@ function showJudge({ builder, tree, runId }: Given, judgementId: string): void {
       blocks: ['forged'],
       messages: [{ role: 'user', parts: [{ kind: 'text', blocks: [blockDigest('forged')] }] }],
       sha256: promptDigest([{ role: 'user', parts: [{ kind: 'text', text: 'forged' }] }]),
-      sampling: {
-        temperature: 1,
-        topP: null,
-        topK: null,
-        minP: null,
-        repetitionPenalty: null,
-        maxTokens: null,
-        stop: [],
-        seed: null,
-      },
+      sampling: serverSampling(1),
       template: null,
       tools: null,
       server: null,

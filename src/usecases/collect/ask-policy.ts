@@ -1,5 +1,5 @@
 import type { ChatMessage } from '../../domain/history/prompt.ts';
-import type { AskedPrompt } from '../../domain/prompts/asked-prompt.ts';
+import { type AskedPrompt, serverSampling } from '../../domain/prompts/asked-prompt.ts';
 import { seedFrom } from '../../domain/random/seed-from.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import type { Environment } from '../../environments/environment.ts';
@@ -97,15 +97,6 @@ function askedAs({ messages }: StepPrompt['shown'], temperature: number): AskedP
     server: null,
     model: null,
     tokenIds: null,
-    sampling: {
-      temperature,
-      topP: null,
-      topK: null,
-      minP: null,
-      repetitionPenalty: null,
-      maxTokens: null,
-      stop: [],
-      seed: null,
-    },
+    sampling: serverSampling(temperature),
   };
 }

@@ -5,7 +5,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { textMessage } from '../../../domain/prompts/same-message.ts';
-import { AMOUNT_LIMIT } from '../../../domain/reward/amount.ts';
+import { AMOUNT_LIMIT, sumAmounts } from '../../../domain/reward/amount.ts';
 import { pack } from '../../../events/packed.ts';
 import { AtomicFile } from './atomic-file.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
@@ -256,7 +256,7 @@ describe('Parquet files of trajectories', () => {
         well_formatted: s.wellFormatted,
         executable: s.executable,
         weight: s.policySpans.some(({ policyId }) => policyId === 'p') ? 1 : 0,
-        reward: Object.values(s.rewards).reduce((sum, value) => sum + value, 0),
+        reward: sumAmounts(Object.values(s.rewards)),
         rewards: pairs(s.rewards),
         state_hash: s.stateHash,
         policy_spans: s.policySpans.map(({ policyId, ...span }) => ({ ...span, policy_id: policyId })),

@@ -75,6 +75,8 @@ export interface PromptMessageModel {
   readonly parts: readonly PromptPartModel[];
 }
 export interface PromptPartModel {
+  /** The step or judgement whose prompt it is of. */
+  readonly promptId: string;
   readonly text: string | null;
   readonly reasoning: string | null;
   readonly toolCall: RequestedToolModel | null;

@@ -6,6 +6,7 @@ import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
 import { recordDrawnHistories } from '../src/testing/record-drawn-histories.ts';
 import { recordMessages } from '../src/testing/record-messages.ts';
+import { recordTwinImages } from '../src/testing/record-twin-images.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
 let api: TestGraphql;
@@ -187,4 +188,17 @@ test('a judgement shows what the model was asked with, also where it repeats the
     { reusedFrom: judgementId, prompt },
   ]);
   expect(found.step.prompt).toBeNull(); // the judgement's prompt is none of the step
+});
+
+test('the image of a prompt has the factor of its own step where two factors give equal pixels', async () => {
+  const builder = new EventBuilder('twins');
+  const { steps } = recordTwinImages(builder);
+  await givenEvents(api.database.db, builder.events);
+  for (const { stepId, factor } of steps) {
+    const { data } = await api.ask(
+      'query ($id: ID!) { step(id: $id) { prompt { messages { parts { image { factor step { id } } } } } } }',
+      { id: stepId },
+    );
+    expect(data.step.prompt.messages[0].parts[0].image).toEqual({ factor, step: { id: stepId } });
+  }
 });

@@ -1,7 +1,7 @@
 import type { AskedPart } from '../../src/domain/prompts/asked-prompt.ts';
 import { pack } from '../../src/events/packed.ts';
 import { rowsWhere } from '../../src/postgres/rows-where.ts';
-import { findHistoryImages } from '../../src/projections/images/read-history-images.ts';
+import { findHistoryImages, readHistoryImages } from '../../src/projections/images/read-history-images.ts';
 import type { RecordedPrompt } from '../../src/projections/prompts/read-prompts.ts';
 import type { Context } from '../context.ts';
 import type { DriftResolvers, PromptPartResolvers, RequestedToolResolvers } from '../generated/types.ts';
@@ -11,6 +11,12 @@ import { createPromptLoader } from '../loaders/prompt-loader.ts';
 import type { PromptModel, PromptPartModel } from '../models.ts';
 import { pictureOf } from './pictures.ts';
 
+const imageOfStep = loadedBy((db) =>
+  one(
+    (steps) => readHistoryImages(db, steps),
+    ({ stepId }) => stepId,
+  ),
+);
 const images = loadedBy((db) =>
   one(
     (ids) => findHistoryImages(db, ids),
@@ -20,7 +26,11 @@ const images = loadedBy((db) =>
 
 export const PromptPart: PromptPartResolvers = {
   picture: ({ imageId }, _, context) => (imageId === null ? null : pictureOf(context, imageId)),
-  image: ({ imageId }, _, context) => (imageId === null ? null : images(context).load(imageId)),
+  image: async ({ imageId, promptId }, _, context) => {
+    if (imageId === null) return null;
+    const own = await imageOfStep(context).load(promptId); // its factor is of the step, not of the pixels
+    return own?.id === imageId ? own : images(context).load(imageId);
+  },
 };
 
 export const RequestedTool: RequestedToolResolvers = {
@@ -61,24 +71,25 @@ function promptModel({ tokenIds, continues, messages, ...prompt }: RecordedPromp
       role,
       toolCallId,
       name,
-      parts: parts.map(partModel),
+      parts: parts.map((part) => partModel(prompt.stepId, part)),
     })),
     tokens: tokenIds && { ids: pack('int32', tokenIds), before: continues?.before ?? null, kept: continues?.kept ?? null },
   };
 }
 
-const NO_PART: PromptPartModel = { text: null, reasoning: null, toolCall: null, imageId: null };
+const NO_PART = { text: null, reasoning: null, toolCall: null, imageId: null };
 
-function partModel(part: AskedPart): PromptPartModel {
+function partModel(promptId: string, part: AskedPart): PromptPartModel {
+  const none = { ...NO_PART, promptId };
   switch (part.kind) {
     case 'text':
-      return { ...NO_PART, text: part.text };
+      return { ...none, text: part.text };
     case 'reasoning':
-      return { ...NO_PART, reasoning: part.text };
+      return { ...none, reasoning: part.text };
     case 'tool-call':
-      return { ...NO_PART, toolCall: { id: part.id, name: part.name, arguments: part.arguments } };
+      return { ...none, toolCall: { id: part.id, name: part.name, arguments: part.arguments } };
     case 'image':
-      return { ...NO_PART, imageId: part.imageId };
+      return { ...none, imageId: part.imageId };
     default:
       return part satisfies never;
   }

@@ -6,12 +6,10 @@ import { findPicture, findPictureOfTree, openPicture, type PictureRecord } from 
 import { findHistoryImage, type HistoryImageRecord, readHistoryImages } from './read-history-images.ts';
 import { rebuildImage } from './rebuild-image.ts';
 
-/** A picture of a prompt as the record draws it. */
+/** A picture of a prompt as the record draws it: what its id names, and nothing of the steps that were shown it. */
 export interface Picture {
   /** SHA-256 of size and pixels. */
   readonly id: string;
-  /** By which the history was made smaller. */
-  readonly factor: number;
   readonly width: number;
   readonly height: number;
   readonly png: Uint8Array;
@@ -55,8 +53,8 @@ export function pictureReader({
         `the picture ${imageId} that step ${record.stepId} was shown cannot be drawn: ${what}; restore it`,
       );
     }
-    const { id, factor, width, height } = record;
-    return { id, factor, width, height, png: await encodePng(rebuilt.image) };
+    const { id, width, height } = record;
+    return { id, width, height, png: await encodePng(rebuilt.image) };
   };
 }
 
@@ -67,10 +65,10 @@ async function seenPicture(seen: PictureRecord, blobs: Pick<BlobStore, 'get'>): 
   if (opened.kind === 'forgotten') throw new PictureUndrawable(`${what} is forgotten; nothing brings it back`);
   if (opened.kind === 'damaged') throw new PictureUndrawable(`${what} ${opened.detail}; restore it`);
   const { imageId: id, width, height, png } = opened.picture;
-  return { id, factor: 1, width, height, png };
+  return { id, width, height, png };
 }
 
-/** What the steps themselves were shown comes first, since the factor is recorded with a step; else it was drawn elsewhere. */
+/** What the steps themselves were shown comes first; else it was drawn elsewhere. */
 async function recordOf(db: Db, imageId: string, steps: readonly string[]): Promise<HistoryImageRecord | undefined> {
   const own = (await readHistoryImages(db, steps)).find(({ id }) => id === imageId);
   return own ?? findHistoryImage(db, imageId);

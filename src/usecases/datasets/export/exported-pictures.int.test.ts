@@ -1,11 +1,13 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { openPicture, readPicturesOfSteps } from '../../../projections/pictures/read-pictures.ts';
 import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { testPictures } from '../../../testing/painted-world.ts';
 import { givenPrepared } from '../../../testing/projecting-log.ts';
+import { recordTwinImages } from '../../../testing/record-twin-images.ts';
 import { PictureFolder, picturesPath } from './picture-folder.ts';
 
 const shop = datasetWorkshop();
@@ -104,3 +106,33 @@ test('the pictures of a file are refused where another has its folder, and repla
   await shop.exportTo('again', { kind: 'trl', weights: 'own', metadata: 'omit' });
   expect(await readdir(pictures)).not.toContain('old.png');
 });
+
+test('every row has the factor of its own step where two factors give equal pixels', async () => {
+  const builder = new EventBuilder('twins');
+  const { steps } = recordTwinImages(builder);
+  await givenPrepared(shop.db, builder.events, shop.blobs);
+  const expected = Object.fromEntries(steps.map(({ stepId, factor }) => [stepId, [factor]]));
+
+  const ofSteps = await parquetRows(await shop.exportTo('steps', { kind: 'verl', layout: 'step' }));
+  const shown = ofSteps.filter(({ image_ids }) => image_ids.length > 0);
+  expect(Object.fromEntries(shown.map(({ step_id, image_factors }) => [step_id, image_factors]))).toEqual(expected);
+
+  const trajectories = await parquetRows(await shop.exportTo('parquet', { kind: 'parquet', weights: 'own' }));
+  const last = trajectories.map(({ images, steps: [, step] }) => [
+    step.step_id,
+    [...images.map(({ factor }: { factor: number }) => factor), step.prompt.messages[0].parts[0].image_factor],
+  ]);
+  expect(Object.fromEntries(last)).toEqual(Object.fromEntries(steps.map(({ stepId, factor }) => [stepId, [factor, factor]])));
+
+  const lines = (await readFile(await shop.exportTo('chat', { kind: 'openai', weights: 'own', metadata: 'include' }), 'utf8'))
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line).metadata);
+  const factors = lines.filter(({ images }) => images.length > 0).map(({ images }) => images[0].factor);
+  expect(factors.sort()).toEqual([4.999, 5]);
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: rows of files, read field by field
+async function parquetRows(path: string): Promise<readonly any[]> {
+  return parquetReadObjects({ file: await asyncBufferFromFile(path) });
+}

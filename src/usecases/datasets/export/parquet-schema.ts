@@ -16,14 +16,14 @@ import {
 import type { Pictures } from './pictures.ts';
 
 /** What a file of a query holds: a column has one form for all its rows. */
-type FileForm = Pick<Pictures, 'prompts' | 'structured'>;
+type FileForm = Pick<Pictures, 'any' | 'prompts' | 'structured'>;
 
 /**
  * The columns of a Parquet export: one row per trajectory, steps nested as a list of structs, so that a reader unnests what it
  * needs and shared texts compress within the row group. Lists are the standard three levels. Ids are text: every reader shows and
  * joins them.
  */
-export const trajectoryRows = ({ prompts: withPrompts, structured }: FileForm): ParquetShape => ({
+export const trajectoryRows = ({ any, prompts: withPrompts, structured }: FileForm): ParquetShape => ({
   name: structured ? 'trajectories/5' : withPrompts ? 'trajectories/4' : 'trajectories/3',
   columns: [
     text('trajectory_id'),
@@ -76,7 +76,7 @@ export const trajectoryRows = ({ prompts: withPrompts, structured }: FileForm): 
         optional(list('token_ids', int32('element'))),
         optional(list('log_probs', float('element'))),
         optional(list('token_mask', int32('element'))),
-        ...(withPrompts ? [optional(promptStruct(structured))] : []),
+        ...(withPrompts ? [optional(promptStruct({ any, structured }))] : []),
         ...(structured ? [text('reasoning'), list('tool_calls', toolCall('element'))] : []),
       ]),
     ),
@@ -87,11 +87,12 @@ export const trajectoryRows = ({ prompts: withPrompts, structured }: FileForm): 
  * The prompt that a step was asked with, null where none is recorded: the first `kept` messages of the prompt of the step before
  * in the row, then `messages`. `sha256` is the digest that was recorded when it was sent.
  */
-function promptStruct(structured: boolean): Column {
+function promptStruct({ any, structured }: Omit<FileForm, 'prompts'>): Column {
   const part = struct('element', [
     text('type'),
     optional(text('text')),
     optional(text('image_id')),
+    ...(any ? [optional(double('image_factor'))] : []),
     ...(structured ? [optional(toolCall('tool_call'))] : []),
   ]);
   const message = [

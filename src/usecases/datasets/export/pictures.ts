@@ -1,8 +1,15 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import type { Db } from '../../../postgres/database.ts';
 import { type Picture, PictureUndrawable, pictureReader } from '../../../projections/images/draw-picture.ts';
+import { readHistoryImages } from '../../../projections/images/read-history-images.ts';
 import type { PromptsHeld } from '../../../projections/trajectories/select-trajectories.ts';
 import { DatasetError } from '../dataset-error.ts';
+
+/** A picture as a step was shown it. */
+export interface ShownPicture extends Picture {
+  /** By which the history of the step was made smaller; two factors may give equal pixels, which have one id. */
+  readonly factor: number;
+}
 
 /** Draws the pictures of prompts. */
 export interface Pictures {
@@ -13,10 +20,11 @@ export interface Pictures {
   /** Whether any reply or prompt calls tools, holds the result of one, or reasoning. */
   readonly structured: boolean;
   /**
-   * Draws pictures by their ids, in this order. @param steps those whose prompts show them.
+   * Draws pictures by their ids, in this order. @param steps those whose prompts show them: the factors are theirs, 1 for a
+   * picture that is no history of theirs.
    * @throws DatasetError `picture` that names the step and what of the record is damaged.
    */
-  of(ids: readonly string[], steps: readonly string[]): Promise<readonly Picture[]>;
+  of(ids: readonly string[], steps: readonly string[]): Promise<readonly ShownPicture[]>;
 }
 
 const KEPT = 32; // pictures of some 20 KB: siblings of a tree show the same, one after the other
@@ -46,7 +54,9 @@ export function openPictures(db: Db, blobs: Pick<BlobStore, 'get'>, held: Prompt
         kept.set(picture.id, picture);
         for (const oldest of kept.keys()) if (kept.size > KEPT) kept.delete(oldest);
       }
-      return ids.map((id) => pictures.get(id) as Picture); // set above
+      const factors = new Map((await readHistoryImages(db, steps)).map(({ id, factor }) => [id, factor]));
+      // set above
+      return ids.map((id) => ({ ...(pictures.get(id) as Picture), factor: factors.get(id) ?? 1 }));
     },
   };
 }

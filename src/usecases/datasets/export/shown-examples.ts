@@ -1,9 +1,8 @@
 import { pictureIds, type ShownRow, type ShownStep, shownRows } from '../../../domain/dataset/shown-rows.ts';
 import type { AskedMessage } from '../../../domain/prompts/asked-prompt.ts';
-import type { Picture } from '../../../projections/images/draw-picture.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import type { PictureFolder } from './picture-folder.ts';
-import type { Pictures } from './pictures.ts';
+import type { Pictures, ShownPicture } from './pictures.ts';
 import { partOf, type RowOrigin, rowMetadata } from './row-metadata.ts';
 import { refuseUnsaid, shownSteps } from './shown-steps.ts';
 
@@ -77,13 +76,13 @@ export function picturesIn(
   messages: readonly AskedMessage[],
   stepIds: readonly string[],
   { pictures }: PictureShelf,
-): Promise<readonly Picture[]> {
+): Promise<readonly ShownPicture[]> {
   return pictures.of(pictureIds(messages), stepIds);
 }
 
 /** Keeps pictures in the folder next to the file: the column `images`, where the file has one. */
 export async function imagesColumn(
-  drawn: readonly Picture[],
+  drawn: readonly ShownPicture[],
   { pictures, folder }: PictureShelf,
 ): Promise<{ readonly images?: readonly string[] }> {
   if (!pictures.any) return {};

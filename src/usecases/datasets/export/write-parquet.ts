@@ -5,7 +5,6 @@ import { sharedMessages } from '../../../domain/prompts/same-message.ts';
 import { sumAmounts } from '../../../domain/reward/amount.ts';
 import { unpack } from '../../../events/packed.ts';
 import type { Packed } from '../../../events/schemas/values.ts';
-import type { Picture } from '../../../projections/images/draw-picture.ts';
 import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
 import { labelLines } from './annotations-on.ts';
 import { type ExportTrajectory, isRewarded } from './export-trajectory.ts';
@@ -13,7 +12,7 @@ import type { ByteSink, ExportFormat } from './format.ts';
 import { callsOf, reasoningOf } from './message-forms.ts';
 import { ParquetFile } from './parquet-file.ts';
 import { trajectoryRows } from './parquet-schema.ts';
-import type { Pictures } from './pictures.ts';
+import type { Pictures, ShownPicture } from './pictures.ts';
 
 /** Writes trajectories as Parquet (Snappy), a bounded row group at a time. */
 export class ParquetRows {
@@ -30,7 +29,7 @@ export class ParquetRows {
 
   async write(trajectory: ExportTrajectory): Promise<void> {
     const drawn = await drawnIn(trajectory, this.#pictures);
-    const bytes = drawn.reduce((sum, { png }) => sum + png.length, 0);
+    const bytes = distinct(drawn).reduce((sum, { png }) => sum + png.length, 0);
     await this.#file.write(parquetRow(trajectory, this.#format, drawn), sizeOf(trajectory) + bytes);
   }
 
@@ -44,7 +43,7 @@ export class ParquetRows {
 export function parquetRow(
   trajectory: ExportTrajectory,
   format: Extract<ExportFormat, { kind: 'parquet' }>,
-  drawn: readonly Picture[],
+  drawn: readonly (readonly ShownPicture[])[],
 ): Readonly<Record<string, unknown>> {
   const { head, rollout, root, steps } = trajectory;
   const weights = turnWeights(steps, rollout, format.weights);
@@ -82,7 +81,7 @@ export function parquetRow(
     finished_at: rollout.finishedAt,
     instruction: head.instruction,
     first_observation: root.observation,
-    images: drawn.map(({ id, factor, width, height, png }) => ({ id, factor, width, height, png })),
+    images: distinct(drawn).map(({ id, factor, width, height, png }) => ({ id, factor, width, height, png })),
     steps: steps.map((step, i) => ({
       step_id: step.stepId,
       rollout_id: step.rolloutId,
@@ -105,30 +104,35 @@ export function parquetRow(
       token_ids: numbers(step.tokens?.ids),
       log_probs: numbers(step.tokens?.logProbs),
       token_mask: numbers(step.tokens?.mask),
-      prompt: promptRow(step.prompt, steps[i - 1]?.prompt ?? null),
+      prompt: promptRow(step.prompt, steps[i - 1]?.prompt ?? null, drawn[i] ?? []),
       reasoning: reasoningOf(step.message),
       tool_calls: callsOf(step.message).map(callRow),
     })),
   };
 }
 
-/** Each picture of the prompts of a trajectory once, in the order in which they were shown. */
-async function drawnIn({ steps }: ExportTrajectory, pictures: Pictures): Promise<readonly Picture[]> {
-  const ids = new Set(steps.flatMap(({ prompt }) => pictureIds(prompt?.messages ?? [])));
-  return ids.size === 0
-    ? []
-    : pictures.of(
-        [...ids],
-        steps.map(({ stepId }) => stepId),
-      );
+/** The pictures of the prompt of each step. */
+async function drawnIn({ steps }: ExportTrajectory, pictures: Pictures): Promise<readonly (readonly ShownPicture[])[]> {
+  const drawn: (readonly ShownPicture[])[] = [];
+  for (const { stepId, prompt } of steps) {
+    const ids = pictureIds(prompt?.messages ?? []);
+    drawn.push(ids.length === 0 ? [] : await pictures.of(ids, [stepId]));
+  }
+  return drawn;
 }
 
-function promptRow(prompt: RecordedPrompt | null, before: RecordedPrompt | null): object | null {
+/** Each picture at each factor once, in the order in which they were shown. */
+function distinct(drawn: readonly (readonly ShownPicture[])[]): readonly ShownPicture[] {
+  return [...new Map(drawn.flat().map((picture) => [`${picture.id} ${picture.factor}`, picture])).values()];
+}
+
+function promptRow(prompt: RecordedPrompt | null, before: RecordedPrompt | null, drawn: readonly ShownPicture[]): object | null {
   if (!prompt) return null;
+  const factors = new Map(drawn.map(({ id, factor }) => [id, factor]));
   const kept = sharedMessages(before?.messages ?? [], prompt.messages);
   const messages = prompt.messages.slice(kept).map(({ role, parts, toolCallId = null, name = null }) => ({
     role,
-    parts: parts.map(partRow),
+    parts: parts.map((part) => partRow(part, factors)),
     tool_call_id: toolCallId,
     name,
   }));
@@ -137,15 +141,21 @@ function promptRow(prompt: RecordedPrompt | null, before: RecordedPrompt | null)
 }
 
 /** Columns that the file does not have are left out of it. */
-function partRow(part: AskedPart): object {
+function partRow(part: AskedPart, factors: ReadonlyMap<string, number>): object {
   switch (part.kind) {
     case 'text':
     case 'reasoning':
-      return { type: part.kind, text: part.text, image_id: null, tool_call: null };
+      return { type: part.kind, text: part.text, image_id: null, image_factor: null, tool_call: null };
     case 'image':
-      return { type: 'image', text: null, image_id: part.imageId, tool_call: null };
+      return {
+        type: 'image',
+        text: null,
+        image_id: part.imageId,
+        image_factor: factors.get(part.imageId) ?? null,
+        tool_call: null,
+      };
     case 'tool-call':
-      return { type: 'tool_call', text: null, image_id: null, tool_call: callRow(part) };
+      return { type: 'tool_call', text: null, image_id: null, image_factor: null, tool_call: callRow(part) };
     default:
       return part satisfies never;
   }

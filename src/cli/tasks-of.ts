@@ -3,9 +3,9 @@ import { chooseTasks, namedTasks, TasksRefused } from '../usecases/collect/choos
 import { wholeNumber } from './with-platform.ts';
 
 export interface TaskFlags {
-  /** A count, or `all`. */
+  /** A count, `all`, or aliases with commas between them. */
   readonly tasks?: string;
-  /** Aliases, each as it is. */
+  /** Aliases, each as it is: of a task whose alias is a number, or holds a comma. */
   readonly task?: readonly string[];
   readonly split?: string | undefined;
   readonly taskSeed: number;
@@ -18,14 +18,15 @@ export async function tasksOf(
   { usual, surveys }: { readonly usual: number; readonly surveys: string },
 ): Promise<readonly { readonly alias: string }[]> {
   const split = flags.split ?? null;
-  if (task) {
-    if (tasks !== undefined) throw new Error('--task names tasks, and --tasks counts them: leave one out');
-    if (split !== null) throw new Error('--split chooses among all tasks; leave it out, or --task');
-    return named(kind, task);
+  if (task && tasks !== undefined) throw new Error('--task names tasks, and --tasks counts or lists them: leave one out');
+  const listed = task ?? (tasks?.includes(',') ? tasks.split(',').map((alias) => alias.trim()) : null);
+  if (listed) {
+    if (split !== null) throw new Error('--split chooses among all tasks; leave it out, or the list of tasks');
+    return naming(task ? '--task' : '--tasks', () => namedTasks(kind, [...new Set(listed)]));
   }
   if (tasks === undefined || tasks === 'all')
     return chooseTasks(kind, tasks ? kind.taskAliases.length : usual, taskSeed, split, surveys);
-  const count = countOf(tasks);
+  const count = wholeNumber('--tasks', 1)(tasks);
   const chosen = await chooseTasks(kind, count, taskSeed, split, surveys);
   if (chosen.length === count || (chosen.length === 0 && split !== null)) return chosen;
   const where = split === null ? '' : ` of the split ${JSON.stringify(split)}`;
@@ -39,22 +40,10 @@ function alias(kind: EnvironmentKind, tasks: string): string {
   return kind.taskAliases.includes(tasks) ? `; the task ${tasks} is --task ${tasks}` : '';
 }
 
-function countOf(tasks: string): number {
-  if (/^\d+$/.test(tasks)) return wholeNumber('--tasks', 1)(tasks);
-  const aliases = tasks.split(',').map((each) => each.trim());
-  throw new Error(
-    `--tasks takes a whole number, or all, not ${JSON.stringify(tasks)}; name tasks by --task ${aliases.map(quoted).join(' ')}`,
-  );
-}
-
-function quoted(alias: string): string {
-  return /^[\w.:/-]+$/.test(alias) ? alias : `'${alias}'`;
-}
-
-function named(kind: EnvironmentKind, task: readonly string[]): readonly { readonly alias: string }[] {
+function naming<T>(flag: string, find: () => T): T {
   try {
-    return namedTasks(kind, [...new Set(task)]);
+    return find();
   } catch (error) {
-    throw error instanceof TasksRefused ? new Error(`--task: ${error.message}`) : error;
+    throw error instanceof TasksRefused ? new Error(`${flag}: ${error.message}`) : error;
   }
 }

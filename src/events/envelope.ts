@@ -126,4 +126,6 @@ export interface Delivery<E extends Envelope = Envelope> {
   readonly body: string;
   /** The epoch of the collector that had taken over the stream before the event, which has no effect then. */
   readonly supersededBy?: number;
+  /** The offset of the record in its partition that it repeats or contradicts (`journal/mark-repeated.ts`): it has no effect. */
+  readonly repeats?: number;
 }

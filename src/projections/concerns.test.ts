@@ -15,6 +15,7 @@ function everyItem(): readonly Item[] {
     return [
       { kind: 'event', delivery },
       { kind: 'event', delivery: { ...delivery, supersededBy: 2 } },
+      { kind: 'event', delivery: { ...delivery, repeats: 0 } },
     ];
   });
   const refused = [null, 'StepTaken', 'Unknown'].map((type, offset): Item => {

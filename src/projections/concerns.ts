@@ -25,8 +25,9 @@ function concerns(projection: Projection, item: Item): boolean {
     if (type === null || !setOf(projection.handles).has(type)) return false;
   }
   if (item.kind === 'refused') return true;
-  const { supersededBy, event } = item.delivery;
-  if (supersededBy !== undefined && !projection.keepsSuperseded) return false;
+  const { supersededBy, repeats, event } = item.delivery;
+  const hasEffect = supersededBy === undefined && repeats === undefined;
+  if (!hasEffect && !projection.keepsWithoutEffect) return false;
   // A released event leaves the quarantine, whatever it changes.
   return !projection.skips || event.released !== undefined || !projection.skips(item.delivery);
 }

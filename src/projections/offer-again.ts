@@ -3,6 +3,7 @@ import type { Delivery } from '../events/envelope.ts';
 import type { Db, Trx } from '../postgres/database.ts';
 import { foldEvents } from './apply-slices.ts';
 import { isRefused } from './fault.ts';
+import { markRepeated } from './journal/mark-repeated.ts';
 import { liveStatusOf, readLiveVersions } from './live-versions.ts';
 import { atVersion, type Projection, schemaNameOf } from './projection.ts';
 import { cannotStore } from './quarantine.ts';
@@ -20,6 +21,9 @@ export async function offerAgain(
 ): Promise<ReadonlyMap<Delivery, string>> {
   const status = liveStatusOf(projection, await readLiveVersions(db));
   if (status.kind === 'other-code') return new Map(deliveries.map((delivery) => [delivery, status.reason]));
+  const asked = await marked(db, deliveries);
+  const isOffered = ({ repeats }: Delivery) => repeats === undefined || projection.keepsWithoutEffect === true;
+  const offered = [...asked.keys()].filter(isOffered);
   const live = atVersion(projection, status.version);
   const trx = await db.startTransaction().execute();
   try {
@@ -28,19 +32,33 @@ export async function offerAgain(
       where projection = ${live.name} and version = ${live.version} and topic = ${topic} and partition = ${partition} for update`.execute(
       trx,
     );
-    const together = await attempt(trx, live, deliveries);
-    if (together instanceof Map) return together;
-    // Postgres refused a value of one of them, or a key was taken meanwhile: asked one after the other, each has its answer
     const refused = new Map<Delivery, string>();
-    for (const delivery of deliveries) {
+    const refuse = (delivery: Delivery, reason: string) => refused.set(asked.get(delivery) ?? delivery, reason);
+    for (const delivery of asked.keys())
+      if (!isOffered(delivery)) refuse(delivery, `repeats or contradicts the record at offset ${delivery.repeats}`);
+    const together = await attempt(trx, live, offered);
+    if (together instanceof Map) {
+      for (const [delivery, reason] of together) refuse(delivery, reason);
+      return refused;
+    }
+    // Postgres refused a value of one of them, or a key was taken meanwhile: asked one after the other, each has its answer
+    for (const delivery of offered) {
       const said = await attempt(trx, live, [delivery]);
-      if (said instanceof Map) for (const [which, reason] of said) refused.set(which, reason);
-      else refused.set(delivery, cannotStore(said.fault));
+      if (said instanceof Map) for (const [which, reason] of said) refuse(which, reason);
+      else refuse(delivery, cannotStore(said.fault));
     }
     return refused;
   } finally {
     await trx.rollback().execute();
   }
+}
+
+/** Marks deliveries of one partition that repeat or contradict an earlier record; each with the one it was marked from. */
+async function marked(db: Db, deliveries: readonly Delivery[]): Promise<ReadonlyMap<Delivery, Delivery>> {
+  const items = deliveries.map((delivery) => ({ kind: 'event', delivery }) as const);
+  const { topic = '', partition = 0 } = deliveries[0] ?? {};
+  const [slice] = await markRepeated(db, [{ topic, partition, from: 0, next: 0, items }]);
+  return new Map((slice?.items ?? []).map(({ delivery }, i) => [delivery, deliveries[i] ?? delivery]));
 }
 
 /** Folds deliveries behind those before, or leaves the tables as they were where Postgres refuses a value or a key. */

@@ -13,8 +13,8 @@ export interface Projection {
   readonly version: number;
   /** The types it folds; 'all' also gets what cannot be decoded into its quarantine. */
   readonly handles: readonly EventType[] | 'all';
-  /** Whether it is offered events without effect too (`epochs/mark-superseded.ts`): the record itself holds them. */
-  readonly keepsSuperseded?: true;
+  /** Whether it is offered events without effect too (superseded ones, repeated ones): the record itself holds them. */
+  readonly keepsWithoutEffect?: true;
   /** Whether an event of its types changes none of its tables: a slice of such events moves the cursor alone. */
   skips?(delivery: Delivery): boolean;
   /**

@@ -75,15 +75,17 @@ describe('read models', () => {
         await emptyReadModels(database.db);
         await projectAtOnce(events);
         const places = ['offset', 'log_offset', 'received_at'];
-        const { anomalies: none, ...once } = await readModels(database.db, places);
-        expect(none).toEqual([]);
+        const { anomalies: noted = [], ...once } = await readModels(database.db, places);
 
         await emptyReadModels(database.db);
         const repeated = again.map((i) => events[i % events.length]!); // events are never empty
         await projectAtOnce([...events, ...repeated]);
-        const { anomalies, ...twice } = await readModels(database.db, places);
+        const { anomalies = [], ...twice } = await readModels(database.db, places);
         expect(twice).toEqual(once);
-        expect(anomalies).toHaveLength(repeated.filter(({ type }) => type !== 'SegmentRendered').length);
+        // what contradicts an earlier record is quarantined, and again when it is repeated
+        const kept = new Set((await database.db.selectFrom('events').select('eventId').execute()).map(({ eventId }) => eventId));
+        const notable = repeated.filter(({ type, id }) => type !== 'SegmentRendered' && kept.has(id));
+        expect(anomalies).toHaveLength(noted.length + notable.length);
       }),
       { numRuns: 2 },
     );

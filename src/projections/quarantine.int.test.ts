@@ -120,44 +120,25 @@ describe('events before their parents', () => {
   });
 
   test('an event refused again waits at the place of its release, with the new reason', async () => {
-    const { log, offset, child } = await givenEarlyStep();
-    // Meanwhile another step takes its id.
-    appendTo(log, [
-      {
-        ...child,
-        id: child.id.replace(/.$/, (digit) => (digit === '0' ? '1' : '0')),
-        data: { ...child.data, depth: 1, parentStepId: rootOf(log) },
-      } as Envelope,
-    ]);
+    const { log, offset } = await givenEarlyStep(5); // of which its parent, once it is there, says another depth
     const release = appendRelease(log, 'trees', offset);
     await projectSlice(database.db, log, 'trees', release - 1, release + 1, [stepTree]);
     expect((await waiting()).filter(({ projection }) => projection === 'step-tree')).toEqual([
-      expect.objectContaining({ offset: release, code: 'conflict', field: 'data.stepId' }),
+      expect.objectContaining({ offset: release, code: 'depth', field: 'data.depth' }),
     ]);
   });
 
   /** A step before its parent, which is there by now; nothing was released. */
-  async function givenEarlyStep() {
+  async function givenEarlyStep(depth = 2) {
     const builder = new EventBuilder('early');
     const tree = builder.tree(builder.run());
     const rollout = builder.rollout(tree);
-    builder.step(tree, rollout, builder.step(tree, rollout, tree.rootStepId, 1), 2);
-    const [run, opened, started, parent, child] = builder.events as [
-      Envelope,
-      Envelope,
-      Envelope,
-      Envelope,
-      Envelope<'StepTaken'>,
-    ];
+    builder.step(tree, rollout, builder.step(tree, rollout, tree.rootStepId, 1), depth);
+    const [run, opened, started, parent, child] = builder.events as [Envelope, Envelope, Envelope, Envelope, Envelope];
     const log = testLog();
     appendTo(log, [run, opened, started, child, parent]);
     for (const [topic, all] of log.topics) await projectSlice(database.db, log, topic, 0, all.length);
-    return { log, offset: 2, child };
-  }
-
-  function rootOf(log: TestLog): string {
-    const { data } = JSON.parse(Buffer.from(log.topics.get('trees')?.[0]?.value ?? '').toString()) as Envelope<'TreeOpened'>;
-    return data.rootStepId;
+    return { log, offset: 2 };
   }
 
   const places = () =>

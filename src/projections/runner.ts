@@ -10,6 +10,7 @@ import { topicsOf } from './concerns.ts';
 import { readSlices } from './decode-records.ts';
 import { markSuperseded } from './epochs/mark-superseded.ts';
 import { isDatabaseFault, reasonOf, whileDatabaseFaults } from './fault.ts';
+import { markRepeated } from './journal/mark-repeated.ts';
 import { keepAtCursors } from './keep-at-cursors.ts';
 import { liveStatusOf, readLiveVersions } from './live-versions.ts';
 import { CURSOR_CHANNEL } from './moved-cursors.ts';
@@ -66,6 +67,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
   const report = options.report ?? (() => undefined);
   const wanted = options.projections ?? registered;
   let projections = wanted;
+  const onFault = (error: unknown) => report({ kind: 'retrying', reason: reasonOf(error) });
   const stopped = new Set<string>();
   const rewound = new Map<string, number>();
   // as reported to the log
@@ -91,8 +93,8 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
     const signals = [...new Set(given.map((one) => one.signal))];
     const signal = signals.length === 1 && signals[0] ? signals[0] : AbortSignal.any(signals); // several: a member joined again
     const batches = given.map(({ batch }) => batch);
-    const read = async () => markSuperseded(database.db, await readSlices(database.db, batches));
-    const slices = await retry(read, whileDatabaseFaults(signal));
+    const read = async () => markRepeated(database.db, await markSuperseded(database.db, await readSlices(database.db, batches)));
+    const slices = await retry(read, whileDatabaseFaults(signal, onFault));
     const reached = await inTurn(() => offer(slices, signal));
     const answers = await Promise.all(
       slices.map((slice) => retry(() => answerTo(slice, reached.get(slice) ?? []), whileDatabaseFaults(signal))),
@@ -113,7 +115,6 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
    */
   async function offer(slices: readonly Slice[], signal: AbortSignal): Promise<ReadonlyMap<Slice, readonly CursorMove[]>> {
     const reached = new Map(slices.map((slice) => [slice, [] as CursorMove[]]));
-    const onFault = (error: unknown) => report({ kind: 'retrying', reason: reasonOf(error) });
     let offers = projections.flatMap((projection) => offersTo(projection, slices));
     while (offers.length > 0) {
       const results = await retry(() => applySlices(database.db, offers), whileDatabaseFaults(signal, onFault));

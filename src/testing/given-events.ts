@@ -7,6 +7,7 @@ import type { Db } from '../postgres/database.ts';
 import { applySlice } from '../projections/apply-slices.ts';
 import { topicsOf } from '../projections/concerns.ts';
 import { decodeRecords } from '../projections/decode-records.ts';
+import { markRepeated } from '../projections/journal/mark-repeated.ts';
 import type { Projection } from '../projections/projection.ts';
 import { projections as registered } from '../projections/registry.ts';
 
@@ -70,10 +71,10 @@ export async function projectSlice(
   projections: readonly Projection[] = registered,
 ): Promise<void> {
   const records = (log.topics.get(topic) ?? []).slice(from, to);
-  const items = await decodeRecords(db, { topic, partition: 0, from, next: to, records });
-  for (const projection of projections) {
-    if (topicsOf(projection).includes(topic)) await applySlice(db, projection, { topic, partition: 0, from, next: to, items });
-  }
+  const slice = { topic, partition: 0, from, next: to };
+  const slices = await markRepeated(db, [{ ...slice, items: await decodeRecords(db, { ...slice, records }) }]);
+  for (const projection of projections)
+    if (topicsOf(projection).includes(topic)) for (const read of slices) await applySlice(db, projection, read);
 }
 
 const logs = new WeakMap<Db, TestLog>();

@@ -32,6 +32,7 @@ export const INDEX_QUESTIONS: Readonly<Record<string, readonly [file: string, qu
   tree_images_run: ['images/read-image-totals', `where run_id = ${U}`],
   history_images_image: ['images/read-history-images', `where image_id = any(array['i'])`],
   events_stream: ['journal/read-captured-calls', `where stream = ${U} order by position`],
+  events_fact: ['journal/mark-repeated', `where stream = ${U} and entity_id = ${U} and type = 'StepTaken'`],
   events_of_run: [
     'journal/read-events',
     `where uuid_hash(correlation_id) = uuid_hash(${U}) and partition = 1 and "offset" >= 5 ${page('"offset"')}`,

@@ -8,6 +8,7 @@ import type { Db } from '../postgres/database.ts';
 import { applySlice } from '../projections/apply-slices.ts';
 import { topicsOf } from '../projections/concerns.ts';
 import { decodeRecords } from '../projections/decode-records.ts';
+import { markRepeated } from '../projections/journal/mark-repeated.ts';
 import type { Projection } from '../projections/projection.ts';
 import type { Slice } from '../projections/slice.ts';
 import { readModels } from './read-models.ts';
@@ -35,7 +36,8 @@ export function partitionsOf(count: number, events: readonly Envelope[]): readon
 /** Decodes the records of a partition from an offset up to another. */
 export async function sliceOf(db: Db, { topic, partition, records }: Partition, from: number, next: number): Promise<Slice> {
   const place = { topic, partition, from, next };
-  return { ...place, items: await decodeRecords(db, { ...place, records: records.slice(from, next) }) };
+  const slice = { ...place, items: await decodeRecords(db, { ...place, records: records.slice(from, next) }) };
+  return (await markRepeated(db, [slice]))[0] ?? slice;
 }
 
 /** Folds each partition alone, as one slice, into every projection that reads its topic: what other orders are compared with. */

@@ -103,7 +103,6 @@ export const REJECTIONS = [
   'singleton',
   'unscored',
   'incomplete-record',
-  'other-distribution',
   'foreign-policy',
   'incomplete-group',
   'filtered',

@@ -1,8 +1,10 @@
 import { cutText } from '../../domain/text/cut-text.ts';
 import { catalogue, type EventType } from '../../events/catalogue.ts';
 import { contentHash, parseEnvelope, type Refusal } from '../../events/codec.ts';
-import { type Envelope, identityOf, type Stamp } from '../../events/envelope.ts';
+import { entityOf } from '../../events/entity-of.ts';
+import type { Envelope, Stamp } from '../../events/envelope.ts';
 import { wellFormed } from '../../events/well-formed.ts';
+import { takenBy } from '../../projections/journal/journalled.ts';
 import { PROBLEM_LIMIT, type Problem, type Reply, refuse } from '../reply.ts';
 import { unsafePart } from './unsafe-part.ts';
 import { type Wrong, wrongContent } from './wrong-content.ts';
@@ -82,37 +84,51 @@ export const FIELDS_OF_PLATFORM: Readonly<Record<string, Rule>> = {
 
 const REMEDY = 'correct them and send all again; GET /v1/schemas has the JSON Schema of every type';
 
-/** Drops repetitions of an event within the request; returns what repeats with another content, which is 409. */
+/** Drops repetitions of an event or a fact within the request; returns those with other content, which are refused (409). */
 export function dropRepetitions(
   sent: readonly Sent[],
 ):
   | { readonly kind: 'distinct'; readonly events: readonly Sent[] }
   | { readonly kind: 'conflict'; readonly problems: readonly Problem[] } {
-  // nearly always
-  if (new Set(sent.map(({ event }) => event.id)).size === sent.length) return { kind: 'distinct', events: sent };
   const first = new Map<string, Sent>();
   const problems: Problem[] = [];
+  const distinct: Sent[] = [];
   for (const item of sent) {
-    const identity = identityOf(item.event);
-    const before = first.get(identity);
-    if (!before) first.set(identity, item);
-    else if (contentHash(before.event) !== contentHash(item.event))
-      problems.push({
-        ...conflictOf(item),
-        message: `has the id of event ${before.index} of this request and says something else`,
-      });
+    const keys = takenBy(item.event);
+    const key = keys.find((taken) => first.has(taken));
+    const before = key === undefined ? undefined : first.get(key);
+    if (!before) {
+      for (const taken of keys) first.set(taken, item);
+      distinct.push(item);
+    } else if (contentHash(before.event) !== contentHash(item.event))
+      problems.push(conflictOf(item, `event ${before.index} of this request`, key === keys[0] ? 'id' : 'fact'));
   }
-  return problems.length > 0 ? { kind: 'conflict', problems } : { kind: 'distinct', events: [...first.values()] };
+  return problems.length > 0 ? { kind: 'conflict', problems } : { kind: 'distinct', events: distinct };
 }
 
-/** Names an event whose id belongs to another fact. */
-export function conflictOf({ index, event }: Sent): Problem {
+/**
+ * Describes an event whose id, or whose fact, is taken by another event of its stream with other content.
+ * @param other the event that came first.
+ */
+export function conflictOf({ index, event }: Sent, other: string, taken: 'id' | 'fact'): Problem {
+  if (taken === 'id')
+    return {
+      index,
+      id: event.id,
+      path: 'id',
+      message: `has other content than ${other} of the same id and stream`,
+      remedy: 'give a new fact a new id; an event that was appended is never changed',
+    };
+  const entity = entityOf(event);
   return {
     index,
     id: event.id,
-    path: 'id',
-    message: 'another event of its stream was appended under this id, and says something else',
-    remedy: 'give a new fact a new id; an event that was appended is never changed',
+    path: `data.${entity?.field}`,
+    message: `the ${event.type} of ${entity?.id} has other content in ${other}`,
+    remedy:
+      event.type === 'RewardAssigned'
+        ? 'change its value by RewardRevised; another reward has an id of its own'
+        : 'what is recorded of it is never changed; give another an id of its own',
   };
 }
 

@@ -3,12 +3,12 @@ import { EventRefused, prepareParsed } from '../../append/prepare-events.ts';
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { EventType } from '../../events/catalogue.ts';
 import { clearHash, contentHash } from '../../events/codec.ts';
-import { type Envelope, identityOf } from '../../events/envelope.ts';
+import type { Envelope } from '../../events/envelope.ts';
 import { type EventLog, LogError, type LogRecord, RECORD_LIMIT, type Receipt, RecordTooLarge } from '../../log/event-log.ts';
 import { formatPosition, positionAfter } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { Principal } from '../../postgres/principal.ts';
-import { type Appended, findJournalled } from '../../projections/journal/journalled.ts';
+import { type Appended, findJournalled, takenBy } from '../../projections/journal/journalled.ts';
 import { readForeignPayloads } from '../../projections/owners/read-owners.ts';
 import type { Declaration } from '../../projections/read-declarations.ts';
 import { asSeenBy } from '../../projections/visible/see-projects.ts';
@@ -20,7 +20,6 @@ import { type Endpoint, endpoint } from '../endpoint.ts';
 import { refusals } from '../openapi.ts';
 import { busy, createBodyBudget } from '../receive-bodies.ts';
 import { json, type Reply, refuse } from '../reply.ts';
-import { type AssignedAgain, type Assignment, assignedAgain } from './assigned-again.ts';
 import { createCaughtUp, createFolded } from './caught-up.ts';
 import { underivableIds } from './check-derived-ids.ts';
 import { checkEvents, conflictOf, dropRepetitions, type Sent } from './check-events.ts';
@@ -67,7 +66,6 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
   const exclusive = createExclusive();
   const recentEvents = openCache<Appended>({ max: RECENT });
   const recentDeclarations = openCache<{ readonly declaration: Declaration; readonly project: string }>({ max: RECENT });
-  const recentRewards = openCache<Assignment>({ max: RECENT });
   const recentStreams = openCache<string>({ max: RECENT }); // their topics
   const caughtUp = createCaughtUp(db, log, options.catchUpMs);
   const folded = createFolded(db, log, options.catchUpMs);
@@ -89,7 +87,7 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
     needs: ['ingest', 'judge', 'annotate'],
     summary: 'Appends events: one JSON event, an array, or NDJSON, plain or gzip.',
     description:
-      'Appends all events of a request or none. An id that is on record with the same content is accepted again and not appended again; with other content the request is refused. The position of the answer can be waited for in GraphQL.',
+      'Appends all events of a request or none. An id that is on record with the same content is accepted again and not appended again; with other content the request is refused. So is a second event of one fact of an entity, such as the step of a stepId. The position of the answer can be waited for in GraphQL.',
     body: {
       content: { 'application/json': EVENTS, 'application/x-ndjson': LINES },
       limit: limits.bodyBytes,
@@ -104,7 +102,7 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
       ...refusals({
         400: 'The body is no UTF-8, no JSON or empty, or an event does not fit its schema.',
         403: 'An event is sent to a stream that belongs to another key or project, or the key lacks its scope.',
-        409: 'An id belongs to another event, or names a stream of another topic; a reward was assigned by another event; or the epoch of an event is over.',
+        409: 'An id belongs to another event, or names a stream of another topic; another event said something else of the same entity; or the epoch of an event is over.',
         413: 'The body, the number of events, or one event is over its limit.',
         415: 'Another Content-Type or Content-Encoding.',
         422: 'Events refer to what is not on record.',
@@ -150,9 +148,8 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
     const misplaced = await checkStreamTopics(distinct.events, db, recentStreams); // the last check: what passes is claimed
     if (misplaced.length > 0) return refuseEvents('other-topic', misplaced);
     if (!owned.claim()) return refuseUndecided(OWNS);
-    const ids = prepared.records.map(({ identity }) => identity);
-    const rewards = distinct.events.flatMap(({ event }) => (event.type === 'RewardAssigned' ? [event.data.rewardId] : []));
-    return exclusive.run([...ids, ...rewards], () => appendNew(prepared.records, checked.events.length, principal));
+    const taken = prepared.records.flatMap(({ event }) => takenBy(event));
+    return exclusive.run(taken, () => appendNew(prepared.records, checked.events.length, principal));
   }
 
   /** What events may refer to: a key's belong to the project that it writes, and so does what they name. */
@@ -184,27 +181,14 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
       );
     const over = await stale(); // as late as can be: what is appended behind a taken run has no effect
     if (over.length > 0) return refuseEvents('replaced', over);
-    let before = await findBefore(prepared);
-    let again = await findAgain(prepared, before);
-    if (again.kind === 'unless-repeated') {
-      // the journal has a repetition and no second event; while it is behind, both are appended without a key, to no effect
-      const settled = await folded([{ projection: 'journal', topic: 'trees' }]);
-      if (!settled && principal.keyId !== null) return refuseUndecided('by which event a reward was assigned');
-      before = await findBefore(prepared);
-      again = settled ? await findAgain(prepared, before) : { kind: 'none' };
-      if (!settled) undecidedTotal.add(1, {});
-    }
-    const conflicts = prepared.filter(({ identity, hash, event }) => {
-      const found = before.get(identity);
-      return found && found.hash !== (found.forgotten ? clearHash(event) : hash);
+    const earlier = await findEarlier(prepared);
+    const conflicts = prepared.flatMap(({ sent, hash, event }) => {
+      const found = earlier.get(sent);
+      if (!found || found.appended.hash === (found.appended.forgotten ? clearHash(event) : hash)) return [];
+      return [conflictOf(sent, `event ${found.appended.eventId} on record`, found.taken)];
     });
-    if (conflicts.length > 0)
-      return refuseEvents(
-        'conflict',
-        conflicts.map(({ sent }) => conflictOf(sent)),
-      );
-    if (again.kind !== 'none') return refuseEvents('assigned-again', again.problems);
-    const fresh = prepared.filter(({ identity }) => !before.has(identity));
+    if (conflicts.length > 0) return refuseEvents('conflict', conflicts);
+    const fresh = prepared.filter(({ sent }) => !earlier.has(sent));
     let receipts: readonly Receipt[];
     try {
       receipts = fresh.length === 0 ? [] : await log.append(fresh.map(({ record }) => record));
@@ -214,46 +198,58 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
       throw error;
     }
     const counts = new Map<EventType, number>();
-    for (const [i, { sent, identity, hash }] of fresh.entries()) {
+    for (const [i, { sent, hash }] of fresh.entries()) {
       const receipt = receipts[i];
       if (!receipt) throw new Error(`the log gave ${receipts.length} receipts for ${fresh.length} records`);
-      recentEvents.set(recentKey(identity, sent.event), { hash, forgotten: false, receipt });
+      for (const key of takenBy(sent.event))
+        recentEvents.set(recentKey(key, sent.event), { eventId: sent.event.id, hash, forgotten: false, receipt });
       for (const declared of declarationsOf(sent.event))
         recentDeclarations.set(`${declared.kind} ${declared.id}`, { declaration: declared, project: principal.project });
-      if (sent.event.type === 'RewardAssigned')
-        recentRewards.set(sent.event.data.rewardId, { identity, epoch: sent.event.epoch });
       counts.set(sent.event.type, (counts.get(sent.event.type) ?? 0) + 1);
     }
     for (const [type, count] of counts) appendedTotal.add(count, { type });
     const duplicates = accepted - fresh.length;
     duplicatesTotal.add(duplicates, {});
-    const position = formatPosition(positionAfter([...receipts, ...[...before.values()].map(({ receipt }) => receipt)]));
+    const position = formatPosition(
+      positionAfter([...receipts, ...[...earlier.values()].map(({ appended }) => appended.receipt)]),
+    );
     return json(200, { accepted, appended: fresh.length, duplicates, position });
   }
 
-  function findAgain(prepared: readonly Prepared[], before: ReadonlyMap<string, Appended>): Promise<AssignedAgain> {
-    return assignedAgain(
-      prepared.map(({ sent }) => sent),
-      { db, recent: recentRewards, isOnRecord: (identity) => before.has(identity) },
-    );
-  }
-
-  async function findBefore(prepared: readonly Prepared[]): Promise<ReadonlyMap<string, Appended>> {
-    const found = new Map<string, Appended>();
-    const others: Envelope[] = [];
-    for (const { identity, sent } of prepared) {
-      const recent = recentEvents.get(recentKey(identity, sent.event));
-      if (recent) found.set(identity, recent);
-      else others.push(sent.event);
+  /** Finds which events, or the facts that they state, are on record: lately appended here, or in the journal. */
+  async function findEarlier(prepared: readonly Prepared[]): Promise<ReadonlyMap<Sent, Earlier>> {
+    const recent = prepared.map((one) => ({
+      ...one,
+      earlier: earlierOf(one, (key) => recentEvents.get(recentKey(key, one.event))),
+    }));
+    const others = recent.filter(({ earlier }) => earlier === undefined).map(({ event }) => event);
+    const journalled = await findJournalled(db, others);
+    const found = new Map<Sent, Earlier>();
+    for (const { earlier, ...one } of recent) {
+      const known = earlier ?? earlierOf(one, (key) => journalled.get(key));
+      if (known) found.set(one.sent, known);
     }
-    for (const [identity, appended] of await findJournalled(db, others)) found.set(identity, appended);
     return found;
   }
 }
 
+/** What is on record of an event of a request: its id, or the fact that it states, is taken. */
+interface Earlier {
+  readonly appended: Appended;
+  readonly taken: 'id' | 'fact';
+}
+
+function earlierOf({ event }: Prepared, find: (key: string) => Appended | undefined): Earlier | undefined {
+  for (const [i, key] of takenBy(event).entries()) {
+    const appended = find(key);
+    if (appended) return { appended, taken: i === 0 ? 'id' : 'fact' };
+  }
+  return undefined;
+}
+
 /** Of another epoch the last appends are no proof: those of a producer that was replaced may have no effect. */
-function recentKey(identity: string, { epoch }: Envelope): string {
-  return epoch === undefined ? identity : `${identity} ${epoch}`;
+function recentKey(key: string, { epoch }: Envelope): string {
+  return epoch === undefined ? key : `${key} ${epoch}`;
 }
 
 const EVENTS = {
@@ -270,8 +266,6 @@ const accepted = z.object({
 
 interface Prepared {
   readonly sent: Sent;
-  /** By `identityOf`. */
-  readonly identity: string;
   readonly record: LogRecord;
   /** The event as it is appended: its text storable, its large payloads blobs. */
   readonly event: Envelope;
@@ -292,7 +286,7 @@ async function prepare(
   for (const sent of events) {
     try {
       const record = await prepareParsed(sent.event, blobs);
-      records.push({ sent, identity: identityOf(sent.event), record, event: record.event, hash: contentHash(record.event) });
+      records.push({ sent, record, event: record.event, hash: contentHash(record.event) });
     } catch (error) {
       if (!(error instanceof EventRefused)) throw error;
       return { kind: 'refused', reply: notStorable(sent, error) };

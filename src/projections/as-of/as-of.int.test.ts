@@ -9,6 +9,7 @@ import { EventBuilder } from '../../testing/event-builder.ts';
 import { everyEvent } from '../../testing/every-event.ts';
 import { appendTo, releaseWaiting, type TestLog, testLog } from '../../testing/given-events.ts';
 import { emptyReadModels, readModels } from '../../testing/read-models.ts';
+import { stepTree } from '../step-tree/step-tree.ts';
 import { ENTITIES, ends, NEVER, projectUpTo, tablesOf, useAsOf } from './as-of-testing.ts';
 import { keepSnapshots } from './snapshots.ts';
 
@@ -118,6 +119,34 @@ describe('read models as of a position', () => {
     };
     expect([await steps(released - 1), await steps(released)]).toEqual([2, 3]);
   });
+});
+
+test('a step that is appended again, measured anew, after its first record was refused has no effect live nor as of a moment', async () => {
+  const recorded = new EventBuilder('again');
+  const tree = recorded.tree(recorded.run(), 'a');
+  const rollout = recorded.rollout(tree);
+  const first = recorded.step(tree, rollout, tree.rootStepId, 1);
+  recorded.step(tree, rollout, first, 2);
+  const [run, opened, started, parent, child] = recorded.events as [
+    Envelope,
+    Envelope,
+    Envelope,
+    Envelope,
+    Envelope<'StepTaken'>,
+  ];
+  const again: Envelope = { ...child, data: { ...child.data, timings: { policyMs: 777, environmentMs: 888 } } };
+  const log = testLog();
+  for (const event of [run, opened, started, child, parent, again]) {
+    appendTo(log, [event]);
+    await projectUpTo(asOf.live.db, log, ends(log));
+  }
+  const names = Object.keys(await readModels(asOf.live.db));
+  const snapshot = await asOf.snapshots.at({ kind: 'position', position: ends(log) }, 'all', NEVER);
+  expect(await tablesOf(snapshot.db, names)).toEqual(await tablesOf(asOf.live.db, names));
+  snapshot.release();
+  await releaseWaiting(asOf.live.db, { log, projections: [stepTree] });
+  const depth2 = await asOf.live.db.selectFrom('steps').select('policyMs').where('depth', '=', 2).execute();
+  expect(depth2).toEqual([{ policyMs: 1 }]); // the first record is the fact, which its release brings into effect
 });
 
 /** A step before its parent, which is there by now, and events that hang on it. */

@@ -4,6 +4,7 @@ import type { Db } from '../../postgres/database.ts';
 import { foldAndWrite, isolatePoison } from '../apply-slices.ts';
 import { concerning, isConcerned, topicsOf } from '../concerns.ts';
 import { decodeRecords } from '../decode-records.ts';
+import { markRepeated } from '../journal/mark-repeated.ts';
 import type { Projection } from '../projection.ts';
 import { asFirstRead, setAsideUnstorable } from '../quarantine.ts';
 import type { Slice } from '../slice.ts';
@@ -41,7 +42,8 @@ export async function foldSnapshot(
 
 async function sliceOf(db: Db, batch: LogBatch): Promise<Slice> {
   const { topic, partition, from, next } = batch;
-  return { topic, partition, from, next, items: await decodeRecords(db, batch) };
+  const slice = { topic, partition, from, next, items: await decodeRecords(db, batch) };
+  return (await markRepeated(db, [slice]))[0] ?? slice;
 }
 
 /** Folds a slice into one projection; what Postgres refuses is isolated as live. */

@@ -11,9 +11,9 @@ const STREAMS = 100; // streams read at once
 
 /**
  * Reads the records below next offsets again from the journal, in log order within each partition (of some streams: within each
- * stream). The journal keeps every record byte for byte but for one kind: of an event that was appended again with the same
- * content, by a producer or as a release from quarantine, it keeps the place alone (of a release also what it says of itself),
- * and the first bytes stand for the second.
+ * stream). The journal keeps every record byte for byte but for one kind: of an event that was appended again as a release from
+ * quarantine it keeps the place and what it says of itself, and the first bytes stand for the second. What was appended again
+ * otherwise has no effect and is left out.
  * @param types those that are read; left out, all, and what is no event too.
  */
 export async function* readRecords(
@@ -79,9 +79,6 @@ async function* readPartition(
       (select e.topic, e.partition, e."offset", e.body, null::bytea as bytes, null::jsonb as released from events e
        where ${within('e', from)} ${ofTypes(types)} order by e."offset" limit ${BATCH})
       union all
-      (select a.topic, a.partition, a."offset", e.body, null, null from anomalies a join events e using (event_id, stream)
-       where ${within('a', from)} and a.kind = 'duplicate' ${ofTypes(types)} order by a."offset" limit ${BATCH})
-      union all
       (select r.topic, r.partition, r."offset", e.body, null, ${RELEASED} from quarantine_releases r join events e using (event_id, stream)
        where ${within('r', from)} and ${ELSEWHERE} ${ofTypes(types)} order by r."offset" limit ${BATCH})
       ${unread(from)}
@@ -112,9 +109,6 @@ async function* readStreams(
     select f.*, h.next from (
       select e.topic, e.partition, e."offset", e.body, null::bytea as bytes, null::jsonb as released from events e
       where e.stream = ${of} ${ofTypes(types)}
-      union all
-      select a.topic, a.partition, a."offset", e.body, null, null from anomalies a join events e using (event_id, stream)
-      where a.stream = ${of} and a.kind = 'duplicate' ${ofTypes(types)}
       union all
       select r.topic, r.partition, r."offset", e.body, null, ${RELEASED} from quarantine_releases r join events e using (event_id, stream)
       where r.stream = ${of} and ${ELSEWHERE} ${ofTypes(types)}

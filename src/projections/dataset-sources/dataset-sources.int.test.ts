@@ -77,7 +77,8 @@ describe('dataset sources', () => {
     recordSources(datasetId, [good(1, builder.id('a'), builder.id('a'))], digest('a'));
     await givenEvents(database.db, builder.events);
     expect(await lines({ datasetId })).toEqual([1]);
-    expect(await database.db.selectFrom('quarantine').select('code').execute()).toEqual([]);
+    const waiting = await database.db.selectFrom('quarantine').select(['projection', 'code', 'field']).execute();
+    expect(waiting).toEqual([{ projection: 'journal', code: 'conflict', field: 'data.datasetId' }]);
   });
 
   test('the sources of an unreleased dataset wait in quarantine', async () => {

@@ -1,6 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import { catalogue, isEventType } from '../../events/catalogue.ts';
 import { decode } from '../../events/codec.ts';
+import { entityOf } from '../../events/entity-of.ts';
+import type { Envelope } from '../../events/envelope.ts';
 import type { Db } from '../../postgres/database.ts';
 
 /** An event as the journal holds it; the chain speaks for `offset`, `eventId` and `body`. */
@@ -9,6 +11,7 @@ export interface JournalRow {
   readonly eventId: string;
   readonly type: string;
   readonly stream: string;
+  readonly entityId: string | null;
   readonly sequence: number;
   readonly producer: string;
   readonly correlationId: string;
@@ -29,7 +32,7 @@ export async function readRows(
 ): Promise<Map<number, JournalRow>> {
   const read = async (body: RawBuilder<unknown>) => {
     const { rows } = await sql<JournalRow>`
-    select "offset", event_id, type, stream, sequence, producer, correlation_id,
+    select "offset", event_id, type, stream, entity_id, sequence, producer, correlation_id,
            extract(epoch from occurred_at)::text as occurred_at, ${body} as body
     from events
     where topic = ${topic} and partition = ${partition} and "offset" > ${from} and "offset" <= ${to}
@@ -57,11 +60,17 @@ export function columnsOffBody(row: JournalRow): readonly string[] {
     ...(said.id === row.eventId ? [] : ['event_id']),
     ...(said.type === row.type ? [] : ['type']),
     ...(said.stream === row.stream ? [] : ['stream']),
+    ...(entityIdOf(said) === row.entityId ? [] : ['entity_id']),
     ...(said.sequence === row.sequence ? [] : ['sequence']),
     ...(said.producer?.name === row.producer ? [] : ['producer']),
     ...(said.correlationId === row.correlationId ? [] : ['correlation_id']),
     ...(`${(Date.parse(said.occurredAt ?? '') / 1000).toFixed(3)}000` === row.occurredAt ? [] : ['occurred_at']),
   ];
+}
+
+function entityIdOf(said: Said): string | null {
+  const isEvent = said.type !== undefined && isEventType(said.type) && typeof said.data === 'object' && said.data !== null;
+  return isEvent ? (entityOf(said as Envelope)?.id ?? null) : null; // reads ids only, which are never sealed
 }
 
 interface Said {
@@ -73,6 +82,7 @@ interface Said {
   readonly occurredAt?: string;
   readonly correlationId?: string;
   readonly producer?: { readonly name?: string };
+  readonly data?: unknown;
 }
 
 /**

@@ -19,7 +19,7 @@ export const journalChain: Projection = {
   name: 'journal-chain',
   version: 1,
   handles: Object.keys(catalogue) as EventType[], // the keys of the catalogue are its types
-  keepsSuperseded: true,
+  keepsWithoutEffect: true,
   project,
 };
 

@@ -110,7 +110,7 @@ describe('the hash chain', () => {
   ])('verification names a copy under a new id %s', async (_, offset) => {
     const copy = builder.id('copy');
     await run(sql`
-      insert into journal_v1.events select topic, partition, ${offset}, ${copy}::uuid, type, stream, 8, sequence, producer, correlation_id,
+      insert into journal_v1.events select topic, partition, ${offset}, ${copy}::uuid, type, stream, entity_id, 8, sequence, producer, correlation_id,
         occurred_at, body
       from journal_v1.events where topic = 'trees' and "offset" = 6`);
     expect(await found()).toContainEqual(['inserted', `trees.0@${offset}`, copy]);
@@ -119,6 +119,7 @@ describe('the hash chain', () => {
   test.each([
     ['type', sql`type = 'Nothing'`],
     ['stream', sql`stream = ${'0f000000-0000-4000-8000-000000000000'}::uuid, position = 1`],
+    ['entity_id', sql`entity_id = ${'0f000000-0000-4000-8000-000000000000'}::uuid`],
     ['sequence', sql`sequence = sequence + 1`],
     ['producer', sql`producer = 'x'`],
     ['correlation_id', sql`correlation_id = event_id`],

@@ -1,4 +1,5 @@
 import { clearHash, contentHash, decode } from '../../events/codec.ts';
+import { entityOf } from '../../events/entity-of.ts';
 import { type Delivery, type Envelope, identityOf, type Sealed } from '../../events/envelope.ts';
 import type { Poison } from '../projection.ts';
 import { type AnomalyRow, anomaly, type EventRow, eventRow, type ReleaseRow, releaseRow } from './rows.ts';
@@ -7,6 +8,8 @@ import { type AnomalyRow, anomaly, type EventRow, eventRow, type ReleaseRow, rel
 export interface Known {
   /** Identity of an event → the record that was appended under it first. */
   readonly bodies: Map<string, string>;
+  /** Place of a record that one of the batch repeats, by `placeOf` → its event and the record. */
+  readonly repeated: Map<string, Repeated>;
   /** Stream → its last position. */
   readonly positions: Map<string, number>;
   /** Stream and producer, with a blank between → the last sequence. */
@@ -17,6 +20,12 @@ export interface Known {
   readonly logPartitions: Map<string, number>;
 }
 
+/** The first record of a fact. */
+export interface Repeated {
+  readonly eventId: string;
+  readonly body: string;
+}
+
 export interface Folded {
   readonly events: readonly EventRow[];
   readonly anomalies: readonly AnomalyRow[];
@@ -25,7 +34,8 @@ export interface Folded {
 }
 
 /** Folds a batch into rows and into what is known. */
-export function foldBatch(batch: readonly Delivery[], { bodies, positions, sequences, received, logPartitions }: Known): Folded {
+export function foldBatch(batch: readonly Delivery[], known: Known): Folded {
+  const { bodies, repeated, positions, sequences, received, logPartitions } = known;
   const poison: Poison[] = [];
   const events: EventRow[] = [];
   const anomalies: AnomalyRow[] = [];
@@ -69,7 +79,14 @@ export function foldBatch(batch: readonly Delivery[], { bodies, positions, seque
         });
       continue;
     }
+    const first = delivery.repeats === undefined ? undefined : repeated.get(placeOf(delivery, delivery.repeats));
+    if (first && !isRepetition(first.body, delivery)) {
+      poison.push({ delivery, code: 'conflict', ...contradiction(delivery.event, first.eventId) });
+      continue;
+    }
+    if (first) anomalies.push(anomaly(delivery, 'duplicate', `states the same fact as event ${first.eventId}`));
     bodies.set(identity, delivery.body);
+    repeated.set(placeOf(delivery, delivery.offset), { eventId: event.id, body: delivery.body });
     const receivedAt = receive(delivery);
     if (event.released) releases.push(releaseRow(delivery, event.released, receivedAt));
     const producerKey = `${event.stream} ${event.producer.name}`;
@@ -93,12 +110,26 @@ export function foldBatch(batch: readonly Delivery[], { bodies, positions, seque
   return { events, anomalies, releases, poison };
 }
 
+/** A place of the log as a key of `Known.repeated`. */
+export function placeOf({ topic, partition }: Pick<Delivery, 'topic' | 'partition'>, offset: number): string {
+  return `${topic} ${partition} ${offset}`;
+}
+
+/** Describes a conflict with the event of its stream that stated the same fact first. */
+function contradiction(event: Envelope, firstId: string): Pick<Poison, 'field' | 'reason'> {
+  const entity = entityOf(event);
+  return {
+    field: entity ? `data.${entity.field}` : 'id',
+    reason: `the ${event.type} of ${entity?.id} has other content in event ${firstId} of this stream, which was recorded first; give another an id of its own`,
+  };
+}
+
 /**
  * Returns whether a record says what the one before it under its id says; who wrote them and when may differ, since a resumed
  * producer appends a derived id again. What one key sealed is compared as it is sealed, which says the same after the key is
  * destroyed; what two keys sealed, or one alone, is compared in its clear part: a fold may not depend on which keys are left.
  */
-function isRepetition(before: string, { body, event }: Delivery): boolean {
+export function isRepetition(before: string, { body, event }: Pick<Delivery, 'body' | 'event'>): boolean {
   if (before === body) return true;
   const decoded = decode(Buffer.from(before));
   if (decoded.kind === 'refused') return false;

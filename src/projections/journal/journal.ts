@@ -16,7 +16,7 @@ export const journal: Projection = {
   name: 'journal',
   version: 1,
   handles: 'all',
-  keepsSuperseded: true,
+  keepsWithoutEffect: true,
   project,
 };
 

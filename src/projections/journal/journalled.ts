@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { clearHash, contentHash } from '../../events/codec.ts';
+import { entityOf, factOf } from '../../events/entity-of.ts';
 import { type Envelope, identityOf } from '../../events/envelope.ts';
 import type { Receipt } from '../../log/event-log.ts';
 import type { Db } from '../../postgres/database.ts';
@@ -8,32 +9,49 @@ import { openBody } from './open-body.ts';
 
 /** An event that is on record: where, and the digest of what it says. */
 export interface Appended {
+  readonly eventId: string;
   /** What `contentHash` says of it; of a forgotten event, what `clearHash` says. */
   readonly hash: string;
   readonly forgotten: boolean;
   readonly receipt: Receipt;
 }
 
-/** Finds which of the events are in the journal, by `identityOf`. */
-export async function findJournalled(
-  db: Db,
-  events: readonly { readonly stream: string; readonly id: string }[],
-): Promise<ReadonlyMap<string, Appended>> {
+/** What an event takes in its stream: its id, and the fact that it alone states there. */
+export function takenBy(event: Envelope): readonly string[] {
+  const fact = factOf(event);
+  return fact === null ? [identityOf(event)] : [identityOf(event), fact];
+}
+
+/** Finds what the journal holds of what some events take, by `takenBy`. */
+export async function findJournalled(db: Db, events: readonly Envelope[]): Promise<ReadonlyMap<string, Appended>> {
   if (events.length === 0) return new Map();
-  const { rows } = await sql<Receipt & { id: string; stream: string; body: string }>`
-    select e.event_id as id, e.stream, e.topic, e.partition, e."offset", e.body from events e
-    join unnest(${events.map(({ id }) => id)}::uuid[], ${events.map(({ stream }) => stream)}::uuid[]) as asked (id, stream)
-      on e.event_id = asked.id and e.stream = asked.stream`.execute(db);
+  const entities = events.map(entityOf);
+  const { rows } = await sql<Receipt & { at: number; ofFact: boolean; eventId: string; body: string }>`
+    with asked as materialized (
+      select * from unnest(
+        ${events.map(({ stream }) => stream)}::uuid[], ${events.map(({ id }) => id)}::uuid[],
+        ${events.map(({ type }) => type)}::text[], ${entities.map((entity) => entity?.id ?? null)}::uuid[]
+      ) with ordinality as a (stream, event_id, type, entity_id, at))
+    select a.at::int, false as of_fact, e.event_id, e.topic, e.partition, e."offset", e.body from asked a
+    join events e on e.event_id = a.event_id and e.stream = a.stream
+    union all
+    select a.at::int, true, e.event_id, e.topic, e.partition, e."offset", e.body from asked a
+    cross join lateral (
+      select e.* from events e where e.stream = a.stream and e.entity_id = a.entity_id and e.type = a.type
+      order by e.topic, e.partition, e."offset" limit 1) e`.execute(db);
   const unseal = await unsealerOf(
     db,
     rows.map(({ body }) => body),
   );
   return new Map(
-    rows.map(({ id, stream, topic, partition, offset, body }) => {
+    rows.flatMap(({ at, ofFact, eventId, topic, partition, offset, body }): [string, Appended][] => {
+      const asked = events[at - 1];
+      const key = asked && (ofFact ? factOf(asked) : identityOf(asked));
+      if (!key) return [];
       const event = JSON.parse(openBody(body, unseal)) as Envelope; // written by `encode` from a parsed event
       const forgotten = event.sealed !== undefined;
       const hash = forgotten ? clearHash(event) : contentHash(event);
-      return [identityOf({ id, stream }), { hash, forgotten, receipt: { topic, partition, offset } }];
+      return [[key, { eventId, hash, forgotten, receipt: { topic, partition, offset } }]];
     }),
   );
 }

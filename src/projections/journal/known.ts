@@ -3,23 +3,37 @@ import type { Delivery } from '../../events/envelope.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
 import { sideBySide } from '../../postgres/side-by-side.ts';
-import type { Known } from './fold-batch.ts';
-import { readBodiesOf } from './read-bodies.ts';
+import { type Known, placeOf, type Repeated } from './fold-batch.ts';
+import { BODY, readBodiesOf } from './read-bodies.ts';
 
 /** Loads what the journal holds of the events of a batch, of their streams and of their partitions. */
 export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<Known> {
   const streams = [...new Set(batch.map((d) => d.event.stream))];
-  const [bodies, positions, sequences, places] = await sideBySide(
+  const [bodies, repeated, positions, sequences, places] = await sideBySide(
     () =>
       readBodiesOf(
         trx,
         batch.map((d) => d.event),
       ),
+    () => repeatedBy(batch, trx),
     () => positionsOf(streams, trx),
     () => sequencesOf(streams, trx),
     () => loadPlaces(batch, trx),
   );
-  return { bodies: new Map(bodies), positions, sequences, ...places };
+  return { bodies: new Map(bodies), repeated, positions, sequences, ...places };
+}
+
+/** Reads the records that those of a batch repeat. */
+async function repeatedBy(batch: readonly Delivery[], trx: Trx): Promise<Map<string, Repeated>> {
+  const places = batch.flatMap(({ topic, partition, repeats }) => (repeats === undefined ? [] : [{ topic, partition, repeats }]));
+  if (places.length === 0) return new Map();
+  const { rows } = await sql<Repeated & { topic: string; partition: number; offset: number }>`
+    select e.topic, e.partition, e."offset", e.event_id, ${BODY} as body from events e
+    join unnest(
+      ${places.map(({ topic }) => topic)}::text[], ${places.map(({ partition }) => partition)}::int[],
+      ${places.map(({ repeats }) => repeats)}::bigint[]
+    ) as p (topic, partition, "offset") using (topic, partition, "offset")`.execute(trx);
+  return new Map(rows.map(({ offset, eventId, body, ...place }) => [placeOf(place, offset), { eventId, body }]));
 }
 
 async function positionsOf(streams: readonly string[], trx: Trx): Promise<Map<string, number>> {

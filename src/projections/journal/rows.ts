@@ -1,3 +1,4 @@
+import { entityOf } from '../../events/entity-of.ts';
 import type { Delivery, ReleasedFrom } from '../../events/envelope.ts';
 import type { Row } from '../../postgres/table.ts';
 import type { tables } from './tables.ts';
@@ -26,6 +27,7 @@ export function eventRow(delivery: Delivery, position: number, receivedAt: strin
     eventId: event.id,
     type: event.type,
     stream: event.stream,
+    entityId: entityOf(event)?.id ?? null,
     position,
     sequence: event.sequence,
     producer: event.producer.name,

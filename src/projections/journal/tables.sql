@@ -1,7 +1,8 @@
 -- The journal: every event in its log order (topic, partition, "offset") and in its stream's order (stream, position).
 -- `body` is the record as it lay in the log, byte for byte, so that replay and the as-of queries read what was appended. Where
 -- the log lies in this database, `body` is '' and the record is that of `log_partition` at "offset": all read `events_shown`.
--- An event is identified by its id in its stream: only there is an order in which one of two came first.
+-- An event is identified by its id in its stream: only there is an order in which one of two came first. `entity_id` is what it
+-- alone states a fact of in its stream, by its type; null where there may be many such events.
 -- `received_at` is when the log took it, never less than before in the partition; null where no log said so.
 create table events (
   topic          text        not null,
@@ -10,6 +11,7 @@ create table events (
   event_id       uuid        not null,
   type           text        not null,
   stream         uuid        not null,
+  entity_id      uuid,
   position       bigint      not null,
   sequence       bigint      not null,
   producer       text        not null,
@@ -22,13 +24,14 @@ create table events (
   unique (event_id, stream)
 );
 create view events_shown as
-select topic, partition, "offset", event_id, type, stream, position, sequence, producer, correlation_id, occurred_at,
+select topic, partition, "offset", event_id, type, stream, entity_id, position, sequence, producer, correlation_id, occurred_at,
        case when body <> '' then body else (
          select convert_from(r.value, 'UTF8') collate "default" from public.log_records r
          where r.partition_id = e.log_partition and r."offset" = e."offset") end as body,
        received_at, null::integer as log_partition
 from events e;
 create unique index events_stream on events (stream, position);
+create index events_fact on events (stream, entity_id, type) where entity_id is not null;
 -- A hash of the run in place of its id: of ascending keys Postgres fills its pages only where they have at most 16 bytes.
 create index events_of_run on events (uuid_hash(correlation_id), partition, "offset");
 

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 759947828b3e301a
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 91017a6af3d92181
 import type { Instant } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -10,6 +10,7 @@ export const tables = {
     eventId: column<string>('uuid'),
     type: column<string>('text'),
     stream: column<string>('uuid'),
+    entityId: column<string | null>('uuid'),
     position: column<number>('bigint'),
     sequence: column<number>('bigint'),
     producer: column<string>('text'),

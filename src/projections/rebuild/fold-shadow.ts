@@ -8,6 +8,7 @@ import { topicsOf } from '../concerns.ts';
 import { decodeRecords } from '../decode-records.ts';
 import { markSuperseded } from '../epochs/mark-superseded.ts';
 import { whileDatabaseFaults } from '../fault.ts';
+import { markRepeated } from '../journal/mark-repeated.ts';
 import { asFirstRead } from '../quarantine.ts';
 import { type Build, isRowOf } from './build.ts';
 import { isOfOthers } from './records-of-others.ts';
@@ -85,7 +86,8 @@ export async function foldShadow({
     }
     const records = batch.records.filter(({ offset, value }) => offset < next && !isOfOthers(projection, value));
     const decoded = await decodeRecords(database.db, { ...batch, next, records });
-    const [read] = await markSuperseded(database.db, [{ topic, partition, from, next, items: decoded }]);
+    const slices = await markSuperseded(database.db, [{ topic, partition, from, next, items: decoded }]);
+    const [read] = await markRepeated(database.db, slices);
     const items = await asFirstRead(database.db, projection.name, { topic, partition, from, next }, read?.items ?? []);
     const applied = await applySlice(database.db, shadow, { topic, partition, from, next, items });
     return { kind: 'done', next: applied.cursor };

@@ -5,6 +5,7 @@ import { formatPosition } from '../../log/position.ts';
 import type { Db, Trx } from '../../postgres/database.ts';
 import { readRecords } from '../as-of/read-records.ts';
 import { decodeRecords } from '../decode-records.ts';
+import { markRepeated } from '../journal/mark-repeated.ts';
 import { readCursors } from '../wait-until.ts';
 import { foldBatch } from './fold-batch.ts';
 import { knownFacts } from './known.ts';
@@ -42,9 +43,12 @@ export async function foldRewardsAt(db: Db, trees: readonly string[], position: 
   const known = knownFacts();
   const current = new Map<string, CurrentReward>();
   for await (const batch of readRecords(db, below, { kind: 'streams', streams: trees }, FOLDED)) {
-    const read = (await decodeRecords(db, batch)).flatMap((item) => (item.kind === 'event' ? [item.delivery] : []));
+    const slice = { ...batch, items: await decodeRecords(db, batch) };
+    const [marked] = await markRepeated(db, [slice]);
+    const read = (marked ?? slice).items.flatMap((item) => (item.kind === 'event' ? [item.delivery] : []));
     const counted = read.filter(
-      ({ event, partition, offset }) => event.type === 'TreeOpened' || !refused.has(`${partition} ${offset}`),
+      ({ event, partition, offset, repeats }) =>
+        repeats === undefined && (event.type === 'TreeOpened' || !refused.has(`${partition} ${offset}`)),
     );
     const { assigned, revised } = foldBatch(counted, known);
     for (const { data, occurredAt } of assigned)

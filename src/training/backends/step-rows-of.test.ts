@@ -15,7 +15,6 @@ function aStep(place: number, part: Partial<BatchStep> = {}): BatchStep {
     wellFormatted: true,
     executable: true,
     trimmed: false,
-    temperature: null,
     termination: 'none',
     anchor: `${place}`,
     tokens: {

@@ -10,7 +10,6 @@ export interface Rejection {
     | 'singleton'
     | 'unscored'
     | 'incomplete-record'
-    | 'other-distribution'
     | 'foreign-policy'
     | 'incomplete-group'
     | 'filtered'

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { catalogue } from '../../events/catalogue.ts';
+import { encode } from '../../events/codec.ts';
+import { entityOf } from '../../events/entity-of.ts';
+import type { Envelope } from '../../events/envelope.ts';
+import { newId } from '../../events/new-id.ts';
+import { formatPosition } from '../../log/position.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
+import type { TestApi } from '../http-testing.ts';
+import { DrawnBuilder, refused } from './ingest-testing.ts';
+
+/** Describes what becomes of a second event of one fact, over a log. @param open opens a server over a log of its own. */
+export function describeSecondFacts(open: () => Promise<TestApi>): void {
+  let api: TestApi;
+  beforeAll(async () => {
+    api = await open();
+    await api.project();
+  });
+  afterAll(() => api.close());
+
+  const changes: Readonly<Record<string, object>> = {
+    RunStarted: { name: 'other' },
+    TreeOpened: { plannedRollouts: 7 },
+    RolloutStarted: { seed: 77 },
+    StepTaken: { action: 'other' },
+    ToolCalled: { output: 'other' },
+    RewardAssigned: { value: 0.125 },
+    AnnotationAdded: { label: 'bad' },
+    RolloutFinished: { outcome: 'failed', success: false },
+    TreeClosed: { rollouts: 7 },
+    RunFinished: { outcome: 'failed' },
+  };
+
+  /** A finished run with one event of each type. */
+  function givenRecord(): readonly Envelope[] {
+    const builder = new DrawnBuilder();
+    const runId = builder.run();
+    const tree = builder.tree(runId);
+    const { treeId } = tree;
+    const rolloutId = builder.rollout(tree);
+    const stepId = builder.step(tree, rolloutId, tree.rootStepId, 1);
+    const call = { ordinal: 0, tool: 'search', arguments: '1', output: '2', outcome: 'ok', durationMs: 1 } as const;
+    builder.record('ToolCalled', { toolCallId: newId(), treeId, stepId, ...call }, runId);
+    builder.reward(tree, stepId, 1, { rolloutId });
+    const annotation = { annotationId: newId(), treeId, label: 'good', score: null, note: '' };
+    builder.record('AnnotationAdded', { ...annotation, subject: { kind: 'step', stepId } }, runId);
+    builder.finishRollout(tree, rolloutId, stepId);
+    builder.closeTree(tree, 1);
+    builder.finishRun(runId);
+    return builder.events;
+  }
+
+  /** The same fact by another event, and one that says something else. */
+  function secondsOf(first: Envelope): { readonly same: Envelope; readonly other: Envelope } {
+    const same = { ...first, id: newId() } as Envelope;
+    const other = { ...first, id: newId(), data: { ...first.data, ...changes[first.type] } } as Envelope; // of the same type
+    return { same, other };
+  }
+
+  const projected = async () => api.projected(formatPosition(await api.log.ends(['runs', 'trees'])));
+  const append = async (events: readonly Envelope[]) => {
+    await api.log.append(
+      events.map((event) => ({ topic: catalogue[event.type].topic, key: event.stream, value: encode(event) })),
+    );
+    await projected();
+  };
+
+  describe.each(Object.keys(changes))('a second %s of one entity', (type) => {
+    const given = () => {
+      const events = givenRecord();
+      const first = events.find((event) => event.type === type);
+      if (!first) throw new Error(`the record has no ${type}`);
+      return { events, first, ...secondsOf(first), path: `data.${entityOf(first)?.field}` };
+    };
+
+    test('it is refused (409) when it says something else: in one request, by the server that took the first, and by another', async () => {
+      const { events, first, other, path } = given();
+      await refused(api, () => api.post([...events, other]), 409, { path, index: events.length, id: other.id });
+      expect(await api.post(events)).toMatchObject({ status: 200, body: { appended: events.length } });
+      const problem = { path, index: 0, id: other.id, message: expect.stringContaining(`event ${first.id} on record`) };
+      await refused(api, () => api.post([other]), 409, problem);
+      await projected();
+      const { url } = await api.serve();
+      await refused(api, () => api.post([other], {}, url), 409, problem);
+    });
+
+    test('it is a repetition when it says the same: it is accepted and not appended', async () => {
+      const { events, same } = given();
+      const duplicates = { status: 200, body: { accepted: 1, appended: 0, duplicates: 1 } };
+      expect(await api.post([...events, same])).toMatchObject({ body: { appended: events.length, duplicates: 1 } });
+      expect(await api.post([same])).toMatchObject(duplicates);
+      await projected();
+      const { url } = await api.serve();
+      expect(await api.post([same], {}, url)).toMatchObject(duplicates);
+    });
+
+    test('in the log, one that says something else is quarantined with the reason, and one that says the same is noted', async () => {
+      const { events, first, same, other, path } = given();
+      await append(events);
+      await append([other, same]);
+      const waiting = await rowsWhere(api.database.db, 'quarantine', { eventId: other.id }, [
+        'projection',
+        'code',
+        'field',
+        'reason',
+      ]);
+      const reason = expect.stringContaining(`has other content in event ${first.id} of this stream`);
+      expect(waiting).toEqual([{ projection: 'journal', code: 'conflict', field: path, reason }]);
+      expect(await rowsWhere(api.database.db, 'quarantine', { eventId: same.id }, ['code'])).toEqual([]);
+      expect(await rowsWhere(api.database.db, 'anomalies', { eventId: same.id }, ['kind'])).toContainEqual({ kind: 'duplicate' });
+    });
+  });
+
+  test('a tree belongs to the run of its first event: a second run that opens it is refused, and quarantined in the log', async () => {
+    const [started, opened] = givenRecord() as [Envelope<'RunStarted'>, Envelope<'TreeOpened'>];
+    const builder = new DrawnBuilder();
+    const otherRun = builder.run('other');
+    const again = { ...opened, id: newId(), correlationId: otherRun, data: { ...opened.data, runId: otherRun } };
+    await append([started, opened, ...builder.events, again]);
+    await refused(api, () => api.post([{ ...again, id: newId() }]), 409, { path: 'data.treeId' });
+    const { treeId, runId } = opened.data;
+    expect(await rowsWhere(api.database.db, 'trees', { treeId }, ['runId'])).toEqual([{ runId }]);
+    expect(await rowsWhere(api.database.db, 'quarantine', { eventId: again.id }, ['projection'])).toEqual([
+      { projection: 'journal' },
+    ]);
+  });
+}

@@ -1,0 +1,81 @@
+import { sql } from 'kysely';
+import { entityOf, factOf } from '../../events/entity-of.ts';
+import { type Delivery, identityOf } from '../../events/envelope.ts';
+import type { Db } from '../../postgres/database.ts';
+import type { Slice } from '../slice.ts';
+
+/**
+ * Marks, in slices that are each in offset order, the records that come after the first record of their event or of the fact that
+ * they state (`entityOf`). They repeat that record or contradict it, and have no effect; the journal, which is offered them, tells
+ * which. Only the log decides, so that live read models, rebuilds and snapshots agree, also when a read model refused the first
+ * record: that one takes effect by its release. The journal must have folded what precedes the slices in their partitions.
+ */
+export async function markRepeated<S extends Slice>(db: Db, slices: readonly S[]): Promise<readonly S[]> {
+  const deliveries = slices.flatMap(({ items }) => items.flatMap((item) => (item.kind === 'event' ? [item.delivery] : [])));
+  const effective = deliveries.filter(({ supersededBy }) => supersededBy === undefined);
+  const first = await readFirst(db, effective);
+  const marks = new Map<Delivery, number>();
+  for (const delivery of effective) {
+    const { offset, event } = delivery;
+    // A released event is the record that waited, which precedes it under its id.
+    const keys = [...(event.released ? [] : [keyOf(delivery, identityOf(event))]), ...factKeyOf(delivery)];
+    const earlier = keys
+      .flatMap((key) => first.get(key) ?? [])
+      .find((record) => record.offset < offset && !(event.released && record.eventId === event.id));
+    if (earlier) marks.set(delivery, earlier.offset);
+    else for (const key of keys) if (!first.has(key)) first.set(key, { offset, eventId: event.id });
+  }
+  if (marks.size === 0) return slices;
+  return slices.map((slice) => ({
+    ...slice,
+    items: slice.items.map((item) => {
+      const repeats = item.kind === 'event' ? marks.get(item.delivery) : undefined;
+      return item.kind !== 'event' || repeats === undefined ? item : { ...item, delivery: { ...item.delivery, repeats } };
+    }),
+  }));
+}
+
+interface First {
+  readonly offset: number;
+  readonly eventId: string;
+}
+
+/** Reads the offsets of the first record of each event and fact from the journal; in its partition, where there is an order. */
+async function readFirst(db: Db, deliveries: readonly Delivery[]): Promise<Map<string, First>> {
+  if (deliveries.length === 0) return new Map();
+  const column = <T>(of: (delivery: Delivery) => T) => deliveries.map(of);
+  const { rows } = await sql<First & { at: number; ofEvent: boolean }>`
+    with asked as materialized (
+      select * from unnest(
+        ${column(({ topic }) => topic)}::text[], ${column(({ partition }) => partition)}::int[],
+        ${column(({ event }) => event.stream)}::uuid[], ${column(({ event }) => event.id)}::uuid[],
+        ${column(({ event }) => event.type)}::text[], ${column(({ event }) => entityOf(event)?.id ?? null)}::uuid[]
+      ) with ordinality as a (topic, partition, stream, event_id, type, entity_id, at))
+    select a.at::int, true as of_event, e."offset", e.event_id from asked a
+    cross join lateral (
+      select e."offset", e.event_id from events e
+      where e.event_id = a.event_id and e.stream = a.stream and e.topic = a.topic and e.partition = a.partition) e
+    union all
+    select a.at::int, false, e."offset", e.event_id from asked a
+    cross join lateral (
+      select e."offset", e.event_id from events e
+      where e.stream = a.stream and e.entity_id = a.entity_id and e.type = a.type and e.topic = a.topic and e.partition = a.partition
+      order by e."offset" limit 1) e`.execute(db);
+  const first = new Map<string, First>();
+  for (const { at, ofEvent, offset, eventId } of rows) {
+    const delivery = deliveries[at - 1];
+    if (!delivery) continue;
+    for (const key of ofEvent ? [keyOf(delivery, identityOf(delivery.event))] : factKeyOf(delivery))
+      first.set(key, { offset, eventId });
+  }
+  return first;
+}
+
+function factKeyOf(delivery: Delivery): readonly string[] {
+  const fact = factOf(delivery.event);
+  return fact === null ? [] : [keyOf(delivery, fact)];
+}
+
+function keyOf({ topic, partition }: Delivery, what: string): string {
+  return `${topic} ${partition} ${what}`;
+}

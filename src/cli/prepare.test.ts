@@ -40,8 +40,9 @@ describe('espalier prepare', () => {
       `${out}/tasks.jsonl: 8 rows`,
       `${out}/train.parquet: 6 rows`,
       `${out}/test.parquet: 2 rows`,
+      `${out}/corpus/passages.jsonl: 9 rows`,
     ]);
-    expect((await readdir(out)).sort()).toEqual(['manifest.json', 'tasks.jsonl', 'test.parquet', 'train.parquet']);
+    expect((await readdir(out)).sort()).toEqual(['corpus', 'manifest.json', 'tasks.jsonl', 'test.parquet', 'train.parquet']);
   });
 
   test('prepare prints its manifest as JSON, and skips broken rows on request', async () => {

@@ -6,6 +6,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { goldsOf } from '../../../domain/reward/scored-episode.ts';
 import { scorerOfSource } from '../../../domain/reward/scorers.ts';
+import { readCorpus } from '../../../environments/retrieval/read-corpus.ts';
 import { readQuestions } from '../../../environments/search-qa/read-questions.ts';
 import { readTasks } from '../../../environments/tool-env/read-tasks.ts';
 import type { DatasetError } from '../dataset-error.ts';
@@ -126,6 +127,48 @@ describe('data sets prepared from their own files', () => {
       expect(fromParquet.map((bytes, i) => bytes.equals(fromJson[i] ?? Buffer.alloc(0)))).toEqual([true, true, true]);
     },
   );
+});
+
+describe('the corpus of a data set', () => {
+  test.each(['hotpotqa', '2wiki', 'musique'])(
+    '%s holds every passage of the drawn questions once, as a search reads it',
+    async (dataset) => {
+      const { outputs } = await prepare(dataset, fixture(dataset), { train: 2, test: 1 });
+      const documents = await readCorpus(join(out(), 'corpus'));
+      expect(outputs.find(({ name }) => name === 'corpus/passages.jsonl')?.rows).toBe(documents.length);
+      expect(new Set(documents.map(({ contents }) => contents)).size).toBe(documents.length);
+      const titles = new Set(documents.map(({ contents }) => contents.split('\n')[0]?.slice(1, -1))); // without its quotes
+      for (const { supporting_facts: facts } of await tasks())
+        for (const [title] of JSON.parse(String(facts))) expect(titles).toContain(title);
+    },
+  );
+
+  test.each(['hotpotqa', '2wiki'])('%s gives the same corpus from Parquet', async (dataset) => {
+    await prepare(dataset, fixture(dataset));
+    const contents = async () => (await readCorpus(join(out(), 'corpus'))).map((document) => document.contents).sort();
+    const fromJson = await contents();
+    await prepare(dataset, fixture(`${dataset}-parquet`), { existing: 'replace' });
+    expect(await contents()).toEqual(fromJson);
+  });
+
+  test('questions without passages have no corpus, and a broken one is refused by its row, or left out', async () => {
+    expect((await prepare('gsm8k', fixture('gsm8k'))).outputs.map(({ name }) => name)).not.toContain('corpus/passages.jsonl');
+    const file = join(folder, 'train.json');
+    const row = { question: 'q?', answer: 'a', supporting_facts: [] };
+    const context = [['Ilm', [' A lake. ', 'Deep.', '']]];
+    await writeFile(
+      file,
+      JSON.stringify([
+        { _id: '1', ...row, question: 'p?', context },
+        { _id: '2', ...row, context: [['x', 3]] },
+      ]),
+    );
+    expect(await refusal(prepare('hotpotqa', file, { existing: 'replace' }))).toMatch(
+      /^bad-row: .*train.json line 1, row 1: context /,
+    );
+    await prepare('hotpotqa', file, { existing: 'replace', malformed: 'skip' });
+    expect(await read('corpus/passages.jsonl')).toBe('{"id":"0","contents":"\\"Ilm\\"\\nA lake. Deep."}\n');
+  });
 });
 
 describe('prepared files', () => {

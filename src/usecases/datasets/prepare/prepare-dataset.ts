@@ -1,3 +1,4 @@
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AtomicFile, type Existing } from '../export/atomic-file.ts';
 import type { ByteSink } from '../export/format.ts';
@@ -8,6 +9,7 @@ import type { ReadFile } from './read-source.ts';
 import type { Recipe } from './recipe.ts';
 import { findSourceFiles } from './source-files.ts';
 import { writeVerlTasks } from './verl-tasks.ts';
+import { type CorpusSource, writeCorpus } from './write-corpus.ts';
 
 export interface PrepareOptions {
   readonly recipe: Recipe;
@@ -45,12 +47,13 @@ export interface PrepareManifest {
   readonly outputs: readonly { readonly name: string; readonly rows: number; readonly bytes: number; readonly sha256: string }[];
 }
 
+const CORPUS = 'corpus';
 const SCHEMA = 'espalier-prepared/1';
 const SAMPLING = 'those with the smallest seedFrom(draw, seed, side, id), in that order; without replacement';
 
 /**
  * Makes tasks of a published data set: `tasks.jsonl` for our environments, `train.parquet` and `test.parquet` as verl reads them,
- * and `manifest.json`. The folder appears whole or not at all. @throws DatasetError.
+ * `corpus/` with the passages of the questions where the data set has any, and `manifest.json`. The folder appears whole or not at all. @throws DatasetError.
  */
 export async function prepareDataset(options: PrepareOptions): Promise<PrepareManifest> {
   const { recipe, from, out, existing, seed, train, test, malformed, codeVersion } = options;
@@ -61,16 +64,23 @@ export async function prepareDataset(options: PrepareOptions): Promise<PrepareMa
     const instruction = options.instruction ?? recipe.instruction;
     const tasks = { train: numbered(collected.train, 'train'), test: numbered(collected.test, 'test') };
     const outputs = [
-      await writeFile(folder, 'tasks.jsonl', tasks.train.length + tasks.test.length, async (file) => {
-        for (const task of [...tasks.train, ...tasks.test]) await file.write(taskLine(task, recipe));
+      await writeFile(folder, 'tasks.jsonl', async (file) => {
+        const all = [...tasks.train, ...tasks.test];
+        for (const task of all) await file.write(taskLine(task, recipe));
+        return all.length;
       }),
-      await writeFile(folder, 'train.parquet', tasks.train.length, (file) =>
-        writeVerlTasks(file, tasks.train, { recipe, instruction }),
-      ),
-      await writeFile(folder, 'test.parquet', tasks.test.length, (file) =>
-        writeVerlTasks(file, tasks.test, { recipe, instruction }),
-      ),
+      await writeFile(folder, 'train.parquet', async (file) => {
+        await writeVerlTasks(file, tasks.train, { recipe, instruction });
+        return tasks.train.length;
+      }),
+      await writeFile(folder, 'test.parquet', async (file) => {
+        await writeVerlTasks(file, tasks.test, { recipe, instruction });
+        return tasks.test.length;
+      }),
     ];
+    const questions = new Set([...tasks.train, ...tasks.test].map(({ id }) => id));
+    const corpus = await corpusIn(folder, { ...options, files, questions });
+    if (corpus) outputs.push(corpus);
     const manifest: PrepareManifest = {
       schema: SCHEMA,
       dataset: recipe.name,
@@ -86,9 +96,26 @@ export async function prepareDataset(options: PrepareOptions): Promise<PrepareMa
       malformed: collected.malformed,
       outputs,
     };
-    await writeFile(folder, 'manifest.json', 1, (file) => file.write(`${JSON.stringify(manifest, null, 2)}\n`));
+    await writeFile(folder, 'manifest.json', async (file) => {
+      await file.write(`${JSON.stringify(manifest, null, 2)}\n`);
+      return 1;
+    });
     return manifest;
   });
+}
+
+async function corpusIn(
+  folder: string,
+  source: Pick<PrepareOptions, 'recipe' | 'malformed' | 'signal'> & Pick<CorpusSource, 'files' | 'questions'>,
+): Promise<PrepareManifest['outputs'][number] | null> {
+  const { passages: reader } = source.recipe;
+  if (reader === null) return null;
+  const path = join(folder, CORPUS);
+  await mkdir(path);
+  const written = await writeFile(path, 'passages.jsonl', (file) => writeCorpus(file, { ...source, reader }));
+  if (written.rows > 0) return { ...written, name: `${CORPUS}/${written.name}` };
+  await rm(path, { recursive: true });
+  return null;
 }
 
 function numbered(questions: readonly DrawnQuestion[], split: 'train' | 'test'): readonly PreparedTask[] {
@@ -98,12 +125,11 @@ function numbered(questions: readonly DrawnQuestion[], split: 'train' | 'test'):
 async function writeFile(
   folder: string,
   name: string,
-  rows: number,
-  write: (file: ByteSink) => Promise<void>,
+  write: (file: ByteSink) => Promise<number>,
 ): Promise<PrepareManifest['outputs'][number]> {
   const file = await AtomicFile.open(join(folder, name), 'refuse');
   try {
-    await write(file);
+    const rows = await write(file);
     const sealed = await file.seal();
     await file.publish();
     return { name, rows, ...sealed };

@@ -21,28 +21,54 @@ export type ParsedRow =
   | { readonly kind: 'question'; readonly question: SourceQuestion }
   | { readonly kind: 'unanswerable' }
   | { readonly kind: 'without-answer' }
-  | { readonly kind: 'bad'; readonly field: string; readonly problem: string };
+  | BadRow;
+
+/** A row that is no row of the data set. */
+export interface BadRow {
+  readonly kind: 'bad';
+  readonly field: string;
+  readonly problem: string;
+}
+
+/** What a search finds: a paragraph under its title. */
+export interface Passage {
+  readonly title: string;
+  readonly text: string;
+}
+
+/** The passages that a data set gives with a question. */
+export interface QuestionPassages {
+  readonly kind: 'passages';
+  /** The question's id. */
+  readonly id: string;
+  readonly passages: readonly Passage[];
+}
+
+/** How the rows of a file are read: `columns` are those of a Parquet file that are read. */
+export interface RowReader<Row> {
+  readonly columns: readonly string[];
+  parse(row: unknown): Row | BadRow;
+}
 
 /** How one data set is read, and what its questions become. */
-export interface Recipe {
+export interface Recipe extends RowReader<ParsedRow> {
   readonly name: string;
   /** As verl's rows and Agent-R1's scorers name it. */
   readonly dataSource: string;
   readonly ability: string;
   /** Whether the ground truth is one text or a list of texts: one type for all rows, because a column of Parquet has one. */
   readonly groundTruth: 'text' | 'texts';
-  /** The columns of a Parquet file that are read; what else is in it (paragraphs, mostly) stays on the disk. */
-  readonly columns: readonly string[];
   /** The names of what `info` holds, in the order of the columns that they become. */
   readonly info: readonly string[];
   /** What a prompt puts before the question, and after it unless another instruction is given. */
   readonly prefix: string;
   readonly instruction: string;
-  parse(row: unknown): ParsedRow;
+  /** Reads the passages of rows, a second time through the files; null for a data set that has none. */
+  readonly passages: RowReader<QuestionPassages> | null;
 }
 
 /** Reads a row by its shape, or says which field keeps it from being one. */
-export function parseShape<T>(shape: z.ZodType<T>, row: unknown, take: (data: T) => ParsedRow): ParsedRow {
+export function parseShape<T, Row>(shape: z.ZodType<T>, row: unknown, take: (data: T) => Row): Row | BadRow {
   const parsed = shape.safeParse(row);
   if (parsed.success) return take(parsed.data);
   const [issue] = parsed.error.issues;

@@ -18,6 +18,7 @@ export const gsm8k: Recipe = {
   prefix: '',
   instruction:
     'Think step by step, between <think> and </think>. Then give the final number between <answer> and </answer>, without units.',
+  passages: null,
   parse: (row) =>
     parseShape(shape, row, ({ question, answer }) => {
       if (!answer) return { kind: 'without-answer' };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { answerText, parseShape, type Recipe, said, words } from '../recipe.ts';
+import { contextPassages } from './context.ts';
 import { MULTIHOP_INSTRUCTION } from './multihop-instruction.ts';
 import { supportingFacts } from './supporting-facts.ts';
 
@@ -26,6 +27,7 @@ export const hotpotqa: Recipe = {
   info: ['type', 'level', 'supporting_facts'],
   prefix: 'Question: ',
   instruction: MULTIHOP_INSTRUCTION,
+  passages: contextPassages,
   parse: (row) =>
     parseShape(shape, row, ({ _id, id = _id, question, answer, type, level, supporting_facts }) => {
       if (id === undefined) return { kind: 'bad', field: '_id', problem: 'is missing' };

@@ -11,6 +11,11 @@ const shape = z.looseObject({
   paragraphs: z.array(z.looseObject({ idx: whole, title: words, is_supporting: z.boolean().nullish() })).nullish(),
 });
 
+const passages = z.looseObject({
+  id: said,
+  paragraphs: z.array(z.looseObject({ title: words, paragraph_text: words })).nullish(),
+});
+
 /**
  * MuSiQue: JSON lines, or Parquet of the same shape. Its full version holds questions that cannot be answered from their
  * paragraphs; they are left out, as by the configuration `answerable`. The answer and its aliases count as right.
@@ -24,6 +29,15 @@ export const musique: Recipe = {
   info: ['type', 'supporting_facts'],
   prefix: 'Question: ',
   instruction: MULTIHOP_INSTRUCTION,
+  passages: {
+    columns: ['id', 'paragraphs'],
+    parse: (row) =>
+      parseShape(passages, row, ({ id, paragraphs }) => ({
+        kind: 'passages' as const,
+        id,
+        passages: (paragraphs ?? []).map(({ title, paragraph_text }) => ({ title, text: paragraph_text })),
+      })),
+  },
   parse: (row) =>
     parseShape(shape, row, ({ id, question, answer, answer_aliases, answerable, paragraphs }) => {
       if (answerable === false) return { kind: 'unanswerable' };

@@ -68,8 +68,8 @@ async function sequence(collecting: readonly string[], judge: string) {
   return { run, collected, revised, released, rows };
 }
 
-const SMALL = ['--tasks', '5,10,77', '--iterations', '4', '--candidates', '2', '--max-depth', '8'];
-const TIGHT = ['--tasks', '5,10,77', '--iterations', '4', '--candidates', '3', '--max-depth', '5'];
+const SMALL = ['--task', '5', '10', '77', '--iterations', '4', '--candidates', '2', '--max-depth', '8'];
+const TIGHT = ['--task', '5', '10', '77', '--iterations', '4', '--candidates', '3', '--max-depth', '5'];
 
 async function faults(): Promise<readonly unknown[]> {
   const { db } = platform.database;

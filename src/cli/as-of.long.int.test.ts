@@ -17,7 +17,7 @@ const SEARCH = ['--search', 'mcts', '--iterations', '3', '--candidates', '3', '-
 beforeAll(async () => {
   platform = await openTestPlatform();
   env = environmentOf(platform);
-  await done('collect', '--tasks', '1,45', '--policy', 'planner:0.5', '--seed', '3', ...SEARCH, '--run', run);
+  await done('collect', '--task', '1', '45', '--policy', 'planner:0.5', '--seed', '3', ...SEARCH, '--run', run);
 });
 afterAll(async () => {
   await killRunning();

@@ -130,7 +130,16 @@ describe('wrong command lines', () => {
   test.each([
     ['a policy', ['collect', '--policy', 'nonsense'], /policy: kind "nonsense" is unknown; write random, planner/],
     ['an environment', ['collect', '--environment', 'nowhere'], /no environment "nowhere"; name textcraft/],
-    ['a task', ['collect', '--tasks', '0,99999'], /--tasks: textcraft has no task "99999"; it has 151, 0 to/],
+    [
+      'a list of tasks',
+      ['collect', '--tasks', '0,b 2'],
+      /--tasks takes a whole number, or all, not "0,b 2"; name tasks by --task 0 'b 2'/,
+    ],
+    [
+      'an evaluation of no tasks in particular',
+      ['evaluate', '--policy', 'planner'],
+      /say which tasks: --tasks N, --tasks all \(151 of textcraft\), --task ALIAS, --split NAME or --recover-from RUN/,
+    ],
     ['a task by its alias', ['collect', '--task', '200'], /--task: textcraft has no task "200"; it has 151, 0 to 150/],
     [
       'more tasks than there are',

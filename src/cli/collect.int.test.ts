@@ -13,7 +13,21 @@ beforeEach(() => {
   env = environmentOf(platform);
 });
 
-const ARGS = ['collect', '--tasks', '0,40,7', '--rollouts', '3', '--policy', 'planner:0.4', '--max-steps', '12', '--seed', '5'];
+const ARGS = [
+  'collect',
+  '--task',
+  '0',
+  '40',
+  '7',
+  '--rollouts',
+  '3',
+  '--policy',
+  'planner:0.4',
+  '--max-steps',
+  '12',
+  '--seed',
+  '5',
+];
 
 async function anomalies(): Promise<readonly unknown[]> {
   const { db } = platform.database;
@@ -82,7 +96,7 @@ describe('espalier collect', () => {
       '--max-depth',
       '3',
     ];
-    const args = ['collect', '--tasks', '7,40', '--policy', 'planner:0.4', '--seed', '5', ...search];
+    const args = ['collect', '--task', '7', '40', '--policy', 'planner:0.4', '--seed', '5', ...search];
     const appends = await holdAppends(platform, 40);
     const runId = newId();
     const child = startProcess('src/cli/main.ts', [...args, '--run', runId], env);

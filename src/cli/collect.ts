@@ -55,10 +55,7 @@ export function addCollect(program: Command): void {
     .command('collect')
     .option('--environment <name>', `${ENVIRONMENT_FORMS}`, 'textcraft')
     .option('--policy <spec>', POLICY_FORMS, 'random')
-    .option(
-      '--tasks <tasks>',
-      'how many tasks, spread over the depths; or a list of aliases: 3,17,40 (default: 32, or all there are)',
-    )
+    .option('--tasks <n>', 'how many tasks, spread over the depths, or all (default: 32, or all there are)')
     .option('--task <alias...>', 'these tasks, by their aliases')
     .option('--rollouts <n>', 'rollouts per task', wholeNumber('--rollouts', 1, 100_000), 8)
     .addOption(

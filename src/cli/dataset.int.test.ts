@@ -17,7 +17,7 @@ beforeAll(async () => {
   env = environmentOf(platform);
   runId = newId();
   const search = ['--search', 'mcts', '--iterations', '2', '--candidates', '3', '--max-depth', '6'];
-  await done('collect', '--tasks', '1,45', '--policy', 'planner:0.5', '--seed', '3', ...search, '--run', runId);
+  await done('collect', '--task', '1', '45', '--policy', 'planner:0.5', '--seed', '3', ...search, '--run', runId);
   await done('revise', '--run', runId);
 });
 afterAll(async () => {

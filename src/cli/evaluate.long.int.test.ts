@@ -51,7 +51,7 @@ test('evaluate measures the test split, plots it, and continues past failures', 
 test('a policy that cannot be evaluated is refused in one line with the remedy', async () => {
   const refusals = [
     [['--split', 'nope'], '--split: textcraft has no task of the split "nope"; leave it out for all tasks'],
-    [['--tasks', '0,1', '--split', 'test'], '--split chooses among all tasks; leave it out, or the list of tasks'],
+    [['--task', '0', '1', '--split', 'test'], '--split chooses among all tasks; leave it out, or --task'],
     [
       ['--recover-from', '01234567-89ab-7def-8123-456789abcdef'],
       '--recover-from: there is no run 01234567-89ab-7def-8123-456789abcdef; `espalier status` lists the runs',

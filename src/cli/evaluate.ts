@@ -52,7 +52,7 @@ export function addEvaluate(program: Command): void {
     .command('evaluate')
     .option('--environment <name>', ENVIRONMENT_FORMS, 'textcraft')
     .option('--policy <spec>', POLICY_FORMS, 'random')
-    .option('--tasks <tasks>', 'how many tasks, spread over the depths; all (the default); or a list of aliases: 3,17,40')
+    .option('--tasks <n>', 'how many tasks, spread over the depths, or all')
     .option('--task <alias...>', 'these tasks, by their aliases')
     .option('--split <name>', 'only tasks of this split, such as test')
     .option('--recover-from <run>', 'go on behind failed rollouts of this run, each cut at a seeded step; in place of --tasks')
@@ -154,6 +154,10 @@ async function plannedEvaluation(
 }
 
 async function chosenTasks({ config }: Platform, kind: EnvironmentKind, flags: EvaluateFlags): Promise<PlannedTask[]> {
+  if (flags.tasks === undefined && !flags.task && flags.split === undefined)
+    throw new Error(
+      `say which tasks: --tasks N, --tasks all (${kind.taskAliases.length} of ${kind.name}), --task ALIAS, --split NAME or --recover-from RUN`,
+    );
   const chosen = await tasksOf(kind, flags, { usual: kind.taskAliases.length, surveys: surveysFolder(config.home) });
   if (chosen.length === 0)
     throw new Error(`--split: ${kind.name} has no task of the split ${JSON.stringify(flags.split)}; leave it out for all tasks`);

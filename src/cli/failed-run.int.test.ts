@@ -206,7 +206,12 @@ test('a run in which some rollouts failed ends as completed, and shows the share
 describe('a policy that cannot act in the environment', () => {
   test.each([
     ['collect', ['collect', '--policy', 'random', '--environment', 'tool-env'], 'random', 'lists no admissible actions'],
-    ['evaluate', ['evaluate', '--policy', 'linear', '--environment', 'tool-env'], 'linear', 'lists no admissible actions'],
+    [
+      'evaluate',
+      ['evaluate', '--policy', 'linear', '--environment', 'tool-env', '--tasks', '1'],
+      'linear',
+      'lists no admissible actions',
+    ],
     [
       'train',
       ['train', '--policy', 'mine', '--environment', 'tool-env', '--split', 'all'],

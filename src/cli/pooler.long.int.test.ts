@@ -36,7 +36,7 @@ test('everything runs through a pooler in transaction mode: collect, train, expo
   const up = startProcess('src/cli/main.ts', ['up'], env);
   await until(() => up.stdout().includes('http://'));
   const run = newId();
-  const collecting = ['collect', '--tasks', '0,40,7', '--rollouts', '3', '--policy', 'planner:0.4', '--max-steps', '12'];
+  const collecting = ['collect', '--task', '0', '40', '7', '--rollouts', '3', '--policy', 'planner:0.4', '--max-steps', '12'];
   await done(...collecting, '--run', run);
   const position = JSON.parse(await done('--json', 'verify')) as object;
   expect(position).toMatchObject({ faulty: 0 });

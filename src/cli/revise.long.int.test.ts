@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 
 const SEARCH = ['--search', 'mcts', '--iterations', '2', '--candidates', '3', '--max-depth', '6'];
-const COLLECT = ['collect', '--tasks', '1,45', '--policy', 'planner:0.5', '--seed', '3', ...SEARCH];
+const COLLECT = ['collect', '--task', '1', '45', '--policy', 'planner:0.5', '--seed', '3', ...SEARCH];
 
 interface Printed {
   readonly run: string;

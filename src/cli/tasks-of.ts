@@ -3,9 +3,9 @@ import { chooseTasks, namedTasks, TasksRefused } from '../usecases/collect/choos
 import { wholeNumber } from './with-platform.ts';
 
 export interface TaskFlags {
-  /** A count, `all`, or aliases with commas between them. */
+  /** A count, or `all`. */
   readonly tasks?: string;
-  /** Aliases, each as it is: of a task whose alias is a number, or holds a comma. */
+  /** Aliases, each as it is. */
   readonly task?: readonly string[];
   readonly split?: string | undefined;
   readonly taskSeed: number;
@@ -18,15 +18,14 @@ export async function tasksOf(
   { usual, surveys }: { readonly usual: number; readonly surveys: string },
 ): Promise<readonly { readonly alias: string }[]> {
   const split = flags.split ?? null;
-  if (task && tasks !== undefined) throw new Error('--task names tasks, and --tasks counts or lists them: leave one out');
-  const listed = task ?? (tasks?.includes(',') ? tasks.split(',').map((alias) => alias.trim()) : null);
-  if (listed) {
-    if (split !== null) throw new Error('--split chooses among all tasks; leave it out, or the list of tasks');
-    return naming(task ? '--task' : '--tasks', () => namedTasks(kind, [...new Set(listed)]));
+  if (task) {
+    if (tasks !== undefined) throw new Error('--task names tasks, and --tasks counts them: leave one out');
+    if (split !== null) throw new Error('--split chooses among all tasks; leave it out, or --task');
+    return named(kind, task);
   }
   if (tasks === undefined || tasks === 'all')
     return chooseTasks(kind, tasks ? kind.taskAliases.length : usual, taskSeed, split, surveys);
-  const count = wholeNumber('--tasks', 1)(tasks);
+  const count = countOf(tasks);
   const chosen = await chooseTasks(kind, count, taskSeed, split, surveys);
   if (chosen.length === count || (chosen.length === 0 && split !== null)) return chosen;
   const where = split === null ? '' : ` of the split ${JSON.stringify(split)}`;
@@ -40,10 +39,22 @@ function alias(kind: EnvironmentKind, tasks: string): string {
   return kind.taskAliases.includes(tasks) ? `; the task ${tasks} is --task ${tasks}` : '';
 }
 
-function naming<T>(flag: string, find: () => T): T {
+function countOf(tasks: string): number {
+  if (/^\d+$/.test(tasks)) return wholeNumber('--tasks', 1)(tasks);
+  const aliases = tasks.split(',').map((each) => each.trim());
+  throw new Error(
+    `--tasks takes a whole number, or all, not ${JSON.stringify(tasks)}; name tasks by --task ${aliases.map(quoted).join(' ')}`,
+  );
+}
+
+function quoted(alias: string): string {
+  return /^[\w.:/-]+$/.test(alias) ? alias : `'${alias}'`;
+}
+
+function named(kind: EnvironmentKind, task: readonly string[]): readonly { readonly alias: string }[] {
   try {
-    return find();
+    return namedTasks(kind, [...new Set(task)]);
   } catch (error) {
-    throw error instanceof TasksRefused ? new Error(`${flag}: ${error.message}`) : error;
+    throw error instanceof TasksRefused ? new Error(`--task: ${error.message}`) : error;
   }
 }

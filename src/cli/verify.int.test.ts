@@ -19,7 +19,7 @@ beforeAll(async () => {
   const search = ['--search', 'mcts', '--iterations', '2', '--candidates', '3', '--max-depth', '6'];
   const train = ['train', '--policy', 'learner', '--environment', 'search-qa', '--updates', '2', '--groups', '2', '--group', '2'];
   for (const args of [
-    ['collect', '--tasks', '1,45', '--policy', 'planner:0.5', '--seed', '3', ...search, '--run', RUN],
+    ['collect', '--task', '1', '45', '--policy', 'planner:0.5', '--seed', '3', ...search, '--run', RUN],
     ['revise', '--run', RUN],
     [...train, '--keep-zero-variance', '--test-tasks', '0', '--max-steps', '4'],
   ]) {

@@ -92,7 +92,7 @@ describe('evaluateInto', () => {
   test('an evaluation killed midway and repeated by the same command reaches the result of an undisturbed one', async () => {
     const undisturbed = await found(evaluation());
     const runId = newId();
-    const flags = '--policy planner:0.5 --tasks 0,40,90,140 --rollouts 2 --max-steps 12 --seed 5 --resamples 200'.split(' ');
+    const flags = '--policy planner:0.5 --task 0 40 90 140 --rollouts 2 --max-steps 12 --seed 5 --resamples 200'.split(' ');
     const start = () =>
       startProcess('src/cli/main.ts', ['--json', 'evaluate', ...flags, '--run', runId], environmentOf(platform));
     const before = await countEvents(platform);

@@ -24,6 +24,7 @@ export function linearPolicy(
   return {
     ref: { policyId: options.policyId ?? 'linear', version: weights.version },
     choosesFrom: 'candidates',
+    temperature: options.temperature,
     repeats: true,
     async act(request, signal) {
       signal.throwIfAborted();

@@ -24,7 +24,7 @@ export function isLive(policy: Policy): policy is LivePolicy {
  */
 export async function livePolicy(source: VersionSource, signal: AbortSignal): Promise<LivePolicy> {
   let current = await source.newest(signal);
-  const { choosesFrom } = current;
+  const { choosesFrom, temperature } = current;
   function take(policy: Policy): Policy {
     if (policy.ref.version > current.ref.version) current = policy;
     return current;
@@ -34,6 +34,7 @@ export async function livePolicy(source: VersionSource, signal: AbortSignal): Pr
       return current.ref;
     },
     ...(choosesFrom === undefined ? {} : { choosesFrom }),
+    temperature,
     async act(request, either) {
       const { ref, act } = take(await source.newest(either));
       return (await act(request, either)).map((each) => ({ ...each, policy: ref }));

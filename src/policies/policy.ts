@@ -13,6 +13,8 @@ export interface Policy {
    * those). Absent for a policy that writes its actions itself.
    */
   readonly choosesFrom?: 'candidates' | 'plan';
+  /** What it draws at whatever a request says; absent where the request decides. */
+  readonly temperature?: number | undefined;
   /** The same request with the same seed yields the same acts, whenever and in whichever process it is asked. */
   readonly repeats?: true;
   /**

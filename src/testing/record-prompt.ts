@@ -1,4 +1,4 @@
-import { type AskedMessage, serverSampling } from '../domain/prompts/asked-prompt.ts';
+import { type AskedMessage, type Sampling, serverSampling } from '../domain/prompts/asked-prompt.ts';
 import { sharedTokens } from '../domain/prompts/shared-tokens.ts';
 import { pack } from '../events/packed.ts';
 import { blockDigest, promptDigest } from '../events/prompt-digest.ts';
@@ -22,9 +22,10 @@ export function recordPrompt(
     readonly sampled: readonly number[];
     readonly before: ShownPrompt | null;
     readonly images?: readonly string[];
+    readonly sampling?: Partial<Omit<Sampling, 'stop'>>;
   },
 ): ShownPrompt {
-  const { stepId, text, ids, sampled, before, images = [] } = shown;
+  const { stepId, text, ids, sampled, before, images = [], sampling } = shown;
   const pictures = images.map((imageId) => ({ kind: 'image' as const, imageId }));
   const messages: readonly AskedMessage[] = [{ role: 'user', parts: [{ kind: 'text', text }, ...pictures] }];
   const keep = before && ids ? sharedTokens(before.following, ids) : 0;
@@ -40,7 +41,7 @@ export function recordPrompt(
       template: null,
       tools: null,
       server: 'http://127.0.0.1:8000/v1/chat/completions',
-      sampling: serverSampling(1),
+      sampling: { ...serverSampling(1), ...sampling },
       tokens: ids && { before: before?.following.length ?? 0, keep, ids: pack('int32', ids.slice(keep)) },
     },
     tree.runId,

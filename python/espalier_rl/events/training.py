@@ -237,7 +237,7 @@ class SampleRejectedData(TypedDict):
     """UUID of the group, which is the tree of the rollout."""
     rolloutId: str
     """UUID of the rollout."""
-    reason: Literal["zero-variance", "stale", "too-long", "failed", "cancelled", "empty", "singleton", "unscored", "incomplete-record", "foreign-policy", "incomplete-group", "filtered", "not-needed"]
+    reason: Literal["zero-variance", "stale", "too-long", "failed", "cancelled", "empty", "singleton", "unscored", "incomplete-record", "other-distribution", "foreign-policy", "incomplete-group", "filtered", "not-needed"]
     """Kind of the rejection."""
     rule: str
     """Rule that rejected the rollout."""

@@ -38,6 +38,7 @@ WORDS = {
     "zero-variance": "all members earned the same",
     "stale": "sampled by versions older than max_staleness allows",
     "foreign-policy": "sampled by another policy",
+    "other-distribution": "sampled greedily, or from a cut distribution",
     "too-long": "longer than max_tokens allows",
     "filtered": "outside the band of the metric",
 }

@@ -103,6 +103,7 @@ export const REJECTIONS = [
   'singleton',
   'unscored',
   'incomplete-record',
+  'other-distribution',
   'foreign-policy',
   'incomplete-group',
   'filtered',

@@ -15,6 +15,7 @@ function aStep(place: number, part: Partial<BatchStep> = {}): BatchStep {
     wellFormatted: true,
     executable: true,
     trimmed: false,
+    temperature: null,
     termination: 'none',
     anchor: `${place}`,
     tokens: {

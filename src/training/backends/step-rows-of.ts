@@ -42,7 +42,7 @@ function rowsOf(
       situation: { goal, firstObservation, history: history.slice(0, from + i) },
       candidates: step.candidates,
       tokens: sampledTokens(step.tokens),
-      temperature: trajectory.temperature ?? 1,
+      temperature: step.temperature ?? trajectory.temperature ?? 1,
       reward: totalOf(step.rewards) + (isLast ? totalOf(trajectory.rewards) : 0),
       parts: isLast
         ? [...step.rewards.map(partOf('step')), ...trajectory.rewards.map(partOf('rollout'))]

@@ -41,7 +41,9 @@ export interface BatchTrajectory {
   readonly firstObservation: string;
   readonly outcome: 'terminated' | 'truncated' | 'failed' | 'cancelled';
   readonly success: boolean | null;
-  /** What the run's plan drew with; null where its plan does not say. */
+  /**
+   * What its own steps were drawn with: as their prompts say, else as its run does; null where neither says, or they differ.
+   */
   readonly temperature: number | null;
   /**
    * `plain-chat`: the run's plan asks for every step with the chat of what happened, and nothing else: no template, no search, no
@@ -73,6 +75,8 @@ export interface BatchStep {
   readonly executable: boolean;
   /** Its prompt lost turns, so that it would fit. */
   readonly trimmed: boolean;
+  /** What it was drawn with, as its prompt says; null where none is on record. */
+  readonly temperature: number | null;
   readonly termination: 'none' | 'terminated' | 'truncated';
   /** Hash of the environment's state before the action. */
   readonly anchor: string | null;

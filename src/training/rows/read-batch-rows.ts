@@ -131,6 +131,7 @@ function trajectoryOf(world: World, group: number, rolloutId: string): BatchTraj
   }
   const greedyScore = world.greedy.get(rollout.treeId);
   // Field by field, here and below: an object made of the rest of another showed in profiles.
+  const from = whole.indexOf(rollout.fromStepId);
   const trajectory: BatchTrajectory = {
     rolloutId: rollout.rolloutId,
     treeId: rollout.treeId,
@@ -141,16 +142,22 @@ function trajectoryOf(world: World, group: number, rolloutId: string): BatchTraj
     instruction: rollout.instruction,
     outcome: rollout.outcome,
     success: rollout.success,
-    temperature: rollout.temperature,
+    temperature: temperatureOf(steps.slice(from), rollout.temperature),
     prompting: rollout.prompting,
     group,
     firstObservation,
     steps,
-    from: whole.indexOf(rollout.fromStepId),
+    from,
     after: before.admissible,
     rewards: rewards.get(rolloutId) ?? [],
   };
   return greedyScore === undefined ? trajectory : { ...trajectory, greedyScore };
+}
+
+function temperatureOf(own: readonly BatchStep[], ofRun: number | null): number | null {
+  const drawn = new Set(own.map(({ temperature }) => temperature ?? ofRun));
+  const [one = ofRun] = drawn;
+  return drawn.size > 1 ? null : one;
 }
 
 function stepAt({ steps, batch }: World, stepId: string): RecordedStep {
@@ -163,7 +170,7 @@ function unpackedStep(world: World, stepId: string, before: RecordedStep): Batch
   const kept = world.unpacked.get(stepId);
   if (kept) return kept;
   const step = stepAt(world, stepId);
-  const { response, action, observation, wellFormatted, executable, trimmed, termination, spans, tokens } = step;
+  const { response, action, observation, wellFormatted, executable, trimmed, temperature, termination, spans, tokens } = step;
   const unpacked: BatchStep = {
     stepId,
     response,
@@ -172,6 +179,7 @@ function unpackedStep(world: World, stepId: string, before: RecordedStep): Batch
     wellFormatted,
     executable,
     trimmed,
+    temperature,
     termination,
     spans,
     candidates: before.admissible,

@@ -1,10 +1,13 @@
 import { sql } from 'kysely';
+import { type Sampling, serverSampling } from '../../domain/prompts/asked-prompt.ts';
 import type { PlanRules } from '../../domain/training/planning/plan-rules.ts';
 import {
+  findSamplingFault,
   findTokensFault,
   findWalkFault,
   type RecordedArray,
   type RecordedArrays,
+  type RecordFault,
 } from '../../domain/training/planning/record-fault.ts';
 import { findTokenValueFault, type TokenValues } from '../../domain/training/planning/token-fault.ts';
 import type { Db } from '../../postgres/database.ts';
@@ -36,13 +39,13 @@ export async function readRecordFaults(
   rollouts: readonly string[],
   learner: Learner,
   layout: PlanRules['layout'] = 'step',
-): Promise<ReadonlyMap<string, string>> {
+): Promise<ReadonlyMap<string, RecordFault>> {
   const walks = new Map((await readWalks(db, rollouts)).map((walk) => [walk.rolloutId, walk]));
   const paths = await readPaths(
     db,
     [...walks.values()].map(({ leafStepId }) => leafStepId),
   );
-  const faults = new Map<string, string>();
+  const faults = new Map<string, RecordFault>();
   const forgotten = await forgottenAmong(
     db,
     [...walks.values()].map(({ treeId }) => treeId),
@@ -52,22 +55,28 @@ export async function readRecordFaults(
     const walk = walks.get(rolloutId);
     const path = paths.get(walk?.leafStepId ?? '') ?? [];
     const fault = walk ? findWalkFault(walk, path) : `the end of rollout ${rolloutId} is not in its tree: it was refused there`;
-    if (fault !== null) faults.set(rolloutId, fault);
-    else if (walk && forgotten.has(walk.treeId)) faults.set(rolloutId, `the payload of tree ${walk.treeId} is forgotten`);
+    if (fault !== null) faults.set(rolloutId, incomplete(fault));
+    else if (walk && forgotten.has(walk.treeId))
+      faults.set(rolloutId, incomplete(`the payload of tree ${walk.treeId} is forgotten`));
     else if (walk) whole.push({ walk, path, own: path.slice(path.indexOf(walk.fromStepId) + 1) });
   }
   const steps = await findStepFaults(db, [...new Set(whole.flatMap(({ path }) => path))], learner);
   const sound = whole.filter(({ walk, path, own }) => {
-    const fault =
+    const broken =
       path.map((id) => steps.unreadable.get(id)).find(Boolean) ??
       own.map((id) => steps.untrained.get(id)).find(Boolean) ??
-      (layout === 'verl' ? findHole(own, steps.ids) : null) ??
-      undefined;
-    if (fault !== undefined) faults.set(walk.rolloutId, fault);
-    return fault === undefined;
+      (layout === 'verl' ? findHole(own, steps.ids) : null);
+    const fault = broken ? incomplete(broken) : findDrawFault(walk, own, steps.ids);
+    if (fault) faults.set(walk.rolloutId, fault);
+    return !fault;
   });
-  if (learner === 'candidates') for (const [id, fault] of await findChoiceFaults(db, blobs, sound)) faults.set(id, fault);
+  if (learner === 'candidates')
+    for (const [id, fault] of await findChoiceFaults(db, blobs, sound)) faults.set(id, incomplete(fault));
   return faults;
+}
+
+function incomplete(rule: string): RecordFault {
+  return { reason: 'incomplete-record', rule: rule.slice(0, 2_000), measured: null };
 }
 
 interface Walked {
@@ -107,11 +116,30 @@ async function findStepFaults(db: Db, ids: readonly string[], learner: Learner) 
   return { unreadable, untrained, ids: held };
 }
 
-/** Which token ids of a step are on record: of what it sampled, of its prompt, of what was shown behind it. */
+/** Finds the step that was drawn from another distribution; without a recorded prompt the plan of the run says which. */
+function findDrawFault(
+  { temperature }: WalkRow,
+  own: readonly string[],
+  ids: ReadonlyMap<string, HeldIds>,
+): RecordFault | undefined {
+  for (const stepId of own) {
+    const sampling = ids.get(stepId)?.sampling ?? serverSampling(temperature ?? 1);
+    const fault = findSamplingFault(stepId, sampling);
+    if (fault) return fault;
+  }
+  return undefined;
+}
+
+/**
+ * What of a step is on record: token ids of what it sampled, of its prompt and of what was shown behind it, and how it was
+ * sampled.
+ */
 interface HeldIds {
   readonly arrays: RecordedArrays | null;
   readonly promptIds: boolean;
   readonly shownBehind: boolean;
+  /** Null where no prompt is on record. */
+  readonly sampling: Sampling | null;
 }
 
 /** Finds the step behind which a row of the whole trajectory has a hole, as `trajectoryRows` does; null where there is none. */
@@ -180,6 +208,7 @@ async function readArrays(db: Db, ids: readonly string[]): Promise<readonly Arra
     sampled: boolean;
     trimmed: boolean;
     prompt: ArraysRow['prompt'];
+    sampling: Sampling | null;
   }>`
     select step_id, ${sizeOf('ids')} as ids, ${sizeOf('logProbs')} as log_probs, ${sizeOf('mask')} as mask,
       t.ids ->> 'bytes' as id_bytes, t."logProbs" ->> 'bytes' as log_prob_bytes, t.mask ->> 'bytes' as mask_bytes,
@@ -189,8 +218,8 @@ async function readArrays(db: Db, ids: readonly string[]): Promise<readonly Arra
       coalesce((t.ids ->> 'length')::int > 0, false) and case when jsonb_typeof(t.mask -> 'bytes') = 'string'
         then position('\\x01'::bytea in decode(t.mask ->> 'bytes', 'base64')) > 0 else true end as sampled,
       coalesce(jsonb_typeof(call -> 'trimmed'), 'null') <> 'null' as trimmed,
-      case when p.with_images then 'image' when not p.with_images then 'text' else 'none' end as prompt
-    from steps left join (select step_id, with_images, token_count from prompts) p using (step_id) left join lateral jsonb_to_record(token_json) as t(ids jsonb, "logProbs" jsonb, mask jsonb) on true
+      case when p.with_images then 'image' when not p.with_images then 'text' else 'none' end as prompt, p.sampling
+    from steps left join (select step_id, with_images, token_count, sampling from prompts) p using (step_id) left join lateral jsonb_to_record(token_json) as t(ids jsonb, "logProbs" jsonb, mask jsonb) on true
     where step_id = any(${[...ids]}::uuid[]) and depth > 0`.execute(db);
   const views = await readTokenBytes(
     db,

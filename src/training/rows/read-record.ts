@@ -36,13 +36,20 @@ export interface RolloutRow
 export interface WalkRow extends RecordedWalk {
   readonly treeId: string;
   readonly leafStepId: string;
+  /** What its run drew with; null where its plan does not say. */
+  readonly temperature: number | null;
 }
+
+/** Of the run of a rollout, as `runs`: the temperature of its policy, or else that of its plan. */
+const RUN_TEMPERATURE = sql`coalesce(
+  substring(runs.config ->> 'policy' from '^\\{.*"temperature":([0-9.eE+-]+)')::double precision,
+  case when jsonb_typeof(runs.config -> 'temperature') = 'number' then (runs.config -> 'temperature')::double precision end)`;
 
 /** Reads the walks of finished rollouts, in no order; those that are unknown or go on are left out. */
 export async function readWalks(db: Db, ids: readonly string[]): Promise<readonly WalkRow[]> {
   const { rows } = await sql<WalkRow>`
-    select r.rollout_id, r.tree_id, t.root_step_id, r.from_step_id, r.leaf_step_id, r.steps as taken
-    from rollouts r join trees t on t.tree_id = r.tree_id
+    select r.rollout_id, r.tree_id, t.root_step_id, r.from_step_id, r.leaf_step_id, r.steps as taken, ${RUN_TEMPERATURE} as temperature
+    from rollouts r join trees t on t.tree_id = r.tree_id left join runs on runs.run_id = t.run_id
     where r.rollout_id = any(${[...ids]}::uuid[]) and r.leaf_step_id is not null`.execute(db);
   return rows;
 }
@@ -55,8 +62,7 @@ export async function readRolloutsOfBatch(db: Db, blobs: BlobReader, ids: readon
   const { rows } = await sql<RolloutRow>`
     select r.rollout_id, r.tree_id, t.run_id, t.task_id, t.environment, t.goal,
       t.instruction, t.root_step_id, t.blobs, r.from_step_id, r.leaf_step_id, r.outcome,
-      r.success, case when jsonb_typeof(runs.config -> 'temperature') = 'number' then (runs.config -> 'temperature')::double precision end
-        as temperature, r.steps as taken,
+      r.success, ${RUN_TEMPERATURE} as temperature, r.steps as taken,
       case when runs.config -> 'prompt' is null and coalesce(runs.config ->> 'search', '') = ''
         and coalesce(runs.config ->> 'policy', '') not like '%"merged"%' then 'plain-chat' else 'otherwise' end as prompting
     from rollouts r

@@ -11,7 +11,7 @@ import { checkedTokens, recordedTokens } from './recorded-tokens.ts';
 export interface RecordedStep
   extends Pick<
     BatchStep,
-    'response' | 'action' | 'observation' | 'wellFormatted' | 'executable' | 'trimmed' | 'termination' | 'tokens'
+    'response' | 'action' | 'observation' | 'wellFormatted' | 'executable' | 'trimmed' | 'termination' | 'tokens' | 'temperature'
   > {
   readonly stepId: string;
   readonly spans: readonly PolicySpan[];
@@ -62,6 +62,7 @@ export async function readRecordedSteps(
         admissible: row.admissible,
         blobs: row.blobs,
         tokens,
+        temperature: row.temperature,
       });
     }
   }
@@ -90,9 +91,10 @@ async function readSlice(db: Db, blobs: BlobReader, ids: readonly string[], text
   const { rows } = await sql<StepRow>`
     select step_id, ${TEXTS[texts]}, well_formatted, executable, termination,
       coalesce(jsonb_typeof(call -> 'trimmed'), 'null') <> 'null' as trimmed,
-      policy_spans as spans, state_hash, token_bytes is not null as in_bytes,
+      policy_spans as spans, state_hash, p.temperature, token_bytes is not null as in_bytes,
       ${packedText('ids')} as token_ids, ${packedText('logProbs')} as log_probs, ${packedText('mask')} as mask
-    from steps left join lateral jsonb_to_record(token_json) as t(ids jsonb, "logProbs" jsonb, mask jsonb) on true
+    from steps left join (select step_id, (sampling -> 'temperature')::double precision as temperature from prompts) p using (step_id)
+      left join lateral jsonb_to_record(token_json) as t(ids jsonb, "logProbs" jsonb, mask jsonb) on true
     where step_id = any(${[...ids]}::uuid[])`.execute(db);
   return inPlace(rows, blobs, ({ stepId }) => `step ${stepId}`);
 }

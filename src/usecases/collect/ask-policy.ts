@@ -56,6 +56,7 @@ export async function askPolicy(
     if (error instanceof RenderRefused) return { kind: 'failed', reason: error.message };
     throw error;
   }
+  const temperature = tree.policy.temperature ?? tree.plan.temperature;
   if (recorded) return { kind: 'acts', acts: recorded, history: step?.history ?? null };
   const request: ActRequest = {
     goal: opening.goal,
@@ -72,13 +73,13 @@ export async function askPolicy(
     expertAction: async () => (await environment.expertAction?.()) ?? null,
     seed: seedFrom('step', seed, path.length),
     n,
-    temperature: tree.plan.temperature,
+    temperature,
     ...(prompt ? { messages: prompt.messages } : {}),
     ...(step ? { shown: step.shown } : {}),
   };
   try {
     const acts = await tree.policy.act(request, tree.signal);
-    const shown = step ? askedAs(step.shown, tree.plan.temperature) : null;
+    const shown = step ? askedAs(step.shown, temperature) : null;
     return acts.length > 0
       ? { kind: 'acts', acts: shown ? acts.map((act) => ({ asked: shown, ...act })) : acts, history: step?.history ?? null }
       : { kind: 'failed', reason: 'the policy gave no act' };

@@ -163,9 +163,7 @@ function faultOf(sample: PoolSample, { policyId, version, rules, readiness }: Gr
     const rule = 'a sample of an older version needs the log-probabilities of its tokens';
     return { reason: 'incomplete-record', rule, measured: sample.withoutLogProbs };
   }
-  if (sample.recordFault !== null)
-    return { reason: 'incomplete-record', rule: sample.recordFault.slice(0, 2_000), measured: null };
-  return null;
+  return sample.recordFault;
 }
 
 /** The tokens of a sample in the layout in which it is trained. */

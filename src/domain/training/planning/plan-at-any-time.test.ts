@@ -19,7 +19,11 @@ const members = fc.array(
     outcome: fc.constantFrom<PoolSample['outcome']>('terminated', 'terminated', 'terminated', 'truncated', 'failed'),
     lag: fc.nat(2),
     withoutLogProbs: fc.constantFrom(0, 0, 1),
-    recordFault: fc.constantFrom(null, null, null, null, 'its path holds 1 of 2 steps'),
+    recordFault: fc.constantFrom(null, null, null, null, {
+      reason: 'incomplete-record' as const,
+      rule: 'its path holds 1 of 2 steps',
+      measured: null,
+    }),
   }),
   { minLength: 1, maxLength: 4 },
 );

@@ -148,14 +148,15 @@ describe('staleness', () => {
 });
 
 describe('contradictory members', () => {
-  const fault = 'rollout a1 took 2 steps by its end, and its path holds 1 of them';
+  const rule = 'rollout a1 took 2 steps by its end, and its path holds 1 of them';
+  const fault = { reason: 'incomplete-record', rule, measured: null } as const;
   const broken = group('a', [0, 1, 1], {
     samples: [sample('a0', 0, 0), sample('a1', 1, 1, { recordFault: fault }), sample('a2', 2, 1)],
   });
   test('a member whose record contradicts itself is rejected with the reason, and its group by the group rule', () => {
     const decisions = plan([broken], { groupsPerBatch: 1 });
     expect(refusals(decisions)).toEqual({ a0: 'incomplete-group', a1: 'incomplete-record', a2: 'incomplete-group' });
-    expect(decisions).toContainEqual(expect.objectContaining({ rolloutId: 'a1', rule: fault, measured: null }));
+    expect(decisions).toContainEqual(expect.objectContaining({ rolloutId: 'a1', rule, measured: null }));
     const [batch] = batches(plan([broken], { groupsPerBatch: 1, group: { kind: 'at-least', members: 2 } }));
     expect(batch?.groups).toEqual([{ treeId: 'a', rolloutIds: ['a0', 'a2'] }]);
   });

@@ -1,3 +1,4 @@
+import type { RecordFault } from './record-fault.ts';
 import type { Rejection } from './rejection.ts';
 
 /** A finished rollout as the planner sees it. Lengths are tokens. */
@@ -27,11 +28,8 @@ export interface PoolSample {
   /** When it finished, and when it got the first reward of the metric (null: never), ms since 1970. */
   readonly finishedMs: number;
   readonly scoredMs: number | null;
-  /**
-   * Why its rows cannot be read or trained on, as its record says (`findRecordFault`); null where nothing is wrong or nobody
-   * looked yet.
-   */
-  readonly recordFault: string | null;
+  /** Why its rows cannot be read or trained on, as its record says; null where nothing is wrong or nobody looked yet. */
+  readonly recordFault: RecordFault | null;
   /** What was recorded of it before; null: nothing yet. */
   readonly rejected: Rejection | null;
 }

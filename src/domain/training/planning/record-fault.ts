@@ -1,3 +1,14 @@
+import type { Sampling } from '../../prompts/asked-prompt.ts';
+import type { Rejection } from './rejection.ts';
+
+/**
+ * Why a rollout cannot be trained on, as its record says. `incomplete-record`: parts of it are missing or contradict each other.
+ * `other-distribution`: its tokens were drawn from another distribution than losses compute log-probabilities of.
+ */
+export interface RecordFault extends Rejection {
+  readonly reason: 'incomplete-record' | 'other-distribution';
+}
+
 /** What the end of a rollout and its tree say of its path. */
 export interface RecordedWalk {
   readonly rolloutId: string;
@@ -56,4 +67,25 @@ export function findArrayFault(
 ): string | null {
   if (dtype === wanted && length === due && bytes === due * (wanted === 'uint8' ? 1 : 4)) return null;
   return `step ${stepId}: ${length} ${dtype} in ${bytes} bytes where ${due} ${wanted} are due; the producer recorded arrays that do not fit each other`;
+}
+
+/**
+ * Finds what of a recorded sampling is not what losses assume: the whole distribution of the model, at a temperature above 0.
+ * What was left to the server is unknown, and no fault.
+ */
+export function findSamplingFault(
+  stepId: string,
+  { temperature, topP, topK, minP, repetitionPenalty }: Omit<Sampling, 'maxTokens' | 'stop' | 'seed'>,
+): RecordFault | null {
+  const fault = (rule: string, measured: number): RecordFault => ({ reason: 'other-distribution', rule, measured });
+  if (!(temperature > 0)) return fault(`step ${stepId} was not sampled but taken greedily`, temperature);
+  const cut = [
+    { name: 'top_p', value: topP, whole: topP === 1 },
+    { name: 'top_k', value: topK, whole: topK === -1 || topK === 0 },
+    { name: 'min_p', value: minP, whole: minP === 0 },
+    { name: 'repetition_penalty', value: repetitionPenalty, whole: repetitionPenalty === 1 },
+  ].find(({ value, whole }) => value !== null && !whole);
+  if (!cut || cut.value === null) return null;
+  const rule = `step ${stepId} was sampled with ${cut.name} ${cut.value}, and losses compute with the whole distribution; collect without it`;
+  return fault(rule, cut.value);
 }

@@ -10,6 +10,7 @@ export interface Rejection {
     | 'singleton'
     | 'unscored'
     | 'incomplete-record'
+    | 'other-distribution'
     | 'foreign-policy'
     | 'incomplete-group'
     | 'filtered'

@@ -1,6 +1,7 @@
 import { createAppender, type Draft } from '../../../append/appender.ts';
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { type Decision, type PlanRequest, planBatches } from '../../../domain/training/planning/plan-batches.ts';
+import type { RecordFault } from '../../../domain/training/planning/record-fault.ts';
 import { catalogue } from '../../../events/catalogue.ts';
 import type { Stamp } from '../../../events/envelope.ts';
 import type { EventLog, Offsets } from '../../../log/event-log.ts';
@@ -165,7 +166,7 @@ async function planReadable(
   }
 }
 
-const NO_FAULTS: ReadonlyMap<string, string> = new Map();
+const NO_FAULTS: ReadonlyMap<string, RecordFault> = new Map();
 
 /**
  * What the declaration says of the trainer: our own name their backend. Whether the model of a folder reads pictures is known

@@ -200,6 +200,69 @@ test.each([
   },
 );
 
+test('a rollout that was drawn from another distribution is rejected with the parameter, and one at its own temperature keeps it', async () => {
+  const builder = new EventBuilder('samplings');
+  declareAndBegin(builder, { backend: 'torch', torch: { model: { kind: 'folder', path: 'm' } } });
+  const samplings = [
+    { temperature: 0.7, topP: 1, topK: -1, minP: 0, repetitionPenalty: 1 },
+    { topP: 0.9 },
+    { topK: 20 },
+    { minP: 0.05 },
+    { repetitionPenalty: 1.05 },
+    { temperature: 0 },
+  ];
+  const runId = builder.run('collect', RUN);
+  const rollouts = samplings.map((sampling, i) => {
+    const tree = builder.tree(runId, `task ${i}`, { plannedRollouts: 1 });
+    const rolloutId = builder.rollout(tree, 0, { policy });
+    const step = { policySpans: [{ from: 0, to: 1, ...policy }], tokens: sound, termination: 'terminated' as const };
+    const leaf = builder.step(tree, rolloutId, tree.rootStepId, 1, step);
+    recordPrompt(builder, tree, { stepId: leaf, text: 'What now?', ids: [5], sampled: [1], before: null, sampling });
+    builder.reward(tree, leaf, 1, { rolloutId });
+    builder.finishRollout(tree, rolloutId, leaf, { steps: 1 });
+    builder.closeTree(tree, 1);
+    return rolloutId;
+  });
+  const world = openBatcherWorld(database.db, builder.events);
+  await world.project();
+  await planLineage(world, POLICY, new AbortController().signal);
+  await world.project();
+  const rejected = await database.db.selectFrom('sampleRejections').select(['rolloutId', 'reason', 'rule', 'measured']).execute();
+  const of = new Map(rejected.map((each) => [each.rolloutId, each]));
+  const cut = 'and losses compute with the whole distribution; collect without it';
+  const expected = [undefined, `top_p 0.9, ${cut}`, `top_k 20, ${cut}`, `min_p 0.05, ${cut}`, `repetition_penalty 1.05, ${cut}`];
+  const rules = rollouts.map((rolloutId) => of.get(rolloutId)?.rule.replace(/^step \S+ was (sampled with )?/, ''));
+  expect(rules).toEqual([...expected, 'not sampled but taken greedily']);
+  expect(new Set(rejected.map(({ reason }) => reason))).toEqual(new Set(['other-distribution']));
+  expect(rollouts.map((rolloutId) => of.get(rolloutId)?.measured)).toEqual([undefined, 0.9, 20, 0.05, 1.05, 0]);
+  const [batch] = await database.db.selectFrom('batches').select('batchId').execute();
+  const rows = await readBatchRows(database.db, world.blobs, batch?.batchId ?? '');
+  expect(rows.trajectories.map(({ temperature }) => temperature)).toEqual([0.7]); // the plan of the run says 1
+  expect(stepRowsOf(rows).map(({ temperature }) => temperature)).toEqual([0.7]);
+});
+
+test.each([
+  ['the plan of its run', { temperature: 0 }],
+  ['its own policy', { temperature: 1, policy: '{"kind":"linear","temperature":0}' }],
+])('a rollout without a recorded prompt is rejected where %s took the best action', async (_, config) => {
+  const builder = new EventBuilder('greedy');
+  declareAndBegin(builder, { backend: 'linear' });
+  const runId = builder.run('collect', { config: { ...RUN.config, ...config } });
+  const tree = builder.tree(runId, 'task', { plannedRollouts: 1, admissibleActions: CANDIDATES });
+  const rolloutId = builder.rollout(tree, 0, { policy });
+  const step = { policySpans: [{ from: 0, to: 1, ...policy }], tokens: sound, termination: 'terminated' as const };
+  const leaf = builder.step(tree, rolloutId, tree.rootStepId, 1, step);
+  builder.reward(tree, leaf, 1, { rolloutId });
+  builder.finishRollout(tree, rolloutId, leaf, { steps: 1 });
+  builder.closeTree(tree, 1);
+  const world = openBatcherWorld(database.db, builder.events);
+  await world.project();
+  expect(await planLineage(world, POLICY, new AbortController().signal)).toMatchObject({ batches: 0, rejected: 1 });
+  await world.project();
+  const rejected = await database.db.selectFrom('sampleRejections').select(['reason', 'measured']).execute();
+  expect(rejected).toEqual([{ reason: 'other-distribution', measured: 0 }]);
+});
+
 test('where rows are trajectories, a rollout without token ids of an observation is rejected with the step, and the others are planned', async () => {
   const builder = new EventBuilder('holes');
   const [[hole = ''] = []] = recordPool(builder, [['none'], ['an observation with ids']], 'other', 'verl');

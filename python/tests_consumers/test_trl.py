@@ -161,6 +161,8 @@ class Grpo(Recorded):
         uneven = [{**row, "group": 0 if place < 3 else 1} for place, row in enumerate(self.rows)]
         with self.assertRaisesRegex(RowsRefused, "group 0 of the batch has 3 rows and num_generations is 4"):
             self.trainer(LeasesOf(body_of(*uneven))).train()
+        with self.assertRaisesRegex(RowsRefused, "sampled at temperature 0.7, and the trainer computes at 1: set temperature=0.7"):
+            self.trainer(LeasesOf(body_of(*self.rows, temperature=0.7))).train()
         with self.assertRaisesRegex(TimeoutError, "policy p: no batch within 600 s"):
             self.trainer(LeasesOf()).train()
 

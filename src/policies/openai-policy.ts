@@ -31,10 +31,11 @@ export interface OpenAiOptions {
   readonly maxTokens?: number | undefined;
   readonly stop?: readonly string[] | undefined;
   /**
-   * Asks for sampled token ids and log-probabilities in every known dialect, or sends nothing beyond OpenAI's own protocol unless
-   * `sampling` names it. By default it asks, except OpenAI itself, which refuses fields that it does not know.
+   * `ask`: asks for sampled token ids and log-probabilities in every known dialect. `unneeded`: does not ask for them, and says
+   * from which distribution to draw all the same. `none`: sends nothing beyond OpenAI's own protocol unless `sampling` names it.
+   * By default it asks, except OpenAI itself, which refuses fields that it does not know.
    */
-  readonly tokenIds?: 'ask' | 'none' | undefined;
+  readonly tokenIds?: 'ask' | 'unneeded' | 'none' | undefined;
   /** Writes requests as `transformers serve` takes them, which returns no token ids. */
   readonly dialect?: 'transformers' | undefined;
   /** Sends `admissible_actions` and `goal`, for a server that chooses among actions; others may refuse the fields. */
@@ -188,8 +189,9 @@ function isOfficial({ baseUrl }: OpenAiOptions): boolean {
 }
 
 function dialectOf(options: OpenAiOptions): Dialect {
-  if (options.dialect !== undefined) return options.dialect;
-  return (options.tokenIds ?? (isOfficial(options) ? 'none' : 'ask')) === 'none' ? 'openai' : 'engine';
+  const { dialect, tokenIds } = options;
+  if (dialect !== undefined) return dialect;
+  return tokenIds === 'none' || (tokenIds !== 'ask' && isOfficial(options)) ? 'openai' : 'engine';
 }
 
 /** `transformers serve` continues to 20 tokens where neither a request nor the model's folder says more. */
@@ -227,7 +229,7 @@ function requestBody(
       : {}),
     n,
     seed,
-    ...(dialect === 'engine'
+    ...(dialect === 'engine' && options.tokenIds !== 'unneeded'
       ? { logprobs: true, return_token_ids: true, return_tokens_as_token_ids: true, return_meta_info: true }
       : {}),
   };

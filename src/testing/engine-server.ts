@@ -37,11 +37,15 @@ type Route = (body: Body, state: State) => Promise<Answer> | Answer;
 const ok = (body: unknown): Answer => ({ status: 200, body });
 const error = (status: number, message: string): Answer => ({ status, body: { error: { message, code: status } } });
 
-/** vLLM as it is started for this. @param start its flags: adapters at run time, development mode, named weights (newer ones). */
+/**
+ * vLLM as it is started for this. @param start its flags: adapters at run time, development mode, named weights (newer ones), and
+ * whether likeliest tokens have their log-probabilities before the temperature.
+ */
 export function startVllm(start: {
   readonly lora?: boolean;
   readonly dev?: boolean;
   readonly named?: boolean;
+  readonly logProbs?: 'raw' | 'processed';
 }): Promise<EngineServer> {
   return serve(
     {
@@ -49,7 +53,9 @@ export function startVllm(start: {
       'POST /v1/chat/completions': (body, state) => {
         const model = String(body.model);
         const text = model === BASE ? state.weights : state.adapters.get(model)?.text;
-        return text === undefined ? error(404, `The model \`${model}\` does not exist.`) : ok(reply(body, text, state));
+        return text === undefined
+          ? error(404, `The model \`${model}\` does not exist.`)
+          : ok(reply(body, text, state, start.logProbs));
       },
       ...(start.lora && {
         'POST /v1/load_lora_adapter': async ({ lora_name, lora_path }, { adapters }) => {
@@ -162,11 +168,27 @@ async function serve(routes: Readonly<Record<string, Route>>, more: (state: Stat
   };
 }
 
-function reply({ model, messages }: Body, text: string, { cache }: State): object {
+function reply(
+  { model, messages, temperature = 1, top_logprobs: likeliest }: Body,
+  text: string,
+  { cache }: State,
+  kind?: 'raw' | 'processed',
+): object {
   const key = JSON.stringify([model, messages]);
   const content = cache.get(key) ?? text;
   cache.set(key, content);
-  return { id: 'cmpl-1', model, choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }] };
+  const logprobs =
+    kind && likeliest ? { logprobs: { content: [likeliestTokens(kind === 'raw' ? 1 : Number(temperature))] } } : {};
+  const choice = { index: 0, message: { role: 'assistant', content }, finish_reason: 'stop', ...logprobs };
+  return { id: 'cmpl-1', model, choices: [choice] };
+}
+
+/** Three tokens of the logits 2, 1 and 0. */
+function likeliestTokens(temperature: number): object {
+  const scaled = [2, 1, 0].map((logit) => logit / temperature);
+  const total = Math.log(scaled.reduce((sum, each) => sum + Math.exp(each), 0));
+  const top = scaled.map((each, i) => ({ token: `token_id:${i}`, logprob: each - total }));
+  return { ...top[0], top_logprobs: top };
 }
 
 function listed(adapters: State['adapters']): readonly object[] {

@@ -120,6 +120,7 @@ class LeasedRollouts:
         if self.lease is None:
             raise TimeoutError(f"policy {self._policy_id}: no batch within {self._idle_s} s")
         split = TokenRows(self.lease.rows)
+        _refuse_other_temperature(split, trainer.temperature)
         self._rows, self._tokens = len(split), int(split.sampled.sum())
         order = _in_groups(split, len(prompts), trainer.num_generations)
         log_probs, scores = split.log_probs(), split.scores()
@@ -214,7 +215,7 @@ class ScoredCompletions:
 class RecordedGRPOTrainer(GRPOTrainer):
     """GRPOTrainer on recorded completions. Each batch is one generation: `generation_batch_size` is its number of rows and
     `num_generations` the size of its groups. Rewards are the record's; importance ratios are against the recorded log-probs, at the
-    `temperature` of the arguments, which should be that of the record."""
+    `temperature` of the arguments; rows that were recorded at another one are refused."""
 
     def __init__(self, *, source: LeasedRollouts | ScoredCompletions, args: Any, **options: Any) -> None:
         if args.steps_per_generation * args.num_iterations % args.gradient_accumulation_steps != 0:
@@ -257,6 +258,13 @@ class _Acknowledge(TrainerCallback):
         if passes % (args.steps_per_generation * args.num_iterations) == 0:
             measured = {name: values[-1] for name, values in self._trainer._metrics["train"].items() if values}
             self._trainer.source.acknowledge(self._trainer.accelerator.unwrap_model(self._trainer.model), measured)
+
+
+def _refuse_other_temperature(split: TokenRows, temperature: float) -> None:
+    said = sorted({text["temperature"] for text in split.rows.texts if text.get("temperature") is not None})
+    if any(each != temperature for each in said):
+        others = ", ".join(f"{each:g}" for each in said)
+        raise RowsRefused(f"the rows were sampled at temperature {others}, and the trainer computes at {temperature:g}: set temperature={said[0]:g}")
 
 
 def _in_groups(split: TokenRows, wanted: int, members: int) -> list[int]:

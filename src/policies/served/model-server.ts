@@ -27,6 +27,11 @@ export interface ModelServer {
   /** Named where requests are written otherwise than for vLLM, SGLang and our own server. */
   readonly dialect?: 'transformers' | undefined;
   /**
+   * `raw`: it returns log-probabilities from before the temperature, with what to do about it; absent where they are of the
+   * distribution that was drawn from, or nobody could tell.
+   */
+  readonly logProbs?: { readonly kind: 'raw'; readonly remedy: string } | undefined;
+  /**
    * Takes over the weights of a version and returns when the server has confirmed them. @throws Error with the server's reason.
    */
   load(version: ServedVersion, signal: AbortSignal): Promise<LoadedWeights>;

@@ -68,25 +68,41 @@ export function servedPolicy(gate: WeightsGate, version: ServedVersion, options:
     act(request, signal) {
       const own = temperature === undefined ? request : { ...request, temperature };
       return asked(signal, async (held, either) => {
+        refuseRaw(held, own.temperature);
         const acts = await asking(held).act(own, either);
         return acts.map((act) => confirmed(act, held, version));
       });
     },
     forward: (body, signal) =>
-      asked(signal, (held, either) =>
-        sendOn({ ...completed(body, held, options), model: held.model }, held.server.baseUrl, either),
-      ),
+      asked(signal, async (held, either) => {
+        const whole = completed(body, held, options);
+        refuseRaw(held, Number(whole.temperature));
+        return sendOn({ ...whole, model: held.model }, held.server.baseUrl, either);
+      }),
     close: async () => undefined, // the gate is shared, and closed by who opened it
   };
 }
 
 /** Completes a request that is sent on by what our own requests ask for; the server would take the model's `generation_config`. */
-function completed(body: Readonly<Record<string, unknown>>, { server }: HeldWeights, options: ServedOptions): object {
+function completed(
+  body: Readonly<Record<string, unknown>>,
+  { server }: HeldWeights,
+  options: ServedOptions,
+): Readonly<Record<string, unknown>> {
   const dialect = server.dialect ?? 'engine';
   const temperature = typeof body.temperature === 'number' ? body.temperature : (options.temperature ?? 1);
   const usual = drawingFields(drawingOf(temperature, options.sampling, dialect), dialect);
   const said = Object.entries(body).filter(([, value]) => value !== null);
   return { max_tokens: options.maxTokens, ...usual, ...Object.fromEntries(said) };
+}
+
+/** @throws PolicyError where the log-probabilities of a reply would not be those of what was drawn. */
+function refuseRaw({ server: { baseUrl, logProbs } }: HeldWeights, temperature: number): void {
+  if (logProbs === undefined || temperature === 1 || temperature === 0) return;
+  throw new PolicyError(
+    'refused',
+    `the model server at ${baseUrl} returns log-probabilities from before the temperature, and is asked at temperature ${temperature}; ${logProbs.remedy}`,
+  );
 }
 
 async function sendOn(body: object, baseUrl: string, signal: AbortSignal): Promise<Forwarded> {

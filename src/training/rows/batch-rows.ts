@@ -42,7 +42,8 @@ export interface BatchTrajectory {
   readonly outcome: 'terminated' | 'truncated' | 'failed' | 'cancelled';
   readonly success: boolean | null;
   /**
-   * What its own steps were drawn with: as their prompts say, else as its run does; null where neither says, or they differ.
+   * What its own steps were drawn with: as their prompts say, else as its run does; null where neither says. Steps that differ are
+   * not planned.
    */
   readonly temperature: number | null;
   /**

@@ -116,18 +116,22 @@ async function findStepFaults(db: Db, ids: readonly string[], learner: Learner) 
   return { unreadable, untrained, ids: held };
 }
 
-/** Finds the step that was drawn from another distribution; without a recorded prompt the plan of the run says which. */
+/** Finds what was drawn from another distribution; without recorded prompts the plan of the run says which. */
 function findDrawFault(
   { temperature }: WalkRow,
   own: readonly string[],
   ids: ReadonlyMap<string, HeldIds>,
 ): RecordFault | undefined {
+  const temperatures = new Set<number>();
   for (const stepId of own) {
     const sampling = ids.get(stepId)?.sampling ?? serverSampling(temperature ?? 1);
+    temperatures.add(sampling.temperature);
     const fault = findSamplingFault(stepId, sampling);
     if (fault) return fault;
   }
-  return undefined;
+  if (temperatures.size < 2) return undefined;
+  const rule = `its steps were sampled at the temperatures ${[...temperatures].join(', ')}, and an update has one`;
+  return { reason: 'other-distribution', rule: rule.slice(0, 2_000), measured: null };
 }
 
 /**

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import type { LoadedWeights, ServedVersion } from '../../policies/served/model-server.ts';
 import { adapterName, type Engine, type EngineAnswer, engineAt, isAdapter } from './engine-http.ts';
+import { hasRawLogProbs } from './raw-log-probs.ts';
 import type { ServerEntry } from './server-entry.ts';
 
 const NAME = 'SGLang';
 const LORA = 'start it with --enable-lora on the model that the adapter was trained on';
+const PROCESSED = 'start it without SGLANG_RETURN_ORIGINAL_LOGPROB, or collect at temperature 1';
 const FOLDER = 'the checkpoints folder must be there under the same path';
 
 /**
@@ -17,8 +19,10 @@ export const sglangServer: ServerEntry = {
   async open({ rest }, _first, signal) {
     const engine = engineAt(NAME, 'sglang', rest);
     const base = (await engine.models(signal)).find(({ parent }) => !parent)?.id ?? '';
+    const raw = await hasRawLogProbs(engine, base, signal);
     let adapter: string | null = null;
     return {
+      ...(raw ? { logProbs: { kind: 'raw', remedy: PROCESSED } } : {}),
       baseUrl: engine.baseUrl,
       gone: new AbortController().signal, // it is not ours: a request that fails is tried again by its client
       async load(version, loading) {

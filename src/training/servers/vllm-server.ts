@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import type { LoadedWeights, ServedVersion } from '../../policies/served/model-server.ts';
 import { adapterName, type Engine, engineAt, isAdapter } from './engine-http.ts';
+import { hasRawLogProbs } from './raw-log-probs.ts';
 import type { ServerEntry } from './server-entry.ts';
 
 const NAME = 'vLLM';
 const LORA =
   'start it with --enable-lora and VLLM_ALLOW_RUNTIME_LORA_UPDATING=True, on the model that the adapter was trained on';
+const PROCESSED = 'start it with --logprobs-mode processed_logprobs, or collect at temperature 1';
 const DEVELOPMENT = 'start it with VLLM_SERVER_DEV_MODE=1, with the checkpoints folder under the same path';
 
 /**
@@ -18,8 +20,10 @@ export const vllmServer: ServerEntry = {
   async open({ rest }, _first, signal) {
     const engine = engineAt(NAME, 'vllm', rest);
     const base = (await engine.models(signal)).find(({ parent }) => !parent)?.id ?? '';
+    const raw = await hasRawLogProbs(engine, base, signal);
     let adapter: string | null = null;
     return {
+      ...(raw ? { logProbs: { kind: 'raw', remedy: PROCESSED } } : {}),
       baseUrl: engine.baseUrl,
       gone: new AbortController().signal, // it is not ours: a request that fails is tried again by its client
       async load(version, loading) {

@@ -48,6 +48,18 @@ export async function countExamples(db: Db, filters: readonly ExampleFilter[]): 
   return countEach(db, queries);
 }
 
+/** Reads the revisions that the examples of datasets were made of. */
+export async function readRevisionsOfDatasets(db: Db, datasets: readonly string[]): Promise<ReadonlySet<string>> {
+  if (datasets.length === 0) return new Set();
+  const rows = await db
+    .selectFrom('datasetExamples')
+    .select('revisionId')
+    .where('datasetId', 'in', [...datasets])
+    .where('revisionId', 'is not', null)
+    .execute();
+  return new Set(rows.flatMap(({ revisionId }) => revisionId ?? []));
+}
+
 /** A policy version whose trajectories are in a dataset. */
 export interface DatasetPolicy {
   readonly datasetId: string;

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { RecordedSignal } from '../../domain/revision/splice.ts';
+import type { Thresholds } from '../../domain/revision/thresholds.ts';
 import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
@@ -24,14 +25,25 @@ export interface MinedRevision {
   readonly reached: number | null;
 }
 
+/** Which revisions are read, and in which order those of equal content. */
+export interface RevisionChoice {
+  /** `verified` ones alone, or with `composed` those that nobody executed too. */
+  readonly state: MinedRevision['state'];
+  readonly judge?: string | undefined;
+  /** Those that were mined by them come before others. */
+  readonly thresholds: Thresholds;
+  /** Those that come before all others. */
+  readonly preferred?: ReadonlySet<string> | undefined;
+}
+
 /**
- * Reads the revisions of trees that may be written: verified ones, or with `composed` those that nobody executed too. By content,
- * then id.
+ * Reads the revisions of trees that may be written, by content. Of equal content, which may have been mined more than once, the
+ * preferred come first, then those of the thresholds, then the older ones.
  */
 export async function readMinedRevisions(
   trx: Db,
   treeIds: readonly string[],
-  { state, judge }: { readonly state: MinedRevision['state']; readonly judge?: string | undefined },
+  { state, judge, thresholds: { alpha, beta }, preferred = new Set() }: RevisionChoice,
 ): Promise<readonly MinedRevision[]> {
   const states = state === 'verified' ? ['verified'] : ['verified', 'composed'];
   const by = judge === undefined ? sql`true` : sql`(judge = ${judge} or split_part(judge, '@', 1) = ${judge})`;
@@ -41,7 +53,8 @@ export async function readMinedRevisions(
            reflection, signal, alpha, beta, judge,
            content_hash, state, reached
     from revisions where tree_id = any(${[...treeIds]}::uuid[]) and state = any(${states}::text[]) and ${by}
-    order by tree_id, content_hash, revision_id`.execute(trx);
+    order by tree_id, content_hash, revision_id = any(${[...preferred]}::uuid[]) desc,
+             (alpha = ${alpha} and beta = ${beta}) desc, composed_at, revision_id`.execute(trx);
   return rows;
 }
 

@@ -9,10 +9,12 @@ import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenEvents } from '../../../testing/given-events.ts';
 import { projectingAppender } from '../../../testing/projecting-log.ts';
+import { recordRevision } from '../../../testing/record-revision.ts';
 import { manifestPath } from '../export/manifest.ts';
 import { findDataset, type ReleaseOptions, releaseDataset, withdrawDataset } from './release-dataset.ts';
 
 const shop = datasetWorkshop();
+const AGENT_R = { kind: 'agent-r', metadata: 'include', span: 'reply' } as const;
 
 describe('releases', () => {
   let appender: ReturnType<typeof projectingAppender>;
@@ -201,6 +203,56 @@ describe('releases', () => {
     expect(await withdrawDataset(writing, withdrawn, 'twice')).toEqual(withdrawn);
     await expect(releasing()).rejects.toThrow('mined@1, which was withdrawn: a leak');
     await expect(async () => findDataset([], 'mined@7')).rejects.toMatchObject({ code: 'nothing-matches' });
+  });
+
+  test('of revisions of equal content that of the asked thresholds is released, and mining them again is no new version', async () => {
+    const { builder, place, revisionId: first } = recordRevision();
+    await givenEvents(shop.db, builder.events);
+    const minedAt = async (beta: number) => {
+      const [composed] = builder.events.filter((event) => event.type === 'RevisionComposed');
+      if (composed?.type !== 'RevisionComposed') throw new Error('a revision was recorded');
+      const revisionId = builder.id('revision', `${beta} ${builder.events.length}`);
+      const before = builder.events.length;
+      builder.record('RevisionComposed', { ...composed.data, revisionId, beta }, place.run);
+      builder.record('RevisionVerified', { revisionId, treeId: place.tree, reached: 1, threshold: 0.5 }, place.run);
+      await givenEvents(shop.db, builder.events.slice(before));
+      return revisionId;
+    };
+    const query = { ...everyTrajectory, runs: [place.run] };
+    const gates = { duplicates: 'remove', testTasks: 'remove', evaluations: 'remove', maxPerTask: null } as const;
+    const at = (beta: number) => ({ data: 'revisions', thresholds: { alpha: 0.5, beta }, state: 'verified', gates }) as const;
+    const release = (name: string, beta: number) =>
+      releasing({ query, name, out: shop.path(`${name}.jsonl`), parameters: at(beta), format: AGENT_R });
+    const revisionOf = async (name: string) => JSON.parse(await readFile(shop.path(`${name}.jsonl`), 'utf8')).metadata.revision;
+
+    await release('early', 0.2);
+    expect(await revisionOf('early')).toBe(first); // none is of these thresholds
+    const asked = await minedAt(0.2);
+    for (const beta of [0.1, 0.3, 0.2]) await minedAt(beta);
+    await release('late', 0.2);
+    expect(await revisionOf('late')).toBe(asked);
+    const { manifest } = await release('other', 0.25);
+    expect([await revisionOf('other'), manifest.counts.dropped]).toMatchObject([first, { duplicate: 4 }]);
+    for (const name of ['early', 'late', 'other']) {
+      const again = await release(name, name === 'other' ? 0.25 : 0.2);
+      expect([again.kind, again.dataset.version]).toEqual(['already-released', 1]);
+    }
+  });
+
+  test('lines that a gate drops are counted once', async () => {
+    const builder = new EventBuilder('twice');
+    const runId = builder.run('twice', { kind: 'evaluate' });
+    for (const name of ['first', 'second']) {
+      const tree = builder.tree(runId, name, { observation: 'Goal: craft a.' });
+      const rolloutId = builder.rollout(tree, 0);
+      const leaf = builder.step(tree, rolloutId, tree.rootStepId, 1, { response: 'Action: same', termination: 'terminated' });
+      builder.reward(tree, leaf, 1, { rolloutId });
+      builder.finishRollout(tree, rolloutId, leaf, { success: true, steps: 1 });
+    }
+    await givenEvents(shop.db, builder.events);
+    await expect(releasing({ query: { ...everyTrajectory, runs: [runId] } })).rejects.toThrow(
+      /the gates dropped 1 by evaluation, 1 by duplicate$/,
+    );
   });
 
   function releasing(change: Partial<ReleaseOptions> = {}) {

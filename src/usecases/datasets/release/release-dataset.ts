@@ -2,14 +2,14 @@ import type { Appender, Draft } from '../../../append/appender.ts';
 import { derivedId } from '../../../events/derived-id.ts';
 import type { Receipt } from '../../../log/event-log.ts';
 import type { Db } from '../../../postgres/database.ts';
-import { countExamples } from '../../../projections/dataset-sources/read-examples.ts';
+import { countExamples, readRevisionsOfDatasets } from '../../../projections/dataset-sources/read-examples.ts';
 import { type DatasetRecord, readDatasetsOfName } from '../../../projections/datasets/read-datasets.ts';
 import { DatasetError } from '../dataset-error.ts';
 import { exportRows, type RowExportOptions, type RowManifest } from '../rows/export-rows.ts';
 import type { WrittenExample } from '../rows/write-rows.ts';
 import { manifestOf, restoreManifest } from './release-manifest.ts';
 
-export interface ReleaseOptions extends Omit<RowExportOptions, 'existing' | 'onExample'> {
+export interface ReleaseOptions extends Omit<RowExportOptions, 'existing' | 'onExample' | 'preferred'> {
   readonly name: string;
   /** What the examples are read from, where that is not the read models of now: those of a moment of the record. */
   readonly source?: Db;
@@ -32,7 +32,8 @@ const TRIES = 10; // each lost race is another release of the same name, which t
 /**
  * Freezes a dataset: the file and its manifest first, whole; then the event that names them. Who is killed between leaves a file
  * that no release names, and the repetition yields the same bytes and the event. Equal content under one name is the same
- * release, with its manifest; other content is the next version. The id is that of name and version, so of two at the same moment
+ * release, with its manifest; other content is the next version. Of revisions of equal content the one that the version before
+ * was made of is taken again, so that mining them once more makes no version. The id is that of name and version, so of two at the same moment
  * one is the fact and the other takes the version after. With it goes what each example was made of; a repetition adds what is
  * missing of that.
  * @throws DatasetError `invalid-query`, `nothing-matches`, `file-exists`, `conflict` for content that was withdrawn; then nothing
@@ -46,7 +47,8 @@ export async function releaseDataset(options: ReleaseOptions): Promise<Release> 
       `${JSON.stringify(name)} is no name: letters, digits, dots, dashes and underscores, at most 100`,
     );
   const examples: WrittenExample[] = [];
-  const manifest = await exportRows({ ...options, db: source, onExample: (written) => examples.push(written) });
+  const preferred = await readRevisionsOfDatasets(db, lastOf(await readDatasetsOfName(db, name)));
+  const manifest = await exportRows({ ...options, db: source, preferred, onExample: (written) => examples.push(written) });
   for (let tried = 0; tried < TRIES; tried++) {
     const known = await readDatasetsOfName(db, name);
     const same = known.find(({ sha256 }) => sha256 === manifest.sha256);
@@ -89,6 +91,12 @@ export function findDataset(datasets: readonly DatasetRecord[], text: string): D
   const found = datasets.find(({ id, name, version }) => id === text || `${name}@${version}` === text);
   if (!found) throw new DatasetError('nothing-matches', `there is no dataset ${text}; \`espalier dataset list\` names them`);
   return found;
+}
+
+/** The id of the last version that was not withdrawn, if there is one. */
+function lastOf(known: readonly DatasetRecord[]): readonly string[] {
+  const valid = known.filter(({ withdrawnAt }) => withdrawnAt === null).sort((a, b) => b.version - a.version);
+  return valid.slice(0, 1).map(({ id }) => id);
 }
 
 function nextVersion(known: readonly DatasetRecord[]): number {

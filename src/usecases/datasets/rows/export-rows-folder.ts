@@ -68,7 +68,8 @@ export async function exportRowsFolder(options: RowExportOptions & { readonly ex
           gate,
           folder: { keep: async () => '' }, // no format that keeps pictures in files comes here
           general: split === 'train' ? general : null,
-          ...(options.revisionIds ? { revisionIds: options.revisionIds } : {}),
+          revisionIds: options.revisionIds,
+          preferred: options.preferred,
           tokenizer: format.tokenizer === undefined ? undefined : options.tokenizer,
           only: ({ source }) => splitOf(source.task.split) === split,
           onDone: (lines) => options.onProgress(before + lines),

@@ -23,9 +23,10 @@ import { publishWithManifest, refuseManifest } from '../export/publish-file.ts';
 import { readSnapshot, type SnapshotPosition } from '../export/snapshot.ts';
 import { type GeneralOptions, type GeneralSource, openGeneralData } from './general-data.ts';
 import { checkRowOptions, ROW_FORMAT_VERSIONS, type RowFormat, type RowParameters } from './row-options.ts';
+import type { ChosenRevisions } from './stream-rows.ts';
 import { type RowCounts, type WrittenExample, writeRows } from './write-rows.ts';
 
-export interface RowExportOptions {
+export interface RowExportOptions extends ChosenRevisions {
   readonly db: Db;
   readonly blobs: BlobStore;
   readonly query: TrajectoryQuery;
@@ -34,8 +35,6 @@ export interface RowExportOptions {
   readonly general: GeneralOptions | null;
   /** That of `format.tokenizer`. */
   readonly tokenizer?: ChatTokenizer | undefined;
-  /** The revisions that `parameters.revisionSet` stands for. */
-  readonly revisionIds?: ReadonlySet<string>;
   /** The file to make; its manifest lies in `_manifests` next to it. */
   readonly out: string;
   /** What becomes of a file that is there: `same` accepts one of the very content that is to be written. */
@@ -102,7 +101,8 @@ export async function exportRows(options: RowExportOptions): Promise<RowManifest
         file,
         folder,
         signal,
-        ...(options.revisionIds ? { revisionIds: options.revisionIds } : {}),
+        revisionIds: options.revisionIds, // what `parameters.revisionSet` stands for
+        preferred: options.preferred,
         tokenizer: format.tokenizer === undefined ? undefined : options.tokenizer,
         pictures: openPictures(trx, blobs, await readPromptsHeld(trx, query)),
         onDone: options.onProgress,

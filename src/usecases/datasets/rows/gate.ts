@@ -22,18 +22,26 @@ export async function openGate(trx: Trx, gates: RowGates): Promise<Gate> {
   const evaluated = gates.evaluations === 'remove' ? await readEvaluatedTasks(trx) : new Set<string>();
   const taken = new Map<string, number>();
   const seen = new Set<string>();
+  const refused = new Set<string>();
+  /** One that is equal to a dropped one is a duplicate, so that a line is counted once under its reason. */
+  const drop = (reason: Dropped, bodies: readonly object[]): { readonly dropped: Dropped } => {
+    if (gates.duplicates === 'keep') return { dropped: reason };
+    const fresh = bodies.map(digestOf).filter((digest) => !refused.has(digest));
+    for (const digest of fresh) refused.add(digest);
+    return { dropped: fresh.length === 0 ? 'duplicate' : reason };
+  };
   return {
     judge(row, bodies) {
       if (testTasks.has(row.taskId) || (gates.testTasks === 'remove' && row.source.task.split === 'test'))
-        return { dropped: 'test-task' };
+        return drop('test-task', bodies);
       const measures = measuring.get(row.source.run);
-      if (measures !== undefined) return { dropped: measures };
-      if (evaluated.has(row.taskId)) return { dropped: 'evaluated-task' };
+      if (measures !== undefined) return drop(measures, bodies);
+      if (evaluated.has(row.taskId)) return drop('evaluated-task', bodies);
       const fresh = gates.duplicates === 'keep' ? bodies : bodies.filter((body) => !seen.has(digestOf(body)));
       if (fresh.length === 0) return { dropped: 'duplicate' };
       const key = `${row.taskId} ${row.kind}`;
       const before = taken.get(key) ?? 0;
-      if (gates.maxPerTask !== null && before >= gates.maxPerTask) return { dropped: 'balance' };
+      if (gates.maxPerTask !== null && before >= gates.maxPerTask) return drop('balance', bodies);
       taken.set(key, before + 1);
       const kept = fresh.filter((body) => {
         const digest = digestOf(body);

@@ -16,25 +16,32 @@ import type { TrainingRow } from './training-row.ts';
 
 /**
  * Streams the examples of a query tree by tree, in its order: run, task alias, tree. A revision is there when both of its leaves
- * match. @param revisionIds the only revisions that count; left out, all.
+ * match.
  */
 export async function* streamRows(
   trx: Trx,
   query: TrajectoryQuery,
   blobs: BlobStore,
   parameters: RowParameters,
-  revisionIds?: ReadonlySet<string>,
+  chosen: ChosenRevisions = {},
 ): AsyncGenerator<readonly TrainingRow[]> {
   const configOf = configs(trx);
   for await (const batch of batchTrees(trx, selectTrees(trx, query)))
-    yield* rowsOf(trx, batch, { blobs, parameters, revisionIds, configOf });
+    yield* rowsOf(trx, batch, { ...chosen, blobs, parameters, configOf });
+}
+
+/** Which revisions make examples. */
+export interface ChosenRevisions {
+  /** The only ones that count; left out, all. */
+  readonly revisionIds?: ReadonlySet<string> | undefined;
+  /** Those that come before others of the same content. */
+  readonly preferred?: ReadonlySet<string> | undefined;
 }
 
 /** What examples of trees are made with. */
-export interface RowMaking {
+export interface RowMaking extends ChosenRevisions {
   readonly blobs: Pick<BlobStore, 'get'>;
   readonly parameters: RowParameters;
-  readonly revisionIds?: ReadonlySet<string> | undefined;
   readonly configOf: ReturnType<typeof configs>;
 }
 
@@ -42,11 +49,11 @@ export interface RowMaking {
 export async function* rowsOf(
   trx: Db,
   batch: readonly SelectedTree[],
-  { blobs, parameters, revisionIds, configOf }: RowMaking,
+  { blobs, parameters, revisionIds, preferred, configOf }: RowMaking,
 ): AsyncGenerator<readonly TrainingRow[]> {
   const ids = batch.map(({ treeId }) => treeId);
   const trees = await readRecordedTrees(trx, ids);
-  const mined = await readMinedRevisions(trx, ids, parameters);
+  const mined = await readMinedRevisions(trx, ids, { ...parameters, preferred });
   const revisions = revisionIds ? mined.filter(({ revisionId }) => revisionIds.has(revisionId)) : mined;
   const judgements = await readMinedJudgements(trx, ids);
   const annotations = await readAnnotationsOfTrees(trx, ids);

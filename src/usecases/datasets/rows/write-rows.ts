@@ -13,7 +13,7 @@ import { DROPPED, type Dropped, type Gate, openGate } from './gate.ts';
 import { type GeneralData, generalBodies } from './general-data.ts';
 import type { RowFormat, RowParameters } from './row-options.ts';
 import { type ExampleBody, inParts, shownBodies } from './shown-bodies.ts';
-import { streamRows } from './stream-rows.ts';
+import { type ChosenRevisions, streamRows } from './stream-rows.ts';
 import type { TrainingRow } from './training-row.ts';
 
 export interface RowCounts {
@@ -38,7 +38,7 @@ export interface RowsWritten {
   readonly runs: readonly string[];
 }
 
-export interface RowJob extends PictureShelf {
+export interface RowJob extends PictureShelf, ChosenRevisions {
   readonly trx: Trx;
   readonly blobs: BlobStore;
   readonly query: TrajectoryQuery;
@@ -47,7 +47,6 @@ export interface RowJob extends PictureShelf {
   readonly general: GeneralData | null;
   /** Left out, rows are texts. */
   readonly tokenizer?: ChatTokenizer | undefined;
-  readonly revisionIds?: ReadonlySet<string>;
   /** What decides which examples pass, where several files share it; left out, one is opened. */
   readonly gate?: Gate;
   /** Which examples are written; left out, all. */
@@ -95,7 +94,7 @@ export async function writeRows(job: RowJob): Promise<RowsWritten> {
     else await file.write(jsonLine(format.context === undefined ? body : unweighed(body)));
     counts.lines += 1;
   };
-  for await (const rows of streamRows(trx, query, blobs, parameters, job.revisionIds)) {
+  for await (const rows of streamRows(trx, query, blobs, parameters, job)) {
     signal.throwIfAborted();
     for (const row of rows) {
       if (job.only?.(row) === false) continue;

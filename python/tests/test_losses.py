@@ -48,8 +48,10 @@ class PolicyLosses(unittest.TestCase):
                 )
                 tokens, metrics = losses.policy_loss("dual_clip", options, new, old, advantages, mask)
                 self.check_close(tokens, (tensor(expected["pg_losses"]) * mask).tolist())
+                # Up to verl 0.8 sums of rows were divided by the width alone; since 0.9 their mean over rows is.
+                scale = mask.shape[1] / float((mask.sum(-1) > 0).sum())
                 for mode, loss in expected["pg_loss"].items():
-                    self.check_close((tokens * losses.token_shares(mask, mode)).sum(), loss)
+                    self.check_close((tokens * losses.token_shares(mask, mode, loss_scale=scale)).sum(), loss)
                 self.check_close(metrics["clipFraction"], expected["pg_clipfrac"])
                 self.check_close(metrics["clipFractionLower"], expected["pg_clipfrac_lower"])
                 self.check_close(metrics["oldKl"], expected["ppo_kl"])
@@ -71,7 +73,7 @@ class PolicyLosses(unittest.TestCase):
                 tokens=given["batch_num_tokens"],
                 rows=given["global_batch_size"],
                 shards=given["dp_size"],
-                loss_scale=given["loss_scale_factor"],
+                loss_scale=given["loss_scale_factor"] * given["dp_size"] / given["global_batch_size"],
             )
             with self.subTest(mode):
                 self.check_close((loss * shares).sum(), value)

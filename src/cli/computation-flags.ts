@@ -46,7 +46,7 @@ export function addComputationOptions(command: Command): Command {
     .addOption(new Option('--loss <name>', 'policy loss').choices(Object.keys(POLICY_LOSSES)).default('dual_clip'))
     .option('--loss-options <list>', 'options of the loss, as clipLow=0.2,clipHigh=0.28', options('--loss-options'))
     .addOption(new Option('--aggregation <mode>', 'how token losses become one number').choices([...AGGREGATION_MODES]))
-    .option('--loss-scale <x>', 'what seq-mean-token-sum-norm divides by', numberBetween('--loss-scale', 1e-6, 1e9))
+    .option('--loss-scale <x>', 'what seq-mean-token-sum-norm divides by, and needs', numberBetween('--loss-scale', 1e-6, 1e9))
     .addOption(
       new Option('--kl <where>', 'hold the policy to its first version: a term of the loss, or part of the reward')
         .choices(['none', 'loss', 'reward'])

@@ -42,18 +42,11 @@ def choose_options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
     return {**OPTIONS[name], **given}
 
 
-def trained_span(mask: torch.Tensor) -> int:
-    """Counts the tokens of a row from its first trained one to its last, those between them included: its response, whatever
-    prompt it holds."""
-    trained = mask.nonzero()
-    return int(trained[-1] - trained[0]) + 1 if len(trained) else 0
-
-
-def token_shares(mask: torch.Tensor, mode: str, *, tokens: float | None = None, rows: float | None = None, shards: float = 1, loss_scale: float | None = None) -> torch.Tensor:
+def token_shares(mask: torch.Tensor, mode: str, *, tokens: float | None = None, rows: float | None = None, shards: float = 1, loss_scale: float = 1) -> torch.Tensor:
     """Returns each token's share in the aggregated loss: loss = sum(share * token loss).
 
-    `tokens`, `rows` and `loss_scale` (what `seq-mean-token-sum-norm` divides by: the longest trained span) are those of the whole optimiser step
-    of which these rows are one micro-batch; None takes these rows alone.
+    `tokens` and `rows` are those of the whole optimiser step of which these rows are one micro-batch; None takes these rows alone.
+    `loss_scale` is what `seq-mean-token-sum-norm` divides the mean of the rows' sums by.
     """
     counts = mask.sum(-1, keepdim=True)
     tokens = float(mask.sum()) if tokens is None else tokens
@@ -67,7 +60,7 @@ def token_shares(mask: torch.Tensor, mode: str, *, tokens: float | None = None, 
     if mode == "seq-mean-token-mean":
         return mask * (shards / rows) / (counts + 1e-8)
     if mode == "seq-mean-token-sum-norm":
-        return mask / (loss_scale or max(trained_span(row) for row in mask))
+        return mask * (shards / (rows * loss_scale))
     raise LossRefused(f"there is no aggregation {mode!r}; there are {', '.join(AGGREGATIONS)}")
 
 

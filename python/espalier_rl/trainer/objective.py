@@ -26,6 +26,8 @@ def check_columns(rows: Rows, settings: Mapping[str, Any], trainer: Any) -> None
         raise RowsRefused("a KL penalty needs the reference, or ref_log_probs")
     if settings.get("critic") and (trainer.head is None or "returns" not in columns or "values" not in columns):
         raise RowsRefused("a critic needs a value head, returns and values")
+    if settings.get("aggregation") == "seq-mean-token-sum-norm" and not settings.get("lossScale"):
+        raise RowsRefused("seq-mean-token-sum-norm needs lossScale, one number for the whole training")
 
 
 def loss_of(trainer: Any, batch: MicroBatch, settings: Mapping[str, Any], name: str, options: Mapping[str, Any], shared: Any) -> tuple[torch.Tensor, dict[str, Any], dict[str, Any]]:

@@ -8,8 +8,6 @@ from typing import Any
 
 import torch
 
-from . import losses
-
 
 class RowsRefused(Exception):
     """The tensors of a request do not fit together; the message names the one that does not."""
@@ -32,9 +30,6 @@ class Rows:
 
     def trained(self, index: int) -> int:
         return int(self.mask[self.offsets[index] : self.offsets[index + 1]].sum())
-
-    def span(self, index: int) -> int:
-        return losses.trained_span(self.mask[self.offsets[index] : self.offsets[index + 1]])
 
     def length(self, index: int) -> int:
         return self.offsets[index + 1] - self.offsets[index]

@@ -142,8 +142,7 @@ class Trainer:
                 tokens, filled = sum(counts), sum(1 for count in counts if count > 0)
                 if tokens == 0:
                     continue
-                widest = settings.get("lossScale") or max(rows.span(i) for i in every)
-                shared = {"tokens": tokens, "rows": filled, "loss_scale": widest}
+                shared = {"tokens": tokens, "rows": filled, "loss_scale": settings.get("lossScale", 1.0)}
                 parts = _Metrics()
                 for indices in self._own(rows, micro_batches):
                     loss, means, sums = loss_of(self, self._batch(rows, indices), settings, name, options, shared)

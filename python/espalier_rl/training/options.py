@@ -306,7 +306,7 @@ class TrainingOptions(TypedDict, total=False):
     aggregation: Literal["token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm"]
     """How token losses become one number; left out, a token's mean."""
     loss_scale: float
-    """What `seq-mean-token-sum-norm` divides by; left out, the longest trained span."""
+    """What `seq-mean-token-sum-norm` divides by, and needs: one number for the whole training."""
     kl: Kl | None
     """Penalty on leaving version 0; null for none."""
     correction: Correction | None

@@ -46,7 +46,12 @@ export const rlPolicyLossCheck = rlCheck(/^06-policy-loss.*\.json$/, {
     } as const;
     return Object.fromEntries(
       AGGREGATION_MODES.map((mode) => {
-        const aggregation: Aggregation = { mode, denominators, lossScale: given.loss_scale_factor, emptyRows: 'left-out' };
+        const aggregation: Aggregation = {
+          mode,
+          denominators,
+          lossScale: summed(given.loss_scale_factor, denominators),
+          emptyRows: 'left-out',
+        };
         return [mode, aggregate(given.loss_mat, aggregationWeights(given.loss_mask, aggregation))];
       }),
     );
@@ -71,14 +76,22 @@ export const rlPolicyLossCheck = rlCheck(/^06-policy-loss.*\.json$/, {
   },
 });
 
+/** Up to verl 0.8 the sums of rows were divided by the scale alone; since 0.9 their mean over the rows of all workers is. */
+function summed(scale: number, { rows, shards }: { readonly rows: number; readonly shards: number }): number {
+  return (scale * shards) / rows;
+}
+
 function dualClip(given: RlCase, logRatios: 'clamped' | 'unclamped'): Record<string, unknown> {
   const { clip_ratio_low: clipLow, clip_ratio_high: clipHigh, clip_ratio_c: ceiling } = dual.parse(given.inputs);
   const options = { clipLow, clipHigh, dualClip: ceiling, logRatios };
   const { tokenLosses, metrics } = evaluate(given, 'dual_clip', options, TOKEN_MEAN);
+  const { response_mask: masks } = columns.parse(given.inputs);
   const everyMode = (emptyRows: Aggregation['emptyRows']) => {
-    return Object.fromEntries(
-      AGGREGATION_MODES.map((mode) => [mode, evaluate(given, 'dual_clip', options, { ...TOKEN_MEAN, mode, emptyRows }).loss]),
-    );
+    const rows = masks.filter((mask) => emptyRows === 'counted' || mask.includes(1)).length;
+    const lossScale = summed(masks[0]?.length ?? 0, { rows, shards: 1 });
+    const lossOf = (mode: Aggregation['mode']) =>
+      evaluate(given, 'dual_clip', options, { ...TOKEN_MEAN, mode, lossScale, emptyRows }).loss;
+    return Object.fromEntries(AGGREGATION_MODES.map((mode) => [mode, lossOf(mode)]));
   };
   return {
     pg_losses: tokenLosses,

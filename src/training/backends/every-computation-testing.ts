@@ -21,8 +21,10 @@ export const EVERY_COMPUTATION: readonly (readonly [what: string, settings: Trai
   ...Object.values(POLICY_LOSSES).flatMap(({ name, options }) =>
     wordsOf(options).map((chosen) => [`loss ${name} ${wordsIn(chosen)}`, withLoss(name, chosen)] as const),
   ),
-  ...AGGREGATION_MODES.map((aggregation) => [`aggregation ${aggregation}`, settingsOf('grpo', {}, { aggregation })] as const),
-  ['loss scale', settingsOf('grpo', {}, { aggregation: 'seq-mean-token-sum-norm', lossScale: 7 })],
+  ...AGGREGATION_MODES.map((aggregation) => {
+    const scaled = aggregation === 'seq-mean-token-sum-norm' ? { lossScale: 7 } : {};
+    return [`aggregation ${aggregation}`, settingsOf('grpo', {}, { aggregation, ...scaled })] as const;
+  }),
   ...KL_KINDS.flatMap((kind) => [
     [`KL ${kind} in the loss`, settingsOf('grpo', {}, { kl: { kind, coefficient: 0.1 } })] as const,
     [`KL ${kind} in the reward`, settingsOf('grpo', {}, { kl: { kind, coefficient: 0.1, in: 'reward' } })] as const,

@@ -112,24 +112,30 @@ export const optimiserFields = {
  * How a backend learns from a batch; recorded with what uses it: advantages by an estimator, then a policy loss, both by the name
  * and options of their registries.
  */
-export const trainingSettings = z.strictObject({
-  objective: z.strictObject({ kind: z.literal('policy-gradient'), estimator: method, loss: method }),
-  optimiser: optimiserFields.kind.default('adam'),
-  learningRate: optimiserFields.learningRate,
-  epochs: optimiserFields.epochs.default(2),
-  miniBatch: optimiserFields.miniBatch.default(32),
-  clipNorm: optimiserFields.clipNorm.default(1),
-  entropyCoefficient: optimiserFields.entropyCoefficient.default(0),
-  /** Holds the policy to its version 0. */
-  kl: klSettings.nullable().default(null),
-  /** How token losses become one number; left out, each is a token's mean, or what the torch backend was declared with. */
-  aggregation: z.enum(AGGREGATION_MODES).optional(),
-  /** What `seq-mean-token-sum-norm` divides by; left out, the longest trained span. */
-  lossScale: positive.optional(),
-  correction: correctionSettings.optional(),
-  processRewards: processRewardSettings.optional(),
-  critic: criticSettings.default({ learningRate: 0.05, epochs: 8, clip: 0.5 }),
-});
+export const trainingSettings = z
+  .strictObject({
+    objective: z.strictObject({ kind: z.literal('policy-gradient'), estimator: method, loss: method }),
+    optimiser: optimiserFields.kind.default('adam'),
+    learningRate: optimiserFields.learningRate,
+    epochs: optimiserFields.epochs.default(2),
+    miniBatch: optimiserFields.miniBatch.default(32),
+    clipNorm: optimiserFields.clipNorm.default(1),
+    entropyCoefficient: optimiserFields.entropyCoefficient.default(0),
+    /** Holds the policy to its version 0. */
+    kl: klSettings.nullable().default(null),
+    /** How token losses become one number; left out, each is a token's mean, or what the torch backend was declared with. */
+    aggregation: z.enum(AGGREGATION_MODES).optional(),
+    /** What `seq-mean-token-sum-norm` divides by, and needs. */
+    lossScale: positive.optional(),
+    correction: correctionSettings.optional(),
+    processRewards: processRewardSettings.optional(),
+    critic: criticSettings.default({ learningRate: 0.05, epochs: 8, clip: 0.5 }),
+  })
+  .refine(({ aggregation, lossScale }) => aggregation !== 'seq-mean-token-sum-norm' || lossScale !== undefined, {
+    path: ['lossScale'],
+    message:
+      'seq-mean-token-sum-norm divides by it; name one number for the whole training, for example the longest reply in tokens',
+  });
 export type TrainingSettings = z.infer<typeof trainingSettings>;
 
 /**

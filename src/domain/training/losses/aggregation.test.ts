@@ -25,9 +25,7 @@ describe('aggregation', () => {
         const parts = [[0, at] as const, [at, masks.length] as const].map(([from, to]) => {
           return aggregate(losses.slice(from, to), aggregationWeights(masks.slice(from, to), aggregation));
         });
-        // Gradients of the shards are averaged afterwards; the norm mode has no factor for that.
-        const averaged = parts.reduce((a, b) => a + b, 0) / (mode === 'seq-mean-token-sum-norm' ? 1 : shards);
-        expect(averaged).toBeCloseTo(whole, 9);
+        expect(parts.reduce((a, b) => a + b, 0) / shards).toBeCloseTo(whole, 9);
       }),
     );
   });
@@ -45,6 +43,15 @@ describe('aggregation', () => {
     expect(means).toEqual(alone);
     const poisoned = aggregationWeights(masks, { ...TOKEN_MEAN, mode: 'seq-mean-token-mean', emptyRows: 'counted' });
     expect(aggregate(losses, poisoned)).toBeNaN();
+  });
+
+  test('rows of the scaled sum weigh the same in every mini-batch, however long its rows and however many they are', () => {
+    const aggregation = { ...TOKEN_MEAN, mode: 'seq-mean-token-sum-norm', lossScale: 10 } as const;
+    const weightOf = (...lengths: readonly number[]) => {
+      const masks = lengths.map((length) => Uint8Array.from({ length: 8 }, (_, t) => Number(t < length)));
+      return lengths.length * (aggregationWeights(masks, aggregation)[0]?.[0] ?? Number.NaN);
+    };
+    for (const rows of [[2], [8], [2, 8], [1, 1, 1]]) expect(weightOf(...rows)).toBeCloseTo(1 / 10, 12);
   });
 
   test.each(MODES)('%s of no trained token is 0, not NaN', (mode) => {

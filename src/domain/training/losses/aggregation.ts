@@ -1,4 +1,4 @@
-import { countTrained, type Masks, type Rows, rowAt, trainedSpan } from '../rows/rows.ts';
+import { countTrained, type Masks, type Rows, rowAt } from '../rows/rows.ts';
 import { MASKED_EPSILON } from '../statistics/masked.ts';
 import { startSum, sumOf } from '../statistics/sum.ts';
 
@@ -19,10 +19,10 @@ export interface Aggregation {
   readonly mode: AggregationMode;
   readonly denominators: Denominators;
   /**
-   * What `seq-mean-token-sum-norm` divides by; null: the longest trained span (`trainedSpan`), which is the response width. The
-   * prompt is no part of it, whether rows hold it or not.
+   * What `seq-mean-token-sum-norm` divides the mean of the rows' sums by (Dr. GRPO): one number for a whole training, such as the
+   * longest reply that is allowed. A width of rows would weigh mini-batches by their longest row. Other modes ignore it.
    */
-  readonly lossScale: number | null;
+  readonly lossScale: number;
   /**
    * Rows without a trained token: left out of the row count (verl ≥ 0.7), or counted and divided 0/0, so that one padding row
    * makes the mean NaN (verl ≤ 0.6).
@@ -33,7 +33,7 @@ export interface Aggregation {
 export const TOKEN_MEAN: Aggregation = {
   mode: 'token-mean',
   denominators: { kind: 'own' },
-  lossScale: null,
+  lossScale: 1,
   emptyRows: 'left-out',
 };
 
@@ -43,12 +43,11 @@ export const TOKEN_MEAN: Aggregation = {
  */
 export function aggregationWeights(masks: Masks, aggregation: Aggregation): Float64Array[] {
   const counts = masks.map(countTrained);
-  const { mode, denominators, emptyRows } = aggregation;
+  const { mode, denominators, lossScale, emptyRows } = aggregation;
   const ownRows = emptyRows === 'counted' ? masks.length : counts.filter((count) => count > 0).length;
   const ownTokens = sumOf(counts) + (emptyRows === 'counted' ? MASKED_EPSILON : 0);
   const [tokens, rows, shards] =
     denominators.kind === 'own' ? [ownTokens, ownRows, 1] : [denominators.tokens, denominators.rows, denominators.shards];
-  const width = aggregation.lossScale ?? Math.max(0, ...masks.map(trainedSpan));
   const weightOf = (count: number): number => {
     switch (mode) {
       case 'token-mean':
@@ -58,7 +57,7 @@ export function aggregationWeights(masks: Masks, aggregation: Aggregation): Floa
       case 'seq-mean-token-mean':
         return shards / (rows * (emptyRows === 'counted' ? count : count + MASKED_EPSILON));
       case 'seq-mean-token-sum-norm':
-        return 1 / width;
+        return shards / (rows * lossScale);
     }
   };
   return masks.map((mask, row) => {

@@ -38,11 +38,6 @@ export function countTrained(mask: Uint8Array): number {
   return count;
 }
 
-/** Counts the tokens from the first trained one of a row to the last, those between them included; 0 where none is trained. */
-export function trainedSpan(mask: Uint8Array): number {
-  return mask.includes(1) ? mask.lastIndexOf(1) - mask.indexOf(1) + 1 : 0;
-}
-
 /** Describes which row has another length than its mask, or that a column has another number of rows; null when all fits. */
 export function findMisfit(name: string, rows: readonly ArrayLike<number>[], masks: Masks): string | null {
   if (rows.length !== masks.length) return `${name} has ${rows.length} rows where the masks have ${masks.length}`;

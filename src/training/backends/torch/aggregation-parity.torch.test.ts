@@ -9,6 +9,7 @@ import { startTorch, type TorchProcess } from './torch-session.ts';
 const found = await pythonForTests();
 const signal = new AbortController().signal;
 const MODES: readonly AggregationMode[] = ['token-mean', 'seq-mean-token-sum', 'seq-mean-token-mean', 'seq-mean-token-sum-norm'];
+const LOSS_SCALE = 5;
 const RESPONSES = [
   [66, 67, 68, 69],
   [70, 71],
@@ -19,7 +20,7 @@ const ADVANTAGES = [Float64Array.of(1, -0.5, 2, 0.25), Float64Array.of(-1.5, 0.7
 function expectedLoss(mode: AggregationMode): number {
   const losses = ADVANTAGES.map((row) => row.map((value) => -value));
   const masks = RESPONSES.map(({ length }) => new Uint8Array(length).fill(1));
-  return aggregate(losses, aggregationWeights(masks, { ...TOKEN_MEAN, mode }));
+  return aggregate(losses, aggregationWeights(masks, { ...TOKEN_MEAN, mode, lossScale: LOSS_SCALE }));
 }
 
 (found.kind === 'found' ? describe : describe.skip)(
@@ -48,7 +49,8 @@ function expectedLoss(mode: AggregationMode): number {
         const session = torch.under(signal);
         const old_log_probs = (await session.read(rows, [[0, 1]], { temperature: 1, squaredProbs: false }))('log_probs');
         for (const micro of [[[0, 1]], [[1], [0]]]) {
-          const settings = { loss: { name: 'dual_clip' }, aggregation: mode, miniBatches: [micro], learningRate: 1e-12 };
+          const rest = { aggregation: mode, lossScale: LOSS_SCALE, miniBatches: [micro], learningRate: 1e-12 };
+          const settings = { loss: { name: 'dual_clip' }, ...rest };
           const metrics = await session.update(rows, { old_log_probs, advantages: ADVANTAGES }, settings);
           expect(metrics.policyLoss).toBeCloseTo(expectedLoss(mode), 4);
         }

@@ -114,9 +114,8 @@ function mergedOf(rows: readonly TokenRow[], packed: readonly PackedRow[], optio
 }
 
 /** Whether a loss depends on what a row is: then each step stays one, as its advantages were estimated. */
-function countsRows({ aggregation, wire }: PreparedUpdate, { lossScale }: UpdateInput['settings']): boolean {
-  if (wire.name === 'gspo') return true; // the ratio of a sequence
-  return aggregation === 'seq-mean-token-sum-norm' ? lossScale === undefined : aggregation !== 'token-mean';
+function countsRows({ aggregation, wire }: PreparedUpdate): boolean {
+  return wire.name === 'gspo' || aggregation !== 'token-mean'; // GSPO has the ratio of a sequence
 }
 
 async function train(
@@ -144,7 +143,7 @@ async function train(
   if (lesson.kind === 'refused') return lesson;
   const kept = lesson.trained.map((i) => rows[i] as TokenRow); // positions of rows
   const trained = lesson.trained.map((i, k) => ({ ...(packed[i] as PackedRow), trained: lesson.masks[k] as Uint8Array }));
-  const merged = countsRows(lesson, settings) ? unmergedRows(trained) : mergedOf(kept, trained, options);
+  const merged = countsRows(lesson) ? unmergedRows(trained) : mergedOf(kept, trained, options);
   const { sequences, members } = merged;
   const lengths = sequences.map(({ prompt, sampled }) => prompt.length + sampled.length);
   const plan = planMiniBatches(

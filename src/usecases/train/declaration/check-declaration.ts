@@ -117,6 +117,12 @@ function checkLearning({ estimator, aggregation, lossScale }: Declaration, own: 
       reason: `it belongs to the aggregation seq-mean-token-sum-norm, not to ${aggregation ?? 'token-mean'}`,
       remedy: 'leave it out, or choose that aggregation',
     };
+  if (lossScale === undefined && aggregation === 'seq-mean-token-sum-norm')
+    return {
+      field: 'lossScale',
+      reason: 'the aggregation seq-mean-token-sum-norm divides by it, in every mini-batch alike',
+      remedy: 'name one number for the whole training, for example the longest reply in tokens',
+    };
   return null;
 }
 

@@ -53,7 +53,7 @@ export const declarationFields = z.strictObject({
     .number()
     .gt(0)
     .optional()
-    .describe('What `seq-mean-token-sum-norm` divides by; left out, the longest trained span.'),
+    .describe('What `seq-mean-token-sum-norm` divides by, and needs: one number for the whole training.'),
   kl: klSettings.nullable().optional().describe('Penalty on leaving version 0; null for none.'),
   correction: correctionSettings
     .nullable()

@@ -172,6 +172,7 @@ describe('a declaration that does not go together', () => {
     [{ backend: 'linear', optimiser: { weightDecay: 0.1 } }, 'optimiser.weightDecay', 'no weight decay', 'leave it out'],
     [{ critic: { clip: 1 } }, 'critic', 'the estimator grpo takes no values', 'choose gae'],
     [{ lossScale: 2 }, 'lossScale', 'it belongs to the aggregation seq-mean-token-sum-norm', 'leave it out'],
+    [{ aggregation: 'seq-mean-token-sum-norm' }, 'lossScale', 'divides by it, in every mini-batch alike', 'the longest reply'],
     [{ estimator: { name: 'rloo' }, groupSize: 1 }, 'groupSize', 'compares 2 members of a group', 'choose 2 or more'],
     [{ groupSize: 2, rules: { group: { kind: 'at-least', members: 3 } } }, 'rules.group.members', '3 fit members', 'at most 2'],
     [{ backend: 'linear', estimator: { name: 'remax' }, rules: { maxStaleness: 1 } }, 'rules.maxStaleness', 'greedy', 'choose 0'],

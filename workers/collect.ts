@@ -2,7 +2,7 @@ import { openPlatform } from '../src/platform/open-platform.ts';
 import { readConfig } from '../src/runtime/config.ts';
 import { runUntilStopped } from '../src/runtime/lifecycle.ts';
 import { createLogger } from '../src/runtime/logger.ts';
-import { RunFailed, readPlanFile } from '../src/usecases/collect/collect.ts';
+import { readPlanFile, throwIfFailed } from '../src/usecases/collect/collect.ts';
 import { collectWithRetry } from '../src/usecases/collect/collect-with-retry.ts';
 
 /** Collects the run of a plan file: `workers/collect.ts PLAN.json`. Started again on the same file, it goes on with that run. */
@@ -22,7 +22,7 @@ await runUntilStopped(async (signal) => {
     finished: finished.then((collected) => {
       const { message: said, ...totals } = collected; // a field of that name would take the place of the line's own message
       logger.info('collected', { run: planned.runId, ...totals, ...(said === '' ? {} : { said }) });
-      if (collected.state === 'failed') throw new RunFailed(planned.runId, collected);
+      throwIfFailed(planned.runId, collected);
     }),
     async close() {
       await finished.catch(() => undefined); // a fault was reported by `finished`

@@ -32,7 +32,7 @@ class UnknownTask(Exception):
 
 
 class BackendAway(Exception):
-    """What the environment itself asks (a retriever, a sandbox) does not answer: the rollout fails, and its policy has no part in it."""
+    """What the environment itself asks (a retriever, a sandbox) does not answer: the rollout is left open for a resume, and its policy has no part in it."""
 
 
 @dataclass(frozen=True)

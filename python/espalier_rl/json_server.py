@@ -45,7 +45,7 @@ def texts_of(asked: dict[str, Any], field: str) -> list[str]:
 
 def json_server(shown: Mapping[str, Any], routes: Mapping[str, Callable[[dict[str, Any]], Any]], *, name: str, host: str, port: int, headers: Mapping[str, str] | None = None) -> ThreadingHTTPServer:
     """Returns an HTTP server, bound and not running yet: `shown` are answers of GET by path, or functions of what the query holds, `routes`
-    functions of POST by path, from the object that was sent to what is answered. What they raise is answered as the error `backend`, in the
+    functions of POST by path, from the object that was sent to what is answered. What they raise is answered as the error `failed`, in the
     words of `name`. `headers` go with every answer."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -68,7 +68,7 @@ def json_server(shown: Mapping[str, Any], routes: Mapping[str, Callable[[dict[st
             except Exception as error:
                 traceback.print_exc()
                 said = f"{name} raised {type(error).__name__}: {error}"
-                self._answer(500, {"error": "backend", "message": said[:5000]})
+                self._answer(500, {"error": "failed", "message": said[:5000]})
 
         def _handle(self) -> Any:
             length = int(self.headers.get("content-length") or 0)
@@ -95,7 +95,7 @@ def json_server(shown: Mapping[str, Any], routes: Mapping[str, Callable[[dict[st
                 body = json.dumps(value, allow_nan=False).encode()
             except (TypeError, ValueError) as error:
                 said = f"the answer of {name} is no JSON: {error}"
-                status, body = 500, json.dumps({"error": "backend", "message": said}).encode()
+                status, body = 500, json.dumps({"error": "failed", "message": said}).encode()
             self.send_response(status)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(body)))

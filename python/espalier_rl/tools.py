@@ -27,7 +27,7 @@ PROTOCOL = "espalier-tools/1"
 
 
 class ToolUnavailable(Exception):
-    """What the tool itself asks does not answer: the rollout fails, and its policy has no part in it."""
+    """What the tool itself asks does not answer: the rollout is left open for a resume, and its policy has no part in it."""
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -136,7 +136,7 @@ class Served(ServedJson, unittest.TestCase):
 
     def test_a_reward_that_is_no_finite_number_is_refused_by_its_field_with_the_remedy(self):
         status, said = self.step(self.begun(), 0, "nan")
-        self.assertEqual((status, said["error"]), (500, "backend"))
+        self.assertEqual((status, said["error"]), (500, "failed"))
         self.assertIn("step returned the reward nan: return a finite number, 0.0 where nothing was earned", said["message"])
 
     def test_errors_have_a_code_and_name_what_is_wrong(self):
@@ -146,10 +146,10 @@ class Served(ServedJson, unittest.TestCase):
             (("/reset", {"episode": episode, "task": "7"}), (422, "unknown-task")),
             (("/reset", {"episode": episode, "task": "unready"}), (422, "unknown-task")),
             (("/step", {"episode": episode, "n": 0, "action": 5}), (400, "invalid")),
-            (("/step", {"episode": episode, "n": 0, "action": "break"}), (500, "backend")),
+            (("/step", {"episode": episode, "n": 0, "action": "break"}), (500, "failed")),
             (("/step", {"episode": episode, "n": 0, "action": "away"}), (500, "backend")),
-            (("/step", {"episode": episode, "n": 0, "action": "nan"}), (500, "backend")),
-            (("/step", {"episode": episode, "n": 0, "action": "number"}), (500, "backend")),
+            (("/step", {"episode": episode, "n": 0, "action": "nan"}), (500, "failed")),
+            (("/step", {"episode": episode, "n": 0, "action": "number"}), (500, "failed")),
             (("/nothing", {}), (404, "invalid")),
         ]:
             with self.subTest(asked=asked):

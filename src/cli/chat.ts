@@ -15,10 +15,10 @@ import { type CollectPlan, collectPlan } from '../usecases/collect/plan.ts';
 import { surveysFolder } from '../usecases/collect/survey-tasks.ts';
 import { type ChatPerson, chatPerson, turnLines } from './chat-person.ts';
 import { checkedId, nameOfRun } from './collect.ts';
+import { endAsCollected } from './end-as-collected.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { type LineReader, openLineReader } from './line-reader.ts';
 import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
-import { exitStopped } from './stoppable.ts';
 import { tasksOf } from './tasks-of.ts';
 import { print, printError } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
@@ -102,14 +102,12 @@ async function talk({ platform, input, json, signal }: Chat, planned: Planned, m
   if (opening === null) return person.wantsAnother();
   if (mode === 'resume' && !json) await showRecorded(platform, planned);
   const command = `espalier chat --resume ${runId}`;
-  const { state, message, steps } = await withResumeHint(platform, { runId, command, signal }, () =>
+  const { state, message, steps, mostFailed } = await withResumeHint(platform, { runId, command, signal }, () =>
     collect(platform, { ...planned, concurrency: 1, signal, mode, chat: { person, opening } }),
   );
   if (json) print(JSON.stringify({ run: runId, state, steps, message }));
   else print([`run ${runId} ${state}: ${steps} steps`, message === '' ? [] : message]);
-  if (state === 'stopped' && !json) print(`continue with: ${command}`);
-  if (state === 'stopped') exitStopped();
-  if (state === 'failed') process.exitCode = 1;
+  endAsCollected(runId, { state, mostFailed }, json ? null : command);
   return state === 'completed' && person.wantsAnother();
 }
 

@@ -13,9 +13,9 @@ import { type Collection, collect, readCollection } from '../usecases/collect/co
 import type { Collected, Progress } from '../usecases/collect/collect-run.ts';
 import { type CollectPlan, collectPlan, type PlannedTask } from '../usecases/collect/plan.ts';
 import { surveysFolder } from '../usecases/collect/survey-tasks.ts';
+import { endAsCollected } from './end-as-collected.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
-import { exitStopped } from './stoppable.ts';
 import { tasksOf } from './tasks-of.ts';
 import { print, progressLine } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
@@ -130,9 +130,7 @@ export function addCollect(program: Command): void {
             `run ${collection.runId} ${state}: ${progress.rollouts} rollouts, ${progress.steps} steps, ${progress.succeeded} succeeded`,
           );
         if (message !== '' && !json) print(message);
-        if (state === 'stopped' && !json) print(`continue with: ${again}`);
-        if (state === 'failed') process.exitCode = 1;
-        if (state === 'stopped') exitStopped();
+        endAsCollected(runId, { state, mostFailed: progress.mostFailed }, json ? null : again);
         await projector.settle();
       } finally {
         await projector.close();

@@ -10,7 +10,7 @@ import { countRecord } from '../projections/runs/count-record.ts';
 import { everyTrajectory } from '../projections/trajectories/trajectory-query.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { createLogger } from '../runtime/logger.ts';
-import { collect, RunFailed } from '../usecases/collect/collect.ts';
+import { collect, throwIfFailed } from '../usecases/collect/collect.ts';
 import type { Progress } from '../usecases/collect/collect-run.ts';
 import { exportTrajectories } from '../usecases/datasets/export/export-trajectories.ts';
 import type { ExportFormat } from '../usecases/datasets/export/format.ts';
@@ -137,7 +137,7 @@ async function startInProcess(platform: Platform): Promise<Workers> {
       const progress = (p: Progress) => line.show(progressText(p, (Date.now() - began) / 1_000));
       const collected = await collect(platform, { ...planned, concurrency: 8, signal, mode: 'new', progress });
       line.end();
-      if (collected.state === 'failed') throw new RunFailed(planned.runId, collected);
+      throwIfFailed(planned.runId, collected);
     },
   };
 }

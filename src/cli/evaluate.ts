@@ -13,10 +13,10 @@ import { surveysFolder } from '../usecases/collect/survey-tasks.ts';
 import { evaluate } from '../usecases/evaluate/evaluate.ts';
 import { planRecovery } from '../usecases/evaluate/plan-recovery.ts';
 import { checkedId, progressText } from './collect.ts';
+import { endAsCollected } from './end-as-collected.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { plotSvg } from './plot-svg.ts';
 import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
-import { exitStopped } from './stoppable.ts';
 import { tasksOf } from './tasks-of.ts';
 import { type Lines, print, progressLine, table } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
@@ -101,6 +101,7 @@ export function addEvaluate(program: Command): void {
         if (!result) return sayUnmeasured(planned.runId, collected, wantsJson(command));
         if (flags.plot !== undefined) await writePlot(flags.plot, successPlot(result));
         const { state, failed, message, reasons } = collected;
+        endAsCollected(planned.runId, collected, null);
         if (wantsJson(command)) return print(JSON.stringify({ ...result, state, failed, message, reasons }));
         print(evaluationText(result));
         if (failed > 0) print(message);
@@ -114,12 +115,9 @@ export function addEvaluate(program: Command): void {
 /** Describes why there is no result, and lets the process end accordingly. */
 function sayUnmeasured(run: string, { state, message, ...progress }: Collected, json: boolean): void {
   if (json) print(JSON.stringify({ run, state, ...progress, message }));
-  else {
-    print(`run ${run} ${state}: ${message === '' ? 'nothing was measured' : message}`);
-    if (state === 'stopped') print(`continue with: espalier evaluate --resume ${run}`);
-  }
-  if (state === 'stopped') exitStopped();
-  else process.exitCode = 1;
+  else print(`run ${run} ${state}: ${message === '' ? 'nothing was measured' : message}`);
+  process.exitCode = 1;
+  endAsCollected(run, { state, mostFailed: progress.mostFailed }, json ? null : `espalier evaluate --resume ${run}`);
 }
 
 async function plannedEvaluation(

@@ -10,8 +10,8 @@ import { type Forking, fork } from '../usecases/fork/fork.ts';
 import { type ForkChanges, planFork } from '../usecases/fork/plan-fork.ts';
 import { checkedId, progressText } from './collect.ts';
 import { describeReport } from './describe-report.ts';
+import { endAsCollected } from './end-as-collected.ts';
 import { ensureProjector } from './ensure-projector.ts';
-import { exitStopped } from './stoppable.ts';
 import { print, progressLine } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 import { withResumeHint } from './with-resume-hint.ts';
@@ -70,10 +70,9 @@ export function addReplayFork(replay: Command): void {
           const went = done ? `${done.rollouts} rollouts, ${done.steps} steps, ${done.succeeded} succeeded` : 'no rollouts';
           print(`run ${planned.runId} ${state}: ${went}`);
           if (done?.message) print(done.message);
-          if (!report) print(`continue with: ${again}`);
         }
-        if (report?.outcome === 'differs' || state === 'failed') process.exitCode = 1;
-        if (state === 'stopped') exitStopped();
+        if (report?.outcome === 'differs') process.exitCode = 1;
+        endAsCollected(runId, { state, mostFailed: done?.mostFailed ?? false }, wantsJson(command) ? null : again);
         await projector.settle();
       } finally {
         line.end();

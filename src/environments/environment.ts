@@ -189,9 +189,10 @@ export class EnvironmentError extends Error {
   }
   /**
    * `backend`: a server that the environment itself asks (a retriever, a sandbox) did not answer, after everything that may be
-   * tried again was: the episode cannot go on, and its policy has no part in that.
+   * tried again was: the episode cannot go on now, and its policy has no part in that. `failed`: the environment raised an error,
+   * or its process ended over this request: it would do so again. `lost`: its process ended, perhaps over another request.
    */
-  readonly code: 'unknown-task' | 'unreachable' | 'protocol' | 'gone' | 'backend';
+  readonly code: 'unknown-task' | 'unreachable' | 'protocol' | 'gone' | 'backend' | 'failed' | 'lost';
   readonly retryable: boolean;
   constructor(code: EnvironmentError['code'], message: string, options: { retryable?: boolean; cause?: unknown } = {}) {
     super(message, { cause: options.cause });

@@ -7,6 +7,7 @@ import {
   type StepResult,
   type TaskStart,
 } from './environment.ts';
+import type { StartGate } from './http/start-gate.ts';
 import { type EpisodePath, replayAtOnce } from './replay-at-once.ts';
 import { resetAsRecorded } from './reset-as-recorded.ts';
 import { observationText, sameObservation, shownText } from './same-observation.ts';
@@ -46,46 +47,61 @@ export async function rebuildEnvironment(kind: EnvironmentKind, path: EpisodePat
   }
 }
 
+const TRIES = 2; // on a fresh environment, before the error of a step is final
+
 /**
  * Makes the environments of a kind survive what a fresh one can repair: a server that was started again, a broken connection, a
  * step that was not answered in time. The lost environment is given up, another is brought to the same place, and the step is
  * taken there: no environment ever takes a step twice. A copy survives as its original does.
- * @param tries how often one step may be tried on a fresh environment before its error is final.
+ * @param gate given where the environments share a process of this program: a request over which it was `lost` is repeated while
+ * no other is in flight, so that a second loss names the request that causes it, which has `failed` then.
  */
-export function surviving(kind: EnvironmentKind, tries = 2): EnvironmentKind {
+export function surviving(kind: EnvironmentKind, gate: StartGate | null = null): EnvironmentKind {
   const read = withPictures(kind); // so that they can be compared
   const { withHints } = kind;
   return {
     ...kind,
-    ...(withHints ? { withHints: () => surviving(withHints(), tries) } : {}),
-    create: async () => survivingEnvironment(read, tries, await read.create(), null),
+    ...(withHints ? { withHints: () => surviving(withHints(), gate) } : {}),
+    create: async () => survivingEnvironment({ kind: read, gate }, await read.create(), null),
   };
 }
 
-function survivingEnvironment(kind: EnvironmentKind, tries: number, first: Environment, begun: EpisodePath | null): Environment {
+interface Survival {
+  readonly kind: EnvironmentKind;
+  readonly gate: StartGate | null;
+}
+
+function survivingEnvironment({ kind, gate }: Survival, first: Environment, begun: EpisodePath | null): Environment {
   let environment = first;
   let path = begun;
 
   async function rebuild(lost: EpisodePath): Promise<void> {
     await environment.close(); // first: where environments are few, the new one may need its place
     const rebuilt = await rebuildEnvironment(kind, lost);
-    if (rebuilt.kind === 'diverged') throw anotherWorld(lost, rebuilt);
+    if (rebuilt.kind === 'diverged') throw anotherWorld(lost, rebuilt, gate ? 'failed' : 'gone');
     environment = rebuilt.environment;
   }
 
-  function tried<T>(ask: () => Promise<T>): Promise<T> {
+  /** @param at a `start` needs no episode that is where the lost one was. */
+  function tried<T>(ask: () => Promise<T>, at: 'start' | 'way' = 'way'): Promise<T> {
     const attempt = async (count: number): Promise<T> => {
-      if (count > 1 && path) await rebuild(path);
+      if (count > 1 && at === 'way' && path) await rebuild(path);
       return ask();
     };
-    const again = ({ error, tries: count }: Failure): boolean => count <= tries && path !== null && isMendable(error);
-    return retry(attempt, { again, pauseMs: 0 });
+    const gated = (count: number) => (gate ? gate.pass(count > 1 ? 'alone' : 'together', () => attempt(count)) : attempt(count));
+    const again = ({ error, tries }: Failure): boolean => {
+      if (!(error instanceof EnvironmentError)) return false;
+      if (error.code === 'lost' && tries > 1)
+        throw new EnvironmentError('failed', `${error.message}; so did the one that was started in its place`, { cause: error });
+      return error.code === 'lost' || (at === 'way' && path !== null && error.retryable && tries <= TRIES);
+    };
+    return retry(gated, { again, pauseMs: 0 });
   }
 
   const { clone, replay, expertAction, planLength } = environment;
   return {
     reset: async (task): Promise<Opening> => {
-      const opening = await environment.reset(task);
+      const opening = await tried(() => environment.reset(task), 'start');
       path = begunBy(task, opening);
       return opening;
     },
@@ -100,7 +116,7 @@ function survivingEnvironment(kind: EnvironmentKind, tries: number, first: Envir
     ...(replay
       ? {
           replay: async (task, actions) => {
-            const replayed = await (environment.replay ?? replay)(task, actions);
+            const replayed = await tried(() => (environment.replay ?? replay)(task, actions), 'start');
             const steps = replayed.steps.map((step, i) => {
               return { action: actions[i] ?? '', observation: step.observation, pictures: picturesOf(step) };
             });
@@ -112,7 +128,7 @@ function survivingEnvironment(kind: EnvironmentKind, tries: number, first: Envir
     ...(clone
       ? {
           clone: () =>
-            tried(async () => survivingEnvironment(kind, tries, (await environment.clone?.()) ?? (await kind.create()), path)),
+            tried(async () => survivingEnvironment({ kind, gate }, (await environment.clone?.()) ?? (await kind.create()), path)),
         }
       : {}),
     ...(expertAction ? { expertAction: () => tried(async () => (await environment.expertAction?.()) ?? null) } : {}),
@@ -125,19 +141,16 @@ function begunBy({ alias, seed }: TaskStart, opening: Opening): EpisodePath {
   return { task: { alias, seed }, firstObservation: opening.observation, firstPictures: picturesOf(opening), steps: [] };
 }
 
-function isMendable(error: unknown): boolean {
-  return error instanceof EnvironmentError && error.retryable;
-}
-
 /** The error of an episode that was brought to where another one was, and was answered otherwise on the way. */
 export function anotherWorld(
   { task }: Pick<EpisodePath, 'task'>,
   { at, recorded, replayed }: Extract<Rebuilt, { kind: 'diverged' }>,
+  code: 'gone' | 'failed' = 'gone',
 ): EnvironmentError {
   const where = at === 0 ? 'opens otherwise' : `answers step ${at} otherwise`;
   const [was, is] = [recorded, replayed].map((text) => JSON.stringify(text.slice(0, 200)));
   return new EnvironmentError(
-    'gone',
+    code,
     `the environment was started again, but task ${task.alias} ${where} than before: ${was} became ${is}; start it with the data and options it had, or leave this tree and begin another run`,
   );
 }

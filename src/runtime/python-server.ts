@@ -43,13 +43,13 @@ export async function startPythonServer(python: string, args: readonly string[],
   const lines: string[] = [];
   const gone = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
-    child.once('close', (code, signal) => resolve(`it ended with ${code ?? signal}`));
+    child.once('close', (code, signal) => resolve(`it ended with ${code === null ? signal : `exit code ${code}`}`));
   });
   const listening = new Promise<{ readonly url: string }>((resolve) => {
     createInterface({ input: child.stderr }).on('line', (line) => {
-      if (lines.push(line) > LINES) lines.shift();
       const url = /^listening on (http:\S+)$/.exec(line)?.[1];
       if (url !== undefined) resolve({ url });
+      else if (lines.push(line) > LINES) lines.shift();
     });
   });
   const close = async () => {

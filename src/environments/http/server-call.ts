@@ -4,9 +4,12 @@ import { withoutSlashes } from '../../domain/text/without-slashes.ts';
 import { doubling, retry } from '../../runtime/retry.ts';
 import { EnvironmentError } from '../environment.ts';
 import { type Exchange, exchange } from './http-exchange.ts';
+import type { PythonProcess } from './python-process.ts';
 
 export interface CallOptions {
   readonly baseUrl: URL;
+  /** The process of this program that answers, wherever it listens: messages name it in place of the address. */
+  readonly process?: PythonProcess | undefined;
   /** The limit for one request in milliseconds. */
   readonly timeoutMs: number;
   /** For how long a server that cannot be reached is tried again, in milliseconds: restarts of a server take that long. */
@@ -46,9 +49,14 @@ const CUT_OFF = new Set([502, 504]); // of a proxy: whether the server behind it
  * before the pause that it asks for is over; a broken connection, or a proxy that lost its server (502, 504), is tried again only
  * where that is safe.
  * @throws EnvironmentError `unreachable` when nobody answers in time (retryable); `gone` when an unsafe request was cut off, so
- * that the episode's state is unknown (retryable: on a fresh environment).
+ * that the episode's state is unknown (retryable: on a fresh environment); of a process of ours `lost` in place of both.
  */
 export function callServer(call: Call, options: CallOptions): Promise<ServerResponse> {
+  const { process } = options;
+  return process ? process.ask((baseUrl) => send(call, { ...options, baseUrl })) : send(call, options);
+}
+
+function send(call: Call, options: CallOptions): Promise<ServerResponse> {
   const url = urlOf(options.baseUrl, call.path);
   let [broken, mayRepeat, restMs] = [0, false, 0];
   const ask = async (): Promise<ServerResponse> => {
@@ -103,7 +111,7 @@ export function jsonOf(what: string, { status, body }: ServerResponse): unknown 
 }
 
 function failure(call: Call, url: URL, options: CallOptions, result: Exchange): EnvironmentError {
-  const what = `${call.method} ${url}`;
+  const what = options.process ? `${call.path} of ${options.process.name}` : `${call.method} ${url}`;
   switch (result.kind) {
     case 'answered':
       if (CUT_OFF.has(result.status) && call.repeat === 'unsafe')

@@ -1,25 +1,24 @@
 import type { EnvironmentKind } from '../environment.ts';
-import { type PythonCommand, startPython } from '../http/start-python.ts';
+import { type PythonCommand, startPython } from '../http/python-process.ts';
+import { StartGate } from '../http/start-gate.ts';
 import { surviving } from '../surviving.ts';
 import { openServer } from './open-server.ts';
 
-const PATIENCE_MS = 1_000; // nobody starts it again when it has crashed
-
 /**
- * Opens an environment in a Python process that is started for it and ends with it. @param timeout the limit for one request, in
- * seconds. @throws EnvironmentError with what Python wrote.
+ * Opens an environment in a Python process that is started for it and ends with it. One that ends or hangs in the middle is
+ * started again. @param timeout the limit for one request, in seconds. @throws EnvironmentError with what Python wrote.
  */
 export async function openPython(timeout: number, ...command: PythonCommand): Promise<EnvironmentKind> {
-  const server = await startPython(...command);
+  const process = await startPython(...command);
   try {
-    const kind = await openServer({ url: server.url, timeoutMs: timeout * 1_000, patienceMs: PATIENCE_MS });
+    const kind = await openServer({ url: process.url, timeoutMs: timeout * 1_000, patienceMs: 0, process });
     const close = async () => {
       await kind.close();
-      await server.close();
+      await process.close();
     };
-    return surviving({ ...kind, close });
+    return surviving({ ...kind, close }, new StartGate());
   } catch (error) {
-    await server.close();
+    await process.close();
     throw error;
   }
 }

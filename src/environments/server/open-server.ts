@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { sha256Hex } from '../../digest/sha256.ts';
 import { EnvironmentError, type EnvironmentKind } from '../environment.ts';
 import { liveAgent } from '../http/live-agent.ts';
+import type { PythonProcess } from '../http/python-process.ts';
 import { abridge, type CallOptions, callServer, type ServerResponse } from '../http/server-call.ts';
 import { checkedRenderer } from '../read-renderer.ts';
 import type { EnvironmentServer } from './environment-server.ts';
@@ -14,6 +15,8 @@ export interface ServerOptions {
   readonly timeoutMs: number;
   /** For how long an unreachable server is tried again during a run, in milliseconds. Opening tries once. */
   readonly patienceMs?: number;
+  /** The process of this program that serves it. */
+  readonly process?: PythonProcess;
 }
 
 const PATIENCE_MS = 30_000; // a server that is started again takes that long
@@ -22,13 +25,21 @@ const PATIENCE_MS = 30_000; // a server that is started again takes that long
  * Opens an environment on a server that speaks the protocol `espalier-environment/1`. Who opens it closes it. @throws
  * EnvironmentError `unreachable`, or `protocol` that says what its description lacks.
  */
-export async function openServer({ url, timeoutMs, patienceMs = PATIENCE_MS }: ServerOptions): Promise<EnvironmentKind> {
+export async function openServer(options: ServerOptions): Promise<EnvironmentKind> {
+  const { url, timeoutMs, patienceMs = PATIENCE_MS, process } = options;
   const baseUrl = new URL(url);
   const agent = liveAgent(baseUrl);
-  const calls: CallOptions = { baseUrl, timeoutMs, patienceMs, agent, isOwnWord };
+  const calls: CallOptions = { baseUrl, timeoutMs, patienceMs, agent, isOwnWord, process };
+  const describe = async (more: Partial<CallOptions>) => {
+    const answer = await callServer({ method: 'GET', path: '/', repeat: 'safe' }, { ...calls, patienceMs: 0, ...more });
+    return readAnswer(`GET ${baseUrl.href}`, answer, descriptionShape);
+  };
   try {
-    const first = await callServer({ method: 'GET', path: '/', repeat: 'safe' }, { ...calls, patienceMs: 0 });
-    const description = readAnswer(`GET ${baseUrl.href}`, first, descriptionShape);
+    const description = await describe({});
+    process?.onRestart(async (restarted) => {
+      const { fingerprint } = await describe({ baseUrl: restarted, process: undefined });
+      return fingerprint === description.fingerprint;
+    });
     const aliases = description.tasks.map(({ task }) => task);
     if (new Set(aliases).size < aliases.length)
       throw new EnvironmentError('protocol', `GET ${baseUrl.href}: tasks names a task twice; name each once`);

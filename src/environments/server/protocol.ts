@@ -148,7 +148,9 @@ export const expertShape = z.object({
 /** What an error answers, with any status from 400 on. */
 export const errorShape = z.object({
   error: z
-    .enum(['unknown-task', 'gone', 'invalid', 'backend'])
-    .describe('`unknown-task`, `gone` (no such episode), `invalid` (a request out of order), `backend` (what it asks is away).'),
+    .enum(['unknown-task', 'gone', 'invalid', 'backend', 'failed'])
+    .describe(
+      '`unknown-task`, `gone` (no such episode), `invalid` (a request out of order), `backend` (what it asks is away), `failed` (it raised an error: the rollout has failed).',
+    ),
   message: text(10_000).default('').describe('What is wrong, for people.'),
 });

@@ -2,8 +2,9 @@ import { z } from 'zod';
 import type { Score, ScoredEpisode } from '../../domain/reward/scored-episode.ts';
 import { cutFront } from '../../domain/text/cut-text.ts';
 import { EnvironmentError, type ScorerName } from '../environment.ts';
+import { type PythonProcess, startPython } from '../http/python-process.ts';
 import { abridge, type CallOptions, callServer } from '../http/server-call.ts';
-import { startPython } from '../http/start-python.ts';
+import { StartGate } from '../http/start-gate.ts';
 import { ToolError } from '../tools/tool.ts';
 import { readAnswer, serverAddress } from '../tools/tool-server.ts';
 
@@ -38,30 +39,48 @@ export interface RewardServer {
 
 /** Starts `python -m espalier_rl serve-reward` for a file, or for `math-verify`. @throws ToolError. */
 export async function openPythonReward(place: string): Promise<RewardServer> {
-  const server = await startPython('serve-reward', place).catch(refused);
+  const process = await startPython('serve-reward', place).catch(refused);
   try {
-    return await openRewardServer(server.url, server.close);
+    return await openRewardServer(process.url, process);
   } catch (error) {
-    await server.close();
+    await process.close();
     throw error;
   }
 }
 
-/** Opens the reward of a server. @throws ToolError that says what the server lacks. */
-export async function openRewardServer(url: string, close = async (): Promise<void> => undefined): Promise<RewardServer> {
+/**
+ * Opens the reward of a server. @param process of this program, which serves it; closing the reward closes it. @throws ToolError
+ * that says what the server lacks.
+ */
+export async function openRewardServer(url: string, process?: PythonProcess): Promise<RewardServer> {
   const calls: CallOptions = {
     baseUrl: serverAddress(url, 'a server of a reward'),
     timeoutMs: TIMEOUT_MS,
-    patienceMs: PATIENCE_MS,
+    patienceMs: process ? 0 : PATIENCE_MS,
+    process,
   };
-  const first = await callServer({ method: 'GET', path: '/reward', repeat: 'safe' }, { ...calls, patienceMs: 0 }).catch(refused);
-  const { name, revision } = readAnswer(rewardShape, first, `GET ${url}/reward`);
+  const read = async (more: Partial<CallOptions>) => {
+    const get = { method: 'GET', path: '/reward', repeat: 'safe' } as const;
+    const answer = await callServer(get, { ...calls, patienceMs: 0, ...more }).catch(refused);
+    return readAnswer(rewardShape, answer, `GET ${url}/reward`);
+  };
+  const { name, revision } = await read({});
+  process?.onRestart(async (baseUrl) => {
+    const restarted = await read({ baseUrl, process: undefined });
+    return restarted.revision === revision;
+  });
+  const gate = new StartGate();
+  const post = (episode: ScoredEpisode, mode: 'together' | 'alone') =>
+    gate.pass(mode, () => callServer({ method: 'POST', path: '/score', json: { episode }, repeat: 'safe' }, calls));
   return {
     scorer: { name: cutFront(name, 200), revision },
     async score(episode) {
-      const answer = await callServer({ method: 'POST', path: '/score', json: { episode }, repeat: 'safe' }, calls);
+      const answer = await post(episode, 'together').catch((error: unknown) => {
+        if (!isLost(error)) throw error;
+        return post(episode, 'alone').catch(failed); // so that a second loss is over this episode
+      });
       if (answer.status === REFUSED) throw new ToolError(messageOf(answer.body));
-      const what = `POST ${url}/score`;
+      const what = `POST ${process?.name ?? url}/score`;
       if (answer.status !== 200)
         throw new EnvironmentError('backend', `${what} answered HTTP ${answer.status}: ${messageOf(answer.body)}`);
       try {
@@ -71,8 +90,16 @@ export async function openRewardServer(url: string, close = async (): Promise<vo
         throw new EnvironmentError('backend', error.message, { cause: error }); // says nothing of the episode
       }
     },
-    close,
+    close: async () => process?.close(),
   };
+}
+
+function isLost(error: unknown): error is EnvironmentError {
+  return error instanceof EnvironmentError && error.code === 'lost';
+}
+
+function failed(error: unknown): never {
+  throw isLost(error) ? new ToolError(error.message, { cause: error }) : error;
 }
 
 function messageOf(body: string): string {

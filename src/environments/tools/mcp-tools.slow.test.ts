@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
@@ -23,7 +24,11 @@ test('the tools of an MCP server are called with their schema, their errors and 
     expect(await count?.execute({ word: 'berry', letter: 'r' }, signal)).toEqual({ content: '2', success: true });
     expect(await fail?.execute({}, signal)).toEqual({ content: 'it failed', success: false });
     expect(await draw?.execute({}, signal)).toMatchObject({ content: 'a dot\n[image]', success: true, pictures: [DOT] });
-    await expect(leave?.execute({}, signal)).rejects.toMatchObject({ name: 'ToolUnavailable' });
+    await expect(leave?.execute({}, signal)).rejects.toMatchObject({
+      name: 'ToolError',
+      message: 'leave: its process ended over this call',
+    });
+    expect(await count?.execute({ word: 'berry', letter: 'r' }, signal)).toEqual({ content: '2', success: true });
   } finally {
     for (const tool of tools) await tool.close?.();
   }
@@ -37,6 +42,51 @@ test('a tool that the server lacks, and a program that is no server, are refused
     name: 'ToolError',
     message: expect.stringContaining('mcp:true does not answer as an MCP server'),
   });
+});
+
+/** Serves the tool `now` in sessions, as a server that keeps them in memory does. */
+async function serveSessions(port: number) {
+  const sessions = new Map<string, StreamableHTTPServerTransport>();
+  const server = createServer(async (req, res) => {
+    const id = [req.headers['mcp-session-id']].flat()[0];
+    if (id !== undefined && !sessions.has(id)) return res.writeHead(404).end('Session not found');
+    const transport =
+      sessions.get(id ?? '') ??
+      new StreamableHTTPServerTransport({
+        sessionIdGenerator: randomUUID,
+        onsessioninitialized: (created) => void sessions.set(created, transport),
+      });
+    if (id === undefined) {
+      const mcp = new McpServer({ name: 'now', version: '1' });
+      mcp.registerTool('now', { description: 'Returns a time.' }, async () => ({ content: [{ type: 'text', text: 'noon' }] }));
+      await mcp.connect(transport as never);
+    }
+    return transport.handleRequest(req, res);
+  });
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  return {
+    port: (server.address() as AddressInfo).port, // a TCP server has one
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+test('a session that a server lost when it was started again is initialised again, and the call is answered', async () => {
+  const first = await serveSessions(0);
+  const [now] = await openMcpTools(`mcp:http://127.0.0.1:${first.port}/mcp#now`, 20_000);
+  expect(await now?.execute({}, signal)).toEqual({ content: 'noon', success: true });
+  await first.close();
+  const asked = now?.execute({}, signal); // while nobody listens
+  const second = await serveSessions(first.port);
+  try {
+    expect(await asked).toEqual({ content: 'noon', success: true });
+    expect(await now?.execute({}, signal)).toEqual({ content: 'noon', success: true });
+    await now?.close?.();
+  } finally {
+    await second.close();
+  }
 });
 
 test('an MCP server is asked over HTTP too', async () => {

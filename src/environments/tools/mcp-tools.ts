@@ -2,6 +2,7 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { sha256Hex } from '../../digest/sha256.ts';
 import type { Json } from '../../domain/tools/read-python-json.ts';
 import { childEnvironment } from '../../runtime/config.ts';
+import { doubling, retry } from '../../runtime/retry.ts';
 import { isHttpAddress, sendAddress } from '../../runtime/secret-address.ts';
 import { SECRET_REMEDY, secretInUrl } from '../../runtime/secret-in-url.ts';
 import { type Tool, ToolError, type ToolResult, ToolUnavailable } from './tool.ts';
@@ -14,43 +15,147 @@ const NAME = /^[\w.-]{1,64}$/;
 
 /**
  * Opens the tools of an MCP server, or the one that is named behind `#`: `mcp:http://127.0.0.1:3000/mcp`, `mcp:npx -y SERVER`.
- * Words of a command are divided by blanks. A call is sent once. @throws ToolError that names the server and what it lacks.
+ * Words of a command are divided by blanks. A call is sent once, but for one that never reached the server. A command that has
+ * ended is started again, and a session that the server does not know any more is initialised again. @throws ToolError that names
+ * the server and what it lacks.
  */
 export async function openMcpTools(address: string, timeoutMs: number): Promise<readonly Tool[]> {
   const [place = '', name] = address.slice(MCP.length).split('#');
   const secret = secretInUrl(place);
   if (secret !== null) throw new ToolError(`the address of an MCP server holds ${secret}: ${SECRET_REMEDY}`);
   const { url, headers, hide } = isHttpAddress(place) ? sendAddress(new URL(place)) : { ...NO_ADDRESS };
-  const client = await (url ? connect(url, headers, timeoutMs) : start(place, timeoutMs)).catch((cause: unknown) => {
+  const open = () => (url ? connect(url, headers, timeoutMs) : start(place, timeoutMs));
+  const client = await open().catch((cause: unknown) => {
     throw new ToolError(`${MCP}${place} does not answer as an MCP server: ${hide(wordsOf(cause))}`);
   });
   try {
-    const tools = await listTools(client, timeoutMs);
-    const chosen = tools.filter((tool) => name === undefined || tool.name === name);
-    if (chosen.length === 0)
-      throw new ToolError(
-        `${MCP}${place} has no tool${name === undefined ? '' : ` ${name}`}; it has ${tools.map((tool) => tool.name).join(', ') || 'none'}`,
-      );
-    const { name: server = '', version = '' } = client.getServerVersion() ?? {};
-    return chosen.map(({ name: called, description = called, inputSchema }, i): Tool => {
-      if (!NAME.test(called))
-        throw new ToolError(
-          `${MCP}${place}: ${JSON.stringify(called)} is no name that a model can call; 1 to 64 letters, digits, _ . or -`,
-        );
-      const parameters = { properties: {}, required: [], ...inputSchema } as { readonly [key: string]: Json };
+    const chosen = await describeTools(client, { place, name, timeoutMs });
+    const described = JSON.stringify(chosen);
+    const sessions = keepSession(client, async () => {
+      const next = await retry(open, {
+        pauseMs: doubling(100, 2_000),
+        again: ({ elapsedMs, pauseMs }) => elapsedMs + pauseMs <= PATIENCE_MS,
+      });
+      if (JSON.stringify(await describeTools(next, { place, name, timeoutMs })) === described) return next;
+      await next.close();
+      throw new Error(`${MCP}${place} has other tools than when it was opened`);
+    });
+    return chosen.map((tool, i): Tool => {
       return {
-        name: called,
-        description,
-        parameters,
-        fingerprint: sha256Hex(JSON.stringify([server, version, called, description, parameters])),
-        execute: (args, signal) => call({ client, hide, timeoutMs }, called, args, signal),
-        ...(i === 0 ? { close: () => client.close() } : {}), // once for all of them
+        ...tool,
+        execute: (args, signal) => call({ sessions, hide, timeoutMs }, tool.name, args, signal),
+        ...(i === 0 ? { close: sessions.close } : {}), // once for all of them
       };
     });
   } catch (error) {
     await client.close();
     throw error;
   }
+}
+
+const PATIENCE_MS = 30_000; // a server that is started again takes that long
+
+interface ToolChoice {
+  readonly place: string;
+  readonly name: string | undefined;
+  readonly timeoutMs: number;
+}
+
+/** Returns the tools of a server, or the one that is named, as a model is shown them. @throws ToolError for what it lacks. */
+async function describeTools(client: Client, { place, name, timeoutMs }: ToolChoice): Promise<readonly Omit<Tool, 'execute'>[]> {
+  const tools = await listTools(client, timeoutMs);
+  const chosen = tools.filter((tool) => name === undefined || tool.name === name);
+  if (chosen.length === 0)
+    throw new ToolError(
+      `${MCP}${place} has no tool${name === undefined ? '' : ` ${name}`}; it has ${tools.map((tool) => tool.name).join(', ') || 'none'}`,
+    );
+  const { name: server = '', version = '' } = client.getServerVersion() ?? {};
+  return chosen.map(({ name: called, description = called, inputSchema }) => {
+    if (!NAME.test(called))
+      throw new ToolError(
+        `${MCP}${place}: ${JSON.stringify(called)} is no name that a model can call; 1 to 64 letters, digits, _ . or -`,
+      );
+    const parameters = { properties: {}, required: [], ...inputSchema } as { readonly [key: string]: Json };
+    const fingerprint = sha256Hex(JSON.stringify([server, version, called, description, parameters]));
+    return { name: called, description, parameters, fingerprint };
+  });
+}
+
+interface Session {
+  readonly client: Client;
+  inFlight: number;
+  /** How many calls were in flight when the connection was closed; null while it is open. */
+  closedWith: number | null;
+  /** The server does not know it, or cannot be reached by it any more. */
+  isLost: boolean;
+}
+
+interface Sessions {
+  /**
+   * Sends a call in the current session. One that never reached the server is sent once more in a new one. @throws ToolError when
+   * the server's process ended over the call; ToolUnavailable when other calls were in flight as well, or nobody answers.
+   */
+  send<T>(request: (client: Client) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+function keepSession(first: Client, reopen: () => Promise<Client>): Sessions {
+  let closed = false;
+  let current: Promise<Session> = Promise.resolve(sessionOf(first));
+
+  function sessionOf(client: Client): Session {
+    const session: Session = { client, inFlight: 0, closedWith: null, isLost: false };
+    client.onclose = () => {
+      session.closedWith = session.inFlight;
+    };
+    return session;
+  }
+
+  async function running(): Promise<Session> {
+    const last = await current;
+    if (last.closedWith === null && !last.isLost) return last;
+    const next = current.then(async (latest) => {
+      if (latest !== last) return latest; // another call has opened it meanwhile
+      await last.client.close().catch(() => undefined);
+      if (closed) throw new Error('the environment is closed');
+      return sessionOf(await reopen());
+    });
+    current = next.catch(() => last); // the next call tries again
+    return next;
+  }
+
+  return {
+    async send(request) {
+      for (let tries = 1; ; tries++) {
+        const session = await running().catch((cause: unknown) => {
+          throw new ToolUnavailable(wordsOf(cause), { cause });
+        });
+        session.inFlight++;
+        try {
+          return await request(session.client);
+        } catch (error) {
+          if (session.closedWith === 1) throw new ToolError('its process ended over this call', { cause: error });
+          if (session.closedWith !== null) throw new ToolUnavailable('its process ended', { cause: error });
+          if (tries > 1 || !isUnsent(error)) throw error;
+          session.isLost = true;
+        } finally {
+          session.inFlight--;
+        }
+      }
+    },
+    async close() {
+      closed = true;
+      await (await current).client.close();
+    },
+  };
+}
+
+/** Whether a call was not executed: nobody listens at the address, or the server does not know the session, as after a restart. */
+function isUnsent(error: unknown): boolean {
+  // read by field: what fetch throws, and the SDK's StreamableHTTPError
+  const { code, message, cause } = (error ?? {}) as { code?: unknown; message?: unknown; cause?: { code?: unknown } };
+  if (cause?.code === 'ECONNREFUSED' || code === 404) return true;
+  return code === 400 && /session/i.test(String(message));
 }
 
 const NO_ADDRESS = { url: null, headers: {}, hide: (text: string) => text };
@@ -91,22 +196,26 @@ async function listTools(client: Client, timeout: number) {
 }
 
 interface Called {
-  readonly client: Client;
+  readonly sessions: Sessions;
   readonly hide: (text: string) => string;
   readonly timeoutMs: number;
 }
 
 async function call(
-  { client, hide, timeoutMs: timeout }: Called,
+  { sessions, hide, timeoutMs: timeout }: Called,
   name: string,
   args: object,
   signal: AbortSignal,
 ): Promise<ToolResult> {
-  const answer = await client
-    .callTool({ name, arguments: args as Record<string, unknown> }, undefined, { timeout, signal })
+  const { McpError, ErrorCode } = await import('@modelcontextprotocol/sdk/types.js');
+  const asked = { name, arguments: args as Record<string, unknown> };
+  const answer = await sessions
+    .send((client) => client.callTool(asked, undefined, { timeout, signal }))
     .catch((cause: unknown) => {
       signal.throwIfAborted();
-      throw new ToolUnavailable(`${name}: ${hide(wordsOf(cause))}`);
+      const reason = `${name}: ${hide(wordsOf(cause))}`;
+      const isAnswer = cause instanceof McpError && cause.code !== ErrorCode.ConnectionClosed;
+      throw isAnswer || cause instanceof ToolError ? new ToolError(reason, { cause }) : new ToolUnavailable(reason, { cause });
     });
   const parts = Array.isArray(answer.content)
     ? (answer.content as readonly { type: string; text?: string; data?: string }[])

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { openEnvironment } from '../open-environment.ts';
+import { openPythonTools } from './python-tools.ts';
 
 const SOURCE = `
 from espalier_rl import tool
@@ -18,6 +19,22 @@ def count_letter(word: str, letter: str) -> str:
 def shout(word: str) -> str:
     """Returns a word in capitals."""
     return word.upper()
+
+
+@tool
+def leave(word: str) -> str:
+    """Ends the process."""
+    import os
+
+    os._exit(3)
+
+
+@tool
+def wait(word: str) -> str:
+    """Waits for ever."""
+    import time
+
+    time.sleep(100000)
 `;
 let folder: string;
 beforeAll(async () => {
@@ -52,5 +69,35 @@ test('functions of a Python file are tools of an episode, with their schema from
 
 test('a Python file that marks no such function is refused with those that it marks', async () => {
   const address = `tool-env:tools=${join(folder, 'my_tools.py')}#whisper;tasks=${join(folder, 'tasks.jsonl')}`;
-  await expect(openEnvironment(address)).rejects.toThrow('marks count_letter, shout by @tool, and not whisper');
+  await expect(openEnvironment(address)).rejects.toThrow('marks count_letter, shout, leave, wait by @tool, and not whisper');
+});
+
+test('a call over which the process of a Python file ends has failed with the exit code, and the next one is answered', async () => {
+  const [count, , leave] = await openPythonTools(join(folder, 'my_tools.py'), 20_000);
+  const signal = new AbortController().signal;
+  try {
+    const counted = () => count?.execute({ word: 'berry', letter: 'r' }, signal);
+    expect(await counted()).toEqual({ content: '2' });
+    await expect(leave?.execute({ word: '' }, signal)).rejects.toMatchObject({
+      name: 'ToolError',
+      message: `the process of ${join(folder, 'my_tools.py')} has ended (it ended with exit code 3)`,
+    });
+    expect(await counted()).toEqual({ content: '2' });
+  } finally {
+    await count?.close?.();
+  }
+});
+
+test('a process that does not answer in time is replaced', async () => {
+  const [count, , , wait] = await openPythonTools(join(folder, 'my_tools.py'), 1_000);
+  const signal = new AbortController().signal;
+  try {
+    await expect(wait?.execute({ word: '' }, signal)).rejects.toMatchObject({
+      name: 'ToolError',
+      message: expect.stringMatching(/^\/call of .*my_tools.py has not answered within 1000 ms/),
+    });
+    expect(await count?.execute({ word: 'berry', letter: 'r' }, signal)).toEqual({ content: '2' });
+  } finally {
+    await count?.close?.();
+  }
 });

@@ -1,20 +1,20 @@
 import { EnvironmentError } from '../environment.ts';
-import { startPython } from '../http/start-python.ts';
+import { startPython } from '../http/python-process.ts';
 import { type Tool, ToolError } from './tool.ts';
 import { openToolServer } from './tool-server.ts';
 
 /**
  * Opens the functions of a Python file that are marked by `espalier_rl.tool`, or the one that is named behind `#`, in a process
- * that is started for them. @throws ToolError.
+ * that is started for them, and again when it has ended. @throws ToolError.
  */
 export async function openPythonTools(place: string, timeoutMs: number): Promise<readonly Tool[]> {
-  const server = await startPython('serve-tools', place).catch((error: unknown) => {
+  const process = await startPython('serve-tools', place).catch((error: unknown) => {
     throw error instanceof EnvironmentError ? new ToolError(error.message, { cause: error }) : error;
   });
   try {
-    return await openToolServer(server.url, timeoutMs, server.close);
+    return await openToolServer(process.url, timeoutMs, process);
   } catch (error) {
-    await server.close();
+    await process.close();
     throw error;
   }
 }

@@ -3,6 +3,7 @@ import type { Json } from '../../domain/tools/read-python-json.ts';
 import { isHttpAddress } from '../../runtime/secret-address.ts';
 import { SECRET_REMEDY, secretInUrl } from '../../runtime/secret-in-url.ts';
 import { EnvironmentError } from '../environment.ts';
+import type { PythonProcess } from '../http/python-process.ts';
 import { abridge, type CallOptions, callServer } from '../http/server-call.ts';
 import { type Tool, ToolError, ToolUnavailable } from './tool.ts';
 
@@ -52,13 +53,24 @@ const callShape = z.object({
 
 /**
  * Opens the tools of a server, or the one that is named behind `#`. A call is sent once: only what never reached the server is
- * sent again. @throws ToolError that says what the server lacks, and which tools there are.
+ * sent again. @param process of this program, which serves them; the first tool closes it. @throws ToolError that says what the
+ * server lacks, and which tools there are.
  */
-export async function openToolServer(address: string, timeoutMs: number, close?: () => Promise<void>): Promise<readonly Tool[]> {
+export async function openToolServer(address: string, timeoutMs: number, process?: PythonProcess): Promise<readonly Tool[]> {
   const [url = '', name] = address.split('#');
-  const calls: CallOptions = { baseUrl: serverAddress(url, 'a server of tools'), timeoutMs, patienceMs: PATIENCE_MS };
-  const first = await callServer({ method: 'GET', path: '/tools', repeat: 'safe' }, { ...calls, patienceMs: 0 }).catch(refused);
-  const list = readAnswer(toolListShape, first, `GET ${url}/tools`);
+  const place = process?.name ?? url;
+  const patienceMs = process ? 0 : PATIENCE_MS;
+  const calls: CallOptions = { baseUrl: serverAddress(url, 'a server of tools'), timeoutMs, patienceMs, process };
+  const read = async (more: Partial<CallOptions>) => {
+    const get = { method: 'GET', path: '/tools', repeat: 'safe' } as const;
+    const answer = await callServer(get, { ...calls, patienceMs: 0, ...more }).catch(refused);
+    return readAnswer(toolListShape, answer, `GET ${url}/tools`);
+  };
+  const list = await read({});
+  process?.onRestart(async (baseUrl) => {
+    const { fingerprint } = await read({ baseUrl, process: undefined });
+    return fingerprint === list.fingerprint;
+  });
   const chosen = list.tools.filter((tool) => name === undefined || tool.name === name);
   if (chosen.length === 0)
     throw new ToolError(`${url} has no tool ${name}; it has ${list.tools.map((tool) => tool.name).join(', ')}`);
@@ -70,8 +82,8 @@ export async function openToolServer(address: string, timeoutMs: number, close?:
     async execute(args) {
       const json = { tool: described.name, arguments: args };
       const answer = await callServer({ method: 'POST', path: '/call', json, repeat: 'unsafe' }, calls).catch(unavailable);
-      if (answer.status !== 200) throw new ToolUnavailable(`${described.name} at ${url}: ${abridge(answer.body)}`);
-      const { content, success, reward, pictures } = readAnswer(callShape, answer, `POST ${url}/call`);
+      if (answer.status !== 200) throw new ToolUnavailable(`${described.name} at ${place}: ${abridge(answer.body)}`);
+      const { content, success, reward, pictures } = readAnswer(callShape, answer, `POST ${place}/call`);
       return {
         content,
         ...(success === undefined ? {} : { success }),
@@ -79,7 +91,7 @@ export async function openToolServer(address: string, timeoutMs: number, close?:
         ...(pictures ? { pictures } : {}),
       };
     },
-    ...(i === 0 && close ? { close } : {}), // once for all of them
+    ...(i === 0 && process ? { close: process.close } : {}), // once for all of them
   }));
 }
 
@@ -113,6 +125,9 @@ function refused(error: unknown): never {
   throw error instanceof EnvironmentError ? new ToolError(error.message, { cause: error }) : error;
 }
 
+/** A call over which its process was lost, with no other in flight, has failed; any other loss says nothing of it. */
 function unavailable(error: unknown): never {
-  throw error instanceof EnvironmentError ? new ToolUnavailable(error.message, { cause: error }) : error;
+  if (!(error instanceof EnvironmentError)) throw error;
+  if (error.code === 'lost' && !error.retryable) throw new ToolError(error.message, { cause: error });
+  throw new ToolUnavailable(error.message, { cause: error });
 }

@@ -9,7 +9,7 @@ export interface Tool {
   readonly parameters: { readonly [name: string]: Json };
   /**
    * Executes one call whose arguments fit the schema; the text is shown to the model. What is thrown is reported to the model and
-   * recorded, except a `ToolUnavailable`: that ends the rollout as failed and is no observation. A call whose signal is aborted
+   * recorded, except a `ToolUnavailable`: that leaves the rollout open and is no observation. A call whose signal is aborted
    * has run out of time: what it returns afterwards is thrown away.
    */
   execute(args: ToolArguments, signal: AbortSignal): Promise<ToolResult> | ToolResult;

@@ -11,5 +11,7 @@ export interface Admission {
   admit(treeId: string, signal: AbortSignal): Promise<Policy | null>;
   /** Takes note of a group that is about to be closed: its place may be free before anything is recorded of its samples. */
   closing(treeId: string): void;
+  /** Takes note of a group that was admitted and could not be begun: nothing of it will be recorded, and its place is free. */
+  unopened(treeId: string): void;
   close(): Promise<void>;
 }

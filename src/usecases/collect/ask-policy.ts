@@ -6,6 +6,7 @@ import type { Environment } from '../../environments/environment.ts';
 import { RenderRefused } from '../../images/history-sizes.ts';
 import { type Act, type ActRequest, PolicyError } from '../../policies/policy.ts';
 import { askedMessages } from '../../policies/shown-prompt.ts';
+import { environmentFault } from './environment-fault.ts';
 import type { GrowingTree } from './growing-tree.ts';
 import { recordSegments } from './prompting/history-drafts.ts';
 import { promptStep } from './prompting/prompter.ts';
@@ -86,6 +87,8 @@ export async function askPolicy(
   } catch (error) {
     if (error instanceof PolicyError && error.code !== 'unreachable' && error.code !== 'refused')
       return { kind: 'failed', reason: cutText(error.message, 9_000) };
+    const fault = environmentFault(error); // of who plans for the policy
+    if (fault?.kind === 'failed') return { kind: 'failed', reason: fault.reason };
     throw error;
   }
 }

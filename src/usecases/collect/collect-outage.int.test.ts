@@ -7,6 +7,7 @@ import { newId } from '../../events/new-id.ts';
 import type { Subscription } from '../../log/event-log.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { runProjections } from '../../projections/runner.ts';
+import { readRun } from '../../projections/runs/read-runs.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
@@ -51,7 +52,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-test('an outage behind a tool fails its rollout with the reason and is not an observation; a complaint about the input is one', async () => {
+test('an outage behind a tool leaves its rollout open for a resume and is not an observation; a complaint about the input is one', async () => {
   const runId = newId();
   const plan: CollectPlan = {
     environment: `tool-env:tools=${join(folder, 'weather.mjs')};tasks=${join(folder, 'tasks.jsonl')};reward=exact-match`,
@@ -67,8 +68,17 @@ test('an outage behind a tool fails its rollout with the reason and is not an ob
     search: null,
   };
   const signal = new AbortController().signal;
-  await collect(platform, { runId, name: 'r', seed: 1, plan, concurrency: 1, signal, mode: 'new' });
+  const run = { runId, name: 'r', seed: 1, plan, concurrency: 1, signal };
+  expect(await collect(platform, { ...run, mode: 'new' })).toMatchObject({
+    state: 'interrupted',
+    message: '1 of 3 rollouts are left open for a resume: the tool weather is unavailable: the weather service answered HTTP 429',
+    rollouts: 2,
+    failed: 0,
+  });
   const { db } = platform.database;
+  await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: 30_000 });
+  expect((await readRun(db, runId))?.finishedAt).toBeNull();
+  expect(await collect(platform, { ...run, mode: 'resume' })).toMatchObject({ state: 'completed', message: '', rollouts: 3 });
   await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: 30_000 });
   const ends = await db
     .selectFrom('rollouts')
@@ -78,8 +88,7 @@ test('an outage behind a tool fails its rollout with the reason and is not an ob
     .orderBy('trees.openedAt')
     .execute();
   const well = { outcome: 'terminated', success: true, reason: 'final_answer', steps: 2 };
-  const reason = 'the tool weather is unavailable: the weather service answered HTTP 429';
-  expect(ends).toEqual([well, { outcome: 'failed', success: null, reason, steps: 0 }, well]);
+  expect(ends).toEqual([well, well, well]);
   const calls = await db
     .selectFrom('toolCalls')
     .innerJoin('trees', 'trees.treeId', 'toolCalls.treeId')
@@ -87,5 +96,5 @@ test('an outage behind a tool fails its rollout with the reason and is not an ob
     .where('trees.runId', '=', runId)
     .execute();
   const mistake = { outcome: 'error', output: expect.stringContaining('there is no weather on the moon') };
-  expect(calls).toEqual([mistake, mistake]);
+  expect(calls).toEqual([mistake, mistake, mistake]);
 });

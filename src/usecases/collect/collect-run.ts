@@ -10,6 +10,7 @@ import type { Admission } from './admission.ts';
 import { forEachOf } from './all-or-stop.ts';
 import { AnotherWorld } from './another-world.ts';
 import { collectTree, treeIdOf } from './collect-tree.ts';
+import { orFault } from './environment-fault.ts';
 import { describeFailures, type FailureReason, failureTally } from './failure-tally.ts';
 import type { Overrides } from './growing-tree.ts';
 import type { CollectPlan, PlannedTask } from './plan.ts';
@@ -65,10 +66,15 @@ export interface Progress {
 
 /** What a run came to. */
 export interface Collected extends Progress {
-  /** `stopped`: the signal came before the end, and the run can be resumed. Otherwise as the end of the run is recorded. */
-  readonly state: 'completed' | 'failed' | 'cancelled' | 'stopped';
-  /** What is recorded at its end: the share that failed and why; empty when nothing did. */
+  /**
+   * `stopped`: the signal came before the end. `interrupted`: what the environment asks was away, and the rollouts that met that
+   * are left open. Both can be resumed. Otherwise as the end of the run is recorded.
+   */
+  readonly state: 'completed' | 'failed' | 'cancelled' | 'stopped' | 'interrupted';
+  /** What is recorded at its end, or would be: the share that failed and why; empty when nothing did. */
   readonly message: string;
+  /** More than half of what was collected failed. */
+  readonly mostFailed: boolean;
   readonly reasons: readonly FailureReason[];
 }
 
@@ -76,7 +82,7 @@ export interface Collected extends Progress {
  * Collects the rollouts of a run: every event is appended as it happens and is durable before the next action is chosen. All
  * seeds are derived from (run seed, task, rollout, step) and all ids from what they name, so a run that was killed goes on where
  * its record ends and reaches the trees it would have reached. A run of which nothing could go on, or in which a task opened
- * otherwise than was recorded of it, ends as failed, with the reasons counted.
+ * otherwise than was recorded of it, ends as failed, with the reasons counted. One in which rollouts were left open has no end.
  * @throws what makes going on senseless (an unreachable model, a lost log); the run stays resumable; AnotherWorld when a task
  * opens otherwise than in an open tree of the record. An aborted signal ends it after the steps in flight.
  */
@@ -97,6 +103,8 @@ export async function collectRun(options: CollectOptions): Promise<Collected> {
     failed: 0,
   };
   const tally = failureTally();
+  const away = failureTally();
+  let unopened = 0; // rollouts, or searches, of which nothing is recorded
   let openedOtherwise = false;
   const report = () => options.progress?.({ ...progress });
 
@@ -143,23 +151,38 @@ export async function collectRun(options: CollectOptions): Promise<Collected> {
         progress.failed++;
         report();
       },
+      onAway: (reason) => away.add(reason),
+      onUnopened: (reason) => {
+        const lost = plan.search ? 1 : task.rollouts;
+        options.admission?.unopened(treeIdOf(runId, task, index));
+        unopened += lost;
+        tally.add(reason, lost);
+        progress.failed += lost;
+        report();
+      },
     });
     if (!signal.aborted) progress.trees++;
     report();
     return undefined;
   });
-  const [total, noun] = plan.search ? ([progress.trees, 'searches'] as const) : ([progress.rollouts, 'rollouts'] as const);
-  const reasons = tally.reasons();
-  const said = [describeFailures(tally, total, noun), failedTreesText(progress) ?? ''].filter((part) => part !== '').join('; ');
-  if (recordedEnd) return { ...progress, state: recordedEnd.outcome, message: recordedEnd.message, reasons };
-  if (options.signal.aborted) return { ...progress, state: 'stopped', message: said, reasons };
-  const wentOn = plan.search ? progress.steps > 0 : progress.rollouts > progress.failed;
+  const [total, noun] = plan.search ? [progress.trees, 'searches'] : [progress.rollouts + unopened + away.failed(), 'rollouts'];
+  const parts = [
+    describeFailures(tally, total, `${noun} failed`),
+    failedTreesText(progress) ?? '',
+    describeFailures(away, total, `${noun} are left open for a resume`),
+  ];
+  const said = parts.filter((part) => part !== '').join('; ');
+  const collected = { ...progress, mostFailed: progress.failed > total / 2, reasons: tally.reasons() };
+  if (recordedEnd) return { ...collected, state: recordedEnd.outcome, message: recordedEnd.message };
+  if (options.signal.aborted) return { ...collected, state: 'stopped', message: said };
+  if (away.failed() > 0) return { ...collected, state: 'interrupted', message: said };
+  const wentOn = plan.search ? progress.steps > 0 : total > progress.failed;
   const failure = said !== '' && (!wentOn || openedOtherwise) ? said : ((await options.failure?.()) ?? null);
-  if (options.signal.aborted) return { ...progress, state: 'stopped', message: said, reasons };
+  if (options.signal.aborted) return { ...collected, state: 'stopped', message: said };
   const state = failure === null ? 'completed' : 'failed';
   const message = failure ?? said;
   await appender.append([endOf(options, progress, state, message)]);
-  return { ...progress, state, message, reasons };
+  return { ...collected, state, message };
 }
 
 /**
@@ -181,8 +204,9 @@ async function refuseOtherOpenings({ runId, recorded, kind, plan }: CollectOptio
   for (const { treeId, alias, seed, observation, pictures } of recorded.open) {
     const environment = await kind.create();
     try {
-      const { kind: compared, opening } = await resetAsRecorded(environment, { alias, seed }, observation, pictures);
-      if (compared === 'same') continue;
+      const reopened = await orFault(resetAsRecorded(environment, { alias, seed }, observation, pictures));
+      if (reopened.kind !== 'differs') continue; // what cannot be opened is found again where its tree goes on
+      const { opening } = reopened;
       throw new AnotherWorld(
         `run ${runId} cannot go on: task ${alias} of its open tree ${treeId} opened with ${digestOf(observationText({ observation, pictures }))}, and ${plan.environment} opens it with ${digestOf(shownText(opening))} now; put back the environment that the run began in, or begin a new run`,
       );

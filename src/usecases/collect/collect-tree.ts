@@ -8,6 +8,7 @@ import { picturesOf } from '../../environments/with-pictures.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { allOrStop } from './all-or-stop.ts';
 import { closing } from './close-tree.ts';
+import { environmentFault } from './environment-fault.ts';
 import type { FailedAt, GrowingTree, TreeOptions } from './growing-tree.ts';
 import type { PlannedTask } from './plan.ts';
 import { PrefixDiverged, playPrefix } from './play-prefix.ts';
@@ -27,9 +28,26 @@ export function treeIdOf(runId: string, task: PlannedTask, index: number): strin
 /**
  * Grows one tree to its planned rollouts, from what the record holds of it. Rollouts of a group run at the same time; those of a
  * bushy tree one after the other, since each starts at a node drawn from what the others reached. An aborted signal leaves the
- * rest for a resume.
+ * rest for a resume, and so does an environment whose servers are away.
  */
 export async function collectTree(options: TreeOptions): Promise<void> {
+  try {
+    await grow(options);
+  } catch (error) {
+    const fault = environmentFault(error);
+    if (fault === null) throw error;
+    if (fault.kind === 'away' && !options.plan.training) options.onAway(fault.reason);
+    else options.onUnopened(fault.reason);
+  }
+}
+
+async function grow(given: TreeOptions): Promise<void> {
+  let leftOpen = false;
+  const onAway = (reason: string) => {
+    leftOpen = true;
+    given.onAway(reason);
+  };
+  const options = { ...given, onAway };
   const { task, tree, signal, plan } = options;
   if (tree?.closed) return countRecorded(options);
   const prefix = task.behind && (await options.readPrefix?.(task.behind));
@@ -56,11 +74,12 @@ export async function collectTree(options: TreeOptions): Promise<void> {
     );
     await allOrStop(signal, walks);
   } else {
-    for (let ordinal = 0; ordinal < task.rollouts && !signal.aborted; ordinal++) {
+    // where a rollout is left open, later ones would start elsewhere than they do after it
+    for (let ordinal = 0; ordinal < task.rollouts && !signal.aborted && !leftOpen; ordinal++) {
       await walkRollout(growing, ordinal, startOf(growing, ordinal));
     }
   }
-  if (!signal.aborted) await closeTree(growing, 'completed');
+  if (!signal.aborted && !leftOpen) await closeTree(growing, 'completed');
 }
 
 async function closeTree(tree: GrowingTree, reason: 'completed' | 'exhausted'): Promise<void> {

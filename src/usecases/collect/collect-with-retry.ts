@@ -2,11 +2,11 @@ import { newId } from '../../events/new-id.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { isPassingFault } from '../../projections/passing-fault.ts';
 import { retryTransient } from '../../runtime/retry-transient.ts';
-import { type Collection, collect } from './collect.ts';
+import { type Collection, collect, RunFailed } from './collect.ts';
 import type { Collected } from './collect-run.ts';
 
 export interface PatientCollection extends Omit<Collection, 'mode'> {
-  /** Called for every fault that is waited out: the database or the log is away, the read models are behind. */
+  /** Called for every fault that is waited out: the database, the log or what an environment asks is away. */
   readonly onFault: (error: unknown) => void;
 }
 
@@ -16,9 +16,13 @@ export interface PatientCollection extends Omit<Collection, 'mode'> {
  */
 export async function collectWithRetry(platform: Platform, { onFault, ...collection }: PatientCollection): Promise<Collected> {
   const hold = { ...collection.hold, holder: newId() }; // the run is still held where a fault kept it from being given back
-  const passes = isPassingFault;
-  return retryTransient(() => collect(platform, { ...collection, hold, mode: 'resume' }), {
-    passes,
+  const work = async (): Promise<Collected> => {
+    const collected = await collect(platform, { ...collection, hold, mode: 'resume' });
+    if (collected.state === 'interrupted') throw new RunFailed(collection.runId, collected);
+    return collected;
+  };
+  return retryTransient(work, {
+    passes: (error) => error instanceof RunFailed || isPassingFault(error),
     onFault,
     signal: collection.signal,
   });

@@ -62,9 +62,14 @@ export interface Chat {
 /** A run that other work depends on ended as failed. */
 export class RunFailed extends Error {
   override readonly name = 'RunFailed';
-  constructor(runId: string, { message }: Pick<Collected, 'message'>) {
-    super(`run ${runId} failed: ${message}`);
+  constructor(runId: string, { state, message }: Pick<Collected, 'state' | 'message'>) {
+    super(`run ${runId} ${state === 'interrupted' ? 'was interrupted' : 'failed'}: ${message}`);
   }
+}
+
+/** @throws RunFailed for a run that failed or was interrupted. */
+export function throwIfFailed(runId: string, collected: Collected): void {
+  if (collected.state === 'failed' || collected.state === 'interrupted') throw new RunFailed(runId, collected);
 }
 
 const CATCH_UP_MS = 60_000;

@@ -1,5 +1,6 @@
 import type { Environment, ParsedResponse, StepResult } from '../../environments/environment.ts';
 import { checkCopies, wantsCheck } from './check-copies.ts';
+import { environmentFault } from './environment-fault.ts';
 import type { GrowingTree } from './growing-tree.ts';
 import { pathTo, restoreEnvironment } from './restore-environment.ts';
 
@@ -16,6 +17,13 @@ export interface Executed {
   readonly environmentMs: number;
 }
 
+export interface Execution {
+  /** What was executed, by the new node. */
+  readonly executed: ReadonlyMap<string, Executed>;
+  /** Why the environment failed over an action; null where it did not. */
+  readonly failure: string | null;
+}
+
 /**
  * The running episodes of a search. An episode is brought to a node only when an action has to be executed there. Where the
  * environment answers equal actions alike, nodes with equal actions from the opening on are one place: an action that was
@@ -29,10 +37,11 @@ export interface Episodes {
   /** The next action of a perfect player at a node; null where there is none. */
   expertAction(stepId: string): Promise<string | null>;
   /**
-   * Takes actions at a node, in this order. What is missing in the answer was not executed: the signal was aborted, or the
-   * environment did not repeat what is recorded on the way there. @throws EnvironmentError as steps do.
+   * Takes actions at a node, in this order. An action that is missing in the answer was not executed: the signal was aborted, the
+   * environment did not repeat what is recorded on the way there, or it failed over the action. @throws EnvironmentError for what
+   * is away.
    */
-  execute(stepId: string, wanted: readonly NewAction[]): Promise<ReadonlyMap<string, Executed>>;
+  execute(stepId: string, wanted: readonly NewAction[]): Promise<Execution>;
   /** Notes of a node that was reached by an action whether it may be expanded. */
   settle(stepId: string, state: 'open' | 'ended'): Promise<void>;
   /** Notes that a node is expanded: nobody starts there again. */
@@ -148,6 +157,7 @@ export function openEpisodes(tree: GrowingTree): Episodes {
     async execute(stepId, wanted) {
       const place = placeOf(stepId);
       const executed = new Map<string, Executed>();
+      let failure: string | null = null;
       const ways = wanted.map((each) => ({ ...each, next: wayFrom(place, each.stepId, each.action) }));
       const taken: (typeof ways)[number][] = [];
       for (const [i, { next, ...each }] of ways.entries()) {
@@ -155,8 +165,15 @@ export function openEpisodes(tree: GrowingTree): Episodes {
         const began = tree.clock();
         const isLast = ways.slice(i + 1).every((later) => later.next === next || later.next.result !== null);
         const isKnown = next.result !== null;
-        if (!isKnown && !(await take(place, next, { ...each, stepId, isLast }))) break;
-        if (!isKnown) taken.push({ next, ...each });
+        if (!isKnown) {
+          const took = await orFailure(take(place, next, { ...each, stepId, isLast }));
+          if (took === false) break;
+          if (took !== true) {
+            failure = took;
+            continue;
+          }
+          taken.push({ next, ...each });
+        }
         if (next.result === null) throw new TypeError('an action that was taken has a result');
         places.set(each.stepId, next);
         executed.set(each.stepId, { result: next.result, environmentMs: isKnown ? 0 : Math.max(0, tree.clock() - began) });
@@ -165,7 +182,7 @@ export function openEpisodes(tree: GrowingTree): Episodes {
       const copy = last && (await kept.get(last.next)?.clone?.());
       if (copy && last.next.result)
         await checkCopies(tree, copy, { path: pathTo(tree, stepId), action: last.action, result: last.next.result });
-      return executed;
+      return { executed, failure };
     },
     async settle(stepId, state) {
       const place = placeOf(stepId);
@@ -191,6 +208,15 @@ function recordedAnswer({ tree, nodes }: GrowingTree, stepId: string): StepResul
   const answer = tree?.answers?.get(stepId);
   const pictures = nodes.get(stepId)?.pictures ?? [];
   return answer ? { ...answer, ...(pictures.length > 0 ? { pictures } : {}) } : null;
+}
+
+/** Waits for an action. Returns why the environment failed over it. @throws other errors. */
+async function orFailure(taking: Promise<boolean>): Promise<boolean | string> {
+  return taking.catch((error: unknown) => {
+    const fault = environmentFault(error);
+    if (fault?.kind !== 'failed') throw error;
+    return fault.reason;
+  });
 }
 
 function newPlace(): Place {

@@ -21,14 +21,16 @@ test('failures are counted by reason, the most frequent first and equal ones in 
 });
 
 test('the text shows the share of failures, and the reason alone where there is one', () => {
-  expect(describeFailures(tallyOf(), 8, 'rollouts')).toBe('');
-  expect(describeFailures(tallyOf('no model', 'no model'), 8, 'rollouts')).toBe('2 of 8 rollouts failed: no model');
-  expect(describeFailures(tallyOf('x', '', 'x'), 3, 'searches')).toBe('3 of 3 searches failed: 2 × x; 1 × no reason given');
+  expect(describeFailures(tallyOf(), 8, 'rollouts failed')).toBe('');
+  expect(describeFailures(tallyOf('no model', 'no model'), 8, 'rollouts failed')).toBe('2 of 8 rollouts failed: no model');
+  expect(describeFailures(tallyOf('x', '', 'x'), 3, 'searches failed')).toBe(
+    '3 of 3 searches failed: 2 × x; 1 × no reason given',
+  );
 });
 
 test('the text fits the message of a run, however many and long the reasons are', () => {
   const tally = tallyOf(...Array.from({ length: 40 }, (_, i) => `${i} ${'🙂'.repeat(3_000)}`));
-  const text = describeFailures(tally, 40, 'rollouts');
+  const text = describeFailures(tally, 40, 'rollouts failed');
   expect(text.length).toBeLessThan(10_000);
   expect(text).toMatch(/; 35 × other reasons$/);
   expect(text.isWellFormed()).toBe(true);

@@ -7,7 +7,7 @@ export interface FailureReason {
 }
 
 export interface FailureTally {
-  add(reason: string): void;
+  add(reason: string, times?: number): void;
   /** How many failed. */
   failed(): number;
   /** The commonest reason first; equally common ones in the order of their text, so that a resumed run names them alike. */
@@ -19,10 +19,10 @@ export function failureTally(): FailureTally {
   const counts = new Map<string, number>();
   let failed = 0;
   return {
-    add(reason) {
-      failed++;
+    add(reason, times = 1) {
+      failed += times;
       const said = cutText(reason === '' ? 'no reason given' : reason, REASON_LENGTH);
-      counts.set(said, (counts.get(said) ?? 0) + 1);
+      counts.set(said, (counts.get(said) ?? 0) + times);
     },
     failed: () => failed,
     reasons: () =>
@@ -32,8 +32,8 @@ export function failureTally(): FailureTally {
   };
 }
 
-/** Describes what share failed, and why: `3 of 8 rollouts failed: 2 × …; 1 × …`. Empty when none did. */
-export function describeFailures(tally: FailureTally, total: number, noun: 'rollouts' | 'searches'): string {
+/** Describes what share failed, and why: `3 of 8 rollouts failed: 2 × …; 1 × …`. Empty when none did. @param what `rollouts failed`. */
+export function describeFailures(tally: FailureTally, total: number, what: string): string {
   const reasons = tally.reasons();
   if (reasons.length === 0) return '';
   const [first] = reasons;
@@ -41,7 +41,7 @@ export function describeFailures(tally: FailureTally, total: number, noun: 'roll
   const others = reasons.slice(NAMED).reduce((sum, { count }) => sum + count, 0);
   const why =
     reasons.length === 1 && first ? first.reason : [...named, ...(others > 0 ? [`${others} × other reasons`] : [])].join('; ');
-  return `${tally.failed()} of ${total} ${noun} failed: ${why}`;
+  return `${tally.failed()} of ${total} ${what}: ${why}`;
 }
 
 const REASON_LENGTH = 1_000;

@@ -37,6 +37,10 @@ export interface TreeOptions {
   readonly onFailed: (at: FailedAt) => void;
   /** Called for every rollout that could not go on, and for a search that could not take one step; behind `onRollout`. */
   readonly onFailure: (reason: string) => void;
+  /** Called for every rollout, or search, that is left open since what its environment asks is away. */
+  readonly onAway: (reason: string) => void;
+  /** The task could not be opened, and nothing of it is recorded. */
+  readonly onUnopened: (reason: string) => void;
 }
 
 /**

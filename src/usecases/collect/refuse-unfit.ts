@@ -1,5 +1,6 @@
 import type { EnvironmentKind } from '../../environments/environment.ts';
 import type { Policy } from '../../policies/policy.ts';
+import { orFault } from './environment-fault.ts';
 
 /** The policy cannot act in the environment: every rollout would fail at its first step. */
 export class PolicyUnfit extends Error {
@@ -27,8 +28,8 @@ export async function refuseUnfit(
   for (const alias of [...new Set(tasks.map((task) => task.alias))].slice(0, LOOKS)) {
     const environment = await kind.create();
     try {
-      const { admissibleActions } = await environment.reset({ alias, seed: taskSeed });
-      if (admissibleActions !== null) return;
+      const opening = await orFault(environment.reset({ alias, seed: taskSeed }));
+      if ('reason' in opening || opening.admissibleActions !== null) return; // what cannot be opened says nothing of the policy
       if (choosesFrom === 'plan' && ((await environment.expertAction?.()) ?? null) !== null) return;
     } finally {
       await environment.close();

@@ -44,7 +44,7 @@ export interface AdmissionWorld {
 }
 
 /** The gate of one run. */
-export interface Gate extends Pick<Admission, 'admit' | 'closing'> {
+export interface Gate extends Pick<Admission, 'admit' | 'closing' | 'unopened'> {
   /** Whether a group of this process is closed, and the read models do not hold it yet. */
   expecting(): boolean;
 }
@@ -123,5 +123,10 @@ export function openAdmission(
     return admissionBudget(rule, outstanding).left;
   }
 
-  return { admit, closing: (treeId) => void (refused && closing.add(treeId)), expecting: () => closing.size > 0 };
+  return {
+    admit,
+    closing: (treeId) => void (refused && closing.add(treeId)),
+    unopened: (treeId) => void admitted.delete(treeId),
+    expecting: () => closing.size > 0,
+  };
 }

@@ -1,10 +1,11 @@
 import type { Draft } from '../../append/appender.ts';
 import { seedFrom } from '../../domain/random/seed-from.ts';
-import { type Environment, EnvironmentError, type StepResult } from '../../environments/environment.ts';
+import type { Environment, StepResult } from '../../environments/environment.ts';
 import { picturesOf } from '../../environments/with-pictures.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Act } from '../../policies/policy.ts';
 import { askPolicy } from './ask-policy.ts';
+import { type EnvironmentFault, orFault } from './environment-fault.ts';
 import type { GrowingTree } from './growing-tree.ts';
 import { closingRewards } from './prompting/closing-rewards.ts';
 import { historyDrafts } from './prompting/history-drafts.ts';
@@ -18,10 +19,10 @@ import type { RolloutOutcome, Walk } from './walk.ts';
 
 /**
  * Walks one rollout from a node to its end. The environment is brought to the node by reset and replay of the recorded actions,
- * and every observation is compared with the recorded one; a difference is an event, and ends the rollout as failed. So does a
- * server behind the environment that stays away: what it would have answered is not for the policy to learn from. A rollout that
- * the record holds in part goes on behind its last step. Each step is durable before the next action is chosen. In a chat the
- * reply is durable before a person is waited for, who may take long to answer it.
+ * and every observation is compared with the recorded one; a difference is an event, and ends the rollout as failed. So does an
+ * environment that raises an error, or whose process ends over a step. A rollout that the record holds in part goes on behind its
+ * last step, as does one that is left open because a server behind the environment stays away. Each step is durable before the
+ * next action is chosen. In a chat the reply is durable before a person is waited for, who may take long to answer it.
  */
 export async function walkRollout(tree: GrowingTree, ordinal: number, fromStepId: string): Promise<void> {
   const recorded = tree.tree?.rollouts.get(ordinal);
@@ -46,9 +47,9 @@ export async function walkRollout(tree: GrowingTree, ordinal: number, fromStepId
   try {
     if (!recorded) await append(walk, [started(walk)]);
     const path = pathTo(tree, taken.at(-1)?.stepId ?? fromStepId);
-    const replayed = await orUnavailable(restoreEnvironment(tree, environment, path, rolloutId));
-    if (replayed.kind === 'unavailable') return await finish(walk, path.at(-1), 'failed', null, replayed.reason);
+    const replayed = await orFault(restoreEnvironment(tree, environment, path, rolloutId));
     if (replayed.kind === 'diverged') return await finish(walk, path.at(-1), 'failed', null, reasonOf(replayed.at));
+    if (replayed.kind !== 'same') return await giveUp(walk, path.at(-1), replayed);
     if (taken.length > 0 && replayed.last && (endsIn(replayed.last) || isLast(walk, taken.length))) {
       // The last step is in the record, its reward or the end of the rollout is not: a kill fell between them.
       const leaf = path.at(-1);
@@ -71,18 +72,18 @@ async function goOn(walk: Walk, environment: Environment, path: TreeNode[], alre
     if (!at) throw new RangeError('a path begins with the root');
     const began = tree.clock();
     const recorded = tree.plan.chat ? (tree.tree?.replies.get(at.stepId) ?? null) : null;
-    const asked = await askPolicy(tree, environment, path, { seed: walk.seed, n: 1, recorded: recorded?.acts ?? null });
-    if (asked.kind === 'failed') return finish(walk, at, 'failed', null, asked.reason);
+    const asked = await orFault(askPolicy(tree, environment, path, { seed: walk.seed, n: 1, recorded: recorded?.acts ?? null }));
+    if (asked.kind !== 'acts') return giveUp(walk, at, asked);
     const act = asked.acts[0] as Act; // there is at least one
     const decided = tree.clock();
     const policyMs = recorded?.policyMs ?? Math.max(0, decided - began);
     if (tree.plan.chat && !recorded)
       await append(walk, [repliesSampled(tree, { stepId: at.stepId, simulation: 0, candidates: 1 }, { acts: [act], policyMs })]);
     const parsed = tree.prompter ? readAnswer(tree.prompter, act.response) : environment.parse(act.response);
-    const answered = await orUnavailable(
+    const answered = await orFault(
       environment.step(parsed.action, tree.signal).then((result) => ({ kind: 'answered' as const, result })),
     );
-    if (answered.kind === 'unavailable') return finish(walk, at, 'failed', null, answered.reason);
+    if (answered.kind !== 'answered') return giveUp(walk, at, answered);
     const { result } = answered;
     const done = endsIn(result) || isLast(walk, steps + 1);
     const timings = { policyMs, environmentMs: Math.max(0, tree.clock() - decided) };
@@ -130,17 +131,10 @@ function closing({ tree, rolloutId, fromStepId }: Walk, path: readonly TreeNode[
   return closingRewards(tree, path, { rolloutId, fromDepth, success: success === true });
 }
 
-/**
- * Waits for an environment; a server behind it that stayed away is an answer here. Other faults of it are thrown and end the run,
- * which can be resumed.
- */
-async function orUnavailable<T>(working: Promise<T>): Promise<T | { readonly kind: 'unavailable'; readonly reason: string }> {
-  try {
-    return await working;
-  } catch (error) {
-    if (!(error instanceof EnvironmentError) || error.code !== 'backend') throw error;
-    return { kind: 'unavailable', reason: error.message.slice(0, 9_000) };
-  }
+/** Ends a rollout that cannot go on, or leaves it open for a resume. A trainer waits for its group, so that one ends at once. */
+async function giveUp(walk: Walk, at: TreeNode | undefined, { kind, reason }: EnvironmentFault): Promise<void> {
+  if (kind === 'away' && !walk.tree.plan.training) return walk.tree.onAway(reason);
+  return finish(walk, at, 'failed', null, reason);
 }
 
 function reasonOf(at: 'opening' | 'step'): string {

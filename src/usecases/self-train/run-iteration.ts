@@ -10,7 +10,7 @@ import type { Platform } from '../../platform/open-platform.ts';
 import type { EvaluationRecord } from '../../projections/evaluations/read-evaluations.ts';
 import { readMetricNames } from '../../projections/runs/read-metrics.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { collect, RunFailed } from '../collect/collect.ts';
+import { collect, RunFailed, throwIfFailed } from '../collect/collect.ts';
 import { evaluate } from '../evaluate/evaluate.ts';
 import { type Revised, revise } from '../revise/revise.ts';
 import type { Learner } from './learner.ts';
@@ -49,7 +49,7 @@ export async function searchTasks(repetition: Repetition, { policy }: Learner, i
     mode: 'resume',
   });
   signal.throwIfAborted();
-  if (collected.state === 'failed') throw new RunFailed(runId, collected);
+  throwIfFailed(runId, collected);
   await settle(platform, signal);
   return runId;
 }

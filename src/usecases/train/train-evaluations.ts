@@ -4,7 +4,7 @@ import { derivedId } from '../../events/derived-id.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
 import { chooseTasks } from '../collect/choose-tasks.ts';
-import { RunFailed } from '../collect/collect.ts';
+import { throwIfFailed } from '../collect/collect.ts';
 import { type CollectPlan, collectPlan } from '../collect/plan.ts';
 import { surveysFolder } from '../collect/survey-tasks.ts';
 import { evaluate } from '../evaluate/evaluate.ts';
@@ -44,7 +44,7 @@ export async function evaluateVersions(
       // one that was begun before is gone on with as it was planned then
       plan: (await plannedBefore(platform, runId)) ?? evaluationOf(plan, evaluation, aliases, version),
     });
-    if (collected.state === 'failed') throw new RunFailed(runId, collected);
+    throwIfFailed(runId, collected);
     if (!result) break; // the signal ended it
     evaluated.push({ version, evaluation: result });
     onEvaluation?.({ version, evaluation: result });

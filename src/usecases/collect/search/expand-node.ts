@@ -88,7 +88,7 @@ export async function expandNode(search: Search, state: SearchState, step: Expan
   const { kept, dropped } = chooseCandidates(candidates);
   const present = new Set(step.present.map((child) => child.ordinal));
   const missing = kept.filter(({ candidate }) => !present.has(candidate.ordinal));
-  const executed = await episodes.execute(step.stepId, inOrder(search, state, step, missing));
+  const { executed, failure } = await episodes.execute(step.stepId, inOrder(search, state, step, missing));
   if (tree.signal.aborted) return { state, drafts: [], report: () => undefined }; // the next process executes the same replies
   let grown = state;
   const children: Child[] = [];
@@ -105,7 +105,7 @@ export async function expandNode(search: Search, state: SearchState, step: Expan
   return expanded(tree, grown, step, {
     children,
     dropped: dropped.map(({ candidate, sameAs }) => ({ ordinal: candidate.ordinal, sameAs })),
-    reason: children.length < missing.length ? NOT_REPEATED : '',
+    reason: children.length < missing.length ? (failure ?? NOT_REPEATED) : '',
   });
 }
 

@@ -1,0 +1,92 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { TOPICS } from '../../events/catalogue.ts';
+import { newId } from '../../events/new-id.ts';
+import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { useTestPlatform } from '../../testing/use-test-platform.ts';
+import { collect } from './collect.ts';
+import type { CollectPlan } from './plan.ts';
+
+const SOURCE = `
+import os, time
+from espalier_rl import Environment, Opening, Step
+
+
+class Faults(Environment):
+    tasks = ["well", "exits", "hangs", "raises", "exits at reset"]
+
+    def reset(self, task, seed):
+        self.task, self.taken = task, 0
+        if task == "exits at reset":
+            os._exit(4)
+        return Opening("go " + task, actions=["go"])
+
+    def step(self, action):
+        self.taken += 1
+        if self.taken == 2 and self.task == "exits":
+            os._exit(3)
+        if self.taken == 2 and self.task == "hangs":
+            time.sleep(100000)
+        if self.taken == 2 and self.task == "raises":
+            raise KeyError("no such room")
+        time.sleep(0.05)
+        return Step("step " + str(self.taken), 0.0, self.taken == 3, success=self.taken == 3, actions=["go"])
+`;
+const platform = useTestPlatform({ opened: 'once', projector: 'running' });
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'python-faults-'));
+  await writeFile(join(folder, 'faults.py'), SOURCE);
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+async function collected(tasks: readonly string[], search: CollectPlan['search'] = null) {
+  const runId = newId();
+  const plan: CollectPlan = {
+    environment: `python:${join(folder, 'faults.py')};timeout=2`,
+    tasks: tasks.map((alias) => ({ alias, rollouts: alias === 'well' ? 4 : 1, branching: 'root' })),
+    taskSeed: 0,
+    policy: 'random',
+    temperature: 1,
+    maxSteps: 5,
+    search,
+  };
+  const signal = new AbortController().signal;
+  const result = await collect(platform, { runId, name: 'r', seed: 1, plan, concurrency: 8, signal, mode: 'new' });
+  const { db } = platform.database;
+  await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: 30_000 });
+  const ends = await db
+    .selectFrom('rollouts')
+    .innerJoin('trees', 'trees.treeId', 'rollouts.treeId')
+    .select(['trees.alias', 'outcome', 'steps', 'reason'])
+    .where('trees.runId', '=', runId)
+    .execute();
+  return { result, ends };
+}
+
+test('a Python environment that ends, hangs or raises for one task fails that rollout with the reason, and the others go on', async () => {
+  const { result, ends } = await collected(['well', 'exits', 'hangs', 'raises', 'exits at reset']);
+  expect(result).toMatchObject({ state: 'completed', rollouts: 7, succeeded: 4, failed: 4, mostFailed: false });
+  const file = join(folder, 'faults.py');
+  const again = 'so did the one that was started in its place';
+  const reasons = new Map(ends.filter(({ outcome }) => outcome === 'failed').map(({ alias, reason }) => [alias, reason]));
+  expect([...reasons.keys()].sort()).toEqual(['exits', 'hangs', 'raises']);
+  expect(reasons.get('exits')).toBe(`the process of ${file} has ended (it ended with exit code 3); ${again}`);
+  expect(reasons.get('hangs')).toContain(`/step of ${file} has not answered within 2000 ms`);
+  expect(reasons.get('raises')).toContain("Faults raised KeyError: 'no such room'");
+  expect(result.message).toContain(`1 × the process of ${file} has ended (it ended with exit code 4); ${again}`);
+  expect(ends.filter(({ outcome }) => outcome === 'failed').map(({ steps }) => steps)).toEqual([1, 1, 1]);
+});
+
+test('a run in which most rollouts failed says so', async () => {
+  const { result } = await collected(['exits', 'raises', 'exits at reset']);
+  expect(result).toMatchObject({ state: 'failed', mostFailed: true });
+});
+
+test('a search goes on at other nodes where the environment ends over an action', async () => {
+  const { result } = await collected(['well', 'exits'], { iterations: 2, candidates: 1, maxDepth: 4, exploration: 1 });
+  expect(result.state).toBe('completed');
+  expect(result.trees).toBe(2);
+});

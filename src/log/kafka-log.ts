@@ -1,5 +1,6 @@
 import { type Admin, Kafka, logLevel } from 'kafkajs';
 import { CloseStalled, type ClosingPart, closeWithin } from '../runtime/close-in-turn.ts';
+import { createExclusive } from '../runtime/exclusive.ts';
 import { doubling, retry } from '../runtime/retry.ts';
 import { AppendQueue, type PlacedRecord } from './append-queue.ts';
 import type { SubscribeOptions } from './event-log.ts';
@@ -75,6 +76,7 @@ class KafkaLog implements EventLog {
   readonly #subscriptions = new Set<Promise<Subscription>>();
   readonly #partitions = new Map<string, number>();
   readonly #limits = new Map<string, number | undefined>();
+  readonly #turns = createExclusive();
   #closing: Promise<void> | undefined;
 
   constructor(kafka: Kafka, admin: Admin, options: KafkaLogOptions) {
@@ -301,16 +303,19 @@ class KafkaLog implements EventLog {
   async #learnLimits(topics: ReadonlySet<string>): Promise<void> {
     const missing = [...topics].filter((topic) => !this.#limits.has(topic));
     if (missing.length === 0) return;
-    const limits = await readTopicLimits(this.#admin, missing);
+    const limits = await this.#ask('reading the limits of topics', () => readTopicLimits(this.#admin, missing));
     for (const topic of missing) this.#limits.set(topic, limits.get(topic));
   }
 
+  /** Asks one question at a time: kafkajs confuses the answers of several, those of brokers that it does not know yet (#461). */
   async #ask<T>(doing: string, question: () => Promise<T>): Promise<T> {
-    try {
-      return await retry(question, {
+    const ask = () =>
+      retry(question, {
         pauseMs: LEADER_WAIT_MS,
         again: ({ error, elapsedMs }) => isLostAnswer(error) && elapsedMs <= OPEN_MS,
       });
+    try {
+      return await this.#turns.run(['administrator'], ask);
     } catch (error) {
       throw toLogError(error, this.#options.brokers, doing);
     }

@@ -201,6 +201,28 @@ class Completions(unittest.TestCase):
         self.assertEqual(rollouts["espalier_reward"], [1.0, 0.0])
         self.assertEqual(source.rollout([""] * 4, Stub(2))["espalier_reward"], [0.5, 0.25, 1.0, 0.0])
 
+    def test_a_reply_that_calls_a_tool_is_tokenised_as_the_template_writes_it_with_the_tools_that_were_offered(self):
+        template = (
+            "{% for t in tools or [] %}{{ t.function.name }}:{% endfor %}{% for m in messages %}{{ m.role }}:{{ m.reasoning_content or '' }}{{ m.content }}"
+            "{% for c in m.tool_calls or [] %}{{ c.function.name }}{% for k, v in c.function.arguments.items() %}{{ k }}{{ v }}{% endfor %}{% endfor %}<end>"
+            "{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}"
+        )
+        write_talker(self.file.parent, template)
+        self.tokenizer = transformers.PreTrainedTokenizerFast.from_pretrained(self.file.parent)
+        call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": {"at": 12345678901234567890}}}
+        said = [
+            {"role": "assistant", "content": "", "reasoning_content": "hm", "tool_calls": [call]},
+            {"role": "tool", "content": "seen", "tool_call_id": "c1"},
+            {"role": "assistant", "content": "done"},
+        ]
+        tools = json.dumps([{"type": "function", "function": {"name": "look"}}])
+        source = self.source(*({**self.row("a", reward), "completion": said, "tools": tools} for reward in (1.0, 0.0)))
+        rollouts = source.rollout([""] * 2, Stub(2))
+        self.assertEqual(self.tokenizer.decode(rollouts["prompt_ids"][0]), "look:user:go<end>assistant:")
+        self.assertEqual(self.tokenizer.decode(rollouts["completion_ids"][0]), "hmlookat12345678901234567890<end>tool:seen<end>assistant:done<end>")
+        trained = [id for id, one in zip(rollouts["completion_ids"][0], rollouts["env_mask"][0]) if one]
+        self.assertEqual(self.tokenizer.decode(trained), "hmlookat12345678901234567890<end>done<end>")
+
     def test_groups_of_another_size_rows_that_share_a_reward_and_an_empty_file_are_refused_by_name(self):
         with self.assertRaisesRegex(RowsRefused, "group a of .* has 1 rows and num_generations is 2"):
             self.source(self.row("a", 1.0, "yes")).rollout([""] * 2, Stub(2))

@@ -42,14 +42,14 @@ SIGNS = "abcdefghijklmnopqrstuvwxyz0123456789:"
 TEMPLATE = "{% for m in messages %}{{ m.role }}:{{ m.content }}<end>{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}"
 
 
-def write_talker(folder):
+def write_talker(folder, template=TEMPLATE):
     """Writes a Qwen2 that says lower-case letters and digits, with the tokenizer and chat template that it needs, as a user's folder is."""
     # One special token, which ends a reply: another one that is sampled would be lost where replies become text.
     signs = {"<end>": 0, **{sign: i + 1 for i, sign in enumerate(SIGNS)}}
     backend = Tokenizer(models.WordLevel(signs, unk_token="<end>"))
     backend.pre_tokenizer = pre_tokenizers.Split("", "isolated")
     backend.decoder = decoders.Fuse()
-    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=backend, pad_token="<end>", eos_token="<end>", chat_template=TEMPLATE)
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=backend, pad_token="<end>", eos_token="<end>", chat_template=template)
     tokenizer.save_pretrained(folder)
     model = tiny_qwen2(vocabulary=len(signs), context=1024, pad=0, end=0)
     model.save_pretrained(folder)

@@ -147,7 +147,7 @@ class LeasedRollouts:
 class ScoredCompletions:
     """A source of recorded completions: a file of `espalier export --format trl-grpo`, group after group, from its beginning again behind its end.
 
-    Texts are tokenised by the chat template of `tokenizer`; what was shown between the replies of a completion is masked. The file has no
+    Messages, calls of tools and reasoning are tokenised by the chat template of `tokenizer`; what was shown between the replies of a completion is masked. The file has no
     log-probs, so importance ratios are 1: train on it once, or on leased batches. Raises RowsRefused where a trajectory has several rows, whose
     one reward would count for each, or where the template does not continue what it wrote before."""
 
@@ -193,23 +193,39 @@ class ScoredCompletions:
 
     def _tokens_of(self, row: Mapping[str, Any]) -> tuple[list[int], list[int], list[int]]:
         """The ids of the prompt, of all that followed, and a mask of the replies in it."""
+        tools = json.loads(row["tools"]) if row.get("tools") else None
         messages = list(row["prompt"])
         asked: list[int] | None = None
         ids: list[int] = []
         mask: list[int] = []
         for message in row["completion"]:
             if message["role"] == "assistant":
-                shown = self._tokenizer.apply_chat_template(messages, add_generation_prompt=True, tokenize=True, return_dict=True)["input_ids"]
+                shown = self._written(messages, tools, add_generation_prompt=True)
                 before = [*(asked or []), *ids]
-                if list(shown[: len(before)]) != before:
+                if shown[: len(before)] != before:
                     raise RowsRefused(f"trajectory {row['trajectory']}: the chat template does not continue what it wrote before; take --format verl")
-                between = list(shown[len(before) :])
-                reply = [*self._tokenizer(message["content"], add_special_tokens=False)["input_ids"], self._tokenizer.eos_token_id]
+                between = shown[len(before) :]
+                reply = self._reply(messages, message, tools, shown, row)
                 asked, between = (asked, between) if asked is not None else (between, [])
                 ids += [*between, *reply]
                 mask += [0] * len(between) + [1] * len(reply)
             messages.append(message)
         return asked or [], ids, mask
+
+    def _reply(self, messages: list[Any], message: Mapping[str, Any], tools: Any, shown: list[int], row: Mapping[str, Any]) -> list[int]:
+        """The ids of a reply: of its text, or as the template writes its reasoning and calls of tools behind what was shown."""
+        end = self._tokenizer.eos_token_id
+        if not message.get("tool_calls") and not message.get("reasoning_content"):
+            return [*self._tokenizer(message["content"], add_special_tokens=False)["input_ids"], end]
+        whole = self._written([*messages, message], tools, add_generation_prompt=False)
+        behind = whole[len(shown) :]
+        if whole[: len(shown)] != shown or end not in behind:
+            raise RowsRefused(f"trajectory {row['trajectory']}: the chat template does not write a reply with calls of tools behind what it wrote before; take --format verl")
+        return behind[: len(behind) - behind[::-1].index(end)]
+
+    def _written(self, messages: list[Any], tools: Any, *, add_generation_prompt: bool) -> list[int]:
+        written = self._tokenizer.apply_chat_template(messages, tools=tools, add_generation_prompt=add_generation_prompt, tokenize=True, return_dict=True)
+        return list(written["input_ids"])
 
 
 class RecordedGRPOTrainer(GRPOTrainer):

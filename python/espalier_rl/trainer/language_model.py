@@ -137,11 +137,16 @@ class LanguageModel:
         output = self.module(input_ids=ids, attention_mask=attention, output_hidden_states=hidden, use_cache=False)
         return output.logits, output.hidden_states[-1] if hidden else None
 
-    def encode_chat(self, messages: Any) -> list[int]:
+    @property
+    def has_template(self) -> bool:
+        """Whether its chats are written by a template of its own, which may know tools."""
+        return not self.is_tiny and bool(getattr(self.tokenizer, "chat_template", None))
+
+    def encode_chat(self, messages: Any, tools: Any = None) -> list[int]:
         if self.is_tiny:
             return encode_chat(messages)
-        if getattr(self.tokenizer, "chat_template", None):
-            return list(self.tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False))
+        if self.has_template:
+            return list(self.tokenizer.apply_chat_template(messages, tools=tools, add_generation_prompt=True, return_dict=False))
         # A base model without a template of its own.
         text = "".join(f"{m['role']}: {m['content']}\n" for m in messages) + "assistant:"
         return list(self.tokenizer(text)["input_ids"])

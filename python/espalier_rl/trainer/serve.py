@@ -206,6 +206,8 @@ def _read_request(request: dict[str, Any]) -> tuple[Any, ...]:
             raise RequestRefused("a message has a role: system, user or assistant")
         if not isinstance(message.get("content"), (str, list)):
             raise RequestRefused("the content of a message is a text, or a list of parts")
+    if request.get("tools") or any(message.get("tool_calls") for message in messages):
+        raise RequestRefused("this server reads no calls of tools out of replies; serve the model by vLLM or SGLang")
     count = _number(request, "n", 1, 1, 1024, int)
     longest = _number(request, "max_tokens", _number(request, "max_completion_tokens", 0, 1, 2**20, int), 1, 2**20, int)
     temperature = _number(request, "temperature", 1.0, 0, 100, float)

@@ -86,9 +86,10 @@ class Session:
         trainer = self._trainer()
         import torch
 
+        from .chats import encode_offered
         from .tensors import encode_tensors
 
-        rows = [trainer.model.encode_chat(chat) for chat in message["chats"]]
+        rows = [encode_offered(trainer.model, chat) for chat in message["chats"]]
         offsets = [0]
         for row in rows:
             offsets.append(offsets[-1] + len(row))
@@ -166,6 +167,7 @@ CODES = {
     "LossRefused": "refused",
     "PictureRefused": "refused",
     "ModelRefused": "refused",
+    "ChatRefused": "refused",
     "AdapterRefused": "refused",
     "TensorError": "refused",
     "KeyError": "refused",

@@ -137,7 +137,7 @@ export function rowsOf(tokens: (chosen: number) => NonNullable<StepRow['tokens']
       version: 0,
       candidates: CANDIDATES,
       situation: { goal: 'craft stick', firstObservation: `Goal: craft stick ${group}.`, history: [] },
-      chat: { messages: [{ role: 'user', content: `${group}` }], response },
+      chat: { messages: [{ role: 'user', content: `${group}` }], reply: { role: 'assistant', content: response } },
       tokens: tokens(chosen),
       reward: outcome + tool,
       parts: [

@@ -1,4 +1,4 @@
-import type { ChatMessage } from '../../domain/history/prompt.ts';
+import type { ServedMessage } from '../../domain/prompts/served-message.ts';
 import type { Situation } from '../../policies/linear/situation.ts';
 
 /**
@@ -16,12 +16,13 @@ export interface StepRow {
   /** Null where the environment lists none. */
   readonly candidates: readonly string[] | null;
   /**
-   * The chat that asked for the step, rebuilt, and the whole text of the answer: what models read. Left out where nobody needs
-   * it.
+   * The chat that asked for the step, rebuilt, and its reply: what models read. Left out where nobody needs it.
    */
   readonly chat?: {
-    readonly messages: readonly ChatMessage[];
-    readonly response: string;
+    readonly messages: readonly ServedMessage[];
+    readonly reply: ServedMessage;
+    /** Schemas of the tools that the model was offered, as JSON; left out where it was offered none. */
+    readonly tools?: string;
     /** Token ids of the messages as the server that sampled the step returned them; left out where it returned none. */
     readonly promptIds?: readonly number[];
     /** The pictures that the messages show, in order; left out where they are text alone. */

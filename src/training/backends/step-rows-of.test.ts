@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals';
+import type { AskedMessage } from '../../domain/prompts/asked-prompt.ts';
 import type { ShownPrompt } from '../../projections/prompts/read-prompts.ts';
 import type { BatchReward, BatchRows, BatchStep, BatchTrajectory } from '../rows/batch-rows.ts';
+import { textsOf } from '../rows/step-layout.ts';
 import { type PictureOf, stepRowsOf } from './step-rows-of.ts';
 
 const reward = (value: number): BatchReward => ({ component: 'c', value, weight: 1, scorer: { name: 's', revision: '1' } });
@@ -9,6 +11,7 @@ function aStep(place: number, part: Partial<BatchStep> = {}): BatchStep {
   return {
     stepId: `step-${place}`,
     response: `answer ${place}`,
+    message: null,
     action: `act ${place}`,
     observation: `seen ${place}`,
     candidates: ['a', 'b'],
@@ -37,7 +40,12 @@ function rowsOf(
   prompts: ReadonlyMap<string, ShownPrompt> = new Map(),
   pictureOf: PictureOf | null = null,
 ) {
-  const trajectory: BatchTrajectory = {
+  const batch = {} as BatchRows['batch']; // rows are laid out from the trajectories alone
+  return stepRowsOf({ batch, trajectories: [trajectoryOf(part)] }, prompts, pictureOf);
+}
+
+function trajectoryOf(part: Partial<BatchTrajectory>): BatchTrajectory {
+  return {
     rolloutId: 'r',
     treeId: 't',
     group: 0,
@@ -57,8 +65,6 @@ function rowsOf(
     rewards: [reward(0.7)],
     ...part,
   };
-  const batch = {} as BatchRows['batch']; // rows are laid out from the trajectories alone
-  return stepRowsOf({ batch, trajectories: [trajectory] }, prompts, pictureOf);
 }
 
 test('the rows of a rollout are its own steps, with the steps of its earlier rollout as history', () => {
@@ -99,7 +105,7 @@ test('the chat is rebuilt where the run uses the plain chat, and omitted where p
       { role: 'assistant', content: 'answer 0' },
       { role: 'user', content: 'seen 0' },
     ],
-    response: 'answer 1',
+    reply: { role: 'assistant', content: 'answer 1' },
   });
   expect(rowsOf({ prompting: 'otherwise' })[0]?.chat).toBeUndefined();
   expect(rowsOf({ steps: [aStep(0, { trimmed: true })], from: 0 })[0]?.chat).toBeUndefined();
@@ -118,10 +124,42 @@ test('a recorded prompt is the chat of its step as it was sent, with the token i
   const [first, second] = rowsOf({ prompting: 'otherwise', steps: trimmed }, new Map([['step-1', prompt]]));
   expect(first?.chat).toEqual({
     messages: [{ role: 'user', content: 'Templated é🌳' }],
-    response: 'answer 1',
+    reply: { role: 'assistant', content: 'answer 1' },
     promptIds: [5, 6],
   });
   expect(second?.chat).toBeUndefined();
+});
+
+test('a chat has the calls of tools, their results, the reasoning and the tools that were offered as chat servers take them', () => {
+  const call = { kind: 'tool-call' as const, id: 'c1', name: 'look', arguments: '{"at": 12345678901234567890}' };
+  const asked: readonly AskedMessage[] = [
+    { role: 'user', parts: [{ kind: 'text', text: 'Look.' }] },
+    { role: 'assistant', parts: [{ kind: 'reasoning', text: 'Hm.' }, call] },
+    { role: 'tool', parts: [{ kind: 'text', text: 'seen' }], toolCallId: 'c1', name: 'look' },
+  ];
+  const tools = '[{"type":"function","name":"look"}]';
+  const prompt = { stepId: 'step-1', messages: asked, tools, tokenIds: null } as unknown as ShownPrompt; // what is read
+  const message: AskedMessage = { role: 'assistant', parts: [{ ...call, id: null }] };
+  const steps = [aStep(0), aStep(1, { response: '', message }), aStep(2)];
+  const [first, second] = rowsOf({ steps }, new Map([['step-1', prompt]]));
+  const written = { type: 'function', function: { name: 'look', arguments: '{"at": 12345678901234567890}' } };
+  expect(first?.chat).toEqual({
+    messages: [
+      { role: 'user', content: 'Look.' },
+      { role: 'assistant', content: '', reasoning_content: 'Hm.', tool_calls: [{ id: 'c1', ...written }] },
+      { role: 'tool', content: 'seen', tool_call_id: 'c1', name: 'look' },
+    ],
+    reply: { role: 'assistant', content: '', tool_calls: [written] },
+    tools: '[{"type":"function","function":{"name":"look"}}]',
+  });
+  expect(second?.chat).toBeUndefined(); // composed of texts it would leave out the call before
+});
+
+test('the texts of a leased row have the message of a reply that calls tools, and none of a reply that is its text', () => {
+  const message: AskedMessage = { role: 'assistant', parts: [{ kind: 'reasoning', text: 'Hm.' }] };
+  const [plain, structured] = textsOf(trajectoryOf({ steps: [aStep(0), aStep(1, { message })] })).steps;
+  expect(plain).not.toHaveProperty('message');
+  expect(structured).toMatchObject({ message: { role: 'assistant', content: '', reasoning_content: 'Hm.' } });
 });
 
 test('a recorded prompt with an image is a chat for models that read pictures, where its token ids are on record', async () => {

@@ -1,4 +1,6 @@
-import { type ChatMessage, promptMessages } from '../../domain/history/prompt.ts';
+import { promptMessages } from '../../domain/history/prompt.ts';
+import { textMessage } from '../../domain/prompts/same-message.ts';
+import { chatTools, servedMessage } from '../../domain/prompts/served-message.ts';
 import type { ShownPrompt } from '../../projections/prompts/read-prompts.ts';
 import type { BatchReward, BatchRows, BatchStep, BatchTokens, BatchTrajectory } from '../rows/batch-rows.ts';
 import { ownSteps } from '../rows/jagged.ts';
@@ -75,42 +77,35 @@ function partOf(of: RewardPart['of']): (reward: BatchReward) => RewardPart {
 
 /**
  * Returns the chat that asked for the step at a place of the path. Without a recorded prompt it is composed again; none where the
- * run words its prompts otherwise, or turns were left out to fit. None for a prompt with an image of which no token ids are on
+ * run words its prompts otherwise, turns were left out to fit, or a reply before called tools. None for a prompt with an image of which no token ids are on
  * record: how many tokens an image takes is known to the server's processor alone.
  */
 function chatOf(
   trajectory: BatchTrajectory,
-  { response, trimmed }: BatchStep,
+  { message, response, trimmed }: BatchStep,
   place: number,
   prompt: ShownPrompt | undefined,
   pictureOf: PictureOf | null,
 ): StepRow['chat'] {
+  const reply = servedMessage(message ?? textMessage('assistant', response));
   if (prompt) {
-    const { stepId, tokenIds } = prompt;
+    const { stepId, tokenIds, tools } = prompt;
     const images = prompt.messages.flatMap(({ parts }) => parts.flatMap((part) => (part.kind === 'image' ? [part.imageId] : [])));
-    const messages = chatMessages(prompt.messages);
-    if (!messages || (images.length > 0 && !(tokenIds && pictureOf))) return undefined;
+    if (images.length > 0 && !(tokenIds && pictureOf)) return undefined;
     const pictures = pictureOf ? images.map((imageId) => pictureOf({ stepId, imageId })) : [];
     return {
-      messages,
-      response,
+      messages: prompt.messages.map(servedMessage),
+      reply,
+      ...(tools ? { tools: chatTools(tools) } : {}),
       ...(tokenIds ? { promptIds: Array.from(tokenIds) } : {}),
       ...(pictures.length > 0 ? { pictures } : {}),
     };
   }
   if (trajectory.prompting !== 'plain-chat' || trimmed) return undefined;
   const { instruction, firstObservation, steps } = trajectory;
-  return { messages: promptMessages({ instruction, firstObservation, history: steps.slice(0, place) }), response };
-}
-
-/** The texts of messages; where pictures are between them, the prompt's token ids say. Null for a message of a tool. */
-function chatMessages(messages: ShownPrompt['messages']): readonly ChatMessage[] | null {
-  const chat: ChatMessage[] = [];
-  for (const { role, parts } of messages) {
-    if (role === 'tool') return null;
-    chat.push({ role, content: parts.map((part) => (part.kind === 'text' ? part.text : '')).join('') });
-  }
-  return chat;
+  const history = steps.slice(0, place);
+  if (history.some((before) => before.message !== null)) return undefined;
+  return { messages: promptMessages({ instruction, firstObservation, history }), reply };
 }
 
 /** Takes the tokens of a step that a policy sampled. */

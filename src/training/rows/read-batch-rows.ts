@@ -170,10 +170,12 @@ function unpackedStep(world: World, stepId: string, before: RecordedStep): Batch
   const kept = world.unpacked.get(stepId);
   if (kept) return kept;
   const step = stepAt(world, stepId);
-  const { response, action, observation, wellFormatted, executable, trimmed, temperature, termination, spans, tokens } = step;
+  const { response, message, action, observation, wellFormatted, executable, trimmed, temperature, termination, spans, tokens } =
+    step;
   const unpacked: BatchStep = {
     stepId,
     response,
+    message,
     action,
     observation,
     wellFormatted,

@@ -1,17 +1,28 @@
 import { type RawBuilder, sql } from 'kysely';
+import { type ReplyStructure, replyMessage } from '../../domain/prompts/reply-message.ts';
 import type { BlobRef, Packed } from '../../events/schemas/values.ts';
 import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readTokenBytes } from '../../projections/step-tree/read-token-bytes.ts';
+import type { RecordedReply } from '../../projections/trajectories/recorded-tree.ts';
 import { type BatchStep, type BatchTokens, type PolicySpan, RowsError } from './batch-rows.ts';
-import { type BlobReader, inPlace } from './read-blob.ts';
+import { type BlobReader, inPlace, readBlob } from './read-blob.ts';
 import { checkedTokens, recordedTokens } from './recorded-tokens.ts';
 
 /** A step of the record: its texts, its tokens, and what the step below it chose among. */
 export interface RecordedStep
   extends Pick<
     BatchStep,
-    'response' | 'action' | 'observation' | 'wellFormatted' | 'executable' | 'trimmed' | 'termination' | 'tokens' | 'temperature'
+    | 'response'
+    | 'message'
+    | 'action'
+    | 'observation'
+    | 'wellFormatted'
+    | 'executable'
+    | 'trimmed'
+    | 'termination'
+    | 'tokens'
+    | 'temperature'
   > {
   readonly stepId: string;
   readonly spans: readonly PolicySpan[];
@@ -51,6 +62,9 @@ export async function readRecordedSteps(
       steps.set(stepId, {
         stepId,
         response: row.response,
+        message:
+          row.reply &&
+          replyMessage({ response: row.response, thought: row.thought, reply: await replyOf(row.reply, blobs, stepId) }),
         action: row.action,
         observation: row.observation,
         wellFormatted: row.wellFormatted,
@@ -69,12 +83,27 @@ export async function readRecordedSteps(
   return steps;
 }
 
-interface StepRow extends Omit<RecordedStep, 'tokens'> {
+interface StepRow extends Omit<RecordedStep, 'tokens' | 'message'> {
+  readonly thought: string;
+  readonly reply: RecordedReply | null;
   /** Whether its tokens are kept as bytes, which are read next; else as `packedText` writes them. */
   readonly inBytes: boolean;
   readonly tokenIds: string;
   readonly logProbs: string;
   readonly mask: string;
+}
+
+/** Returns what a reply is besides its text, arguments from the blob store in place. @throws RowsError `blob`. */
+async function replyOf({ reasoning, toolCalls }: RecordedReply, blobs: BlobReader, stepId: string): Promise<ReplyStructure> {
+  const calls: ReplyStructure['toolCalls'][number][] = [];
+  for (const { id, name, arguments: given } of toolCalls) {
+    const text =
+      typeof given === 'string'
+        ? given
+        : Buffer.from(await readBlob(blobs, given.blob, `arguments of a call of a tool in step ${stepId}`)).toString('utf8');
+    calls.push({ id, name, arguments: text });
+  }
+  return { reasoning, toolCalls: calls };
 }
 
 async function tokensFromJson({ stepId, tokenIds, logProbs, mask }: StepRow, blobs: BlobReader): Promise<BatchTokens | null> {
@@ -83,8 +112,8 @@ async function tokensFromJson({ stepId, tokenIds, logProbs, mask }: StepRow, blo
 }
 
 const TEXTS = {
-  texts: sql`response, action, observation, admissible, blobs`,
-  'no-texts': sql`'' as response, '' as action, '' as observation, null as admissible, null as blobs`,
+  texts: sql`response, thought, reply, action, observation, admissible, blobs`,
+  'no-texts': sql`'' as response, '' as thought, null as reply, '' as action, '' as observation, null as admissible, null as blobs`,
 } as const;
 
 async function readSlice(db: Db, blobs: BlobReader, ids: readonly string[], texts: TextsOfSteps): Promise<readonly StepRow[]> {

@@ -1,3 +1,4 @@
+import { servedMessage } from '../../domain/prompts/served-message.ts';
 import type { BatchRows, BatchStep, BatchTrajectory } from './batch-rows.ts';
 import { jaggedTokens, ownSteps } from './jagged.ts';
 import type { LaidOut } from './layout.ts';
@@ -7,7 +8,8 @@ import { advantageColumns, type RowAdvantages, type SampledToken } from './row-a
 /**
  * Lays a batch out with one row per step that its rollouts took. A step without recorded tokens has a row of length 0: a policy
  * over candidates is trained by texts. `texts` holds each trajectory's situation once (goal, first observation, then step by step
- * what was done, seen and could have been done), so the whole is linear in the record. `rewards` and `trajectory_rewards` have
+ * what was done, seen and could have been done; the reply as a chat message where it calls tools or holds reasoning), so the whole
+ * is linear in the record. `rewards` and `trajectory_rewards` have
  * the record's own values, `step_scores` what is trained on: their sum by the weights of the plan, rewards of the whole rollout
  * on its last step.
  */
@@ -89,6 +91,7 @@ type TrajectoryTexts = Omit<BatchTrajectory, 'group' | 'rewards' | 'prompting' |
   readonly steps: readonly ReturnType<typeof stepTexts>[];
 };
 
-function stepTexts({ response, action, observation, candidates, anchor, wellFormatted, executable }: BatchStep) {
-  return { response, action, observation, candidates, anchor, wellFormatted, executable };
+function stepTexts({ response, message, action, observation, candidates, anchor, wellFormatted, executable }: BatchStep) {
+  const structured = message && { message: servedMessage(message) };
+  return { response, ...structured, action, observation, candidates, anchor, wellFormatted, executable };
 }

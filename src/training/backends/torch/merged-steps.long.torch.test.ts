@@ -32,7 +32,7 @@ function rollout(group: string, name: string, reward: number, drifts = false): r
       action: '',
       observation: '',
       situation: { goal: '', firstObservation: group, history: [] },
-      chat: { messages: [{ role: 'user', content: group }], response: '', promptIds: prompt },
+      chat: { messages: [{ role: 'user', content: group }], reply: { role: 'assistant', content: '' }, promptIds: prompt },
       tokens: { ids, logProbs: ids.map((_, t) => -5 - t / 4) },
     };
     prompt = [...(drifts && step === 1 ? [1] : []), ...prompt, ...ids, 10, 48 + step];

@@ -1,3 +1,4 @@
+import type { ServedMessage } from '../../../domain/prompts/served-message.ts';
 import type { Readiness } from '../../../domain/training/advantages/estimator.ts';
 import { configureEstimator } from '../../../domain/training/advantages/estimators.ts';
 import { planMicroBatches } from '../../../domain/training/batching/micro-batches.ts';
@@ -193,9 +194,9 @@ async function statesBehind(
 ): Promise<readonly PackedRow[]> {
   const encoded = await session.encode(
     cut.map((i) => {
-      const { messages, response, row, pictures } = rows[i] as TokenRow; // positions of rows
-      const observation = { role: 'user' as const, content: row.observation };
-      return pictures.length > 0 ? [observation] : [...messages, { role: 'assistant' as const, content: response }, observation];
+      const { messages, tools, where, reply, row, pictures } = rows[i] as TokenRow; // positions of rows
+      const observation = observationBehind(reply, row.observation);
+      return { where, tools, messages: pictures.length > 0 ? [observation] : [...messages, reply, observation] };
     }),
   );
   return cut.map((i, k) => {
@@ -206,6 +207,13 @@ async function statesBehind(
       ? { prompt: [...prompt, ...sampled, ...prompted], sampled: [0], ...(shown ? { shown } : {}) }
       : { prompt: prompted, sampled: [0] };
   });
+}
+
+/** The message that answers a reply: of the tools that it calls, where it calls any. */
+function observationBehind({ tool_calls: calls = [] }: ServedMessage, content: string): ServedMessage {
+  const [call, ...others] = calls;
+  if (!call) return { role: 'user', content };
+  return { role: 'tool', content, ...(call.id === undefined || others.length > 0 ? {} : { tool_call_id: call.id }) };
 }
 
 function recordedLogProbs(

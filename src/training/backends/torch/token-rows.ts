@@ -1,4 +1,4 @@
-import type { ChatMessage } from '../../../domain/history/prompt.ts';
+import type { ServedMessage } from '../../../domain/prompts/served-message.ts';
 import { type Refused, refused } from '../../../domain/training/options.ts';
 import { findLogProbFault } from '../../../domain/training/planning/token-fault.ts';
 import { type RowPicture, type StepRow, sortRows } from '../step-row.ts';
@@ -7,14 +7,16 @@ import type { PackedRow } from './pack-rows.ts';
 /** A step with what a language model needs of it. */
 export interface TokenRow {
   readonly row: StepRow;
-  readonly messages: readonly ChatMessage[];
+  readonly messages: readonly ServedMessage[];
+  /** Schemas of the tools that were offered, as JSON; null for none. */
+  readonly tools: string | null;
   /** Token ids of the messages; null where the server returned none. */
   readonly promptIds: readonly number[] | null;
   /** The pictures that the prompt shows, in order; with any, its token ids are known. */
   readonly pictures: readonly RowPicture[];
   /** Names the step in messages. */
   readonly where: string;
-  readonly response: string;
+  readonly reply: ServedMessage;
   readonly ids: readonly number[];
   readonly recorded: readonly number[] | null;
 }
@@ -39,8 +41,8 @@ export function tokenRows(rows: readonly StepRow[]): { readonly kind: 'rows'; re
         `${where} has no prompt on record that can be read again; collect by a server that returns the token ids of its prompts`,
       );
     if (!(row.temperature > 0)) return refused(`${where} was not sampled but taken greedily; there is no gradient of that`);
-    const { messages, response, promptIds = null, pictures = [] } = row.chat;
-    found.push({ row, messages, promptIds, pictures, where, response, ids: row.tokens.ids, recorded: row.tokens.logProbs });
+    const { messages, reply, tools = null, promptIds = null, pictures = [] } = row.chat;
+    found.push({ row, messages, tools, promptIds, pictures, where, reply, ids: row.tokens.ids, recorded: row.tokens.logProbs });
   }
   if (found.length === 0) return refused('the batch has no step');
   const temperatures = new Set(found.map(({ row }) => row.temperature));

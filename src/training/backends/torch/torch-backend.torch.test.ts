@@ -20,7 +20,8 @@ const run = promisify(execFile);
 
 /** A choice of one byte after a prompt. @param reward decides the advantage within the group. */
 function given(group: string, rollout: string, byte: number, reward: number, more: Partial<StepRow> = {}): StepRow {
-  const chat = { messages: [{ role: 'user' as const, content: group }], response: String.fromCharCode(byte) };
+  const reply = { role: 'assistant' as const, content: String.fromCharCode(byte) };
+  const chat = { messages: [{ role: 'user' as const, content: group }], reply };
   return {
     groupId: group,
     rolloutId: rollout,
@@ -32,7 +33,7 @@ function given(group: string, rollout: string, byte: number, reward: number, mor
     situation: { goal: '', firstObservation: group, history: [] },
     candidates: null,
     stateHash: null,
-    action: chat.response,
+    action: reply.content,
     observation: 'done',
     chat,
     tokens: { ids: [byte], logProbs: [-5.5] },

@@ -94,7 +94,7 @@ function prepare({ checkpoint, rows, settings }: UpdateInput): Prepared | Refuse
 /** Returns the token ids of each row's prompt: those that its server returned, else those of the model's own template. */
 async function promptsOf(session: TorchSession, rows: readonly TokenRow[]): Promise<readonly (readonly number[])[]> {
   const unknown = rows.filter(({ promptIds }) => promptIds === null);
-  const encoded = unknown.length > 0 ? await session.encode(unknown.map(({ messages }) => messages)) : [];
+  const encoded = unknown.length > 0 ? await session.encode(unknown) : [];
   let next = 0;
   return rows.map(({ promptIds }) => promptIds ?? encoded[next++] ?? []);
 }

@@ -1,4 +1,3 @@
-import type { ChatMessage } from '../../../domain/history/prompt.ts';
 import { CheckpointDamaged } from '../backend.ts';
 import { BackendFailed } from './backend-failed.ts';
 import {
@@ -12,6 +11,7 @@ import {
   unpackIds,
 } from './pack-rows.ts';
 import { type PythonProcess, startPython } from './python-process.ts';
+import type { TokenRow } from './token-rows.ts';
 import { checkpointFolder, parseTorchCheckpoint, type TorchCheckpoint } from './torch-checkpoint.ts';
 import type { TorchOptions } from './torch-options.ts';
 
@@ -28,12 +28,16 @@ export interface TorchProcess {
   close(): Promise<void>;
 }
 
+/** A chat, what it offered, and the step that names it in messages. */
+type OfferedChat = Pick<TokenRow, 'messages' | 'tools' | 'where'>;
+
 /** The requests of `session.py`, typed; one at a time. @throws BackendFailed, CheckpointDamaged. */
 export interface TorchSession {
   load(checkpoint: TorchCheckpoint): Promise<void>;
   /** Takes the model of a checkpoint as what a KL penalty holds to. */
   hold(checkpoint: TorchCheckpoint): Promise<void>;
-  encode(chats: readonly (readonly ChatMessage[])[]): Promise<readonly (readonly number[])[]>;
+  /** Writes chats by the template of the model, up to where a reply begins. */
+  encode(chats: readonly OfferedChat[]): Promise<readonly (readonly number[])[]>;
   /** Takes the pictures that rows show from here on, in place of those before; each is compared with its id. */
   show(pictures: readonly PackedPicture[]): Promise<void>;
   /**
@@ -93,7 +97,10 @@ function sessionOf(python: PythonProcess, options: TorchOptions, signal: AbortSi
   return {
     load: async (checkpoint) => void (await ask('load', { folder: checkpointFolder(folder, checkpoint) })),
     hold: async (checkpoint) => void (await ask('hold', { folder: checkpointFolder(folder, checkpoint) })),
-    encode: async (chats) => unpackIds((await ask('encode', { chats })).body),
+    async encode(chats) {
+      const asked = chats.map(({ messages, tools, where }) => ({ messages, tools, where }));
+      return unpackIds((await ask('encode', { chats: asked })).body);
+    },
     async show(pictures) {
       const listed = pictures.map(({ id, step }) => ({ id, step }));
       await ask('pictures', { pictures: listed }, { body: packPictures(pictures) });

@@ -6,8 +6,9 @@ import { z } from 'zod';
 import { sha256Hex } from '../../../digest/sha256.ts';
 import type { AskedMessage } from '../../../domain/prompts/asked-prompt.ts';
 import { isStructured, messageText } from '../../../domain/prompts/same-message.ts';
+import { callsOf, chatTools } from '../../../domain/prompts/served-message.ts';
 import { DatasetError, reasonOf } from '../dataset-error.ts';
-import { callsOf, chatTools, partMessages } from './message-forms.ts';
+import { partMessages } from './message-forms.ts';
 
 /** A model's tokenizer with its chat template. */
 export interface ChatTokenizer {

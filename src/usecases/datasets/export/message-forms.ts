@@ -1,6 +1,7 @@
 import { pictureIds, type ShownMessage } from '../../../domain/dataset/shown-rows.ts';
-import type { AskedMessage, AskedPart, ToolCallPart } from '../../../domain/prompts/asked-prompt.ts';
+import type { AskedMessage, AskedPart } from '../../../domain/prompts/asked-prompt.ts';
 import { isStructured, messageText } from '../../../domain/prompts/same-message.ts';
+import { chatTools, structureOf } from '../../../domain/prompts/served-message.ts';
 import type { LossMessage } from '../../../domain/revision/splice.ts';
 import { replyWithoutUser, toXtuner, type XtunerConversation } from '../../../domain/revision/xtuner.ts';
 import type { Picture } from '../../../projections/images/draw-picture.ts';
@@ -46,30 +47,6 @@ export function partMessages(messages: readonly AskedMessage[], withPictures: bo
   }));
 }
 
-/**
- * Returns what a message is besides its content, in the fields that chat servers and chat templates give it.
- * @param write how the arguments of a call are written: servers take a text, templates an object.
- */
-export function structureOf(message: AskedMessage, write: (text: string) => unknown): object {
-  const { toolCallId, name } = message;
-  const reasoning = reasoningOf(message);
-  const calls = callsOf(message);
-  return {
-    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
-    ...(calls.length === 0
-      ? {}
-      : {
-          tool_calls: calls.map(({ id, name: tool, arguments: given }) => ({
-            ...(id === null ? {} : { id }),
-            type: 'function',
-            function: { name: tool, arguments: write(given) },
-          })),
-        }),
-    ...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
-    ...(name === undefined ? {} : { name }),
-  };
-}
-
 /** Returns arguments as the object that they are JSON of, empty ones as an empty object; what is none stays a text. */
 export function argumentsValue(text: string): RawJson | string {
   if (text.trim() === '') return new RawJson('{}');
@@ -91,43 +68,9 @@ export function toolsColumn(tools: string | null): { readonly tools?: string } {
   return tools === null ? {} : { tools: chatTools(tools) };
 }
 
-/** Returns tools in the form of chat completions; those of the responses protocol have the fields of a function on top. */
-export function chatTools(tools: string): string {
-  const list: unknown = JSON.parse(tools);
-  if (!Array.isArray(list) || list.every((tool) => !isFlat(tool))) return tools;
-  return JSON.stringify(
-    list.map((tool: unknown) => {
-      if (!isFlat(tool)) return tool;
-      const { type, ...fields } = tool;
-      return { type, function: fields };
-    }),
-  );
-}
-
-function isFlat(tool: unknown): tool is Readonly<Record<string, unknown>> {
-  return (
-    typeof tool === 'object' &&
-    tool !== null &&
-    'name' in tool &&
-    !('function' in tool) &&
-    'type' in tool &&
-    tool.type === 'function'
-  );
-}
-
 /** Returns the texts and pictures of a message, in order. */
 export function contentOf({ parts }: AskedMessage): readonly Extract<AskedPart, { kind: 'text' | 'image' }>[] {
   return parts.filter((part) => part.kind === 'text' || part.kind === 'image');
-}
-
-/** Returns the calls of tools in a message, in order. */
-export function callsOf({ parts }: AskedMessage): readonly ToolCallPart[] {
-  return parts.filter((part) => part.kind === 'tool-call');
-}
-
-/** Returns what a model thought apart from what it said; empty for nothing. */
-export function reasoningOf({ parts }: AskedMessage): string {
-  return parts.map((part) => (part.kind === 'reasoning' ? part.text : '')).join('');
 }
 
 /** Writes messages with a loss flag per reply. @throws DatasetError `picture`: there is no place for one. */

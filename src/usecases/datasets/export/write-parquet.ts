@@ -2,6 +2,7 @@ import { pictureIds } from '../../../domain/dataset/shown-rows.ts';
 import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
 import type { AskedPart, ToolCallPart } from '../../../domain/prompts/asked-prompt.ts';
 import { sharedMessages } from '../../../domain/prompts/same-message.ts';
+import { callsOf, reasoningOf } from '../../../domain/prompts/served-message.ts';
 import { sumAmounts } from '../../../domain/reward/amount.ts';
 import { unpack } from '../../../events/packed.ts';
 import type { Packed } from '../../../events/schemas/values.ts';
@@ -9,7 +10,6 @@ import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.t
 import { labelLines } from './annotations-on.ts';
 import { type ExportTrajectory, isRewarded } from './export-trajectory.ts';
 import type { ByteSink, ExportFormat } from './format.ts';
-import { callsOf, reasoningOf } from './message-forms.ts';
 import { ParquetFile } from './parquet-file.ts';
 import { trajectoryRows } from './parquet-schema.ts';
 import type { Pictures, ShownPicture } from './pictures.ts';

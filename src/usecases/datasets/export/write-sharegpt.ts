@@ -3,11 +3,12 @@ import type { ShownMessage, ShownRow } from '../../../domain/dataset/shown-rows.
 import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
 import { promptMessages } from '../../../domain/history/prompt.ts';
 import { sharedMessages, textMessage } from '../../../domain/prompts/same-message.ts';
+import { callsOf, reasoningOf } from '../../../domain/prompts/served-message.ts';
 import { DatasetError } from '../dataset-error.ts';
 import { type ExportTrajectory, isRewarded } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
 import { float, jsonText } from './json-line.ts';
-import { argumentsValue, callsOf, markedText, reasoningOf, toolsColumn } from './message-forms.ts';
+import { argumentsValue, markedText, toolsColumn } from './message-forms.ts';
 import { picturesNamed } from './row-metadata.ts';
 import { imagesColumn, type PictureShelf, picturesIn, shownExamples } from './shown-examples.ts';
 

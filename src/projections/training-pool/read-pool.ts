@@ -25,10 +25,10 @@ export interface PoolQuery {
 export async function readPool(db: Db, query: PoolQuery): Promise<readonly PoolGroup[]> {
   const members = await readMembers(db, query);
   const samplesOf = new Map<string, PoolSample[]>();
-  for (const { treeId, scored, metric, metricAt, reason, rule, measured, ...facts } of members) {
+  for (const { treeId, metricAt, reason, rule, measured, ...facts } of members) {
     const rejected = reason === null ? null : { reason, rule: rule ?? '', measured };
-    const scores = scored ? { [query.rules.metric]: metric ?? 0 } : NO_SCORES;
-    const sample: PoolSample = { ...facts, scores, scoredMs: scored ? (metricAt ?? 0) : null, rejected, recordFault: null };
+    const scoredMs = Object.hasOwn(facts.scores, query.rules.metric) ? (metricAt ?? 0) : null;
+    const sample: PoolSample = { ...facts, scoredMs, rejected, recordFault: null };
     const of = samplesOf.get(treeId);
     if (of) of.push(sample);
     else samplesOf.set(treeId, [sample]);
@@ -39,8 +39,6 @@ export async function readPool(db: Db, query: PoolQuery): Promise<readonly PoolG
     .sort((a, b) => compare(a.treeId, b.treeId));
 }
 
-const NO_SCORES = {};
-
 function byOrdinal(a: PoolSample, b: PoolSample): number {
   return a.ordinal - b.ordinal || compare(a.rolloutId, b.rolloutId);
 }
@@ -49,11 +47,8 @@ function compare<T extends string | number>(a: T, b: T): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-interface Member extends Omit<PoolSample, 'scores' | 'scoredMs' | 'rejected' | 'recordFault'> {
+interface Member extends Omit<PoolSample, 'scoredMs' | 'rejected' | 'recordFault'> {
   readonly treeId: string;
-  /** Whether it has the metric at all. */
-  readonly scored: boolean;
-  readonly metric: number | null;
   readonly metricAt: number | null;
   readonly reason: Rejection['reason'] | null;
   readonly rule: string | null;
@@ -78,7 +73,7 @@ async function readMembers(db: Db, { policyId, rules: { metric } }: PoolQuery): 
     select tree_id, rollout_id, coalesce(ordinal, 0) as ordinal, outcome, taken as steps,
            sampled_tokens, context_tokens, row_tokens,
            oldest_version, newest_version, policies, without_log_probs,
-           without_anchor, scores ? ${metric} as scored, (scores ->> ${metric})::float8 as metric,
+           without_anchor, scores,
            ${msOf(sql`finished_at`)} as finished_ms, (scored_at ->> ${metric})::float8 as metric_at, reason, rule, measured
     from unheld where tree_id in (select tree_id from unheld where reason is null)`.execute(db);
   return rows;

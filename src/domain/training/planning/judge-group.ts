@@ -132,7 +132,7 @@ function trainedTotal(scores: PoolSample['scores'], { rewards }: PlanRules): num
   return sumAmounts(Object.entries(scores).map(([component, value]) => weightOf(rewards, component) * value));
 }
 
-/** The same rewards summed in steps of other sizes differ in the last bits; a difference that counts is larger by far. */
+/** Weights times values are rounded: totals that are equal on paper differ in the last bits, and what counts differs by more. */
 const TOLERANCE = 1e-9;
 
 function faultOf(sample: PoolSample, { policyId, version, rules, readiness }: GroupContext): Rejection | null {

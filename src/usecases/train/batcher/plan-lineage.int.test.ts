@@ -104,6 +104,31 @@ describe('the batcher', () => {
     expect(batches[0]?.shards).toEqual([[0, 1, 2, 3, 4]]);
   });
 
+  test('a group is planned where the trained components of its members differ and the metric does not, and rejected where neither does', async () => {
+    const builder = new EventBuilder('components');
+    const rewards = { environment: 1, 'answer-f1': 0.5 };
+    recordLineage(builder, POLICY, { groupsPerBatch: 1, maxStaleness: 1, zeroVariance: 'reject', rewards });
+    const runId = builder.run('collect', { config: { training: { policyId: POLICY, channel: 'train' } } });
+    const [varied, even] = [0, 1].map((i) => recordGroup(builder, runId, `task ${i}`, { policyId: POLICY, rewards: [0, 0] }));
+    for (const [group, values] of [
+      [varied, [0.25, 0.75]],
+      [even, [0.5, 0.5]],
+    ] as const)
+      for (const [i, value] of values.entries())
+        builder.reward({ treeId: group?.treeId ?? '', runId }, null, value, {
+          rolloutId: group?.rolloutIds[i] ?? '',
+          component: 'answer-f1',
+        });
+    const world = openWorld(builder, -1);
+    await world.project();
+    expect(await planLineage(world, POLICY, never)).toMatchObject({ batches: 1, samples: 2, rejected: 2 });
+    await world.project();
+    const planned = await database.db.selectFrom('batchSamples').select('treeId').distinct().execute();
+    expect(planned).toEqual([{ treeId: varied?.treeId }]);
+    const rejected = await database.db.selectFrom('sampleRejections').select(['treeId', 'reason', 'measured']).execute();
+    expect(rejected).toEqual([0, 1].map(() => ({ treeId: even?.treeId, reason: 'zero-variance', measured: 0.25 })));
+  });
+
   test('a batcher that dies around any of its appends leaves the next one to reach the same batches and rejections', async () => {
     const undisturbed = openWorld(recordPool(), -1);
     expect(await planToTheEnd(undisturbed)).toBe(0);

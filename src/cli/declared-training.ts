@@ -25,8 +25,7 @@ export async function declarationOf(flags: TrainFlags, given: Partial<TrainFlags
   const backend = given.backend ?? file.backend ?? flags.backend;
   const preset = given.preset ?? file.preset;
   const own = fieldsOf(flags, given, backend, modeOf(file, preset));
-  const strict = backend === 'external' && preset === undefined ? { rules: { maxStaleness: 0 } } : {};
-  const parsed = parseDeclaration(merge(strict, merge(file, { backend, ...own })));
+  const parsed = parseDeclaration(merge(file, { backend, ...own }));
   if (parsed.kind === 'refused') throw new Error(`${parsed.message}; ${parsed.remedy}`);
   return parsed.declaration;
 }

@@ -181,7 +181,7 @@ const MEMBERS = 4;
       const response = await fetch(`${server.url}/v1/training/policies/${policyId}`, {
         method: 'PUT',
         headers: { 'content-type': 'application/json', ...LOCAL },
-        body: JSON.stringify({ backend: policyId.toLowerCase(), weights, rules: { groupsPerBatch: GROUPS } }),
+        body: JSON.stringify({ backend: policyId.toLowerCase(), weights, rules: { groupsPerBatch: GROUPS, maxStaleness: 1 } }),
       });
       expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('registered')]);
       await settle();

@@ -122,7 +122,7 @@ describe('a declaration without a preset', () => {
     });
     expect(planRulesOf(parse({}))).toMatchObject({
       groupsPerBatch: 8,
-      maxStaleness: null,
+      maxStaleness: 0,
       unscored: 'wait',
       tokenBudget: 16_384,
     });

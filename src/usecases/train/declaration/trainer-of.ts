@@ -7,15 +7,17 @@ import { LINEAR_SETTINGS, type TrainingSettings, trainingSettings } from '../../
 import type { Declaration } from './declaration-fields.ts';
 import { needsValues } from './merge-preset.ts';
 
-/** The usual rules of a trainer elsewhere: any rollout of a complete group whose rewards differ. */
-export const EXTERNAL_RULES: PlanRules = {
+/**
+ * The usual rules of a trainer elsewhere: complete groups, strictly on-policy. `zeroVariance` follows from the estimator
+ * (`usualZeroVariance`).
+ */
+const EXTERNAL_RULES: Omit<PlanRules, 'zeroVariance'> = {
   groupsPerBatch: 8,
   group: { kind: 'all' },
-  maxStaleness: null,
+  maxStaleness: 0,
   offPolicy: 'any',
   metric: 'environment',
   unscored: 'wait',
-  zeroVariance: 'reject',
   band: null,
   truncated: 'keep',
   maxTokens: null,
@@ -23,10 +25,10 @@ export const EXTERNAL_RULES: PlanRules = {
   tokenBudget: 16_384,
 };
 
-/** The usual rules of our own trainers: strictly on-policy. A row of a policy over candidates is one token: no budget cuts it. */
-const OWN_RULES: Readonly<Record<'linear' | 'torch', PlanRules>> = {
-  linear: { ...EXTERNAL_RULES, maxStaleness: 0, unscored: 'reject', tokenBudget: 1_000_000 },
-  torch: { ...EXTERNAL_RULES, maxStaleness: 0, unscored: 'reject' },
+/** The usual rules of our own trainers. A row of a policy over candidates is one token: no budget cuts it. */
+const OWN_RULES: Readonly<Record<'linear' | 'torch', typeof EXTERNAL_RULES>> = {
+  linear: { ...EXTERNAL_RULES, unscored: 'reject', tokenBudget: 1_000_000 },
+  torch: { ...EXTERNAL_RULES, unscored: 'reject' },
 };
 
 /** What of a language model's training is chosen where a declaration says nothing: the rates of the published recipes. */

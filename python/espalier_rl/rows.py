@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
+from .errors import EspalierError
+
 # dtype of the body: code of `memoryview.cast`, name for numpy and torch, bytes of a value
 DTYPES = {
     "F64": ("d", "float64", 8),
@@ -17,6 +19,10 @@ DTYPES = {
     "I32": ("i", "int32", 4),
     "U8": ("B", "uint8", 1),
 }
+
+
+class RowsRefused(EspalierError, ValueError):
+    """The rows do not hold what this trainer needs; the message names the row and what to do."""
 
 
 class RowsDamaged(ValueError):
@@ -76,6 +82,20 @@ class Rows:
     def texts(self) -> Any:
         """What was said and done, by trajectory; parsed when it is first asked for."""
         return json.loads(bytes(self._bytes("texts"))) if "texts" in self else []
+
+    def rollout(self, row: int) -> str:
+        """The rollout of a row; a rollout whose tokens were cut has several rows."""
+        return str(self.names["trajectories"][int(self["trajectory_index"][row]) if "trajectory_index" in self else row])
+
+    def refuse_pictures(self) -> None:
+        """Raises RowsRefused for rows that were shown pictures: their tokens alone would be read as text."""
+        for row, images in enumerate(self.names.get("images", [])):
+            if images:
+                raise RowsRefused(
+                    f"row {row} (rollout {self.rollout(row)}) was shown pictures, which these tensors do not hold; without them its image tokens would be read as text",
+                    remedy="train it with `espalier train --backend torch`, or read the columns of `rows` and draw the pictures of rows.names['images'] yourself",
+                    field="images",
+                )
 
     @property
     def why_no_advantages(self) -> str:

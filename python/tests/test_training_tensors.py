@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 
 from espalier_rl.errors import EspalierError
-from espalier_rl.rows import Rows
+from espalier_rl.rows import Rows, RowsRefused
 
 from .rows_body import padded_body_of
 from .test_leases import Installation, refusal
@@ -76,6 +76,14 @@ class Tensors(unittest.TestCase):
         rows = Rows(bytearray(padded_body_of(*ROWS, prompts=False)))
         with self.assertRaisesRegex(EspalierError, "no token ids of their prompts.*record prompt_ids"):
             log_probs(None, tensors_of(rows, 0, 4), 1.0)
+
+    def test_rows_that_were_shown_pictures_are_refused_by_every_way_of_reading_them(self):
+        from espalier_rl.training.tensors import RowDataset, tensors_of
+
+        self.rows.names["images"] = [[], [], ["a" * 64], []]
+        for read in (tensors_of, RowDataset):
+            with self.assertRaisesRegex(RowsRefused, r"row 2 \(rollout .*\) was shown pictures.*espalier train --backend torch"):
+                read(self.rows, 0, 2)
 
     def test_columns_of_a_layout_without_padding_are_cut_at_the_borders_of_rows(self):
         from espalier_rl.training.tensors import tensors_of

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from ..rows import RowsRefused
+
 if TYPE_CHECKING:
     from ..rows import Rows
-
-
-class RowsRefused(ValueError):
-    """The rows do not hold what this trainer needs; the message names the row and what to do."""
 
 
 class TokenRows:
@@ -42,13 +40,7 @@ class TokenRows:
             "has no token before its first sampled one: token ids of its prompt are not on record; collect from a server that returns "
             "prompt_token_ids (vLLM 0.10.2 and newer)",
         )
-
-        for row, images in enumerate(rows.names.get("images", [])):
-            if images:
-                raise RowsRefused(
-                    f"row {row} (rollout {self.rollout(row)}) was shown pictures, which this adapter does not hand on; without them its "
-                    "image tokens would be read as text. Train it with `espalier train --backend torch`"
-                )
+        rows.refuse_pictures()
 
     def _prompts(self, starts: Any) -> tuple[Any, Any, Any]:
         """Token ids of prompts: a column of their own, and what a producer recorded as shown before the first sampled token."""
@@ -68,14 +60,10 @@ class TokenRows:
     def _refuse(self, wrong: Any, why: str) -> None:
         if bool(wrong.any()):
             row = int(wrong.nonzero()[0])
-            raise RowsRefused(f"row {row} (rollout {self.rollout(row)}) {why}")
+            raise RowsRefused(f"row {row} (rollout {self.rows.rollout(row)}) {why}")
 
     def __len__(self) -> int:
         return len(self.firsts)
-
-    def rollout(self, row: int) -> str:
-        """The rollout of a row; a rollout whose tokens were cut has several rows."""
-        return str(self.rows.names["trajectories"][int(self.rows["trajectory_index"][row]) if "trajectory_index" in self.rows else row])
 
     def groups(self) -> list[str]:
         """The group (tree) of each row, by its id."""

@@ -72,7 +72,7 @@ def data_proto(rows: Rows, *, pad_token_id: int = 0, temperature: float | None =
         tensors=tensors,
         non_tensors={
             "uid": np.array(split.groups(), dtype=object),
-            "traj_uid": np.array([split.rollout(row) for row in range(len(split))], dtype=object),
+            "traj_uid": np.array([split.rows.rollout(row) for row in range(len(split))], dtype=object),
             "__num_turns__": np.array(rows["num_turns"], dtype=np.int32),
         },
         meta_info={

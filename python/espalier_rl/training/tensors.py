@@ -23,7 +23,8 @@ def tensors_of(rows: Rows, begin: int, end: int, device: Any = None) -> dict[str
     Layout `padded`, with P and R the longest prompt and response: `input_ids`, `attention_mask`, `position_ids` [rows, P + R];
     `prompts` [rows, P] padded on the left; `responses`, `response_mask`, `rollout_log_probs`, `advantages`, `returns`,
     `token_level_scores`, `policy_versions` [rows, R] padded on the right. `verl` and `step` have the same token columns one row
-    behind the other, and their borders in `cu_seqlens` [rows + 1]."""
+    behind the other, and their borders in `cu_seqlens` [rows + 1]. Raises RowsRefused for rows that were shown pictures."""
+    rows.refuse_pictures()
     count = row_count(rows)
     columns = {name: rows.torch(name) for name in rows if name != TEXTS}
     if (begin, end) != (0, count):
@@ -96,6 +97,7 @@ class RowDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
     def __init__(self, rows: Rows, begin: int, end: int) -> None:
         if rows.layout not in ("padded", "verl"):
             raise EspalierError(f"the rows have the layout {rows.layout}", remedy="lease with layout='padded' or 'verl'", field="layout")
+        rows.refuse_pictures()
         self._rows, self._begin, self._end = rows, begin, end
 
     def __len__(self) -> int:

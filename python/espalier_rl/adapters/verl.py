@@ -27,11 +27,11 @@ from .token_rows import RowsRefused, TokenRows, padded
 
 __all__ = ["ESTIMATORS", "RowsRefused", "acknowledge", "data_proto", "digest_weights", "estimator_of", "with_advantages"]
 
-# Estimators of a declaration that verl has under the same name, and one that it has under another.
+# Estimators of a declaration that verl has under the same name, and those that it has under another.
 ESTIMATORS = {
     name: name
-    for name in ("gae", "gpg", "grpo", "opo", "optimal_token_baseline", "reinforce_plus_plus", "reinforce_plus_plus_baseline", "remax", "rloo")
-} | {"pass_at_k": "grpo_passk"}
+    for name in ("gae", "gpg", "grpo", "opo", "reinforce_plus_plus", "reinforce_plus_plus_baseline", "remax", "rloo")
+} | {"pass_at_k": "grpo_passk", "optimal_token_baseline": "tir_optimal_token_baseline"}
 # Those whose advantage is one number per rollout that depends on the sums of rewards alone.
 BY_SUMS = ("grpo", "rloo")
 

@@ -83,21 +83,16 @@ export const remaxEstimator = defineEstimator({
   },
 });
 
-/**
- * OTB: a baseline for every place in the response, weighed by what each row's tokens add to the variance. It has one row for each
- * trajectory.
- */
+/** OTB: a baseline for every place of a trajectory, weighed by what its tokens add to the variance. */
 export const optimalBaselineEstimator = defineEstimator({
   name: 'optimal_token_baseline',
   revision: '1',
   options: {},
   readiness: () => ({ ...closedGroups('raw'), columns: ['oldLogProbs', 'squaredProbs'] }),
   reach: () => 'group',
-  estimate({ rewards, masks, groups, trajectories, oldLogProbs, squaredProbs, rolloutWeights }) {
-    const split = findSplitTrajectory(trajectories);
-    if (split !== null) return refused(`trajectory ${split} has several rows: its places in the response cannot be compared`);
+  estimate({ oldLogProbs, squaredProbs, ...batch }) {
     if (oldLogProbs === null || squaredProbs === null) return refused('it needs oldLogProbs and squaredProbs');
-    return optimalBaseline({ rewards, masks, groups, oldLogProbs, squaredProbs, rolloutWeights });
+    return optimalBaseline({ ...batch, oldLogProbs, squaredProbs });
   },
 });
 

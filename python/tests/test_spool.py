@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -62,6 +63,24 @@ for episode in run.group("t", n=4):
             self.assertEqual((end["outcome"], end["message"], end["rollouts"]), ("failed", "the process that recorded it ended", 4))
             self.assertEqual(self.spools(), [])
             self.installation.events.clear()
+
+    def test_a_program_that_ends_without_ending_its_run_has_sent_what_it_recorded_and_waits_for_no_server(self):
+        script = f"""import logging, espalier_rl as er
+logging.basicConfig()
+for name in ("one", "two"):
+    run = er.connect({self.installation.url!r}, token="key", spool={self.folder!r}).run(name, policy="p")
+    for episode in run.group("t", n=4):
+        episode.step("a")
+        episode.finish()"""
+        ended = subprocess.run([sys.executable, "-c", script], cwd=PACKAGE, capture_output=True, text=True, timeout=60)
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+        self.assertEqual(len(self.installation.of("RolloutFinished")), 8)
+        self.installation.refuses = [(503, {"retry-after": "0"}, "unavailable")]
+        began = time.monotonic()
+        ended = subprocess.run([sys.executable, "-c", script], cwd=PACKAGE, capture_output=True, text=True, timeout=60)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.assertEqual(ended.stderr.count("was not ended, and not all of it is sent: "), 2, ended.stderr)
+        self.assertLess(time.monotonic() - began, 20)
 
     def test_a_refusal_of_the_server_reaches_the_program_with_its_remedy_and_what_was_recorded_is_kept(self):
         for status, code in ((401, "unauthorized"), (422, "unprocessable"), (409, "conflict")):

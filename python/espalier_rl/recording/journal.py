@@ -128,7 +128,7 @@ class Journal:
         self.sender = Sender(connection, spool)
         self.lock = threading.RLock()
         self._held: dict[str, list[Encoded]] = {}  # by rollout
-        self._pid = os.getpid()
+        self.pid = os.getpid()
         self._producer = json.dumps(state.producer)
 
     def open(self) -> None:
@@ -212,7 +212,7 @@ class Journal:
             self.state.apply(draft.type, draft.data)
 
     def _fresh(self) -> None:
-        if os.getpid() != self._pid:
+        if os.getpid() != self.pid:
             remedy = "connect in the new process: er.connect(), and give each process a run (or a key) of its own"
             raise EspalierError("this run was opened by the process that forked this one", remedy=remedy, field="run", code="forked")
         if self.spool.wants_segment:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
+import logging
+import os
 import sys
+import time
 import uuid
 import warnings
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -33,6 +37,10 @@ if TYPE_CHECKING:
 PRODUCER = "espalier-rl"
 RENDERER_BYTES = 64 * 1024  # RENDERER_LIMIT of src/events/schemas/runs.ts
 OUTCOMES = ("completed", "failed", "cancelled")
+EXIT_S = 5.0  # that a program which ends is kept waiting for servers, at most, whatever number of runs it left open
+
+logger = logging.getLogger("espalier_rl")
+_exit_ends: list[float] = []  # when the waiting of this process is over, once it ends
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -40,7 +48,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Run:
     """A run that is being recorded; `db.run(...)` returns it. Within `with db.run(...) as run:` (or `async with`) it is ended: `completed`,
     or `failed` by an exception or where every rollout failed. The end waits until the server has everything, for at most `wait_s`
-    seconds; what it does not have then stays in the spool, and the next `er.connect()` sends it."""
+    seconds; what it does not have then stays in the spool, and the next `er.connect()` sends it. A program that ends without ending its
+    run has what it recorded sent, too, for at most 5 seconds."""
 
     def __init__(
         self,
@@ -109,6 +118,7 @@ class Run:
             self.journal.sender.stop()
             self.journal.spool.close(delete=False)
             raise
+        atexit.register(self._flush_at_exit)
 
     def group(self, task: Any, n: int = 1) -> Group:
         """Begins `n` episodes of a task: a text, a row of a data set, or `er.Task`. The same task again is another group."""
@@ -205,6 +215,7 @@ class Run:
             journal.spool.sync()
         finally:
             self.outcome = self.outcome or "failed"
+            atexit.unregister(self._flush_at_exit)
             journal.close(self.wait_s)
         journal.sender.check()
 
@@ -237,6 +248,16 @@ class Run:
     def url(self) -> str:
         """Where the run is shown."""
         return f"{self._connection.url}/view/run/{self.id}"
+
+    def _flush_at_exit(self) -> None:
+        if os.getpid() != self.journal.pid:
+            return  # a copy of the process, which records nothing of this run
+        if not _exit_ends:
+            _exit_ends.append(time.monotonic() + EXIT_S)
+        try:
+            self.flush(max(0.0, min(self.wait_s, _exit_ends[0] - time.monotonic())))
+        except EspalierError as error:
+            logger.warning("run %r was not ended, and not all of it is sent: %s", self.name, error)
 
     # ---- for what belongs to the run
 

@@ -43,6 +43,14 @@ def texts_of(asked: dict[str, Any], field: str) -> list[str]:
     return value
 
 
+def encoded(value: Any) -> bytes:
+    """Returns JSON in UTF-8, in which a letter of any alphabet takes 1 to 4 bytes and not 6; lone surrogates, which UTF-8 lacks, as escapes."""
+    try:
+        return json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, allow_nan=False).encode()
+
+
 def json_server(shown: Mapping[str, Any], routes: Mapping[str, Callable[[dict[str, Any]], Any]], *, name: str, host: str, port: int, headers: Mapping[str, str] | None = None) -> ThreadingHTTPServer:
     """Returns an HTTP server, bound and not running yet: `shown` are answers of GET by path, or functions of what the query holds, `routes`
     functions of POST by path, from the object that was sent to what is answered. What they raise is answered as the error `failed`, in the
@@ -92,7 +100,7 @@ def json_server(shown: Mapping[str, Any], routes: Mapping[str, Callable[[dict[st
 
         def _answer(self, status: int, value: Any) -> None:
             try:
-                body = json.dumps(value, allow_nan=False).encode()
+                body = encoded(value)
             except (TypeError, ValueError) as error:
                 said = f"the answer of {name} is no JSON: {error}"
                 status, body = 500, json.dumps({"error": "failed", "message": said}).encode()

@@ -15,7 +15,9 @@ export type Exchange =
   /** It left, and the connection broke before the whole answer was here: whether the server acted is unknown. */
   | { readonly kind: 'broken'; readonly cause: Error }
   /** The answer was not here in time: whether the server acts, or will, is unknown. */
-  | { readonly kind: 'late' };
+  | { readonly kind: 'late' }
+  /** The server acted, and its answer has more than so many bytes. */
+  | { readonly kind: 'too-long'; readonly limit: number };
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST';
@@ -80,7 +82,7 @@ function send({ method, url: shown, json, timeoutMs, agent }: HttpRequest): Prom
       response.on('data', (chunk: Buffer) => {
         size += chunk.length;
         chunks.push(chunk);
-        if (size > ANSWER_LIMIT) fail(new Error(`the answer is longer than ${ANSWER_LIMIT} bytes`));
+        if (size > ANSWER_LIMIT) end({ kind: 'too-long', limit: ANSWER_LIMIT });
       });
       response.on('error', fail);
       response.on('aborted', () => fail(new Error('the connection was closed within the answer')));

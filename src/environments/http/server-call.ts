@@ -49,7 +49,8 @@ const CUT_OFF = new Set([502, 504]); // of a proxy: whether the server behind it
  * before the pause that it asks for is over; a broken connection, or a proxy that lost its server (502, 504), is tried again only
  * where that is safe.
  * @throws EnvironmentError `unreachable` when nobody answers in time (retryable); `gone` when an unsafe request was cut off, so
- * that the episode's state is unknown (retryable: on a fresh environment); of a process of ours `lost` in place of both.
+ * that the episode's state is unknown (retryable: on a fresh environment); of a process of ours `lost` in place of both;
+ * `failed` for an answer that is too long.
  */
 export function callServer(call: Call, options: CallOptions): Promise<ServerResponse> {
   const { process } = options;
@@ -70,7 +71,7 @@ function send(call: Call, options: CallOptions): Promise<ServerResponse> {
     if (result.kind === 'answered' && (isFinal(result) || options.isOwnWord?.(result))) return result;
     const isBroken = result.kind === 'broken' || (result.kind === 'answered' && CUT_OFF.has(result.status));
     if (isBroken) broken++;
-    mayRepeat = isBroken ? call.repeat === 'safe' && broken < BROKEN_LIMIT : result.kind !== 'late';
+    mayRepeat = isBroken ? call.repeat === 'safe' && broken < BROKEN_LIMIT : result.kind !== 'late' && result.kind !== 'too-long';
     restMs = result.kind === 'answered' ? (result.restMs ?? 0) : 0;
     throw failure(call, url, options, result);
   };
@@ -130,7 +131,7 @@ function failure(call: Call, url: URL, options: CallOptions, result: Exchange): 
     case 'unsent':
       return new EnvironmentError(
         'unreachable',
-        `cannot reach ${url.protocol === 'secret:' ? options.baseUrl.href : url.origin}: ${reasonOf(result.cause)}; see that the server runs there`,
+        `cannot reach ${options.process?.name ?? (url.protocol === 'secret:' ? options.baseUrl.href : url.origin)}: ${reasonOf(result.cause)}; see that the server runs there`,
         {
           retryable: true,
           cause: result.cause,
@@ -142,6 +143,8 @@ function failure(call: Call, url: URL, options: CallOptions, result: Exchange): 
         `${what} has not answered within ${options.timeoutMs} ms; see what it waits for there, or allow it longer by the option timeout`,
         { retryable: true },
       );
+    case 'too-long':
+      return new EnvironmentError('failed', `${call.path} answered more than ${result.limit} bytes, which is the limit`);
     case 'broken':
       return call.repeat === 'safe'
         ? new EnvironmentError('unreachable', `${what} broke off: ${reasonOf(result.cause)}`, {

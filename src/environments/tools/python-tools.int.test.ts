@@ -30,6 +30,18 @@ def leave(word: str) -> str:
 
 
 @tool
+def huge(word: str) -> str:
+    """Returns 3,000,000 letters, which are 6 MB."""
+    return "é" * 3_000_000
+
+
+@tool
+def overpaid(word: str) -> dict:
+    """Returns a reward that is no number."""
+    return {"content": word, "reward": float("nan")}
+
+
+@tool
 def wait(word: str) -> str:
     """Waits for ever."""
     import time
@@ -69,7 +81,9 @@ test('functions of a Python file are tools of an episode, with their schema from
 
 test('a Python file that marks no such function is refused with those that it marks', async () => {
   const address = `tool-env:tools=${join(folder, 'my_tools.py')}#whisper;tasks=${join(folder, 'tasks.jsonl')}`;
-  await expect(openEnvironment(address)).rejects.toThrow('marks count_letter, shout, leave, wait by @tool, and not whisper');
+  await expect(openEnvironment(address)).rejects.toThrow(
+    'marks count_letter, shout, leave, huge, overpaid, wait by @tool, and not whisper',
+  );
 });
 
 test('a call over which the process of a Python file ends has failed with the exit code, and the next one is answered', async () => {
@@ -89,7 +103,7 @@ test('a call over which the process of a Python file ends has failed with the ex
 });
 
 test('a process that does not answer in time is replaced', async () => {
-  const [count, , , wait] = await openPythonTools(join(folder, 'my_tools.py'), 1_000);
+  const [count, , , , , wait] = await openPythonTools(join(folder, 'my_tools.py'), 1_000);
   const signal = new AbortController().signal;
   try {
     await expect(wait?.execute({ word: '' }, signal)).rejects.toMatchObject({
@@ -97,6 +111,20 @@ test('a process that does not answer in time is replaced', async () => {
       message: expect.stringMatching(/^\/call of .*my_tools.py has not answered within 1000 ms/),
     });
     expect(await count?.execute({ word: 'berry', letter: 'r' }, signal)).toEqual({ content: '2' });
+  } finally {
+    await count?.close?.();
+  }
+});
+
+test('a result of 6 MB in another alphabet arrives, and a reward that is no number fails the call', async () => {
+  const [count, , , huge, overpaid] = await openPythonTools(join(folder, 'my_tools.py'), 20_000);
+  const signal = new AbortController().signal;
+  try {
+    expect(await huge?.execute({ word: '' }, signal)).toEqual({ content: 'é'.repeat(3_000_000) });
+    await expect(overpaid?.execute({ word: 'a' }, signal)).rejects.toMatchObject({
+      name: 'ToolError',
+      message: expect.stringMatching(/^overpaid: the answer of a tool is no JSON: Out of range float/),
+    });
   } finally {
     await count?.close?.();
   }

@@ -4,7 +4,7 @@ import { isHttpAddress } from '../../runtime/secret-address.ts';
 import { SECRET_REMEDY, secretInUrl } from '../../runtime/secret-in-url.ts';
 import { EnvironmentError } from '../environment.ts';
 import type { PythonProcess } from '../http/python-process.ts';
-import { abridge, type CallOptions, callServer } from '../http/server-call.ts';
+import { abridge, type CallOptions, callServer, type ServerResponse } from '../http/server-call.ts';
 import { type Tool, ToolError, ToolUnavailable } from './tool.ts';
 
 /** The protocol's name and version, which a server of tools names in its list. */
@@ -42,6 +42,9 @@ const toolListShape = z.object({
 });
 
 const pictureList = z.array(z.string().max(14_000_000)).max(16);
+
+/** What a call that failed may answer, with any status from 400 on. */
+const errorShape = z.object({ error: z.literal('failed'), message: z.string().max(10_000).default('it failed') });
 
 /** What `POST /call {tool, arguments}` answers. */
 const callShape = z.object({
@@ -82,8 +85,8 @@ export async function openToolServer(address: string, timeoutMs: number, process
     async execute(args) {
       const json = { tool: described.name, arguments: args };
       const answer = await callServer({ method: 'POST', path: '/call', json, repeat: 'unsafe' }, calls).catch(unavailable);
-      if (answer.status !== 200) throw new ToolUnavailable(`${described.name} at ${place}: ${abridge(answer.body)}`);
-      const { content, success, reward, pictures } = readAnswer(callShape, answer, `POST ${place}/call`);
+      if (answer.status !== 200) throw whyRefused(described.name, answer, place);
+      const { content, success, reward, pictures } = readAnswer(callShape, answer, described.name);
       return {
         content,
         ...(success === undefined ? {} : { success }),
@@ -125,9 +128,28 @@ function refused(error: unknown): never {
   throw error instanceof EnvironmentError ? new ToolError(error.message, { cause: error }) : error;
 }
 
-/** A call over which its process was lost, with no other in flight, has failed; any other loss says nothing of it. */
+/** The server's word on the call (`failed`) is shown to the model, without the address; any other answer says nothing of the call. */
+function whyRefused(name: string, { body }: ServerResponse, place: string): ToolError | ToolUnavailable {
+  const own = errorShape.safeParse(parsed(body));
+  if (own.success) return new ToolError(`${name}: ${abridge(own.data.message)}`);
+  return new ToolUnavailable(`${name} at ${place}: ${abridge(body)}`);
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * A call over which its process was lost, with no other in flight, has failed, and so has one whose answer is too long; any other
+ * loss says nothing of it.
+ */
 function unavailable(error: unknown): never {
   if (!(error instanceof EnvironmentError)) throw error;
-  if (error.code === 'lost' && !error.retryable) throw new ToolError(error.message, { cause: error });
+  if (error.code === 'failed' || (error.code === 'lost' && !error.retryable))
+    throw new ToolError(error.message, { cause: error });
   throw new ToolUnavailable(error.message, { cause: error });
 }

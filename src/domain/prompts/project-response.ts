@@ -12,7 +12,7 @@ import type { TemplateName } from './prompt-template.ts';
  * (specification of AgentOCR, §2.2).
  */
 export function projectResponse(name: TemplateName, response: string, options: { readonly compression: boolean }): Projection {
-  const found = find(name, response);
+  const found = find(name, response, options);
   const reading = options.compression ? readFactor(response) : null;
   const forced = found.forced && reading !== null;
   return {
@@ -29,10 +29,10 @@ export function projectResponse(name: TemplateName, response: string, options: {
   };
 }
 
-function find(name: TemplateName, response: string): ReadAnswer {
+function find(name: TemplateName, response: string, { compression }: { readonly compression: boolean }): ReadAnswer {
   switch (name) {
     case 'alfworld':
-      return findTaggedAction(response);
+      return findTaggedAction(response, { repeats: compression ? 'all' : 'action-and-think' });
     case 'search-qa':
       return findSearchAction(response);
     case 'webshop':
@@ -44,9 +44,12 @@ function find(name: TemplateName, response: string): ReadAnswer {
   }
 }
 
-/** As in ALFWorld, but that the last 20 characters stand for an action that is missing (specification of AgentOCR, §4.3). */
+/**
+ * As in ALFWorld, but no tags are counted, and the last 20 characters stand for an action that is missing (specification of
+ * AgentOCR, §4.3).
+ */
 function findShopAction(response: string): ReadAnswer {
-  const found = findTaggedAction(response);
+  const found = findTaggedAction(response, { repeats: 'none' });
   return found.broken.includes('no-action') ? { ...found, action: [...response.toLowerCase()].slice(-20).join('') } : found;
 }
 

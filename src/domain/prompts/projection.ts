@@ -1,8 +1,5 @@
 import type { FactorReading } from '../compression/read-factor.ts';
 
-/** Raised when the same answer would be read otherwise; recorded with what was read. */
-export const PROJECTION_VERSION = 1;
-
 /** What an answer breaks, or what was done with it. Every flag but the two at the end makes it invalid. */
 export type ProjectionFlag =
   | 'no-action'

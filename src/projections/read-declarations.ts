@@ -26,6 +26,8 @@ export interface Declaration {
   readonly depth: number | null;
   /** Of a step: the rollout that took it; null for a root and a candidate of a search. */
   readonly rolloutId?: string | null;
+  /** Of a tree: its run. */
+  readonly runId?: string | null;
 }
 
 /** Reads what is on record of the given ids of a kind, in one statement; ids that are not there are left out. */
@@ -34,13 +36,20 @@ export async function readDeclarations(db: Db, kind: DeclaredKind, ids: readonly
   const columns = [sql`${sql.ref(key)} as id`, ...more.map((column) => sql.ref(column))];
   const { rows } = await sql<Pick<Declaration, 'id'> & Partial<Declaration>>`
     select ${sql.join(columns)} from ${sql.table(table)} where ${sql.ref(key)} = any(${[...ids]})`.execute(db);
-  return rows.map(({ id, treeId = null, depth = null, rolloutId = null }) => ({ kind, id, treeId, depth, rolloutId }));
+  return rows.map(({ id, treeId = null, depth = null, rolloutId = null, runId = null }) => ({
+    kind,
+    id,
+    treeId,
+    depth,
+    rolloutId,
+    runId,
+  }));
 }
 
 /** The table of a kind, its primary key, and what is read besides. */
 const LOOK_UPS: Record<DeclaredKind, readonly [table: keyof Tables, key: string, ...more: (keyof Declaration)[]]> = {
   run: ['runs', 'runId'],
-  tree: ['trees', 'treeId'],
+  tree: ['trees', 'treeId', 'runId'],
   step: ['steps', 'stepId', 'treeId', 'depth', 'rolloutId'],
   rollout: ['rollouts', 'rolloutId', 'treeId'],
   reward: ['rewards', 'rewardId', 'treeId'],

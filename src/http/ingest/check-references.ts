@@ -74,8 +74,8 @@ function declarationFor({ before, reference }: Need, found: Known): Declaration 
   return before ?? found.get(reference.kind, reference.id);
 }
 
-function agrees({ treeId, depth, takenBy }: Reference, declaration: Declaration): boolean {
-  return declaration.treeId === treeId && isAt(depth, declaration) && isOf(takenBy, declaration);
+function agrees({ treeId, depth, takenBy, runId }: Reference, declaration: Declaration): boolean {
+  return declaration.treeId === treeId && isAt(depth, declaration) && isOf(takenBy, declaration) && isIn(runId, declaration);
 }
 
 function isAt(depth: Reference['depth'], declaration: Declaration): boolean {
@@ -86,8 +86,12 @@ function isOf(rolloutId: Reference['takenBy'], { rolloutId: taker = null }: Decl
   return rolloutId === undefined || taker === null || taker === rolloutId;
 }
 
+function isIn(runId: Reference['runId'], declaration: Declaration): boolean {
+  return runId === undefined || declaration.runId == null || declaration.runId === runId;
+}
+
 function judge({ sent, reference }: Need, declaration: Declaration | undefined): Problem | undefined {
-  const { kind, id, field, treeId, depth, takenBy } = reference;
+  const { kind, id, field, treeId, depth, takenBy, runId } = reference;
   const problem = (path: string, message: string, remedy: string) => ({
     index: sent.index,
     id: sent.event.id,
@@ -109,6 +113,12 @@ function judge({ sent, reference }: Need, declaration: Declaration | undefined):
       'data.rolloutId',
       `names rollout ${takenBy}, and step ${id} was taken by rollout ${declaration.rolloutId}: the reward would be of two rollouts`,
       `name rollout ${declaration.rolloutId}, or null: a step has one rollout`,
+    );
+  if (!isIn(runId, declaration))
+    return problem(
+      'correlationId',
+      `names run ${runId}, and tree ${id} belongs to run ${declaration.runId}`,
+      `name run ${declaration.runId}, or give a tree of another run an id of its own`,
     );
   return undefined;
 }

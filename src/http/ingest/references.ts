@@ -1,4 +1,5 @@
 import type { Envelope } from '../../events/envelope.ts';
+import { growsTree } from '../../projections/owners/scope-of-others.ts';
 import type { Declaration, DeclaredKind } from '../../projections/read-declarations.ts';
 
 /** Something an event names that must be on record before it. */
@@ -13,6 +14,8 @@ export interface Reference {
   readonly depth?: number;
   /** For the step of a reward that names a rollout too: that rollout, which must have taken it. */
   readonly takenBy?: string;
+  /** For a tree that the event adds to: the run that it names, which must be the tree's. */
+  readonly runId?: string;
 }
 
 /**
@@ -53,29 +56,29 @@ export function referencesOf(event: Envelope): readonly Reference[] {
     case 'RenderSpecRegistered':
       return [{ kind: 'run', id: event.data.runId, field: 'data.runId', treeId: null }];
     case 'RolloutStarted':
-      return [tree(event.data.treeId), step(event.data, 'fromStepId', event.data.fromStepId)];
+      return [tree(event), step(event.data, 'fromStepId', event.data.fromStepId)];
     case 'StepTaken': {
       const parent = { ...step(event.data, 'parentStepId', event.data.parentStepId), depth: event.data.depth - 1 };
-      return [tree(event.data.treeId), parent, ...rollout(event.data)];
+      return [tree(event), parent, ...rollout(event.data)];
     }
     case 'CallCaptured':
-      return [tree(event.data.treeId), step(event.data, 'parentStepId', event.data.parentStepId), ...rollout(event.data)];
+      return [tree(event), step(event.data, 'parentStepId', event.data.parentStepId), ...rollout(event.data)];
     case 'ToolCalled':
     case 'ReplayDiverged':
-      return [tree(event.data.treeId), step(event.data, 'stepId', event.data.stepId)];
+      return [tree(event), step(event.data, 'stepId', event.data.stepId)];
     case 'NodeAdded': {
       const { stepId, parentStepId } = event.data;
-      return [tree(event.data.treeId), step(event.data, 'stepId', stepId), step(event.data, 'parentStepId', parentStepId)];
+      return [tree(event), step(event.data, 'stepId', stepId), step(event.data, 'parentStepId', parentStepId)];
     }
     case 'NodeExpanded':
     case 'RepliesSampled':
-      return [tree(event.data.treeId), step(event.data, 'stepId', event.data.stepId)];
+      return [tree(event), step(event.data, 'stepId', event.data.stepId)];
     case 'SegmentRendered':
       return [renderSpec(event.data)];
     case 'HistoryRendered': {
       const { treeId, stepId, prefix, factorChosenBy, segments } = event.data;
       return [
-        ...[tree(treeId), step(event.data, 'stepId', stepId), renderSpec(event.data)],
+        ...[tree(event), step(event.data, 'stepId', stepId), renderSpec(event.data)],
         ...(prefix ? [{ kind: 'history', id: prefix.stepId, field: 'data.prefix.stepId', treeId } as const] : []),
         ...(factorChosenBy === null ? [] : [step(event.data, 'factorChosenBy', factorChosenBy)]),
         ...segments.map((id, i) => ({ kind: 'segment', id, field: `data.segments.${i}`, treeId: null }) as const),
@@ -89,53 +92,50 @@ export function referencesOf(event: Envelope): readonly Reference[] {
         ),
       );
       return [
-        ...[tree(treeId), step(event.data, 'stepId', stepId), ...named],
+        ...[tree(event), step(event.data, 'stepId', stepId), ...named],
         ...(base ? [{ kind: 'prompt', id: base.stepId, field: 'data.base.stepId', treeId } as const] : []),
       ];
     }
     case 'RewardAssigned': {
-      const { stepId, rolloutId, treeId } = event.data;
+      const { stepId, rolloutId } = event.data;
       const takenBy = rolloutId === null ? {} : { takenBy: rolloutId };
       const steps = stepId === null ? [] : [{ ...step(event.data, 'stepId', stepId), ...takenBy }];
-      return [tree(treeId), ...steps, ...rollout(event.data)];
+      return [tree(event), ...steps, ...rollout(event.data)];
     }
     case 'RewardRevised':
-      return [
-        tree(event.data.treeId),
-        { kind: 'reward', id: event.data.rewardId, field: 'data.rewardId', treeId: event.data.treeId },
-      ];
+      return [tree(event), { kind: 'reward', id: event.data.rewardId, field: 'data.rewardId', treeId: event.data.treeId }];
     case 'ValueBackedUp':
       return [
-        tree(event.data.treeId),
+        tree(event),
         step(event.data, 'leafStepId', event.data.leafStepId),
         ...event.data.path.map((id, i) => step(event.data, `path.${i}`, id)),
       ];
     case 'RolloutFinished':
-      return [tree(event.data.treeId), ...rollout(event.data), step(event.data, 'leafStepId', event.data.leafStepId)];
+      return [tree(event), ...rollout(event.data), step(event.data, 'leafStepId', event.data.leafStepId)];
     case 'TreeClosed':
-      return [tree(event.data.treeId)];
+      return [tree(event)];
     case 'StepJudged': {
-      const { treeId, leafStepId, stepId } = event.data;
-      return [tree(treeId), step(event.data, 'leafStepId', leafStepId), step(event.data, 'stepId', stepId)];
+      const { leafStepId, stepId } = event.data;
+      return [tree(event), step(event.data, 'leafStepId', leafStepId), step(event.data, 'stepId', stepId)];
     }
     case 'RevisionComposed':
       return [
-        tree(event.data.treeId),
+        tree(event),
         ...(['goodLeafStepId', 'badLeafStepId', 'branchStepId', 'transitionStepId'] as const).map((field) =>
           step(event.data, field, event.data[field]),
         ),
       ];
     case 'RevisionVerified':
-      return [tree(event.data.treeId), revision(event.data)];
+      return [tree(event), revision(event.data)];
     case 'RevisionRejected': {
-      const { treeId, stepId } = event.data;
-      return [tree(treeId), revision(event.data), ...(stepId === null ? [] : [step(event.data, 'stepId', stepId)])];
+      const { stepId } = event.data;
+      return [tree(event), revision(event.data), ...(stepId === null ? [] : [step(event.data, 'stepId', stepId)])];
     }
     case 'AnnotationAdded':
-      return [tree(event.data.treeId), ...subjectOf(event.data)];
+      return [tree(event), ...subjectOf(event.data)];
     case 'AnnotationRetracted': {
       const { annotationId: id, treeId } = event.data;
-      return [tree(treeId), { kind: 'annotation', id, field: 'data.annotationId', treeId }];
+      return [tree(event), { kind: 'annotation', id, field: 'data.annotationId', treeId }];
     }
     default:
       return event satisfies never;
@@ -149,7 +149,7 @@ export function declarationsOf(event: Envelope): readonly Declaration[] {
       return [{ kind: 'run', id: event.data.runId, treeId: null, depth: null }];
     case 'TreeOpened':
       return [
-        { kind: 'tree', id: event.data.treeId, treeId: null, depth: null },
+        { kind: 'tree', id: event.data.treeId, treeId: null, depth: null, runId: event.data.runId },
         { kind: 'step', id: event.data.rootStepId, treeId: event.data.treeId, depth: 0 },
       ];
     case 'RolloutStarted':
@@ -191,8 +191,10 @@ function renderSpec({ renderSpecId }: { readonly renderSpecId: string }): Refere
   return { kind: 'render-spec', id: renderSpecId, field: 'data.renderSpecId', treeId: null };
 }
 
-function tree(id: string): Reference {
-  return { kind: 'tree', id, field: 'data.treeId', treeId: null };
+/** The tree in whose stream an event is. */
+function tree(event: Envelope): Reference {
+  const reference = { kind: 'tree', id: event.stream, field: 'data.treeId', treeId: null } as const;
+  return growsTree(event) ? { ...reference, runId: event.correlationId } : reference;
 }
 
 function step(data: { readonly treeId: string }, field: string, id: string): Reference {

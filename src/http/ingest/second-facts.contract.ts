@@ -111,17 +111,24 @@ export function describeSecondFacts(open: () => Promise<TestApi>): void {
     });
   });
 
-  test('a tree belongs to the run of its first event: a second run that opens it is refused, and quarantined in the log', async () => {
+  test('a tree belongs to the run that opened it first: what another run sends of it is refused, and quarantined in the log', async () => {
     const [started, opened] = givenRecord() as [Envelope<'RunStarted'>, Envelope<'TreeOpened'>];
     const builder = new DrawnBuilder();
     const otherRun = builder.run('other');
     const again = { ...opened, id: newId(), correlationId: otherRun, data: { ...opened.data, runId: otherRun } };
-    await append([started, opened, ...builder.events, again]);
-    await refused(api, () => api.post([{ ...again, id: newId() }]), 409, { path: 'data.treeId' });
+    builder.rollout({ treeId: opened.data.treeId, runId: otherRun, rootStepId: opened.data.rootStepId });
+    const [declared, rollout] = builder.events as [Envelope, Envelope];
+    await append([started, opened, declared, again, rollout]);
     const { treeId, runId } = opened.data;
     expect(await rowsWhere(api.database.db, 'trees', { treeId }, ['runId'])).toEqual([{ runId }]);
-    expect(await rowsWhere(api.database.db, 'quarantine', { eventId: again.id }, ['projection'])).toEqual([
-      { projection: 'journal' },
-    ]);
+    expect(await rowsWhere(api.database.db, 'rollouts', { treeId }, ['rolloutId'])).toEqual([]);
+    const reason = `tree ${treeId} belongs to run ${runId}, which opened it first; give a tree of another run an id of its own`;
+    for (const { id: eventId } of [again, rollout])
+      expect(await rowsWhere(api.database.db, 'quarantine', { eventId }, ['projection', 'field', 'reason'])).toEqual([
+        { projection: 'journal', field: 'correlationId', reason },
+      ]);
+    await refused(api, () => api.post([{ ...again, id: newId() }]), 409, { path: 'data.treeId' });
+    const message = `names run ${otherRun}, and tree ${treeId} belongs to run ${runId}`;
+    await refused(api, () => api.post([{ ...rollout, id: newId() }]), 422, { path: 'correlationId', message });
   });
 }

@@ -23,6 +23,7 @@ export function wrongContent(event: Envelope): Wrong | undefined {
       return tokens ? wrongIds(stepId, tokens.ids) : undefined;
     }
     case 'TreeOpened':
+      return event.data.runId === event.correlationId ? wrongPictures(event.data.pictures) : OF_OTHER_RUN;
     case 'CallCaptured':
       return wrongPictures(event.data.pictures);
     case 'StepTaken':
@@ -37,6 +38,12 @@ export function wrongContent(event: Envelope): Wrong | undefined {
       return undefined;
   }
 }
+
+const OF_OTHER_RUN: Wrong = {
+  path: 'correlationId',
+  message: 'is another run than data.runId, to which the tree belongs',
+  remedy: 'name the run of the tree in both',
+};
 
 /** Sums over all rewards would count it, and no return of a rollout would. */
 const OF_NOTHING: Wrong = {

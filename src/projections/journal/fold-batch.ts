@@ -1,6 +1,7 @@
 import { clearHash, contentHash, decode } from '../../events/codec.ts';
 import { entityOf } from '../../events/entity-of.ts';
 import { type Delivery, type Envelope, identityOf, type Sealed } from '../../events/envelope.ts';
+import { growsTree } from '../owners/scope-of-others.ts';
 import type { Poison } from '../projection.ts';
 import { type AnomalyRow, anomaly, type EventRow, eventRow, type ReleaseRow, releaseRow } from './rows.ts';
 
@@ -20,9 +21,10 @@ export interface Known {
   readonly logPartitions: Map<string, number>;
 }
 
-/** The first record of a fact. */
+/** The first record of a fact, or the opening of a tree. */
 export interface Repeated {
   readonly eventId: string;
+  readonly correlationId: string;
   readonly body: string;
 }
 
@@ -81,12 +83,16 @@ export function foldBatch(batch: readonly Delivery[], known: Known): Folded {
     }
     const first = delivery.repeats === undefined ? undefined : repeated.get(placeOf(delivery, delivery.repeats));
     if (first && !isRepetition(first.body, delivery)) {
-      poison.push({ delivery, code: 'conflict', ...contradiction(delivery.event, first.eventId) });
+      poison.push({ delivery, code: 'conflict', ...conflictWith(first, delivery.event) });
       continue;
     }
     if (first) anomalies.push(anomaly(delivery, 'duplicate', `states the same fact as event ${first.eventId}`));
     bodies.set(identity, delivery.body);
-    repeated.set(placeOf(delivery, delivery.offset), { eventId: event.id, body: delivery.body });
+    repeated.set(placeOf(delivery, delivery.offset), {
+      eventId: event.id,
+      correlationId: event.correlationId,
+      body: delivery.body,
+    });
     const receivedAt = receive(delivery);
     if (event.released) releases.push(releaseRow(delivery, event.released, receivedAt));
     const producerKey = `${event.stream} ${event.producer.name}`;
@@ -115,12 +121,17 @@ export function placeOf({ topic, partition }: Pick<Delivery, 'topic' | 'partitio
   return `${topic} ${partition} ${offset}`;
 }
 
-/** Describes a conflict with the event of its stream that stated the same fact first. */
-function contradiction(event: Envelope, firstId: string): Pick<Poison, 'field' | 'reason'> {
+/** Describes why an event contradicts an earlier one of its stream: another word on the same fact, or another run of the tree. */
+function conflictWith({ eventId, correlationId }: Repeated, event: Envelope): Pick<Poison, 'field' | 'reason'> {
+  if (growsTree(event) && event.correlationId !== correlationId)
+    return {
+      field: 'correlationId',
+      reason: `tree ${event.stream} belongs to run ${correlationId}, which opened it first; give a tree of another run an id of its own`,
+    };
   const entity = entityOf(event);
   return {
     field: entity ? `data.${entity.field}` : 'id',
-    reason: `the ${event.type} of ${entity?.id} has other content in event ${firstId} of this stream, which was recorded first; give another an id of its own`,
+    reason: `the ${event.type} of ${entity?.id} has other content in event ${eventId} of this stream, which was recorded first; give another an id of its own`,
   };
 }
 

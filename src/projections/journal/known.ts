@@ -28,12 +28,12 @@ async function repeatedBy(batch: readonly Delivery[], trx: Trx): Promise<Map<str
   const places = batch.flatMap(({ topic, partition, repeats }) => (repeats === undefined ? [] : [{ topic, partition, repeats }]));
   if (places.length === 0) return new Map();
   const { rows } = await sql<Repeated & { topic: string; partition: number; offset: number }>`
-    select e.topic, e.partition, e."offset", e.event_id, ${BODY} as body from events e
+    select e.topic, e.partition, e."offset", e.event_id, e.correlation_id, ${BODY} as body from events e
     join unnest(
       ${places.map(({ topic }) => topic)}::text[], ${places.map(({ partition }) => partition)}::int[],
       ${places.map(({ repeats }) => repeats)}::bigint[]
     ) as p (topic, partition, "offset") using (topic, partition, "offset")`.execute(trx);
-  return new Map(rows.map(({ offset, eventId, body, ...place }) => [placeOf(place, offset), { eventId, body }]));
+  return new Map(rows.map(({ offset, ...record }) => [placeOf(record, offset), record]));
 }
 
 async function positionsOf(streams: readonly string[], trx: Trx): Promise<Map<string, number>> {

@@ -1,14 +1,16 @@
 import { sql } from 'kysely';
 import { entityOf, factOf } from '../../events/entity-of.ts';
-import { type Delivery, identityOf } from '../../events/envelope.ts';
+import { type Delivery, type Envelope, identityOf } from '../../events/envelope.ts';
 import type { Db } from '../../postgres/database.ts';
+import { growsTree } from '../owners/scope-of-others.ts';
 import type { Slice } from '../slice.ts';
 
 /**
  * Marks, in slices that are each in offset order, the records that come after the first record of their event or of the fact that
- * they state (`entityOf`). They repeat that record or contradict it, and have no effect; the journal, which is offered them, tells
- * which. Only the log decides, so that live read models, rebuilds and snapshots agree, also when a read model refused the first
- * record: that one takes effect by its release. The journal must have folded what precedes the slices in their partitions.
+ * they state (`entityOf`), and those that grow a tree for another run than the one that opened it. They repeat that record or
+ * contradict it, and have no effect; the journal, which is offered them, tells which. Only the log decides, so that live read
+ * models, rebuilds and snapshots agree, also when a read model refused the first record: that one takes effect by its release. The
+ * journal must have folded what precedes the slices in their partitions.
  */
 export async function markRepeated<S extends Slice>(db: Db, slices: readonly S[]): Promise<readonly S[]> {
   const deliveries = slices.flatMap(({ items }) => items.flatMap((item) => (item.kind === 'event' ? [item.delivery] : [])));
@@ -22,8 +24,13 @@ export async function markRepeated<S extends Slice>(db: Db, slices: readonly S[]
     const earlier = keys
       .flatMap((key) => first.get(key) ?? [])
       .find((record) => record.offset < offset && !(event.released && record.eventId === event.id));
+    const opening = growsTree(event) ? first.get(keyOf(delivery, openingOf(event))) : undefined;
+    const isForeign = opening !== undefined && opening.offset < offset && opening.correlationId !== event.correlationId;
     if (earlier) marks.set(delivery, earlier.offset);
-    else for (const key of keys) if (!first.has(key)) first.set(key, { offset, eventId: event.id });
+    else if (isForeign) marks.set(delivery, opening.offset);
+    else
+      for (const key of keys)
+        if (!first.has(key)) first.set(key, { offset, eventId: event.id, correlationId: event.correlationId });
   }
   if (marks.size === 0) return slices;
   return slices.map((slice) => ({
@@ -35,38 +42,50 @@ export async function markRepeated<S extends Slice>(db: Db, slices: readonly S[]
   }));
 }
 
+/** The fact by which a tree belongs to a run: `factOf` of its TreeOpened. */
+function openingOf({ stream }: Envelope): string {
+  return `${stream} TreeOpened ${stream}`;
+}
+
 interface First {
   readonly offset: number;
   readonly eventId: string;
+  readonly correlationId: string;
 }
 
-/** Reads the offsets of the first record of each event and fact from the journal; in its partition, where there is an order. */
+/** Reads the first record of each event, fact and opening of a tree from the journal: of its partition, where there is an order. */
 async function readFirst(db: Db, deliveries: readonly Delivery[]): Promise<Map<string, First>> {
   if (deliveries.length === 0) return new Map();
   const column = <T>(of: (delivery: Delivery) => T) => deliveries.map(of);
-  const { rows } = await sql<First & { at: number; ofEvent: boolean }>`
+  const { rows } = await sql<First & { at: number; of: 'event' | 'fact' | 'opening' }>`
     with asked as materialized (
       select * from unnest(
         ${column(({ topic }) => topic)}::text[], ${column(({ partition }) => partition)}::int[],
         ${column(({ event }) => event.stream)}::uuid[], ${column(({ event }) => event.id)}::uuid[],
         ${column(({ event }) => event.type)}::text[], ${column(({ event }) => entityOf(event)?.id ?? null)}::uuid[]
       ) with ordinality as a (topic, partition, stream, event_id, type, entity_id, at))
-    select a.at::int, true as of_event, e."offset", e.event_id from asked a
+    select a.at::int, 'event' as of, e."offset", e.event_id, e.correlation_id from asked a
     cross join lateral (
-      select e."offset", e.event_id from events e
+      select e."offset", e.event_id, e.correlation_id from events e
       where e.event_id = a.event_id and e.stream = a.stream and e.topic = a.topic and e.partition = a.partition) e
     union all
-    select a.at::int, false, e."offset", e.event_id from asked a
+    select a.at::int, 'fact', e."offset", e.event_id, e.correlation_id from asked a
     cross join lateral (
-      select e."offset", e.event_id from events e
+      select e."offset", e.event_id, e.correlation_id from events e
       where e.stream = a.stream and e.entity_id = a.entity_id and e.type = a.type and e.topic = a.topic and e.partition = a.partition
+      order by e."offset" limit 1) e
+    union all
+    select a.at::int, 'opening', e."offset", e.event_id, e.correlation_id from (select distinct on (stream) * from asked where topic = 'trees') a
+    cross join lateral (
+      select e."offset", e.event_id, e.correlation_id from events e
+      where e.stream = a.stream and e.entity_id = a.stream and e.type = 'TreeOpened' and e.topic = a.topic and e.partition = a.partition
       order by e."offset" limit 1) e`.execute(db);
   const first = new Map<string, First>();
-  for (const { at, ofEvent, offset, eventId } of rows) {
+  const keyFor = { event: identityOf, fact: factOf, opening: openingOf };
+  for (const { at, of, ...record } of rows) {
     const delivery = deliveries[at - 1];
-    if (!delivery) continue;
-    for (const key of ofEvent ? [keyOf(delivery, identityOf(delivery.event))] : factKeyOf(delivery))
-      first.set(key, { offset, eventId });
+    const key = delivery && keyFor[of](delivery.event);
+    if (delivery && key) first.set(keyOf(delivery, key), record);
   }
   return first;
 }

@@ -1,4 +1,4 @@
-import type { EventType } from '../../events/catalogue.ts';
+import { catalogue, type EventType } from '../../events/catalogue.ts';
 
 /** What others than the owner of a stream may add to it with the scope `judge`: what they found of it. */
 const JUDGED: ReadonlySet<string> = new Set<EventType>([
@@ -15,4 +15,12 @@ export function scopeOfOthers(event: { readonly type: string; readonly data: obj
   const { type, data } = event;
   if (ANNOTATED.has(type)) return 'annotate';
   return JUDGED.has(type) || (type === 'PromptShown' && 'judgementId' in data && data.judgementId !== undefined) ? 'judge' : null;
+}
+
+/**
+ * Returns whether an event makes a tree grow, which is for the run of the tree alone. What others find of the tree may name a run
+ * of their own.
+ */
+export function growsTree(event: { readonly type: EventType; readonly data: object }): boolean {
+  return catalogue[event.type].topic === 'trees' && scopeOfOthers(event) === null;
 }

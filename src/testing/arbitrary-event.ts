@@ -72,25 +72,24 @@ function fromSchema(schema: Schema): fc.Arbitrary<unknown> {
   }
 }
 
-function textOf({
-  format,
-  pattern,
-  contentEncoding,
-  minLength = 0,
-  maxLength = minLength + MOST,
-}: Schema): fc.Arbitrary<unknown> {
+function textOf({ format, pattern, contentEncoding, minLength = 0, maxLength }: Schema): fc.Arbitrary<unknown> {
   if (format === 'uuid') return fc.uuid();
   if (format === 'date-time')
     return fc
       .date({ min: new Date(0), max: new Date('9999-12-31T23:59:59.999Z'), noInvalidDate: true })
       .map((at) => at.toISOString());
   if (contentEncoding === 'base64') return fc.uint8Array({ maxLength: 12 }).map((bytes) => Buffer.from(bytes).toString('base64'));
-  if (pattern !== undefined) return fc.stringMatching(new RegExp(pattern));
-  const length = Math.min(maxLength, minLength + MOST);
+  if (pattern !== undefined)
+    return fc
+      .stringMatching(new RegExp(pattern), maxLength === undefined ? {} : { maxLength })
+      .map((text) => text.toWellFormed())
+      .filter((text) => text.length >= minLength);
+  const most = maxLength ?? minLength + MOST;
+  const length = Math.min(most, minLength + MOST);
   // Code points of two UTF-16 units count twice in a length limit.
   return fc
     .string({ unit: 'binary', minLength, maxLength: length })
-    .map((text) => text.replaceAll('\0', '0').slice(0, maxLength).toWellFormed());
+    .map((text) => text.replaceAll('\0', '0').slice(0, most).toWellFormed());
 }
 
 /** JSON that comes back as it went in: −0 is written as 0, and keys are checked by other rules. */

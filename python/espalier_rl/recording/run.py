@@ -29,7 +29,7 @@ from .search import SearchTree
 from .spool import LIMIT_BYTES, Durable, Full, Spool
 from .task import task_of
 from .tree import Place, Tree
-from .values import LARGEST_ID, Json, amount_of, count_of, json_of, name_of, now, policy_of, refuse, shown, text_of
+from .values import LARGEST_ID, Json, amount_of, count_of, json_of, name_of, now, policy_name_of, policy_of, refuse, shown, text_of
 
 if TYPE_CHECKING:
     from ..analysis import Event
@@ -356,7 +356,7 @@ def _config(config: Mapping[str, Any] | None, training: bool | str, policy: Json
     if training:
         if "training" in read:
             raise EspalierError("config has a field training", remedy="leave it out, or training=", field="training")
-        read["training"] = {"policyId": policy["policyId"] if training is True else name_of(training, "training"), "channel": "train"}
+        read["training"] = {"policyId": policy["policyId"] if training is True else policy_name_of(training, "training"), "channel": "train"}
     return read
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 from typing import Any, NoReturn
@@ -25,6 +26,17 @@ def name_of(value: object, field: str) -> str:
     if not isinstance(value, str) or not 1 <= units_of(value) <= LONGEST_NAME:
         refuse(field, f"{field} is {shown(value)}", f"give a text of 1 to {LONGEST_NAME} characters")
     return value
+
+
+_NO_POLICY = re.compile(r"[\x00-\x1f\x7f-\x9f]|^__proto__$|(?:^|/)\.\.(?:/|$)")
+
+
+def policy_name_of(value: object, field: str) -> str:
+    """Reads the name of a policy: `policyId` of src/events/schemas/values.ts. It becomes a part of paths and of addresses."""
+    name = name_of(value, field)
+    if _NO_POLICY.search(name):
+        refuse(field, f"{field} is {shown(value)}", "give the policy a name without control characters and without `..` as a part, other than `__proto__`")
+    return name
 
 
 def units_of(text: str) -> int:
@@ -129,7 +141,7 @@ def policy_of(given: object, field: str = "policy") -> Json:
         raise EspalierError(f"{field} is {shown(given)}", remedy=remedy, field=field)
     if isinstance(version, bool) or not isinstance(version, int) or not 0 <= version <= LARGEST_ID or not isinstance(policy, str):
         raise EspalierError(f"{field} is {shown(given)}", remedy=remedy, field=field)
-    return {"policyId": name_of(policy, field), "version": version}
+    return {"policyId": policy_name_of(policy, field), "version": version}
 
 
 def now() -> str:

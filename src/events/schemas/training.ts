@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { PlanRules } from '../../domain/training/planning/plan-rules.ts';
-import { blobRef, count, counter, eventData, finite, id, json, name, rolloutId, sha256, treeId } from './values.ts';
+import { blobRef, count, counter, eventData, finite, id, json, name, policyId, rolloutId, sha256, treeId } from './values.ts';
 
 /** All versions of one policy, which are one stream: `lineageId` is `derivedId('lineage', policyId)`. */
 export const lineage = {
   lineageId: id.describe('UUID of the lineage, the stream of all versions of the policy, derived from `policyId`.'),
-  policyId: name.describe('Name of the policy that is trained.'),
+  policyId: policyId.describe('Name of the policy that is trained.'),
 } as const;
 export const batchId = id.describe('UUID of the batch, derived from the lineage and the ordinal.');
 export const batchOrdinal = count.describe('Number of the batch in its lineage, from 0.');
@@ -31,7 +31,7 @@ export type Channel = (typeof CHANNELS)[number];
 /**
  * The part `training` of a run's configuration that puts its rollouts into the pool of a policy; a plan may say more besides.
  */
-export const trainingChannel = z.object({ policyId: name, channel: z.enum(CHANNELS) });
+export const trainingChannel = z.object({ policyId, channel: z.enum(CHANNELS) });
 
 /** Recorded whole: no rule has a default that could change under a record. */
 export const planRules = z.strictObject({

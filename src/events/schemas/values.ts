@@ -51,7 +51,14 @@ export const packed = z.strictObject({
 });
 export type Packed = z.infer<typeof packed>;
 
-export const policyId = name.describe('Name of the policy.');
+const CONTROLS = '\\u0000-\\u001f\\u007f-\\u009f'; // as JSON Schema writes them
+const NO_POLICY = '^(?:__proto__|(?:.*/)?\\.\\.(?:/.*)?)$';
+/** It becomes a part of paths, of addresses and of names in programs; `Qwen/Qwen2.5-7B-Instruct` is one. */
+export const policyId = name
+  .regex(new RegExp(`^[^${CONTROLS}]*$`), 'must be without control characters')
+  .refine((text) => !new RegExp(NO_POLICY).test(text), 'must be without `..` as a part of it, and not `__proto__`')
+  .meta({ not: { pattern: NO_POLICY } })
+  .describe('Name of the policy.');
 export const policyVersion = count.describe(
   'Version of the policy, counted in training updates; 0 before the first update and for a policy that is not trained.',
 );

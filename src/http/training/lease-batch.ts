@@ -22,7 +22,7 @@ const WAIT_LIMIT_MS = 30_000;
 const LOOK_MS = 500; // nobody announces leases that run out, and notices can be lost
 
 const request = z.strictObject({
-  policyId: serviceName.describe('Name of the policy.'),
+  policyId,
   consumer: serviceName.describe('Name of the trainer.'),
   ttlMs,
   baseVersion: z

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { id } from '../../events/schemas/values.ts';
+import { id, policyId } from '../../events/schemas/values.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import {
   backend,
@@ -8,14 +8,13 @@ import {
   kept,
   NEEDS,
   refuseMissing,
-  serviceName,
   type TrainingWorld,
   trainingRefusals,
   weights,
 } from './training-endpoint.ts';
 
 const request = z.strictObject({
-  policyId: serviceName.describe('Name of the policy.'),
+  policyId,
   backend,
   weights,
   kept: kept.default(null),

@@ -10,6 +10,7 @@ import { appendRecorded, recordBatches } from '../testing/record-batches.ts';
 import { killRunning, runEspalier } from '../testing/worker-process.ts';
 
 const NAME = 'mine\n00000000  yours  \x1b[2J\u202eneddih\x9b31m';
+const POLICY = 'mine \u202eneddih'; // control characters are refused in the name of a policy
 const REPLY = 'look\x1b]0;owned\x07 around\n└ forged line';
 
 let platform: Platform & { readonly home: string };
@@ -23,8 +24,7 @@ beforeAll(async () => {
   const parent = builder.step(opened, rollout, opened.rootStepId, 1, { action: REPLY, response: REPLY });
   builder.step(opened, rollout, parent, 2, { observation: REPLY, termination: 'terminated' });
   tree = opened.treeId;
-  run = opened.runId;
-  recordBatches(builder, { policyId: NAME, batches: 1 });
+  run = recordBatches(builder, { policyId: POLICY, batches: 1 }).runId;
   await appendRecorded(platform.log, builder.events);
   const projector = await runProjections(platform);
   await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 30_000 });
@@ -46,7 +46,7 @@ test.each([['status'], ['tree'], ['ledger'], ['trace'], ['recall']])(
     const { code, stdout, stderr } = await runEspalier([command, ...args], environmentOf(platform));
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).not.toMatch(ACTED_ON);
-    expect(stdout).toContain('\\u001b');
+    expect(stdout).toMatch(/\\u(001b|202e)/);
     expect(stdout.split('\n').filter((line) => /^(00000000 {2}yours|└ forged)/.test(line))).toEqual([]);
   },
 );

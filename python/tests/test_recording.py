@@ -282,6 +282,46 @@ class Recording(RecordingCase):
         self.assertEqual((third["tokens"]["before"], third["tokens"]["keep"]), (5, 2))
         self.assertEqual([message["role"] for message in third["messages"]], ["user", "assistant", "user"])
 
+    def test_calls_of_tools_their_results_and_reasoning_are_parts_of_messages_and_of_the_reply(self):
+        call = lambda number, given: {"id": f"c{number}", "type": "function", "function": {"name": "look", "arguments": given}}  # noqa: E731
+        first = {"role": "assistant", "content": None, "reasoning_content": "Hm.", "tool_calls": [call(1, '{"at": 12345678901234567890}')], "refusal": None}
+        with self.db.run("r", policy="p") as run:
+            episode = run.episode(er.Task("question"))
+            episode.step(first, "seen", prompt_ids=[1], ids=[2])
+            episode.step({"content": "Two.", "tool_calls": [call(2, {"a": 1}), call(3, "")]}, "one two", prompt_ids=[1, 2, 3], ids=[4])
+            with self.assertRaisesRegex(er.EspalierError, "a reply called 2 tools.*prompt="):
+                episode.step("Done.", prompt_ids=[1, 2, 3, 4])
+            results = [{"role": "tool", "content": text, "tool_call_id": f"c{i}", "name": "look"} for i, text in ((2, "one"), (3, "two"))]
+            episode.step("Done.", prompt=[{"role": "user", "content": "question"}, *results])
+            episode.finish()
+        one, two, _ = self.installation.of("StepTaken")
+        self.assertEqual((one["response"], one["thought"], one["action"]), ("", "Hm.", 'look {"at": 12345678901234567890}'))
+        self.assertEqual(one["reply"], {"reasoning": True, "toolCalls": [{"id": "c1", "name": "look", "arguments": '{"at": 12345678901234567890}'}]})
+        self.assertEqual((two["response"], two["action"]), ("Two.", 'look {"a": 1}\nlook '))
+        self.assertEqual([call["arguments"] for call in two["reply"]["toolCalls"]], ['{"a": 1}', ""])
+        _, shown, last = self.installation.of("PromptShown")
+        said, result = shown["messages"]
+        self.assertEqual([(part["kind"], part.get("id"), part.get("name")) for part in said["parts"]], [("reasoning", None, None), ("tool-call", "c1", "look")])
+        self.assertEqual((result["role"], result["toolCallId"], result["parts"][0]["field"]), ("tool", "c1", "observation"))
+        self.assertEqual([(each.get("toolCallId"), each.get("name")) for each in last["messages"]], [("c2", "look"), ("c3", "look")])
+
+    def test_a_message_that_would_lose_a_field_is_refused_by_its_name(self):
+        refused = [
+            ("prompt[0].audio", [{"role": "user", "content": "a", "audio": {"id": "x"}}]),
+            ("prompt[0].role", [{"role": "user", "content": "a", "tool_calls": [{"name": "look"}]}]),
+            ("prompt[0].tool_calls[0].name", [{"role": "assistant", "tool_calls": [{"function": {}}]}]),
+        ]
+        with self.db.run("r", policy="p") as run:
+            episode = run.episode("t")
+            for field, prompt in refused:
+                with self.assertRaises(er.EspalierError) as caught:
+                    episode.step("a", prompt=prompt)
+                self.assertEqual(caught.exception.field, field)
+            with self.assertRaises(er.EspalierError) as caught:
+                episode.step({"content": "a", "reasoning_content": "b"}, thought="c")
+            self.assertEqual(caught.exception.field, "thought")
+            episode.cancel("tested")
+
     def test_an_empty_observation_is_an_empty_message_of_the_conversation_as_the_server_composes_it(self):
         with self.db.run("r", policy="p") as run:
             episode = run.episode(er.Task("question", instruction="be brief"))

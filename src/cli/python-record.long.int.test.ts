@@ -114,6 +114,58 @@ with er.connect().run("long", policy="q@1", wait_s=120) as run:
     expect(await ask(asked)).toEqual({ runs: { nodes: [{ outcome: 'completed', trees: { nodes: [{ steps }] } }] } });
   });
 
+  test('an episode whose messages call tools, answer them and reason is exported by openai and trl as it was given', async () => {
+    await startServer();
+    const call = (id: string, given: string) => ({ id, type: 'function', function: { name: 'look', arguments: given } });
+    const opening = [
+      { role: 'system', content: 'Look.' },
+      { role: 'user', content: 'Where?' },
+    ];
+    const calls = {
+      role: 'assistant',
+      content: 'I look twice.',
+      reasoning_content: 'Hm.',
+      tool_calls: [call('c1', '{"at": 12345678901234567890}'), call('c2', '{}')],
+    };
+    const results = [
+      { role: 'tool', content: 'here', tool_call_id: 'c1', name: 'look' },
+      { role: 'tool', content: 'there', tool_call_id: 'c2' },
+    ];
+    const last = { role: 'assistant', content: 'Here and there.' };
+    const tools = [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }];
+    const given = JSON.stringify(JSON.stringify({ opening, calls, results, last, tools }));
+    const script = `import json, espalier_rl as er
+given = json.loads(${given})
+with er.connect().run("tools", policy="q@1", wait_s=60) as run:
+    episode = run.episode("t")
+    episode.step(given["calls"], "here there", prompt=given["opening"], tool_schemas=given["tools"])
+    episode.step(given["last"], prompt=[*given["opening"], given["calls"], *given["results"]], tool_schemas=given["tools"], reward=1.0)
+    episode.finish(success=True)`;
+    const [, stderr, code] = await record(script).said;
+    expect([code, stderr]).toEqual([0, '']);
+    expect(await ask('{ runs { nodes { outcome } } }')).toEqual({ runs: { nodes: [{ outcome: 'completed' }] } });
+    const exported = async (format: string) => {
+      const to = join(home, `${format}.jsonl`);
+      await runInProcess(['export', '--format', format, '--out', to], { ESPALIER_HOME: home });
+      return readFile(to, 'utf8');
+    };
+    const openai = JSON.parse(await exported('openai'));
+    expect(openai.messages).toEqual([...opening, calls, ...results, last]);
+    expect(openai.tools).toEqual(tools);
+    const trl = await exported('trl');
+    expect(trl).toContain('"arguments":{"at": 12345678901234567890}');
+    const asValue = ({ function: { name, arguments: text }, ...more }: ReturnType<typeof call>) => ({
+      ...more,
+      function: { name, arguments: JSON.parse(text) },
+    });
+    const called = { ...calls, tool_calls: calls.tool_calls.map(asValue) };
+    const rows = trl.trimEnd().split('\n');
+    expect(rows.map((row) => JSON.parse(row))).toMatchObject([
+      { prompt: opening, completion: [called], tools: JSON.stringify(tools) },
+      { prompt: [...opening, called, ...results], completion: [last], tools: JSON.stringify(tools) },
+    ]);
+  });
+
   test('what the client takes the server takes: odd values of every argument are refused by the client with field and remedy, or are on record', async () => {
     await startServer();
     const [stdout, stderr, code] = await record('from tests.odd_values import main; main()').said;

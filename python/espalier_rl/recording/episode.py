@@ -13,7 +13,7 @@ from .arrays import mask_of, packed_ends, packed_entropies, packed_log_probs, pa
 from .ids import derived_id
 from .journal import Draft, rollout_finished
 from .pictures import read_pictures
-from .prompts import messages_of, prompt_data
+from .prompts import messages_of, prompt_data, reply_of
 from .tool_calls import tool_drafts
 from .tree import Place, Tree
 from .values import LARGEST_ID, MOST_ACTIONS, Json, amount_of, list_of, milliseconds_of, name_of, now, policy_of, shown, text_of, texts_of
@@ -65,7 +65,7 @@ class Episode:
 
     def step(
         self,
-        response: str,
+        response: str | Mapping[str, Any],
         observation: str = "",
         *,
         reward: float | Mapping[str, float] | None = None,
@@ -81,7 +81,7 @@ class Episode:
         tools: Sequence[Any] = (),
         tool_schemas: Any = None,
         action: str | None = None,
-        thought: str = "",
+        thought: str | None = None,
         well_formatted: bool = True,
         executable: bool = True,
         actions: Sequence[str] | None = None,
@@ -96,7 +96,8 @@ class Episode:
     ) -> Step:
         """Records one action and the observation that follows; returns when it is in the spool.
 
-        `response` is what the policy said, unchanged; `action` what of it was executed (default: all of it), `thought` the rest.
+        `response` is what the policy said, unchanged: a text, or the message of the assistant as its server returned it, with `tool_calls` and
+        `reasoning_content`. `action` is what of it was executed (default: its calls of tools, else all of it), `thought` the rest.
         `reward` is a number (component `environment`) or numbers by component. `ids` are the sampled token ids, `logprobs` their
         natural log-probabilities, `mask` 0 for tokens that the policy did not sample, `token_texts` what each says (one behind the other
         they are the response, or its beginning), `entropies` those of the distributions that they were sampled from in nats, all of
@@ -109,20 +110,22 @@ class Episode:
         self._check_open()
         self._check_sent()
         at = now()
-        text_of(response, "response")
+        reply = reply_of(response)
+        if thought is not None and reply.thought:
+            self._refuse("thought", "the message has reasoning_content, and thought is given as well", "give one of the two")
         text_of(observation, "observation")
         termination = self._termination(done)
         ref = run.policy if policy is None else policy_of(policy)
-        tokens, sampled = _tokens(ids, logprobs, mask, entropies, token_texts, response)
+        tokens, sampled = _tokens(ids, logprobs, mask, entropies, token_texts, reply.text)
         asked = None if prompt_ids is None else read_ids(prompt_ids, "prompt_ids")[1]
         if prompt is None and asked is None and (tool_schemas is not None or sampling is not None):
             self._refuse("prompt", "tool_schemas and sampling belong to a prompt, and there is none", "give prompt= or prompt_ids= as well")
         pictures, names = read_pictures(images, "images")
         rewards = _rewards(reward)
         data: Json = {
-            "response": response,
-            "thought": text_of(thought, "thought"),
-            "action": response if action is None else text_of(action, "action"),
+            "response": reply.text,
+            "thought": reply.thought if thought is None else text_of(thought, "thought"),
+            "action": reply.action if action is None else text_of(action, "action"),
             "observation": observation,
             "wellFormatted": bool(well_formatted),
             "executable": bool(executable),
@@ -138,6 +141,8 @@ class Episode:
         }
         if pictures:
             data["pictures"] = pictures
+        if reply.message is not None:
+            data["reply"] = {"reasoning": bool(reply.thought), "toolCalls": reply.calls}
         with run.journal.lock:  # from the choice of its place to its record: of two steps at once, one follows the other
             self._check_open()
             if self._ended_by_step is not None:
@@ -145,8 +150,8 @@ class Episode:
             before = self._at
             depth = before.depth + 1
             step_id = derived_id("step", self.id, depth)
-            place = Place(step_id, before, response, observation)
-            place.pictures, place.images = pictures, names
+            place = Place(step_id, before, reply.text, observation)
+            place.pictures, place.images, place.reply = pictures, names, reply.message
             ids_of_step = {"stepId": step_id, "treeId": tree.id, "parentStepId": before.id, "rolloutId": self.id, "depth": depth}
             drafts = [Draft("StepTaken", tree.id, step_id, {**ids_of_step, **data}, at)]
             drafts += tool_drafts(tools, tree.id, step_id, at)

@@ -10,13 +10,17 @@ from typing import Any, NamedTuple
 
 from ..errors import EspalierError
 from .arrays import packed_ids
-from .values import Json, address_of, count_of, json_of, refuse, shown, storable, texts_of
+from .values import Json, address_of, count_of, json_of, list_of, refuse, shown, storable, text_of, texts_of
 
 ROLES = ("system", "user", "assistant", "tool")
 SHORTEST = 160  # characters of a block: a reference takes 67, so a shorter one costs more to name than to repeat
 MOST = 64  # blocks of one text: a long text is cut coarser
 
-Message = dict[str, Any]  # {"role", "parts": [{"kind": "text", "text"} | {"kind": "image", "imageId"}]}
+FIELDS = ("role", "content", "reasoning_content", "reasoning", "tool_calls", "function_call", "tool_call_id", "name")
+
+# {"role", "parts": [{"kind": "text" | "reasoning", "text"} | {"kind": "tool-call", "id", "name", "arguments"} | {"kind": "image", "imageId"}],
+#  "toolCallId", "name"}
+Message = dict[str, Any]
 
 
 class Shown(NamedTuple):
@@ -45,6 +49,35 @@ def messages_of(prompt: object, images: Mapping[str, str]) -> list[Message]:
     return [_message(each, f"prompt[{i}]", images) for i, each in enumerate(prompt)]
 
 
+class Reply(NamedTuple):
+    """What a policy said: its text, what it thought apart from it, and its calls of tools; `message` is all of it."""
+
+    text: str
+    thought: str
+    calls: list[Json]
+    message: Message | None  # None where the reply is its text
+
+    @property
+    def action(self) -> str:
+        """What is executed: the calls of tools, a line for each, else the text."""
+        return "\n".join(f"{call['name']} {call['arguments']}" for call in self.calls) if self.calls else self.text
+
+
+def reply_of(response: object) -> Reply:
+    """Reads a reply: a text, or the message of the assistant as its server returned it."""
+    if isinstance(response, str):
+        return Reply(response, "", [], None)
+    if not isinstance(response, Mapping):
+        refuse("response", f"response is {shown(response)}", "give a str, or the message of the assistant with content, tool_calls, reasoning_content")
+    message = _message({"role": "assistant", **response}, "response", {})
+    of = lambda kind: [part for part in message["parts"] if part["kind"] == kind]  # noqa: E731
+    if message["role"] != "assistant":
+        _refuse("response.role", f"response.role is {message['role']!r}", "give the message of the assistant")
+    text, thought = ("".join(part["text"] for part in of(kind)) for kind in ("text", "reasoning"))
+    calls = [{name: part[name] for name in ("id", "name", "arguments")} for part in of("tool-call")]
+    return Reply(text, thought, calls, message if thought or calls else None)
+
+
 def prompt_data(
     tree_id: str, step_id: str, messages: list[Message], *, before: Shown | None, known: Mapping[str, Known], token_ids: list[int] | None, sampled: list[int] | None,
     tools: object, sampling: Mapping[str, Any] | None, model: str | None, server: str | None, template: tuple[str, int] | None,
@@ -53,7 +86,7 @@ def prompt_data(
     same = _shared(before.messages if before else [], messages)
     shown = set(before.blocks) if before else set()
     blocks: list[str] = []
-    fresh = [{"role": each["role"], "parts": [_recorded(part, known, shown, blocks) for part in each["parts"]]} for each in messages[same:]]
+    fresh = [{**each, "parts": [_recorded(part, known, shown, blocks) for part in each["parts"]]} for each in messages[same:]]
     data: Json = {
         "treeId": tree_id,
         "stepId": step_id,
@@ -119,15 +152,48 @@ def _message(given: Mapping[str, Any], where: str, images: Mapping[str, str]) ->
     role = {"developer": "system", "function": "tool"}.get(str(role), role)
     if role not in ROLES:
         _refuse(f"{where}.role", f"{where}.role is {role!r}", f"give one of {', '.join(ROLES)}")
-    calls = given.get("tool_calls")
-    more = [_text(json.dumps(json_of(calls, f"{where}.tool_calls"), ensure_ascii=False))] if calls else []
-    if content is None:
-        return {"role": role, "parts": more}
+    unknown = [name for name, value in given.items() if name not in FIELDS and value]
+    if unknown:
+        remedy = f"leave it out, or give it as one of {', '.join(FIELDS)}"
+        _refuse(f"{where}.{unknown[0]}", f"{where}.{unknown[0]} is no field that a message is recorded with", remedy)
+    thoughts = given.get("reasoning_content") or given.get("reasoning")
+    parts = [] if not thoughts else [{"kind": "reasoning", "text": storable(text_of(thoughts, f"{where}.reasoning_content"))}]
+    calls = list_of(given.get("tool_calls"), f"{where}.tool_calls") + ([given["function_call"]] if given.get("function_call") else [])
+    called = [_tool_call(call, f"{where}.tool_calls[{i}]") for i, call in enumerate(calls)]
+    if (parts or called) and role != "assistant":
+        _refuse(f"{where}.role", f"{where} has reasoning or calls of tools, and its role is {role}", "give them in messages of the assistant")
     if isinstance(content, str):
-        return {"role": role, "parts": [_text(content), *more]}
-    if not isinstance(content, Sequence):
+        parts += [_text(content)] if content or not (parts or called) else []  # servers write the text of a reply that has none either way
+    elif isinstance(content, Sequence):
+        parts += [_part(part, f"{where}.content[{i}]", images) for i, part in enumerate(content)]
+    elif content is not None:
         _refuse(f"{where}.content", f"{where}.content is a {type(content).__name__}")
-    return {"role": role, "parts": [*(_part(part, f"{where}.content[{i}]", images) for i, part in enumerate(content)), *more]}
+    message: Message = {"role": role, "parts": [*parts, *called]}
+    for name, of_record in (("tool_call_id", "toolCallId"), ("name", "name")):
+        if given.get(name) is not None:
+            message[of_record] = storable(text_of(given[name], f"{where}.{name}"))
+    return message
+
+
+def _tool_call(call: object, where: str) -> Json:
+    """Reads a call of a tool as chat servers write it; arguments that are no text become the JSON of it."""
+    if isinstance(call, str):  # as some columns of data sets hold it
+        try:
+            call = json.loads(call)
+        except ValueError:
+            pass
+    if not isinstance(call, Mapping):
+        _refuse(where, f"{where} is a {type(call).__name__}", 'give {"id", "type": "function", "function": {"name", "arguments"}}')
+    called = call.get("function") or call.get("custom") or call
+    given = called.get("arguments", called.get("input"))
+    arguments = "" if given is None else given if isinstance(given, str) else json.dumps(json_of(given, f"{where}.arguments"), ensure_ascii=False)
+    call_id = call.get("id")
+    return {
+        "kind": "tool-call",
+        "id": None if call_id is None else storable(text_of(call_id, f"{where}.id")),
+        "name": storable(text_of(called.get("name"), f"{where}.name")),
+        "arguments": storable(arguments),
+    }
 
 
 def _part(part: object, where: str, images: Mapping[str, str]) -> Json:
@@ -155,10 +221,16 @@ def _text(text: str) -> Json:
 def _recorded(part: Json, known: Mapping[str, Known], shown: set[str], blocks: list[str]) -> Json:
     if part["kind"] == "image":
         return part
+    if part["kind"] == "tool-call":
+        return {"kind": "tool-call", "id": part["id"], "name": part["name"], "blocks": _blocks_of(part["arguments"], shown, blocks)}
     text = part["text"]
-    source = known.get(text)
+    source = known.get(text) if part["kind"] == "text" else None
     if source is not None:
         return {"kind": "step", "stepId": source.step_id, "field": source.field}
+    return {"kind": part["kind"], "blocks": _blocks_of(text, shown, blocks)}
+
+
+def _blocks_of(text: str, shown: set[str], blocks: list[str]) -> list[str]:
     digests = []
     for block in cut_blocks(text):
         digest = hashlib.sha256(block.encode()).hexdigest()
@@ -166,7 +238,7 @@ def _recorded(part: Json, known: Mapping[str, Known], shown: set[str], blocks: l
         if digest not in shown:
             shown.add(digest)
             blocks.append(block)
-    return {"kind": "text", "blocks": digests}
+    return digests
 
 
 def cut_blocks(text: str) -> list[str]:

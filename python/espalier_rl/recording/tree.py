@@ -21,12 +21,13 @@ class Place:
     """A step of a tree as far as later ones need it: where it is, its texts and pictures, and the prompt before it. Texts of the path are
     looked up when a prompt is recorded, and not before."""
 
-    __slots__ = ("depth", "id", "images", "observation", "parent", "pictures", "response", "shown")
+    __slots__ = ("depth", "id", "images", "observation", "parent", "pictures", "reply", "response", "shown")
 
     def __init__(self, step_id: str, parent: Place | None, response: str, observation: str) -> None:
         self.id, self.parent = step_id, parent
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.response, self.observation = response, observation  # of the root the instruction and the first observation
+        self.reply: Message | None = None  # what was said, where it is more than a text
         self.shown: Shown | None = None if parent is None else parent.shown
         self.images: dict[str, str] = {}  # what a message may name a picture of the observation by, its id included → its id
         self.pictures: list[Json] = []
@@ -53,17 +54,29 @@ class Place:
 
     def conversation(self) -> list[Message]:
         """Returns the conversation up to here: the instruction, the first observation, then what was said and what followed. An empty
-        observation is an empty message of the user, as the server composes it: no reply follows a reply. An empty instruction is none."""
+        observation is an empty message of the user, as the server composes it: no reply follows a reply. An empty instruction is none. Behind a call of
+        a tool the observation is its result; raises EspalierError behind several."""
         messages: list[Message] = []
         for place in self.path():
             if place.parent is not None or place.response:
                 role = "assistant" if place.parent else "system"
-                messages.append({"role": role, "parts": [{"kind": "text", "text": storable(place.response)}]})
+                messages.append(place.reply or {"role": role, "parts": [{"kind": "text", "text": storable(place.response)}]})
             parts: list[Json] = [{"kind": "image", "imageId": picture["imageId"]} for picture in place.pictures]
             if place.observation or not parts:
                 parts.insert(0, {"kind": "text", "text": storable(place.observation)})
-            messages.append({"role": "user", "parts": parts})
+            messages.append({**_answering(messages[-1:]), "parts": parts})
         return messages
+
+
+def _answering(last: list[Message]) -> Json:
+    """Returns who speaks behind a message: the user, or the tool that it calls."""
+    calls = [part for message in last for part in message["parts"] if part["kind"] == "tool-call"]
+    if len(calls) > 1:
+        remedy = "give the messages that the model was asked with: prompt=[…]"
+        raise EspalierError(f"a reply called {len(calls)} tools, and one observation does not say which answered what", remedy=remedy, field="prompt")
+    if not calls:
+        return {"role": "user"}
+    return {"role": "tool"} | ({} if calls[0]["id"] is None else {"toolCallId": calls[0]["id"]})
 
 
 class Tree:

@@ -1,3 +1,4 @@
+import { largest } from '../domain/extremes.ts';
 import { escapeXml, line, round, text } from './svg-parts.ts';
 
 /** A drawing of values with their intervals: a line for each row, a column for each panel. */
@@ -32,7 +33,15 @@ const COLOUR = '#0072b2';
 
 /** Draws intervals as SVG text that needs nothing else: the same plot, the same bytes. */
 export function intervalPlotSvg({ title, rows, panels }: IntervalPlot): string {
-  const left = 24 + Math.ceil(LETTER * Math.max(4, ...rows.map((row) => row.length)));
+  const left =
+    24 +
+    Math.ceil(
+      LETTER *
+        largest(
+          rows.map((row) => row.length),
+          4,
+        ),
+    );
   const width = Math.max(left + panels.length * (PANEL + GAP), 40 + LETTER * 1.3 * title.length);
   const height = TOP + rows.length * ROW + BOTTOM;
   const atRow = (row: number) => TOP + (row + 0.5) * ROW;

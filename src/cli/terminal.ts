@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { largest } from '../domain/extremes.ts';
 import { escapeControls, escapeMessage } from '../runtime/escape-controls.ts';
 
 /**
@@ -83,7 +84,7 @@ export function progressLine(now: () => number = Date.now): ProgressLine {
 /** Lays rows out in columns: texts to the left, numbers to the right. */
 export function table(header: readonly string[], rows: readonly (readonly (string | number)[])[]): readonly string[] {
   const cells = [header, ...rows].map((row) => row.map((cell) => escapeControls(String(cell))));
-  const widths = header.map((_, i) => Math.max(...cells.map((row) => row[i]?.length ?? 0)));
+  const widths = header.map((_, i) => largest(cells.map((row) => row[i]?.length ?? 0)));
   const right = header.map(
     (_, i) => rows.length > 0 && rows.every((row) => typeof row[i] === 'number' || /^[\d.,%–-]+$/.test(String(row[i]))),
   );

@@ -53,10 +53,14 @@ export function openStack(spec: RenderSpec): HistoryStack {
 
 /** Adds segments to what the history is. */
 export function pushSegments(stack: HistoryStack, entries: readonly CachedSegment[]): void {
-  const segments = entries.map(({ segment }) => segment);
-  stack.entries.push(...entries);
-  stack.segments.push(...segments);
-  stack.totals = addUp(segments, stack.totals);
+  for (const entry of entries) {
+    stack.entries.push(entry);
+    stack.segments.push(entry.segment);
+  }
+  stack.totals = addUp(
+    entries.map(({ segment }) => segment),
+    stack.totals,
+  );
 }
 
 /** Writes those segments below the others that are not there yet. */

@@ -1,3 +1,4 @@
+import { largest, smallest } from '../domain/extremes.ts';
 import type { RenderedSegment } from './rendered-segment.ts';
 import { outputsOver, packColumns } from './resize/pack-weights.ts';
 import type { VectorLoops } from './resize/vector-loops.ts';
@@ -82,8 +83,8 @@ function notePlaces(rows: SegmentRows, { height, patches }: RenderedSegment): nu
     rows.place[first + y] = own.length === 0 ? -1 : rows.coloured++;
     if (own.length === 0) continue;
     coloured.push(y);
-    const left = Math.min(...own.map(({ x }) => x));
-    const right = Math.max(...own.map(({ x, width }) => x + width));
+    const left = smallest(own.map(({ x }) => x));
+    const right = largest(own.map(({ x, width }) => x + width));
     const [begin, end] = columns ? outputsOver(columns, left, right) : [left, right];
     rows.left[first + y] = begin;
     rows.right[first + y] = end;

@@ -1,3 +1,4 @@
+import { smallest } from '../domain/extremes.ts';
 import { type RenderedSegment, writePatches, writeSegment } from './rendered-segment.ts';
 import { VECTOR, vectorLoops } from './resize/vector-loops.ts';
 
@@ -8,7 +9,7 @@ import { VECTOR, vectorLoops } from './resize/vector-loops.ts';
 export function writeBordered(segment: RenderedSegment, rgb: Uint8Array, at: number, stride: number, border: number): void {
   const { height, ends, grey, bandHeight } = segment;
   const loops = vectorLoops();
-  const narrowest = Math.min(...ends);
+  const narrowest = smallest(ends);
   if (!loops || narrowest < VECTOR) {
     rgb.fill(255, at, at + height * stride);
     writeSegment(segment, rgb, at + border * 3, stride);

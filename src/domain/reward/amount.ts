@@ -1,3 +1,4 @@
+import { largest } from '../extremes.ts';
 /**
  * The largest magnitude of a number that is added up along paths, over visits or over time. A double ends at 1.8e308: 2^53
  * amounts sum to less than 1e116, and the squares of such sums, which a variance adds up, to less than 1e248. So no sum
@@ -18,7 +19,10 @@ export function sumAmounts(amounts: readonly number[]): number {
   if (amounts.every(Number.isSafeInteger) && amounts.length < 2 ** 20 && amounts.every((amount) => Math.abs(amount) < 2 ** 32))
     return amounts.reduce((sum, amount) => sum + amount, 0);
   const decimals = amounts.map(decimalOf);
-  const scale = Math.max(0, ...decimals.map((decimal) => decimal.scale));
+  const scale = largest(
+    decimals.map((decimal) => decimal.scale),
+    0,
+  );
   const total = decimals.reduce((sum, decimal) => sum + decimal.digits * 10n ** BigInt(scale - decimal.scale), 0n);
   return Number(`${total}e-${scale}`);
 }

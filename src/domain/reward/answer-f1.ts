@@ -1,3 +1,4 @@
+import { largest } from '../extremes.ts';
 import { pythonWords } from '../text/python-strip.ts';
 import { normalizeAnswer } from './exact-match.ts';
 
@@ -7,7 +8,10 @@ import { normalizeAnswer } from './exact-match.ts';
  */
 export function answerF1(prediction: string, golds: readonly string[]): number {
   const words = pythonWords(normalizeAnswer(prediction));
-  return Math.max(0, ...golds.map((gold) => f1(words, pythonWords(normalizeAnswer(gold)))));
+  return largest(
+    golds.map((gold) => f1(words, pythonWords(normalizeAnswer(gold)))),
+    0,
+  );
 }
 
 function f1(predicted: readonly string[], gold: readonly string[]): number {

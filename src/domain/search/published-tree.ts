@@ -50,7 +50,7 @@ export function readPublishedTree(root: ReadableRoot): SearchedTree {
     const { node, stepId } = next;
     rows.push(rowOf(node, stepId, next.parentStepId));
     const below = node.children.map((child, i) => ({ node: child, stepId: `${stepId}.${i}`, parentStepId: stepId }));
-    waiting.push(...below.reverse());
+    for (const each of below.reverse()) waiting.push(each);
   }
   return { opening: root.state, tree: growTree(rows) };
 }

@@ -74,7 +74,7 @@ function draw(tree: Tree<DrawnStep>, { label, weight }: Marks, { lines: limit, i
     }
     const end = stretch.at(-1) ?? [];
     all.push(`${branch.prefix}${branch.last ? '└─ ' : '├─ '}${lineOf(stretch)}  ${label(branch.group)}${idOf(end)}`);
-    waiting.push(...branchesBelow(end, `${branch.prefix}${branch.last ? '   ' : '│  '}`, weight));
+    for (const below of branchesBelow(end, `${branch.prefix}${branch.last ? '   ' : '│  '}`, weight)) waiting.push(below);
   }
   return { lines: all.slice(0, limit), hidden: Math.max(0, all.length - limit) };
 }

@@ -1,3 +1,4 @@
+import { largest } from '../../domain/extremes.ts';
 import type { FeatureVector } from './features.ts';
 
 /** Scores a candidate: the inner product θ·φ. */
@@ -17,7 +18,7 @@ export function scoreOf(weights: Float64Array, features: FeatureVector): number 
  */
 export function logSoftmax(scores: readonly number[], temperature: number): number[] {
   if (!(temperature >= 0)) throw new RangeError(`a temperature is a number from 0, not ${temperature}`);
-  const best = Math.max(...scores);
+  const best = largest(scores);
   if (temperature === 0) {
     const ties = scores.filter((score) => score === best).length;
     return scores.map((score) => (score === best ? -Math.log(ties) : Number.NEGATIVE_INFINITY));

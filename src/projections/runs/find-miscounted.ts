@@ -103,12 +103,12 @@ export async function findMiscounted(db: Db): Promise<readonly Miscounted[]> {
           full join (select ${sql.raw(by)}, ${sql.raw(summed.join(', '))} from (${sql.raw(full)}) c group by ${sql.raw(by)}) f
             using (${sql.raw(by)})
           where k is distinct from f order by 1`.execute(trx);
-        found.push(...rows.map(({ runId }) => ({ table, runId })));
+        for (const { runId } of rows) found.push({ table, runId });
       }
       for (const table of TREE_SUMS_TABLES)
-        found.push(...(await findMissummed(trx, table, columnsOf(table), counted(table, CLOSED_TREES))));
-      found.push(...(await findMissummed(trx, 'tree_images', IMAGE_COLUMNS, countedImages())));
-      found.push(...(await findMissettled(trx)).map((runId) => ({ table: 'settled_samples', runId })));
+        for (const each of await findMissummed(trx, table, columnsOf(table), counted(table, CLOSED_TREES))) found.push(each);
+      for (const each of await findMissummed(trx, 'tree_images', IMAGE_COLUMNS, countedImages())) found.push(each);
+      for (const runId of await findMissettled(trx)) found.push({ table: 'settled_samples', runId });
       return found;
     });
 }

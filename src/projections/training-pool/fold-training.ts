@@ -158,7 +158,7 @@ function foldBatch({ data, occurredAt }: Envelope<'BatchPlanned'>, known: KnownT
   known.manifests.set(place, data.manifestHash);
   for (const { rolloutId } of samples) known.batchOf.set(rolloutId, data.batchId);
   rows.batches.push(row.batchRow(data, occurredAt));
-  rows.samples.push(...samples);
+  for (const sample of samples) rows.samples.push(sample);
   return undefined;
 }
 

@@ -1,3 +1,4 @@
+import { largest, smallest } from '../../domain/extremes.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import type { Row } from '../../postgres/table.ts';
@@ -41,7 +42,7 @@ export type StepRow = Row<typeof tables.sampleSteps>;
  */
 export function stepRow(data: DataOf<'StepTaken'>, rolloutId: string): StepRow {
   const versions = data.policySpans.map(({ version }) => version);
-  const covered = Math.max(...data.policySpans.map(({ to }) => to));
+  const covered = largest(data.policySpans.map(({ to }) => to));
   const sampled = data.tokens?.ids.length ?? data.usage?.completionTokens ?? covered;
   return {
     stepId: data.stepId,
@@ -49,8 +50,8 @@ export function stepRow(data: DataOf<'StepTaken'>, rolloutId: string): StepRow {
     sampledTokens: sampled,
     // the column's most: two counts may exceed it
     contextTokens: Math.min((data.usage?.promptTokens ?? 0) + sampled, 2_147_483_647),
-    oldestVersion: Math.min(...versions),
-    newestVersion: Math.max(...versions),
+    oldestVersion: smallest(versions),
+    newestVersion: largest(versions),
     policies: [...new Set(data.policySpans.map(({ policyId }) => policyId))],
     hasTokens: data.tokens !== null,
     hasLogProbs: (data.tokens?.logProbs ?? null) !== null,

@@ -1,3 +1,4 @@
+import { largest as largestOf } from '../../domain/extremes.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import type { ConfiguredEstimator } from '../../domain/training/advantages/estimator.ts';
 import { configureEstimator } from '../../domain/training/advantages/estimators.ts';
@@ -94,7 +95,10 @@ export function changesOf(
     const otherAdvantages = pairs.filter(({ before, after }) => before !== after).length;
     if (otherReturns + otherAdvantages === 0) return [];
     const turned = pairs.filter(({ before, after }) => before * after < 0).length;
-    const largest = Math.max(0, ...pairs.map(({ before, after }) => Math.abs(after - before)));
+    const largest = largestOf(
+      pairs.map(({ before, after }) => Math.abs(after - before)),
+      0,
+    );
     const mean = (state: 'before' | 'after') => members.reduce((sum, member) => sum + member[state], 0) / members.length;
     const returns = { before: mean('before'), after: mean('after') };
     return [{ treeId, alias, members: members.length, returns, otherReturns, otherAdvantages, turned, largest }];

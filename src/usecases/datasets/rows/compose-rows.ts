@@ -45,10 +45,9 @@ export function composeRows(mined: MinedTree, context: RowContext, parameters: R
       rollouts: rolloutsOf(mined, best, bad),
     }));
   }
-  const rows: TrainingRow[] = [];
-  if (data !== 'revisions') rows.push(...good.map((path) => goodRowOf(mined, context, path, parameters)));
-  if (data !== 'good') rows.push(...context.revisions.flatMap((revision) => revisionRowOf(mined, context, revision, parameters)));
-  return rows;
+  const rows = data === 'revisions' ? [] : good.map((path) => goodRowOf(mined, context, path, parameters));
+  if (data === 'good') return rows;
+  return [...rows, ...context.revisions.flatMap((revision) => revisionRowOf(mined, context, revision, parameters))];
 }
 
 function goodRowOf(mined: MinedTree, context: RowContext, path: LeafPath, parameters: RowParameters): TrainingRow {

@@ -1,3 +1,4 @@
+import { smallest } from '../../../domain/extremes.ts';
 import type { StepRow } from '../../../training/backends/step-row.ts';
 import type { BatchRows, BatchStep, BatchTrajectory } from '../../../training/rows/batch-rows.ts';
 import { ownSteps } from '../../../training/rows/jagged.ts';
@@ -26,7 +27,7 @@ export function samplesOf(
       from += ofOwn[i]?.tokens?.ids.length ?? 0;
       return stepOf(batch, trajectory, { step, sampled }, ofOwn[i], found);
     });
-    const oldest = Math.min(...ofOwn.map(({ version }) => version));
+    const oldest = smallest(ofOwn.map(({ version }) => version));
     return {
       batchId: batch.batchId,
       rolloutId: trajectory.rolloutId,

@@ -15,6 +15,8 @@ export type Draft<T extends EventType = EventType> = T extends EventType
       readonly correlationId: string;
       readonly causationId?: string | null;
       readonly occurredAt?: string;
+      /** Where text was replaced before, as an imported event says. */
+      readonly repaired?: readonly string[];
     }
   : never;
 
@@ -77,6 +79,7 @@ export function createAppender(options: AppenderOptions): Appender {
         producer,
         principal: stamp.principal,
         project,
+        ...(draft.repaired ? { repaired: draft.repaired } : {}),
         data: draft.data,
       } as Envelope; // type and data come from one draft, whose union ties them
       events.push(options.epoch === undefined ? event : { ...event, epoch: options.epoch });

@@ -83,8 +83,9 @@ async function missingPayload(
   return null;
 }
 
-function draftOf({ id, type, correlationId, causationId, occurredAt, data }: Envelope): LinedDraft['draft'] {
-  return { id, type, correlationId, causationId, occurredAt, data } as LinedDraft['draft']; // type and data come from one event
+function draftOf({ id, type, correlationId, causationId, occurredAt, repaired, data }: Envelope): LinedDraft['draft'] {
+  const draft = { id, type, correlationId, causationId, occurredAt, data };
+  return (repaired ? { ...draft, repaired } : draft) as LinedDraft['draft']; // type and data come from one event
 }
 
 class FileRules {

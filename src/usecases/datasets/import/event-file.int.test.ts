@@ -79,6 +79,20 @@ describe('JSONL files of events', () => {
     );
   });
 
+  test('an event says after an import which of its texts were replaced when it was recorded', async () => {
+    const builder = new EventBuilder('repaired');
+    const tree = builder.tree(builder.run());
+    const rolloutId = builder.rollout(tree);
+    const leaf = builder.step(tree, rolloutId, tree.rootStepId, 1, { response: 'a\0b\ud800', termination: 'terminated' });
+    builder.finishRollout(tree, rolloutId, leaf);
+    await givenPrepared(shop.db, builder.events, shop.blobs);
+    await shop.exportTo('first', { kind: 'jsonl', scope: 'trees' });
+    await shop.startAgain();
+    await shop.importing({ source: shop.path('first') });
+    const steps = await shop.db.selectFrom('events').select('body').where('type', '=', 'StepTaken').execute();
+    expect(steps.map(({ body }) => JSON.parse(body).repaired)).toEqual([['data.response']]);
+  });
+
   const treesWithTrajectories = () =>
     shop.db.selectFrom('rollouts').select('treeId').where('finishedAt', 'is not', null).execute();
 

@@ -16,8 +16,8 @@ import { type CarriedBlob, parseBlobLine } from './carried-blob.ts';
  * Events stand run by run (start, trees, end) and tree by tree; a tree's events stand together, each after what it refers to.
  * Payloads are inline; one that a producer put into its blob store in a form that no append produces (a short one, an own media
  * type) is a line before the first event that names it. So the file needs no blob store. Producer and sequence are of the log it
- * came from and stay there: who imports is the producer then. Ids and times travel, so a second import of the same file adds
- * nothing.
+ * came from and stay there: who imports is the producer then. Ids, times and what was replaced in texts (`repaired`, absent
+ * otherwise) travel, so a second import of the same file adds nothing.
  */
 export const HEADER = { format: 'espalier-events', version: 1 } as const;
 
@@ -26,8 +26,9 @@ export interface EndLine {
 }
 
 /** Writes one event as a line. Its payloads must be inline. */
-export function eventLine({ id, type, schemaVersion, occurredAt, correlationId, causationId, data }: Envelope): string {
-  return `${JSON.stringify({ id, type, schemaVersion, occurredAt, correlationId, causationId, data })}\n`;
+export function eventLine(event: Envelope): string {
+  const { id, type, schemaVersion, occurredAt, correlationId, causationId, repaired, data } = event;
+  return `${JSON.stringify({ id, type, schemaVersion, occurredAt, correlationId, causationId, repaired, data })}\n`;
 }
 
 export type ParsedLine =

@@ -20,7 +20,10 @@ await runUntilStopped(async (signal) => {
     consumer,
     untilVersion: null,
     signal,
-    onUpdate: ({ version, samples, meanReturn, ms }) => logger.info('trained', { version, samples, meanReturn, ms }),
+    onUpdate({ version, samples, meanReturn, warning, ms }) {
+      logger.info('trained', { version, samples, meanReturn, ms });
+      if (warning !== null) logger.warn('the sampler differs from the trainer', { version, reason: warning });
+    },
     onTrouble: (trouble) => logger.warn('batch not trained', { ...trouble }),
     onFault: (error) => logger.warn('training waits; it goes on from the record', { error }),
   });

@@ -2518,6 +2518,7 @@ export type TrainingDeclaration = {
   readonly lossScale?: Maybe<Scalars['Float']['output']>;
   readonly kl?: Maybe<Scalars['JSON']['output']>;
   readonly correction?: Maybe<Scalars['JSON']['output']>;
+  readonly mismatch?: Maybe<Scalars['JSON']['output']>;
   readonly processRewards?: Maybe<Scalars['JSON']['output']>;
   readonly critic?: Maybe<Scalars['JSON']['output']>;
   readonly optimiser?: Maybe<Scalars['JSON']['output']>;
@@ -5001,6 +5002,7 @@ export type TrainingDeclarationResolvers<ContextType = Context, ParentType exten
   lossScale?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
   kl?: Resolver<Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
   correction?: Resolver<Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
+  mismatch?: Resolver<Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
   processRewards?: Resolver<Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
   critic?: Resolver<Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;
   optimiser?: Resolver<Maybe<ResolversTypes['JSON']>, ParentType, ContextType>;

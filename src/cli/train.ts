@@ -62,10 +62,12 @@ async function trainAndReport(platform: Platform, plan: TrainPlan, signal: Abort
       rollouts = progress.rollouts;
       line.show(`${progress.rollouts} rollouts, ${progress.steps} steps`);
     },
-    onUpdate: ({ version, meanReturn, samples, ms }) =>
+    onUpdate: ({ version, meanReturn, samples, warning, ms }) => {
       line.end(
         `version ${version} of ${plan.updates}: ${samples} samples, mean return ${meanReturn.toFixed(3)}, ${ms.toFixed(0)} ms; ${rollouts} rollouts so far`,
-      ),
+      );
+      if (warning !== null) line.end(`version ${version}: ${warning}`);
+    },
     onTrouble: ({ ordinal, reason }) => line.end(`batch ${ordinal} was not trained: ${reason}`),
     onEvaluation: (evaluated) =>
       line.end(`version ${evaluated.version}: ${successText(evaluated)} on ${plan.evaluation?.split ?? 'all'} tasks`),

@@ -131,6 +131,15 @@ class Correction(TypedDict, total=False):
     """Leaves out tokens and rows that drifted too far."""
 
 
+class Mismatch(TypedDict, total=False):
+    """How far recorded log-probabilities may be from those that the trainer computes, as mean k3 over the tokens of the trained version."""
+
+    warn: float | None
+    """Mean k3 of the tokens that the trained version sampled beyond which an update warns; null for never."""
+    stop: float | None
+    """The same beyond which a batch is not trained on; null for never."""
+
+
 class ProcessRewards(TypedDict, total=False):
     components: list[str]
     """Reward components that are rewards of single steps."""
@@ -311,6 +320,8 @@ class TrainingOptions(TypedDict, total=False):
     """Penalty on leaving version 0; null for none."""
     correction: Correction | None
     """Correction of tokens that an engine or an older version drew by other log-probabilities; null for none."""
+    mismatch: Mismatch
+    """How far recorded log-probabilities may be from those that the trainer computes, as mean k3 over the tokens of the trained version."""
     process_rewards: ProcessRewards | None
     """Rewards of single steps apart from the outcome; null for none."""
     critic: Critic
@@ -366,6 +377,7 @@ FIELDS = {
     "loss_scale": "lossScale",
     "kl": "kl",
     "correction": "correction",
+    "mismatch": "mismatch",
     "process_rewards": "processRewards",
     "critic": "critic",
     "optimiser": "optimiser",

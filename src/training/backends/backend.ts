@@ -31,6 +31,8 @@ export interface UpdateInput {
   /** The weights that a KL penalty holds to (those of version 0); null where there is none. */
   readonly reference: Uint8Array | null;
   readonly rows: readonly StepRow[];
+  /** Whose weights the checkpoint holds. */
+  readonly version: number;
   readonly settings: TrainingSettings;
   /** Fixes the order of the mini-batches. */
   readonly seed: number;

@@ -155,7 +155,7 @@ export function rowsOf(tokens: (chosen: number) => NonNullable<StepRow['tokens']
 
 export async function train(backend: Backend, first: Uint8Array, rows: readonly StepRow[], settings: TrainingSettings) {
   const updated = await backend.update(
-    { checkpoint: first, reference: backend.weightsOf(first), rows, settings, seed: 3 },
+    { checkpoint: first, reference: backend.weightsOf(first), rows, settings, version: 9, seed: 3 },
     signal,
   );
   if (updated.kind === 'refused') throw new Error(updated.reason);
@@ -169,5 +169,5 @@ export function expectTrained(settings: TrainingSettings, first: Uint8Array, upd
   expect(updated.estimator).toMatchObject({ name: objective.estimator.name, mode: objective.estimator.options });
   expect(updated.loss).toMatchObject({ name: objective.loss.name, mode: objective.loss.options });
   expect('rewardKl' in updated.metrics).toBe(settings.kl?.in === 'reward');
-  expect('rolloutK1' in updated.metrics).toBe(settings.correction !== undefined);
+  expect(updated.metrics).toMatchObject({ rolloutK3: expect.any(Number), rolloutMaxRatio: expect.any(Number) });
 }

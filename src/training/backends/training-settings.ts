@@ -64,6 +64,16 @@ export const correctionSettings = z.strictObject({
     .describe('Leaves out tokens and rows that drifted too far.'),
 });
 
+const bound = positive.max(1_000).nullable();
+
+/** How far the sampler may be from the trainer: engines differ by rounding, other weights and other distributions by more. */
+export const mismatchSettings = z.strictObject({
+  warn: bound
+    .default(0.05)
+    .describe('Mean k3 of the tokens that the trained version sampled beyond which an update warns; null for never.'),
+  stop: bound.default(0.5).describe('The same beyond which a batch is not trained on; null for never.'),
+});
+
 /** Rewards of single steps, such as those of tool calls, apart from the outcome. */
 export const processRewardSettings = z.strictObject({
   components: z.array(name).min(1).max(100).describe('Reward components that are rewards of single steps.'),
@@ -128,6 +138,8 @@ export const trainingSettings = z
     /** What `seq-mean-token-sum-norm` divides by, and needs. */
     lossScale: positive.optional(),
     correction: correctionSettings.optional(),
+    /** Bounds of the recorded log-probs against those of the trainer. */
+    mismatch: mismatchSettings.prefault({}),
     processRewards: processRewardSettings.optional(),
     critic: criticSettings.default({ learningRate: 0.05, epochs: 8, clip: 0.5 }),
   })

@@ -189,7 +189,9 @@ async function makeAgain(replaying: Replaying, { update, batch }: VersionEvents,
   if (!base) return { kind: 'failed', reason: 'the version before could neither be computed nor read' };
   try {
     const rows = await rowsOf(replaying, { update, batch });
-    const updated = await computeVersion({ policyId, backend, settings, batch: batch.data, checkpoint: base, rows }, signal);
+    const version = update.data.version - 1;
+    const input = { policyId, backend, settings, batch: batch.data, version, checkpoint: base, rows };
+    const updated = await computeVersion(input, signal);
     // Earlier trainers reported no estimator where they estimated nothing, and the lease service then wrote that of the plan.
     const events = update.data.estimator;
     const silent = updated.estimator === null && canonicalJson(events) === canonicalJson(batch.data.estimator);

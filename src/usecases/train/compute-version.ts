@@ -10,7 +10,8 @@ export interface VersionInput {
   readonly backend: Backend;
   readonly settings: TrainingSettings;
   readonly batch: Pick<PlannedBatch, 'ordinal' | 'seed' | 'estimator'>;
-  /** Of the version before. */
+  /** The version before, and its checkpoint. */
+  readonly version: number;
   readonly checkpoint: Uint8Array;
   readonly rows: readonly StepRow[];
   /** As `UpdateInput` has it. */
@@ -27,7 +28,7 @@ export class UpdateRefused extends Error {
  * so a trainer and a replay of its work come to the same. @throws UpdateRefused.
  */
 export async function computeVersion(input: VersionInput, signal: AbortSignal): Promise<Updated> {
-  const { backend, policyId, settings, batch, checkpoint, rows, logProbs } = input;
+  const { backend, policyId, settings, batch, version, checkpoint, rows, logProbs } = input;
   const reference = settings.kl && backend.weightsOf(await backend.initial(seedFrom('initial', policyId)));
   const seed = seedFrom('update', batch.seed, batch.ordinal);
   const updated = await backend.update(
@@ -35,6 +36,7 @@ export async function computeVersion(input: VersionInput, signal: AbortSignal): 
       checkpoint,
       reference,
       rows,
+      version,
       settings: withEstimator(settings, batch.estimator),
       seed,
       ...(logProbs === undefined ? {} : { logProbs }),

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
+import { findMismatch } from '../../domain/training/correction/mismatch.ts';
 import { wellFormed } from '../../events/well-formed.ts';
 import { isPassingFault } from '../../projections/passing-fault.ts';
 import type { Backend, Updated, UpdateInput } from '../../training/backends/backend.ts';
@@ -50,6 +51,8 @@ export interface Trained {
   /** Of the rollouts of the batch. */
   readonly meanReturn: number;
   readonly metrics: Readonly<Record<string, number>>;
+  /** Why somebody should look; null where nothing is unusual. */
+  readonly warning: string | null;
   readonly ms: number;
 }
 
@@ -142,6 +145,7 @@ async function trainBatch(options: TrainLoopOptions, lease: Lease, signal: Abort
         steps: rows.length,
         meanReturn: metrics.return ?? 0,
         metrics,
+        warning: findMismatch(metrics, options.settings.mismatch)?.reason ?? null,
         ms,
       },
     };
@@ -175,7 +179,10 @@ async function makeVersion(options: TrainLoopOptions, lease: Lease, signal: Abor
   const checkpoint = await readCheckpoint(blobs, backend, lease.base);
   const { rows, rewardsAt } = await options.readRows(lease, signal);
   const asked = options.logProbs === undefined ? {} : { logProbs: options.logProbs };
-  const updated = await computeVersion({ policyId, backend, settings, batch: lease, checkpoint, rows, ...asked }, signal);
+  const updated = await computeVersion(
+    { policyId, backend, settings, batch: lease, version: lease.base.version, checkpoint, rows, ...asked },
+    signal,
+  );
   const kept = await keepCheckpoint(blobs, updated.checkpoint); // durable before the acknowledgement that names it
   const { leaseId, fence, base, lineageId } = lease;
   const version = base.version + 1;

@@ -1,5 +1,5 @@
 import type { Rows } from '../rows/rows.ts';
-import { type ImportanceOptions, importanceWeights, measureMismatch, type RolloutLogProbs } from './importance-weights.ts';
+import { type ImportanceOptions, importanceWeights, type RolloutLogProbs } from './importance-weights.ts';
 import { type RejectionRule, rejectDrifted } from './rejection.ts';
 
 export interface RolloutCorrection {
@@ -23,13 +23,10 @@ export interface CorrectedRollouts {
 export function correctRollouts(input: RolloutLogProbs, { weights, rejection }: RolloutCorrection): CorrectedRollouts {
   const weighed = weights === null ? null : importanceWeights(input, weights);
   const rejected = rejection.length === 0 ? null : rejectDrifted(input, rejection);
-  const { k1, k3 } = measureMismatch(input);
   return {
     masks: rejected?.masks ?? input.masks,
     weights: weighed?.weights ?? null,
     metrics: {
-      rolloutK1: k1,
-      rolloutK3: k3,
       ...(weighed && { rolloutSampleShare: weighed.effectiveSampleShare, rolloutCutShare: weighed.cutShare }),
       ...(rejected && { rolloutRejectedTokens: rejected.rejectedTokens, rolloutRejectedRows: rejected.rejectedRows }),
     },

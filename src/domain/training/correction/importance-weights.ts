@@ -1,6 +1,6 @@
 import { at, buildRows, type Masks, type Rows, rowAt } from '../rows/rows.ts';
 import { MASKED_EPSILON } from '../statistics/masked.ts';
-import { startSum, sumOf } from '../statistics/sum.ts';
+import { sumOf } from '../statistics/sum.ts';
 
 /** What a correction compares: log π of the trainer at the start of the update, and of the engine that sampled the tokens. */
 export interface RolloutLogProbs {
@@ -53,25 +53,6 @@ export function importanceWeights({ trainer, rollout, masks }: RolloutLogProbs, 
     effectiveSampleShare: entries.length === 0 ? 1 : mean ** 2 / (sumOf(entries.map((w) => w * w)) / entries.length),
     cutShare: entries.length === 0 ? 0 : freeEntries.filter((w) => w > options.threshold).length / entries.length,
   };
-}
-
-/**
- * Averages what the correction needs to be watched: mean log-ratio (k1) and the k3 estimate of KL(rollout ‖ trainer), over
- * trained tokens.
- */
-export function measureMismatch({ trainer, rollout, masks }: RolloutLogProbs): { readonly k1: number; readonly k3: number } {
-  const [k1, k3, count] = [startSum(), startSum(), startSum()];
-  for (const [row, mask] of masks.entries()) {
-    for (const [t, m] of mask.entries()) {
-      if (m === 0) continue;
-      const x = bounded(at(rowAt(trainer, row), t) - at(rowAt(rollout, row), t));
-      k1.add(-x);
-      k3.add(Math.exp(x) - 1 - x);
-      count.add(1);
-    }
-  }
-  const tokens = Math.max(count.total(), 1);
-  return { k1: k1.total() / tokens, k3: k3.total() / tokens };
 }
 
 function entriesOf(rows: Rows, masks: Masks, level: 'token' | 'sequence'): number[] {

@@ -45,10 +45,10 @@ function settingsOf(more: Readonly<Record<string, unknown>> = {}): TrainingSetti
   });
 }
 
-async function updateOf(rows: readonly StepRow[], settings: TrainingSettings, checkpoint?: Uint8Array) {
+async function updateOf(rows: readonly StepRow[], settings: TrainingSettings, checkpoint?: Uint8Array, version = 9) {
   const first = await backend.initial(1);
   const reference = backend.weightsOf(first);
-  return backend.update({ checkpoint: checkpoint ?? first, reference, rows, settings, seed: 1 }, never);
+  return backend.update({ checkpoint: checkpoint ?? first, reference, rows, settings, version, seed: 1 }, never);
 }
 
 /** How far an update moved the score of each candidate. */
@@ -102,6 +102,28 @@ describe('the correction of rollouts in the linear backend', () => {
     expect(await updateOf(rows, settingsOf({ correction: { rejection } }))).toMatchObject({
       reason: expect.stringContaining('widen'),
     });
+  });
+});
+
+describe('the sampler measured against the linear trainer', () => {
+  const far = rowsOf([UNIFORM - 2, UNIFORM + 2]); // by version 0
+
+  test('every update says how far it is, with a correction and without', async () => {
+    for (const settings of [settingsOf(), settingsOf({ correction: { weights: { level: 'token' } } })]) {
+      const updated = await updateOf(far, settings);
+      const k3 = (Math.exp(2) - 3 + Math.exp(-2) + 1) / 2;
+      expect(updated).toMatchObject({ metrics: { rolloutK1: expect.closeTo(0, 9), rolloutK3: expect.closeTo(k3, 9) } });
+      expect(updated).toMatchObject({ metrics: { rolloutMaxRatio: expect.closeTo(Math.exp(2), 9) } });
+    }
+  });
+
+  test('a batch of the trained version that is too far off is refused by default, one of an older version never', async () => {
+    const refusal = { kind: 'refused', reason: expect.stringMatching(/mean k3 of 2\.76, more than 0\.5 .*mismatch\.stop/) };
+    expect(await updateOf(far, settingsOf(), undefined, 0)).toEqual(refusal);
+    expect(await updateOf(far, settingsOf(), undefined, 1)).toMatchObject({ kind: 'updated' });
+    const free = settingsOf({ mismatch: { stop: null } });
+    expect(await updateOf(far, free, undefined, 0)).toMatchObject({ kind: 'updated' });
+    expect(free.mismatch).toEqual({ warn: 0.05, stop: null });
   });
 });
 

@@ -2,6 +2,7 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import { createRandom } from '../../../domain/random/random.ts';
 import { configureEstimator } from '../../../domain/training/advantages/estimators.ts';
 import { planTrajectoryBatches } from '../../../domain/training/batching/trajectory-batches.ts';
+import { findMismatch, measureMismatch } from '../../../domain/training/correction/mismatch.ts';
 import { actorLoss } from '../../../domain/training/losses/actor-loss.ts';
 import { TOKEN_MEAN } from '../../../domain/training/losses/aggregation.ts';
 import type { ConfiguredPolicyLoss } from '../../../domain/training/losses/policy-loss.ts';
@@ -22,6 +23,8 @@ export interface GradientProblem {
   /** In the order in which sums are taken. */
   readonly decisions: readonly Decision[];
   readonly settings: TrainingSettings;
+  /** Whose weights `from` are. */
+  readonly version: number;
   /** The weights that a KL penalty holds to. */
   readonly reference: Float64Array | null;
   readonly seed: number;
@@ -52,6 +55,9 @@ export async function followGradient(lesson: GradientProblem): Promise<Trained |
   const prepared = prepareBatch(estimator.estimator, { ...lesson, from: () => from });
   if (prepared.kind === 'refused') return prepared;
   const { returns, valued } = prepared;
+  const mismatch = mismatchOf(lesson, prepared);
+  const beyond = findMismatch(mismatch, settings.mismatch);
+  if (beyond?.kind === 'stop') return refused(beyond.reason);
   if (!prepared.masks.some((mask) => mask.includes(1)))
     return refused('the correction of rollouts rejects every step of the batch; widen its bounds');
   const actor = await updateActor(lesson, policyLoss.policyLoss, prepared);
@@ -71,10 +77,17 @@ export async function followGradient(lesson: GradientProblem): Promise<Trained |
     loss: recorded(policyLoss.policyLoss),
     metrics: {
       ...actor.metrics,
+      ...mismatch,
       ...prepared.metrics,
       ...(critic ? { valueLoss: critic.loss, criticSkipped: critic.skipped } : {}),
     },
   };
+}
+
+function mismatchOf({ decisions, version }: GradientProblem, prepared: PreparedBatch): Readonly<Record<string, number>> {
+  const trainer = prepared.choices().map(({ logProb }) => Float64Array.of(logProb));
+  const recorded = decisions.map(({ row: { tokens } }) => (tokens?.logProbs?.length === 1 ? tokens.logProbs : null));
+  return measureMismatch({ trainer, recorded, versions: decisions.map(({ row }) => row.version) }, version);
 }
 
 async function updateActor(lesson: GradientProblem, policyLoss: ConfiguredPolicyLoss, prepared: PreparedBatch) {

@@ -42,7 +42,7 @@ function rowsOf(changes: Partial<StepRow> = {}): readonly StepRow[] {
 
 async function updateOf(part: Partial<UpdateInput> = {}): Promise<Updated> {
   const checkpoint = await backend.initial(1);
-  const input = { checkpoint, reference: null, rows: rowsOf(), settings: LINEAR_SETTINGS.grpo, seed: 7, ...part };
+  const input = { checkpoint, reference: null, rows: rowsOf(), settings: LINEAR_SETTINGS.grpo, version: 9, seed: 7, ...part };
   const updated = await backend.update(input, never);
   if (updated.kind === 'refused') throw new Error(updated.reason);
   return updated;
@@ -125,6 +125,7 @@ describe('updates', () => {
         reference: null,
         rows: rowsOf(),
         settings: LINEAR_SETTINGS.grpo,
+        version: 9,
         seed: 1,
         ...part,
       };

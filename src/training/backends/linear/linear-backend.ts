@@ -34,7 +34,7 @@ export function linearBackend(): Backend {
 }
 
 async function update(
-  { checkpoint, reference, rows, settings, seed }: UpdateInput,
+  { checkpoint, reference, rows, settings, version, seed }: UpdateInput,
   signal: AbortSignal,
 ): Promise<Updated | Refused> {
   const from = decodeCheckpoint(checkpoint);
@@ -51,6 +51,7 @@ async function update(
     from,
     decisions,
     settings,
+    version,
     seed,
     signal,
     reference: reference && decodeWeights(reference).values,

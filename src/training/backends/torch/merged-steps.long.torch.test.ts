@@ -82,7 +82,10 @@ const distance = (a: readonly number[], b: readonly number[]) => Math.hypot(...a
     async function bothWays(settings: ReturnType<typeof settingsOf>, rows = ROWS): Promise<readonly Updated[]> {
       const done: Updated[] = [];
       for (const backend of backends) {
-        const updated = await backend.update({ checkpoint: first, reference: first, rows, settings, seed: 3 }, signal);
+        const updated = await backend.update(
+          { checkpoint: first, reference: first, rows, settings, version: 9, seed: 3 },
+          signal,
+        );
         if (updated.kind === 'refused') throw new Error(updated.reason);
         done.push(updated);
       }

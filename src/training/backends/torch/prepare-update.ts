@@ -4,6 +4,7 @@ import { configureEstimator } from '../../../domain/training/advantages/estimato
 import { planMicroBatches } from '../../../domain/training/batching/micro-batches.ts';
 import { measurePrefixTree } from '../../../domain/training/batching/prefix-tree.ts';
 import { correctRollouts } from '../../../domain/training/correction/correct-rollouts.ts';
+import { findMismatch, measureMismatch } from '../../../domain/training/correction/mismatch.ts';
 import { configurePolicyLoss } from '../../../domain/training/losses/policy-losses.ts';
 import { type Refused, refused } from '../../../domain/training/options.ts';
 import type { Method } from '../../../events/schemas/training.ts';
@@ -43,6 +44,8 @@ export interface BatchToLearn {
   /** What is computed of them. */
   readonly merged: MergedRows;
   readonly settings: TrainingSettings;
+  /** Whose weights the session holds. */
+  readonly version: number;
   /** The coefficient that the update before left behind; null where it left none. */
   readonly klCoefficient: number | null;
 }
@@ -71,6 +74,16 @@ export async function prepareUpdate(
 
   const read = await readTokens(session, batch, options, estimator.readiness);
   if (read.kind === 'refused') return read;
+  const mismatch = measureMismatch(
+    {
+      trainer: read.logProbs,
+      recorded: rows.map((row) => row.recorded),
+      versions: rows.map(({ row }) => row.version),
+    },
+    batch.version,
+  );
+  const beyond = findMismatch(mismatch, settings.mismatch);
+  if (beyond?.kind === 'stop') return refused(beyond.reason);
   const { processRewards: process, kl } = settings;
   const callEnds =
     process?.placement === 'call-end'
@@ -118,7 +131,7 @@ export async function prepareUpdate(
     estimator: methodOf(estimator),
     loss: methodOf(policyLoss.policyLoss),
     klCoefficient: penalised?.nextCoefficient ?? null,
-    metrics: { ...penalised?.metrics, ...corrected?.metrics, prefixShare: prefixShareOf(batch.packed) },
+    metrics: { ...mismatch, ...penalised?.metrics, ...corrected?.metrics, prefixShare: prefixShareOf(batch.packed) },
   };
 }
 

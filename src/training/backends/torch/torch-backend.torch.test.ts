@@ -94,7 +94,7 @@ const settingsOf = (estimator: string, more: Record<string, unknown> = {}) =>
     });
 
     const update = (rows: readonly StepRow[], settings = settingsOf('grpo'), checkpoint = first) =>
-      backend.update({ checkpoint, reference: first, rows, settings, seed: 3 }, signal);
+      backend.update({ checkpoint, reference: first, rows, settings, version: 9, seed: 3 }, signal);
 
     test('equal rows in any order yield equal checkpoints, also after the process was killed', async () => {
       const once = await update(ROWS);
@@ -103,7 +103,7 @@ const settingsOf = (estimator: string, more: Record<string, unknown> = {}) =>
       if (once.kind !== 'updated') throw new Error(once.reason);
       const stopped = new AbortController();
       const cut = backend.update(
-        { checkpoint: first, reference: null, rows: ROWS, settings: settingsOf('grpo'), seed: 3 },
+        { checkpoint: first, reference: null, rows: ROWS, settings: settingsOf('grpo'), version: 9, seed: 3 },
         stopped.signal,
       );
       stopped.abort(new Error('not wanted'));
@@ -119,7 +119,7 @@ const settingsOf = (estimator: string, more: Record<string, unknown> = {}) =>
     test('log-probs after an update are those of a forward pass over each row by the saved weights, and change no weight', async () => {
       const longer = given('b', 'r5', 99, 1, { tokens: { ids: [99, 98, 97], logProbs: [-5.5, -5, -6] }, temperature: 0.5 });
       const rows = [longer, ...ROWS.map((row) => ({ ...row, temperature: 0.5 }))];
-      const input = { checkpoint: first, reference: first, rows, settings: settingsOf('grpo'), seed: 3 };
+      const input = { checkpoint: first, reference: first, rows, settings: settingsOf('grpo'), version: 9, seed: 3 };
       const without = await backend.update(input, signal);
       const updated = await backend.update({ ...input, logProbs: 'after' }, signal);
       if (without.kind !== 'updated' || updated.kind !== 'updated') throw new Error('refused');
@@ -145,7 +145,14 @@ const settingsOf = (estimator: string, more: Record<string, unknown> = {}) =>
       const two = await update(ROWS, settingsOf('grpo'), one.checkpoint);
       const other = await openTorchBackend(options, signal);
       try {
-        const input = { checkpoint: one.checkpoint, reference: first, rows: ROWS, settings: settingsOf('grpo'), seed: 3 };
+        const input = {
+          checkpoint: one.checkpoint,
+          reference: first,
+          rows: ROWS,
+          settings: settingsOf('grpo'),
+          version: 9,
+          seed: 3,
+        };
         expect(await other.update(input, signal)).toEqual(two);
       } finally {
         await other.close();

@@ -124,7 +124,7 @@ async function train(
   input: UpdateInput,
   options: TorchOptions & { readonly vocabulary: number },
 ): Promise<Trained | Refused> {
-  const { settings, seed, reference } = input;
+  const { settings, seed, reference, version } = input;
   const { kl, critic } = settings;
   if (kl && reference === null) return refused('a KL penalty needs the weights of version 0');
   if (kl && reference) await session.hold(decodeTorchCheckpoint(reference));
@@ -138,7 +138,14 @@ async function train(
   if (foreign !== null) return refused(foreign);
   const drawn = await picturesOf(rows);
   if (drawn.length > 0) await session.show(drawn);
-  const batch = { rows, packed, merged: mergedOf(rows, packed, options), settings, klCoefficient: from.klCoefficient ?? null };
+  const batch = {
+    rows,
+    packed,
+    merged: mergedOf(rows, packed, options),
+    settings,
+    version,
+    klCoefficient: from.klCoefficient ?? null,
+  };
   const lesson = await prepareUpdate(session, batch, options);
   if (lesson.kind === 'refused') return lesson;
   const kept = lesson.trained.map((i) => rows[i] as TokenRow); // positions of rows

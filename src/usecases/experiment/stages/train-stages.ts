@@ -77,8 +77,10 @@ export async function trainStage(work: StageWork<'train'>): Promise<StageOutput>
     logger: createLogger({ level: 'error' }),
     concurrency: plan.groupsPerBatch * (1 + plan.maxStaleness),
     onCollect: ({ rollouts, steps }) => progress(`${rollouts} rollouts, ${steps} steps`),
-    onUpdate: ({ version, meanReturn }) =>
-      progress(`version ${version} of ${plan.updates}, mean return ${meanReturn.toFixed(3)}`),
+    onUpdate: ({ version, meanReturn, warning }) =>
+      progress(
+        `version ${version} of ${plan.updates}, mean return ${meanReturn.toFixed(3)}${warning === null ? '' : `; ${warning}`}`,
+      ),
   });
   signal.throwIfAborted();
   const { policyId, version, weights, runId, state, message, ledger } = trained;

@@ -8,6 +8,7 @@ import {
   criticSettings,
   klSettings,
   method,
+  mismatchSettings,
   optimiserFields,
   processRewardSettings,
 } from '../../../training/backends/training-settings.ts';
@@ -59,6 +60,11 @@ export const declarationFields = z.strictObject({
     .nullable()
     .optional()
     .describe('Correction of tokens that an engine or an older version drew by other log-probabilities; null for none.'),
+  mismatch: mismatchSettings
+    .optional()
+    .describe(
+      'How far recorded log-probabilities may be from those that the trainer computes, as mean k3 over the tokens of the trained version.',
+    ),
   processRewards: processRewardSettings
     .nullable()
     .optional()

@@ -21,6 +21,7 @@ export interface RecordedDeclaration {
   readonly lossScale: number | null;
   readonly kl: Fields | null;
   readonly correction: Fields | null;
+  readonly mismatch: Fields | null;
   readonly processRewards: Fields | null;
   readonly critic: Fields | null;
   readonly optimiser: Fields | null;
@@ -46,7 +47,7 @@ export function recordedDeclaration({ estimator, rules, seed, trainer }: Lineage
     ...rest
   } = fieldsOf(settings) ?? {};
   const { critic: _, aggregation: tokens, weightDecay: decay, tokenBudget: _budget, ...engine } = fieldsOf(torch) ?? {};
-  const { weightDecay = decay, critic, kl, lossScale, correction, processRewards } = rest;
+  const { weightDecay = decay, critic, kl, lossScale, correction, mismatch, processRewards } = rest;
   const { estimator: chosen, loss } = fieldsOf(objective) ?? {};
   const method = methodOf(chosen) ?? { name: estimator.name, options: fieldsOf(estimator.mode) ?? {} };
   return {
@@ -60,6 +61,7 @@ export function recordedDeclaration({ estimator, rules, seed, trainer }: Lineage
     lossScale: numberOf(lossScale),
     kl: fieldsOf(kl),
     correction: fieldsOf(correction),
+    mismatch: fieldsOf(mismatch),
     processRewards: fieldsOf(processRewards),
     // our own settings hold a critic always; it is a part of the declaration where values are taken
     critic: needsValues({ name: estimator.name, options: method.options as Record<string, string | number> })

@@ -100,7 +100,7 @@ export function trainerOf(declaration: Declaration): Readonly<Record<string, unk
 }
 
 /** What a declaration says of a computation besides estimator and loss, in the terms of `TrainingSettings`. */
-function chosen({ optimiser = {}, kl, aggregation, lossScale, correction, processRewards }: Declaration) {
+function chosen({ optimiser = {}, kl, aggregation, lossScale, correction, mismatch, processRewards }: Declaration) {
   const { kind, weightDecay: _, ...steps } = optimiser;
   return defined({
     optimiser: kind,
@@ -109,6 +109,7 @@ function chosen({ optimiser = {}, kl, aggregation, lossScale, correction, proces
     aggregation,
     lossScale,
     correction: correction ?? undefined,
+    mismatch,
     processRewards: processRewards ?? undefined,
   });
 }

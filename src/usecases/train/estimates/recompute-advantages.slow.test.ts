@@ -55,6 +55,7 @@ async function learned(): Promise<Uint8Array> {
     reference: null,
     rows: rowsOf(99, 3),
     settings: LINEAR_SETTINGS.ppo,
+    version: 9,
     seed: 1,
   };
   const updated = await backend.update(input, never);
@@ -73,7 +74,7 @@ describe.each(Object.keys(ESTIMATORS))('%s', (name) => {
         const estimator = { name, options: method.mode as Record<string, string | number> }; // what `configureEstimator` chose
         const objective = { kind: 'policy-gradient' as const, estimator, loss: { name: 'dual_clip', options: {} } };
         const updated = await backend.update(
-          { checkpoint, reference: null, rows, settings: { ...LINEAR_SETTINGS.grpo, objective, epochs: 1 }, seed: 1 },
+          { checkpoint, reference: null, rows, settings: { ...LINEAR_SETTINGS.grpo, objective, epochs: 1 }, version: 9, seed: 1 },
           never,
         );
         if (again.kind === 'refused' || updated.kind === 'refused') {

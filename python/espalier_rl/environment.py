@@ -76,7 +76,8 @@ class Environment:
     `tasks` are the aliases of the tasks (or objects `{"task", "split", "depth", "kind"}`), `instruction` the rules that a policy is shown, `response` how an action is found in what it says
     (`react`: the line after the last `Action:`; `whole`: everything), `reward` the kind (`delta`, `cumulative` or `final`) and the scale of
     rewards, `components` the names in `Step.rewards`, `resets` `alone` where episodes share a random state, `deterministic` True where equal
-    actions after equal openings are always answered alike: then a search takes such an answer from what it has seen;
+    actions after equal openings are always answered alike: then a search takes such an answer from what it has seen; `compare` the share of
+    its answers, besides the first at each depth, that a search compares with episodes from the opening;
     `renderer` the file of a module that exports `render`, by which the studio shows steps, relative to the file of the class."""
 
     name: "str | None" = None
@@ -87,6 +88,7 @@ class Environment:
     components: "list[str]" = []
     resets = "together"
     deterministic = False
+    compare = 0.02
     renderer: "str | None" = None
 
     def reset(self, task: str, seed: int) -> Opening | str | tuple[Any, ...]:
@@ -153,6 +155,7 @@ def describe(kind: type[Environment], fork: bool = True) -> dict[str, Any]:
         "fork": fork,
         "replay": True,
         "deterministic": kind.deterministic,
+        "compare": kind.compare,
         "hints": kind.hints is not Environment.hints and callable(kind.hints),
         "expert": kind.expert is not Environment.expert,
         "response": kind.response,

@@ -124,7 +124,7 @@ describe('a server that goes wrong in the middle of a run', () => {
     expect(failed.code).toBe(1);
     const said = `${failed.stdout}${failed.stderr}`;
     expect(said).toMatch(
-      /copies of an episode of countdown share state: behind "(down|wait)" a copy showed "-?\d", and the same/,
+      /copies of an episode of countdown share state: behind "(down|wait)" a search was shown "-?\d", and the same/,
     );
     expect(said).toContain('share nothing with its original, or offer none');
     fault = null;

@@ -130,6 +130,8 @@ export function addCollect(program: Command): void {
             `run ${collection.runId} ${state}: ${progress.rollouts} rollouts, ${progress.steps} steps, ${progress.succeeded} succeeded`,
           );
         if (message !== '' && !json) print(message);
+        if (progress.comparisons !== null && !json)
+          print(`${progress.comparisons} answers of the search were compared with episodes from the opening, and none differed`);
         endAsCollected(runId, { state, mostFailed: progress.mostFailed }, json ? null : again);
         await projector.settle();
       } finally {

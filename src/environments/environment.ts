@@ -24,8 +24,11 @@ export interface EnvironmentKind {
    * done before.
    */
   readonly deterministic?: boolean;
-  /** Its copies are the word of somebody else's code: a search compares the first ones with episodes from the opening. */
-  readonly copies?: 'unproven';
+  /**
+   * That its copies share nothing and that it is deterministic is the word of somebody else's code: a search compares the first
+   * answer at each depth with an episode from the opening, and this share of the others.
+   */
+  readonly unproven?: { readonly rate: number };
   /** The components that its steps may assign besides `environment`; none when left out. */
   readonly components?: readonly string[];
   /** The text of a module that exports `render`, by which the studio shows its steps (docs/guides/environment-views.md). */
@@ -72,6 +75,9 @@ export interface Environment {
   planLength?(): Promise<number | null>;
   close(): Promise<void>;
 }
+
+/** The share of answers that are compared where an environment does not say otherwise. */
+export const COMPARED = 0.02;
 
 /** What is known of a task before it starts. */
 export type TaskTraits = Pick<Opening, 'depth' | 'split' | 'kind'>;

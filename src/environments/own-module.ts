@@ -2,7 +2,7 @@ import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { sha256Hex } from '../digest/sha256.ts';
 import { completeModule } from './complete-module.ts';
-import { EnvironmentError, type EnvironmentKind } from './environment.ts';
+import { COMPARED, EnvironmentError, type EnvironmentKind } from './environment.ts';
 import { defineEnvironment, type EnvironmentEntry, type RawOptions } from './environment-entry.ts';
 import { inTime } from './in-time.ts';
 import { text } from './option-kinds.ts';
@@ -30,6 +30,7 @@ const kindShape = z.looseObject({
   taskAliases: z.array(z.string(), 'must be a list of texts').min(1, 'must name a task'),
   create: method,
   close: method.optional(),
+  compare: z.number('must be a share').min(0, 'must be a share, from 0 to 1').max(1, 'must be a share, from 0 to 1').optional(),
   timeout: z.number('must be a number of seconds').positive('must be a number of seconds').max(999_999).optional(),
 });
 
@@ -50,9 +51,12 @@ export const ownModule = defineEnvironment({
   open: async ({ file, environment: _name, ...own }) => openModule(file, own as RawOptions),
 });
 
-/** What open returns, as its author may write it. `timeout`: the seconds that one call of an episode may take. */
+/**
+ * What open returns, as its author may write it. `timeout`: the seconds that one call of an episode may take. `compare`: the share
+ * of a search's answers that are compared with episodes from the opening.
+ */
 type GivenKind = Omit<EnvironmentKind, 'name' | 'fingerprint' | 'close'> &
-  Partial<EnvironmentKind> & { readonly timeout?: number };
+  Partial<EnvironmentKind> & { readonly timeout?: number; readonly compare?: number };
 
 /**
  * Loads and opens it. The hash of its files is part of its fingerprint. @throws EnvironmentError that names the module and the
@@ -74,7 +78,7 @@ async function openModule(file: string, raw: RawOptions): Promise<EnvironmentKin
   return overlay(kind as EnvironmentKind, {
     name: kind.name ?? entry.name,
     fingerprint: sha256Hex(`${sha256} ${kind.fingerprint ?? ''}`),
-    copies: 'unproven',
+    unproven: { rate: kind.compare ?? COMPARED },
     create: async () => completeModule(await inTime(from.timeout, `${from.place}: create`, () => kind.create()), from),
     ...(renderer === undefined ? {} : { renderer: await readRenderer(renderer, dirname(resolve(file.split('#')[0] ?? ''))) }),
     ...(kind.close ? {} : { close: async () => undefined }),

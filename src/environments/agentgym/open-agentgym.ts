@@ -1,5 +1,5 @@
 import { withoutSlashes } from '../../domain/text/without-slashes.ts';
-import { EnvironmentError, type EnvironmentKind } from '../environment.ts';
+import { COMPARED, EnvironmentError, type EnvironmentKind } from '../environment.ts';
 import { liveAgent } from '../http/live-agent.ts';
 import type { CallOptions } from '../http/server-call.ts';
 import { startGateOf } from '../http/start-gate.ts';
@@ -96,7 +96,7 @@ export async function openAgentGym(options: AgentGymOptions): Promise<AgentGymKi
       taskAliases: options.tasks,
       tasks: options.tasks.map(() => ({ depth: null, split: null })), // as `openTask` says of each
       deterministic: descriptor.deterministic && repeats,
-      ...(canFork ? { copies: 'unproven' as const } : {}),
+      ...(canFork ? { unproven: { rate: COMPARED } } : {}),
       report,
       repeats,
       starts: descriptor.starts,

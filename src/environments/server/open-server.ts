@@ -57,7 +57,7 @@ export async function openServer(options: ServerOptions): Promise<EnvironmentKin
       taskAliases: aliases,
       tasks: description.tasks,
       deterministic: description.deterministic,
-      ...(description.fork ? { copies: 'unproven' as const } : {}),
+      ...(description.fork || description.deterministic ? { unproven: { rate: description.compare } } : {}),
       components: description.components,
       ...(description.renderer === undefined
         ? {}

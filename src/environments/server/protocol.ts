@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { COMPARED } from '../environment.ts';
 
 /** The protocol's name and version, which a server names in its description. */
 export const PROTOCOL = 'espalier-environment/1';
@@ -59,6 +60,14 @@ export const descriptionShape = z.object({
     .default(false)
     .describe(
       'Whether equal actions after equal openings are always answered alike: then an answer may be taken from the record.',
+    ),
+  compare: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(COMPARED)
+    .describe(
+      "Share of a search's answers that are compared with episodes from the opening, besides the first at each depth, where `fork` or `deterministic` is true.",
     ),
   hints: z
     .boolean()

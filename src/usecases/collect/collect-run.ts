@@ -75,6 +75,8 @@ export interface Collected extends Progress {
   readonly message: string;
   /** More than half of what was collected failed. */
   readonly mostFailed: boolean;
+  /** Answers of a search that this process compared with episodes from the opening; null where nothing is to be compared. */
+  readonly comparisons: number | null;
   readonly reasons: readonly FailureReason[];
 }
 
@@ -104,6 +106,7 @@ export async function collectRun(options: CollectOptions): Promise<Collected> {
   };
   const tally = failureTally();
   const away = failureTally();
+  let comparisons = 0;
   let unopened = 0; // rollouts, or searches, of which nothing is recorded
   let openedOtherwise = false;
   const report = () => options.progress?.({ ...progress });
@@ -152,6 +155,9 @@ export async function collectRun(options: CollectOptions): Promise<Collected> {
         report();
       },
       onAway: (reason) => away.add(reason),
+      onCompared: () => {
+        comparisons++;
+      },
       onUnopened: (reason) => {
         const lost = plan.search ? 1 : task.rollouts;
         options.admission?.unopened(treeIdOf(runId, task, index));
@@ -172,7 +178,12 @@ export async function collectRun(options: CollectOptions): Promise<Collected> {
     describeFailures(away, total, `${noun} are left open for a resume`),
   ];
   const said = parts.filter((part) => part !== '').join('; ');
-  const collected = { ...progress, mostFailed: progress.failed > total / 2, reasons: tally.reasons() };
+  const collected = {
+    ...progress,
+    mostFailed: progress.failed > total / 2,
+    comparisons: plan.search && options.kind.unproven ? comparisons : null,
+    reasons: tally.reasons(),
+  };
   if (recordedEnd) return { ...collected, state: recordedEnd.outcome, message: recordedEnd.message };
   if (options.signal.aborted) return { ...collected, state: 'stopped', message: said };
   if (away.failed() > 0) return { ...collected, state: 'interrupted', message: said };

@@ -1,5 +1,5 @@
 import type { Environment, ParsedResponse, StepResult } from '../../environments/environment.ts';
-import { checkCopies, wantsCheck } from './check-copies.ts';
+import { compareWithOpening, wantsComparison } from './check-claims.ts';
 import { environmentFault } from './environment-fault.ts';
 import type { GrowingTree } from './growing-tree.ts';
 import { pathTo, restoreEnvironment } from './restore-environment.ts';
@@ -178,10 +178,12 @@ export function openEpisodes(tree: GrowingTree): Episodes {
         places.set(each.stepId, next);
         executed.set(each.stepId, { result: next.result, environmentMs: isKnown ? 0 : Math.max(0, tree.clock() - began) });
       }
-      const last = taken.length > 1 && wantsCheck(tree.kind) ? taken.at(-1) : undefined;
-      const copy = last && (await kept.get(last.next)?.clone?.());
-      if (copy && last.next.result)
-        await checkCopies(tree, copy, { path: pathTo(tree, stepId), action: last.action, result: last.next.result });
+      // what a single copy shows, or an answer that was not given before, is the word of the environment itself
+      const last = isDeterministic ? ways.findLast(({ next }) => next.result) : taken.length > 1 ? taken.at(-1) : undefined;
+      if (last?.next.result && !tree.signal.aborted) {
+        const answer = { path: pathTo(tree, stepId), action: last.action, stepId: last.stepId, result: last.next.result };
+        if (wantsComparison(tree.kind, answer)) await compareWithOpening(tree, answer);
+      }
       return { executed, failure };
     },
     async settle(stepId, state) {

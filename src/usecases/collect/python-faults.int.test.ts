@@ -34,18 +34,39 @@ class Faults(Environment):
         time.sleep(0.05)
         return Step("step " + str(self.taken), 0.0, self.taken == 3, success=self.taken == 3, actions=["go"])
 `;
+const LATE = `
+from espalier_rl import Environment, Opening, Step
+
+
+class Late(Environment):
+    tasks = ["a", "b"]
+
+    def reset(self, task, seed):
+        self.log = []
+        return Opening("go " + task, actions=["x", "y"])
+
+    def fork(self):
+        copy = Late()
+        copy.log = self.log if len(self.log) >= 3 else list(self.log)
+        return copy
+
+    def step(self, action):
+        self.log.append(action)
+        return Step(" ".join(self.log), 0.0, len(self.log) >= 7, actions=["x", "y"])
+`;
 const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'python-faults-'));
   await writeFile(join(folder, 'faults.py'), SOURCE);
+  await writeFile(join(folder, 'late.py'), LATE);
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-async function collected(tasks: readonly string[], search: CollectPlan['search'] = null) {
+async function collected(tasks: readonly string[], search: CollectPlan['search'] = null, file = 'faults.py') {
   const runId = newId();
   const plan: CollectPlan = {
-    environment: `python:${join(folder, 'faults.py')};timeout=2`,
+    environment: `python:${join(folder, file)};timeout=2`,
     tasks: tasks.map((alias) => ({ alias, rollouts: alias === 'well' ? 4 : 1, branching: 'root' })),
     taskSeed: 0,
     policy: 'random',
@@ -87,6 +108,10 @@ test('a run in which most rollouts failed says so', async () => {
 
 test('a search goes on at other nodes where the environment ends over an action', async () => {
   const { result } = await collected(['well', 'exits'], { iterations: 2, candidates: 1, maxDepth: 4, exploration: 1 });
-  expect(result.state).toBe('completed');
-  expect(result.trees).toBe(2);
+  expect(result).toMatchObject({ state: 'completed', trees: 2, comparisons: 0 });
+});
+
+test('copies that begin to share state at the third step are found where a search comes there first', async () => {
+  const search = { iterations: 8, candidates: 4, maxDepth: 6, exploration: 1 };
+  await expect(collected(['a', 'b'], search, 'late.py')).rejects.toThrow(/^copies of an episode of late share state: behind /);
 });

@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { composeHistory } from './compose-history.ts';
@@ -71,6 +73,26 @@ describe('HistoryRenderer', () => {
       }),
       { numRuns: 2 },
     );
+  });
+
+  test('the memory that is allocated for histories at any factor keeps to the bound, and is free when stacks are dropped', () => {
+    setFlagsFromString('--expose-gc');
+    const collectGarbage = runInNewContext('gc') as () => void; // what the flag adds
+    const allocated = () => {
+      collectGarbage();
+      return process.memoryUsage().arrayBuffers;
+    };
+    const renderer = new HistoryRenderer(alfworld, { cache: new SegmentCache({ maxBytes: 1 << 20 }), stackBytes: 8 << 20 });
+    const before = allocated();
+    for (let i = 0; i < 600; i++) {
+      const segments = [`[Observation]: step ${i} [Action]: go to cabinet ${i}`, `[Observation]: ${i} [Action]: look`];
+      renderer.render({ segments, factor: [1, 1.1, 2.5][i % 3] ?? 1 }).image.view();
+    }
+    expect(renderer.stackBytes).toBeGreaterThan(6 << 20);
+    expect(renderer.stackBytes).toBeLessThan(8 << 20);
+    expect(allocated() - before).toBeLessThan(20 << 20); // with the segments, and the tables of resizing
+    renderer.clear();
+    expect(renderer.stackBytes).toBe(0);
   });
 
   test('400 records of one line are stacked without a limit, or become one image cut at 4,096 px (V14)', () => {

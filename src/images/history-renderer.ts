@@ -60,7 +60,7 @@ class Drawn implements DrawnSegment {
 
 export interface HistoryRendererOptions {
   readonly cache?: SegmentCache;
-  /** Bound of the stacks that are kept to be continued: about 1.2 KB a row of 392 px each. */
+  /** Bound of the memory that is allocated for stacks that are kept to be continued. */
   readonly stackBytes?: number;
 }
 
@@ -82,9 +82,14 @@ export class HistoryRenderer {
     this.#stackBytes = stackBytes;
   }
 
-  /** Bytes of the stacks that are kept. */
+  /** Bytes that are allocated for the stacks that are kept. */
   get stackBytes(): number {
     return this.#bytes;
+  }
+
+  /** Drops the stacks: their episodes have ended, or their texts may be forgotten. */
+  clear(): void {
+    for (const stack of this.#stacks) this.#drop(stack);
   }
 
   /** Draws a history. @throws RenderRefused for a bad factor or a history that is too tall. */
@@ -118,7 +123,6 @@ export class HistoryRenderer {
     found: readonly { readonly entry: CachedSegment }[],
   ): HistoryImage {
     const stack = known ?? openStack(this.spec);
-    this.#bytes -= known ? stackBytes(stack) : 0;
     pushSegments(
       stack,
       found.map(({ entry }) => entry),
@@ -131,12 +135,13 @@ export class HistoryRenderer {
     stack.used = ++this.#tick;
     const version = ++stack.version;
     this.#stacks.add(stack);
-    this.#bytes += stackBytes(stack);
-    this.#dropOldest();
+    this.#count(stack);
     const view = (): Uint8Array => {
       if (stack.version !== version) return paint(this.spec, shown);
       if (asStacked) return viewStack(stack, shown.sizes);
-      return (loops && rows && viewResized(stack, rows, shown.sizes, loops)) || paint(this.spec, shown);
+      const framed = loops && rows && viewResized(stack, rows, shown.sizes, loops);
+      this.#count(stack); // room for the resized image is made now
+      return framed || paint(this.spec, shown);
     };
     return lazyImage(shown, () => view().slice(), view);
   }
@@ -153,13 +158,23 @@ export class HistoryRenderer {
     return best;
   }
 
-  #dropOldest(): void {
+  /** Counts what a stack takes by now, and drops the least recently used ones beyond the bound. */
+  #count(stack: HistoryStack): void {
+    if (!this.#stacks.has(stack)) return;
+    const bytes = stackBytes(stack);
+    this.#bytes += bytes - stack.counted;
+    stack.counted = bytes;
     while (this.#bytes > this.#stackBytes) {
       let oldest: HistoryStack | undefined;
-      for (const stack of this.#stacks) if (!oldest || stack.used < oldest.used) oldest = stack;
+      for (const kept of this.#stacks) if (!oldest || kept.used < oldest.used) oldest = kept;
       if (!oldest) return;
-      this.#stacks.delete(oldest);
-      this.#bytes -= stackBytes(oldest);
+      this.#drop(oldest);
     }
+  }
+
+  #drop(stack: HistoryStack): void {
+    this.#stacks.delete(stack);
+    this.#bytes -= stack.counted;
+    stack.counted = 0;
   }
 }

@@ -6,7 +6,7 @@ import type { RenderedSegment } from './rendered-segment.ts';
 import type { VectorLoops } from './resize/vector-loops.ts';
 import { resizeRows } from './resize-rows.ts';
 import type { CachedSegment } from './segment-cache.ts';
-import { openSegmentRows, pushSegmentRows, type SegmentRows, segmentRowsBytes } from './segment-rows.ts';
+import { openSegmentRows, pushSegmentRows, roomFor, type SegmentRows, segmentRowsBytes } from './segment-rows.ts';
 import { writeBordered } from './write-bordered.ts';
 
 /** The rows of one history, with room for the border around and for more rows below: what was stacked once stays where it is. */
@@ -28,6 +28,8 @@ export interface HistoryStack {
   /** Bytes of a row, the border counted in. */
   readonly stride: number;
   used: number;
+  /** Bytes that its renderer counts of it; 0 when that does not keep it. */
+  counted: number;
   /** Changes with each render: a view of an older one is stale. */
   version: number;
 }
@@ -47,6 +49,7 @@ export function openStack(spec: RenderSpec): HistoryStack {
     framed: { rgb: new Uint8Array(), version: 0 },
     stride,
     used: 0,
+    counted: 0,
     version: 0,
   };
 }
@@ -91,7 +94,7 @@ export function resizingRows(stack: HistoryStack, sizes: HistorySizes, loops: Ve
 export function viewResized(stack: HistoryStack, rows: SegmentRows, sizes: HistorySizes, loops: VectorLoops): Uint8Array | null {
   const { framed, spec, version } = stack;
   const size = sizes.bordered.width * sizes.bordered.height * 3;
-  if (framed.rgb.length < size) framed.rgb = new Uint8Array(Math.max(size * 2, FIRST_BYTES));
+  if (framed.rgb.length < size) framed.rgb = new Uint8Array(roomFor(size));
   const rgb = framed.rgb.subarray(0, size);
   if (framed.version === version) return rgb;
   if (!resizeRows(rows, sizes, spec.border, rgb, loops)) return null;
@@ -99,10 +102,9 @@ export function viewResized(stack: HistoryStack, rows: SegmentRows, sizes: Histo
   return rgb;
 }
 
-/** Counts what was written of a stack: spare room takes no memory. */
-export function stackBytes({ rows, stride, entries, resizing, framed, totals }: HistoryStack): number {
-  const resized = resizing ? segmentRowsBytes(resizing) + Math.min(framed.rgb.length, totals.height * resizing.width * 3) : 0;
-  return rows * stride + entries.length * 100 + resized;
+/** Counts the memory that is allocated for a stack, spare room included. */
+export function stackBytes({ rgb, entries, resizing, framed }: HistoryStack): number {
+  return rgb.length + framed.rgb.length + entries.length * ENTRY_BYTES + (resizing ? segmentRowsBytes(resizing) : 0);
 }
 
 /**
@@ -114,13 +116,11 @@ export function viewStack({ rgb, stride, spec, rows }: HistoryStack, { bordered 
   return rgb.subarray(0, bordered.height * stride);
 }
 
-/** Holds 50 steps of ALFWorld, its longest episode, so that most stacks never move. What is not written takes no memory. */
-const FIRST_BYTES = 2 << 20;
+const ENTRY_BYTES = 100; // two references, and what its closure holds
 
 function reserve(stack: HistoryStack, bytes: number, keep: number): void {
   if (bytes <= stack.rgb.length) return;
-  // Pages that were never written take no memory, so the spare half costs address space only.
-  const larger = new Uint8Array(Math.max(bytes * 2, FIRST_BYTES));
+  const larger = new Uint8Array(roomFor(bytes));
   larger.set(stack.rgb.subarray(0, keep));
   stack.rgb = larger;
 }

@@ -45,9 +45,14 @@ export function pushSegmentRows(rows: SegmentRows, segments: readonly RenderedSe
   }
 }
 
-/** Computes the memory of rows. */
-export function segmentRowsBytes({ rows, coloured, width }: SegmentRows): number {
-  return (rows + 2 * coloured) * width + rows * 8;
+/** Counts the memory that is allocated for rows, spare room included. */
+export function segmentRowsBytes({ green, red, blue, place, left, right }: SegmentRows): number {
+  return [green, red, blue, place, left, right].reduce((sum, { byteLength }) => sum + byteLength, 0);
+}
+
+/** Returns how much is allocated where so much is needed: a history that grows moves a few times, and no allocation is mostly spare. */
+export function roomFor(needed: number): number {
+  return needed + (needed >> 1);
 }
 
 function addSegment(rows: SegmentRows, segment: RenderedSegment, loops: VectorLoops): void {
@@ -72,7 +77,7 @@ function notePlaces(rows: SegmentRows, { height, patches }: RenderedSegment): nu
   const first = rows.rows;
   rows.rows += height;
   if (rows.rows > rows.place.length) {
-    const room = Math.max(rows.rows * 2, 1_600); // 50 steps of ALFWorld
+    const room = roomFor(rows.rows);
     rows.place = grown(rows.place, new Int32Array(room));
     for (const side of ['left', 'right'] as const) rows[side] = grown(rows[side], new Uint16Array(room));
   }
@@ -129,9 +134,9 @@ function squeeze({ across, width }: SegmentRows, count: number, used: number, lo
 
 function reserve(rows: SegmentRows): void {
   const [whole, part] = [rows.rows * rows.width, rows.coloured * rows.width];
-  if (whole > rows.green.length) rows.green = grown(rows.green, new Uint8Array(Math.max(whole * 2, 1_600 * rows.width)));
+  if (whole > rows.green.length) rows.green = grown(rows.green, new Uint8Array(roomFor(whole)));
   if (part <= rows.red.length) return;
-  const room = Math.max(part * 2, 400 * rows.width);
+  const room = roomFor(part);
   for (const channel of ['red', 'blue'] as const) rows[channel] = grown(rows[channel], new Uint8Array(room));
 }
 

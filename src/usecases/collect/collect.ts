@@ -93,7 +93,11 @@ async function collectHeld(platform: Platform, collection: Collection, held: Hel
   const { runId, plan } = collection;
   const prompter = plan.prompt ? openPrompter(platform, plan.prompt) : undefined;
   const opened: { close(): Promise<void> }[] = []; // closed whatever fails to open after it
-  if (prompter?.drawing) opened.push(watchForgotten(platform, () => dropDrawn(platform)));
+  if (prompter?.drawing) {
+    const { renderer } = prompter.drawing;
+    opened.push({ close: async () => renderer.clear() }); // runs next to this one draw their histories from the beginning once
+    opened.push(watchForgotten(platform, () => dropDrawn(platform)));
+  }
   try {
     const bare = await openEnvironment(plan.environment);
     opened.push(bare);

@@ -47,7 +47,10 @@ export function segmentCacheOf(platform: Platform): SegmentCache {
 /** Drops what this process keeps of drawn segments, and which of them it knows as recorded: some may be forgotten. */
 export function dropDrawn(platform: Platform): void {
   caches.get(platform)?.clear();
-  for (const { recorded } of drawings.get(platform)?.values() ?? []) recorded.clear();
+  for (const { recorded, renderer } of drawings.get(platform)?.values() ?? []) {
+    recorded.clear();
+    renderer.clear();
+  }
 }
 
 function openDrawing(platform: Platform, { profile, vision }: NonNullable<PromptPlan['image']>): Drawing {

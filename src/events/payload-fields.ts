@@ -1,68 +1,20 @@
-import type { EventType } from './catalogue.ts';
+import { z } from 'zod';
+import { catalogue, type EventType } from './catalogue.ts';
+import { pathIn } from './free-form.ts';
+import { isPayload } from './schemas/values.ts';
 
-/**
- * The fields of each event type's data that may hold personal or secret text: what models, environments, tools and judges said,
- * and tokens, which reveal it. Ids, numbers, hashes and names are none, nor is configuration. `*` stands for every item of a
- * list. They are sealed by the key of their stream, and are what `espalier forget` makes unreadable. A new type states its own
- * here.
- */
-export const payloadFields: { readonly [Type in EventType]: readonly string[] } = {
-  ExperimentDeclared: [],
-  StageFinished: ['message'],
-  RunStarted: [],
-  RunResumed: [],
-  RunFinished: ['message'],
-  MetricRecorded: [],
-  PayloadForgotten: [],
-  EvaluationFinished: [],
-  RenderSpecRegistered: [],
-  ReplayFinished: ['differences.*.recorded', 'differences.*.replayed', 'notes'],
-  TreeOpened: ['task.goal', 'instruction', 'observation', 'pictures.*.png', 'admissibleActions'],
-  TreeResumed: [],
-  RolloutStarted: [],
-  StepTaken: [
-    'response',
-    'thought',
-    'reply.toolCalls.*.arguments',
-    'action',
-    'observation',
-    'pictures.*.png',
-    'tokens.ids',
-    'admissibleActions',
-  ],
-  PromptShown: ['blocks.*', 'tools', 'tokens.ids', 'answer.tokens.ids'],
-  SpanReceived: ['span'],
-  CallCaptured: ['message', 'choices.*.message', 'choices.*.tokens.ids', 'pictures.*.png', 'attributes'],
-  ToolCalled: ['arguments', 'output'],
-  RewardAssigned: [],
-  RewardRevised: ['reason'],
-  NodeAdded: [],
-  RepliesSampled: ['replies'],
-  NodeExpanded: ['reason'],
-  ValueBackedUp: [],
-  ReplayDiverged: ['recorded', 'replayed'],
-  RolloutFinished: ['reason'],
-  TreeClosed: [],
-  HistoryRendered: [],
-  StepJudged: ['reply'],
-  RevisionComposed: ['reflection'],
-  RevisionVerified: [],
-  RevisionRejected: ['detail'],
-  AnnotationAdded: ['note'],
-  AnnotationRetracted: ['reason'],
-  SegmentRendered: ['text'],
-  DatasetReleased: [],
-  DatasetSourced: [],
-  DatasetWithdrawn: [],
-  // The words of a trainer or an operator on a batch, and the settings of a training: no text of a rollout.
-  TrainingDeclared: [],
-  BatchPlanned: [],
-  SampleRejected: [],
-  BatchLeased: [],
-  LeaseExpired: [],
-  BatchReturned: [],
-  BatchAcked: [],
-  BatchAbandoned: [],
-  CheckpointSaved: [],
-  PolicyUpdated: [],
-};
+/** The fields of each event type's data that are payload, as paths; `*` stands for every item of a list. Their schemas say so. */
+export const payloadFields = Object.fromEntries(
+  Object.entries(catalogue).map(([type, { data }]) => [type, fieldsIn(data, '')]),
+) as unknown as { readonly [Type in EventType]: readonly string[] }; // of every type of the catalogue
+
+function fieldsIn(schema: unknown, path: string): readonly string[] {
+  if (schema instanceof z.ZodType && isPayload(schema)) return [path];
+  if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional || schema instanceof z.ZodDefault)
+    return fieldsIn(schema.unwrap(), path);
+  if (schema instanceof z.ZodArray) return fieldsIn(schema.element, pathIn(path, '*'));
+  if (schema instanceof z.ZodUnion) return [...new Set(schema.options.flatMap((option) => fieldsIn(option, path)))];
+  if (schema instanceof z.ZodObject)
+    return Object.entries(schema.shape).flatMap(([key, field]) => fieldsIn(field, pathIn(path, key)));
+  return [];
+}

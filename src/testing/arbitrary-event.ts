@@ -25,6 +25,7 @@ interface Schema {
   readonly required?: readonly string[];
   readonly items?: Schema;
   readonly pattern?: string;
+  readonly not?: { readonly pattern: string };
   readonly format?: string;
   readonly contentEncoding?: string;
   readonly minLength?: number;
@@ -72,7 +73,7 @@ function fromSchema(schema: Schema): fc.Arbitrary<unknown> {
   }
 }
 
-function textOf({ format, pattern, contentEncoding, minLength = 0, maxLength }: Schema): fc.Arbitrary<unknown> {
+function textOf({ format, pattern, not, contentEncoding, minLength = 0, maxLength }: Schema): fc.Arbitrary<unknown> {
   if (format === 'uuid') return fc.uuid();
   if (format === 'date-time')
     return fc
@@ -83,7 +84,7 @@ function textOf({ format, pattern, contentEncoding, minLength = 0, maxLength }: 
     return fc
       .stringMatching(new RegExp(pattern), maxLength === undefined ? {} : { maxLength })
       .map((text) => text.toWellFormed())
-      .filter((text) => text.length >= minLength);
+      .filter((text) => text.length >= minLength && !(not && new RegExp(not.pattern).test(text)));
   const most = maxLength ?? minLength + MOST;
   const length = Math.min(most, minLength + MOST);
   // Code points of two UTF-16 units count twice in a length limit.

@@ -1,11 +1,10 @@
 import { z } from 'zod';
-import { amount, count, eventData, id, name, treeId } from './values.ts';
+import { amount, count, eventData, id, name, remark, treeId } from './values.ts';
 
 const annotationId = id.describe('UUID of the annotation; also the id of the event that added it.');
 
 /** A word that people filter by: it is shown in lists and written in addresses, so it holds nothing that cannot be seen. */
 export const label = name.max(100).regex(/^[^\p{C}\p{Zl}\p{Zp}]+$/u, 'must hold no control or formatting characters');
-export const note = z.string().max(10_000);
 
 const subject = z
   .discriminatedUnion('kind', [
@@ -34,11 +33,11 @@ export const annotationAdded = eventData('Somebody annotated something of a tree
   subject,
   label: label.nullable().describe('Label to filter by; null without one.'),
   score: amount.nullable().describe('Score; null without one.'),
-  note: note.describe('Text for people; empty without one.'),
+  note: remark.describe('Text for people; empty without one.'),
 });
 
 export const annotationRetracted = eventData('An annotation was retracted: it no longer counts.', {
   annotationId,
   treeId,
-  reason: note.describe('Reason for the retraction; empty without one.'),
+  reason: remark.describe('Reason for the retraction; empty without one.'),
 });

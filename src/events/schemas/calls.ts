@@ -1,6 +1,21 @@
 import { z } from 'zod';
 import { modelCall, picture } from './trees.ts';
-import { amount, count, eventData, finite, id, name, packed, rolloutId, sha256, text, treeId, usage } from './values.ts';
+import {
+  amount,
+  count,
+  eventData,
+  finite,
+  id,
+  name,
+  packed,
+  packedPayload,
+  remark,
+  rolloutId,
+  sha256,
+  text,
+  treeId,
+  usage,
+} from './values.ts';
 
 const choice = z.strictObject({
   message: text.describe('Message of the model as JSON, as its server returned it.'),
@@ -9,7 +24,7 @@ const choice = z.strictObject({
   ),
   tokens: z
     .strictObject({
-      ids: packed.describe('Token ids, as int32.'),
+      ids: packedPayload.describe('Token ids, as int32.'),
       logProbs: packed.nullable().describe('Log-probability of each token, as float32; null when the engine returns none.'),
     })
     .nullable()
@@ -40,7 +55,7 @@ export const callCaptured = eventData('A program of the user called a model: wha
     .enum(['answered', 'failed', 'cancelled'])
     .describe('Whether the model answered; cancelled when the program went away first.'),
   status: z.int().min(0).max(999).nullable().describe('HTTP status of the model server; null when there is none.'),
-  message: z.string().max(10_000).describe('What went wrong; empty when nothing did.'),
+  message: remark.describe('What went wrong; empty when nothing did.'),
   prompt: sha256.nullable().describe('Digest of the conversation that was sent; null when the request could not be read.'),
   choices: z.array(choice).max(128).describe('Choices that the model returned; of a cancelled call what had arrived of them.'),
   call: modelCall.nullable().describe('Request that was answered; null when it was not.'),

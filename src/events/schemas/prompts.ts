@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { modelCall } from './trees.ts';
-import { count, eventData, id, name, packed, sha256, text, toolId, treeId, usage } from './values.ts';
+import { count, eventData, id, name, packed, packedPayload, sha256, text, toolId, treeId, usage } from './values.ts';
 
 export const role = z.enum(['system', 'user', 'assistant', 'tool']);
 
@@ -101,7 +101,7 @@ export const promptShown = eventData('A policy was asked with a prompt, and its 
     .strictObject({
       before: count.describe('Number of token ids of the prompt of the base and of the reply to it.'),
       keep: count.describe('Number of those ids with which this prompt begins; less than `before` means re-tokenisation drift.'),
-      ids: packed.describe('Token ids that follow the kept ones, as int32.'),
+      ids: packedPayload.describe('Token ids that follow the kept ones, as int32.'),
     })
     .nullable()
     .describe('Token ids of the prompt as the server returned them; null when it returned none.'),
@@ -117,7 +117,7 @@ export const promptShown = eventData('A policy was asked with a prompt, and its 
       usage: usage.nullable().describe('Tokens of the prompt and of the reply; null when they are not known.'),
       tokens: z
         .strictObject({
-          ids: packed.describe('Token ids, as int32.'),
+          ids: packedPayload.describe('Token ids, as int32.'),
           logProbs: packed.nullable().describe('Log-probability of each token, as float32; null when the engine returns none.'),
         })
         .nullable()

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, eventData, finite, id, scorer, sha256, text, treeId } from './values.ts';
+import { count, eventData, finite, id, remark, scorer, sha256, text, treeId } from './values.ts';
 
 const revisionId = id.describe('UUID of the revision, derived from its tree, leaves, content, judge and thresholds.');
 
@@ -37,7 +37,7 @@ export const revisionComposed = eventData('A revision was composed: a bad trajec
     .enum(['bad', 'none-bad', 'unparsed', 'direct'])
     .describe('Why the bad prefix ends there: the step is bad, no step is, a reply was unparsed, or no judge was asked.'),
   judged: count.describe('Revision length: number of steps that were judged to find the transition.'),
-  reflection: z.string().max(10_000).describe('Text of the reflection.'),
+  reflection: remark.describe('Text of the reflection.'),
   signal: z
     .enum(['thought', 'turn', 'in-form'])
     .describe(
@@ -72,7 +72,7 @@ export const revisionRejected = eventData('A revision was rejected: its executio
     .describe('Reason: the bad prefix differs, the good steps do, the score is too low, or the reflected reply is malformed.'),
   reached: finite.nullable().describe('Score that the execution reached; null when it stopped before its end.'),
   stepId: id.nullable().describe('UUID of the step at which the revision failed; null when it failed at none.'),
-  detail: z.string().max(10_000).describe('What was observed.'),
+  detail: remark.describe('What was observed.'),
 });
 
 /** The name and revision of a judge as one text, as the read models keep it. */

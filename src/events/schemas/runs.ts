@@ -14,6 +14,7 @@ import {
   json,
   name,
   policyRef,
+  remark,
   runId,
   sha256,
 } from './values.ts';
@@ -47,7 +48,7 @@ export const stageFinished = eventData('A stage of an experiment ended, in one o
   outcome: z
     .enum(['completed', 'failed'])
     .describe('How the stage ended; a failed one may end again when the experiment is resumed.'),
-  message: z.string().max(10_000).describe('Reason of a failure; empty when it completed.'),
+  message: remark.describe('Reason of a failure; empty when it completed.'),
   reusedFrom: id
     .nullable()
     .describe('UUID of the experiment whose stage of the same key was taken; null when the stage was run.'),
@@ -105,7 +106,7 @@ export const runResumed = eventData(
 export const runFinished = eventData('A run finished: its outcome and its totals.', {
   runId,
   outcome: z.enum(['completed', 'failed', 'cancelled']).describe('How the run ended.'),
-  message: z.string().max(10_000).describe('Reason for the outcome, or a summary of what failed; empty when nothing did.'),
+  message: remark.describe('Reason for the outcome, or a summary of what failed; empty when nothing did.'),
   trees: count.describe('Number of trees in the run.'),
   rollouts: count.describe('Number of rollouts in the run.'),
   steps: count.describe('Number of actions taken in the run.'),

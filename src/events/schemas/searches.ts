@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { amount, count, counter, eventData, finite, id, packed, treeId } from './values.ts';
+import { amount, count, counter, eventData, finite, id, packedPayload, remark, treeId } from './values.ts';
 
 const simulation = counter.describe('Number of the simulation of the search, from 0; always 0 in an imported tree.');
 const asked = count.describe('Number of replies that were requested from the policy.');
@@ -32,7 +32,9 @@ export const repliesSampled = eventData(
     asked,
     count: count.describe('Number of replies received.'),
     policyMs: finite.min(0).describe('Time to sample the replies in milliseconds.'),
-    replies: packed.describe('Replies as gzip of a JSON array of response, tokens, usage, finishReason, policy, call and asked.'),
+    replies: packedPayload.describe(
+      'Replies as gzip of a JSON array of response, tokens, usage, finishReason, policy, call and asked.',
+    ),
   },
 );
 
@@ -50,7 +52,7 @@ export const nodeExpanded = eventData('A node of a search was expanded: all its 
     )
     .max(10_000)
     .describe('Candidates that were dropped because an earlier one has the same response.'),
-  reason: z.string().max(10_000).describe('Why candidates are missing; empty when none are.'),
+  reason: remark.describe('Why candidates are missing; empty when none are.'),
 });
 
 export const valueBackedUp = eventData('A search backed up the value of a leaf along its path.', {

@@ -9,9 +9,11 @@ import {
   id,
   name,
   packed,
+  packedPayload,
   policyId,
   policyRef,
   policyVersion,
+  remark,
   rolloutId,
   runId,
   scorer,
@@ -28,7 +30,7 @@ export const picture = z.strictObject({
   imageId: sha256.describe('SHA-256 of the size and the pixels of the picture.'),
   width: count.describe('Width in pixels.'),
   height: count.describe('Height in pixels.'),
-  png: packed.describe('The picture as a PNG, as uint8.'),
+  png: packedPayload.describe('The picture as a PNG, as uint8.'),
 });
 
 const pictures = z
@@ -138,7 +140,7 @@ export const stepTaken = eventData('A step was taken: an action was executed and
     .describe('Policy version that sampled each range of the tokens of the response.'),
   tokens: z
     .strictObject({
-      ids: packed.describe('Token ids, as int32.'),
+      ids: packedPayload.describe('Token ids, as int32.'),
       logProbs: packed.nullable().describe('Log-probability of each token, as float32; null when the engine returns none.'),
       mask: packed.nullable().describe('1 for each token that the policy sampled, else 0, as uint8; null when it sampled all.'),
       ends: packed
@@ -203,7 +205,7 @@ export const rewardRevised = eventData('A reward was revised: a new value replac
   treeId,
   value: amount.describe('New value of the reward.'),
   scorer: scorer.describe('Scorer that revised the reward.'),
-  reason: z.string().max(10_000).describe('Reason for the revision.'),
+  reason: remark.describe('Reason for the revision.'),
 });
 
 export const replayDiverged = eventData('Recorded actions were executed again and the result differs from the record.', {
@@ -232,7 +234,7 @@ export const rolloutFinished = eventData('A rollout finished: it reached an end,
     .describe('How the rollout ended: by the environment, by a limit, by a fault, or by cancellation.'),
   success: z.boolean().nullable().describe('Whether the environment reports success; null when it does not report it.'),
   steps: count.describe('Number of steps that the rollout took.'),
-  reason: z.string().max(10_000).describe('Details of the end; empty when there are none.'),
+  reason: remark.describe('Details of the end; empty when there are none.'),
 });
 
 export const treeClosed = eventData('A tree was closed: no further steps follow.', {

@@ -36,8 +36,29 @@ export const blobRef = z.strictObject({
 });
 export type BlobRef = z.infer<typeof blobRef>;
 
+const payloads = z.registry<{ readonly isPayload: true }>();
+
+/**
+ * Marks what may hold personal or secret text: what models, environments, tools, judges and people said, and tokens, which reveal
+ * it. Ids, numbers, hashes and names are none, nor is configuration. Payload is sealed by the key of its stream, and is what
+ * `espalier forget` makes unreadable.
+ */
+function payload<Schema extends z.ZodType>(schema: Schema): Schema {
+  payloads.add(schema, { isPayload: true });
+  return schema;
+}
+
+/** Returns whether a field is payload: a text, or what is made of a value that is marked as payload. */
+export function isPayload(schema: z.ZodType): boolean {
+  return payloads.get(schema)?.isPayload === true; // the schema of a field inherits the mark of the value that it describes
+}
+
 /** Text from a model or an environment: inline, or a blob reference when its UTF-8 form is longer than 64 KiB. */
-export const text = z.union([z.string(), blobRef]);
+export const text = payload(z.union([z.string(), blobRef]));
+/** What a program, a judge or a person said of something, in their own words. */
+export const remark = payload(z.string().max(10_000));
+/** A value as text that a comparison shows. */
+export const excerpt = payload(z.string().max(2_000));
 export type Text = z.infer<typeof text>;
 
 /**
@@ -50,6 +71,8 @@ export const packed = z.strictObject({
   bytes: z.union([z.base64(), blobRef]).describe('Bytes of the elements in base64, or a reference to them in the blob store.'),
 });
 export type Packed = z.infer<typeof packed>;
+/** Bytes that are payload: token ids, pictures, replies. */
+export const packedPayload = payload(packed.clone());
 
 const CONTROLS = '\\u0000-\\u001f\\u007f-\\u009f'; // as JSON Schema writes them
 const NO_POLICY = '^(?:__proto__|(?:.*/)?\\.\\.(?:/.*)?)$';
@@ -101,9 +124,7 @@ export const fingerprint = name.describe(
   'Fingerprint of the environment server and its data; equal fingerprints mean equal behaviour.',
 );
 export const codeVersion = name.describe('Version of the program that wrote the event.');
-export const admissibleActions = z
-  .array(z.string())
-  .max(10_000)
+export const admissibleActions = payload(z.array(z.string()).max(10_000))
   .nullable()
   .describe('Actions that the environment accepts next; null when it does not list them.');
 export const stateHash = sha256
@@ -128,7 +149,7 @@ export const task = z.strictObject({
   serverFingerprint: fingerprint,
   observationHash: sha256.describe('SHA-256 of the first observation in UTF-8.'),
   alias: z.string().max(500).describe('Identifier of the task in its environment; other servers may number tasks differently.'),
-  goal: z.string().max(10_000).describe('Goal of the task; empty when the environment states none.'),
+  goal: remark.describe('Goal of the task; empty when the environment states none.'),
   depth: count
     .nullable()
     .describe('Depth of the task, for example of the recipe in TextCraft; null when the environment has no such measure.'),

@@ -1,11 +1,11 @@
 import type { Appender, Draft } from '../../append/appender.ts';
+import type { RememberedPrompt } from '../../append/shown-prompt.ts';
+import { shownPrompt } from '../../append/shown-prompt.ts';
 import { openOnPath, type Placing, placeCall } from '../../domain/capture/place-call.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { PolicyRef } from '../../events/schemas/values.ts';
 import { formatPosition, positionAfter } from '../../log/position.ts';
-import { shownPrompt } from '../collect/prompting/prompt-draft.ts';
-import type { RememberedPrompt } from '../collect/prompting/remembered-prompt.ts';
 import { askedMessages } from './asked-messages.ts';
 import type { Call, CallChoice } from './call.ts';
 import { type CallEnd, callDraft, type Followed, stepDrafts } from './capture-drafts.ts';

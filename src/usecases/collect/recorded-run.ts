@@ -1,3 +1,4 @@
+import type { RememberedPrompt } from '../../append/shown-prompt.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readEventsOfTypes } from '../../projections/journal/read-events-of-types.ts';
 import { readPicturesOfTree } from '../../projections/pictures/read-pictures.ts';
@@ -9,7 +10,6 @@ import { type OpenTree, readOpenTrees } from '../../projections/step-tree/read-o
 import { readRecordedSteps } from '../../projections/step-tree/read-recorded-steps.ts';
 import { readRolloutsOfTrees } from '../../projections/step-tree/read-rollouts.ts';
 import { readTree } from '../../projections/step-tree/read-trees.ts';
-import type { RememberedPrompt } from './prompting/remembered-prompt.ts';
 import { readRecordedAnswers } from './recorded-answers.ts';
 import type { RecordedTree } from './recorded-tree.ts';
 import { type ReadBytes, readSampledReplies } from './sampled-replies.ts';

@@ -1,9 +1,9 @@
+import type { RememberedPrompt } from '../../append/shown-prompt.ts';
 import type { SearchFact } from '../../domain/search/search-facts.ts';
 import type { StepResult } from '../../environments/environment.ts';
 import type { Picture } from '../../images/picture.ts';
 import type { Act } from '../../policies/policy.ts';
 import type { RecordedStep } from '../../projections/step-tree/read-recorded-steps.ts';
-import type { RememberedPrompt } from './prompting/remembered-prompt.ts';
 
 /** All replies of one call of the model at a node of a search, and how long the call took. */
 export interface SampledReplies {

@@ -1,5 +1,5 @@
+import type { RememberedPrompt } from '../../append/shown-prompt.ts';
 import type { Picture } from '../../images/picture.ts';
-import type { RememberedPrompt } from './prompting/remembered-prompt.ts';
 
 /** A node of a growing tree: what the prompt of a step below it is made of. */
 export interface TreeNode {

@@ -1,10 +1,10 @@
 import type { Draft } from '../../append/appender.ts';
+import type { RememberedPrompt } from '../../append/shown-prompt.ts';
+import { shownPrompt } from '../../append/shown-prompt.ts';
 import { JUDGE_TEMPLATE } from '../../domain/revision/judge-prompt.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { pack } from '../../events/packed.ts';
 import type { Act } from '../../policies/policy.ts';
-import { shownPrompt } from '../collect/prompting/prompt-draft.ts';
-import type { RememberedPrompt } from '../collect/prompting/remembered-prompt.ts';
 
 /** The last prompt of a trajectory: the next one repeats most of its log. */
 export interface JudgedBefore {

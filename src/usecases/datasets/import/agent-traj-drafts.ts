@@ -1,5 +1,9 @@
+import { type RememberedPrompt, shownPrompt } from '../../../append/shown-prompt.ts';
 import { sha256Hex } from '../../../digest/sha256.ts';
 import { contextOf } from '../../../domain/dataset/turn-weights.ts';
+import { type AskedMessage, serverSampling } from '../../../domain/prompts/asked-prompt.ts';
+import { isStructured, messageText } from '../../../domain/prompts/same-message.ts';
+import { callsOf, reasoningOf } from '../../../domain/prompts/served-message.ts';
 import { cutText } from '../../../domain/text/cut-text.ts';
 import { parseReact } from '../../../environments/parse-react.ts';
 import type { DataOf, EventType } from '../../../events/catalogue.ts';
@@ -123,11 +127,14 @@ class AgentTrajFile {
     const rolloutId = derivedId('rollout', treeId, ordinal);
     yield this.#draft('RolloutStarted', rolloutId, { rolloutId, treeId, fromStepId: rootStepId, ordinal, seed: 0, policy });
     let parentStepId: string = rootStepId;
+    const prompts = new ImportedPrompts(episode, treeId, rootStepId);
     for (const [i, turn] of turns.entries()) {
       const stepId = derivedId('step', rolloutId, i + 1);
       const place = { stepId, treeId, parentStepId, rolloutId, depth: i + 1 };
       const last = i + 1 === turns.length && outcome !== 'failed' && outcome !== 'cancelled' ? outcome : 'none';
       yield this.#draft('StepTaken', stepId, { ...place, ...this.#turn(turn, last, policy) });
+      const shown = prompts.shownTo(turn, stepId);
+      if (shown) yield this.#draft('PromptShown', stepId, shown);
       parentStepId = stepId;
     }
     if (reward !== null) {
@@ -165,15 +172,15 @@ class AgentTrajFile {
   }
 
   #turn(
-    { response, observation, trained, tokens, usage }: EpisodeTurn,
+    { response, observation, trained, tokens, usage, shown }: EpisodeTurn,
     termination: DataOf<'StepTaken'>['termination'],
     { policyId, version }: DataOf<'RolloutStarted'>['policy'],
   ): Omit<DataOf<'StepTaken'>, 'stepId' | 'treeId' | 'parentStepId' | 'rolloutId' | 'depth'> {
     return {
       response,
-      ...parseReact(response),
+      ...(shown && isStructured(shown.reply) ? structureOfReply(shown.reply) : parseReact(response)),
       observation,
-      wellFormatted: response.includes('Action:'),
+      wellFormatted: response.includes('Action:') || (shown !== undefined && callsOf(shown.reply).length > 0),
       executable: true, // the files keep what the environment answered, not whether it understood
       termination,
       policySpans: [{ from: 0, to: tokens?.ids.length ?? 0, policyId: trained ? policyId : contextOf(policyId), version }],
@@ -206,4 +213,44 @@ class AgentTrajFile {
     // type and data are tied by T
     return { type, id: derivedId(type, subject), correlationId: this.#runId, occurredAt, data } as IdentifiedDraft;
   }
+}
+
+/** The prompts of a rollout whose file has more than texts of its messages: each continues the one before. */
+class ImportedPrompts {
+  readonly #treeId: string;
+  readonly #known = new Map<string, { readonly stepId: string; readonly field: 'instruction' | 'observation' | 'response' }>();
+  #before: { readonly id: string; readonly prompt: RememberedPrompt } | null = null;
+
+  constructor({ instruction, firstObservation }: Episode, treeId: string, rootStepId: string) {
+    this.#treeId = treeId;
+    this.#add(instruction, rootStepId, 'instruction');
+    this.#add(firstObservation, rootStepId, 'observation');
+  }
+
+  /** Draws up what a reply was asked with; null where the file says no more than the texts of the steps. */
+  shownTo({ shown, response, observation }: EpisodeTurn, stepId: string): DataOf<'PromptShown'> | null {
+    if (!shown) return null;
+    const { messages, tools } = shown;
+    const asked = { messages, tools, sampling: serverSampling(1), server: null, model: null, tokenIds: null };
+    const at = { treeId: this.#treeId, stepId, template: null, before: this.#before, known: this.#known };
+    const { data, prompt } = shownPrompt(asked, null, at);
+    this.#before = { id: stepId, prompt };
+    this.#add(response, stepId, 'response');
+    this.#add(observation, stepId, 'observation');
+    return data;
+  }
+
+  #add(text: string, stepId: string, field: 'instruction' | 'observation' | 'response'): void {
+    if (text !== '' && !this.#known.has(text)) this.#known.set(text, { stepId, field });
+  }
+}
+
+function structureOfReply(reply: AskedMessage): Pick<DataOf<'StepTaken'>, 'thought' | 'action' | 'reply'> {
+  const thought = reasoningOf(reply);
+  const toolCalls = callsOf(reply).map(({ id, name, arguments: given }) => ({ id, name, arguments: given }));
+  return {
+    thought,
+    action: toolCalls.length === 0 ? messageText(reply) : toolCalls.map((call) => `${call.name} ${call.arguments}`).join('\n'),
+    reply: { reasoning: thought !== '', toolCalls },
+  };
 }

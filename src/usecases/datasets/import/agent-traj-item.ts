@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { AskedMessage } from '../../../domain/prompts/asked-prompt.ts';
 import { wellFormed } from '../../../events/well-formed.ts';
 import type { RowNote } from './row-note.ts';
 
@@ -26,6 +27,13 @@ export interface EpisodeTurn {
   readonly observation: string;
   /** The loss flag; a reply without one is trained on, as AgentGym's trainer does. */
   readonly trained: boolean;
+  /** The messages that it replies to, and it as one; there where the file has more than texts of them. */
+  readonly shown?: {
+    readonly messages: readonly AskedMessage[];
+    readonly reply: AskedMessage;
+    /** Schemas of the tools that were offered, as JSON; null for none. */
+    readonly tools: string | null;
+  };
   /** What was sampled, where the file has it. */
   readonly tokens?: { readonly ids: readonly number[]; readonly logProbs: readonly number[] | null };
   readonly usage?: { readonly promptTokens: number; readonly completionTokens: number };

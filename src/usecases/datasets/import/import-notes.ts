@@ -45,17 +45,27 @@ function saysOf({ kind, field }: RowNote): string {
     return `${field} is not read here, so the rollout has no reward from it; --format verifiers reads prompt, completion and reward, sharegpt reads reward, and metadata.scores of our own files holds return`;
   if (kind === 'field-not-read') return `${field ?? 'one of further fields'} is not read and not kept`;
   if (kind === 'role-not-kept')
-    return `messages of the role ${field} lose their role: exports write what the system says as system, everything else between replies as user`;
+    return field === 'function_call'
+      ? 'function_call holds no call of a tool as JSON, and is read as a text'
+      : `messages of the role ${field} are recorded as those of a tool`;
+  if (kind === 'line-not-read') return `lines of the type ${field ?? 'of others'} are not read and not kept`;
+  if (kind === 'part-not-read') return `parts of the type ${field ?? 'of others'} are not read and not kept`;
   return SAYS[kind];
 }
 
 const REWARDS = new Set(['reward', 'rewards', 'score', 'scores', 'success']);
 
-const SAYS: Readonly<Record<Exclude<RowNoteKind, 'field-not-read' | 'role-not-kept'>, string>> = {
-  'tool-calls-as-text': 'tool_calls are written into the text of the reply as <tool_call>, without their ids',
+const SAYS: Readonly<
+  Record<Exclude<RowNoteKind, 'field-not-read' | 'role-not-kept' | 'line-not-read' | 'part-not-read'>, string>
+> = {
   'messages-joined': 'several messages in a row are one text now, an empty line between them',
   'instruction-first': 'a system message behind another is put in front',
   'empty-message-added': 'a reply follows no message of user or tool: exports write an empty message of the user before it',
   'weight-read-as-1': 'a weight other than 0 and 1 is read as 1',
+  'reply-without-mask':
+    'the reply may hold what tools said, and no mask says which part the model did: it is context, which no export trains on',
+  'session-compacted':
+    'the session was compacted: the model was shown a summary behind that place, and the prompts here hold the whole',
+  'sidechain-left-out': 'messages of sub-agents (isSidechain) are left out',
   'characters-replaced': 'half surrogates and NUL became U+FFFD, since the record is UTF-8 in Postgres, which holds neither',
 };

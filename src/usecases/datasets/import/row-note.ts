@@ -8,13 +8,17 @@ export interface RowNote {
 }
 
 export type RowNoteKind =
-  | 'tool-calls-as-text'
   | 'role-not-kept'
   | 'messages-joined'
   | 'instruction-first'
   | 'empty-message-added'
   | 'weight-read-as-1'
   | 'field-not-read'
+  | 'line-not-read'
+  | 'reply-without-mask'
+  | 'part-not-read'
+  | 'session-compacted'
+  | 'sidechain-left-out'
   | 'characters-replaced';
 
 /** Notes that texts of a row are not storable as they are. @param value the row as it was read. */

@@ -4,8 +4,9 @@ import { wellFormed } from '../../../../events/well-formed.ts';
 import type { EpisodeTurn, ParsedItem } from '../agent-traj-item.ts';
 import { characterNotes } from '../row-note.ts';
 import { withNotes } from '../with-notes.ts';
-import { callText, chatEpisode, namesIn, refusedShape } from './chat-episode.ts';
+import { type Chat, chatEpisode, namesIn, refusedShape } from './chat-episode.ts';
 import type { ItemForm } from './item-of-file.ts';
+import { offeredTools } from './messages-row.ts';
 import { readObjects } from './read-objects.ts';
 
 const part = z.looseObject({ type: z.string(), text: z.string().nullish() });
@@ -16,8 +17,12 @@ const step = z.looseObject({
   source: z.enum(['system', 'user', 'agent']),
   message: content.nullish(),
   reasoning_content: z.string().nullish(),
-  tool_calls: z.array(z.looseObject({ function_name: z.string(), arguments: z.unknown() })).nullish(),
-  observation: z.looseObject({ results: z.array(z.looseObject({ content: content.nullish() })) }).nullish(),
+  tool_calls: z
+    .array(z.looseObject({ tool_call_id: z.string().nullish(), function_name: z.string(), arguments: z.unknown() }))
+    .nullish(),
+  observation: z
+    .looseObject({ results: z.array(z.looseObject({ source_call_id: z.string().nullish(), content: content.nullish() })) })
+    .nullish(),
   metrics: z
     .looseObject({
       prompt_tokens: z.number().int().nullish(),
@@ -39,7 +44,12 @@ const own = z.object({
 });
 const trajectory = z.looseObject({
   schema_version: z.string().regex(/^ATIF-v1\.\d+$/, 'is no version of ATIF 1'),
-  agent: z.looseObject({ name: z.string().min(1), version: z.string().nullish(), model_name: z.string().nullish() }),
+  agent: z.looseObject({
+    name: z.string().min(1),
+    version: z.string().nullish(),
+    model_name: z.string().nullish(),
+    tool_definitions: offeredTools,
+  }),
   steps: z.array(step),
   extra: z.looseObject({ espalier: own.optional(), reward: z.number().nullish() }).nullish(),
   subagent_trajectories: z.array(z.unknown()).nullish(),
@@ -55,8 +65,8 @@ export const readAtif: ItemForm['items'] = async function* items(path, { environ
 
 /**
  * Reads one trajectory. What the system says is the instruction; what the user says before the agent the first observation; each
- * step of the agent a step, the results of its observation and what the user says behind it what followed. A step that was copied
- * as context is not trained on. Token ids and log-probabilities of replies are kept.
+ * step of the agent a step, the results of its observation and what the user says behind it what followed. What a step of the
+ * system or the user shows is a message of the user. A step that was copied as context is not trained on. Token ids and log-probabilities of replies are kept.
  */
 export function parseAtif(value: unknown, environment: string | null): ParsedItem {
   const parsed = trajectory.safeParse(wellFormed(value).value);
@@ -94,6 +104,7 @@ export function parseAtif(value: unknown, environment: string | null): ParsedIte
     environment: environment ?? said?.environment ?? agent.name,
     reward: said ? null : (extra?.reward ?? null),
     policy,
+    tools: agent.tool_definitions,
     ...(said ? { alias: said.alias, success: said.success, outcome: said.outcome } : {}),
     ...(said ? { rewards: said.rewards.map(({ component, value, step: at }) => ({ component, value, turn: at })) } : {}),
   };
@@ -110,16 +121,24 @@ function messagesOf({
   tool_calls: calls,
   observation,
   is_copied_context: copied,
-}: Step) {
+}: Step): Chat {
   const said = textOf(message);
-  if (source !== 'agent') return [{ role: source, content: said }];
-  const called = (calls ?? []).map(({ function_name: name, arguments: given }) => callText(name, given));
-  const reply = [thought ? `<think>\n${thought}\n</think>` : '', said, ...called].filter((text) => text !== '').join('\n');
-  const results = (observation?.results ?? []).map((result) => textOf(result.content));
-  return [
-    { role: 'assistant', content: reply, ...(copied === true ? { weight: 0 } : {}) },
-    ...results.map((content) => ({ role: 'tool', content })),
-  ];
+  const results = (observation?.results ?? []).map(({ source_call_id: of, content: result }) => ({
+    role: source === 'agent' ? 'tool' : 'user', // what a program showed besides, of no call
+    content: textOf(result),
+    ...(of && source === 'agent' ? { tool_call_id: of } : {}),
+  }));
+  if (source !== 'agent') return [{ role: source, content: said }, ...results].filter(({ content: text }) => text !== '');
+  const reply = {
+    role: 'assistant',
+    content: said,
+    ...(thought ? { reasoning_content: thought } : {}),
+    ...(calls && calls.length > 0
+      ? { tool_calls: calls.map((call) => ({ id: call.tool_call_id, name: call.function_name, arguments: call.arguments })) }
+      : {}),
+    ...(copied === true ? { weight: 0 } : {}),
+  };
+  return [reply, ...results];
 }
 
 function tokensOf(reply: Step | undefined): Pick<EpisodeTurn, 'tokens' | 'usage'> {

@@ -1,26 +1,48 @@
 import { z } from 'zod';
 import { sha256Hex } from '../../../../digest/sha256.ts';
+import type { AskedMessage, ToolCallPart } from '../../../../domain/prompts/asked-prompt.ts';
+import { isStructured } from '../../../../domain/prompts/same-message.ts';
 import { cutText } from '../../../../domain/text/cut-text.ts';
 import type { Episode, EpisodeTurn, ParsedItem } from '../agent-traj-item.ts';
 
 const part = z.union([z.string(), z.looseObject({ type: z.string().optional(), text: z.string().nullish() })]);
 const call = z.looseObject({
-  function: z.looseObject({ name: z.string(), arguments: z.unknown() }).optional(),
-  name: z.string().optional(),
+  id: z.string().nullish(),
+  function: z.looseObject({ name: z.string(), arguments: z.unknown() }).nullish(),
+  name: z.string().nullish(),
   arguments: z.unknown().optional(),
+});
+/** A call of a tool, or the JSON of it, as columns of data sets hold it. */
+const asJson = z.string().transform((text, context) => {
+  try {
+    return call.parse(JSON.parse(text));
+  } catch {
+    context.addIssue('is a text that is no call of a tool as JSON');
+    return z.NEVER;
+  }
 });
 const message = z.looseObject({
   role: z.string(),
   content: z.union([z.string(), z.array(part)]).nullish(),
   weight: z.number().nullish(),
-  tool_calls: z.array(call).nullish(),
+  reasoning_content: z.string().nullish(),
+  reasoning: z.string().nullish(),
+  tool_calls: z.array(z.union([call, asJson])).nullish(),
+  function_call: call.nullish(),
+  tool_call_id: z.string().nullish(),
+  name: z.string().nullish(),
 });
+/** The fields of a message that are read. */
+export const MESSAGE_FIELDS: readonly string[] = Object.keys(message.shape);
 
 export const chat = z.array(message);
 export type Chat = z.infer<typeof chat>;
 
 /** What is known of a chat besides its messages. */
-export type ChatFacts = Partial<Omit<Episode, 'instruction' | 'acknowledgement' | 'firstObservation' | 'turns'>>;
+export type ChatFacts = Partial<Omit<Episode, 'instruction' | 'acknowledgement' | 'firstObservation' | 'turns'>> & {
+  /** Schemas of the tools that the model was offered, as JSON. */
+  readonly tools?: string | null;
+};
 
 const FIRST = ['system', 'developer'];
 
@@ -45,11 +67,11 @@ const MESSAGES = namesIn('messages');
 
 /**
  * Reads a chat as a trajectory: what the system says is the instruction, what comes before the first reply the first observation,
- * each reply of the assistant a step, what people and tools say behind it its observation. A call of a tool is written into the
- * reply as chat templates do (`<tool_call>`). A reply with weight 0 is context. Refused are a chat without a reply and a role
+ * each reply of the assistant a step, what people and tools say behind it its observation. Where a chat has calls of tools, their
+ * results, reasoning or names, each reply has the messages that it follows. A reply with weight 0 is context. Refused are a chat without a reply and a role
  * that nobody knows: who imports would miss the one, and train on the other as on what a person said.
  */
-export function chatEpisode(messages: Chat, facts: ChatFacts, names = MESSAGES): ParsedItem {
+export function chatEpisode(messages: Chat, { tools = null, ...facts }: ChatFacts, names = MESSAGES): ParsedItem {
   const opening = messages.findIndex(({ role }) => role === 'assistant');
   const stranger = messages.findIndex(({ role }) => !CHAT_ROLES.includes(role));
   if (stranger >= 0) {
@@ -83,14 +105,18 @@ export function chatEpisode(messages: Chat, facts: ChatFacts, names = MESSAGES):
   if (firstObservation === '' && instruction === '')
     return { kind: 'refused', reason: `${names.all}: nothing precedes the first reply; a trajectory begins with what was asked` };
   const turns: (Omit<EpisodeTurn, 'observation'> & { observation: Chat })[] = [];
+  const asked = isStructuredChat(messages) || tools !== null ? messages.map(askedMessage) : null;
   for (const [i, each] of messages.slice(opening).entries()) {
     if (FIRST.includes(each.role))
       return {
         kind: 'refused',
         reason: `${names.at(opening + i)}: a ${each.role} message follows a reply; put it first, or make it a user message`,
       };
-    if (each.role === 'assistant') turns.push({ response: textOf(each), observation: [], trained: each.weight !== 0 });
-    else turns.at(-1)?.observation.push(each);
+    if (each.role === 'assistant') {
+      const shown = asked && { messages: asked.slice(0, opening + i), reply: askedMessage(each), tools };
+      turns.push({ response: textOf(each), observation: [], trained: each.weight !== 0, ...(shown ? { shown } : {}) });
+    }
+    if (each.role !== 'assistant') turns.at(-1)?.observation.push(each);
   }
   const key = sha256Hex(`${instruction}\n${firstObservation}`).slice(0, 16);
   return {
@@ -109,31 +135,50 @@ export function chatEpisode(messages: Chat, facts: ChatFacts, names = MESSAGES):
   };
 }
 
-function textOf({ content, tool_calls: calls }: Chat[number]): string {
-  const called = (calls ?? []).map((each) =>
-    callText(each.function?.name ?? each.name ?? '', each.function?.arguments ?? each.arguments),
-  );
-  const said = typeof content === 'string' ? content : (content ?? []).map((each) => textIn(each) ?? '').join('');
-  return [said, ...called].filter((text) => text !== '').join('\n');
+/** Whether messages of a chat are more than texts: then the chat is recorded as prompts too. */
+export function isStructuredChat(messages: Chat): boolean {
+  return messages.some((each) => isStructured(askedMessage(each)));
+}
+
+function askedMessage(message: Chat[number]): AskedMessage {
+  const { role, reasoning_content: thought, reasoning, tool_call_id: toolCallId, name } = message;
+  const said = textOf(message);
+  const thoughts = thought || reasoning;
+  return {
+    role: roleOf(role),
+    parts: [
+      ...(thoughts ? [{ kind: 'reasoning' as const, text: thoughts }] : []),
+      ...(said === '' && role === 'assistant' ? [] : [{ kind: 'text' as const, text: said }]),
+      ...callsIn(message).map(toolCallPart),
+    ],
+    ...(toolCallId ? { toolCallId } : {}),
+    ...(name ? { name } : {}),
+  };
+}
+
+function roleOf(role: string): AskedMessage['role'] {
+  if (FIRST.includes(role)) return 'system';
+  return role === 'user' || role === 'assistant' ? role : 'tool';
+}
+
+/** Returns the calls of tools in a message. */
+export function callsIn({ tool_calls: calls, function_call: called }: Chat[number]): readonly z.infer<typeof call>[] {
+  return [...(calls ?? []), ...(called ? [called] : [])];
+}
+
+function toolCallPart({ id, function: called, name, arguments: given }: z.infer<typeof call>): ToolCallPart {
+  const value = called?.arguments ?? given;
+  const text = typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value);
+  return { kind: 'tool-call', id: id ?? null, name: called?.name ?? name ?? '', arguments: text };
+}
+
+function textOf({ content }: Chat[number]): string {
+  return typeof content === 'string' ? content : (content ?? []).map((each) => textIn(each) ?? '').join('');
 }
 
 /** Null for a part that is a picture or another thing. */
 function textIn(each: z.infer<typeof part>): string | null {
   return typeof each === 'string' ? each : (each.text ?? null);
-}
-
-/** Writes a call of a tool as the templates of Qwen and Hermes do. */
-export function callText(name: string, given: unknown): string {
-  return `<tool_call>\n${JSON.stringify({ name, arguments: argumentsOf(given) })}\n</tool_call>`;
-}
-
-function argumentsOf(given: unknown): unknown {
-  if (typeof given !== 'string') return given ?? {};
-  try {
-    return JSON.parse(given);
-  } catch {
-    return given;
-  }
 }
 
 /** Names messages by a field that holds them all. */

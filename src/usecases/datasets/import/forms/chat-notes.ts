@@ -1,23 +1,19 @@
 import { type RowNote, unreadNotes } from '../row-note.ts';
-import type { Chat } from './chat-episode.ts';
+import { type Chat, isStructuredChat, MESSAGE_FIELDS } from './chat-episode.ts';
 
-const READ = ['role', 'content', 'weight', 'tool_calls'];
 const SYSTEM = ['system', 'developer'];
-const KEPT = ['system', 'user', 'assistant'];
+const KEPT = ['system', 'developer', 'user', 'assistant', 'tool'];
 
-/**
- * Notes what a chat loses as a trajectory, which is replies and one text between them. Tool calls and their results are such a
- * loss and no fault: data sets are full of them, and the texts are what a model is shown.
- */
+/** Notes what a chat loses as a trajectory. One of texts alone is replies and one text between them. */
 export function chatNotes(messages: Chat): readonly RowNote[] {
   const notes: RowNote[] = [];
   const say = (kind: RowNote['kind'], field: string | null = null) => notes.push({ kind, field });
   for (const each of messages) {
-    if (each.tool_calls && each.tool_calls.length > 0) say('tool-calls-as-text');
     if (!KEPT.includes(each.role)) say('role-not-kept', each.role);
     if (typeof each.weight === 'number' && each.weight !== 0 && each.weight !== 1) say('weight-read-as-1');
-    notes.push(...unreadNotes(each, READ, 'messages[].'));
+    notes.push(...unreadNotes(each, MESSAGE_FIELDS, 'messages[].'));
   }
+  if (isStructuredChat(messages)) return notes; // its messages are on record as they are
   const blocks = blocksOf(messages);
   const [opening = [], ...between] = blocks;
   const system = opening.filter(({ role }) => SYSTEM.includes(role));

@@ -1,11 +1,15 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from '@jest/globals';
 import { contextOf } from '../../../../domain/dataset/turn-weights.ts';
+import type { AskedMessage } from '../../../../domain/prompts/asked-prompt.ts';
+import { replyMessage } from '../../../../domain/prompts/reply-message.ts';
+import { textMessage } from '../../../../domain/prompts/same-message.ts';
 import { pack } from '../../../../events/packed.ts';
 import { tokensAsJson } from '../../../../projections/step-tree/token-bytes.ts';
 import { datasetWorkshop } from '../../../../testing/dataset-workshop.ts';
 import { EventBuilder } from '../../../../testing/event-builder.ts';
 import { givenEvents } from '../../../../testing/given-events.ts';
+import { recordMessages } from '../../../../testing/record-messages.ts';
 import type { ExportFormat } from '../../export/format.ts';
 import { readParquet } from '../../prepare/read-parquet.ts';
 
@@ -72,8 +76,8 @@ describe('files of others', () => {
         { role: 'assistant', content: 'look', weight: 0 },
         { role: 'user', content: 'a cat' },
         { role: 'user', content: 'on a mat' },
-        { role: 'assistant', content: null, tool_calls: [{ function: { name: 'say', arguments: '{"word":"cat"}' } }] },
-        { role: 'tool', content: 'said' },
+        { role: 'assistant', content: 'a cat' },
+        { role: 'user', content: 'said' },
       ],
     });
     const report = await shop.importing();
@@ -84,7 +88,7 @@ describe('files of others', () => {
       (await steps()).map(({ response, observation, policySpans }) => [response, observation, policySpans[0]?.policyId]),
     ).toEqual([
       ['look', 'a cat\n\non a mat', 'chat:context'],
-      ['<tool_call>\n{"name":"say","arguments":{"word":"cat"}}\n</tool_call>', 'said', 'chat'],
+      ['a cat', 'said', 'chat'],
     ]);
     expect(await shop.importing()).toMatchObject({ alreadyThere: report.events });
   });
@@ -217,13 +221,13 @@ describe('files of others', () => {
     expect(step?.tokens).toMatchObject({ ids: pack('int32', [5, 6, 7]), logProbs: pack('float32', [-0.5, -0.25, -1]) });
   });
 
-  test('tool calls and thoughts of another agent of ATIF are part of its reply, the results its observation', async () => {
+  test('calls of tools and thoughts of another agent of ATIF are those of its reply, the results its observation', async () => {
     await write({
       schema_version: 'ATIF-v1.4',
       session_id: 's',
       agent: { name: 'terminus', version: '2', model_name: 'm' },
       steps: [
-        { step_id: 1, source: 'user', message: 'List files.' },
+        { step_id: 1, source: 'user', message: 'List files.', observation: { results: [{ content: 'in /srv' }] } },
         {
           step_id: 2,
           source: 'agent',
@@ -238,11 +242,17 @@ describe('files of others', () => {
     expect(await shop.importing()).toMatchObject({ source: 'atif', steps: 1 });
     const [step] = await steps();
     expect(step).toMatchObject({
-      response: '<think>\nhm\n</think>\nI look.\n<tool_call>\n{"name":"bash","arguments":{"command":"ls"}}\n</tool_call>',
+      response: 'I look.',
+      thought: 'hm',
+      reply: { reasoning: true, toolCalls: [{ id: 'c', name: 'bash', arguments: '{"command":"ls"}' }] },
+      action: 'bash {"command":"ls"}',
       observation: 'a.txt',
       promptTokens: 9,
       policySpans: [{ policyId: 'm' }],
     });
+    expect(await shop.db.selectFrom('steps').select('observation').where('depth', '=', 0).execute()).toEqual([
+      { observation: 'List files.\n\nin /srv' },
+    ]);
   });
 
   test('a rollout dump of verl is one rollout per line, its score the reward and its step the version', async () => {
@@ -250,12 +260,54 @@ describe('files of others', () => {
       { input: 'user\n1+1?', output: '2', gts: '2', score: 1, step: 7 },
       { input: 'user\n1+1?', output: '3', score: 0, step: 7 },
     );
-    expect(await shop.importing()).toMatchObject({ source: 'verl', trees: 1, rollouts: 2 });
+    const { notes, ...report } = await shop.importing();
+    expect(report).toMatchObject({ source: 'verl', trees: 1, rollouts: 2 });
+    expect(notes.map(({ kind, field }) => [kind, field])).toEqual([
+      ['reply-without-mask', null],
+      ['field-not-read', 'gts'],
+    ]);
     const rollouts = await shop.db.selectFrom('rollouts').selectAll().execute();
     expect(rollouts.map(({ policyId, policyVersion }) => [policyId, policyVersion])).toEqual([
       ['verl', 7],
       ['verl', 7],
     ]);
+    // what tools said is in the same text, and no mask says where: nothing of it is trained on
+    expect((await steps()).map(({ policySpans }) => policySpans[0]?.policyId)).toEqual(['verl:context', 'verl:context']);
+  });
+
+  test('rows of a rollout dump of verl are grouped by their uid, although they ask the same', async () => {
+    const row = (uid: string) => ({ input: '1+1?', output: '2', score: 1, step: 7, uid });
+    await write(row('a'), row('b'), row('a'));
+    expect(await shop.importing()).toMatchObject({ trees: 2, rollouts: 3 });
+  });
+
+  test.each<[string, ExportFormat, object]>([
+    ['openai', { kind: 'openai', weights: 'own', metadata: 'omit' }, {}],
+    ['trl', { kind: 'trl', weights: 'own', metadata: 'omit' }, {}],
+    ['sharegpt', { kind: 'sharegpt', weights: 'own' }, { id: null }],
+    ['atif', { kind: 'atif', weights: 'own' }, {}],
+    ['verl', { kind: 'verl', layout: 'step' }, {}],
+  ])('a rollout that calls a tool comes back from a file of ours in the form %s', async (form, format, kept) => {
+    await givenEvents(shop.db, withCall().events);
+    await shop.exportTo('source', format);
+    await shop.startAgain();
+    await shop.importing();
+    const [line] = await exported('again', { kind: 'openai', weights: 'own', metadata: 'omit' });
+    const { id, ...call } = { id: 'c1', ...kept, type: 'function', function: { name: 'delete', arguments: '{"id":7}' } };
+    const called = id === null ? call : { id, ...call };
+    const result = { role: 'tool', content: 'deleted', ...(id === null ? {} : { tool_call_id: id }) };
+    const expected = [
+      { role: 'system', content: 'Craft what is asked.' },
+      { role: 'user', content: 'Goal: craft task.' },
+      { role: 'assistant', content: '', reasoning_content: 'Gone.', tool_calls: [called] },
+      result,
+      { role: 'assistant', content: 'It is gone.' },
+    ];
+    const messages = (line as { messages: readonly object[] }).messages.map(
+      ({ weight: _, ...each }: { weight?: number }) => each,
+    );
+    expect(form === 'trl' ? messages.slice(0, 3) : messages).toEqual(form === 'trl' ? expected.slice(0, 3) : expected);
+    expect(line).toMatchObject({ tools: [{ type: 'function', function: { name: 'delete' } }] });
   });
 
   test('results of verifiers become rollouts of their examples with their rewards', async () => {
@@ -269,20 +321,27 @@ describe('files of others', () => {
     expect(await shop.db.selectFrom('rewards').select('value').execute()).toEqual([{ value: 0.5 }]);
   });
 
-  test.each<[string, readonly object[]]>([
+  test.each<[string, readonly object[], readonly string[]]>([
     [
       'Claude Code',
       [
         { type: 'user', sessionId: 's-1', message: { role: 'user', content: 'List files.' } },
         { type: 'assistant', sessionId: 's-1', message: { role: 'assistant', content: [{ type: 'thinking', thinking: 'hm' }] } },
+        { type: 'assistant', sessionId: 's-1', isSidechain: true, message: { role: 'assistant', content: 'of a sub-agent' } },
         { type: 'assistant', sessionId: 's-1', message: { role: 'assistant', content: [{ type: 'text', text: 'I look.' }] } },
         {
           type: 'assistant',
           sessionId: 's-1',
-          message: { role: 'assistant', content: [{ type: 'tool_use', name: 'bash', input: { command: 'ls' } }] },
+          message: { role: 'assistant', content: [{ type: 'tool_use', id: 'c1', name: 'bash', input: { command: 'ls' } }] },
         },
-        { type: 'user', sessionId: 's-1', message: { role: 'user', content: [{ type: 'tool_result', content: 'a.txt' }] } },
+        {
+          type: 'user',
+          sessionId: 's-1',
+          message: { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: 'a.txt' }] },
+        },
+        { type: 'file-history-snapshot', messageId: 'm' },
       ],
+      ['sidechain-left-out null', 'line-not-read file-history-snapshot'],
     ],
     [
       'Codex',
@@ -296,20 +355,30 @@ describe('files of others', () => {
           type: 'response_item',
           payload: { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'I look.' }] },
         },
-        { type: 'response_item', payload: { type: 'function_call', name: 'bash', arguments: '{"command":"ls"}' } },
-        { type: 'response_item', payload: { type: 'function_call_output', output: 'a.txt' } },
+        { type: 'response_item', payload: { type: 'reasoning', summary: [{ type: 'summary_text', text: 'hm' }] } },
+        { type: 'response_item', payload: { type: 'custom_tool_call', name: 'bash', input: '{"command":"ls"}', call_id: 'c1' } },
+        { type: 'response_item', payload: { type: 'custom_tool_call_output', output: 'a.txt', call_id: 'c1' } },
+        { type: 'compacted', payload: { message: 'so far' } },
       ],
+      ['session-compacted null'],
     ],
-  ])('a session of %s is one trajectory: calls of tools in the reply, their results behind it', async (_, rows) => {
-    await write(...rows);
-    expect(await shop.importing()).toMatchObject({ source: 'hf-trace', rollouts: 1, steps: 1 });
-    const [step] = await steps();
-    expect(step).toMatchObject({
-      response: 'I look.\n<tool_call>\n{"name":"bash","arguments":{"command":"ls"}}\n</tool_call>',
-      observation: 'a.txt',
-    });
-    expect(await shop.db.selectFrom('trees').select('alias').execute()).toEqual([{ alias: 's-1' }]);
-  });
+  ])(
+    'a session of %s is one trajectory: calls of tools in the reply, their results behind it, and the rest counted',
+    async (_, rows, left) => {
+      await write(...rows);
+      const { notes, ...report } = await shop.importing();
+      expect(report).toMatchObject({ source: 'hf-trace', rollouts: 1, steps: 1 });
+      expect(notes.map(({ kind, field }) => `${kind} ${field}`)).toEqual(left);
+      const [step] = await steps();
+      expect(step).toMatchObject({
+        response: 'I look.',
+        thought: 'hm',
+        reply: { reasoning: true, toolCalls: [{ id: 'c1', name: 'bash', arguments: '{"command":"ls"}' }] },
+        observation: 'a.txt',
+      });
+      expect(await shop.db.selectFrom('trees').select('alias').execute()).toEqual([{ alias: 's-1' }]);
+    },
+  );
 
   test.each<[string, readonly object[], string]>([
     ['a message without a role', [{ messages: [{ content: 'x' }] }], 'source line 1: messages.0.role:'],
@@ -382,6 +451,25 @@ describe('files of others', () => {
     expect(await shop.db.selectFrom('runs').selectAll().execute()).toEqual([]);
   });
 });
+
+/** A rollout that thinks, calls a tool and says what came of it. */
+function withCall(): EventBuilder {
+  const builder = new EventBuilder('called');
+  const tree = builder.tree(builder.run('called'), 'task');
+  const rollout = builder.rollout(tree, 0);
+  const call = { id: 'c1', name: 'delete', arguments: '{"id":7}' };
+  const said = { response: '', thought: 'Gone.', reply: { reasoning: true, toolCalls: [call] }, observation: 'deleted' };
+  const first = builder.step(tree, rollout, tree.rootStepId, 1, said);
+  const last = builder.step(tree, rollout, first, 2, { response: 'It is gone.', observation: '', termination: 'terminated' });
+  const opening = [textMessage('system', 'Craft what is asked.'), textMessage('user', 'Goal: craft task.')]; // those of the tree
+  const tools = JSON.stringify([{ type: 'function', function: { name: 'delete' } }]);
+  const result: AskedMessage = { ...textMessage('tool', 'deleted'), toolCallId: 'c1' };
+  recordMessages(builder, tree, first, opening, { tools });
+  recordMessages(builder, tree, last, [...opening, replyMessage(said), result], { tools });
+  builder.reward(tree, last, 1, { rolloutId: rollout, component: 'environment' });
+  builder.finishRollout(tree, rollout, last, { success: true, steps: 2 });
+  return builder;
+}
 
 /** What a form can hold of a row: its ids are those of the run that it was imported into. */
 function withoutIds(row: Readonly<Record<string, unknown>>): object {

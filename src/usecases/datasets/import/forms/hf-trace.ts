@@ -3,7 +3,7 @@ import { wellFormed } from '../../../../events/well-formed.ts';
 import { readRows } from '../read-rows.ts';
 import { characterNotes, type RowNote } from '../row-note.ts';
 import { withNotes } from '../with-notes.ts';
-import { CHAT_ROLES, type Chat, callText, chat, chatEpisode, namesIn, refusedShape } from './chat-episode.ts';
+import { CHAT_ROLES, type Chat, chat, chatEpisode, namesIn, refusedShape } from './chat-episode.ts';
 import type { ItemForm } from './item-of-file.ts';
 import { isObject } from './read-objects.ts';
 
@@ -18,6 +18,7 @@ const TYPES = [
   'turn_context',
   'response_item',
   'event_msg',
+  'compacted',
 ];
 
 /** Returns whether a line is one of an agent's session as the Hugging Face hub shows them (Claude Code, Codex, Pi, Droid). */
@@ -27,27 +28,29 @@ export function isTraceLine(first: Readonly<Record<string, unknown>>): boolean {
 
 /**
  * Reads a file that is one session: a line per message, of Claude Code and Pi (`message`) or of Codex (`response_item`). Replies
- * that follow each other are one; calls of tools are written into the reply, their results are its observation. Other lines,
- * usage and thinking are passed over.
+ * that follow each other are one. Lines and parts that are not read are counted by their type; messages of sub-agents are left
+ * out, and a compaction is noted.
  */
 export const readTrace: ItemForm['items'] = async function* items(path, { environment }, hash = openSha256()) {
-  const messages: unknown[] = [];
+  const messages: Said[] = [];
   const notes: RowNote[] = [];
   let session = '';
   for await (const { value } of readRows(path, hash)) {
     const line = wellFormed(value).value;
-    if (notes.length === 0) notes.push(...characterNotes(value));
+    if (!notes.some(({ kind }) => kind === 'characters-replaced')) notes.push(...characterNotes(value));
     if (!isObject(line)) continue;
     session ||= sessionOf(line);
-    const said = messageOf(line);
-    if (said === null) continue;
-    const before = messages.at(-1);
-    if (isObject(before) && before.role === 'assistant' && said.role === 'assistant')
-      messages[messages.length - 1] = {
-        role: 'assistant',
-        content: [before.content, said.content].filter((text) => text !== '').join('\n'),
-      };
-    else messages.push(said);
+    if (line.isSidechain === true) {
+      notes.push({ kind: 'sidechain-left-out', field: null });
+      continue;
+    }
+    for (const said of messagesOf(line, notes)) {
+      const before = messages.at(-1);
+      if (before?.role === 'assistant' && said.role === 'assistant') messages[messages.length - 1] = joined(before, said);
+      else if (said.role === 'system' && messages.some(({ role }) => role === 'assistant'))
+        messages.push({ ...said, role: 'user' });
+      else messages.push(said);
+    }
   }
   const parsed = chat.safeParse(messages);
   if (!parsed.success) {
@@ -58,7 +61,22 @@ export const readTrace: ItemForm['items'] = async function* items(path, { enviro
   yield { line: 1, parsed: withNotes(chatEpisode(parsed.data as Chat, facts, namesIn('the session')), notes) };
 };
 
-function sessionOf(line: Readonly<Record<string, unknown>>): string {
+function joined(before: Said, said: Said): Said {
+  const calls = [...(before.tool_calls ?? []), ...(said.tool_calls ?? [])];
+  const thought = lines(before.reasoning_content ?? '', said.reasoning_content ?? '');
+  return {
+    role: 'assistant',
+    content: lines(before.content, said.content),
+    ...(thought === '' ? {} : { reasoning_content: thought }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  };
+}
+
+function lines(...texts: readonly string[]): string {
+  return texts.filter((text) => text !== '').join('\n');
+}
+
+function sessionOf(line: Fields): string {
   const { sessionId, session_id: other, payload, type, id } = line;
   const found = [
     sessionId,
@@ -72,53 +90,111 @@ function sessionOf(line: Readonly<Record<string, unknown>>): string {
 interface Said {
   readonly role: string;
   readonly content: string;
+  readonly reasoning_content?: string;
+  readonly tool_calls?: readonly { readonly id: string | null; readonly name: string; readonly arguments: unknown }[];
+  readonly tool_call_id?: string;
+  readonly name?: string;
 }
 
-function messageOf(line: Readonly<Record<string, unknown>>): Said | null {
-  if (isObject(line.message)) return said(line.message);
-  if (line.type === 'response_item' && isObject(line.payload)) return saidByCodex(line.payload);
-  return null;
+/** Types of lines that say of a session which it is, or repeat what other lines hold. */
+const BOOKKEEPING = ['session', 'session_start', 'session_meta', 'event_msg'];
+
+function messagesOf(line: Fields, notes: RowNote[]): readonly Said[] {
+  const { type, message, payload } = line;
+  if (isObject(message)) return messagesIn(message, notes);
+  if (type === 'response_item' && isObject(payload)) return messagesOfCodex(payload, notes);
+  if (type === 'compacted' || (type === 'system' && line.subtype === 'compact_boundary'))
+    notes.push({ kind: 'session-compacted', field: null });
+  else if (!(typeof type === 'string' && BOOKKEEPING.includes(type)))
+    notes.push({ kind: 'line-not-read', field: typeof type === 'string' ? type : null });
+  return [];
 }
 
-function said(message: Readonly<Record<string, unknown>>): Said | null {
+type Fields = Readonly<Record<string, unknown>>;
+
+function messagesIn(message: Fields, notes: RowNote[]): readonly Said[] {
   const { role, content } = message;
-  if (typeof role !== 'string') return null;
-  const text = contentOf(content);
-  if (text === '') return null;
+  if (typeof role !== 'string') return [];
+  const parts = readParts(content, notes);
+  if (role === 'toolResult') return [{ role: 'tool', content: parts.text, ...answered(message.toolCallId, message.toolName) }];
   // Pi has roles for its own commands and summaries (`bashExecution`, `branchSummary`); its model is shown them as the user's
   const shown = CHAT_ROLES.includes(role) ? role : 'user';
-  return { role: role === 'toolResult' ? 'tool' : shown, content: text };
+  const said = saidBy(shown, parts);
+  return [...parts.results, ...(said ? [said] : [])];
 }
 
-function saidByCodex(payload: Readonly<Record<string, unknown>>): Said | null {
-  const { type, role, content, name, output } = payload;
-  if (type === 'message' && typeof role === 'string') {
-    const text = contentOf(content);
-    return text === '' || role === 'developer' ? null : { role: CHAT_ROLES.includes(role) ? role : 'user', content: text };
+function messagesOfCodex(payload: Fields, notes: RowNote[]): readonly Said[] {
+  const { type, role, content, name, output, call_id: id } = payload;
+  switch (type) {
+    case 'message': {
+      if (typeof role !== 'string') return [];
+      const known = CHAT_ROLES.includes(role) ? role : 'user';
+      const said = saidBy(known === 'developer' ? 'system' : known, readParts(content, notes));
+      return said ? [said] : [];
+    }
+    case 'function_call':
+    case 'custom_tool_call': {
+      const given = payload.arguments ?? payload.input;
+      return [{ role: 'assistant', content: '', tool_calls: [calledTool(id, name, given)] }];
+    }
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      return [{ role: 'tool', content: typeof output === 'string' ? output : JSON.stringify(output), ...answered(id, null) }];
+    case 'reasoning': {
+      const thought = lines(readParts(payload.summary, notes).text, readParts(content, notes).text);
+      if (thought !== '') return [{ role: 'assistant', content: '', reasoning_content: thought }];
+      notes.push({ kind: 'part-not-read', field: 'reasoning' }); // encrypted
+      return [];
+    }
+    default:
+      notes.push({ kind: 'line-not-read', field: typeof type === 'string' ? type : null });
+      return [];
   }
-  if (type === 'function_call' && typeof name === 'string')
-    return { role: 'assistant', content: callText(name, payload.arguments) };
-  if (type === 'function_call_output')
-    return { role: 'tool', content: typeof output === 'string' ? output : JSON.stringify(output) };
-  return null;
 }
 
-/** Puts the parts of a message together: texts, calls of tools, and results of tools. */
-function contentOf(content: unknown): string {
-  if (typeof content === 'string') return content;
-  if (!Array.isArray(content)) return '';
-  return content
-    .map(partText)
-    .filter((text) => text !== '')
-    .join('\n');
+interface Parts {
+  text: string;
+  thought: string;
+  readonly calls: ReturnType<typeof calledTool>[];
+  readonly results: Said[];
 }
 
-function partText(part: unknown): string {
-  if (typeof part === 'string') return part;
-  if (!isObject(part)) return '';
-  const { type, text, name, input, content } = part;
-  if (type === 'tool_use' && typeof name === 'string') return callText(name, input);
-  if (type === 'toolCall' && typeof name === 'string') return callText(name, part.arguments);
-  if (type === 'tool_result') return contentOf(content);
-  return typeof text === 'string' && type !== 'thinking' ? text : '';
+function saidBy(role: string, { text, thought, calls }: Parts): Said | null {
+  if (role !== 'assistant') return text === '' ? null : { role, content: text };
+  if (text === '' && thought === '' && calls.length === 0) return null;
+  return {
+    role,
+    content: text,
+    ...(thought === '' ? {} : { reasoning_content: thought }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  };
+}
+
+/** Takes the parts of a message apart: its text, what the model thought, its calls of tools, and results of tools. */
+function readParts(content: unknown, notes: RowNote[]): Parts {
+  const read: Parts = { text: '', thought: '', calls: [], results: [] };
+  for (const part of Array.isArray(content) ? content : [content]) {
+    if (typeof part === 'string') read.text = lines(read.text, part);
+    if (!isObject(part)) continue;
+    const { type, text, thinking, name, input, id } = part;
+    if (type === 'thinking' && typeof thinking === 'string') read.thought = lines(read.thought, thinking);
+    else if (type === 'tool_use') read.calls.push(calledTool(id, name, input));
+    else if (type === 'toolCall') read.calls.push(calledTool(id, name, part.arguments));
+    else if (type === 'tool_result')
+      read.results.push({ role: 'tool', content: readParts(part.content, notes).text, ...answered(part.tool_use_id, null) });
+    else if (typeof text === 'string') read.text = lines(read.text, text);
+    else notes.push({ kind: 'part-not-read', field: typeof type === 'string' ? type : null });
+  }
+  return read;
+}
+
+function calledTool(id: unknown, name: unknown, given: unknown) {
+  return { id: typeof id === 'string' ? id : null, name: typeof name === 'string' ? name : '', arguments: given };
+}
+
+function answered(id: unknown, name: unknown): Pick<Said, 'tool_call_id' | 'name'> {
+  return {
+    ...(typeof id === 'string' && id !== '' ? { tool_call_id: id } : {}),
+    ...(typeof name === 'string' && name !== '' ? { name } : {}),
+  };
 }

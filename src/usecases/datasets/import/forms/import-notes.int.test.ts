@@ -19,20 +19,18 @@ test('a chat with calls of tools is imported, and what it loses is counted by ki
     reply('done'),
   ];
   const plain = { messages: [user('other'), reply('a')] };
-  await write(plain, { messages, tools: [{ type: 'function' }] }, { messages, tools: [] });
+  await write(plain, { messages, tools: [{ type: 'function' }], parallel_tool_calls: false }, { messages, tools: [] });
   const { notes, rollouts } = await shop.importing();
   expect(rollouts).toBe(3);
-  expect(notes.map(({ message: _, ...note }) => note)).toEqual([
-    { kind: 'tool-calls-as-text', field: null, rows: 2, firstLine: 2 },
-    { kind: 'role-not-kept', field: 'tool', rows: 2, firstLine: 2 },
-    { kind: 'field-not-read', field: 'messages[].tool_call_id', rows: 2, firstLine: 2 },
-    { kind: 'messages-joined', field: null, rows: 2, firstLine: 2 },
-    { kind: 'field-not-read', field: 'tools', rows: 1, firstLine: 2 },
+  expect(notes).toEqual([
+    {
+      kind: 'field-not-read',
+      field: 'parallel_tool_calls',
+      rows: 1,
+      firstLine: 2,
+      message: '1 row (line 2): parallel_tool_calls is not read and not kept',
+    },
   ]);
-  expect(notes[0]?.message).toBe(
-    '2 rows (line 2 is the first): tool_calls are written into the text of the reply as <tool_call>, without their ids',
-  );
-  expect(notes[4]?.message).toBe('1 row (line 2): tools is not read and not kept');
   expect((await shop.importing()).notes).toEqual(notes);
 });
 
@@ -64,11 +62,11 @@ test.each<[string, object, object]>([
     { kind: 'characters-replaced' },
   ],
   [
-    'a call of a function in ShareGPT',
+    'a call of a function in ShareGPT that is no JSON',
     {
       conversations: [
         { from: 'human', value: 'a' },
-        { from: 'function_call', value: '{}' },
+        { from: 'function_call', value: 'look' },
       ],
     },
     { kind: 'role-not-kept', field: 'function_call' },

@@ -76,19 +76,20 @@ async function* readVerl(path: string, options: AgentTrajOptions, hash?: Sha256)
 
 /**
  * Reads ShareGPT conversations. A file whose first row has an `item_id` is one of AgentGym, where every row has one and names its
- * task; of those the ones that open with a system text, as ours do, have no acknowledgement.
+ * task; of those the ones that open with a system text or call tools, as ours do, have no acknowledgement.
  */
 async function* readShareGpt(path: string, { environment }: AgentTrajOptions, hash?: Sha256): AsyncGenerator<ItemOfFile> {
   let items: boolean | undefined;
   for await (const { line, value } of readRows(path, hash)) {
     items ??= isObject(value) && 'item_id' in value;
-    const parse = items && !opensWithSystem(value) ? parseAgentTrajRow : parseShareGptRow;
+    const parse = items && !isChat(value) ? parseAgentTrajRow : parseShareGptRow;
     yield { line, parsed: withNotes(parse(value, environment), characterNotes(value)) };
   }
 }
 
-function opensWithSystem(value: unknown): boolean {
+function isChat(value: unknown): boolean {
   if (!isObject(value) || !('item_id' in value) || !Array.isArray(value.conversations)) return false;
   const [first] = value.conversations;
-  return isObject(first) && first.from === 'system';
+  const callsTool = (turn: unknown) => isObject(turn) && turn.from === 'function_call';
+  return (isObject(first) && first.from === 'system') || value.conversations.some(callsTool);
 }

@@ -3,7 +3,7 @@ import { wellFormed } from '../../../../events/well-formed.ts';
 import { type ParsedItem, parseAgentTrajItem } from '../agent-traj-item.ts';
 import { type RowNote, unreadNotes } from '../row-note.ts';
 import { withNotes } from '../with-notes.ts';
-import { type ChatFacts, chat, chatEpisode, refusedShape } from './chat-episode.ts';
+import { type Chat, type ChatFacts, chat, chatEpisode, refusedShape } from './chat-episode.ts';
 import { chatNotes } from './chat-notes.ts';
 import { isObject } from './read-objects.ts';
 
@@ -19,12 +19,23 @@ const ours = z.object({
   rewards: z.unknown().optional(),
 });
 
-const row = z.looseObject({ messages: chat, metadata: z.unknown().optional(), id: z.union([z.string(), z.number()]).optional() });
+/** Schemas of tools: a list, or the JSON of one. */
+export const offeredTools = z
+  .union([z.array(z.unknown()).transform((list) => JSON.stringify(list)), z.string()])
+  .nullish()
+  .transform((text) => (text && text.trim() !== '[]' ? text : null));
+const row = z.looseObject({
+  messages: chat,
+  tools: offeredTools,
+  metadata: z.unknown().optional(),
+  id: z.union([z.string(), z.number()]).optional(),
+});
 const shared = z.looseObject({
   conversations: z.array(z.looseObject({ from: z.string(), value: z.string(), loss: z.boolean().nullish() })).nullish(),
   item_id: z.string().min(1).optional(),
   id: z.union([z.string(), z.number()]).optional(),
   system: z.string().nullish(),
+  tools: offeredTools,
   reward: z.number().nullish(),
   success: z.union([z.boolean(), z.literal(0), z.literal(1)]).nullish(),
   metadata: z.unknown().optional(),
@@ -34,10 +45,10 @@ const shared = z.looseObject({
 export function parseMessagesRow(value: unknown, environment: string | null): ParsedItem {
   const parsed = row.safeParse(wellFormed(value).value);
   if (!parsed.success) return refusedShape(parsed.error);
-  const { messages, metadata, id } = parsed.data;
-  return withNotes(chatEpisode(messages, factsOf(metadata, id, environment)), [
+  const { messages, tools, metadata, id } = parsed.data;
+  return withNotes(chatEpisode(messages, { ...factsOf(metadata, id, environment), tools }), [
     ...chatNotes(messages),
-    ...unreadNotes(parsed.data, ['messages', 'id', ...readMetadata(metadata)]),
+    ...unreadNotes(parsed.data, ['messages', 'tools', 'id', ...readMetadata(metadata)]),
   ]);
 }
 
@@ -46,6 +57,7 @@ const ROLES: Readonly<Record<string, string>> = {
   user: 'user',
   observation: 'tool',
   tool: 'tool',
+  function: 'tool',
   system: 'system',
   gpt: 'assistant',
   assistant: 'assistant',
@@ -55,14 +67,14 @@ const ROLES: Readonly<Record<string, string>> = {
   function_call: 'assistant',
 };
 
-const SHARED = ['conversations', 'item_id', 'id', 'system', 'reward', 'success'];
+const SHARED = ['conversations', 'tools', 'item_id', 'id', 'system', 'reward', 'success'];
 const FUNCTION_CALL: RowNote = { kind: 'role-not-kept', field: 'function_call' };
 
 /** Reads a ShareGPT conversation, `loss: false` on replies that are context. */
 export function parseShareGptRow(value: unknown, environment: string | null): ParsedItem {
   const parsed = shared.safeParse(wellFormed(value).value);
   if (!parsed.success) return refusedShape(parsed.error);
-  const { conversations, item_id: item, id, system, reward, success, metadata } = parsed.data;
+  const { conversations, item_id: item, id, system, tools, reward, success, metadata } = parsed.data;
   if (!conversations) return { kind: 'no-conversation' };
   const stranger = conversations.findIndex(({ from }) => ROLES[from] === undefined);
   if (stranger >= 0)
@@ -70,10 +82,11 @@ export function parseShareGptRow(value: unknown, environment: string | null): Pa
       kind: 'refused',
       reason: `conversations.${stranger}.from: ${JSON.stringify(conversations[stranger]?.from)} is none of ${Object.keys(ROLES).join(', ')}`,
     };
-  const messages = conversations.map(({ from, value: content, loss }) => ({
-    role: ROLES[from] ?? '',
-    content,
-    ...(loss === false ? { weight: 0 } : {}),
+  const messages = conversations.map((each) => ({
+    role: ROLES[each.from] ?? '',
+    content: each.value,
+    ...(each.from === 'function_call' ? functionCalls(each.value) : {}),
+    ...(each.loss === false ? { weight: 0 } : {}),
   }));
   const before = system ? 1 : 0;
   const said = system ? [{ role: 'system', content: system }, ...messages] : messages;
@@ -81,12 +94,32 @@ export function parseShareGptRow(value: unknown, environment: string | null): Pa
   const facts = factsOf(metadata, item ?? id, environment);
   const known = success === null || success === undefined ? {} : { success: Boolean(success) };
   const scored = typeof reward === 'number' ? { reward } : {};
-  return withNotes(chatEpisode(said, { ...facts, ...known, ...scored }, names), [
-    ...(conversations.some(({ from }) => from === 'function_call') ? [FUNCTION_CALL] : []),
+  return withNotes(chatEpisode(said, { ...facts, ...known, ...scored, tools }, names), [
+    ...(conversations.some(({ from, value: called }) => from === 'function_call' && !functionCalls(called))
+      ? [FUNCTION_CALL]
+      : []),
     ...conversations.flatMap((each) => unreadNotes(each, ['from', 'value', 'loss'], 'conversations[].')),
     ...chatNotes(said),
     ...unreadNotes(parsed.data, [...SHARED, ...readMetadata(metadata)]),
   ]);
+}
+
+const THOUGHT = /^<think>\n?([\s\S]*?)\n?<\/think>\s*/;
+const calledTool = z.looseObject({ name: z.string().min(1), arguments: z.unknown() });
+
+/** Reads what LLaMA-Factory writes as `function_call`: a call of a tool or a list of them as JSON, behind a thought. Null for another text. */
+function functionCalls(text: string): Pick<Chat[number], 'content' | 'reasoning_content' | 'tool_calls'> | null {
+  const [before = '', thought] = THOUGHT.exec(text) ?? [];
+  try {
+    const value: unknown = JSON.parse(text.slice(before.length));
+    const calls = z
+      .array(calledTool)
+      .min(1)
+      .parse(Array.isArray(value) ? value : [value]);
+    return { content: '', tool_calls: calls, ...(thought ? { reasoning_content: thought } : {}) };
+  } catch {
+    return null;
+  }
 }
 
 /**

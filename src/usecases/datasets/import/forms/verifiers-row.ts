@@ -5,12 +5,13 @@ import { unreadNotes } from '../row-note.ts';
 import { withNotes } from '../with-notes.ts';
 import { type Chat, chat, chatEpisode, refusedShape } from './chat-episode.ts';
 import { chatNotes } from './chat-notes.ts';
-import { factsOf } from './messages-row.ts';
+import { factsOf, offeredTools } from './messages-row.ts';
 
 const said = z.union([z.string(), chat]);
 const row = z.looseObject({
   prompt: said,
   completion: said,
+  tools: offeredTools,
   reward: z.number().nullish(),
   rewards: z
     .array(z.object({ component: z.string().min(1), value: z.number() }))
@@ -21,7 +22,7 @@ const row = z.looseObject({
   metadata: z.unknown().optional(),
 });
 
-const READ = ['prompt', 'completion', 'reward', 'example_id', 'task'];
+const READ = ['prompt', 'completion', 'tools', 'reward', 'example_id', 'task'];
 /** What `trl` and `trl-grpo` have besides; the group, the trajectory and the part are of the record that they are made of. */
 const OURS = ['rewards', 'metadata', 'group', 'trajectory', 'part'];
 
@@ -33,7 +34,7 @@ const OURS = ['rewards', 'metadata', 'group', 'trajectory', 'part'];
 export function parseVerifiersRow(value: unknown, environment: string | null): ParsedItem {
   const parsed = row.safeParse(wellFormed(value).value);
   if (!parsed.success) return refusedShape(parsed.error);
-  const { prompt, completion, reward, rewards, example_id: id, task, metadata } = parsed.data;
+  const { prompt, completion, tools, reward, rewards, example_id: id, task, metadata } = parsed.data;
   const shown = chatOf(prompt, 'user').map((each) => (each.role === 'assistant' ? { ...each, weight: 0 } : each));
   const messages = [...shown, ...chatOf(completion, 'assistant')];
   const names = {
@@ -46,13 +47,13 @@ export function parseVerifiersRow(value: unknown, environment: string | null): P
     return withNotes(
       chatEpisode(
         messages,
-        { ...own, ...(rewards ? { reward: null, rewards: rewards.map((each) => ({ ...each, turn: null })) } : {}) },
+        { ...own, tools, ...(rewards ? { reward: null, rewards: rewards.map((each) => ({ ...each, turn: null })) } : {}) },
         names,
       ),
       [...notes, ...unreadNotes(parsed.data, [...READ, ...OURS])],
     );
   const named = environment ?? (typeof task === 'string' && task !== '' && task.length <= 100 ? task : 'verifiers');
-  const facts = { environment: named, reward: reward ?? null, ...(id === undefined ? {} : { alias: String(id) }) };
+  const facts = { environment: named, tools, reward: reward ?? null, ...(id === undefined ? {} : { alias: String(id) }) };
   return withNotes(chatEpisode(messages, facts, names), [...notes, ...unreadNotes(parsed.data, READ)]);
 }
 

@@ -8,15 +8,17 @@ import { readParquet } from '../../prepare/read-parquet.ts';
 import type { EpisodeTurn, ParsedItem } from '../agent-traj-item.ts';
 import { characterNotes, type RowNote } from '../row-note.ts';
 import { withNotes } from '../with-notes.ts';
-import { type Chat, type ChatFacts, chatEpisode, namesIn, refusedShape } from './chat-episode.ts';
+import { type Chat, type ChatFacts, chat, chatEpisode, namesIn, refusedShape } from './chat-episode.ts';
 import type { ItemForm } from './item-of-file.ts';
+import { offeredTools } from './messages-row.ts';
 
 const numbers = z.array(z.number()).nullish();
 const rewards = z.array(z.object({ component: z.string().min(1), value: z.number() }));
 const row = z.looseObject({
   traj_uid: z.string(),
   data_source: z.string().min(1),
-  raw_prompt: z.array(z.object({ role: z.string(), content: z.string() })),
+  raw_prompt: chat,
+  tools: offeredTools,
   response_text: z.string(),
   responses: numbers,
   response_mask: numbers,
@@ -100,16 +102,25 @@ function episodeOf(steps: readonly Row[], environment: string | null): ParsedIte
       const asked = step.raw_prompt[at];
       return asked?.role === each.role && asked.content === each.content;
     });
+    // the column of replies holds their texts, the prompts behind them what they call
+    const sentBack = step.raw_prompt.slice(0, messages.length).map((each, at) => withWeight(each, messages[at]?.weight));
     if (!goesOn)
       return {
         kind: 'refused',
         reason: `raw_prompt of its step ${i + 2} does not continue the one before, so it is no one chat; leave the trajectory out, or export events (jsonl)`,
       };
-    messages.push(...step.raw_prompt.slice(messages.length), replyOf(step));
+    messages.splice(0, messages.length, ...sentBack, ...step.raw_prompt.slice(messages.length), replyOf(step));
   }
+  if (last.response_text === '')
+    return {
+      kind: 'refused',
+      reason:
+        'response_text of its last step is empty: a reply that calls tools and nothing else is not in the file, so leave the trajectory out, or export events (jsonl)',
+    };
   const facts: ChatFacts = {
     environment: environment ?? last.data_source,
     alias: last.extra_info.task_alias,
+    tools: opening.tools,
     reward: null,
     success: last.success ?? null,
     outcome: last.outcome,
@@ -129,6 +140,10 @@ function episodeOf(steps: readonly Row[], environment: string | null): ParsedIte
 function replyOf({ response_text: content, response_mask: mask, policy_id: policy }: Row): Chat[number] {
   const shown = policy.endsWith(':context') || (mask && mask.length > 0 && !mask.includes(1));
   return { role: 'assistant', content, ...(shown ? { weight: 0 } : {}) };
+}
+
+function withWeight(message: Chat[number], weight: number | null | undefined): Chat[number] {
+  return weight === undefined ? message : { ...message, weight };
 }
 
 function tokensOf(step: Row | undefined): Pick<EpisodeTurn, 'tokens'> {

@@ -125,17 +125,21 @@ class Sharded(unittest.TestCase):
         for name, tensor in found[0][1].items():
             torch.testing.assert_close(found[1][1][name], tensor, rtol=1e-5, atol=1e-5, msg=name)
 
-    def test_bfloat16_is_how_passes_are_computed_and_what_is_kept_is_float32(self):
-        one, two = Session(), self.two
-        losses = []
-        for session in (one, two):
-            self.open(session, precision="bfloat16" if session is two else "float32")
+    def test_bfloat16_is_how_passes_are_computed_on_one_process_as_on_two_and_what_is_kept_is_float32(self):
+        reads, losses = [], []
+        asked = {"microBatches": [[0, 1, 2, 3], [4, 5, 6, 7, 8]], "temperature": 1.0}
+        for session, precision in ((Session(), "float32"), (Session(), "bfloat16"), (self.two, "bfloat16")):
+            self.open(session, precision=precision)
+            reads.append(decode_tensors(self.ask(session, "read", encode_tensors(skewed()), **asked)[1])["log_probs"])
             losses.append(self.update(session)["klLoss"])
             state = self.ask(session, "save", folder=str(self.folder / "kept"))[0]["state"]
         self.assertEqual({tensor.dtype for tensor in self.weights(state).values()}, {torch.float32})
         moments = decode_tensors((self.folder / "kept" / state["checkpoint"] / "trainer.safetensors").read_bytes())
         self.assertEqual({tensor.dtype for tensor in moments.values()}, {torch.float32})
-        self.assertNotEqual(*losses)
+        self.assertNotEqual(losses[0], losses[1])
+        self.assertGreater(float((reads[0] - reads[1]).abs().max()), 0.01)
+        torch.testing.assert_close(reads[2], reads[1], rtol=0, atol=1e-4)
+        self.assertAlmostEqual(losses[1], losses[2], places=3)
 
     def test_a_refused_request_is_answered_once_and_the_processes_go_on(self):
         two = self.two

@@ -87,8 +87,9 @@ class LanguageModel:
         """Returns, for each trained token of a micro-batch, the logits that it was drawn by and, where asked for, the hidden
         state that they come from. Other tokens get no row of the vocabulary."""
         at, _ = batch.trained()
-        half = self.precision == "bfloat16" and not self.sharded  # a sharded model casts its weights itself
-        with torch.autocast(torch.device(self.device).type, torch.bfloat16, enabled=half):
+        # What autocast keeps of the weights of a sharded model is the whole of it.
+        half = {"enabled": self.precision == "bfloat16", "cache_enabled": not self.sharded}
+        with torch.autocast(torch.device(self.device).type, torch.bfloat16, **half):
             return self._packed(batch, at, hidden) if self.packed else self._padded(batch, hidden)
 
     def _packed(self, batch: Any, at: Any, hidden: bool) -> tuple[Any, Any]:

@@ -25,7 +25,7 @@ def memory_of(trainer: Any) -> dict[str, int]:
         "gradients": 4 * trained,
         "moments": 8 * trained,
         "reference": 4 * held,
-        # Sharded, a block at a time is put together in bfloat16; one process casts the weights of a pass.
+        # Sharded, a block at a time is cast; one process casts the weights of a pass.
         "bfloat16": 2 * (trained + frozen) if half and size == 1 else 0,
     }
     total = sum(kinds.values())

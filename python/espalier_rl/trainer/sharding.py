@@ -1,6 +1,7 @@
 """Spreads a model over processes (FSDP2): each holds its part of every weight, gradient and moment, in float32.
 
-A block is put together while it is computed, in bfloat16 where asked for. All functions are called by all processes at once.
+A block is put together while it is computed. In bfloat16 autocast casts it then, as on one process: weights that come together in
+bfloat16 would compute norms and residuals otherwise. All functions are called by all processes at once.
 """
 
 from __future__ import annotations
@@ -25,17 +26,16 @@ def compute_again(module: Any) -> None:
         block.forward = functools.partial(checkpoint, block.forward, use_reentrant=False)
 
 
-def shard(module: Any, size: int, device: Any, precision: str) -> None:
+def shard(module: Any, size: int, device: Any) -> None:
     """Spreads the weights of a module over `size` processes. Gradients are summed over them, never averaged: losses are shares of
     a whole step."""
     from torch.distributed.device_mesh import init_device_mesh
-    from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+    from torch.distributed.fsdp import fully_shard
 
     mesh = init_device_mesh(torch.device(device).type, (size,))
-    half = {"param_dtype": torch.bfloat16, "reduce_dtype": torch.float32} if precision == "bfloat16" else {}
     parts = [*blocks_of(module), module]
     for part in parts:
-        fully_shard(part, mesh=mesh, mp_policy=MixedPrecisionPolicy(**half), reshard_after_forward=True)
+        fully_shard(part, mesh=mesh, reshard_after_forward=True)
     for part in parts:
         part.set_gradient_divide_factor(1.0)
         part.set_force_sum_reduction_for_comms(True)

@@ -49,7 +49,9 @@ class Trainer:
         # What a KL penalty holds to: the model before any update, also when a checkpoint is loaded later. Of a model with an
         # adapter, which is small, it is another adapter.
         first = copy.deepcopy(self.model.module) if settings.get("reference") and self.model.adapter is None else None
-        if settings.get("checkpointing"):
+        # The backward pass of a block would hold its weights in bfloat16: of all blocks together that is the whole model.
+        whole = self.processes.size > 1 and self.model.precision == "bfloat16"
+        if settings.get("checkpointing", whole):
             compute_again(self.model.module)
         self._shard(self.model.module)
         self.reference = self._held(first) if settings.get("reference") else None
@@ -91,7 +93,7 @@ class Trainer:
 
     def _shard(self, module: Any) -> None:
         if self.processes.size > 1:
-            shard(module, self.processes.size, self.device, self.model.precision)
+            shard(module, self.processes.size, self.device)
 
     def parameters(self) -> list[Any]:
         """Returns what is trained, in the order of the optimiser."""

@@ -62,7 +62,7 @@ class Torch(TypedDict, total=False):
     lora: TorchLora
     """Trains adapters by peft, and leaves the weights of the model as they are."""
     checkpointing: bool
-    """Whether activations are computed again in the backward pass, to save memory."""
+    """Whether activations are computed again in the backward pass, to save memory; left out, where several processes compute in bfloat16."""
     processes: int
     """Processes that share the weights (FSDP2); one when left out."""
     old_log_probs: Literal["recomputed", "recorded"]

@@ -36,7 +36,12 @@ export const torchPlan = z.strictObject({
     })
     .optional()
     .describe('Trains adapters by peft, and leaves the weights of the model as they are.'),
-  checkpointing: z.boolean().optional().describe('Whether activations are computed again in the backward pass, to save memory.'),
+  checkpointing: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether activations are computed again in the backward pass, to save memory; left out, where several processes compute in bfloat16.',
+    ),
   processes: z.int().min(1).max(1_024).optional().describe('Processes that share the weights (FSDP2); one when left out.'),
   weightDecay: z.number().min(0).max(1).default(0),
   oldLogProbs: z

@@ -20,6 +20,26 @@ test('tasks are drawn without opening one where the environment lists depth and 
   await kind.close();
 });
 
+test('an environment that lists its tasks without splits is opened for them where a split is asked for, and not else', async () => {
+  const echo = await openEnvironment('echo:abc');
+  const answered = (alias: string) => (alias === 'b' ? 'test' : 'train');
+  const kind: EnvironmentKind = {
+    ...echo,
+    tasks: echo.taskAliases.map(() => ({ depth: null, split: null })),
+    create: async () => {
+      const environment = await echo.create();
+      return { ...environment, reset: async (task) => ({ ...(await environment.reset(task)), split: answered(task.alias) }) };
+    },
+  };
+  expect(await chooseTasks(kind, 3, 0, 'train')).toEqual([
+    { alias: 'a', depth: expect.anything() },
+    { alias: 'c', depth: expect.anything() },
+  ]);
+  const unopened = { ...kind, create: () => Promise.reject(new Error('a task was opened')) };
+  expect((await chooseTasks(unopened, 3, 0)).map(({ alias }) => alias)).toEqual(['a', 'b', 'c']);
+  await echo.close();
+});
+
 test('a named task that there is not is refused with those that there are', async () => {
   const kind = await openEnvironment('echo:ab');
   expect(namedTasks(kind, ['b'])).toEqual([{ alias: 'b' }]);

@@ -23,7 +23,7 @@ export async function chooseTasks(
   split: string | null = null,
   surveys: string | null = null,
 ): Promise<readonly TaskChoice[]> {
-  const traits = await surveyTasks(kind, taskSeed, surveys);
+  const traits = await surveyTasks(kind, taskSeed, surveys, { wantsSplits: split !== null });
   const byDepth = new Map<number, TaskChoice[]>();
   for (const [i, alias] of kind.taskAliases.entries()) {
     const { depth = null, split: own = null } = traits[i] ?? {};

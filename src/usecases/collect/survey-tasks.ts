@@ -15,12 +15,18 @@ export function surveysFolder(home: string): string {
 
 /**
  * Returns depth and split of every task, in the order of the aliases: as the environment lists them, else by opening each one
- * once. What was learned so is kept in a file whose name follows from the fingerprint, the aliases and the seed: the same
+ * once. One that lists no split of any task is opened where splits are wanted: it may answer them when a task begins. What was learned so is kept in a file whose name follows from the fingerprint, the aliases and the seed: the same
  * environment is not opened again. @param folder where such files lie; null keeps none.
  */
-export async function surveyTasks(kind: EnvironmentKind, seed: number, folder: string | null): Promise<readonly TaskTraits[]> {
+export async function surveyTasks(
+  kind: EnvironmentKind,
+  seed: number,
+  folder: string | null,
+  { wantsSplits }: { readonly wantsSplits: boolean },
+): Promise<readonly TaskTraits[]> {
   const { tasks, taskAliases } = kind;
-  if (tasks) return taskAliases.map((_, i) => ({ depth: tasks[i]?.depth ?? null, split: tasks[i]?.split ?? null }));
+  if (tasks && !(wantsSplits && tasks.every(({ split }) => split === null)))
+    return taskAliases.map((_, i) => ({ depth: tasks[i]?.depth ?? null, split: tasks[i]?.split ?? null }));
   if (folder === null) return openEach(kind, seed);
   const file = join(folder, `${sha256Hex(JSON.stringify([kind.name, kind.fingerprint, seed, taskAliases]))}.json`);
   const kept = await readSurvey(file);

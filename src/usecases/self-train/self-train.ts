@@ -85,7 +85,9 @@ async function repeatAll(platform: Platform, training: SelfTraining): Promise<re
     const train = await chooseTasks(kind, kind.taskAliases.length, 0, 'train', surveysFolder(home));
     const test = await chooseTasks(kind, plan.testTasks, 0, 'test', surveysFolder(home));
     if (train.length === 0 || test.length === 0)
-      throw new RunRefused(`${plan.environment} does not say which tasks are for training and which for the test; use textcraft`);
+      throw new RunRefused(
+        `${plan.environment} has ${train.length} tasks of the split train and ${test.length} of the split test; name the split of each task in its list of tasks, or where a task begins`,
+      );
     await refusePolicy(kind, plan, train);
     await declare(platform, training);
     const results: IterationResult[] = [];

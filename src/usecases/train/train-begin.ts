@@ -135,7 +135,9 @@ const SPARE = 12;
 async function planCollection(kind: EnvironmentKind, plan: TrainPlan, surveys: string): Promise<CollectPlan> {
   const tasks = await chooseTasks(kind, plan.tasks ?? kind.taskAliases.length, plan.taskSeed, plan.split, surveys);
   if (tasks.length === 0)
-    throw new TrainingRefused(`${plan.environment} has no task of the split ${plan.split}; leave --split out for all`);
+    throw new TrainingRefused(
+      `${plan.environment} has no task of the split ${plan.split}, neither in its list of tasks nor where a task begins; --split all takes every task`,
+    );
   const random = createRandom(seedFrom('train tasks', plan.seed));
   const wanted = plan.updates * plan.groupsPerBatch * SPARE;
   const rounds = Array.from({ length: Math.ceil(wanted / tasks.length) }, (_, round) => random.fork(round).shuffle(tasks));

@@ -29,6 +29,8 @@ export interface EnvironmentKind {
    * answer at each depth with an episode from the opening, and this share of the others.
    */
   readonly unproven?: { readonly rate: number };
+  /** What makes it another world when its server is started again, where that is known: refusals to go on name it. */
+  readonly restartCause?: string;
   /** The components that its steps may assign besides `environment`; none when left out. */
   readonly components?: readonly string[];
   /** The text of a module that exports `render`, by which the studio shows its steps (docs/guides/environment-views.md). */

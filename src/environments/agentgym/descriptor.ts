@@ -43,6 +43,8 @@ export interface ServerDescriptor {
    * (ScienceWorld), and not where other servers are asked.
    */
   readonly deterministic: boolean;
+  /** What the server must be started with again for its tasks to be the same; null where that is nothing of its own. */
+  readonly restartCause: string | null;
   readonly step: {
     readonly observation: 'observation' | 'state';
     /** The field that AgentGym's own client reports as the reward. */

@@ -11,6 +11,7 @@ const FAMILY_ID = {
   unknownTask: /list index out of range/,
   starts: 'together',
   deterministic: false,
+  restartCause: null,
   refusal: NEVER,
   actions: 'none',
   hints: 'none',
@@ -45,6 +46,8 @@ export const DESCRIPTORS: { readonly [Name in ServerName]: ServerDescriptor } = 
     reset: { ...OBJECT, task: 'data_idx' },
     unknownTask: NEVER, // it takes the number modulo its goals
     starts: 'alone', // `reset` seeds and draws from the random state of the whole process, in one thread per request
+    restartCause:
+      'TextCraft orders its recipes, and so numbers its tasks, by the hash seed of its process: start the server with the PYTHONHASHSEED that it had, and always with one',
     deterministic: true,
     step: EPISODE_REWARD,
     refusal: /^(?:Could not |Wrong item format)/,

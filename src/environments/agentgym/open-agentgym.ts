@@ -96,6 +96,7 @@ export async function openAgentGym(options: AgentGymOptions): Promise<AgentGymKi
       taskAliases: options.tasks,
       tasks: options.tasks.map(() => ({ depth: null, split: null })), // as `openTask` says of each
       deterministic: descriptor.deterministic && repeats,
+      ...(descriptor.restartCause === null ? {} : { restartCause: descriptor.restartCause }),
       ...(canFork ? { unproven: { rate: COMPARED } } : {}),
       report,
       repeats,

@@ -18,6 +18,7 @@ import type { ReadPrefix } from './prefix.ts';
 import { registration } from './prompting/history-drafts.ts';
 import type { Prompter } from './prompting/step-prompt.ts';
 import type { RecordedRun } from './recorded-run.ts';
+import { restartCause } from './same-beginning.ts';
 
 export interface CollectOptions {
   readonly runId: string;
@@ -219,7 +220,7 @@ async function refuseOtherOpenings({ runId, recorded, kind, plan }: CollectOptio
       if (reopened.kind !== 'differs') continue; // what cannot be opened is found again where its tree goes on
       const { opening } = reopened;
       throw new AnotherWorld(
-        `run ${runId} cannot go on: task ${alias} of its open tree ${treeId} opened with ${digestOf(observationText({ observation, pictures }))}, and ${plan.environment} opens it with ${digestOf(shownText(opening))} now; put back the environment that the run began in, or begin a new run`,
+        `run ${runId} cannot go on: task ${alias} of its open tree ${treeId} opened with ${digestOf(observationText({ observation, pictures }))}, and ${plan.environment} opens it with ${digestOf(shownText(opening))} now${restartCause(kind)}; put back the environment that the run began in, or begin a new run`,
       );
     } finally {
       await environment.close();

@@ -18,7 +18,12 @@ export function differenceFrom(began: Beginning, plan: CollectPlan, kind: Enviro
 export function worldDifference({ runId, environments }: Beginning, named: string, kind: EnvironmentKind): string | null {
   const [began] = environments;
   if (!began || environments.some((each) => each.environment === kind.name && each.fingerprint === kind.fingerprint)) return null;
-  return `run ${runId} began in ${began.environment} with the fingerprint ${began.fingerprint}, and ${named} is ${kind.name} with the fingerprint ${kind.fingerprint} now: its recipes, tasks, tools, corpus or server were changed`;
+  return `run ${runId} began in ${began.environment} with the fingerprint ${began.fingerprint}, and ${named} is ${kind.name} with the fingerprint ${kind.fingerprint} now: its recipes, tasks, tools, corpus or server were changed${restartCause(kind)}`;
+}
+
+/** Describes what makes an environment another world when its server is started again, behind a reason. */
+export function restartCause({ restartCause: cause }: Pick<EnvironmentKind, 'restartCause'>): string {
+  return cause === undefined ? '' : ` (${cause})`;
 }
 
 /**

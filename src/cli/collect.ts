@@ -15,9 +15,9 @@ import { type CollectPlan, collectPlan, type PlannedTask } from '../usecases/col
 import { surveysFolder } from '../usecases/collect/survey-tasks.ts';
 import { endAsCollected } from './end-as-collected.ts';
 import { ensureProjector } from './ensure-projector.ts';
-import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
+import { addPromptOptions, compressionNote, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { tasksOf } from './tasks-of.ts';
-import { print, progressLine } from './terminal.ts';
+import { print, printError, progressLine } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 import { withResumeHint } from './with-resume-hint.ts';
 
@@ -165,6 +165,8 @@ async function newCollection(
   refuseLoneFlags(flags);
   const environment = flags.compat ? asAgentRSent(flags.environment) : flags.environment;
   const prompt = promptPlanOf(flags, environment);
+  const note = compressionNote(prompt, null);
+  if (note !== null) printError(note);
   parsePolicyText(flags.policy); // reported now rather than after the environment was opened
   const kind = await openEnvironment(environment);
   try {

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import { COMPRESSION_PRESETS } from '../domain/compression/reward-presets.ts';
+import { isRewarded } from '../domain/compression/reward-schedule.ts';
 import { TEMPLATE_VERSIONS } from '../domain/prompts/compose-prompt.ts';
 import type { TemplateName } from '../domain/prompts/prompt-template.ts';
 import { RENDER_PROFILES, type RenderProfile } from '../images/render-spec.ts';
@@ -100,6 +101,21 @@ export function promptPlanOf(flags: PromptFlags, environment: string): PromptPla
       : null,
     invalidPenalty: flags.invalidPenalty,
   };
+}
+
+/**
+ * Returns what is easily missed of a reward for compression: that this iteration pays none, and that training counts it where its
+ * weight is named. Null where nothing is missed. @param weights of the training; null where it is not known.
+ */
+export function compressionNote(plan: PromptPlan | undefined, weights: Readonly<Record<string, number>> | null): string | null {
+  const compression = plan?.compression;
+  if (!compression || compression.reward === 'none' || weights?.compression !== undefined) return null;
+  const { every, iteration } = compression;
+  const pays =
+    iteration === 'version' || isRewarded(every, iteration)
+      ? ''
+      : `nothing is paid for compression in iteration ${iteration}, since one in ${every} is paid (--iteration, --compression-preset); `;
+  return `note: ${pays}training counts the component compression where it has a weight: --rewards environment=1,compression=1`;
 }
 
 /** Returns the template worded for an environment. @throws Error that names them all. */

@@ -4,11 +4,12 @@ import { readLineages } from '../projections/training-pool/read-lineages.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { isOwn } from '../usecases/train/declaration/trainer-of.ts';
 import { train } from '../usecases/train/train.ts';
-import { backendOf, type TrainPlan } from '../usecases/train/train-plan.ts';
+import { backendOf, promptOf, type TrainPlan } from '../usecases/train/train-plan.ts';
 import type { EvaluatedVersion, TrainedPolicy } from '../usecases/train/training.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { writeLedger } from './ledger.ts';
 import { plotSvg } from './plot-svg.ts';
+import { compressionNote } from './prompt-flags.ts';
 import { exitStopped } from './stoppable.ts';
 import { type Lines, print, printError, progressLine, table } from './terminal.ts';
 import { addTrainOptions, type TrainFlags } from './train-options.ts';
@@ -53,6 +54,8 @@ async function trainAndReport(platform: Platform, plan: TrainPlan, signal: Abort
   let rollouts = 0;
   printError(`policy ${plan.policyId}; killed, it goes on with the same options and --resume`);
   if (!isOwn(backendOf(plan))) printError(trainerText(platform.config, plan));
+  const note = compressionNote(promptOf(plan), plan.rewards ?? {});
+  if (note !== null) printError(note);
   const trained = await train(platform, {
     plan,
     signal,

@@ -42,6 +42,18 @@ describe('SegmentCache', () => {
     expect(store.kept.size).toBe(2);
   });
 
+  test('an entry of the store that cannot be read is a miss', async () => {
+    const store = memoryStore();
+    const damaged: string[] = [];
+    const cache = new SegmentCache({
+      store: { ...store, get: () => Promise.reject(new Error('EACCES: permission denied')) },
+      onDamaged: ({ message }) => damaged.push(message),
+    });
+    await new HistoryRenderer(spec, { cache }).renderShared({ segments: ['one [Action]'], factor: 1 });
+    expect(cache.counters).toMatchObject({ misses: 1, storeHits: 0, damaged: 1 });
+    expect(damaged).toEqual([expect.stringContaining('EACCES: permission denied')]);
+  });
+
   test('a flipped byte in a stored segment is detected, named, and drawn again', async () => {
     const store = memoryStore();
     const draw = async (damaged: string[]) => {

@@ -28,7 +28,7 @@ export interface CacheCounters {
   /** Drawn. */
   readonly misses: number;
   readonly evictions: number;
-  /** Entries of the store whose bytes were damaged: drawn again and written again. */
+  /** Entries of the store that could not be read, or whose bytes were damaged: drawn again and written again. */
   readonly damaged: number;
   readonly segments: number;
   readonly bytes: number;
@@ -105,7 +105,7 @@ export class SegmentCache {
 
   /**
    * Takes into memory what the shared store has of these texts. A damaged entry is reported to `onDamaged` and left for `get` to
-   * draw. @throws what the store throws.
+   * draw, as is one that cannot be read.
    */
   async fetch(spec: RenderSpec, texts: readonly string[]): Promise<void> {
     const store = this.#store;
@@ -139,14 +139,12 @@ export class SegmentCache {
   }
 
   async #read(store: SegmentStore, id: string): Promise<RenderedSegment | undefined> {
-    const bytes = await store.get(id);
-    if (!bytes) return undefined;
     try {
-      return unpackSegment(id, bytes);
+      const bytes = await store.get(id);
+      return bytes && unpackSegment(id, bytes);
     } catch (error) {
-      if (!(error instanceof SegmentDamaged)) throw error;
       this.#counts.damaged++;
-      this.#onDamaged(error);
+      this.#onDamaged(error instanceof SegmentDamaged ? error : new SegmentDamaged(id, String(error)));
       return undefined;
     }
   }

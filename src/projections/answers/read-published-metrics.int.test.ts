@@ -81,6 +81,24 @@ test('the valid action ratio is the share of actions in form, and the memory tok
   });
 });
 
+test('a step without an image counts as one whose factor is 1', async () => {
+  const builder = new EventBuilder('factor');
+  const run = builder.run();
+  const tree = builder.tree(run);
+  const rolloutId = builder.rollout(tree);
+  const spec = recordRenderSpec(builder, run);
+  const segment = recordSegment(builder, run, spec, 'one');
+  const first = builder.step(tree, rolloutId, tree.rootStepId, 1, {});
+  const second = builder.step(tree, rolloutId, first, 2, { termination: 'terminated' });
+  recordHistory(builder, tree, { stepId: second, renderSpecId: spec, segments: [segment], factor: 3 });
+  builder.finishRollout(tree, rolloutId, second, { steps: 2 });
+  expect(await metricsOf(builder, run)).toMatchObject({
+    'ocr/compression_factor/mean': [2, 2],
+    'ocr/compression_factor/min': [1, 2],
+    'ocr/compression_factor/max': [3, 2],
+  });
+});
+
 test('the clip ratio is the share of replies that were cut at their length, of those whose tokens were counted', async () => {
   const builder = new EventBuilder('cut');
   const run = builder.run();

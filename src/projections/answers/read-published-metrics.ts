@@ -133,11 +133,19 @@ async function ofSteps(db: Db, runId: string): Promise<PublishedMetric[]> {
   ]);
 }
 
+const FACTOR = 'ocr/compression_factor';
+
+/** The published loop counts a step without an image as one whose factor is 1. */
+function withPlainSteps({ count, mean, min, max, steps }: Spread & { readonly steps: number }): Spread {
+  if (count === 0 || steps <= count || mean === null || min === null || max === null) return { count, mean, min, max };
+  return { count: steps, mean: (mean * count + steps - count) / steps, min: Math.min(1, min), max: Math.max(1, max) };
+}
+
 /** `memory_visual_token_count` is what the loop sums per step, `prompt_length/memory_tokens` how it is reported. */
 async function ofImages(db: Db, runId: string): Promise<PublishedMetric[]> {
   const kinds = [
     ['prompt_length/memory_tokens', 'vision', 'vision_tokens'],
-    ['ocr/compression_factor', 'factor', 'factors'],
+    [FACTOR, 'factor', 'factors'],
     ['ocr/image_height', 'height', 'heights'],
     ['ocr/image_width', 'width', 'widths'],
     ['ocr/image_size', 'pixels', 'pixels'],
@@ -150,14 +158,15 @@ async function ofImages(db: Db, runId: string): Promise<PublishedMetric[]> {
   const each = kinds.map(
     ([name], i) => sql`(${sql.lit(name)}, h.${sql.ref(`mean_${i}`)}, h.${sql.ref(`min_${i}`)}, h.${sql.ref(`max_${i}`)})`,
   );
-  const { rows } = await sql<Spread & { name: string }>`
-    select k.name, h.count, k.mean, k.min, k.max
+  const { rows } = await sql<Spread & { name: string; steps: number }>`
+    select k.name, h.count, k.mean, k.min, k.max, (select coalesce(sum(s.steps), 0)::bigint
+      from ${sumsOf('tree_sums', sql`t.run_id = ${runId}::uuid`)} s where s.policy_version >= 0) as steps
     from (select coalesce(sum(steps), 0)::bigint as count, ${sql.join(columns)} from tree_images where run_id = ${runId}::uuid) h
     cross join lateral (values ${sql.join(each)}) as k (name, mean, min, max)`.execute(db);
   const [tokens] = rows;
   return [
     ...single('memory_visual_token_count', tokens?.mean ?? null, tokens?.count ?? 0),
-    ...rows.flatMap((row) => spread(row.name, row)),
+    ...rows.flatMap((row) => spread(row.name, row.name === FACTOR ? withPlainSteps(row) : row)),
   ];
 }
 

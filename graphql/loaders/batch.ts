@@ -1,5 +1,6 @@
 import DataLoader from 'dataloader';
 import { overHardPage } from '../assert-list-limit.ts';
+import { refusal } from '../errors.ts';
 import { groupBy } from './group-by.ts';
 
 /** A record of a tree, asked for by its own id: the tree narrows the search to an index. */
@@ -14,9 +15,17 @@ export function one<Item>(
   keyOf: (item: Item) => string,
 ): DataLoader<string, Item | null> {
   return new DataLoader(async (keys) => {
-    const items = new Map((await read(keys)).map((item) => [keyOf(item), item]));
-    return keys.map((key) => items.get(key) ?? null);
+    const items = groupBy(await read(keys), keyOf);
+    return keys.map((key) => {
+      const [item = null, ...others] = items.get(key) ?? [];
+      return others.length === 0 ? item : ambiguous(key);
+    });
   });
+}
+
+/** Something of a tree is identified by its id within the tree: an id that several trees have names none of them. */
+function ambiguous(id: string): Error {
+  return refusal('BAD_USER_INPUT', `the id ${id} is ambiguous: several trees have it; ask for it through its tree`);
 }
 
 /** Loads a value per key from a map; all keys of one tick in one statement. */

@@ -1,4 +1,5 @@
 import type { Db } from '../../src/postgres/database.ts';
+import { AmbiguousId } from '../../src/projections/ambiguous-id.ts';
 import { readBodiesAt } from '../../src/projections/journal/read-bodies-at.ts';
 import { type RecallAsked, RecallRefused, seedOf } from '../../src/projections/lineage/recall-seeds.ts';
 import { readTouched } from '../../src/projections/lineage/recall-touched.ts';
@@ -39,7 +40,7 @@ export async function trace(db: Db, id: string): Promise<Trace | null> {
     return await traceRecord(db, /^([0-9a-f-]{36}|[0-9a-f]{64})$/i.test(id) ? id.toLowerCase() : id);
   } catch (error) {
     if (error instanceof NotOnRecord) return null;
-    throw error;
+    throw error instanceof AmbiguousId ? refusal('BAD_USER_INPUT', error.message) : error;
   }
 }
 

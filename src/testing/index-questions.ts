@@ -47,7 +47,7 @@ export const INDEX_QUESTIONS: Readonly<Record<string, readonly [file: string, qu
   judgements_verdict: ['answers/step-query', `where step_id = ${U} and verdict = 'bad'`],
   judgements_prompt: ['revisions/read-judgements', `where prompt_hash = 'h' and judge = 'j'`],
   revisions_tree: ['revisions/read-revisions', `where tree_id = ${U} order by log_offset`],
-  revisions_run: ['revisions/read-revisions', `where run_id = ${U} ${page('composed_at, revision_id')}`],
+  revisions_run: ['revisions/read-revisions', `where run_id = ${U} ${page('composed_at, revision_id, tree_id')}`],
   returns_leaf: ['rewards/returns', `where leaf_step_id = ${U}`],
   returns_of_tree: ['rewards/read-returns', `where tree_id = ${U2}`],
   returns_run_tree: ['step-tree/read-trees', `where run_id = ${U} order by tree_id`],

@@ -26,7 +26,7 @@ export interface ReferenceWorld {
 export async function checkReferences(events: readonly Sent[], world: ReferenceWorld): Promise<ReferencesChecked> {
   const needs = needsOf(events, world.recent);
   const found = new KnownSet();
-  const isMissing = (need: Need) => declarationFor(need, found) === undefined;
+  const isMissing = (need: Need) => declarationFor(need, found)?.treeId !== need.reference.treeId;
   const look = async () =>
     found.add(
       await findKnown(
@@ -51,6 +51,8 @@ interface Need {
   readonly reference: Reference;
   /** What answers it without a look-up. */
   readonly before: Declaration | undefined;
+  /** What another tree has under the id, where nothing of the tree is found. */
+  readonly elsewhere: Declaration | undefined;
 }
 
 /** Lists what has to be looked up, and what is on record otherwise than an event says; most are neither. */
@@ -59,19 +61,20 @@ function needsOf(events: readonly Sent[], recent: Known): readonly Need[] {
   const needs: Need[] = [];
   for (const sent of events) {
     for (const reference of referencesOf(sent.event)) {
-      const { kind, id } = reference;
-      const here = declared.get(kind, id);
-      const before = here ?? recent.get(kind, id);
-      if (before && !here) declared.add([before]); // the next events name it too
-      if (!before || !agrees(reference, before)) needs.push({ sent, reference, before });
+      const { kind, id, treeId } = reference;
+      const here = declared.get(kind, id, treeId);
+      const known = here?.treeId === treeId ? here : (recent.get(kind, id, treeId) ?? here);
+      const before = known?.treeId === treeId ? known : undefined;
+      if (before && before !== here) declared.add([before]); // the next events name it too
+      if (!before || !agrees(reference, before)) needs.push({ sent, reference, before, elsewhere: known });
     }
     declared.add(declarationsOf(sent.event));
   }
   return needs;
 }
 
-function declarationFor({ before, reference }: Need, found: Known): Declaration | undefined {
-  return before ?? found.get(reference.kind, reference.id);
+function declarationFor({ before, elsewhere, reference }: Need, found: Known): Declaration | undefined {
+  return before ?? found.get(reference.kind, reference.id, reference.treeId) ?? elsewhere;
 }
 
 function agrees({ treeId, depth, takenBy, runId }: Reference, declaration: Declaration): boolean {

@@ -6,6 +6,7 @@ import type { Envelope } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
 import { formatPosition } from '../../log/position.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
+import { everyEvent } from '../../testing/every-event.ts';
 import type { TestApi } from '../http-testing.ts';
 import { DrawnBuilder, refused } from './ingest-testing.ts';
 
@@ -47,6 +48,18 @@ export function describeSecondFacts(open: () => Promise<TestApi>): void {
     builder.finishRollout(tree, rolloutId, stepId);
     builder.closeTree(tree, 1);
     builder.finishRun(runId);
+    return builder.events;
+  }
+
+  /** A run with a tree, a revision of that and its verification. */
+  function givenRevision(revisionId: string): readonly Envelope[] {
+    const builder = new DrawnBuilder();
+    const { treeId, runId, rootStepId: step } = builder.tree(builder.run());
+    const steps = { goodLeafStepId: step, badLeafStepId: step, branchStepId: step, transitionStepId: step };
+    for (const { type, data } of everyEvent()) {
+      if (type === 'RevisionComposed') builder.record(type, { ...data, ...steps, revisionId, treeId }, runId);
+      if (type === 'RevisionVerified') builder.record(type, { ...data, revisionId, treeId }, runId);
+    }
     return builder.events;
   }
 
@@ -109,6 +122,16 @@ export function describeSecondFacts(open: () => Promise<TestApi>): void {
       expect(await rowsWhere(api.database.db, 'quarantine', { eventId: same.id }, ['code'])).toEqual([]);
       expect(await rowsWhere(api.database.db, 'anomalies', { eventId: same.id }, ['kind'])).toContainEqual({ kind: 'duplicate' });
     });
+  });
+
+  test('an id that two trees give to a revision of theirs names one in each', async () => {
+    const revisionId = newId();
+    const [one, other] = [givenRevision(revisionId), givenRevision(revisionId)];
+    for (const events of [one.slice(0, -1), other.slice(0, -1), one.slice(-1), other.slice(-1)])
+      expect(await api.post(events)).toMatchObject({ status: 200, body: { appended: events.length } });
+    await projected();
+    const verified = { state: 'verified' };
+    expect(await rowsWhere(api.database.db, 'revisions', { revisionId }, ['state'])).toEqual([verified, verified]);
   });
 
   test('a tree belongs to the run that opened it first: what another run sends of it is refused, and quarantined in the log', async () => {

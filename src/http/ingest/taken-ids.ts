@@ -29,7 +29,7 @@ export async function takenIds(
     ),
   );
   return given.flatMap(({ sent, reference: { kind, id, field, treeId } }): Problem[] => {
-    const before = found.get(kind, id) ?? world.recent.get(kind, id);
+    const before = found.get(kind, id, treeId) ?? world.recent.get(kind, id, treeId);
     if (before === undefined || before.treeId === treeId) return [];
     const message = `the id ${id} is taken: ${treeId === null ? 'a' : 'another'} ${kind} has it`;
     return [

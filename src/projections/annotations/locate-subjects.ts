@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { DataOf } from '../../events/catalogue.ts';
 import type { Db } from '../../postgres/database.ts';
+import { AmbiguousId } from '../ambiguous-id.ts';
 
 /** What can be annotated: as in the event, a whole tree by its id. */
 export type Subject =
@@ -13,7 +14,10 @@ export interface Located {
   readonly runId: string;
 }
 
-/** Returns where each subject lies, by its place in the list; what is not on record is left out. A statement for each kind. */
+/**
+ * Returns where each subject lies, by its place in the list; what is not on record is left out. A statement for each kind.
+ * @throws AmbiguousId where several trees have a subject.
+ */
 export async function locateSubjects(db: Db, subjects: readonly Subject[]): Promise<ReadonlyMap<number, Located>> {
   const located = new Map<number, Located>();
   for (const kind of new Set(subjects.map((subject) => subject.kind))) {
@@ -23,7 +27,11 @@ export async function locateSubjects(db: Db, subjects: readonly Subject[]): Prom
     const list = sql`jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) as a(place integer, id uuid, line integer)`;
     const { rows } = await sql<Located & { readonly place: number }>`
       select a.place, t.tree_id, t.run_id from ${list} ${PLACES[kind]}`.execute(db);
-    for (const { place, treeId, runId } of rows) located.set(place, { treeId, runId });
+    for (const { place, treeId, runId } of rows) {
+      const subject = subjects[place];
+      if (subject && located.has(place)) throw new AmbiguousId(subject.kind, idOf(subject));
+      located.set(place, { treeId, runId });
+    }
   }
   return located;
 }

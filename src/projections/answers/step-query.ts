@@ -69,7 +69,9 @@ export function isOfFew({ runId, treeId, taskId, rolloutId, under }: StepFilter)
 export function stepsOf(db: Db, filter: StepFilter, arm?: TextArm, range: TreeRange | null = null) {
   // A search leaves a step that no back-up passed without statistics: it was visited 0 times.
   const searched = sql<{ visits: number }>`lateral (select coalesce(
-    (select n.visits from node_statistics n where n.step_id = steps.step_id), 0) as visits)`.as('searched');
+    (select n.visits from node_statistics n where n.step_id = steps.step_id and n.tree_id = steps.tree_id), 0) as visits)`.as(
+    'searched',
+  );
   let query = sourceOf(db, filter, arm, range).innerJoin(searched, (join) => join.onTrue());
   for (const condition of stepConditions(filter)) query = query.where(sql<boolean>`${condition}`);
   if (filter.text && arm && arm !== 'holding') query = query.where(stepsMatching('steps', filter.text, arm));

@@ -17,25 +17,27 @@ export const heldSpans: Projection = {
 
 /** What places a span comes after it in the stream that they share: what comes before it in the batch changes nothing of it. */
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
-  const received = new Map<string, Row<typeof tables.heldSpans>>();
+  const received = new Map<string, Row<typeof tables.heldSpans>>(); // by tree and span, with a blank between
   const calls: Placed = { ids: [], trees: [] };
   const rollouts: Placed = { ids: [], trees: [] };
   for (const delivery of batch) {
     if (isOf(delivery, 'SpanReceived')) {
-      const { spanId } = delivery.event.data;
-      if (!received.has(spanId)) received.set(spanId, rowOf(delivery.event));
+      const { spanId, treeId } = delivery.event.data;
+      const key = `${treeId} ${spanId}`;
+      if (!received.has(key)) received.set(key, rowOf(delivery.event));
     }
     if (isOf(delivery, 'CallCaptured') && delivery.event.data.source === 'trace') {
       const { callId, treeId } = delivery.event.data;
       add(calls, callId, treeId);
-      const span = received.get(callId);
-      if (span?.treeId === treeId && !span.ends) received.set(callId, { ...span, placed: true });
+      const key = `${treeId} ${callId}`;
+      const span = received.get(key);
+      if (span && !span.ends) received.set(key, { ...span, placed: true });
     }
     if (isOf(delivery, 'RolloutFinished')) {
       const { rolloutId, treeId } = delivery.event.data;
       add(rollouts, rolloutId, treeId);
-      for (const [spanId, span] of received)
-        if (span.rolloutId === rolloutId && span.treeId === treeId) received.set(spanId, { ...span, placed: true });
+      for (const [key, span] of received)
+        if (span.rolloutId === rolloutId && span.treeId === treeId) received.set(key, { ...span, placed: true });
     }
   }
   // before the spans of the batch are written: of those it says above what places them

@@ -1,9 +1,9 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 2ec38cf6abf03f15
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 5fb2ca0df9f84f21
 import type { Instant } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
 export const tables = {
-  heldSpans: table('held_spans', ['spanId'], {
+  heldSpans: table('held_spans', ['spanId', 'treeId'], {
     spanId: column<string>('uuid'),
     treeId: column<string>('uuid'),
     rolloutId: column<string>('uuid'),

@@ -71,7 +71,7 @@ function seedOfLabel(label: string): RecallSeed {
   const rollouts = sql`
     select rollout_id from (${said}) a where rollout_id is not null
     union select o.rollout_id from (${said}) a join rollouts o on o.tree_id = a.tree_id where a.kind = 'tree'
-    union select o.rollout_id from (${said}) a join revisions v on v.revision_id = a.revision_id
+    union select o.rollout_id from (${said}) a join revisions v on v.revision_id = a.revision_id and v.tree_id = a.tree_id
       join rollouts o on o.tree_id = v.tree_id and o.leaf_step_id in (v.good_leaf_step_id, v.bad_leaf_step_id)
     union select o.rollout_id from (${said}) a join dataset_examples e on (e.dataset_id, e.line) = (a.dataset_id, a.line)
       join rollouts o on o.rollout_id in (e.good_rollout_id, e.bad_rollout_id)`;

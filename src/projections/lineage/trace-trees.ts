@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { rowsWhere } from '../../postgres/rows-where.ts';
+import { AmbiguousId } from '../ambiguous-id.ts';
 import { rolloutsThrough, seedOfTrees, seedOverRollout, seedThroughSteps } from './recall-seeds.ts';
 import { type Finder, oneStream, readOne } from './trace-links.ts';
 
@@ -236,8 +237,9 @@ export const findTask: Finder = async (db, id) => {
 /** A revision trajectory, made of a good and a bad one. */
 export const findRevision: Finder = async (db, id) => {
   const columns = ['treeId', 'state', 'judge', 'goodLeafStepId', 'badLeafStepId'] as const;
-  const [revision] = await rowsWhere(db, 'revisions', { revisionId: id }, columns);
+  const [revision, ...others] = await rowsWhere(db, 'revisions', { revisionId: id }, columns);
   if (!revision) return null;
+  if (others.length > 0) throw new AmbiguousId('revision', id);
   const { treeId, state, judge, goodLeafStepId: good, badLeafStepId: bad } = revision;
   return {
     kind: 'revision',

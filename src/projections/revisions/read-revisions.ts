@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
@@ -50,6 +50,7 @@ export const REVISION_ORDERING: Ordering = {
   keys: [
     { column: 'revisions.composedAt', type: 'instant' },
     { column: 'revisions.revisionId', type: 'uuid' },
+    { column: 'revisions.treeId', type: 'uuid' },
   ],
 };
 
@@ -69,7 +70,7 @@ export async function countRevisions(db: Db, filters: readonly RevisionFilter[])
   return countEach(db, queries);
 }
 
-/** Reads revisions by their ids, in one statement, in no order; ids that are unknown are left out. */
+/** Reads revisions by their ids, in one statement, in no order; of an id that several trees have, all. */
 export async function readRevisionsById(db: Db, ids: readonly string[]): Promise<readonly RevisionRecord[]> {
   const rows = await wholeRowsWhere(db, 'revisions', { revisionId: ids });
   return rows.map(toRevision);
@@ -101,8 +102,8 @@ function chosen(db: Db, filter: RevisionFilter) {
   if (filter.state !== undefined) query = query.where('revisions.state', '=', filter.state);
   if (filter.judge !== undefined) query = query.where('revisions.judge', '=', filter.judge);
   if (filter.datasetId !== undefined) {
-    const examples = db.selectFrom('datasetExamples').where('datasetId', '=', filter.datasetId);
-    query = query.where('revisions.revisionId', 'in', examples.select('datasetExamples.revisionId'));
+    query = query.where(sql<boolean>`(revisions.revision_id, revisions.tree_id) in (
+      select e.revision_id, e.tree_id from dataset_examples e where e.dataset_id = ${filter.datasetId})`);
   }
   return query;
 }

@@ -79,7 +79,7 @@ export async function readSearchedTrees(
   const { rows: steps } = await sql<StepRow>`
     select s.tree_id, s.step_id, s.parent_step_id, s.response, s.action, s.observation,
            s.termination, s.blobs, n.visits, n.value_sum
-    from steps s left join node_statistics n on n.step_id = s.step_id
+    from steps s left join node_statistics n on n.step_id = s.step_id and n.tree_id = s.tree_id
     where s.tree_id = any(${ids}::uuid[]) order by s.tree_id, s.log_offset`.execute(db);
   const { rows: ends } = await sql<EndRow>`
     select o.tree_id, o.leaf_step_id, coalesce(r.value, 0) as value

@@ -26,23 +26,25 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
     if (isOf(delivery, 'StepJudged')) judgements.push(judgementRow(delivery));
     if (isOf(delivery, 'RevisionComposed')) {
       const row = revisionRow(delivery);
-      if (current.has(row.revisionId)) continue;
-      current.set(row.revisionId, { treeId: row.treeId, state: row.state });
-      composed.set(row.revisionId, row);
+      const key = keyOf(row);
+      if (current.has(key)) continue;
+      current.set(key, row.state);
+      composed.set(key, row);
     }
     if (isOf(delivery, 'RevisionVerified') || isOf(delivery, 'RevisionRejected')) {
       const { treeId, revisionId } = delivery.event.data;
-      const revision = current.get(revisionId);
-      if (revision?.treeId !== treeId) {
+      const key = keyOf(delivery.event.data);
+      const state = current.get(key);
+      if (state === undefined) {
         const reason = `tree ${treeId} has no revision ${revisionId}; append its RevisionComposed first`;
         poison.push({ delivery, code: 'missing-revision', field: 'data.revisionId', reason });
         continue;
       }
-      if (revision.state !== 'composed') continue;
+      if (state !== 'composed') continue;
       const outcome = outcomeRow(delivery.event);
-      current.set(revisionId, { treeId, state: outcome.state });
-      const fresh = composed.get(revisionId);
-      if (fresh) composed.set(revisionId, { ...fresh, ...outcome });
+      current.set(key, outcome.state);
+      const fresh = composed.get(key);
+      if (fresh) composed.set(key, { ...fresh, ...outcome });
       else outcomes.push(outcome);
     }
   }
@@ -52,12 +54,17 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
   return poison;
 }
 
-async function currentRevisions(
-  batch: readonly Delivery[],
-  trx: Trx,
-): Promise<Map<string, { readonly treeId: string; readonly state: string }>> {
-  const ids = batch.flatMap(({ event }) => ('revisionId' in event.data ? [event.data.revisionId] : []));
-  if (ids.length === 0) return new Map();
-  const rows = await rowsWhere(trx, 'revisions', { revisionId: ids }, ['revisionId', 'treeId', 'state']);
-  return new Map(rows.map((row) => [row.revisionId, { treeId: row.treeId, state: row.state }]));
+/** A revision is identified by its id in its tree. */
+function keyOf({ treeId, revisionId }: { readonly treeId: string; readonly revisionId: string }): string {
+  return `${treeId} ${revisionId}`;
+}
+
+/** Reads the states of the revisions that a batch names, by `keyOf`. */
+async function currentRevisions(batch: readonly Delivery[], trx: Trx): Promise<Map<string, string>> {
+  const named = batch.flatMap(({ event }) => ('revisionId' in event.data ? [event.data] : []));
+  if (named.length === 0) return new Map();
+  const revisionId = named.map((data) => data.revisionId);
+  const treeId = new Set(named.map((data) => data.treeId));
+  const rows = await rowsWhere(trx, 'revisions', { revisionId, treeId }, ['revisionId', 'treeId', 'state']);
+  return new Map(rows.map((row) => [keyOf(row), row.state]));
 }

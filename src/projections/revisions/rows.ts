@@ -29,7 +29,7 @@ export type RevisionRow = Row<typeof tables.revisions>;
 /** What became of a revision: the columns that its second event fills. */
 export type OutcomeRow = Pick<
   RevisionRow,
-  'revisionId' | 'state' | 'reached' | 'threshold' | 'reason' | 'detail' | 'atStepId' | 'checkedAt'
+  'revisionId' | 'treeId' | 'state' | 'reached' | 'threshold' | 'reason' | 'detail' | 'atStepId' | 'checkedAt'
 >;
 export function revisionRow({ event, offset }: Delivery<Envelope<'RevisionComposed'>>): RevisionRow {
   const { data } = event;
@@ -62,7 +62,7 @@ export function revisionRow({ event, offset }: Delivery<Envelope<'RevisionCompos
 }
 
 export function outcomeRow({ data, occurredAt }: Envelope<'RevisionVerified' | 'RevisionRejected'>): OutcomeRow {
-  const checked = { revisionId: data.revisionId, reached: data.reached, checkedAt: occurredAt };
+  const checked = { revisionId: data.revisionId, treeId: data.treeId, reached: data.reached, checkedAt: occurredAt };
   if ('threshold' in data)
     return { ...checked, state: 'verified', threshold: data.threshold, reason: null, detail: null, atStepId: null };
   const { reason, detail, stepId } = data;

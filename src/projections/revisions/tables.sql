@@ -19,9 +19,9 @@ create table judgements (
 create index judgements_verdict on judgements (verdict, step_id);
 create index judgements_prompt on judgements (prompt_hash, judge);
 
--- One row per revision trajectory. Its turns are made again from the tree by `splice` with these parameters.
+-- One row per revision trajectory of a tree. Its turns are made again from the tree by `splice` with these parameters.
 create table revisions (
-  revision_id        uuid             not null primary key,
+  revision_id        uuid             not null,
   tree_id            uuid             not null,
   run_id             uuid             not null,
   good_leaf_step_id  uuid             not null,
@@ -44,7 +44,8 @@ create table revisions (
   at_step_id         uuid,
   composed_at        timestamptz      not null,
   checked_at         timestamptz,
-  log_offset         bigint           not null
+  log_offset         bigint           not null,
+  primary key (revision_id, tree_id)
 );
 create index revisions_tree on revisions (tree_id, log_offset);
-create index revisions_run on revisions (run_id, composed_at, revision_id);
+create index revisions_run on revisions (run_id, composed_at, revision_id, tree_id);

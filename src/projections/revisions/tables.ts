@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 24ba951a4934bd33
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: ee25478371aaca15
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -19,7 +19,7 @@ export const tables = {
     logOffset: column<number>('bigint'),
     blobs: column<Json<Blobs> | null>('jsonb'),
   }),
-  revisions: table('revisions', ['revisionId'], {
+  revisions: table('revisions', ['revisionId', 'treeId'], {
     revisionId: column<string>('uuid'),
     treeId: column<string>('uuid'),
     runId: column<string>('uuid'),

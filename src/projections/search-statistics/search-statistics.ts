@@ -22,12 +22,13 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
   const fresh = backups.filter(({ event: { stream, id } }) => !seen.has(`${stream} ${id}`) && seen.add(`${stream} ${id}`));
   if (fresh.length === 0) return [];
 
-  const nodes = await statisticsOf([...new Set(fresh.flatMap(({ event }) => event.data.path))], trx);
+  const nodes = await statisticsOf([...new Set(fresh.flatMap(({ event }) => event.data.path))], trees, trx);
   for (const { event } of fresh) {
     const { path, value, treeId } = event.data;
     for (const stepId of path) {
-      const node = nodes.get(stepId) ?? { stepId, treeId, visits: 0, valueSum: 0 };
-      nodes.set(stepId, { ...node, visits: node.visits + 1, valueSum: node.valueSum + value });
+      const key = `${treeId} ${stepId}`;
+      const node = nodes.get(key) ?? { stepId, treeId, visits: 0, valueSum: 0 };
+      nodes.set(key, { ...node, visits: node.visits + 1, valueSum: node.valueSum + value });
     }
   }
 
@@ -38,9 +39,10 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
 
 type NodeRow = Row<typeof tables.nodeStatistics>;
 
-async function statisticsOf(stepIds: readonly string[], trx: Trx): Promise<Map<string, NodeRow>> {
-  const rows = await rowsWhere(trx, 'nodeStatistics', { stepId: stepIds }, ['stepId', 'treeId', 'visits', 'valueSum']);
-  return new Map(rows.map((row) => [row.stepId, row]));
+/** Reads what was counted of steps, by their tree and id with a blank between. */
+async function statisticsOf(stepId: readonly string[], treeId: readonly string[], trx: Trx): Promise<Map<string, NodeRow>> {
+  const rows = await rowsWhere(trx, 'nodeStatistics', { stepId, treeId }, ['stepId', 'treeId', 'visits', 'valueSum']);
+  return new Map(rows.map((row) => [`${row.treeId} ${row.stepId}`, row]));
 }
 
 function backupRow(delivery: Delivery): Row<typeof tables.backups> {

@@ -11,9 +11,10 @@ create table backups (
 );
 
 create table node_statistics (
-  step_id   uuid             not null primary key,
+  step_id   uuid             not null,
   tree_id   uuid             not null,
   visits    bigint           not null,
-  value_sum double precision not null
+  value_sum double precision not null,
+  primary key (step_id, tree_id)
 );
 create index node_statistics_tree on node_statistics (tree_id);

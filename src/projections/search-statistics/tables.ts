@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: e185248f338671b1
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 9b5604f829ee4d01
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
 export const tables = {
@@ -11,7 +11,7 @@ export const tables = {
     path: column<string[]>('uuid[]'),
     logOffset: column<number>('bigint'),
   }),
-  nodeStatistics: table('node_statistics', ['stepId'], {
+  nodeStatistics: table('node_statistics', ['stepId', 'treeId'], {
     stepId: column<string>('uuid'),
     treeId: column<string>('uuid'),
     visits: column<number>('bigint'),

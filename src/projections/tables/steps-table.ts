@@ -105,5 +105,5 @@ function tokensColumn(
 }
 
 function ofSearch(value: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`(select ${value} from node_statistics n where n.step_id = steps.step_id)`;
+  return sql`(select ${value} from node_statistics n where n.step_id = steps.step_id and n.tree_id = steps.tree_id)`;
 }

@@ -5,6 +5,7 @@ import { newId } from '../../events/new-id.ts';
 import { formatPosition, positionAfter } from '../../log/position.ts';
 import { type AppendingWorld, openAppender } from '../../platform/open-appender.ts';
 import { may, owns, type Principal } from '../../postgres/principal.ts';
+import { AmbiguousId } from '../../projections/ambiguous-id.ts';
 import { annotations } from '../../projections/annotations/annotations.ts';
 import { idOf, type Located, locateSubjects, nameOf, type Subject } from '../../projections/annotations/locate-subjects.ts';
 import { type AnnotationRecord, readAnnotationsById } from '../../projections/annotations/read-annotations.ts';
@@ -68,7 +69,11 @@ export function openAnnotate({ catchUpMs = CATCH_UP_MS, ...world }: AnnotateWorl
       return refused('invalid', 'an id is given twice; give each its own');
     const seen = asSeenBy(db, principal);
     const subjects = named.map(({ subject }) => subject);
-    const located = await locateSubjects(seen, subjects);
+    const located = await locateSubjects(seen, subjects).catch((error: unknown) => {
+      if (error instanceof AmbiguousId) return error;
+      throw error;
+    });
+    if (located instanceof AmbiguousId) return refused('invalid', `${located.message}; nothing was recorded`);
     const unknown = subjects.filter((_, place) => !located.has(place));
     if (unknown[0]) return refused('unknown', `no ${nameOf(unknown[0])} is on record; nothing was recorded`);
     const before = new Map(

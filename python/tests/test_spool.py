@@ -331,7 +331,7 @@ print(json.dumps([recorded, first.field, first.code, str(first)]))"""
         self.assertEqual(self.installation.of("PromptShown")[0]["messages"][0]["parts"][1], {"kind": "image", "imageId": ids.pop()})
 
     def test_options_of_a_run_that_do_not_fit_are_refused_before_anything_is_recorded(self):
-        for field, options in (("name", {"name": ""}), ("durable", {"durable": "sometimes"}), ("full", {"full": "drop"}), ("seed", {"seed": 0.5}), ("policy", {"policy": 3}), ("policy", {"policy": "a/../b@1"}), ("policy", {"policy": "a\nb"}), ("policy", {"policy": "__proto__"}), ("config", {"config": {"a": object()}}), ("training", {"config": {"training": 1}, "training": True})):
+        for field, options in (("name", {"name": ""}), ("durable", {"durable": "sometimes"}), ("full", {"full": "drop"}), ("seed", {"seed": 0.5}), ("policy", {"policy": 3}), ("policy", {"policy": "a/../b@1"}), ("policy", {"policy": "a\nb"}), ("policy", {"policy": "__proto__"}), ("config", {"config": {"a": object()}}), ("config", {"config": {"a": [12345678901234567891]}}), ("config", {"config": {"a": 10**400}}), ("training", {"config": {"training": 1}, "training": True})):
             with self.subTest(field=field):
                 self.refused(field, field, lambda options=options: self.db.run(**{"name": "r", "policy": "p", **options}))
         self.assertEqual((self.installation.events, self.spools()), ({}, []))

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { cutText } from '../domain/text/cut-text.ts';
+import { jsonLoss } from '../events/json-loss.ts';
 import type { BodyRule, Parsed } from './endpoint.ts';
 import { createGate } from './ingest/gate.ts';
 import { mediaOf } from './ingest/parse-body.ts';
@@ -28,14 +29,18 @@ export function createJsonBodies(of: {
 }
 
 function parse<B>(bytes: Uint8Array, schema: z.ZodType<B>): Parsed<B> {
+  let text: string;
   let value: unknown;
   try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    value = JSON.parse(text);
   } catch (error) {
     // By its field: an error of the parser may come from another realm.
     const why = typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : 'not JSON';
     return { kind: 'refused', reply: refuse(400, `the body is no JSON: ${cutText(why, 200)}`, 'send one JSON object') };
   }
+  const loss = jsonLoss(text, value);
+  if (loss) return { kind: 'refused', reply: refuse(422, `${loss.path} ${loss.message}`, loss.remedy) };
   const parsed = schema.safeParse(value);
   return parsed.success ? { kind: 'parsed', value: parsed.data } : { kind: 'refused', reply: wrongFields(parsed.error) };
 }

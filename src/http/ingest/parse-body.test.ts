@@ -25,8 +25,22 @@ describe('parseBody', () => {
     expect(parseBody(bytes('1\r\n\n [2] \n'), 'ndjson', 9)).toEqual({ kind: 'parsed', value: [1, [2]] });
   });
 
-  test('the last value of a repeated key counts', () => {
-    expect(parseBody(bytes('{"a":1,"a":2}'), 'json', 9)).toEqual({ kind: 'parsed', value: [{ a: 2 }] });
+  test.each([
+    ['json', '{"a":1,"a":2}', [{ index: 0, path: 'a' }]],
+    ['json', '[{},{"data":{"seed":1234567890123456789}}]', [{ index: 1, path: 'data.seed' }]],
+    [
+      'ndjson',
+      '{"a":1e400}\n{}\n{"b":[0,12345678901234567891]}',
+      [
+        { index: 0, path: 'a' },
+        { index: 2, path: 'b.1' },
+      ],
+    ],
+  ] as const)('what a reader of %s would lose of %s is refused by its path', (media, text, problems) => {
+    const parsed = parseBody(bytes(text), media, 9);
+    if (parsed.kind !== 'refused') throw new Error('it was taken');
+    expect(parsed.reply.status).toBe(422);
+    expect(JSON.parse(String(parsed.reply.body)).error.problems).toMatchObject(problems);
   });
 
   test('bad lines are named by line and index', () => {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { cutText } from '../../domain/text/cut-text.ts';
+import { type JsonLoss, jsonLoss } from '../../events/json-loss.ts';
 import type { Parsed } from '../endpoint.ts';
 import { PROBLEM_LIMIT, type Problem, type Reply, refuse } from '../reply.ts';
 
@@ -33,8 +34,8 @@ export function unknownMedia(headers: IncomingHttpHeaders): Reply {
 }
 
 /**
- * Parses a body into as many JSON values as it holds: one object, an array, or a line each (blank lines are skipped). Of a key
- * that occurs twice in one object the last value counts, as in every JSON parser; the schemas then see only that one.
+ * Parses a body into as many JSON values as it holds: one object, an array, or a line each (blank lines are skipped). Numbers that
+ * do not survive the parser, and keys that occur twice in one object, are refused by their path.
  */
 export function parseBody(bytes: Uint8Array, media: Media, limit: number): Values {
   let text: string;
@@ -65,19 +66,25 @@ function parseJson(text: string, limit: number): Values {
     );
   }
   const values: unknown[] = Array.isArray(value) ? value : [value];
-  return values.length > limit ? tooMany(limit) : { kind: 'parsed', value: values };
+  if (values.length > limit) return tooMany(limit);
+  const loss = jsonLoss(text, value);
+  return loss ? lossy([problemOf(loss, Array.isArray(value) ? null : 0)]) : { kind: 'parsed', value: values };
 }
 
 function parseLines(text: string, limit: number): Values {
   const values: unknown[] = [];
   const problems: Problem[] = [];
+  const losses: Problem[] = [];
   const lines = text.split('\n');
   for (const [number, line] of lines.entries()) {
     if (line.trim() === '') continue;
     const index = values.length + problems.length;
     if (index >= limit) return tooMany(limit);
     try {
-      values.push(JSON.parse(line));
+      const value = JSON.parse(line);
+      const loss = losses.length < PROBLEM_LIMIT ? jsonLoss(line, value) : undefined;
+      if (loss) losses.push(problemOf(loss, index));
+      values.push(value);
     } catch (error) {
       problems.push({
         index,
@@ -88,11 +95,24 @@ function parseLines(text: string, limit: number): Values {
       if (problems.length === PROBLEM_LIMIT) break;
     }
   }
-  if (problems.length === 0) return { kind: 'parsed', value: values };
+  if (problems.length === 0) return losses.length > 0 ? lossy(losses) : { kind: 'parsed', value: values };
   return {
     kind: 'refused',
     reply: refuse(400, 'some lines are not JSON; nothing was appended', 'correct them and send all again', { problems }),
   };
+}
+
+/** @param index the event's, or null where the path begins with it. */
+function problemOf({ path, message, remedy }: JsonLoss, index: number | null): Problem {
+  const [first = '', ...rest] = path.split('.');
+  return index === null ? { index: Number(first), path: rest.join('.'), message, remedy } : { index, path, message, remedy };
+}
+
+function lossy(problems: readonly Problem[]): Values {
+  const reply = refuse(422, 'a reader of JSON would lose a part of it; nothing was appended', 'correct it and send all again', {
+    problems,
+  });
+  return { kind: 'refused', reply };
 }
 
 function tooMany(limit: number): Values {

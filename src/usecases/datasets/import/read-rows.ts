@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises';
 import { openSha256, type Sha256 } from '../../../digest/sha256.ts';
+import { jsonLoss } from '../../../events/json-loss.ts';
 import { codeOf, DatasetError, reasonOf } from '../dataset-error.ts';
 
 /** One JSON value of a file and the line it begins on (from 1). */
@@ -75,11 +76,17 @@ function cannotRead(path: string, cause: unknown): DatasetError {
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 function parseJson(path: string, line: number, bytes: Buffer): unknown {
+  let text: string;
+  let value: unknown;
   try {
-    return JSON.parse(utf8.decode(bytes));
+    text = utf8.decode(bytes);
+    value = JSON.parse(text);
   } catch (cause) {
     throw badRow(path, line, `is not UTF-8 JSON: ${reasonOf(cause)}`, cause);
   }
+  const loss = jsonLoss(text, value);
+  if (loss) throw badRow(path, line, `${loss.path} ${loss.message}; ${loss.remedy}`);
+  return value;
 }
 
 /** One row of a file before it is parsed. */

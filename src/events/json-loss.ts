@@ -1,0 +1,102 @@
+import { pathIn } from './free-form.ts';
+
+/** What a reader of JSON does not keep of a text. */
+export interface JsonLoss {
+  /** Where, as `data.config.seed`; items of lists by their numbers. */
+  readonly path: string;
+  readonly message: string;
+  readonly remedy: string;
+}
+
+/** Only such a number is an integer that a double does not hold, or beyond the doubles. */
+const LONG_NUMBER = /\d{16}|\d[eE]\+?\d{3}/;
+
+/**
+ * Looks for what `JSON.parse` loses without a word: an integer that a double does not hold, a number beyond the doubles, and a key
+ * that occurs twice in one object. @param value what it made of the text. Returns the first one.
+ */
+export function jsonLoss(text: string, value: unknown): JsonLoss | undefined {
+  // The text is read a second time only where there may be something.
+  return LONG_NUMBER.test(text) || keysWritten(text) !== keysIn(value) ? firstLoss(text) : undefined;
+}
+
+/** Counts the keys of a text; others than are there where keys end with a backslash, or a blank is before the colon. */
+function keysWritten(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf('":'); at >= 0; at = text.indexOf('":', at + 2)) if (text[at - 1] !== '\\') count += 1;
+  return count;
+}
+
+function keysIn(value: unknown): number {
+  const waiting = [value];
+  let count = 0;
+  while (waiting.length > 0) {
+    const next = waiting.pop();
+    if (typeof next !== 'object' || next === null) continue;
+    const items = Object.values(next);
+    if (!Array.isArray(next)) count += items.length;
+    for (const item of items) if (typeof item === 'object') waiting.push(item);
+  }
+  return count;
+}
+
+interface Level {
+  readonly keys: Set<string> | null;
+  /** The key or the number of the item that is read. */
+  at: string;
+  item: number;
+}
+
+function firstLoss(text: string): JsonLoss | undefined {
+  const levels: Level[] = [];
+  const path = () => levels.reduce((before, { at }) => pathIn(before, at), '');
+  const tokens = /["{}[\],]|-?\d[\d.eE+-]*/g;
+  let isKey = false; // whether the next string is one
+  for (let found = tokens.exec(text); found; found = tokens.exec(text)) {
+    const [token] = found;
+    const level = levels.at(-1);
+    if (token === '{' || token === '[') {
+      levels.push({ keys: token === '{' ? new Set() : null, at: token === '{' ? '' : '0', item: 0 });
+      isKey = token === '{';
+    } else if (token === '}' || token === ']') {
+      levels.pop();
+      isKey = false;
+    } else if (token === ',') {
+      if (level && !level.keys) level.at = String(++level.item);
+      isKey = level?.keys != null;
+    } else if (token === '"') {
+      tokens.lastIndex = endOfString(text, found.index);
+      if (!isKey || !level?.keys) continue;
+      level.at = JSON.parse(text.slice(found.index, tokens.lastIndex));
+      if (level.keys.has(level.at))
+        return { path: path(), message: 'occurs twice in its object', remedy: 'write each key of an object once' };
+      level.keys.add(level.at);
+      isKey = false;
+    } else {
+      const message = lossOfNumber(token);
+      if (message) return { path: path(), message, remedy: 'write it as a text' };
+    }
+  }
+  return undefined;
+}
+
+/** Returns the place behind a string that begins at a place. */
+function endOfString(text: string, from: number): number {
+  for (let end = text.indexOf('"', from + 1); ; end = text.indexOf('"', end + 1)) {
+    let escapes = 0;
+    while (text[end - 1 - escapes] === '\\') escapes += 1;
+    if (escapes % 2 === 0) return end + 1;
+  }
+}
+
+function lossOfNumber(token: string): string | undefined {
+  const read = Number(token);
+  if (!Number.isFinite(read)) return `is ${shown(token)}, which is beyond the range of a double`;
+  // JavaScript writes large doubles by their first seventeen digits, which are read back as the same double.
+  if (!/^-?\d+$/.test(token) || String(read) === token || BigInt(token) === BigInt(read)) return undefined;
+  return `is ${shown(token)}, which a reader of JSON takes for ${BigInt(read)}`;
+}
+
+function shown(token: string): string {
+  return token.length > 40 ? `${token.slice(0, 40)}…` : token;
+}

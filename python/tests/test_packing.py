@@ -166,5 +166,47 @@ class Packing(unittest.TestCase):
                 torch.testing.assert_close(torch.as_tensor(value), torch.as_tensor(found[1][name]), rtol=0.1, atol=0.15, msg=name)
 
 
+@unittest.skipIf(torch is None or transformers is None, "torch and transformers are not installed")
+class PackedOrNot(unittest.TestCase):
+    """Rows of a pass yield what each yields alone, whatever the layers do with the keywords of packed rows."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = write_small_qwen(Path(folder.name))  # its tokenizer
+        torch.set_num_threads(1)
+
+    def opened(self, config):
+        torch.manual_seed(0)
+        module = transformers.AutoModelForCausalLM.from_config(config)
+        for parameter in module.parameters():
+            if parameter.dim() > 1:
+                parameter.data.mul_(8)
+        module.save_pretrained(self.folder)
+        return Trainer({"model": {"kind": "folder", "path": str(self.folder)}, "device": DEVICE})
+
+    def sizes(self):
+        return {"vocab_size": 32, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2}
+
+    def check_alone(self, trainer):
+        ids = torch.randint(2, 32, (40,), generator=torch.Generator().manual_seed(1)).tolist()
+        rows = read(rows_of((1, ids[:10], 1.0), (1, ids[10:], 1.0)), trainer)
+        together = trainer.read(rows, [[0, 1]], 1.0)["log_probs"]
+        torch.testing.assert_close(together, trainer.read(rows, [[0], [1]], 1.0)["log_probs"], rtol=1e-4, atol=1e-4)
+
+    def test_a_model_whose_attention_drops_the_keyword_is_run_padded(self):
+        trainer = self.opened(transformers.NemotronConfig(**self.sizes(), head_dim=8, max_position_embeddings=256))
+        self.assertFalse(trainer.model.packed)
+        self.check_alone(trainer)
+
+    def test_rows_on_both_sides_of_the_original_context_are_computed_apart(self):
+        rope = {"rope_type": "longrope", "short_factor": [1.0] * 4, "long_factor": [4.0, 8.0, 16.0, 32.0], "rope_theta": 10000.0}
+        context = {"max_position_embeddings": 128, "original_max_position_embeddings": 16, "pad_token_id": 0}
+        trainer = self.opened(transformers.Phi3Config(**self.sizes(), **context, rope_parameters={**rope, "original_max_position_embeddings": 16}))
+        self.assertTrue(trainer.model.packed)
+        self.assertEqual(trainer.model.original_context, 16)
+        self.check_alone(trainer)
+
+
 if __name__ == "__main__":
     unittest.main()

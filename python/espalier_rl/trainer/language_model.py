@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from torch import nn
 
 from .adapters import CONFIG as ADAPTER_CONFIG
 from .adapters import adapter_tensors, add_adapter, open_adapter, put_adapter, read_adapter, save_adapter
-from .packing import PackedRows, pack_attention
+from .packing import PackedRows, pack_attention, unpack_attention
 from .sharding import put_tensors, whole_tensors
 from .tensors import read_tensors, write_tensors
 from .tiny_model import END, MODEL_TYPE, TinyConfig, TinyModel, decode_reply, encode_chat
@@ -22,6 +24,9 @@ from .tiny_model import END, MODEL_TYPE, TinyConfig, TinyModel, decode_reply, en
 # Weights and optimiser are always float32: steps of 1e-6 vanish in the 8 bits of a bfloat16 weight. bfloat16 is how the passes
 # are computed.
 PRECISIONS = ("float32", "bfloat16")
+PROBE = 8  # tokens of the longer row by which packing is tried
+LARGEST_GAP = 1e-3  # of the deviation of logits, in float32: rounding stays far below, another row far above
+ATTENTION_LAYERS = {"full_attention", "sliding_attention", "chunked_attention"}
 
 
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model", "tokenizer_config.json")
@@ -57,9 +62,54 @@ class LanguageModel:
         return [parameter for parameter in self.module.parameters() if parameter.requires_grad]
 
     def pack(self) -> bool:
-        """Runs rows behind each other instead of padded, where the model can. Returns whether it does."""
+        """Runs rows behind each other instead of padded, where the model can: two rows are compared with what they yield alone, since a
+        layer may drop the keyword that says where rows lie. Returns whether it does."""
         self.packed = self.is_tiny or pack_attention(self.module)
+        if not self.packed or self.is_tiny:
+            return self.packed
+        gap = self._packing_gap()
+        if gap > LARGEST_GAP:
+            self.packed = False
+            unpack_attention(self.module)
+            kind = type(self.module).__name__
+            print(f"espalier_rl.trainer: rows are padded: in {kind} a row changes the logits of the row behind it by {gap:.2g} of their deviation", file=sys.stderr, flush=True)
         return self.packed
+
+    def _packing_gap(self) -> float:
+        """Returns the largest difference of logits between two packed rows and each alone, in deviations of the logits; infinite where the
+        model takes no packed rows."""
+        lengths = [PROBE // 2, PROBE]
+        ids = (torch.arange(sum(lengths), device=self.device) * 11 + 3) % self.vocabulary
+        rows, every = PackedRows(lengths, ids.device), torch.arange(len(ids), device=ids.device)
+        with torch.no_grad():
+            try:
+                packed = self._run_packed(ids, rows, every).logits[0]
+            except TypeError:
+                return math.inf
+            alone = torch.cat([self.module(input_ids=row[None], use_cache=False).logits[0] for row in ids.split(lengths)])
+        return float((packed - alone).abs().max() / alone.std())
+
+    @property
+    def original_context(self) -> int | None:
+        """Tokens up to which a row is computed with other rotary factors than a longer one (longrope), and every row with those of the
+        longest of its pass; None where all have the same."""
+        if self.is_tiny:
+            return None
+        config = self.module.config.get_text_config()
+        rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
+        for part in (rope, *(each for each in rope.values() if isinstance(each, dict))):
+            if part.get("rope_type", part.get("type")) == "longrope":
+                return int(part.get("original_max_position_embeddings") or config.original_max_position_embeddings)
+        return None
+
+    @property
+    def carries_state(self) -> bool:
+        """Whether layers carry a state from token to token (Mamba, linear attention), besides keys and values."""
+        if self.is_tiny:
+            return False
+        base = self.module.get_base_model() if hasattr(self.module, "get_base_model") else self.module
+        kinds = set(getattr(base.config.get_text_config(), "layer_types", None) or ())
+        return bool(getattr(base, "_is_stateful", False)) or not kinds <= ATTENTION_LAYERS
 
     @property
     def is_tiny(self) -> bool:
@@ -97,16 +147,18 @@ class LanguageModel:
         if self.is_tiny:
             logits, states = self.module(ids, batch.lengths)
             return logits[0, at], states[0, at]
-        rows = PackedRows(batch.lengths, ids.device)
-        output = self.module(
-            input_ids=ids,
+        output = self._run_packed(batch.ids, PackedRows(batch.lengths, ids.device), at, hidden)
+        return output.logits[0], output.hidden_states[-1][0, at] if hidden else None
+
+    def _run_packed(self, ids: Any, rows: PackedRows, at: Any, hidden: bool = False) -> Any:
+        return self.module(
+            input_ids=ids.unsqueeze(0),
             position_ids=rows.positions.unsqueeze(0),
             packed_rows=rows,
             logits_to_keep=at,
             output_hidden_states=hidden,
             use_cache=False,
         )
-        return output.logits[0], output.hidden_states[-1][0, at] if hidden else None
 
     def _padded(self, batch: Any, hidden: bool) -> tuple[Any, Any]:
         """The pads follow what counts, so a causal model never looks at them."""

@@ -120,6 +120,11 @@ def pack_attention(module: Any) -> bool:
     return bool(config._attn_implementation == ATTENTION)
 
 
+def unpack_attention(module: Any) -> None:
+    """Takes `pack_attention` back."""
+    module.set_attn_implementation("sdpa")
+
+
 def _attention(
     module: Any,
     query: torch.Tensor,

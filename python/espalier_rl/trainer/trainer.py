@@ -196,8 +196,16 @@ class Trainer:
 
     def _own(self, rows: Rows, micro_batches: Sequence[Sequence[int]]) -> Any:
         """Returns the micro-batches that this process computes; [] is a pass that only takes part in putting the weights together."""
-        shares = share_out(micro_batches, rows.length, self.processes.size)
-        return shares[self.processes.rank]
+        return [own for part in self._sides(rows, micro_batches) for own in share_out(part, rows.length, self.processes.size)[self.processes.rank]]
+
+    def _sides(self, rows: Rows, micro_batches: Sequence[Sequence[int]]) -> list[Sequence[Sequence[int]]]:
+        """Returns the micro-batches, cut into those of short rows and those of long ones where a long row changes what is computed of a
+        short one."""
+        edge = self.model.original_context
+        if edge is None:
+            return [micro_batches]
+        sides = ([[i for i in part if (rows.length(i) > edge) == long] for part in micro_batches] for long in (False, True))
+        return [[part for part in side if part] for side in sides]
 
     def _batch(self, rows: Rows, indices: Sequence[int]) -> MicroBatch:
         if indices:

@@ -125,6 +125,30 @@ class Sampling(unittest.TestCase):
                 self.assertEqual(reply["ends"], sorted(reply["ends"]))
                 self.assertEqual((len(reply["ends"]), reply["ends"][-1]), (len(reply["ids"]), len(reply["text"])))
 
+    def test_replies_of_a_model_that_carries_a_state_do_not_depend_on_what_is_drawn_with_them(self):
+        if transformers is None:
+            self.skipTest("the package transformers is not installed")
+        sizes = {"vocab_size": 32, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2}
+        linear = {f"linear_{name}": 2 if name.startswith("num") else 8 for name in ("num_key_heads", "num_value_heads", "key_head_dim", "value_head_dim")}
+        hybrid = {**sizes, **linear, "head_dim": 8, "layer_types": ["linear_attention", "full_attention"]}
+        for kind, options in (("qwen3_5_text", hybrid), ("mamba", {"vocab_size": 32, "hidden_size": 32, "state_size": 8, "num_hidden_layers": 2})):
+            with tempfile.TemporaryDirectory() as folder, self.subTest(kind):
+                write_small_qwen(folder)  # its tokenizer
+                torch.manual_seed(0)
+                config = transformers.CONFIG_MAPPING[kind](**options, eos_token_id=1, pad_token_id=0)
+                transformers.AutoModelForCausalLM.from_config(config).save_pretrained(folder)
+                trainer = Trainer({"model": {"kind": "folder", "path": folder}, "device": DEVICE})
+                self.assertTrue(trainer.model.carries_state)
+                asked = [Asked([3 + i] * (2 + i), 2, 3 + 2 * i, 1.0, i) for i in range(3)]
+                together = [None] * 3
+                sample_batch(trainer.model, asked, together.__setitem__)
+                for one, replies in zip(asked, together):
+                    sample_batch(trainer.model, [one], lambda _, alone, replies=replies: self.assertEqual(replies, alone))
+                    tensors = rows_of(*((len(one.prompt), [*one.prompt, *reply["ids"]], 1.0) for reply in replies))
+                    rows = read_rows(tensors, trainer.model.vocabulary, trainer.model.context)
+                    read = trainer.read(rows, [[0, 1]], 1.0)["log_probs"][rows.mask == 1]
+                    torch.testing.assert_close(read, torch.tensor([value for reply in replies for value in reply["log_probs"]]), rtol=1e-4, atol=1e-4)
+
 
 @unittest.skipIf(torch is None, "torch is not installed")
 class Protocol(unittest.TestCase):

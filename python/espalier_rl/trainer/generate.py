@@ -40,25 +40,36 @@ def sample_batch(model: Any, requests: Sequence[Asked], done: Callable[[int, lis
     Log-probs are of the distribution that was drawn from (logits / temperature): what a trainer needs. At temperature 0 the likeliest token is
     taken, and its log-prob at temperature 1 is returned. Entropies are of the same distribution, in nats; `ends` say where in the text
     that of each token ends. Reply i is a function of (prompt, seed, i), up to the rounding of sums, whatever else is
-    drawn with it. Requests with pictures come alone.
+    drawn with it. Requests with pictures come alone. Where layers carry a state, each reply is drawn alone: prompts of other lengths
+    would be padded into the state, and a reply that ends cannot be taken out of it.
     """
     rows = [_Row(place, asked, _mix(asked.seed, i)) for place, asked in enumerate(requests) for i in range(asked.count)]
     replies = [[row.reply for row in rows if row.place == place] for place in range(len(requests))]
     left = [asked.count for asked in requests]
+
+    def whole(place: int) -> None:
+        left[place] -= 1
+        if left[place] == 0:
+            done(place, replies[place])
+
+    for part in [[row] for row in rows] if model.carries_state and not model.reads_pictures else [rows]:
+        _draw_together(model, part, whole)
+
+
+def _draw_together(model: Any, rows: list[_Row], whole: Callable[[int], None]) -> None:
+    """Draws rows in one batch; calls `whole(place)` for each that ends."""
     ends = model.end_ids
     # Within the outer autocast, which does nothing itself, the steps keep what they cast: weights are cast once.
     with torch.no_grad(), torch.autocast(torch.device(model.device).type, enabled=False):
-        step: Any = model.stepper(requests[0].pictures) if model.reads_pictures else _Stepper(model)
+        step: Any = model.stepper(rows[0].asked.pictures) if model.reads_pictures else _Stepper(model)
         prompts = [row.asked.prompt for row in rows]
         logits = step(torch.tensor(prompts, device=model.device)) if model.reads_pictures else step.begin(prompts)
         while True:
             chosen, log_probs, entropies = _draw(logits, rows)
             for i, row in enumerate(rows):
                 if row.open and row.take(chosen[i], log_probs[i], entropies[i], model, ends):
-                    left[row.place] -= 1
-                    if left[row.place] == 0:
-                        done(row.place, replies[row.place])
-            if not any(left):
+                    whole(row.place)
+            if not any(row.open for row in rows):
                 return
             if model.reads_pictures:
                 logits = step(torch.tensor(chosen, device=model.device).unsqueeze(-1))
@@ -85,10 +96,10 @@ def _draw(logits: torch.Tensor, rows: Sequence[_Row]) -> tuple[list[int], list[f
     return chosen.tolist(), log_probs.gather(-1, chosen[:, None])[:, 0].tolist(), entropies.tolist()
 
 
-def _last_of(module: Any) -> dict[str, int]:
-    """Returns `LAST` where the model takes it; some classes of transformers make logits of every token."""
+def _parameters_of(module: Any) -> Any:
+    """Returns what the forward pass of a model of transformers takes, below an adapter."""
     base = module.get_base_model() if hasattr(module, "get_base_model") else module
-    return LAST if "logits_to_keep" in inspect.signature(base.forward).parameters else {}
+    return inspect.signature(base.forward).parameters
 
 
 def _mix(seed: int, place: int) -> int:
@@ -134,7 +145,11 @@ class _Stepper:
     def __init__(self, model: Any) -> None:
         self.model = model
         self.past: Any = None
-        self.last = {} if model.is_tiny else _last_of(model.module)
+        if not model.is_tiny:
+            takes = _parameters_of(model.module)
+            self.last = LAST if "logits_to_keep" in takes else {}  # some classes of transformers make logits of every token
+            self.cache = "past_key_values" if "past_key_values" in takes else "cache_params"
+            self.positioned = "position_ids" in takes
 
     def begin(self, prompts: Sequence[Sequence[int]]) -> torch.Tensor:
         self.rows = [list(prompt) for prompt in prompts]
@@ -169,8 +184,7 @@ class _Stepper:
 
     def _run(self, ids: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
         with torch.autocast(torch.device(self.model.device).type, torch.bfloat16, enabled=self.model.precision == "bfloat16"):
-            output = self.model.module(
-                input_ids=ids, attention_mask=self.attention, position_ids=places, past_key_values=self.past, use_cache=True, **self.last
-            )
-        self.past = output.past_key_values
+            given = {self.cache: self.past, **({"position_ids": places} if self.positioned else {}), **self.last}
+            output = self.model.module(input_ids=ids, attention_mask=self.attention, use_cache=True, **given)
+        self.past = output[self.cache]
         return output.logits[:, -1]

@@ -1975,6 +1975,7 @@ export type Rollout = {
   readonly leaf?: Maybe<Step>;
   readonly stepCount?: Maybe<Scalars['Int']['output']>;
   readonly reason?: Maybe<Scalars['String']['output']>;
+  readonly unclearCalls?: Maybe<Scalars['Int']['output']>;
   readonly return?: Maybe<Scalars['Float']['output']>;
   readonly rewards: ReadonlyArray<Reward>;
   readonly trajectory?: Maybe<Trajectory>;
@@ -2276,6 +2277,7 @@ export type RunTotals = {
   readonly meanReturn?: Maybe<Scalars['Float']['output']>;
   readonly promptTokens: Scalars['SafeInt']['output'];
   readonly completionTokens: Scalars['SafeInt']['output'];
+  readonly unclearCalls: Scalars['SafeInt']['output'];
 };
 
 export type RunActivity = {
@@ -4691,6 +4693,7 @@ export type RolloutResolvers<ContextType = Context, ParentType extends Resolvers
   leaf?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
   stepCount?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
   reason?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  unclearCalls?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
   return?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
   rewards?: Resolver<ReadonlyArray<ResolversTypes['Reward']>, ParentType, ContextType, Partial<RolloutRewardsArgs>>;
   trajectory?: Resolver<Maybe<ResolversTypes['Trajectory']>, ParentType, ContextType>;
@@ -4829,6 +4832,7 @@ export type RunTotalsResolvers<ContextType = Context, ParentType extends Resolve
   meanReturn?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
   promptTokens?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   completionTokens?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  unclearCalls?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
 };
 
 export type RunActivityResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RunActivity'] = ResolversParentTypes['RunActivity']> = {

@@ -49,6 +49,7 @@ export interface QueryFlags {
   readonly success?: string;
   readonly label?: string;
   readonly withoutLabel?: string;
+  readonly unclear?: string;
   readonly returnMin?: string;
   readonly returnMax?: string;
   readonly policy?: string;
@@ -104,6 +105,10 @@ export function addExport(program: Command): void {
     .option('--success <true|false>')
     .option('--label <labels>', 'annotated with one of these, or a step of it')
     .option('--without-label <labels>', 'annotated with none of these')
+    .option(
+      '--unclear <keep|drop>',
+      'captured rollouts with calls that may belong to their path and lie next to it; refused without it',
+    )
     .option('--return-min <number>')
     .option('--return-max <number>')
     .option('--from <time>', 'finished at or after: a date in UTC, or a time with its zone (2026-01-31T09:30:00Z)')
@@ -400,6 +405,7 @@ export function queryTexts(flags: QueryFlags): QueryTexts {
     success: flags.success,
     labels: flags.label,
     withoutLabels: flags.withoutLabel,
+    unclear: flags.unclear,
     returnMin: flags.returnMin,
     returnMax: flags.returnMax,
     policies: flags.policy,

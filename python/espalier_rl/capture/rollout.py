@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+import warnings
 from types import TracebackType
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
@@ -68,9 +69,15 @@ class Captured(Generic[Client]):
 
     def end(self, *, success: bool | None = None, reward: float | None = None, outcome: str = "terminated", observation: str = "", reason: str = "") -> None:
         """Ends the rollout: `outcome` is `terminated`, `truncated`, `failed` or `cancelled`. Raises EspalierError where it made no call, or
-        where another end is on record."""
+        where another end is on record. Warns where calls next to its path may belong to it: exports refuse it then."""
         body: dict[str, Any] = {"outcome": outcome, "success": success, "observation": observation, "reason": reason[:10_000]}
-        self._connection.json("POST", f"{self._path}/end", body if reward is None else {**body, "reward": reward})
+        said = self._connection.json("POST", f"{self._path}/end", body if reward is None else {**body, "reward": reward})
+        if said.get("unclearCalls"):
+            warnings.warn(
+                f"{said['unclearCalls']} calls of this rollout may belong to its path and lie next to it: the program changed what it sends back. "
+                "Send replies back with the ids of their calls of tools; exports refuse the rollout without --unclear",
+                stacklevel=2,
+            )
         self._over = True
 
     areward, aend = for_coroutines(reward), for_coroutines(end)

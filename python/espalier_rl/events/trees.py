@@ -670,6 +670,8 @@ class CallCapturedDataPictures(TypedDict):
 class _CallCapturedDataOptional(TypedDict, total=False):
     """Fields that may be absent."""
 
+    unclear: Literal["altered-history", "tools-waiting"]
+    """Why a call next to the path may belong to it: its history was altered, or the path waits for tools; absent when none does."""
     pictures: list[CallCapturedDataPictures]
     """Pictures of the prompt that no observation of the tree holds, in order; absent when there are none."""
     attributes: str | BlobRef
@@ -913,7 +915,14 @@ class ReplayDivergedData(_ReplayDivergedDataOptional):
     """Value in the repeated execution."""
 
 
-class RolloutFinishedData(TypedDict):
+class _RolloutFinishedDataOptional(TypedDict, total=False):
+    """Fields that may be absent."""
+
+    unclearCalls: int
+    """Number of captured calls that may belong to the path and lie next to it; absent for a rollout that is not captured."""
+
+
+class RolloutFinishedData(_RolloutFinishedDataOptional):
     """A rollout finished: it reached an end, or nothing more of it follows. Topic: trees; stream and key: data.treeId."""
 
     rolloutId: str

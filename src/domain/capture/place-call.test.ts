@@ -10,11 +10,35 @@ const call = (given: Partial<PlacedCall> = {}): PlacedCall => ({
   ...given,
 });
 
+const NONE = { calls: [], answers: null };
+
 describe('placeCall', () => {
+  test('a result whose reply was cut from the window continues the reply that called its tool', () => {
+    const first = call({ state: 'recorded', choices: [{ conversation: 'x', callsTools: true, toolCallIds: ['c'] }] });
+    const later = call({ parentStepId: 's', choices: [{ conversation: 'y', callsTools: true, toolCallIds: ['d', 'e'] }] });
+    const cut = ['', 'w', 'w x', 'w x c', 'w x c d', 'w x c d e'];
+    const ids = ['c', 'd', 'e'].map((answers) => ({ calls: [], answers }));
+    const shown = [NONE, { calls: ['c'], answers: null }, ...ids];
+    expect(placeCall(cut, shown, [first, later], 's')).toEqual({ kind: 'continues', call: later, choice: 0, from: 3 });
+    expect(placeCall(['', 'd', 'd e'], ids.slice(1), [first, later], 's')).toMatchObject({ call: later, from: 0 });
+  });
+
+  test('a call next to the path that begins as an earlier one and goes on otherwise than that was answered is unclear', () => {
+    const before = call({ choices: [{ conversation: 'p r', callsTools: true, toolCallIds: [] }] });
+    expect(placeCall(['', 'p', 'p altered', 'p altered o'], [], [before], 'root')).toEqual({
+      kind: 'aside',
+      unclear: 'altered-history',
+    });
+    const flying = call({ state: 'in-flight', choices: [] });
+    expect(placeCall(['', 'q'], [], [flying], 'root')).toEqual({ kind: 'aside', unclear: null });
+  });
+
   test('a request with a call of a tool continues the reply that gave its id, whatever its program made of what came before', () => {
     const before = call({ choices: [{ conversation: 'p r', callsTools: true, toolCallIds: ['c'] }] });
     const other = call({ state: 'recorded', choices: [{ conversation: 'o', callsTools: true, toolCallIds: ['d'] }] });
-    expect(placeCall(['', 'masked', 'masked r', 'masked r o'], [[], ['c'], []], [other, before], 'root')).toEqual({
+    expect(
+      placeCall(['', 'masked', 'masked r', 'masked r o'], [NONE, { calls: ['c'], answers: null }, NONE], [other, before], 'root'),
+    ).toEqual({
       kind: 'continues',
       call: before,
       choice: 0,
@@ -24,7 +48,10 @@ describe('placeCall', () => {
 
   test('an id that two replies gave names neither', () => {
     const two = [1, 2].map((n) => call({ choices: [{ conversation: `p ${n}`, callsTools: true, toolCallIds: ['c'] }] }));
-    expect(placeCall(['', 'q', 'q r'], [[], ['c']], two, 'root')).toEqual({ kind: 'aside' });
+    expect(placeCall(['', 'q', 'q r'], [NONE, { calls: ['c'], answers: null }], two, 'root')).toEqual({
+      kind: 'aside',
+      unclear: 'tools-waiting',
+    });
   });
 
   test('the first call of a rollout is its first', () => {
@@ -66,9 +93,9 @@ describe('placeCall', () => {
   });
 
   test('another conversation lies next to the path while a call is in flight, or a reply of the path waits for its tools', () => {
-    expect(placeCall(['', 'q'], [], [call({ state: 'in-flight', choices: [] })], 'root')).toEqual({ kind: 'aside' });
+    expect(placeCall(['', 'q'], [], [call({ state: 'in-flight', choices: [] })], 'root')).toMatchObject({ kind: 'aside' });
     const waiting = call({ choices: [{ conversation: 'p r', callsTools: true, toolCallIds: ['c'] }] });
-    expect(placeCall(['', 'q'], [], [waiting], 'root')).toEqual({ kind: 'aside' });
+    expect(placeCall(['', 'q'], [], [waiting], 'root')).toMatchObject({ kind: 'aside' });
   });
 
   test('what arrived of a reply that was cut off is not continued', () => {

@@ -24,20 +24,32 @@ export type Placing<Call> =
   | { readonly kind: 'again'; readonly call: Call }
   /** Its conversation is another one, and nothing else is open: the program writes each prompt from the start. */
   | { readonly kind: 'follows' }
-  /** Its conversation is another one while the first is open: that of a sub-agent. */
-  | { readonly kind: 'aside' };
+  /** Its conversation is another one while the first is open: that of a sub-agent, where nothing speaks against it. */
+  | { readonly kind: 'aside'; readonly unclear: Unclear | null };
+
+/**
+ * Why a call that lies next to the path may belong to it. `altered-history`: it begins with what an earlier call sent, and goes on
+ * otherwise than that was answered. `tools-waiting`: a reply of the path waits for results of tools, which nobody has sent yet.
+ */
+export type Unclear = 'altered-history' | 'tools-waiting';
+
+/** What a message of a request has of tools: the ids of the calls in it, and of the call that it answers. */
+export interface ToolIds {
+  readonly calls: readonly string[];
+  readonly answers: string | null;
+}
 
 /**
  * Decides where a call belongs among those of its rollout, by the conversation that it sends. System messages are not part of the
  * digests: who hands over to another agent changes them and goes on.
  * @param prefixes digests of the first 0, 1, … messages of the request.
- * @param toolCallIds ids of the calls of tools in each message of the request.
+ * @param toolIds of each message of the request.
  * @param calls those before it, in the order in which they began.
  * @param leafStepId the last step of the path.
  */
 export function placeCall<Call extends PlacedCall>(
   prefixes: readonly string[],
-  toolCallIds: readonly (readonly string[])[],
+  toolIds: readonly ToolIds[],
   calls: readonly Call[],
   leafStepId: string,
 ): Placing<Call> {
@@ -47,18 +59,24 @@ export function placeCall<Call extends PlacedCall>(
   for (const call of calls.filter(({ state }) => state === 'answered' || state === 'recorded'))
     for (const [choice, { conversation }] of call.choices.entries()) replies.set(conversation, { call, choice });
   const byToolCall = toolCallOwners(calls);
+  let answered: Extract<Placing<Call>, { kind: 'continues' }> | null = null; // the reply whose results the request ends with
   for (let from = prefixes.length - 1; from > 0; from--) {
-    const ids = toolCallIds[from - 1] ?? [];
+    const { calls: ids = [], answers = null } = toolIds[from - 1] ?? {};
     const found = replies.get(prefixes[from] ?? '') ?? ids.map((id) => byToolCall.get(id)).find(Boolean);
-    if (found) return { kind: 'continues', ...found, from };
+    if (found && (answered === null || answered.call === found.call)) return { kind: 'continues', ...found, from };
+    if (found) break; // the reply that its results answer was cut from the window
+    const owner = answers === null ? null : byToolCall.get(answers);
+    if (owner && (answered === null || answered.call === owner.call)) answered = { kind: 'continues', ...owner, from: from - 1 };
   }
+  if (answered) return answered;
   const sent = prefixes.at(-1);
   const same = newest.find(({ prompt }) => prompt !== null && prompt === sent);
   if (same) return { kind: 'again', call: same };
   const open = openOnPath(calls, leafStepId);
-  const isBusy =
-    calls.some(({ state }) => state === 'in-flight') || open.some(({ choices }) => choices.some((each) => each.callsTools));
-  return { kind: isBusy ? 'aside' : 'follows' };
+  const isWaiting = open.some(({ choices }) => choices.some((each) => each.callsTools));
+  if (!isWaiting && !calls.some(({ state }) => state === 'in-flight')) return { kind: 'follows' };
+  const isAltered = prefixes.slice(1, -1).some((prefix) => calls.some(({ prompt }) => prompt === prefix));
+  return { kind: 'aside', unclear: isAltered ? 'altered-history' : isWaiting ? 'tools-waiting' : null };
 }
 
 /**

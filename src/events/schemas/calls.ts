@@ -49,6 +49,12 @@ export const callCaptured = eventData('A program of the user called a model: wha
     .describe(
       'Whether the call goes on with the conversation that the rollout follows, or with one next to it, as a sub-agent does.',
     ),
+  unclear: z
+    .enum(['altered-history', 'tools-waiting'])
+    .optional()
+    .describe(
+      'Why a call next to the path may belong to it: its history was altered, or the path waits for tools; absent when none does.',
+    ),
   source: z.enum(['proxy', 'trace']).describe('How it was captured: on its way to the model, or from spans of a trace.'),
   api: name.describe('Protocol of the call, for example `chat.completions` or `responses`.'),
   outcome: z

@@ -235,6 +235,11 @@ export const rolloutFinished = eventData('A rollout finished: it reached an end,
   success: z.boolean().nullable().describe('Whether the environment reports success; null when it does not report it.'),
   steps: count.describe('Number of steps that the rollout took.'),
   reason: remark.describe('Details of the end; empty when there are none.'),
+  unclearCalls: count
+    .optional()
+    .describe(
+      'Number of captured calls that may belong to the path and lie next to it; absent for a rollout that is not captured.',
+    ),
 });
 
 export const treeClosed = eventData('A tree was closed: no further steps follow.', {

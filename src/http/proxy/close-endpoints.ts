@@ -23,7 +23,7 @@ const taskParams = placeParams.pick({ run: true, task: true });
 /** Makes the endpoints by which a program says that a task has its rollouts, or that a run is over. */
 export function closeEndpoints(capture: Capture, bodies: JsonBodies): readonly Endpoint[] {
   const close = (place: () => ClosedPlace, principal: Principal, given: Given) =>
-    answering(async () => capture.close(place(), principal, given));
+    answering(async () => ({ position: await capture.close(place(), principal, given) }));
   const shared = { method: 'POST', needs: ['ingest'], body: bodies(body), answers: SAID } as const;
   const ofRun =
     'Closes a captured run: rollouts without an end get one, trees are closed, the run is finished; a repetition changes nothing.';

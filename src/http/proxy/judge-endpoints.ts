@@ -37,6 +37,10 @@ const end = z.strictObject({
 const recorded = z.object({
   appended: z.boolean().describe('False where the record held it already.'),
   position: z.string().describe('Next offsets behind it, as `trees.2:41`; empty where nothing was appended.'),
+  unclearCalls: z
+    .int()
+    .optional()
+    .describe('Of an end: how many calls next to the path may belong to it, so that exports refuse the rollout.'),
 });
 
 /** What the endpoints answer by which a program says something of what is captured. */
@@ -61,11 +65,12 @@ export function judgeEndpoints(capture: Capture, bodies: JsonBodies): readonly E
       'reward',
       'Assigns a reward to a captured rollout, or to its last step; a repetition changes nothing.',
       reward,
-      (named, principal, given) =>
-        capture.reward(named, principal, {
+      async (named, principal, given) => ({
+        position: await capture.reward(named, principal, {
           ...given,
           step: given.of === 'step' ? { observation: given.observation ?? null } : null,
         }),
+      }),
     ),
     ...both('end', 'Ends a captured rollout; a repetition changes nothing.', end, async (named, principal, given) => {
       const value = given.reward;
@@ -73,7 +78,8 @@ export function judgeEndpoints(capture: Capture, bodies: JsonBodies): readonly E
         value === undefined
           ? ''
           : await capture.reward(named, principal, { value, component: 'environment', scorer, step: null });
-      return (await capture.end(named, principal, given)) || before;
+      const { position, unclearCalls } = await capture.end(named, principal, given);
+      return { position: position || before, unclearCalls };
     }),
   ];
 
@@ -81,7 +87,7 @@ export function judgeEndpoints(capture: Capture, bodies: JsonBodies): readonly E
     what: 'reward' | 'end',
     summary: string,
     schema: z.ZodType<B>,
-    record: (named: Parameters<Capture['end']>[0], principal: Parameters<Capture['end']>[1], given: B) => Promise<string>,
+    record: (named: Parameters<Capture['end']>[0], principal: Parameters<Capture['end']>[1], given: B) => Promise<OnRecord>,
   ): readonly Endpoint[] {
     const shared = { method: 'POST', needs: ['ingest'], summary, body: bodies(schema), answers: SAID } as const;
     return [
@@ -102,11 +108,16 @@ export function judgeEndpoints(capture: Capture, bodies: JsonBodies): readonly E
   }
 }
 
+interface OnRecord {
+  readonly position: string;
+  readonly unclearCalls?: number;
+}
+
 /** Answers with the position behind what was recorded. */
-export async function answering(record: () => Promise<string>): Promise<Reply> {
+export async function answering(record: () => Promise<OnRecord>): Promise<Reply> {
   try {
-    const position = await record();
-    return json(200, { appended: position !== '', position });
+    const { position, ...more } = await record();
+    return json(200, { appended: position !== '', position, ...more });
   } catch (error) {
     return replyTo(error);
   }

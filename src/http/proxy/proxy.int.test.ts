@@ -149,6 +149,40 @@ describe('calls of chat completions', () => {
     expect(steps.map(({ observation }) => observation)).toEqual(['Fix it.', 'a.py', 'print(1)', '']);
   });
 
+  test('a server that was started again finds the place of a call by the ids of its calls of tools', async () => {
+    const calls = [{ id: 'c0', type: 'function', function: { name: 'bash', arguments: '{}' } }];
+    proxy.answer((body) =>
+      (body.messages?.length ?? 0) < 2 ? completion('look', body, { tool_calls: calls }) : completion('Fixed.', body),
+    );
+    await chat([user('Fix it.')]);
+    await proxy.recorded(); // what was captured is folded
+    const base = await proxy.restart();
+    const result = { role: 'tool', tool_call_id: 'c0', content: 'a.py' };
+    const messages = [user('Summary: you looked.'), result]; // the reply itself was cut from the window
+    expect(await post('/run/task/0/chat/completions', { model: 'served', messages }, { base })).toMatchObject({ status: 200 });
+    expect(await (await post('/run/task/0/end', {}, { base })).json()).toMatchObject({ unclearCalls: 0 });
+    const { calls: captured, steps } = await proxy.recorded();
+    expect(captured.map(({ place }) => place)).toEqual(['path', 'path']);
+    expect(steps.map(({ observation }) => observation)).toEqual(['Fix it.', 'a.py', '']);
+  });
+
+  test('calls that may belong to the path and lie next to it are marked, and counted with the end, its repetition and the rollout', async () => {
+    const calls = [{ id: 'c', type: 'function', function: { name: 'bash', arguments: '{}' } }];
+    proxy.answer((body) => completion('look', body, { tool_calls: calls })); // the same id each time: it names no reply
+    await chat([user('Fix it.')]);
+    await chat([user('Fix it.'), assistant('I looked'), user('a.py')]);
+    await chat([user('Summary: you looked.')]);
+    expect(await (await end()).json()).toMatchObject({ appended: true, unclearCalls: 2 });
+    expect(await (await end()).json()).toMatchObject({ appended: false, unclearCalls: 2 });
+    const recorded = await proxy.recorded();
+    expect(recorded.calls.map(({ place, unclear }) => [place, unclear])).toEqual([
+      ['path', undefined],
+      ['branch', 'altered-history'],
+      ['branch', 'tools-waiting'],
+    ]);
+    expect(recorded.rollouts).toMatchObject([{ steps: 1, unclearCalls: 2 }]);
+  });
+
   test('the conversation of a sub-agent lies next to the path, in its own order', async () => {
     const call = [{ id: 'c', type: 'function', function: { name: 'ask', arguments: '{}' } }];
     proxy.answer((body) => {

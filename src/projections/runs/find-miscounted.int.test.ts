@@ -50,6 +50,7 @@ test('totals are what a full count finds, also where rewards are revised behind 
       meanReturn: 0.25,
       promptTokens: 30,
       completionTokens: 3,
+      unclearCalls: 0,
     },
   ]);
   expect(await findMiscounted(database.db)).toEqual([]);

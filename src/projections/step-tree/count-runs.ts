@@ -18,6 +18,7 @@ const NONE: Counted = {
   steps: 0,
   promptTokens: 0,
   completionTokens: 0,
+  unclearCalls: 0,
 };
 
 /** What a batch adds to the counts of runs, by run and partition. */

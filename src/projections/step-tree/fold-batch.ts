@@ -111,7 +111,7 @@ function fold(delivery: Delivery, known: Known, rows: Rows): Refused | undefined
     known.ended.add(data.rolloutId);
     rows.ends.push(row.endRow(delivery.event));
     const judged = { judged: data.success === null ? 0 : 1, successes: data.success === true ? 1 : 0 };
-    rows.counts.add(delivery, tree.runId, { [data.outcome]: 1, ...judged });
+    rows.counts.add(delivery, tree.runId, { [data.outcome]: 1, ...judged, unclearCalls: data.unclearCalls ?? 0 });
     rows.versions.add(delivery, tree.runId, started, { finished: 1, ...judged });
   }
   if (isOf(delivery, 'ToolCalled') || isOf(delivery, 'ReplayDiverged')) {

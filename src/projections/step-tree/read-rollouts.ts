@@ -23,6 +23,7 @@ export interface RolloutRecord {
   readonly leafStepId: string | null;
   readonly stepCount: number | null;
   readonly reason: string | null;
+  readonly unclearCalls: number | null;
 }
 /** What rollouts are chosen by; a part that is left out chooses all. Ranges are [from, until). */
 export interface RolloutFilter {
@@ -163,5 +164,6 @@ export function toRollout(row: Selectable<Tables['rollouts']>): RolloutRecord {
     leafStepId: row.leafStepId,
     stepCount: row.steps,
     reason: row.reason,
+    unclearCalls: row.unclearCalls,
   };
 }

@@ -152,7 +152,7 @@ export interface KnownTree {
 /** How a rollout ended: the columns that its second event fills. */
 export type EndRow = Pick<
   Row<typeof tables.rollouts>,
-  'rolloutId' | 'finishedAt' | 'outcome' | 'success' | 'leafStepId' | 'steps' | 'reason'
+  'rolloutId' | 'finishedAt' | 'outcome' | 'success' | 'leafStepId' | 'steps' | 'reason' | 'unclearCalls'
 >;
 export function endRow({ data, occurredAt }: Envelope<'RolloutFinished'>): EndRow {
   return {
@@ -163,6 +163,7 @@ export function endRow({ data, occurredAt }: Envelope<'RolloutFinished'>): EndRo
     leafStepId: data.leafStepId,
     steps: data.steps,
     reason: data.reason,
+    unclearCalls: data.unclearCalls ?? null,
   };
 }
 

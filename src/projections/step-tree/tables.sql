@@ -87,7 +87,8 @@ create table rollouts (
   success        boolean,
   leaf_step_id   uuid,
   steps          integer,
-  reason         text
+  reason         text,
+  unclear_calls  integer
 );
 create index rollouts_of_tree on rollouts (tree_id, ordinal)
   include (rollout_id, policy_id, policy_version, finished_at, success, steps);
@@ -140,6 +141,7 @@ create table run_counts (
   steps             bigint  not null,
   prompt_tokens     bigint  not null,
   completion_tokens bigint  not null,
+  unclear_calls     bigint  not null,
   primary key (run_id, partition)
 );
 

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 421d5a5120597ace
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 1e7d7033d3b9a3ed
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -71,6 +71,7 @@ export const tables = {
     leafStepId: column<string | null>('uuid'),
     steps: column<number | null>('integer'),
     reason: column<string | null>('text'),
+    unclearCalls: column<number | null>('integer'),
   }),
   toolCalls: table('tool_calls', ['toolCallId'], {
     toolCallId: column<string>('uuid'),
@@ -109,6 +110,7 @@ export const tables = {
     steps: column<number>('bigint'),
     promptTokens: column<number>('bigint'),
     completionTokens: column<number>('bigint'),
+    unclearCalls: column<number>('bigint'),
   }),
   runVersions: table('run_versions', ['runId', 'policyId', 'policyVersion', 'partition'], {
     runId: column<string>('uuid'),

@@ -44,6 +44,16 @@ export async function readPromptsHeld(trx: Db, query: TrajectoryQuery): Promise<
 
 const FETCH = 1_000; // rows per round trip: a row is about 150 bytes, so the cursor costs little memory and few trips
 
+/** Counts the trajectories of a query with calls next to their path that may belong to it, and names the first. */
+export async function countUnclear(
+  trx: Db,
+  query: TrajectoryQuery,
+): Promise<{ readonly count: number; readonly first: string | null }> {
+  const { rows } = await sql<{ count: number; first: string | null }>`
+    select count(*) as count, min(r.rollout_id::text) as first ${fromWhere(query)} and r.unclear_calls > 0`.execute(trx);
+  return rows[0] ?? { count: 0, first: null };
+}
+
 /** Counts the trajectories of a query in whose tree something is forgotten. */
 export async function countForgotten(trx: Db, query: TrajectoryQuery): Promise<number> {
   const { rows } = await sql<{ count: number }>`
@@ -134,6 +144,7 @@ export function ofRollouts({
   }
   if (query.labels) all.push(labelled(query.labels));
   if (query.withoutLabels) all.push(sql`not ${labelled(query.withoutLabels)}`);
+  if (query.unclear === 'drop') all.push(sql`coalesce(r.unclear_calls, 0) = 0`);
   if (query.finishedFrom) all.push(sql`r.finished_at >= ${query.finishedFrom}::timestamptz`);
   if (query.finishedBefore) all.push(sql`r.finished_at < ${query.finishedBefore}::timestamptz`);
   return all;

@@ -18,6 +18,8 @@ export interface TrajectoryQuery {
   readonly labels?: readonly string[];
   /** Annotated with none of these. */
   readonly withoutLabels?: readonly string[];
+  /** What becomes of rollouts with calls next to their path that may belong to it; left out: rows are refused. */
+  readonly unclear?: 'keep' | 'drop';
 }
 export type Outcome = (typeof OUTCOMES)[number];
 

@@ -1,4 +1,4 @@
-import type { PlacedCall } from '../../domain/capture/place-call.ts';
+import type { PlacedCall, Unclear } from '../../domain/capture/place-call.ts';
 import type { PolicyRef } from '../../events/schemas/values.ts';
 import type { ModelCall } from '../../projections/prompts/read-prompts.ts';
 import type { ReadChoice } from './read-reply.ts';
@@ -20,6 +20,7 @@ export interface Call extends PlacedCall {
   /** Of that step. */
   readonly depth: number;
   place: 'path' | 'branch';
+  readonly unclear: Unclear | null;
   state: 'in-flight' | 'answered' | 'recorded' | 'unanswered';
   readonly prompt: string;
   choices: readonly CallChoice[];

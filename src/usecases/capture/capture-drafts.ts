@@ -117,7 +117,7 @@ export function callDraft(
   end: CallEnd,
   besides: readonly Picture[],
 ): Draft {
-  const { callId, ordinal, parentStepId, stepId, place, source, api, prompt, choices, answered } = call;
+  const { callId, ordinal, parentStepId, stepId, place, unclear, source, api, prompt, choices, answered } = call;
   return {
     type: 'CallCaptured',
     id: derivedId('CallCaptured', callId),
@@ -129,6 +129,7 @@ export function callDraft(
       ordinal,
       parentStepId,
       place,
+      ...(unclear === null ? {} : { unclear }),
       source,
       api,
       prompt,

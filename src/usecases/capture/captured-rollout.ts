@@ -10,7 +10,7 @@ import { askedMessages } from './asked-messages.ts';
 import type { Call, CallChoice } from './call.ts';
 import { type CallEnd, callDraft, type Followed, stepDrafts } from './capture-drafts.ts';
 import { CaptureRefused, NotRecorded } from './capture-errors.ts';
-import { prefixesOf, spoken, toolCallIdsOf, withMessage } from './conversation.ts';
+import { prefixesOf, spoken, toolCallIdsOf, toolIdsOf, withMessage } from './conversation.ts';
 import type { CapturePlace } from './place.ts';
 import type { ReadReply } from './read-reply.ts';
 import type { Api, ReadRequest } from './read-request.ts';
@@ -27,7 +27,12 @@ export interface RolloutState {
   readonly calls: Call[];
   /** Ids of the pictures that the record of the tree holds. */
   readonly pictures: Set<string>;
-  ended: { readonly outcome: RolloutOutcome; readonly success: boolean | null; readonly reason: string } | null;
+  ended: {
+    readonly outcome: RolloutOutcome;
+    readonly success: boolean | null;
+    readonly reason: string;
+    readonly unclearCalls: number;
+  } | null;
   /** Opens run, tree and rollout, where the record lacks them, by the first request. */
   open:
     | ((request: ShownRequest, policy: PolicyRef, append: (drafts: readonly Draft[]) => Promise<unknown>) => Promise<void>)
@@ -112,7 +117,7 @@ export class CapturedRollout {
       const prefixes = prefixesOf(request.messages);
       const found = this.#placing(request, prefixes);
       const isAside = asking.aside === 'always' || (asking.aside === 'new' && found.kind === 'follows');
-      const placing: Placing<Call> = isAside ? { kind: 'aside' } : found;
+      const placing: Placing<Call> = isAside ? { kind: 'aside', unclear: null } : found;
       const { steps, parentStepId, place } = this.#goOn(placing, { ...request, pictures }, asking.now);
       await this.#append(steps);
       state.policy ??= policy;
@@ -122,6 +127,7 @@ export class CapturedRollout {
         ordinal,
         parentStepId,
         place,
+        unclear: placing.kind === 'aside' ? placing.unclear : null,
         state: 'in-flight',
         source: asking.source,
         api: asking.api,
@@ -207,6 +213,7 @@ export class CapturedRollout {
           'an end that is recorded stays as it is',
         );
       }
+      const unclearCalls = countUnclear(state);
       const last = openOnPath(state.calls, state.leafStepId).at(-1);
       const others = state.calls.filter((call) => call.state === 'answered' && call !== last);
       const termination = outcome === 'terminated' || outcome === 'truncated' ? outcome : 'none';
@@ -225,10 +232,11 @@ export class CapturedRollout {
           success,
           steps: state.depths.get(state.leafStepId) ?? 0,
           reason: cutText(reason, 10_000),
+          unclearCalls,
         },
       };
       const position = await this.#append([...steps, end]);
-      state.ended = { outcome, success, reason };
+      state.ended = { outcome, success, reason, unclearCalls };
       return position;
     });
   }
@@ -242,7 +250,7 @@ export class CapturedRollout {
     const { calls, leafStepId } = this.state;
     const before = previousResponseId === null ? undefined : calls.find(({ responseId }) => responseId === previousResponseId);
     if (before && before.choices.length > 0) return { kind: 'continues', call: before, choice: 0, from: 0 };
-    return placeCall(prefixes, spoken(messages).map(toolCallIdsOf), calls, leafStepId);
+    return placeCall(prefixes, spoken(messages).map(toolIdsOf), calls, leafStepId);
   }
 
   /** Records what a request shows of the calls before it, and says where its own step will be. */
@@ -358,6 +366,17 @@ export class CapturedRollout {
     this.#tail = done.catch(() => undefined);
     return done;
   }
+}
+
+/**
+ * Counts the calls next to the path that may belong to it. One that was made while the path waited for results of tools is a
+ * sub-agent's where the path went on behind them.
+ */
+function countUnclear({ calls, leafStepId }: RolloutState): number {
+  return calls.filter(
+    ({ state, unclear, parentStepId }) =>
+      state !== 'unanswered' && (unclear === 'altered-history' || (unclear === 'tools-waiting' && parentStepId === leafStepId)),
+  ).length;
 }
 
 const NOTHING = { added: [], pictures: [] };

@@ -1,5 +1,6 @@
 import { sha256Hex } from '../../digest/sha256.ts';
 import { type CallMessage, keyOf } from '../../domain/capture/call-message.ts';
+import type { ToolIds } from '../../domain/capture/place-call.ts';
 import { canonicalJson } from '../../events/canonical-json.ts';
 
 const EMPTY = sha256Hex('conversation');
@@ -24,4 +25,9 @@ export function spoken(messages: readonly CallMessage[]): readonly CallMessage[]
 /** Returns the ids of the calls of tools in a message. */
 export function toolCallIdsOf({ toolCalls }: CallMessage): readonly string[] {
   return toolCalls.flatMap(({ id }) => (id ? [id] : []));
+}
+
+/** Returns what a message has of tools: the ids of the calls in it, and of the call that it answers. */
+export function toolIdsOf(message: CallMessage): ToolIds {
+  return { calls: toolCallIdsOf(message), answers: message.role === 'tool' ? message.toolCallId : null };
 }

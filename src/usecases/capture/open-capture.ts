@@ -57,7 +57,8 @@ export interface Capture {
   /** Returns the position behind the reward, empty where the record held it. @throws CaptureRefused. */
   reward(named: Named, principal: Principal, given: GivenReward): Promise<string>;
   /** Ends a rollout. Returns the position, empty where it had ended so. @throws CaptureRefused. */
-  end(named: Named, principal: Principal, given: GivenEnd): Promise<string>;
+  /** Ends a rollout. Returns the position behind its end, and how many calls next to its path may belong to it. */
+  end(named: Named, principal: Principal, given: GivenEnd): Promise<{ readonly position: string; readonly unclearCalls: number }>;
   /** Closes a task, or a whole run. Returns the position, empty where it was closed so. @throws CaptureRefused. */
   close(named: ClosedPlace, principal: Principal, given: GivenClose): Promise<string>;
 }
@@ -247,7 +248,10 @@ export function openCapture(world: CaptureWorld): Capture {
         });
       }),
     end: (named, principal, given) =>
-      recorded(named, principal, async (rollout) => (await rollout.end(given.outcome, { ...given, now: Date.now() })) ?? ''),
+      recorded(named, principal, async (rollout) => {
+        const position = await rollout.end(given.outcome, { ...given, now: Date.now() });
+        return { position: position ?? '', unclearCalls: rollout.state.ended?.unclearCalls ?? 0 };
+      }),
     async close(named, principal, given) {
       await placeAll(named, principal);
       return close(named, principal, given);

@@ -79,7 +79,12 @@ export async function recoverRollout(db: Db, named: Named, runId: string, payloa
     isOpen: start !== null,
     open: null,
     hasSpans: events.filter(isOf('SpanReceived')).some(({ data }) => data.rolloutId === rolloutId),
-    ended: finished && { outcome: finished.outcome, success: finished.success, reason: finished.reason },
+    ended: finished && {
+      outcome: finished.outcome,
+      success: finished.success,
+      reason: finished.reason,
+      unclearCalls: finished.unclearCalls ?? 0,
+    },
   };
   for (const { data } of events.filter(isOf('StepTaken'))) {
     state.depths.set(data.stepId, data.depth);
@@ -129,6 +134,7 @@ async function callOf({ data, occurredAt }: Envelope<'CallCaptured'>, state: Rol
     ordinal,
     parentStepId,
     place,
+    unclear: data.unclear ?? null,
     source,
     answered,
     api: data.api === 'responses' ? 'responses' : 'chat.completions',
@@ -175,6 +181,7 @@ function lost({ rootStepId }: RolloutState, ordinal: number): Call {
     ordinal,
     parentStepId: rootStepId,
     place: 'branch',
+    unclear: null,
     source: 'proxy',
     api: 'chat.completions',
     prompt: '',

@@ -69,6 +69,14 @@ function Head({ rollout }: { readonly rollout: Rollout }) {
           return <b>{decimal(rollout.return)}</b>
         </span>
         <span>{rollout.stepCount === null ? '' : count(rollout.stepCount, 'step')}</span>
+        {rollout.unclearCalls ? (
+          <span
+            className="state state-failed"
+            title="They were made next to this path, and may belong to it: their program changed what it sends back."
+          >
+            {count(rollout.unclearCalls, 'unclear call')}
+          </span>
+        ) : null}
         <span>
           policy <bdi>{`${visible(policy.id)}@${policy.version}`}</bdi>
         </span>

@@ -7,7 +7,7 @@ import {
   readLeafDepths,
   type SelectionCounts,
 } from '../../../projections/trajectories/count-selection.ts';
-import type { SelectedTree } from '../../../projections/trajectories/select-trajectories.ts';
+import { countUnclear, type SelectedTree } from '../../../projections/trajectories/select-trajectories.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { DatasetError } from '../dataset-error.ts';
 import type { ExportFormat } from './format.ts';
@@ -45,6 +45,25 @@ export async function countUnfinished(
   if (asked.outcomes !== null) return {};
   const unfinished = (await countSelection(trx, asked)).trajectories - chosen.trajectories;
   return unfinished === 0 ? {} : { unfinished };
+}
+
+/**
+ * Counts the trajectories of a query with captured calls next to their path that may belong to it. @throws DatasetError `unclear`
+ * where no filter says what becomes of them, and rows are made of paths.
+ */
+export async function checkUnclear(
+  trx: Trx,
+  query: TrajectoryQuery,
+  { kind }: ExportFormat,
+): Promise<Pick<ExportCounts, 'unclear'>> {
+  if (kind === 'jsonl' || kind === 'verl-prompts') return {};
+  const { count, first } = await countUnclear(trx, query);
+  if (count === 0) return {};
+  if (query.unclear === 'keep') return { unclear: count };
+  throw new DatasetError(
+    'unclear',
+    `${count} trajectories have captured calls next to their path that may belong to it (the first: rollout ${first}), so that a row of the path may leave out most of what was done; leave them out by --unclear drop, or take their paths as they are by --unclear keep`,
+  );
 }
 
 /** @throws DatasetError `nothing-matches` where nobody rewarded any of the trajectories, and the format is for training on rewards. */

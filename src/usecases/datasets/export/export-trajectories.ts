@@ -14,7 +14,7 @@ import type { TrajectoryQuery } from '../../../projections/trajectories/trajecto
 import { DatasetError, payloadForgotten } from '../dataset-error.ts';
 import { AtomicFile, type Existing } from './atomic-file.ts';
 import type { ChatTokenizer } from './chat-tokenizer.ts';
-import { countUnfinished, countWhole, refuseDifference, refuseUnrewarded, withOutcomes } from './check-whole.ts';
+import { checkUnclear, countUnfinished, countWhole, refuseDifference, refuseUnrewarded, withOutcomes } from './check-whole.ts';
 import { type ExportFormat, FORMAT_VERSIONS } from './format.ts';
 import { type ExportCounts, type Manifest, manifestText } from './manifest.ts';
 import { describeQuery } from './parse-trajectory-query.ts';
@@ -68,6 +68,7 @@ export async function exportTrajectories(options: ExportOptions): Promise<Manife
         throw nothingMatches(options.query, await countUnfinished(trx, options.query, counted));
       const forgotten = await countForgotten(trx, query);
       if (forgotten > 0) throw payloadForgotten(forgotten, total);
+      const unclear = await checkUnclear(trx, query, format);
       onProgress({ done: 0, total });
       const drawing = openPictures(trx, blobs, await readPromptsHeld(trx, query));
       if (drawing.any) options.onPictures?.();
@@ -77,7 +78,10 @@ export async function exportTrajectories(options: ExportOptions): Promise<Manife
       if (options.empty === 'refuse') refuseUnrewarded(written, format);
       // each step of `jsonl` is one event, however many paths share it: its writer compares tree by tree
       refuseDifference(format.kind === 'jsonl' ? { ...counted, steps: written.steps } : counted, written);
-      return { counts: { ...written, ...unfinished, ...(folder.size === 0 ? {} : { pictures: folder.size }) }, position: at };
+      return {
+        counts: { ...written, ...unfinished, ...unclear, ...(folder.size === 0 ? {} : { pictures: folder.size }) },
+        position: at,
+      };
     });
     await folder.publish();
     return await publish(file, { ...options, query }, counts, position);

@@ -40,6 +40,8 @@ export interface ExportCounts {
   readonly lines: number;
   /** Rollouts that failed or were cancelled and that no filter asks for, where there are any: no row is made of them. */
   readonly unfinished?: number;
+  /** Trajectories with captured calls next to their path that may belong to it, where there are any and the query keeps them. */
+  readonly unclear?: number;
   /** Rollouts that nobody rewarded, where there are any: a format for training on rewards has no row of them. */
   readonly unrewarded?: LeftOut;
   /** Trained replies that were left out, where the format has no place for them. */

@@ -61,6 +61,7 @@ const texts = z.strictObject({
   finishedBefore: instant.optional(),
   labels: list(word).optional(),
   withoutLabels: list(word).optional(),
+  unclear: z.enum(['keep', 'drop']).optional(),
 });
 
 /**

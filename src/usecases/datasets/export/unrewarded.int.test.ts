@@ -96,3 +96,21 @@ test('a reward that is infinite in float32 is refused by its trajectory', async 
   await expect(exported(GRPO)).rejects.toThrow(`trajectory ${id} of run ${tree.runId} has the reward 1e+39`);
   await expect(exported({ kind: 'verl', layout: 'step' })).rejects.toThrow('infinite in the float32 of trainers');
 });
+
+test('a rollout with captured calls that may belong to its path is refused with the remedy, left out by drop, and counted by keep', async () => {
+  const builder = new EventBuilder('unclear');
+  const tree = builder.tree(builder.run(), 'task');
+  const clear = rollout(builder, tree, 0, [1]);
+  const unclear = rollout(builder, tree, 1, [1]);
+  builder.finishRollout(tree, clear.id, clear.leaf, { steps: 1, unclearCalls: 0 });
+  builder.finishRollout(tree, unclear.id, unclear.leaf, { steps: 1, unclearCalls: 2 });
+  await givenEvents(database.db, builder.events);
+  const format = { kind: 'trl-grpo', metadata: 'omit' } as const;
+  await expect(exported(format)).rejects.toThrow(
+    `1 trajectories have captured calls next to their path that may belong to it (the first: rollout ${unclear.id})`,
+  );
+  const dropped = await exported(format, { query: { ...everyTrajectory, unclear: 'drop' } });
+  expect(dropped.counts).toMatchObject({ trajectories: 1, lines: 1 });
+  const kept = await exported(format, { query: { ...everyTrajectory, unclear: 'keep' } });
+  expect(kept.counts).toMatchObject({ trajectories: 2, lines: 2, unclear: 1 });
+});

@@ -86,7 +86,7 @@ export async function writeFormat(job: WriteJob): Promise<ExportCounts> {
 type Counting = {
   -readonly [Name in keyof Omit<
     ExportCounts,
-    'leftOut' | 'pictures' | 'lost' | 'retokenised' | 'unfinished' | 'unrewarded'
+    'leftOut' | 'pictures' | 'lost' | 'retokenised' | 'unfinished' | 'unclear' | 'unrewarded'
   >]: number;
 };
 /** Writes one trajectory; returns the number of lines or rows it took. */

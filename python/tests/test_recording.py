@@ -305,6 +305,16 @@ class Recording(RecordingCase):
         self.assertEqual((result["role"], result["toolCallId"], result["parts"][0]["field"]), ("tool", "c1", "observation"))
         self.assertEqual([(each.get("toolCallId"), each.get("name")) for each in last["messages"]], [("c2", "look"), ("c3", "look")])
 
+    def test_a_row_keeps_the_turns_before_its_question_and_its_ground_truth(self):
+        turns = [("system", "Be brief."), ("user", "1+1?"), ("assistant", "2"), ("user", "2+2?")]
+        row = {"prompt": [{"role": role, "content": text} for role, text in turns], "reward_model": {"ground_truth": "4"}, "index": 7}
+        with self.db.run("r", policy="p") as run:
+            for given in (row, {"question": "2+2?", "answer": 4, "goal": "add"}, {"question": "3+3?", "answer": [6, "six"]}):
+                run.episode(given).cancel("tested")
+        opened = [(each["instruction"], each["observation"], each["task"]["goal"]) for each in self.installation.of("TreeOpened")]
+        of_row = ("Be brief.\n\nuser: 1+1?\n\nassistant: 2", "2+2?", "4")
+        self.assertEqual(opened, [of_row, ("", "2+2?", "add"), ("", "3+3?", '[6, "six"]')])
+
     def test_a_message_that_would_lose_a_field_is_refused_by_its_name(self):
         refused = [
             ("prompt[0].audio", [{"role": "user", "content": "a", "audio": {"id": "x"}}]),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from ..errors import EspalierError
 from .ids import derived_id
-from .values import MOST_ACTIONS, Json, count_of, cut, name_of, refuse, shown, storable, text_of, texts_of, units_of
+from .values import MOST_ACTIONS, Json, count_of, cut, json_of, name_of, refuse, shown, storable, text_of, texts_of, units_of
 
 LONGEST_ALIAS = 500
 LONGEST_GOAL = 10_000
@@ -17,6 +18,7 @@ LONGEST_GOAL = 10_000
 # of a row of a data set, in this order
 OBSERVATIONS = ("observation", "prompt", "question", "problem", "query", "input", "text")
 ALIASES = ("alias", "id", "task_id", "uid", "index")
+TRUTHS = ("answer", "ground_truth", "solution", "target")
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,8 @@ class Task:
 
 def task_of(given: object) -> Task:
     """Reads a task: a Task, a text or number (its observation), or a row: its observation is the first of `observation`, `prompt`,
-    `question`, … (a text, or chat messages: the last one, behind the system message as instruction), its alias that of `alias`, `id`, …"""
+    `question`, … (a text, or chat messages: the last one, behind those before as instruction), its alias that of `alias`, `id`, …, its goal the
+    ground truth where the row has one (`answer`, `ground_truth`, `solution`, `target`, or that of `reward_model`)."""
     if isinstance(given, Task):
         return _checked(given if given.alias else _named(given))
     if isinstance(given, (str, int)):
@@ -51,6 +54,8 @@ def task_of(given: object) -> Task:
         raise EspalierError(f"task has the fields {', '.join(map(str, given)) or 'none'}", remedy=remedy, field="task")
     known = {each.name for each in fields(Task)} - {"observation", "alias", "instruction"}
     more = {name: value for name, value in given.items() if name in known and value is not None}
+    if (truth := _truth_of(given)) is not None:
+        more.setdefault("goal", truth)
     instruction, observation = _shown(given[found], f"task.{found}")
     alias = storable(next((str(given[name]) for name in ALIASES if given.get(name) is not None), ""))
     task = Task(observation, alias=cut(alias, LONGEST_ALIAS), instruction=str(given.get("instruction") or instruction), **more)
@@ -95,9 +100,18 @@ def _shown(value: object, where: str) -> tuple[str, str]:
     if isinstance(value, (str, int)):
         return "", str(value)
     if isinstance(value, Sequence) and value and all(isinstance(each, Mapping) for each in value):
-        texts = [(str(each.get("role", "")), _text(each.get("content"))) for each in value]
-        return next((text for role, text in texts if role == "system"), ""), texts[-1][1]
+        *before, last = [(str(each.get("role", "")), _text(each.get("content"))) for each in value]
+        # examples of turns are part of what every prompt begins with
+        return "\n\n".join(text if role == "system" else f"{role}: {text}" for role, text in before), last[1]
     raise EspalierError(f"{where} is a {type(value).__name__}", remedy="give a text, or chat messages with role and content", field=where)
+
+
+def _truth_of(row: Mapping[Any, Any]) -> str | None:
+    """Returns the ground truth of a row as a text, or as JSON where it is none; None where the row has none."""
+    model = row.get("reward_model")
+    held = [row.get(name) for name in TRUTHS] + [model.get("ground_truth") if isinstance(model, Mapping) else None]
+    truth = next((each for each in held if each is not None), None)
+    return truth if truth is None or isinstance(truth, str) else json.dumps(json_of(truth, "task.goal"), ensure_ascii=False)
 
 
 def _text(content: object) -> str:

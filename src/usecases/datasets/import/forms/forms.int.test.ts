@@ -401,6 +401,19 @@ describe('files of others', () => {
       'an import takes texts alone, so leave the row out',
     ],
     [
+      'a picture in a conversation of ShareGPT',
+      [
+        {
+          conversations: [
+            { from: 'human', value: '<image>What is it?' },
+            { from: 'gpt', value: 'a cat' },
+          ],
+          images: ['cat.png'],
+        },
+      ],
+      'source line 1: conversations.0.value: shows a picture',
+    ],
+    [
       'uneven log-probabilities of ATIF',
       [
         {

@@ -82,6 +82,8 @@ export function parseShareGptRow(value: unknown, environment: string | null): Pa
       kind: 'refused',
       reason: `conversations.${stranger}.from: ${JSON.stringify(conversations[stranger]?.from)} is none of ${Object.keys(ROLES).join(', ')}`,
     };
+  const shown = placeOfPicture(value);
+  if (shown !== null) return { kind: 'refused', reason: shown };
   const messages = conversations.map((each) => ({
     role: ROLES[each.from] ?? '',
     content: each.value,
@@ -104,6 +106,23 @@ export function parseShareGptRow(value: unknown, environment: string | null): Pa
   ]);
 }
 
+/**
+ * Says why a conversation whose pictures are in a column of the row cannot be taken: its texts hold marks in their places, which
+ * would stay as texts. Null where it shows none.
+ */
+function placeOfPicture(row: unknown): string | null {
+  if (!isObject(row) || !Array.isArray(row.conversations)) return null;
+  const held = [row.images, row.image, row.videos, row.audios].some((column) =>
+    Array.isArray(column) ? column.length > 0 : Boolean(column),
+  );
+  if (!held) return null;
+  const marked = row.conversations.findIndex(
+    (turn) => isObject(turn) && typeof turn.value === 'string' && MEDIA.test(turn.value),
+  );
+  return `conversations.${Math.max(0, marked)}.value: shows a picture or another medium of the row; an import takes texts alone, so leave the row out, or export events (jsonl)`;
+}
+
+const MEDIA = /<(?:image|video|audio)>/;
 const THOUGHT = /^<think>\n?([\s\S]*?)\n?<\/think>\s*/;
 const calledTool = z.looseObject({ name: z.string().min(1), arguments: z.unknown() });
 
@@ -127,6 +146,8 @@ function functionCalls(text: string): Pick<Chat[number], 'content' | 'reasoning_
  * `scores` are read as they always were: the events of an earlier import stay the same.
  */
 export function parseAgentTrajRow(value: unknown, environment: string | null): ParsedItem {
+  const shown = placeOfPicture(value);
+  if (shown !== null) return { kind: 'refused', reason: shown };
   const own = isObject(value) ? ours.safeParse(value.metadata) : null;
   if (!own?.success || own.data.scores === undefined)
     return withNotes(parseAgentTrajItem(value, environment), unreadNotes(value, SHARED));

@@ -48,6 +48,13 @@ function revise(builder: EventBuilder, { treeId, runId }: Tree, revisionId: stri
 const SHARED = [
   { what: 'revision', name: 'revisions', table: 'revisions', say: revise },
   {
+    what: 'call of a tool',
+    name: 'step-tree',
+    table: 'toolCalls',
+    say: (builder: EventBuilder, { treeId, runId, rootStepId: stepId }: Tree, toolCallId: string) =>
+      builder.record('ToolCalled', { ...dataOf('ToolCalled'), toolCallId, treeId, stepId }, runId),
+  },
+  {
     what: 'step that a search visits',
     name: 'search-statistics',
     table: 'nodeStatistics',

@@ -84,7 +84,10 @@ export const INDEX_QUESTIONS: Readonly<Record<string, readonly [file: string, qu
   steps_of_tree: ['step-tree/read-steps', `where tree_id = ${U} and log_offset > 1 ${page('log_offset')}`],
   steps_parent: ['step-tree/read-steps', `where tree_id = ${U2} and parent_step_id = ${U2}`],
   steps_taken: ['answers/step-query', page('occurred_at desc, step_id desc')],
-  tool_calls_duration: ['answers/choose-tool-calls', `where tool = 't' ${page('duration_ms desc, tool_call_id desc')}`],
+  tool_calls_duration: [
+    'answers/choose-tool-calls',
+    `where tool = 't' ${page('duration_ms desc, tool_call_id desc, tree_id desc')}`,
+  ],
   tool_calls_of_tree: ['step-tree/read-tool-calls', `where tree_id = ${U2}`],
   tool_calls_tool: ['answers/choose-tool-calls', `where tool = 't' ${page('tree_id, tool_call_id')}`],
   trees_kind: ['answers/choose-tasks', `where kind = 'k' and environment = 'e' and alias = 'a'`],

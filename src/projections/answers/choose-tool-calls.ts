@@ -18,10 +18,10 @@ export interface ToolCallFilter extends OfTrees {
 }
 
 const CALL = { column: 'toolCalls.toolCallId', type: 'uuid' } as const;
-const TREE = [{ column: 'toolCalls.treeId', type: 'uuid' }, CALL] as const;
-const DURATION = [{ column: 'toolCalls.durationMs', type: 'float' }, CALL] as const;
+const TREE = { column: 'toolCalls.treeId', type: 'uuid' } as const;
+const DURATION = [{ column: 'toolCalls.durationMs', type: 'float' }, CALL, TREE] as const;
 export const TOOL_CALL_ORDERINGS = {
-  TREE: { name: 'tool-calls/TREE', direction: 'asc', keys: TREE },
+  TREE: { name: 'tool-calls/TREE', direction: 'asc', keys: [TREE, CALL] },
   DURATION_ASC: { name: 'tool-calls/DURATION_ASC', direction: 'asc', keys: DURATION },
   DURATION_DESC: { name: 'tool-calls/DURATION_DESC', direction: 'desc', keys: DURATION },
 } as const satisfies Record<string, Ordering>;

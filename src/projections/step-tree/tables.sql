@@ -97,7 +97,7 @@ create index rollouts_finished on rollouts (finished_at, rollout_id);
 create index rollouts_outcome on rollouts (run_id, outcome, finished_at, rollout_id) include (success);
 
 create table tool_calls (
-  tool_call_id uuid             not null primary key,
+  tool_call_id uuid             not null,
   tree_id      uuid             not null,
   step_id      uuid             not null,
   ordinal      integer          not null,
@@ -106,11 +106,12 @@ create table tool_calls (
   output       text             not null,
   outcome      text             not null,
   duration_ms  double precision not null,
-  blobs        jsonb --: Blobs
+  blobs        jsonb, --: Blobs
+  primary key (tool_call_id, tree_id)
 );
 create index tool_calls_of_tree on tool_calls (tree_id) include (step_id, tool, outcome, duration_ms);
 create index tool_calls_tool on tool_calls (tool, tree_id, tool_call_id);
-create index tool_calls_duration on tool_calls (tool, duration_ms, tool_call_id);
+create index tool_calls_duration on tool_calls (tool, duration_ms, tool_call_id, tree_id);
 
 create table divergences (
   event_id    uuid        not null,

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 1e7d7033d3b9a3ed
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 08d5861ef723110f
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -73,7 +73,7 @@ export const tables = {
     reason: column<string | null>('text'),
     unclearCalls: column<number | null>('integer'),
   }),
-  toolCalls: table('tool_calls', ['toolCallId'], {
+  toolCalls: table('tool_calls', ['toolCallId', 'treeId'], {
     toolCallId: column<string>('uuid'),
     treeId: column<string>('uuid'),
     stepId: column<string>('uuid'),

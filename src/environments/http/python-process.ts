@@ -34,9 +34,8 @@ export interface PythonProcess {
 interface Running {
   readonly server: PythonServer;
   readonly baseUrl: URL;
-  /** Resolves when the process has ended: how, and how many requests were in flight then. */
-  readonly end: Promise<{ readonly reason: string; readonly inFlight: number }>;
-  inFlight: number;
+  /** The requests in flight: each is rejected when the process ends. */
+  readonly inFlight: Set<(error: EnvironmentError) => void>;
   /** It has ended or is not asked any more. */
   isReplaced: boolean;
 }
@@ -50,27 +49,11 @@ export async function startPython(...command: PythonCommand): Promise<PythonProc
   let isSame = async (_baseUrl: URL): Promise<boolean> => true;
   let closed = false;
   const first = await start(command);
-  const alive = new Set<Running>([first]);
+  const alive = new Set([first]); // and those that have ended: few
   let current: Promise<Running> = Promise.resolve(first);
 
-  function start(words: PythonCommand): Promise<Running> {
-    return startServer(words).then((server) => {
-      const running: Running = {
-        server,
-        baseUrl: new URL(server.url),
-        inFlight: 0,
-        isReplaced: false,
-        end: server.gone.then((reason) => {
-          running.isReplaced = true;
-          alive.delete(running);
-          return { reason, inFlight: running.inFlight };
-        }),
-      };
-      return running;
-    });
-  }
-
   async function restart(): Promise<Running> {
+    if (closed) throw new EnvironmentError('gone', `${name} was closed`);
     const running = await start(command);
     alive.add(running);
     try {
@@ -99,23 +82,25 @@ export async function startPython(...command: PythonCommand): Promise<PythonProc
     url: first.server.url,
     async ask(request) {
       const process = await running();
-      process.inFlight++;
-      const ended = process.end.then(({ reason, inFlight }): never => {
-        throw lost(`the process of ${name} has ended (${[reason, ...process.server.lines.slice(-1)].join(': ')})`, inFlight);
+      const { inFlight, server, baseUrl } = process;
+      let onEnd = (_error: EnvironmentError): void => undefined;
+      const ended = new Promise<never>((_, reject) => {
+        onEnd = reject;
       });
       ended.catch(() => undefined);
+      inFlight.add(onEnd);
       try {
-        const answer = request(process.baseUrl);
+        const answer = request(baseUrl);
         answer.catch(() => undefined); // nobody waits for it when the process ends first
         return await Promise.race([answer, ended]);
       } catch (error) {
         if (!(error instanceof EnvironmentError) || !UNANSWERED.has(error.code)) throw error;
         await Promise.race([ended, delay(EXIT_MS, undefined, { ref: false })]); // a connection breaks before the exit is seen
         process.isReplaced = true;
-        throw lost(error.message, process.inFlight);
+        throw lost(error.message, inFlight.size);
       } finally {
-        process.inFlight--;
-        if (process.isReplaced && process.inFlight === 0) await process.server.close();
+        inFlight.delete(onEnd);
+        if (process.isReplaced && inFlight.size === 0) await server.close();
       }
     },
     onRestart(then) {
@@ -126,6 +111,18 @@ export async function startPython(...command: PythonCommand): Promise<PythonProc
       await Promise.all([...alive].map(({ server }) => server.close()));
     },
   };
+}
+
+async function start(command: PythonCommand): Promise<Running> {
+  const server = await startServer(command);
+  const running: Running = { server, baseUrl: new URL(server.url), inFlight: new Set(), isReplaced: false };
+  void server.gone.then((reason) => {
+    running.isReplaced = true;
+    const why = `the process of ${command[1]} has ended (${[reason, ...server.lines.slice(-1)].join(': ')})`;
+    const error = lost(why, running.inFlight.size);
+    for (const onEnd of running.inFlight) onEnd(error);
+  });
+  return running;
 }
 
 function lost(message: string, inFlight: number): EnvironmentError {

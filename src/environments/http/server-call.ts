@@ -131,7 +131,9 @@ function failure(call: Call, url: URL, options: CallOptions, result: Exchange): 
     case 'unsent':
       return new EnvironmentError(
         'unreachable',
-        `cannot reach ${options.process?.name ?? (url.protocol === 'secret:' ? options.baseUrl.href : url.origin)}: ${reasonOf(result.cause)}; see that the server runs there`,
+        options.process
+          ? `cannot reach the process of ${options.process.name}`
+          : `cannot reach ${url.protocol === 'secret:' ? options.baseUrl.href : url.origin}: ${reasonOf(result.cause)}; see that the server runs there`,
         {
           retryable: true,
           cause: result.cause,

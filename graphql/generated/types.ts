@@ -1895,7 +1895,7 @@ export type Revision = {
   readonly composedAt: Scalars['DateTime']['output'];
   readonly checkedAt?: Maybe<Scalars['DateTime']['output']>;
   readonly judgements: ReadonlyArray<Judgement>;
-  readonly turns: ReadonlyArray<RevisionTurn>;
+  readonly turns?: Maybe<ReadonlyArray<RevisionTurn>>;
   readonly annotations: ReadonlyArray<Annotation>;
   readonly datasets: DatasetConnection;
 };
@@ -4640,7 +4640,7 @@ export type RevisionResolvers<ContextType = Context, ParentType extends Resolver
   composedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
   checkedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
   judgements?: Resolver<ReadonlyArray<ResolversTypes['Judgement']>, ParentType, ContextType>;
-  turns?: Resolver<ReadonlyArray<ResolversTypes['RevisionTurn']>, ParentType, ContextType>;
+  turns?: Resolver<Maybe<ReadonlyArray<ResolversTypes['RevisionTurn']>>, ParentType, ContextType>;
   annotations?: Resolver<ReadonlyArray<ResolversTypes['Annotation']>, ParentType, ContextType>;
   datasets?: Resolver<ResolversTypes['DatasetConnection'], ParentType, ContextType, RequireFields<RevisionDatasetsArgs, 'orderBy'>>;
 };

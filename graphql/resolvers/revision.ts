@@ -23,7 +23,7 @@ export const Revision: RevisionResolvers = {
   turns: async (revision, _, { loaders }) => {
     const searched = await loaders.searchedTree.load(revision.treeId);
     if (!searched) return []; // the tree is not projected yet
-    return revisionTurns(searched.tree, revision).map((turn) => ({ ...turn, leafStepId: revision.goodLeafStepId }));
+    return revisionTurns(searched.tree, revision)?.map((turn) => ({ ...turn, leafStepId: revision.goodLeafStepId })) ?? null;
   },
 };
 

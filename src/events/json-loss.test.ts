@@ -13,6 +13,8 @@ test.each([
   ],
   ['{"a":{"x":1e400}}', 'a.x', 'is 1e400, which is beyond the range of a double'],
   ['{"a":1,"b":{"c":"","c":2}}', 'b.c', 'occurs twice in its object'],
+  ['{"a":1,"a" :2}', 'a', 'occurs twice in its object'],
+  [String.raw`{"a\\":1,"a\\":2}`, 'a\\', 'occurs twice in its object'],
   ['{ "a" : [1, 2], "\\u0061" : 3 }', 'a', 'occurs twice in its object'],
 ])('%s loses what is at %s', (text, path, message) => {
   expect(lossOf(text)).toMatchObject({ path, message });

@@ -9,7 +9,9 @@ export interface JsonLoss {
 }
 
 /** Only such a number is an integer that a double does not hold, or beyond the doubles. */
-const LONG_NUMBER = /\d{16}|\d[eE]\+?\d{3}/;
+const LONG_NUMBER = /(?<![.\d])\d{16}|\d[eE]\+?\d{3}/;
+/** A key that `keysWritten` does not count. */
+const UNCOUNTED_KEY = /"\s+:|\\":/;
 
 /**
  * Looks for what `JSON.parse` loses without a word: an integer that a double does not hold, a number beyond the doubles, and a key
@@ -17,13 +19,14 @@ const LONG_NUMBER = /\d{16}|\d[eE]\+?\d{3}/;
  */
 export function jsonLoss(text: string, value: unknown): JsonLoss | undefined {
   // The text is read a second time only where there may be something.
-  return LONG_NUMBER.test(text) || keysWritten(text) !== keysIn(value) ? firstLoss(text) : undefined;
+  const isSuspect = LONG_NUMBER.test(text) || UNCOUNTED_KEY.test(text) || keysWritten(text) !== keysIn(value);
+  return isSuspect ? firstLoss(text) : undefined;
 }
 
-/** Counts the keys of a text; others than are there where keys end with a backslash, or a blank is before the colon. */
+/** Counts the keys of a text without an `UNCOUNTED_KEY`. */
 function keysWritten(text: string): number {
   let count = 0;
-  for (let at = text.indexOf('":'); at >= 0; at = text.indexOf('":', at + 2)) if (text[at - 1] !== '\\') count += 1;
+  for (let at = text.indexOf('":'); at >= 0; at = text.indexOf('":', at + 2)) count += 1;
   return count;
 }
 

@@ -10,7 +10,12 @@ export const payloadFields = Object.fromEntries(
 
 function fieldsIn(schema: unknown, path: string): readonly string[] {
   if (schema instanceof z.ZodType && isPayload(schema)) return [path];
-  if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional || schema instanceof z.ZodDefault)
+  if (
+    schema instanceof z.ZodNullable ||
+    schema instanceof z.ZodOptional ||
+    schema instanceof z.ZodExactOptional ||
+    schema instanceof z.ZodDefault
+  )
     return fieldsIn(schema.unwrap(), path);
   if (schema instanceof z.ZodArray) return fieldsIn(schema.element, pathIn(path, '*'));
   if (schema instanceof z.ZodUnion) return [...new Set(schema.options.flatMap((option) => fieldsIn(option, path)))];

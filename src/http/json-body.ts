@@ -15,6 +15,8 @@ export function createJsonBodies(of: {
   readonly requests: number;
   /** Describes why one request too many is refused. */
   readonly full: string;
+  /** `passed-on`: a part that a reader of JSON loses is not refused; who it is passed on to reads JSON too. */
+  readonly use?: 'passed-on';
 }): <B>(schema: z.ZodType<B>) => BodyRule<B> {
   const shared = { limit: of.limit, budget: createBodyBudget(of.together), gate: createGate(of.requests), full: busy(of.full) };
   return (schema) => ({
@@ -24,11 +26,11 @@ export function createJsonBodies(of: {
       mediaOf(headers) === 'json'
         ? undefined
         : refuse(415, 'the body is not application/json in UTF-8', 'send a JSON object with that Content-Type'),
-    parse: (bytes) => parse(bytes, schema),
+    parse: (bytes) => parse(bytes, schema, of.use),
   });
 }
 
-function parse<B>(bytes: Uint8Array, schema: z.ZodType<B>): Parsed<B> {
+function parse<B>(bytes: Uint8Array, schema: z.ZodType<B>, use?: 'passed-on'): Parsed<B> {
   let text: string;
   let value: unknown;
   try {
@@ -39,7 +41,7 @@ function parse<B>(bytes: Uint8Array, schema: z.ZodType<B>): Parsed<B> {
     const why = typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : 'not JSON';
     return { kind: 'refused', reply: refuse(400, `the body is no JSON: ${cutText(why, 200)}`, 'send one JSON object') };
   }
-  const loss = jsonLoss(text, value);
+  const loss = use === 'passed-on' ? undefined : jsonLoss(text, value);
   if (loss) return { kind: 'refused', reply: refuse(422, `${loss.path} ${loss.message}`, loss.remedy) };
   const parsed = schema.safeParse(value);
   return parsed.success ? { kind: 'parsed', value: parsed.data } : { kind: 'refused', reply: wrongFields(parsed.error) };

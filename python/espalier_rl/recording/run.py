@@ -353,11 +353,23 @@ def _config(config: Mapping[str, Any] | None, training: bool | str, policy: Json
     if config is not None and not isinstance(config, Mapping):
         refuse("config", f"config is {shown(config)}", "give a dict")
     read: Json = json_of(dict(config or {}), "config")
+    _refuse_rounded(read)
     if training:
         if "training" in read:
             raise EspalierError("config has a field training", remedy="leave it out, or training=", field="training")
         read["training"] = {"policyId": policy["policyId"] if training is True else policy_name_of(training, "training"), "channel": "train"}
     return read
+
+
+def _refuse_rounded(value: object) -> None:
+    """The configuration is recorded as JSON, whose readers take an integer for a double; what is recorded as text keeps it."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict | list):
+            waiting.extend(each.values() if isinstance(each, dict) else each)
+        elif isinstance(each, int) and abs(each) > 2**53 and (each.bit_length() > 1023 or int(float(each)) != each):
+            refuse("config", f"config has the number {shown(each)}, which readers of JSON round", "give it as a text")
 
 
 def _renderer(file: str | Path | None) -> Json:

@@ -35,6 +35,7 @@ export function proxyRoutes(
   limits: { readonly bodyBytes: number; readonly ingestBytes: number },
 ): readonly Endpoint[] {
   const bodies = createJsonBodies({
+    use: 'passed-on',
     limit: limits.bodyBytes,
     together: limits.ingestBytes,
     requests: CALLS,

@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { openSha256, type Sha256 } from '../../../../digest/sha256.ts';
+import { jsonLoss } from '../../../../events/json-loss.ts';
 import { DatasetError } from '../../dataset-error.ts';
-import { type Row, readRows } from '../read-rows.ts';
+import { badRow, type Row, readRows } from '../read-rows.ts';
 
 /**
  * Reads the objects of a file: one per line, the elements of an array, or the one that the whole file is, over several lines.
@@ -29,9 +30,14 @@ async function wholeFile(path: string): Promise<{ readonly bytes: Buffer; readon
     if (!(error instanceof DatasetError) || error.code !== 'bad-row') throw error;
   }
   const bytes = await readFile(path);
+  const text = bytes.toString('utf8');
+  let value: unknown;
   try {
-    return { bytes, value: JSON.parse(bytes.toString('utf8')) };
+    value = JSON.parse(text);
   } catch {
     return null;
   }
+  const loss = jsonLoss(text, value);
+  if (loss) throw badRow(path, 1, `${loss.path} ${loss.message}; ${loss.remedy}`);
+  return { bytes, value };
 }

@@ -33,6 +33,7 @@ export class PythonServerFailed extends Error {
 }
 
 const LINES = 50;
+const LAST_LINES_MS = 500;
 
 /**
  * Starts `python …args`, which writes `listening on URL` to standard error when it serves, and ends when its standard input
@@ -43,7 +44,11 @@ export async function startPythonServer(python: string, args: readonly string[],
   const lines: string[] = [];
   const gone = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
-    child.once('close', (code, signal) => resolve(`it ended with ${code === null ? signal : `exit code ${code}`}`));
+    const ended = (code: number | null, signal: string | null) =>
+      resolve(`it ended with ${code === null ? signal : `exit code ${code}`}`);
+    child.once('close', ended); // once its last lines are read
+    // A program that it started may hold its standard error for ever.
+    child.once('exit', (code, signal) => setTimeout(() => ended(code, signal), LAST_LINES_MS).unref());
   });
   const listening = new Promise<{ readonly url: string }>((resolve) => {
     createInterface({ input: child.stderr }).on('line', (line) => {

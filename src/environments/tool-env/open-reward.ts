@@ -104,6 +104,7 @@ function checked(scorer: ScorerName, rule: (episode: ScoredEpisode) => Promise<u
     try {
       return { ...checkScore(await rule(episode)), scorer, refusal: null };
     } catch (error) {
+      if (error instanceof EnvironmentError && error.code === 'failed') throw error;
       const reason = error instanceof EnvironmentError ? error.message : whyUnavailable(error);
       if (reason !== null)
         throw new EnvironmentError('backend', `the reward is unavailable: ${reason}`, { retryable: true, cause: error });

@@ -101,12 +101,12 @@ describe('a server of a reward', () => {
     [200, '{"success": 1}', 'success'],
     [200, '<html>', 'without JSON'],
     [404, '{"message": "no such path"}', '404'],
-  ])('status %i with %s breaks the protocol: the reward is unavailable, and no episode has 0', async (status, body, reason) => {
+  ])('status %i with %s breaks the protocol: the rollout fails, and no episode has 0', async (status, body, reason) => {
     answer = { status, body };
     await expect((await open(url)).score(episode('Ann'))).rejects.toMatchObject({
       name: 'EnvironmentError',
-      code: 'backend',
-      message: expect.stringMatching(new RegExp(`the reward is unavailable: .*${reason}`)),
+      code: 'failed',
+      message: expect.stringMatching(new RegExp(reason)),
     });
   });
 

@@ -81,13 +81,14 @@ export async function openRewardServer(url: string, process?: PythonProcess): Pr
       });
       if (answer.status === REFUSED) throw new ToolError(messageOf(answer.body));
       const what = `POST ${process?.name ?? url}/score`;
+      // Says nothing of the episode, and would be answered again: it fails, and is no outage that is waited out.
       if (answer.status !== 200)
-        throw new EnvironmentError('backend', `${what} answered HTTP ${answer.status}: ${messageOf(answer.body)}`);
+        throw new EnvironmentError('failed', `${what} answered HTTP ${answer.status}: ${messageOf(answer.body)}`);
       try {
         return readAnswer(scoreShape, answer, what);
       } catch (error) {
         if (!(error instanceof ToolError)) throw error;
-        throw new EnvironmentError('backend', error.message, { cause: error }); // says nothing of the episode
+        throw new EnvironmentError('failed', error.message, { cause: error });
       }
     },
     close: async () => process?.close(),

@@ -36,9 +36,13 @@ export async function openMcpTools(address: string, timeoutMs: number): Promise<
         pauseMs: doubling(100, 2_000),
         again: ({ elapsedMs, pauseMs }) => elapsedMs + pauseMs <= PATIENCE_MS,
       });
-      if (JSON.stringify(await describeTools(next, { place, name, timeoutMs })) === described) return next;
-      await next.close();
-      throw new Error(`${MCP}${place} has other tools than when it was opened`);
+      try {
+        if (JSON.stringify(await describeTools(next, { place, name, timeoutMs })) === described) return next;
+        throw new Error(`${MCP}${place} has other tools than when it was opened`);
+      } catch (error) {
+        await next.close();
+        throw error;
+      }
     });
     return chosen.map((tool, i): Tool => {
       return {
@@ -92,7 +96,8 @@ interface Session {
 
 interface Sessions {
   /**
-   * Sends a call in the current session. One that never reached the server is sent once more in a new one. @throws ToolError when
+   * Sends a call in the current session. One that never reached the server, or whose session went with the server, is sent once more
+   * in a new one. @throws ToolError when
    * the server's process ended over the call; ToolUnavailable when other calls were in flight as well, or nobody answers.
    */
   send<T>(request: (client: Client) => Promise<T>): Promise<T>;
@@ -136,7 +141,7 @@ function keepSession(first: Client, reopen: () => Promise<Client>): Sessions {
         } catch (error) {
           if (session.closedWith === 1) throw new ToolError('its process ended over this call', { cause: error });
           if (session.closedWith !== null) throw new ToolUnavailable('its process ended', { cause: error });
-          if (tries > 1 || !isUnsent(error)) throw error;
+          if (tries > 1 || !(isUnsent(error) || (brokeOff(error) && !(await isKnown(session))))) throw error;
           session.isLost = true;
         } finally {
           session.inFlight--;
@@ -148,6 +153,20 @@ function keepSession(first: Client, reopen: () => Promise<Client>): Sessions {
       await (await current).client.close();
     },
   };
+}
+
+/** Whether the connection ended without an answer. */
+function brokeOff(error: unknown): boolean {
+  const { cause } = (error ?? {}) as { cause?: { code?: unknown } }; // read by field: what fetch throws
+  return cause?.code === 'UND_ERR_SOCKET' || cause?.code === 'ECONNRESET';
+}
+
+/** Whether the server still holds a session; what a call may have done in a lost one went with it. */
+async function isKnown({ client }: Session): Promise<boolean> {
+  return client.ping().then(
+    () => true,
+    () => false,
+  );
 }
 
 /** Whether a call was not executed: nobody listens at the address, or the server does not know the session, as after a restart. */

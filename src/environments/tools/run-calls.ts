@@ -2,6 +2,7 @@ import { isAmount, whyNoAmount } from '../../domain/reward/amount.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import type { ToolCall } from '../../domain/tools/parse-calls.ts';
 import { isJsonObject } from '../../domain/tools/read-python-json.ts';
+import { EnvironmentError } from '../environment.ts';
 import { type Tool, type ToolArguments, type ToolResult, whyUnavailable } from './tool.ts';
 
 /** What became of one call. `reward` is the tool's own, null where it returns none. */
@@ -76,6 +77,7 @@ async function runBatch(
     return args.map((given, i) => outcomeOf(tool, given, Array.isArray(results) ? results[i] : undefined, durationMs));
   } catch (error) {
     signal.throwIfAborted();
+    if (error instanceof EnvironmentError) throw error; // says nothing of the call, and ends the rollout
     const durationMs = Math.max(0, clock() - began);
     const away = whyUnavailable(error);
     if (away !== null) return calls.map(() => ({ kind: 'unavailable', reason: cutText(away, REASON), durationMs }));

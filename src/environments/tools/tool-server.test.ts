@@ -70,7 +70,13 @@ test.each<[string, { status?: number; body: unknown }, string]>([
   await expect(failure).rejects.not.toThrow('127.0.0.1');
 });
 
-test('a call that the server fails to answer says nothing of the model: the tool is unavailable', async () => {
-  const [double] = await openToolServer(await serve({ status: 500, body: { error: 'backend', message: 'away' } }), 1_000);
-  await expect(double?.execute({ n: 2 }, signal)).rejects.toMatchObject({ name: 'ToolUnavailable' });
+test.each([
+  [{ status: 500, body: { error: 'backend', message: 'away' } }, { name: 'ToolUnavailable' }],
+  [
+    { status: 500, body: { detail: 'a fault' } },
+    { name: 'EnvironmentError', code: 'failed' },
+  ],
+])('a call that the server fails to answer by %j says nothing of the model', async (answer, thrown) => {
+  const [double] = await openToolServer(await serve(answer), 1_000);
+  await expect(double?.execute({ n: 2 }, signal)).rejects.toMatchObject(thrown);
 });

@@ -43,8 +43,8 @@ const toolListShape = z.object({
 
 const pictureList = z.array(z.string().max(14_000_000)).max(16);
 
-/** What a call that failed may answer, with any status from 400 on. */
-const errorShape = z.object({ error: z.literal('failed'), message: z.string().max(10_000).default('it failed') });
+/** What a call may answer, with any status from 400 on: that it failed, or that what the tool asks is away. */
+const errorShape = z.object({ error: z.enum(['failed', 'backend']), message: z.string().max(10_000).default('it failed') });
 
 /** What `POST /call {tool, arguments}` answers. */
 const callShape = z.object({
@@ -128,11 +128,17 @@ function refused(error: unknown): never {
   throw error instanceof EnvironmentError ? new ToolError(error.message, { cause: error }) : error;
 }
 
-/** The server's word on the call (`failed`) is shown to the model, without the address; any other answer says nothing of the call. */
-function whyRefused(name: string, { body }: ServerResponse, place: string): ToolError | ToolUnavailable {
+const AWAY = [408, 429, 502, 503, 504]; // of a server, or of a proxy before it, that asks for another try
+
+/**
+ * The server's word on the call (`failed`) is shown to the model, without the address; any other answer says nothing of the call. One
+ * that would come again fails the rollout.
+ */
+function whyRefused(name: string, { status, body }: ServerResponse, place: string): Error {
   const own = errorShape.safeParse(parsed(body));
-  if (own.success) return new ToolError(`${name}: ${abridge(own.data.message)}`);
-  return new ToolUnavailable(`${name} at ${place}: ${abridge(body)}`);
+  if (own.success && own.data.error === 'failed') return new ToolError(`${name}: ${abridge(own.data.message)}`);
+  const reason = `${name} at ${place} answered HTTP ${status}: ${abridge(body)}`;
+  return own.success || AWAY.includes(status) ? new ToolUnavailable(reason) : new EnvironmentError('failed', reason);
 }
 
 function parsed(body: string): unknown {

@@ -110,8 +110,22 @@ def _truth_of(row: Mapping[Any, Any]) -> str | None:
     """Returns the ground truth of a row as a text, or as JSON where it is none; None where the row has none."""
     model = row.get("reward_model")
     held = [row.get(name) for name in TRUTHS] + [model.get("ground_truth") if isinstance(model, Mapping) else None]
-    truth = next((each for each in held if each is not None), None)
-    return truth if truth is None or isinstance(truth, str) else json.dumps(json_of(truth, "task.goal"), ensure_ascii=False)
+    truth = next((plain for plain in map(_plain, held) if plain is not None), None)
+    if truth is None or isinstance(truth, str):
+        return truth
+    try:
+        return json.dumps(json_of(truth, "task.goal"), ensure_ascii=False)
+    except EspalierError:
+        return str(truth)  # a Decimal, a date: whatever a data set holds
+
+
+def _plain(value: Any) -> Any:
+    """Returns what a number or an array of numpy or torch holds; None for NaN, by which pandas says that there is none."""
+    for name in ("tolist", "item"):
+        if callable(getattr(value, name, None)):
+            value = getattr(value, name)()
+            break
+    return None if isinstance(value, float) and value != value else value
 
 
 def _text(content: object) -> str:

@@ -123,17 +123,18 @@ function messagesOf({
   is_copied_context: copied,
 }: Step): Chat {
   const said = textOf(message);
-  const results = (observation?.results ?? []).map(({ source_call_id: of, content: result }) => ({
-    role: source === 'agent' ? 'tool' : 'user', // what a program showed besides, of no call
-    content: textOf(result),
-    ...(of && source === 'agent' ? { tool_call_id: of } : {}),
-  }));
+  const hasCalls = source === 'agent' && calls != null && calls.length > 0;
+  const results = (observation?.results ?? []).map(({ source_call_id: of, content: result }) => {
+    const isOfCall = hasCalls || (source === 'agent' && of != null);
+    // else what the environment, or a program, showed besides
+    return { role: isOfCall ? 'tool' : 'user', content: textOf(result), ...(of && isOfCall ? { tool_call_id: of } : {}) };
+  });
   if (source !== 'agent') return [{ role: source, content: said }, ...results].filter(({ content: text }) => text !== '');
   const reply = {
     role: 'assistant',
     content: said,
     ...(thought ? { reasoning_content: thought } : {}),
-    ...(calls && calls.length > 0
+    ...(hasCalls
       ? { tool_calls: calls.map((call) => ({ id: call.tool_call_id, name: call.function_name, arguments: call.arguments })) }
       : {}),
     ...(copied === true ? { weight: 0 } : {}),

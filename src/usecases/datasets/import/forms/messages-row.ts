@@ -19,11 +19,23 @@ const ours = z.object({
   rewards: z.unknown().optional(),
 });
 
+function isList(text: string): boolean {
+  if (text.trim() === '') return true;
+  try {
+    return Array.isArray(JSON.parse(text));
+  } catch {
+    return false;
+  }
+}
+
 /** Schemas of tools: a list, or the JSON of one. */
 export const offeredTools = z
-  .union([z.array(z.unknown()).transform((list) => JSON.stringify(list)), z.string()])
+  .union([
+    z.array(z.unknown()).transform((list) => JSON.stringify(list)),
+    z.string().refine(isList, 'must be the JSON of a list of tools'),
+  ])
   .nullish()
-  .transform((text) => (text && text.trim() !== '[]' ? text : null));
+  .transform((text) => (text && text.trim() !== '' && text.trim() !== '[]' ? text : null));
 const row = z.looseObject({
   messages: chat,
   tools: offeredTools,

@@ -111,7 +111,7 @@ function episodeOf(steps: readonly Row[], environment: string | null): ParsedIte
       };
     messages.splice(0, messages.length, ...sentBack, ...step.raw_prompt.slice(messages.length), replyOf(step));
   }
-  if (last.response_text === '')
+  if (last.response_text === '' && opening.tools)
     return {
       kind: 'refused',
       reason:

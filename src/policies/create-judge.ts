@@ -50,7 +50,7 @@ export async function createJudge(
       const policy = parsePolicyText(spec.text);
       if (policy.kind !== 'openai') throw new JudgeUnfit(`judge: ${spec.text} is no model`);
       // A verdict is text: token ids and log-probabilities would only make the answer larger.
-      return modelJudge(await createPolicy({ tokenIds: 'unneeded', ...policy }, secrets), samplingOf(policy));
+      return modelJudge(await createPolicy({ tokenIds: 'none', ...policy }, secrets), samplingOf(policy));
     }
     default:
       return spec satisfies never;

@@ -79,7 +79,7 @@ describe('a model as judge', () => {
     return { server, judge };
   }
 
-  test('the model is asked with one user message at temperature 0 without a penalty of the server, and its label is read', async () => {
+  test('the model is asked with one user message at temperature 0, and its label is read', async () => {
     const { server, judge } = await given({});
     const asked = request();
     const judged = await judge.judge(asked, never);
@@ -89,10 +89,6 @@ describe('a model as judge', () => {
       model: 'm',
       messages: judgePrompt(asked.slots),
       temperature: 0,
-      top_p: 1,
-      top_k: -1,
-      min_p: 0,
-      repetition_penalty: 1,
       n: 1,
       seed: 0,
     });

@@ -31,11 +31,10 @@ export interface OpenAiOptions {
   readonly maxTokens?: number | undefined;
   readonly stop?: readonly string[] | undefined;
   /**
-   * `ask`: asks for sampled token ids and log-probabilities in every known dialect. `unneeded`: does not ask for them, and says
-   * from which distribution to draw all the same. `none`: sends nothing beyond OpenAI's own protocol unless `sampling` names it.
-   * By default it asks, except OpenAI itself, which refuses fields that it does not know.
+   * Asks for sampled token ids and log-probabilities in every known dialect, or sends nothing beyond OpenAI's own protocol unless
+   * `sampling` names it. By default it asks, except OpenAI itself, which refuses fields that it does not know.
    */
-  readonly tokenIds?: 'ask' | 'unneeded' | 'none' | undefined;
+  readonly tokenIds?: 'ask' | 'none' | undefined;
   /** Writes requests as `transformers serve` takes them, which returns no token ids. */
   readonly dialect?: 'transformers' | undefined;
   /** Sends `admissible_actions` and `goal`, for a server that chooses among actions; others may refuse the fields. */
@@ -229,7 +228,7 @@ function requestBody(
       : {}),
     n,
     seed,
-    ...(dialect === 'engine' && options.tokenIds !== 'unneeded'
+    ...(dialect === 'engine'
       ? { logprobs: true, return_token_ids: true, return_tokens_as_token_ids: true, return_meta_info: true }
       : {}),
   };

@@ -72,13 +72,13 @@ class Captured(Generic[Client]):
         where another end is on record. Warns where calls next to its path may belong to it: exports refuse it then."""
         body: dict[str, Any] = {"outcome": outcome, "success": success, "observation": observation, "reason": reason[:10_000]}
         said = self._connection.json("POST", f"{self._path}/end", body if reward is None else {**body, "reward": reward})
+        self._over = True
         if said.get("unclearCalls"):
             warnings.warn(
                 f"{said['unclearCalls']} calls of this rollout may belong to its path and lie next to it: the program changed what it sends back. "
                 "Send replies back with the ids of their calls of tools; exports refuse the rollout without --unclear",
                 stacklevel=2,
             )
-        self._over = True
 
     areward, aend = for_coroutines(reward), for_coroutines(end)
 

@@ -68,7 +68,7 @@ class LanguageModel:
         if not self.packed or self.is_tiny:
             return self.packed
         gap = self._packing_gap()
-        if gap > LARGEST_GAP:
+        if not gap <= LARGEST_GAP:  # nor where it is no number
             self.packed = False
             unpack_attention(self.module)
             kind = type(self.module).__name__

@@ -29,7 +29,7 @@ export const openai = definePolicy({
     sampling: samplingOptions.optional(),
     maxTokens: z.int().min(1).optional(),
     stop: z.array(filled).max(16).optional(),
-    tokenIds: z.enum(['ask', 'unneeded', 'none']).optional(),
+    tokenIds: z.enum(['ask', 'none']).optional(),
     /** Sends `admissible_actions` and `goal`, for a server that chooses among actions (workers/policy.ts). */
     actions: z.enum(['send', 'none']).optional(),
     systemRole: z.enum(['system', 'merged']).optional(),

@@ -42,7 +42,7 @@ export interface WalkRow extends RecordedWalk {
 
 /** Of the run of a rollout, as `runs`: the temperature of its policy, or else that of its plan. */
 const RUN_TEMPERATURE = sql`coalesce(
-  substring(runs.config ->> 'policy' from '^\\{.*"temperature":([0-9.eE+-]+)')::double precision,
+  substring(runs.config ->> 'policy' from '^\\{.*"temperature"\\s*:\\s*([0-9]{1,9}(?:\\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?)')::double precision,
   case when jsonb_typeof(runs.config -> 'temperature') = 'number' then (runs.config -> 'temperature')::double precision end)`;
 
 /** Reads the walks of finished rollouts, in no order; those that are unknown or go on are left out. */

@@ -38,7 +38,11 @@ export function findMismatch(
   const beyond = (bound: number) =>
     `the recorded log-probs of the version that is trained differ from the trainer's by a mean k3 of ${k3.toPrecision(3)}, more than ${bound} ` +
     `(largest ratio of a token ${ratio.toPrecision(3)}): see that the server holds the weights of that version and returns log-probs of what it draws from`;
-  if (stop !== null && k3 > stop) return { kind: 'stop', reason: `${beyond(stop)}; or raise mismatch.stop` };
+  if (stop !== null && k3 > stop)
+    return {
+      kind: 'stop',
+      reason: `${beyond(stop)}; \`espalier abandon\` gives the batch up, and another policy may declare another mismatch.stop`,
+    };
   if (warn !== null && k3 > warn) return { kind: 'warn', reason: beyond(warn) };
   return null;
 }

@@ -13,6 +13,7 @@ import { topicsOf } from '../../../projections/concerns.ts';
 import { journal } from '../../../projections/journal/journal.ts';
 import { owners } from '../../../projections/owners/owners.ts';
 import { prompts } from '../../../projections/prompts/prompts.ts';
+import { runs } from '../../../projections/runs/runs.ts';
 import { stepTree } from '../../../projections/step-tree/step-tree.ts';
 import { holdLineage } from '../../../projections/training-pool/hold-lineage.ts';
 import { type LineageRecord, readLineages } from '../../../projections/training-pool/read-lineages.ts';
@@ -136,7 +137,7 @@ interface PlanInput {
 /** Hold the samples of a policy, and in which project each is. */
 export const OF_POOL = [trainingPool, owners];
 /** Hold what `readRecordFaults` asks for. */
-const OF_RECORDS = [stepTree, prompts];
+const OF_RECORDS = [stepTree, prompts, runs];
 
 /**
  * Plans batches whose rows can be read and trained on. Of a sample its record is looked at when it would be planned: most are

@@ -152,11 +152,11 @@ test('an import of a file of others names, on stderr and in --json, what it does
     { role: 'user', content: '1+2?' },
     { role: 'assistant', content: '3' },
   ];
-  writeFileSync(noted, `${JSON.stringify({ messages, tools: [{ name: 'look' }] })}\n`);
+  writeFileSync(noted, `${JSON.stringify({ messages, source: 'a forum' })}\n`);
   const { code, stderr } = await runEspalier(['import', noted], env);
-  expect([code, stderr]).toEqual([0, expect.stringContaining('note: 1 row (line 1): tools is not read and not kept')]);
+  expect([code, stderr]).toEqual([0, expect.stringContaining('note: 1 row (line 1): source is not read and not kept')]);
   const { notes } = JSON.parse(await done('--json', 'import', noted));
-  expect(notes).toMatchObject([{ kind: 'field-not-read', field: 'tools', rows: 1, firstLine: 1 }]);
+  expect(notes).toMatchObject([{ kind: 'field-not-read', field: 'source', rows: 1, firstLine: 1 }]);
   expect((await runEspalier(['import', events], env)).stderr).not.toContain('not kept');
 });
 

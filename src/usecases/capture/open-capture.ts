@@ -56,8 +56,10 @@ export interface Capture {
   letGo(rollout: CapturedRollout): void;
   /** Returns the position behind the reward, empty where the record held it. @throws CaptureRefused. */
   reward(named: Named, principal: Principal, given: GivenReward): Promise<string>;
-  /** Ends a rollout. Returns the position, empty where it had ended so. @throws CaptureRefused. */
-  /** Ends a rollout. Returns the position behind its end, and how many calls next to its path may belong to it. */
+  /**
+   * Ends a rollout. Returns the position behind its end, empty where it had ended so, and how many calls next to its path may belong
+   * to it. @throws CaptureRefused.
+   */
   end(named: Named, principal: Principal, given: GivenEnd): Promise<{ readonly position: string; readonly unclearCalls: number }>;
   /** Closes a task, or a whole run. Returns the position, empty where it was closed so. @throws CaptureRefused. */
   close(named: ClosedPlace, principal: Principal, given: GivenClose): Promise<string>;

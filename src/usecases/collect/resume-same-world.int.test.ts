@@ -127,7 +127,7 @@ describe('resumed runs', () => {
       () => spoilAll(0),
     );
     expect(refusal).toMatch(
-      /^run [0-9a-f-]{36} cannot go on: task (5|40|90) of its open tree [0-9a-f-]{36} opened with ".*"… \(SHA-256 ([0-9a-f]{16})…\), and agentgym:textcraft@.* opens it with ".*"… \(SHA-256 (?!\2)[0-9a-f]{16}…\) now; put back the environment that the run began in, or begin a new run$/,
+      /^run [0-9a-f-]{36} cannot go on: task (5|40|90) of its open tree [0-9a-f-]{36} opened with ".*"… \(SHA-256 ([0-9a-f]{16})…\), and agentgym:textcraft@.* opens it with ".*"… \(SHA-256 (?!\2)[0-9a-f]{16}…\) now \(.*PYTHONHASHSEED.*\); put back the environment that the run began in, or begin a new run$/,
     );
   });
 });

@@ -24,8 +24,8 @@ export type DatasetErrorCode =
   | 'missing-prompt' // what a policy was asked with is not recorded, or the record does not come to it
   | 'context' // a format cannot say which replies of a row are not to be trained on
   | 'no-turn' // a format of questions and answers has no place for a reply that follows no message of the user
-  | 'structure'
-  | 'unclear' // a format has no place for a call of a tool, its result or reasoning
+  | 'structure' // a format has no place for a call of a tool, its result or reasoning
+  | 'unclear' // calls next to the path of a rollout may belong to it
   | 'picture' // a picture of a prompt does not come out of the record, or a format has no place for it
   | 'bad-row' // a row of an import file breaks a rule
   | 'conflict'; // the record holds another fact under an id of the file

@@ -81,7 +81,7 @@ export async function openRewardServer(url: string, process?: PythonProcess): Pr
       });
       if (answer.status === REFUSED) throw new ToolError(messageOf(answer.body));
       const what = `POST ${process?.name ?? url}/score`;
-      // Says nothing of the episode, and would be answered again: it fails, and is no outage that is waited out.
+      // Says nothing of the episode, and would be answered again: what is put off or cut off on the way is thrown before.
       if (answer.status !== 200)
         throw new EnvironmentError('failed', `${what} answered HTTP ${answer.status}: ${messageOf(answer.body)}`);
       try {

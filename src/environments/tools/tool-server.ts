@@ -128,17 +128,15 @@ function refused(error: unknown): never {
   throw error instanceof EnvironmentError ? new ToolError(error.message, { cause: error }) : error;
 }
 
-const AWAY = [408, 429, 502, 503, 504]; // of a server, or of a proxy before it, that asks for another try
-
 /**
- * The server's word on the call (`failed`) is shown to the model, without the address; any other answer says nothing of the call. One
- * that would come again fails the rollout.
+ * The server's word on the call (`failed`) is shown to the model, without the address; any other answer says nothing of the call, and
+ * fails the rollout, but the word that what the tool asks is away (`backend`): what is put off or cut off on the way is thrown before.
  */
 function whyRefused(name: string, { status, body }: ServerResponse, place: string): Error {
   const own = errorShape.safeParse(parsed(body));
   if (own.success && own.data.error === 'failed') return new ToolError(`${name}: ${abridge(own.data.message)}`);
   const reason = `${name} at ${place} answered HTTP ${status}: ${abridge(body)}`;
-  return own.success || AWAY.includes(status) ? new ToolUnavailable(reason) : new EnvironmentError('failed', reason);
+  return own.success ? new ToolUnavailable(reason) : new EnvironmentError('failed', reason);
 }
 
 function parsed(body: string): unknown {

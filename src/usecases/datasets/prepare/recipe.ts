@@ -75,6 +75,20 @@ export function parseShape<T, Row>(shape: z.ZodType<T>, row: unknown, take: (dat
   return { kind: 'bad', field: issue?.path.join('.') || 'the row', problem: issue?.message ?? 'is not as expected' };
 }
 
+/** Reads a value that a file holds as JSON text. @param what the value is, for the error. */
+export function jsonText<T>(shape: z.ZodType<T>, what: string) {
+  return z.string().transform((text, context): T => {
+    try {
+      const parsed = shape.safeParse(JSON.parse(text));
+      if (parsed.success) return parsed.data;
+    } catch {
+      // said below: a text that is no JSON and one of another shape are the same mistake
+    }
+    context.addIssue({ code: 'custom', message: `is no JSON text of ${what}` });
+    return z.NEVER;
+  });
+}
+
 /** A text as it may be stored: half surrogates and NUL become U+FFFD. */
 export const words = z.string().transform((text) => text.toWellFormed().replaceAll('\0', '\uFFFD'));
 /** A text that says something, without the blanks around it. */

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { type Passage, parseShape, type QuestionPassages, type RowReader, said, words } from '../recipe.ts';
+import { jsonText, type Passage, parseShape, type QuestionPassages, type RowReader, said, words } from '../recipe.ts';
 
 const paragraphs = z.array(z.tuple([words, z.array(words)]));
 const columns = z
   .looseObject({ title: z.array(words), sentences: z.array(z.array(words)) })
   .transform(({ title, sentences }) => title.map((each, i): [string, string[]] => [each, sentences[i] ?? []]));
 /** Paragraphs as `[[title, [sentence, …]], …]`, as two columns of them, or as JSON text of the pairs. */
-const context = z.union([paragraphs, columns, z.string().transform(parsePairs)]).nullish();
+const context = z.union([paragraphs, columns, jsonText(paragraphs, '[title, [sentence, …]] pairs')]).nullish();
 const shape = z.looseObject({ _id: said.optional(), id: said.optional(), context });
 
 /** Reads the column `context` of HotpotQA and 2WikiMultihopQA. */
@@ -27,14 +27,3 @@ export const contextPassages: RowReader<QuestionPassages> = {
       ),
     })),
 };
-
-function parsePairs(text: string, refinement: z.RefinementCtx): z.infer<typeof paragraphs> {
-  try {
-    const parsed = paragraphs.safeParse(JSON.parse(text));
-    if (parsed.success) return parsed.data;
-  } catch {
-    // said below: a text that is no JSON and one of another shape are the same mistake
-  }
-  refinement.addIssue({ code: 'custom', message: 'is no JSON text of [title, [sentence, …]] pairs' });
-  return z.NEVER;
-}

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { whole, words } from '../recipe.ts';
+import { jsonText, whole, words } from '../recipe.ts';
 
 const pairs = z.array(z.tuple([words, whole]));
 const columns = z
@@ -11,17 +11,6 @@ const columns = z
  * two columns (`title`, `sent_id`), those of 2WikiMultihopQA the pairs as a JSON text. Null where there are none.
  */
 export const supportingFacts = z
-  .union([pairs, columns, z.string().transform(parsePairs)])
+  .union([pairs, columns, jsonText(pairs, '[title, sentence] pairs')])
   .nullish()
   .transform((facts) => (facts ? JSON.stringify(facts) : null));
-
-function parsePairs(text: string, context: z.RefinementCtx): z.infer<typeof pairs> {
-  try {
-    const parsed = pairs.safeParse(JSON.parse(text));
-    if (parsed.success) return parsed.data;
-  } catch {
-    // said below: a text that is no JSON and one of another shape are the same mistake
-  }
-  context.addIssue({ code: 'custom', message: 'is no JSON text of [title, sentence] pairs' });
-  return z.NEVER;
-}

@@ -39,6 +39,7 @@ export interface TrainFlags extends ComputationFlags, EngineFlags, PromptFlags {
   readonly seed: number;
   readonly testSplit: string;
   readonly testTasks: number;
+  readonly testOnTrained?: true;
   readonly rollouts: number;
   readonly every?: number;
   readonly resume?: true;
@@ -113,6 +114,7 @@ export function addTrainOptions(command: Command): void {
     .option('--seed <n>', 'of tasks, rollouts and mini-batches', wholeNumber('--seed', 0), 1)
     .option('--test-split <name>', 'tasks to measure on; "all" for every one', 'test')
     .option('--test-tasks <n>', 'how many; 0 measures nothing', wholeNumber('--test-tasks', 0), 25)
+    .option('--test-on-trained', 'measure on tasks that are trained on too, which is refused otherwise')
     .option('--rollouts <n>', 'episodes per test task', wholeNumber('--rollouts', 1), 4)
     .option('--every <n>', 'measure each n-th version too, not only the first and the last', wholeNumber('--every', 1))
     .option('--resume', 'continue with a policy that was begun with the same options')

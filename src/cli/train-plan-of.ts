@@ -26,6 +26,7 @@ export async function trainPlanOf(command: Command, flags: TrainFlags): Promise<
 function runSettings(flags: TrainFlags) {
   const { environment, updates, temperature, maxSteps, seed, testTasks: tasks } = flags;
   const named = (split: string) => (split === 'all' ? null : split);
+  const measured = { split: named(flags.testSplit), tasks, rollouts: flags.rollouts, every: flags.every ?? updates };
   return {
     environment,
     split: named(flags.split),
@@ -35,8 +36,7 @@ function runSettings(flags: TrainFlags) {
     maxSteps,
     seed,
     taskSeed: 0,
-    evaluation:
-      tasks === 0 ? null : { split: named(flags.testSplit), tasks, rollouts: flags.rollouts, every: flags.every ?? updates },
+    evaluation: tasks === 0 ? null : { ...measured, ...(flags.testOnTrained ? { trainedTasks: 'allowed' as const } : {}) },
   };
 }
 

@@ -72,8 +72,7 @@ async function trainAndReport(platform: Platform, plan: TrainPlan, signal: Abort
       if (warning !== null) line.end(`version ${version}: ${warning}`);
     },
     onTrouble: ({ ordinal, reason }) => line.end(`batch ${ordinal} was not trained: ${reason}`),
-    onEvaluation: (evaluated) =>
-      line.end(`version ${evaluated.version}: ${successText(evaluated)} on ${plan.evaluation?.split ?? 'all'} tasks`),
+    onEvaluation: (evaluated) => line.end(`version ${evaluated.version}: ${successText(evaluated)} on ${testedText(plan)}`),
   });
   line.end();
   return trained;
@@ -110,6 +109,11 @@ function endText({ state, message, version }: TrainedPolicy): string | null {
   }
 }
 
+function testedText({ evaluation }: TrainPlan): string {
+  const { split, trainedTasks } = evaluation ?? {};
+  return `${split ?? 'all'} tasks${trainedTasks === 'allowed' ? ', trained ones too' : ''}`;
+}
+
 function successText({ evaluation }: EvaluatedVersion): string {
   return `success ${(100 * evaluation.successRate).toFixed(1)}%`;
 }
@@ -142,7 +146,7 @@ function plotOf(plan: TrainPlan, evaluations: readonly EvaluatedVersion[]): stri
     y: { label: 'success', from: 0, to: 1 },
     series: [
       {
-        name: 'test tasks',
+        name: testedText(plan),
         points: evaluations.map(({ version, evaluation }) => ({
           x: version,
           y: evaluation.successRate,

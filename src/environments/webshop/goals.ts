@@ -28,9 +28,14 @@ export function generateGoals(products: readonly Product[], seed: number): reado
   return random.shuffle(goals);
 }
 
-/** The first 500 goals are for tests, or the first fifth where there are fewer than 2,500. */
-export function splitOf(index: number, goals: number): 'test' | 'train' {
-  return index < Math.min(TEST_GOALS, Math.ceil(goals / 5)) ? 'test' : 'train';
+/**
+ * Says of each goal which split it is of: the first 500 are for tests, or the first fifth where there are fewer than 2,500, and
+ * with them later goals of the same instruction, so that no instruction is both trained on and tested.
+ */
+export function splitsOf(goals: readonly Goal[]): readonly ('test' | 'train')[] {
+  const tests = goals.slice(0, Math.min(TEST_GOALS, Math.ceil(goals.length / 5)));
+  const tested = new Set(tests.map(({ instruction }) => instruction));
+  return goals.map(({ instruction }) => (tested.has(instruction) ? 'test' : 'train'));
 }
 
 function combinationsOf({ options }: Product): readonly Goal['options'][] {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { EnvironmentError, type StepResult } from '../environment.ts';
 import { openEnvironment, parseEnvironment } from '../open-environment.ts';
 import { generateCatalogue } from './catalogue.ts';
-import { generateGoals } from './goals.ts';
+import { generateGoals, splitsOf } from './goals.ts';
 import { openWebShop } from './webshop.ts';
 
 const kind = await openWebShop({ seed: 233, products: 96 });
@@ -147,8 +147,17 @@ describe('the tasks of the shop', () => {
 
   test('goals 0 to 499 of a whole shop are for tests, a fifth of a small one', () => {
     const splits = kind.tasks?.map(({ split }) => split) ?? [];
-    expect(splits.indexOf('train')).toBe(Math.ceil(splits.length / 5));
-    expect(new Set(splits.slice(splits.indexOf('train')))).toEqual(new Set(['train']));
+    const tests = Math.ceil(splits.length / 5);
+    expect(new Set(splits.slice(0, tests))).toEqual(new Set(['test']));
+    expect(splits.slice(tests).filter((split) => split === 'train').length).toBeGreaterThan(3 * tests);
+  });
+
+  test('no instruction is of both splits', () => {
+    const goals = generateGoals(generateCatalogue(233, 1_000), 233);
+    const splits = splitsOf(goals);
+    const trained = new Set(goals.flatMap(({ instruction }, i) => (splits[i] === 'train' ? [instruction] : [])));
+    expect(goals.filter(({ instruction }, i) => splits[i] === 'test' && trained.has(instruction))).toEqual([]);
+    expect(splits.filter((split) => split === 'test').length).toBeGreaterThan(500); // some goals repeat an instruction
   });
 
   test('what would be right is known by the published fields', () => {

@@ -5,7 +5,7 @@ import { type Environment, EnvironmentError, type EnvironmentKind } from '../env
 import { openLocalRetriever } from '../retrieval/local-retriever.ts';
 import { browse } from './browse.ts';
 import { CATALOGUE_REVISION, generateCatalogue } from './catalogue.ts';
-import { generateGoals, splitOf } from './goals.ts';
+import { generateGoals, splitsOf } from './goals.ts';
 import type { Page } from './page.ts';
 import { planPurchase } from './plan.ts';
 import type { Goal } from './product.ts';
@@ -23,7 +23,7 @@ const NAME = 'webshop-generated';
 
 /**
  * Opens WebShop with a generated catalogue: pages, actions and rewards of the published shop, products of our own. A task's alias
- * is the decimal index of its goal; goals below 500 are for tests.
+ * is the decimal index of its goal; `splitsOf` says which are for tests.
  */
 export async function openWebShop({ seed, products: size }: WebShopOptions): Promise<EnvironmentKind> {
   const products = generateCatalogue(seed, size);
@@ -32,18 +32,19 @@ export async function openWebShop({ seed, products: size }: WebShopOptions): Pro
     retriever: await openLocalRetriever(products.map(documentOf)),
   };
   const goals = generateGoals(products, seed);
+  const splits = splitsOf(goals);
   const fingerprint = sha256Hex(
     JSON.stringify([NAME, CATALOGUE_REVISION, INSTRUCTIONS.webshop, products, goals]),
     shop.retriever.fingerprint,
   );
-  const kind: Kind = { shop, goals, fingerprint };
+  const kind: Kind = { shop, goals, splits, fingerprint };
   return {
     name: NAME,
     fingerprint,
     taskAliases: goals.map((_, index) => String(index)),
-    tasks: goals.map((goal, index) => ({ depth: depthOf(goal), split: splitOf(index, goals.length) })),
+    tasks: goals.map((goal, index) => ({ depth: depthOf(goal), split: splits[index] ?? null })),
     create: async () => createEpisode(kind, null),
-    groundTruth: (alias) => truthOf(goals, alias),
+    groundTruth: (alias) => truthOf(kind, alias),
     close: () => shop.retriever.close(),
   };
 }
@@ -51,6 +52,7 @@ export async function openWebShop({ seed, products: size }: WebShopOptions): Pro
 interface Kind {
   readonly shop: Shop;
   readonly goals: readonly Goal[];
+  readonly splits: ReturnType<typeof splitsOf>;
   readonly fingerprint: string;
 }
 
@@ -59,7 +61,8 @@ interface Situation {
   readonly page: Page;
 }
 
-function createEpisode({ shop, goals, fingerprint }: Kind, initial: Situation | null): Environment {
+function createEpisode(kind: Kind, initial: Situation | null): Environment {
+  const { shop, goals, splits, fingerprint } = kind;
   let situation = initial;
   const current = (): Situation => {
     if (situation === null) throw new EnvironmentError('gone', 'no task is running: reset first');
@@ -86,7 +89,7 @@ function createEpisode({ shop, goals, fingerprint }: Kind, initial: Situation | 
         instruction: INSTRUCTIONS.webshop,
         goal: goal.instruction,
         depth: depthOf(goal),
-        split: splitOf(index, goals.length),
+        split: splits[index] ?? null,
       };
     },
     step: async (action, signal) => {
@@ -105,7 +108,7 @@ function createEpisode({ shop, goals, fingerprint }: Kind, initial: Situation | 
       };
     },
     parse: parseThoughtAction,
-    clone: async () => createEpisode({ shop, goals, fingerprint }, situation), // a situation never changes
+    clone: async () => createEpisode(kind, situation), // a situation never changes
     expertAction: async () => planPurchase(shop, current().goal, current().page)[0] ?? null,
     planLength: async () => planPurchase(shop, current().goal, current().page).length,
     close: async () => {
@@ -129,7 +132,7 @@ function actionsOn(shop: Shop, goal: Goal, page: Page): readonly string[] {
   return [...clickablesOf(shop, page).keys()].map((text) => `click[${text}]`);
 }
 
-function truthOf(goals: readonly Goal[], alias: string): ReturnType<NonNullable<EnvironmentKind['groundTruth']>> {
+function truthOf({ goals, splits }: Kind, alias: string): ReturnType<NonNullable<EnvironmentKind['groundTruth']>> {
   const goal = goals[Number(alias)];
   if (!goal) return null;
   const { asin, instruction, attributes, options, priceUpper } = goal;
@@ -142,6 +145,6 @@ function truthOf(goals: readonly Goal[], alias: string): ReturnType<NonNullable<
       price_upper: priceUpper,
       goal_index: Number(alias),
     },
-    dataSource: `${NAME}_${splitOf(Number(alias), goals.length)}`,
+    dataSource: `${NAME}_${splits[Number(alias)]}`,
   };
 }

@@ -12,13 +12,14 @@ import { createPolicy, parsePolicyText } from '../../policies/policy-spec.ts';
 import { readLineages } from '../../projections/training-pool/read-lineages.ts';
 import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
 import { modelServerOf } from '../../training/servers/open-model-server.ts';
-import { chooseTasks } from '../collect/choose-tasks.ts';
+import { chooseTasks, type TaskChoice } from '../collect/choose-tasks.ts';
 import type { Collection } from '../collect/collect.ts';
 import type { CollectPlan } from '../collect/plan.ts';
 import { refuseUnfit } from '../collect/refuse-unfit.ts';
 import { surveysFolder } from '../collect/survey-tasks.ts';
 import { TrainingRefused } from '../collect/train-admission-for.ts';
 import { declareTraining } from './batcher/declare-training.ts';
+import { chooseTestTasks } from './choose-test-tasks.ts';
 import { declareTrainer } from './declare-trainer.ts';
 import { makeFirstVersion } from './make-first-version.ts';
 import { registerFirst } from './register-first.ts';
@@ -41,8 +42,11 @@ export async function beginTraining(
 ): Promise<PlannedRun> {
   refuseUnknownRewards(kind, plan);
   refuseUnserved(plan);
-  const collected = await planCollection(kind, plan, surveysFolder(platform.config.home));
+  const surveys = surveysFolder(platform.config.home);
+  const tasks = await chooseTasks(kind, plan.tasks ?? kind.taskAliases.length, plan.taskSeed, plan.split, surveys);
+  const collected = planCollection(tasks, plan);
   await refuseUnfit(kind, await actorOf(platform, plan), collected);
+  refuseTrainedTests(tasks, await chooseTestTasks(kind, plan, surveys), plan);
   if (plan.declaration) await declareTrainer(platform, { ...plan, declaration: plan.declaration }, signal);
   else await declareLinear(platform, plan);
   // asked for more updates, the policy goes on in a run of its own
@@ -128,15 +132,25 @@ async function declareLinear(platform: Platform, plan: TrainPlan): Promise<void>
   await registerFirst(platform, await makeFirstVersion(blobs, linearBackend(), plan.policyId));
 }
 
+/** A success on tasks that were trained on says nothing of others: whoever wants it says so. */
+function refuseTrainedTests(tasks: readonly TaskChoice[], tested: readonly string[], { evaluation }: TrainPlan): void {
+  if (evaluation?.trainedTasks === 'allowed') return;
+  const trained = new Set(tasks.map(({ alias }) => alias));
+  const shared = tested.filter((alias) => trained.has(alias)).length;
+  if (shared > 0)
+    throw new TrainingRefused(
+      `${shared} of the ${tested.length} tasks that versions are measured on are tasks to train on too; choose other splits with --split and --test-split, measure nothing with --test-tasks 0, or allow it with --test-on-trained`,
+    );
+}
+
 // groups that are planned for each one that a batch takes: rejected ones are replaced, and tasks cost nothing until they begin
 const SPARE = 12;
 
 /** Plans the groups: the tasks of the split in a seeded order, again and again, more than will be wanted. */
-async function planCollection(kind: EnvironmentKind, plan: TrainPlan, surveys: string): Promise<CollectPlan> {
-  const tasks = await chooseTasks(kind, plan.tasks ?? kind.taskAliases.length, plan.taskSeed, plan.split, surveys);
+function planCollection(tasks: readonly TaskChoice[], plan: TrainPlan): CollectPlan {
   if (tasks.length === 0)
     throw new TrainingRefused(
-      `${plan.environment} has no task of the split ${plan.split}, neither in its list of tasks nor where a task begins; --split all takes every task`,
+      `${plan.environment} has no task of the split ${plan.split}, neither in its list of tasks nor where a task begins; --split all takes every task, and --test-tasks 0 measures none`,
     );
   const random = createRandom(seedFrom('train tasks', plan.seed));
   const wanted = plan.updates * plan.groupsPerBatch * SPARE;

@@ -3,11 +3,11 @@ import type { EnvironmentKind } from '../../environments/environment.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
-import { chooseTasks } from '../collect/choose-tasks.ts';
 import { throwIfFailed } from '../collect/collect.ts';
 import { type CollectPlan, collectPlan } from '../collect/plan.ts';
 import { surveysFolder } from '../collect/survey-tasks.ts';
 import { evaluate } from '../evaluate/evaluate.ts';
+import { chooseTestTasks } from './choose-test-tasks.ts';
 import { isOwn } from './declaration/trainer-of.ts';
 import { actingPolicy, backendOf, promptOf, type TrainPlan } from './train-plan.ts';
 import type { EvaluatedVersion, Training } from './training.ts';
@@ -26,9 +26,7 @@ export async function evaluateVersions(
 ): Promise<readonly EvaluatedVersion[]> {
   const { evaluation, policyId } = plan;
   if (evaluation === null) return [];
-  const surveys = surveysFolder(platform.config.home);
-  const chosen = await chooseTasks(kind, evaluation.tasks, plan.taskSeed, evaluation.split, surveys);
-  const aliases = chosen.map(({ alias }) => alias);
+  const aliases = await chooseTestTasks(kind, plan, surveysFolder(platform.config.home));
   const evaluated: EvaluatedVersion[] = [];
   // of a trainer elsewhere only the weights that its server holds now can act
   const first = isOwn(backendOf(plan)) ? 0 : last;

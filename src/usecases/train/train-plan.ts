@@ -41,7 +41,14 @@ export const trainPlan = z.strictObject({
   seed: z.int(),
   /** Measured on tasks of another split: the first version, the last, and each `every` between; null: not at all. */
   evaluation: z
-    .strictObject({ split: name.nullable(), tasks: z.int().min(1), rollouts: z.int().min(1), every: z.int().min(1) })
+    .strictObject({
+      split: name.nullable(),
+      tasks: z.int().min(1),
+      rollouts: z.int().min(1),
+      every: z.int().min(1),
+      /** Tasks that are trained on may be measured on too; left out, such a plan is refused. */
+      trainedTasks: z.literal('allowed').optional(),
+    })
     .nullable(),
 });
 export type TrainPlan = z.infer<typeof trainPlan>;

@@ -85,6 +85,17 @@ describe('trainings', () => {
     await expect(unweighted).rejects.toThrow(/environment has no weight/);
   });
 
+  test('a training that would measure on tasks it trains on is refused, unless the plan allows it', async () => {
+    const evaluation = { split: null, tasks: 3, rollouts: 1, every: 3 };
+    const both = { ...SMALL, split: null, tasks: null, updates: 1 } as const;
+    await expect(training(aTrainPlan({ ...both, evaluation }))).rejects.toThrow(
+      /^3 of the 3 tasks that versions are measured on are tasks to train on too; .*--test-on-trained$/,
+    );
+    expect(await platform.database.db.selectFrom('lineages').selectAll().execute()).toEqual([]);
+    const allowed = await training(aTrainPlan({ ...both, evaluation: { ...evaluation, trainedTasks: 'allowed' } }));
+    expect(allowed.evaluations.map(({ version }) => version)).toEqual([0, 1]);
+  });
+
   test('a training stopped repeatedly reaches the weights of an undisturbed one', async () => {
     const plan = aTrainPlan(SMALL);
     const undisturbed = await training(plan);

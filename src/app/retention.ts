@@ -1,4 +1,5 @@
 import type { Platform } from '../platform/open-platform.ts';
+import { tryOwnWork } from '../postgres/own-work.ts';
 import { RebuildUnderWay } from '../projections/rebuild/hold-rebuild.ts';
 import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -18,8 +19,8 @@ export interface RetentionTimes {
 }
 
 /**
- * Forgets what is older than its project keeps it, at the start and once a day. A round that fails is logged, and the next one
- * continues it; several processes may do it at a time.
+ * Forgets what is older than its project keeps it, at the start and once a day, in one process at a time. A round that fails is
+ * logged, and the next one continues it.
  */
 export function keepRetention(
   platform: Platform,
@@ -33,8 +34,8 @@ export function keepRetention(
     while (!signal.aborted) {
       try {
         if (performance.now() >= next) {
-          await round(signal);
-          next = performance.now() + everyMs;
+          const { kind } = await tryOwnWork(platform.database.db, 'retention', () => round(signal));
+          if (kind === 'done') next = performance.now() + everyMs; // else another process does it, and may die
         }
       } catch (error) {
         next = performance.now() + Math.min(everyMs, AGAIN_MS);

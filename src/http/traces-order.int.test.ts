@@ -143,6 +143,29 @@ test('a server that ends while spans are placed is followed by one that comes to
   }
 });
 
+test('servers that receive and place the spans of one rollout record it once', async () => {
+  const { db } = proxy.api.database;
+  const other = await proxy.restart();
+  const traceIds = Array.from({ length: 6 }, (_, i) => `${i}`.padStart(32, 'd'));
+  for (const traceId of traceIds) {
+    const [root, ...others] = traceOf(traceId, 4).toReversed();
+    for (const [i, span] of others.entries()) await send([span as Made], i % 2 === 0 ? url : other);
+    await send([root as Made]);
+  }
+  expect(await proxy.placeBySeveral()).toEqual([]);
+  for (const traceId of traceIds)
+    expect(await pathOf(traceId)).toMatchObject({
+      said: ['step 0', 'step 1', 'step 2', 'step 3'],
+      aside: ['helped'],
+      outcome: 'terminated',
+    });
+  expect(await db.selectFrom('anomalies').select(['kind', 'detail']).execute()).toEqual([]);
+  for (const base of [url, other]) {
+    const late = traceOf(traceIds[0] ?? '', 6).filter(({ startTimeUnixNano }) => startTimeUnixNano === '1700000000500000000');
+    expect((await send(late, base)).text).toContain('has ended');
+  }
+});
+
 test('a span that arrives when later ones are placed is kept and named, and is no step', async () => {
   const named = { 'espalier.run': 'run', 'espalier.task': 'task', 'espalier.rollout': '0' };
   const [first, ...others] = traceOf('c'.repeat(32), 2, named);

@@ -22,6 +22,8 @@ export interface TestProxy {
   restart(options?: ProxySetting): Promise<string>;
   /** Places the spans that wait, as the server that was started last. */
   place(): Promise<readonly string[]>;
+  /** Places the spans that wait as every server that was started, all at once. */
+  placeBySeveral(): Promise<readonly string[]>;
   /** What the record holds, once it is folded. */
   recorded(): Promise<Recorded>;
   close(): Promise<void>;
@@ -41,9 +43,14 @@ export type Recorded = Awaited<ReturnType<typeof readRecorded>>;
 export async function openTestProxy(): Promise<TestProxy> {
   const api = await openTestApi();
   let by: Answer = () => ({});
-  let capture: Capture | undefined;
+  const captures: Capture[] = [];
   const upstream = await startUpstream((body, res) => by(body, res));
   await api.project();
+  const place = async (by: readonly Capture[]): Promise<readonly string[]> => {
+    await api.projected(formatPosition(await api.log.ends(TOPICS)));
+    const said = by.map((capture) => openTraces({ db: api.database.db, capture }).place({ endedMs: 0, openMs: 0 }));
+    return (await Promise.all(said)).flat();
+  };
   return {
     api,
     upstream,
@@ -51,7 +58,8 @@ export async function openTestProxy(): Promise<TestProxy> {
       by = next;
     },
     async restart({ timeoutMs, upstream: other, whenUnrecorded = 'fail', replyBytes, log = api.log, serve = {} } = {}) {
-      capture = openCapture({ database: api.database, log, blobs: api.blobs, config: { capture: {} } });
+      const capture = openCapture({ database: api.database, log, blobs: api.blobs, config: { capture: {} } });
+      captures.push(capture);
       const proxy = {
         capture,
         upstream: openUpstream({ url: other ?? upstream.url, apiKey: 'sk-of-upstream', timeoutMs }),
@@ -60,10 +68,8 @@ export async function openTestProxy(): Promise<TestProxy> {
       };
       return (await api.serve({ ...serve, api: { proxy } })).url;
     },
-    async place() {
-      await api.projected(formatPosition(await api.log.ends(TOPICS)));
-      return capture ? openTraces({ db: api.database.db, capture }).place({ endedMs: 0, openMs: 0 }) : [];
-    },
+    place: () => place(captures.slice(-1)),
+    placeBySeveral: () => place(captures),
     recorded: () => readRecorded(api),
     close: async () => {
       await api.close();

@@ -1,10 +1,14 @@
 import type { Appender, Draft } from '../../append/appender.ts';
 import type { Topic } from '../../events/catalogue.ts';
 import { derivedId, isDerived } from '../../events/derived-id.ts';
+import { newId } from '../../events/new-id.ts';
 import { type AppendingWorld, openAppender } from '../../platform/open-appender.ts';
+import type { HeldTransaction } from '../../postgres/hold-transaction.ts';
+import { type Owned, ownWork, tryOwnWork } from '../../postgres/own-work.ts';
 import { may, owns, type Principal, sees } from '../../postgres/principal.ts';
 import { heldSpans } from '../../projections/held-spans/held-spans.ts';
 import { readWaitingRollouts } from '../../projections/held-spans/read-waiting.ts';
+import { hasFact } from '../../projections/journal/has-fact.ts';
 import { journal } from '../../projections/journal/journal.ts';
 import { readEventsOfTypes } from '../../projections/journal/read-events-of-types.ts';
 import { owners } from '../../projections/owners/owners.ts';
@@ -12,6 +16,7 @@ import { type Owner, readOwners } from '../../projections/owners/read-owners.ts'
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { openCache } from '../../runtime/cache.ts';
 import { createExclusive } from '../../runtime/exclusive.ts';
+import { limitOf } from '../../runtime/limit.ts';
 import { CaptureRefused, isOver, NotRecorded } from './capture-errors.ts';
 import { CapturedRollout, type RolloutOutcome } from './captured-rollout.ts';
 import { type ClosedPlace, createClosing, type GivenClose } from './close-captured.ts';
@@ -48,8 +53,11 @@ export interface GivenEnd {
 
 /** Finds the rollouts that calls belong to, and records what programs say of them. */
 export interface Capture {
-  /** Records what spans of a rollout that wait say of it, in the order of their times. @throws CaptureRefused; NotRecorded. */
-  placeSpans(named: Named, principal: Principal): Promise<void>;
+  /**
+   * Records what spans of a rollout that wait say of it, in the order of their times, unless another process places those of its run. @throws
+   * CaptureRefused; NotRecorded.
+   */
+  placeSpans(named: Named, principal: Principal): Promise<Owned<unknown>['kind']>;
   /** The rollout of a place, opened by its first call. Work with it by `using`, which lets go of one that failed. */
   using<T>(named: Named, principal: Principal, work: (rollout: CapturedRollout) => Promise<T>): Promise<T>;
   /** Lets go of a rollout that could not be appended to: the next call reads it from the record. */
@@ -67,7 +75,7 @@ export interface Capture {
 
 const CATCH_UP_MS = 10_000;
 const OPEN = 2_000; // rollouts in memory; others are read from the record again
-const PRODUCER = 'capture';
+const PLACED = 3; // rollouts of which spans are placed at a time: each keeps a connection of the pool
 
 /** Opens the recording of calls that programs make by a proxy, or of which they send traces. */
 export function openCapture(world: CaptureWorld): Capture {
@@ -80,6 +88,7 @@ export function openCapture(world: CaptureWorld): Capture {
   const senders = new WeakMap<CapturedRollout, Principal>(); // who rollouts append for
   const places = openCache<Partial<RecordedPlace>>({ max: 50_000 }); // what was opened here of runs and trees, by their ids
   const readPictures = openPictureReader();
+  const placing = limitOf(PLACED);
   const exclusive = createExclusive();
   const closed = openCache<'closed'>({ max: 50_000 }); // runs and trees that take no further rollout
   const close = createClosing({ db, exclusive, closed, folded, projectOf, using, appenderOf });
@@ -126,9 +135,11 @@ export function openCapture(world: CaptureWorld): Capture {
     );
   }
 
+  /** Several servers record into one tree: each appender is a producer of its own, which numbers its events alone. */
   function appenderOf(principal: Principal['principal'], project: string): Appender {
     const key = `${principal} ${project}`;
-    const found = appenders.get(key) ?? openAppender({ database, log, blobs, stamp: { principal, project } }, PRODUCER);
+    const world = { database, log, blobs, stamp: { principal, project } };
+    const found = appenders.get(key) ?? openAppender(world, `capture ${newId()}`, { numbers: 'begin' });
     appenders.set(key, found);
     return found;
   }
@@ -141,6 +152,12 @@ export function openCapture(world: CaptureWorld): Capture {
     return owner !== undefined && sender !== undefined && isHeard(sender, owner);
   }
 
+  /** Whether a rollout in memory is of spans, and another server has placed those with which it ends. */
+  async function hasEndedElsewhere({ place, state }: CapturedRollout): Promise<boolean> {
+    if (!state.hasSpans || state.ended) return false;
+    return hasFact(db, place.treeId, 'RolloutFinished', place.rolloutId);
+  }
+
   async function find(named: Named, principal: Principal): Promise<CapturedRollout> {
     checkNames(named);
     const runId = runIdOf(named.run, principal.project);
@@ -149,7 +166,7 @@ export function openCapture(world: CaptureWorld): Capture {
       const known = rollouts.get(key);
       if (!known || opened.get(runId) === undefined) await folded(['runs', 'trees']);
       const project = await projectOf(named.run, principal);
-      if (known && isUsable(known, principal)) return known;
+      if (known && isUsable(known, principal) && !(await hasEndedElsewhere(known))) return known;
       const { place, state, held } = await recoverRollout(db, named, runId, { bytes: (sha256) => blobs.get(sha256) });
       // of rollouts that are opened at once each is to see what the others opened
       state.open = (request, policy, append) =>
@@ -166,7 +183,7 @@ export function openCapture(world: CaptureWorld): Capture {
         });
       // one that is named by ids is that which its names opened
       const same = rollouts.get(names.get(place.rolloutId) ?? '');
-      if (same && isUsable(same, principal)) return same;
+      if (same && isUsable(same, principal) && (same.state.ended !== null || state.ended === null)) return same;
       const rollout = new CapturedRollout(place, state, appenderOf(principal.principal, project), readPictures);
       senders.set(rollout, principal);
       rollouts.set(key, rollout);
@@ -190,10 +207,11 @@ export function openCapture(world: CaptureWorld): Capture {
     rollouts.delete(keyOf(place.runId, place));
   }
 
-  /** Finds a rollout that is on record. */
+  /** Finds a rollout that is on record, once what waits of it is placed. */
   function recorded<T>(named: Named, principal: Principal, work: (rollout: CapturedRollout) => Promise<T>): Promise<T> {
-    return using(named, principal, async (rollout) => {
-      await place(rollout, principal);
+    return using(named, principal, async (found) => {
+      if (found.state.hasSpans) await placing(() => ownWork(db, placingOf(found), (lock) => place(found, principal, lock)));
+      const rollout = await find(named, principal); // another server may have placed them
       if (rollout.state.isOpen) return work(rollout);
       letGo(rollout);
       throw new CaptureRefused(
@@ -204,14 +222,15 @@ export function openCapture(world: CaptureWorld): Capture {
     });
   }
 
-  function place(rollout: CapturedRollout, principal: Principal): Promise<void> {
-    const { runId, rolloutId } = rollout.place;
-    return exclusive.run([`spans ${rolloutId}`], async () => {
-      if (!rollout.state.hasSpans) return;
-      await folded(['runs', 'trees']);
-      const holder = opened.get(runId) ?? (await readOwners(db, 'runs', [runId])).get(runId) ?? principal;
-      await placeSpans(rollout, holder, db, blobs);
-    });
+  /** Places the spans of a rollout, while this server owns those of its run. */
+  async function place(found: CapturedRollout, principal: Principal, { confirm }: HeldTransaction): Promise<void> {
+    const { runId } = found.place;
+    await folded(['runs', 'trees']);
+    const holder = opened.get(runId) ?? (await readOwners(db, 'runs', [runId])).get(runId) ?? principal;
+    const world = { db, blobs, confirm };
+    if (found.state.isOpen && (await placeSpans(found, holder, world)) === 'placed') return;
+    letGo(found); // another server may have opened its run or its task, or placed some, since this one read the record
+    await placeSpans(await find(found.place, principal), holder, world);
   }
 
   /** Places what waits of a task, or of a whole run. */
@@ -220,7 +239,9 @@ export function openCapture(world: CaptureWorld): Capture {
     const runId = runIdOf(run, principal.project);
     for (const waiting of await readWaitingRollouts(db, { limit: null }))
       if (runIdOf(waiting.run, waiting.project) === runId && (task === null || task === waiting.task))
-        await using(waiting, principal, (rollout) => place(rollout, principal));
+        await using(waiting, principal, (rollout) =>
+          placing(() => ownWork(db, placingOf(rollout), (lock) => place(rollout, principal, lock))),
+        );
   }
 
   async function held({ treeId }: CapturePlace, rewardId: string) {
@@ -230,7 +251,11 @@ export function openCapture(world: CaptureWorld): Capture {
   }
 
   return {
-    placeSpans: (named, principal) => using(named, principal, (rollout) => place(rollout, principal)),
+    placeSpans: (named, principal) =>
+      using(named, principal, async (rollout) => {
+        const work = (lock: HeldTransaction) => place(rollout, principal, lock);
+        return (await placing(() => tryOwnWork(db, placingOf(rollout), work))).kind;
+      }),
     using,
     letGo,
     reward: (named, principal, given) =>
@@ -259,6 +284,11 @@ export function openCapture(world: CaptureWorld): Capture {
       return close(named, principal, given);
     },
   };
+}
+
+/** Names the placing of the spans of a run, which one server owns at a time: it opens the run and numbers the rollouts of tasks. */
+function placingOf({ place }: CapturedRollout): string {
+  return `spans ${place.runId}`;
 }
 
 function keyOf(runId: string, { task, rollout }: Named): string {

@@ -17,16 +17,34 @@ interface Call {
   readonly isLate: boolean;
 }
 
+export interface PlacingWorld {
+  readonly db: Db;
+  readonly blobs: BlobStore;
+  /** Resolves while this server owns the placing of the rollout. */
+  readonly confirm: () => Promise<void>;
+}
+
 /**
  * Records the calls of models among the received spans of a rollout as its calls, in the order of their times, and its end where
  * its trace says that. Killed in between, it is done again and goes on. What is late is decided by the order of the log alone.
  * Spans are kept before their run is opened, by anyone: only those count whose sender may add to it. @param holder who opened the
  * run, or is about to.
+ * @returns `behind` where the record holds calls or an end that the rollout in memory does not: nothing was placed.
  * @throws NotRecorded; CaptureRefused where the task or the run is over.
  */
-export async function placeSpans(rollout: CapturedRollout, holder: Sender, db: Db, blobs: BlobStore): Promise<void> {
+export async function placeSpans(
+  rollout: CapturedRollout,
+  holder: Sender,
+  { db, blobs, confirm }: PlacingWorld,
+): Promise<'placed' | 'behind'> {
   const { treeId, rolloutId } = rollout.place;
-  const events = await readEventsOfTypes(db, treeId, ['SpanReceived', 'CallCaptured']);
+  const events = await readEventsOfTypes(db, treeId, ['SpanReceived', 'CallCaptured', 'RolloutFinished']);
+  const recorded = new Set(rollout.state.calls.map(({ callId }) => callId));
+  for (const { type, data } of events) {
+    if (data.rolloutId !== rolloutId) continue;
+    if (type === 'CallCaptured' && !recorded.has(data.callId)) return 'behind';
+    if (type === 'RolloutFinished' && !rollout.state.ended) return 'behind';
+  }
   const senderOf = await readSenders(db, [holder, ...events.map(stampOf)]);
   const counts = (event: Envelope) => isHeard(senderOf(stampOf(event)), senderOf(holder));
   const starts = new Map<string, number>();
@@ -42,19 +60,25 @@ export async function placeSpans(rollout: CapturedRollout, holder: Sender, db: D
     const span = spanOfText(text);
     if (span) spans.push({ span, data, isLate: data.startMs < placedUntil });
   }
-  const recorded = new Set(rollout.state.calls.map(({ callId }) => callId));
   const fresh = spans.filter(({ data }) => data.kind === 'model' && !recorded.has(data.spanId));
   const tools = spans.filter(({ data }) => data.kind === 'tool').toSorted((a, b) => a.span.startMs - b.span.startMs);
   rollout.toolSpans = tools.map(({ span }) => toolSpanOf(span));
-  await recordCalls(rollout, fresh, new Map(spans.map(({ span }) => [span.spanId, span])));
+  await recordCalls(rollout, fresh, new Map(spans.map(({ span }) => [span.spanId, span])), confirm);
   const root = spans.find(({ data }) => data.endsRollout)?.span;
-  if (root === undefined || !rollout.state.isOpen || rollout.state.ended) return;
+  if (root === undefined || !rollout.state.isOpen || rollout.state.ended) return 'placed';
   const end = { success: null, reason: root.failure ?? '', observation: '', now: root.endMs };
+  await confirm();
   await rollout.end(root.failure === null ? 'terminated' : 'failed', end);
+  return 'placed';
 }
 
 /** Records calls as they were made: one that began while another was open, or in a sub-agent, is a sub-agent's. */
-async function recordCalls(rollout: CapturedRollout, calls: readonly Call[], spans: ReadonlyMap<string, Span>): Promise<void> {
+async function recordCalls(
+  rollout: CapturedRollout,
+  calls: readonly Call[],
+  spans: ReadonlyMap<string, Span>,
+  confirm: PlacingWorld['confirm'],
+): Promise<void> {
   const open = new Map<Span, PlacedCall>();
   const moments = calls.flatMap(({ span, isLate }) => [
     { span, isLate, at: span.startMs, order: 1 },
@@ -65,6 +89,7 @@ async function recordCalls(rollout: CapturedRollout, calls: readonly Call[], spa
   for (const { span, isLate, at, order } of moments) {
     const { request, reply, rest } = readModelSpan(span);
     const agents = agentsOf(span, spans);
+    await confirm();
     if (order === 1) {
       const isSubAgent = onPath !== null && onPath.length < agents.length && onPath.every((agent, i) => agent === agents[i]);
       const aside = isLate ? ('always' as const) : isSubAgent ? ('new' as const) : undefined;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { encode } from '../../../events/codec.ts';
 import { derivedId } from '../../../events/derived-id.ts';
-import { holdLineage } from '../../../projections/training-pool/hold-lineage.ts';
+import { ownWork } from '../../../postgres/own-work.ts';
 import { readLedgers } from '../../../projections/training-pool/read-ledger.ts';
 import { readLineages } from '../../../projections/training-pool/read-lineages.ts';
 import { Killed, openBatcherWorld, type ProjectedWorld } from '../../../testing/batcher-world.ts';
@@ -9,7 +9,7 @@ import { EventBuilder } from '../../../testing/event-builder.ts';
 import { emptyReadModels, readModels } from '../../../testing/read-models.ts';
 import { recordGroup, recordLineage, recordVersion } from '../../../testing/record-training.ts';
 import { useTestDatabase } from '../../../testing/use-test-database.ts';
-import { isPlannable, planLineage } from './plan-lineage.ts';
+import { isPlannable, planLineage, planningOf } from './plan-lineage.ts';
 
 const database = useTestDatabase({ emptied: 'before-each' });
 
@@ -171,8 +171,7 @@ describe('the batcher', () => {
       return lineage && isPlannable(database.db, lineage);
     };
     await world.project();
-    await database.db.transaction().execute(async (lock) => {
-      expect(await holdLineage(lock, POLICY)).toBe(true);
+    await ownWork(database.db, planningOf(POLICY), async () => {
       expect(await follows()).toBe(true);
       expect(await planLineage(world, POLICY, never)).toEqual({ kind: 'busy' });
     });

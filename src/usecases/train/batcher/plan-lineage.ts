@@ -8,14 +8,14 @@ import type { EventLog, Offsets } from '../../../log/event-log.ts';
 import { formatPosition } from '../../../log/position.ts';
 import { nextSequence } from '../../../platform/next-sequence.ts';
 import type { Db } from '../../../postgres/database.ts';
-import { type HeldTransaction, whileHeld } from '../../../postgres/hold-transaction.ts';
+import type { HeldTransaction } from '../../../postgres/hold-transaction.ts';
+import { tryOwnWork } from '../../../postgres/own-work.ts';
 import { topicsOf } from '../../../projections/concerns.ts';
 import { journal } from '../../../projections/journal/journal.ts';
 import { owners } from '../../../projections/owners/owners.ts';
 import { prompts } from '../../../projections/prompts/prompts.ts';
 import { runs } from '../../../projections/runs/runs.ts';
 import { stepTree } from '../../../projections/step-tree/step-tree.ts';
-import { holdLineage } from '../../../projections/training-pool/hold-lineage.ts';
 import { type LineageRecord, readLineages } from '../../../projections/training-pool/read-lineages.ts';
 import { readFinishedRuns } from '../../../projections/training-pool/read-pool.ts';
 import { trainingPool } from '../../../projections/training-pool/training-pool.ts';
@@ -63,10 +63,15 @@ const CHUNK = 500; // events of one append: a crash in the middle leaves the res
  * @throws ProjectionsBehind, LogError, TrainingRefused for a lineage that no estimator of this version can plan.
  */
 export async function planLineage(world: BatcherWorld, policyId: string, signal: AbortSignal): Promise<Planned> {
-  return world.db.transaction().execute(async (lock) => {
-    if (!(await holdLineage(lock, policyId))) return { kind: 'busy' };
-    return whileHeld(lock, (held) => planHeld(world, policyId, held, AbortSignal.any([signal, held.signal])));
-  });
+  const owned = await tryOwnWork(world.db, planningOf(policyId), (held) =>
+    planHeld(world, policyId, held, AbortSignal.any([signal, held.signal])),
+  );
+  return owned.kind === 'busy' ? owned : owned.result;
+}
+
+/** Names the planning of a lineage, which one process owns at a time. */
+export function planningOf(policyId: string): string {
+  return `batcher ${policyId}`;
 }
 
 async function planHeld(world: BatcherWorld, policyId: string, held: HeldTransaction, signal: AbortSignal): Promise<Planned> {

@@ -18,6 +18,7 @@ try:
     from espalier_rl.trainer import objective
     from espalier_rl.trainer.checkpoints import CheckpointDamaged, load_checkpoint, save_checkpoint
     from espalier_rl.trainer.language_model import ModelRefused, open_model
+    from espalier_rl.trainer.memory import memory_of
     from espalier_rl.trainer.rows import RowsRefused, read_rows
     from espalier_rl.trainer.tensors import TensorError, decode_tensors, digest_tensors, encode_tensors, read_tensors, write_tensors
     from espalier_rl.trainer.trainer import NotFinite, Trainer
@@ -93,6 +94,19 @@ class Updates(unittest.TestCase):
                 found.append({**weights, **metrics, **trainer.read(read(rows_of(*ROWS), trainer), [[0, 1, 2]], 0.5, squared=True)})
         for name, value in found[0].items():
             torch.testing.assert_close(found[1][name], value, rtol=1e-6, atol=1e-6, msg=name)
+
+    def test_a_process_that_keeps_its_bfloat16_weights_for_the_backward_pass_holds_the_whole_model_in_them(self):
+        trainer = opened()
+        trainer.model.precision = "bfloat16"
+        trainer.processes = mock.Mock(size=4)
+        whole = 2 * sum(parameter.numel() for parameter in trainer.model.module.parameters())
+        trainer.computes_again = True
+        shared = memory_of(trainer)
+        trainer.computes_again = False
+        kept = memory_of(trainer)
+        self.assertEqual((shared["bfloat16"], kept["bfloat16"]), (0, whole))
+        self.assertEqual(kept["total"] - shared["total"], whole)
+        self.assertAlmostEqual(kept["perParameter"] - shared["perParameter"], 4 * 2, delta=0.01)
 
     def test_more_processes_than_gpus_are_refused_before_a_model_is_read(self):
         class Two:

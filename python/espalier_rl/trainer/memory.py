@@ -25,11 +25,12 @@ def memory_of(trainer: Any) -> dict[str, int]:
         "gradients": 4 * trained,
         "moments": 8 * trained,
         "reference": 4 * held,
-        # Sharded, a block at a time is cast; one process casts the weights of a pass.
-        "bfloat16": 2 * (trained + frozen) if half and size == 1 else 0,
     }
-    total = sum(kinds.values())
     shares = {name: -(-value // size) for name, value in kinds.items()}
+    # One process casts the weights of a pass. Sharded, a block at a time is cast, and each process keeps it for the backward pass
+    # unless that computes it again.
+    shares["bfloat16"] = 2 * (trained + frozen) if half and (size == 1 or not trainer.computes_again) else 0
+    total = sum(kinds.values()) + size * shares["bfloat16"]
     return {**shares, "total": sum(shares.values()), "perParameter": round(total / max(1, trained + frozen), 3), "processes": size}
 
 

@@ -51,7 +51,8 @@ class Trainer:
         first = copy.deepcopy(self.model.module) if settings.get("reference") and self.model.adapter is None else None
         # The backward pass of a block would hold its weights in bfloat16: of all blocks together that is the whole model.
         whole = self.processes.size > 1 and self.model.precision == "bfloat16"
-        if settings.get("checkpointing", whole):
+        self.computes_again = bool(settings.get("checkpointing", whole))
+        if self.computes_again:
             compute_again(self.model.module)
         self._shard(self.model.module)
         self.reference = self._held(first) if settings.get("reference") else None

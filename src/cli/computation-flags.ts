@@ -32,6 +32,7 @@ export interface ComputationFlags {
   readonly processRewards?: readonly string[];
   readonly processPlacement?: 'last-token' | 'call-end';
   readonly processNormalise?: true;
+  readonly critic?: 'linear' | 'model';
   readonly valueFactor?: number;
 }
 
@@ -81,6 +82,12 @@ export function addComputationOptions(command: Command): Command {
     )
     .option('--process-normalise', 'process rewards: divide by their largest sum over a trajectory of the batch')
     .addOption(
+      new Option(
+        '--critic <kind>',
+        'linear on features that it does not train, as that of linear and torch is, or a model of its own (external)',
+      ).choices(['linear', 'model']),
+    )
+    .addOption(
       new Option('--value-factor <x>', 'of the squared error of the critic: 0.5, or 1 as in verl 0.4.0').argParser(
         numberBetween('--value-factor', 0.5, 1),
       ),
@@ -101,7 +108,8 @@ export function computationOf(flags: ComputationFlags): TrainingSettings {
     ['--loss-options', configurePolicyLoss(loss.name, loss.options)],
   ] as const)
     if (configured.kind === 'refused') throw new Error(`${flag}: ${configured.reason}`);
-  const { aggregation, lossScale, valueFactor } = flags;
+  const { aggregation, lossScale, critic, valueFactor } = flags;
+  if (critic === 'model') throw new Error('--critic model goes with --backend external');
   const settings = {
     ...base,
     objective: { kind: 'policy-gradient', estimator, loss },
@@ -125,7 +133,7 @@ const REGISTERED = new Map([
 
 /** Makes what a declaration says of the computation out of the options that were given. @throws Error as `computationOf`. */
 export function computationFieldsOf(given: Partial<ComputationFlags>): object {
-  const { estimator, estimatorOptions, loss, lossOptions, aggregation, lossScale, valueFactor } = given;
+  const { estimator, estimatorOptions, loss, lossOptions, aggregation, lossScale, critic, valueFactor } = given;
   const flags = { estimator: '', loss: '', ...given, kl: given.kl ?? 'none', correction: given.correction ?? 'none' } as const;
   const chosen = {
     ...(estimator === undefined && estimatorOptions === undefined
@@ -134,9 +142,13 @@ export function computationFieldsOf(given: Partial<ComputationFlags>): object {
     ...(loss === undefined && lossOptions === undefined ? {} : { loss: methodOf(loss ?? 'dual_clip', lossOptions) }),
     ...(aggregation === undefined ? {} : { aggregation }),
     ...(lossScale === undefined ? {} : { lossScale }),
-    ...(valueFactor === undefined ? {} : { critic: { factor: valueFactor } }),
+    ...(critic === undefined && valueFactor === undefined ? {} : { critic: defined({ kind: critic, factor: valueFactor }) }),
   };
   return { ...chosen, ...klOf(flags), ...correctionOf(flags), ...processOf(flags) };
+}
+
+function defined(fields: Readonly<Record<string, unknown>>): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 function methodOf(name: string, options: Options = {}) {

@@ -154,6 +154,8 @@ class ProcessRewards(TypedDict, total=False):
 class Critic(TypedDict, total=False):
     """Critic of an estimator that needs values."""
 
+    kind: Literal["linear", "model"]
+    """`linear`: a linear function of features that it does not train, of the policy's last hidden states (`torch`) or of the state (`linear`): the only one of Espalier's own backends, and what is recorded there where it is left out. `model`: a model of its own with a value head, as in verl and Agent-R1, for trainers elsewhere."""
     learning_rate: float
     """Learning rate of the critic."""
     epochs: int

@@ -91,6 +91,12 @@ export type ProcessRewardSettings = z.infer<typeof processRewardSettings>;
 
 /** Of the critic, where the estimator needs values. */
 export const criticSettings = z.strictObject({
+  kind: z
+    .enum(['linear', 'model'])
+    .optional()
+    .describe(
+      "`linear`: a linear function of features that it does not train, of the policy's last hidden states (`torch`) or of the state (`linear`): the only one of Espalier's own backends, and what is recorded there where it is left out. `model`: a model of its own with a value head, as in verl and Agent-R1, for trainers elsewhere.",
+    ),
   learningRate: z.number().gt(0).max(1_000).describe('Learning rate of the critic.'),
   epochs: z
     .int()

@@ -112,7 +112,10 @@ export function comparesWithGreedy({ objective }: TrainPlan['settings']): boolea
 async function declareLinear(platform: Platform, plan: TrainPlan): Promise<void> {
   const { database, blobs } = platform;
   const { objective, critic } = plan.settings;
-  const trainer = { backend: 'linear', settings: { ...plan.settings, critic: { ...critic, bootstrap: 'state' } } };
+  const trainer = {
+    backend: 'linear',
+    settings: { ...plan.settings, critic: { kind: 'linear', ...critic, bootstrap: 'state' } },
+  };
   const rules = rulesOf(plan);
   const [known] = await readLineages(database.db, [plan.policyId]);
   if (known) {

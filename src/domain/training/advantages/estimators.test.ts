@@ -54,7 +54,22 @@ function batchesFor({ variant }: Readonly<Record<string, unknown>>): typeof some
   }));
 }
 
+const SINGLETON: Readonly<Record<string, object>> = { rloo: { singleton: 'raw' } }; // which refuses a group of one else
+
 describe('every estimator', () => {
+  const ofTrainedTokens = Object.values(ESTIMATORS).filter(({ options }) => Object.hasOwn(options, 'scores'));
+
+  test.each(ofTrainedTokens.map(({ name }) => name))('%s with scores of trained tokens loses rewards on others', (name) => {
+    fc.assert(
+      fc.property(someBatch, (batch) => {
+        const masked = batch.rewards.map((row, i) => row.map((value, t) => (batch.masks[i]?.[t] === 1 ? value : 0)));
+        const lost = estimated(name, { ...SINGLETON[name], scores: 'trained-tokens' }, batch);
+        const none = estimated(name, { ...SINGLETON[name] }, { ...batch, rewards: masked });
+        expect(lost.advantages).toEqual(none.advantages);
+      }),
+    );
+  });
+
   test('the list of tested modes includes every estimator', () => {
     expect(new Set(EVERY_MODE.map(([name]) => name))).toEqual(new Set(Object.keys(ESTIMATORS)));
   });

@@ -16,6 +16,7 @@ export const gigpoEstimator = defineEstimator({
   options: {
     mode: choiceOption('mean_std_norm', 'mean_norm'),
     episode: choiceOption('trajectory-sums', 'rows', 'trajectories'),
+    scores: choiceOption('all-tokens', 'trained-tokens'),
     gamma: numberOption(1, 0, 1),
     stepWeight: numberOption(1, 0, 1_000),
     anchors: choiceOption('exact', 'similar'),
@@ -29,7 +30,7 @@ export const gigpoEstimator = defineEstimator({
   reach: () => 'group',
   estimate({ rewards, masks, groups, trajectories, steps, anchors, stepRewards }, options) {
     if (anchors === null) return refused('gigpo needs anchors');
-    const scores = scoreRows(rewards, masks, 'all-tokens');
+    const scores = scoreRows(rewards, masks, options.scores);
     const returns = stepReturns(stepRewards ?? scores, { trajectories, steps }, options.gamma);
     const { combined } = gigpo(
       { scores, groups, trajectories, anchors, stepReturns: returns },

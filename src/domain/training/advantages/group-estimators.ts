@@ -47,11 +47,15 @@ export const passAtKEstimator = defineEstimator({
 export const rlooEstimator = defineEstimator({
   name: 'rloo',
   revision: '1',
-  options: { over: OVER, singleton: choiceOption('forbidden', 'raw', 'zero') },
+  options: {
+    over: OVER,
+    scores: choiceOption('all-tokens', 'trained-tokens'),
+    singleton: choiceOption('forbidden', 'raw', 'zero'),
+  },
   readiness: ({ singleton }) => closedGroups(singleton),
   reach: () => 'group',
-  estimate: (batch, { over, singleton }) =>
-    compareMembers(batch, over, ({ scores, groups }) => leaveOneOut(scores, groups, singleton)),
+  estimate: (batch, { over, scores: tokens, singleton }) =>
+    compareMembers(batch, over, ({ scores, groups }) => leaveOneOut(scores, groups, singleton), tokens),
 });
 
 /** OPO: the length-weighted baseline. */
@@ -80,8 +84,9 @@ function compareMembers(
   batch: EstimatorBatch,
   over: MemberUnit,
   compare: (members: Members) => Float64Array,
+  scored: Parameters<typeof scoreRows>[2] = 'all-tokens',
 ): Omit<Estimated, 'kind'> {
-  const members = gatherMembers(over, scoreRows(batch.rewards, batch.masks, 'all-tokens'), batch);
+  const members = gatherMembers(over, scoreRows(batch.rewards, batch.masks, scored), batch);
   return spreadAll(spreadMembers(compare(members), members), batch.masks);
 }
 

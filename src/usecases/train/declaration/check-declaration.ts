@@ -6,6 +6,7 @@ import { wellFormed } from '../../../events/well-formed.ts';
 import { VISION_PRESETS, visionPreset } from '../../../images/vision-tokens.ts';
 import type { Declaration, DeclarationFields } from './declaration-fields.ts';
 import { needsValues } from './merge-preset.ts';
+import { isOwn } from './trainer-of.ts';
 
 /** A field that does not fit the others. */
 export interface Misfit {
@@ -104,12 +105,21 @@ function checkBackend({ backend, torch, optimiser, weights, kept }: Declaration)
   return null;
 }
 
-function checkLearning({ estimator, aggregation, lossScale }: Declaration, own: DeclarationFields): Misfit | null {
+function checkLearning(
+  { backend, estimator, aggregation, lossScale, critic }: Declaration,
+  own: DeclarationFields,
+): Misfit | null {
   if (own.critic && !needsValues(estimator))
     return {
       field: 'critic',
       reason: `the estimator ${estimator.name} takes no values of a critic`,
       remedy: 'leave it out, or choose gae as estimator',
+    };
+  if (isOwn(backend) && critic?.kind === 'model')
+    return {
+      field: 'critic.kind',
+      reason: `the backend ${backend} has a linear critic on features that it does not train, and none that is a model of its own`,
+      remedy: 'choose linear (--critic linear), or train elsewhere, as by verl',
     };
   if (lossScale !== undefined && aggregation !== 'seq-mean-token-sum-norm')
     return {
@@ -143,8 +153,7 @@ function checkGroups({ estimator: { name, options }, groupSize, rules, backend }
       reason: `${needed} fit members are asked of groups of ${groupSize}`,
       remedy: `choose at most ${groupSize}, or larger groups`,
     };
-  const own = backend === 'linear' || backend === 'torch';
-  if (own && waitsFor === 'greedy-sibling' && (rules.maxStaleness ?? 0) !== 0)
+  if (isOwn(backend) && waitsFor === 'greedy-sibling' && (rules.maxStaleness ?? 0) !== 0)
     return {
       field: 'rules.maxStaleness',
       reason: `the estimator ${name} compares with greedy rollouts by the same version`,

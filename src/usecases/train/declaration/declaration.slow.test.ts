@@ -14,6 +14,7 @@ import { promptPlanOf } from './prompt-plan-of.ts';
 import { planRulesOf, settingsOf, torchPlanOf, trainerOf } from './trainer-of.ts';
 
 const TINY = { model: { kind: 'tiny', layers: 1, width: 16, heads: 2, context: 64 } };
+const LINEAR = { critic: { kind: 'linear' } };
 const BACKENDS = [{ backend: 'linear' }, { backend: 'torch', torch: TINY }, { backend: 'external' }];
 
 function parse(input: object) {
@@ -26,7 +27,8 @@ describe('a preset', () => {
   test.each(PRESET_NAMES)('%s is a whole training for every backend, and names its source', (preset) => {
     expect(PRESETS[preset].source).toMatch(/§/);
     for (const backend of BACKENDS) {
-      const declaration = parse({ preset, ...backend });
+      const own = backend.backend !== 'external' && PRESETS[preset].values.critic ? LINEAR : {};
+      const declaration = parse({ preset, ...backend, ...own });
       expect(planRules.safeParse(planRulesOf(declaration)).error).toBeUndefined();
       const trainer = JSON.parse(JSON.stringify(trainerOf(declaration)));
       expect(trainer).toMatchObject({
@@ -53,6 +55,11 @@ describe('a preset', () => {
     expect(planRulesOf(declaration).zeroVariance).toBe(zeroVariance);
   });
 
+  test.each(PRESET_NAMES)('%s decays weights as the AdamW of verl does', (preset) => {
+    const declaration = parse({ preset, backend: 'torch', torch: TINY, ...(preset === 'agent-r1-ppo' ? LINEAR : {}) });
+    expect(torchPlanOf(declaration).weightDecay).toBe(0.01);
+  });
+
   test('a preset holds the values that its paper published', () => {
     const ocr = parse({ preset: 'agentocr-grpo', backend: 'torch', torch: TINY });
     expect(planRulesOf(ocr)).toMatchObject({ groupsPerBatch: 16, maxStaleness: 0, zeroVariance: 'keep' });
@@ -66,7 +73,7 @@ describe('a preset', () => {
       image: { profile: 'agentocr-alfworld', vision: 'qwen2.5-vl', emptyHistory: 'blank-image' },
       compression: { candidateFactor: 1.2, reward: 'factor', lambda: 0.01, mu: 0, every: 5, iteration: 5 },
     });
-    const ppo = parse({ preset: 'agent-r1-ppo', backend: 'torch', torch: TINY });
+    const ppo = parse({ preset: 'agent-r1-ppo', backend: 'torch', torch: TINY, ...LINEAR });
     expect(planRulesOf(ppo).groupsPerBatch).toBe(128);
     expect(torchPlanOf(ppo).critic).toBe(true);
     expect(settingsOf(ppo)).toMatchObject({
@@ -75,7 +82,7 @@ describe('a preset', () => {
       miniBatch: 64,
       entropyCoefficient: 0,
       kl: { in: 'reward', kind: 'k1', coefficient: 0.001 },
-      critic: { learningRate: 1e-5, clip: 0.5, factor: 0.5 },
+      critic: { kind: 'linear', learningRate: 1e-5, clip: 0.5, factor: 0.5 },
     });
     const grpo = parse({ preset: 'agent-r1-grpo' });
     expect(grpo).toMatchObject({ groupSize: 5, kl: { in: 'loss', kind: 'k3', coefficient: 0.001, logRatios: 'unclamped' } });
@@ -170,6 +177,7 @@ describe('a declaration that does not go together', () => {
     [{ backend: 'linear', torch: TINY }, 'torch', 'it belongs to the backend torch, not to linear', 'choose torch'],
     [{ backend: 'torch', torch: TINY, optimiser: { kind: 'sgd' } }, 'optimiser.kind', 'by AdamW', 'choose adam'],
     [{ backend: 'linear', optimiser: { weightDecay: 0.1 } }, 'optimiser.weightDecay', 'no weight decay', 'leave it out'],
+    [{ preset: 'agent-r1-ppo', backend: 'torch', torch: TINY }, 'critic.kind', 'has a linear critic', 'choose linear'],
     [{ critic: { clip: 1 } }, 'critic', 'the estimator grpo takes no values', 'choose gae'],
     [{ lossScale: 2 }, 'lossScale', 'it belongs to the aggregation seq-mean-token-sum-norm', 'leave it out'],
     [{ aggregation: 'seq-mean-token-sum-norm' }, 'lossScale', 'divides by it, in every mini-batch alike', 'the longest reply'],

@@ -18,12 +18,23 @@ const LOSS_BEFORE_CLAMP = {
   options: { clipLow: 0.2, clipHigh: 0.2, dualClip: 3, logRatios: 'unclamped' },
 } as const;
 
+/** Both generations leave it at the default of verl's AdamW. */
+const WEIGHT_DECAY = 0.01;
+
 /** Agent-R1 `legacy`, the scripts for HotpotQA: 128 questions of a batch in mini-batches of 64 (§1.2). */
 const LEGACY = {
   loss: LOSS_BEFORE_CLAMP,
   aggregation: 'token-mean',
   kl: null,
-  optimiser: { kind: 'adam', learningRate: 1e-6, epochs: 1, miniBatch: 64, clipNorm: 1, entropyCoefficient: 0 },
+  optimiser: {
+    kind: 'adam',
+    learningRate: 1e-6,
+    weightDecay: WEIGHT_DECAY,
+    epochs: 1,
+    miniBatch: 64,
+    clipNorm: 1,
+    entropyCoefficient: 0,
+  },
 } as const;
 const LEGACY_RULES = { ...ON_POLICY, groupsPerBatch: 128 } as const;
 
@@ -35,7 +46,15 @@ const V01 = {
   loss: { name: 'dual_clip', options: { clipLow: 0.2, clipHigh: 0.2, dualClip: 3 } },
   aggregation: 'token-mean',
   kl: null,
-  optimiser: { kind: 'adam', learningRate: 1e-6, epochs: 1, miniBatch: 256, clipNorm: 1, entropyCoefficient: 0 },
+  optimiser: {
+    kind: 'adam',
+    learningRate: 1e-6,
+    weightDecay: WEIGHT_DECAY,
+    epochs: 1,
+    miniBatch: 256,
+    clipNorm: 1,
+    entropyCoefficient: 0,
+  },
 } as const;
 const V01_RULES = { ...ON_POLICY, groupsPerBatch: 256 } as const;
 
@@ -56,7 +75,7 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
       optimiser: {
         kind: 'adam',
         learningRate: 1e-6,
-        weightDecay: 0.01,
+        weightDecay: WEIGHT_DECAY,
         epochs: 1,
         miniBatch: 5,
         clipNorm: 1,
@@ -87,14 +106,14 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
     },
   },
   'agent-r1-ppo': {
-    summary: 'Agent-R1 on HotpotQA: PPO with a critic over action tokens and KL in the reward.',
+    summary: 'Agent-R1 on HotpotQA: PPO with a critic of its own model over action tokens and KL in the reward.',
     source:
-      'Agent-R1 §1.2 (`legacy`), §2.2, §2.6. The compact recursion over action tokens has the values of `token-across-steps` on every trained token. The warm-up of the critic (5 updates) is left out.',
+      'Agent-R1 §1.2 (`legacy`), §2.2, §2.6. The compact recursion over action tokens has the values of `token-across-steps` on every trained token. The critic there is a model of its own with a value head; `critic: { kind: linear }` trains with that of our own backends. Its warm-up (5 updates) is left out.',
     values: {
       ...LEGACY,
       estimator: { name: 'gae', options: { variant: 'token-across-steps', gamma: 1, lambda: 1 } },
       kl: KL_IN_REWARD,
-      critic: { learningRate: 1e-5, epochs: 1, clip: 0.5, factor: 0.5 },
+      critic: { kind: 'model', learningRate: 1e-5, epochs: 1, clip: 0.5, factor: 0.5 },
       groupSize: 1,
       rules: LEGACY_RULES,
     },
@@ -116,7 +135,7 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
       'Agent-R1 §1.6 (technical report v1), §2.3 (a lone member keeps its score, as in the loop form). The scripts are those of `legacy` (§1.2); how many rollouts RLOO had is not published, five are those of GRPO.',
     values: {
       ...LEGACY,
-      estimator: { name: 'rloo', options: { over: 'trajectory-sums', singleton: 'raw' } },
+      estimator: { name: 'rloo', options: { over: 'trajectory-sums', scores: 'trained-tokens', singleton: 'raw' } },
       groupSize: 5,
       rules: LEGACY_RULES,
     },
@@ -139,7 +158,14 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
       ...V01,
       estimator: {
         name: 'gigpo',
-        options: { mode: 'mean_std_norm', episode: 'trajectory-sums', gamma: 0.99, stepWeight: 1, anchors: 'exact' },
+        options: {
+          mode: 'mean_std_norm',
+          episode: 'trajectory-sums',
+          scores: 'trained-tokens',
+          gamma: 0.99,
+          stepWeight: 1,
+          anchors: 'exact',
+        },
       },
       groupSize: 8,
       rules: V01_RULES,

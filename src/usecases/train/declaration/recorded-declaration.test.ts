@@ -26,7 +26,9 @@ test.each([
   { backend: 'linear', estimator: { name: 'gae', options: { variant: 'step' } }, critic: { clip: 1 }, seed: 4 },
   { backend: 'torch', torch: TINY, aggregation: 'seq-mean-token-sum-norm', lossScale: 3, optimiser: { weightDecay: 0.1 } },
   { loss: { name: 'gspo' }, correction: { rejection: { rules: 'token_k1', bounds: '0.5_2' } }, prompt: { mode: 'chat' } },
-  ...PRESET_NAMES.flatMap((preset) => BACKENDS.map((backend) => ({ preset, ...backend }))),
+  ...PRESET_NAMES.flatMap((preset) =>
+    BACKENDS.map((backend) => ({ preset, ...backend, ...(preset === 'agent-r1-ppo' ? { critic: { kind: 'linear' } } : {}) })),
+  ),
 ])('%j, declared again as it is recorded, is the same declaration', (input) => {
   const lineage = recorded(input);
   const again = recorded(asDeclared(recordedDeclaration(lineage)));
@@ -34,7 +36,12 @@ test.each([
 });
 
 test('a recorded training shows what was declared of it, and what trainers received in another form shows nothing', () => {
-  const lineage = recorded({ preset: 'agent-r1-ppo', backend: 'linear', optimiser: { learningRate: 0.5 } });
+  const lineage = recorded({
+    preset: 'agent-r1-ppo',
+    backend: 'linear',
+    critic: { kind: 'linear' },
+    optimiser: { learningRate: 0.5 },
+  });
   expect(recordedDeclaration(lineage)).toMatchObject({
     backend: 'linear',
     preset: 'agent-r1-ppo',
@@ -46,7 +53,7 @@ test('a recorded training shows what was declared of it, and what trainers recei
     loss: { name: 'dual_clip' },
     kl: { in: 'reward', kind: 'k1', coefficient: 0.001 },
     optimiser: { kind: 'adam', learningRate: 0.5, miniBatch: 64 },
-    critic: { learningRate: 1e-5 },
+    critic: { kind: 'linear', learningRate: 1e-5 },
     rules: { groupsPerBatch: 128 },
   });
   for (const trainer of [null, 7, 'text', [1], { backend: 1, settings: 'none', preset: {}, groupSize: 'x', torch: [] }])

@@ -35,12 +35,12 @@ const OWN_RULES: Readonly<Record<'linear' | 'torch', typeof EXTERNAL_RULES>> = {
 const TORCH_DEFAULTS = {
   learningRate: 1e-6,
   epochs: 1,
-  critic: { learningRate: 1e-5, epochs: 1, clip: 0.5, bootstrap: 'state' },
+  critic: { kind: 'linear', learningRate: 1e-5, epochs: 1, clip: 0.5, bootstrap: 'state' },
 } as const;
 const LINEAR_DEFAULTS = {
   learningRate: LINEAR_SETTINGS.grpo.learningRate,
   miniBatch: LINEAR_SETTINGS.grpo.miniBatch,
-  critic: { ...LINEAR_SETTINGS.grpo.critic, bootstrap: 'state' },
+  critic: { kind: 'linear', ...LINEAR_SETTINGS.grpo.critic, bootstrap: 'state' },
 } as const;
 const LOSS = { name: 'dual_clip', options: {} };
 

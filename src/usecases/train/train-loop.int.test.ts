@@ -85,19 +85,19 @@ async function recorded(lineageId: string) {
 const ledgerOf = async (policyId: string) => (await readLedgers(platform.database.db, [policyId]))[0];
 
 describe('untrainable batches', () => {
-  test('an untrainable batch is returned three times with the reason; then the trainer ends with it, and the sample stays owed', async () => {
+  test('a batch that is refused is returned once with the reason; then the trainer ends with it, and the sample stays owed', async () => {
     const lineageId = await given('nan');
     const { troubles, done } = train('nan', linearBackend(), [rowOf(Number.NaN)]);
     const reason = 'step 0 of rollout rollout has a reward that is not finite';
-    await expect(done).rejects.toThrow(`batch 0 of nan was given back 3 times: ${reason}; repair that and begin again`);
+    await expect(done).rejects.toThrow(`batch 0 of nan was given back: ${reason}; repair that and begin again`);
     await expect(done).rejects.toThrow(`espalier abandon ${derivedId('batch', lineageId, 0)}`);
-    expect(troubles).toEqual(Array(3).fill({ ordinal: 0, reason }));
+    expect(troubles).toEqual([{ ordinal: 0, reason }]);
     const returned = { type: 'BatchReturned', reason };
-    expect(await recorded(lineageId)).toMatchObject([{ type: 'PolicyUpdated', version: 0 }, returned, returned, returned]);
+    expect(await recorded(lineageId)).toMatchObject([{ type: 'PolicyUpdated', version: 0 }, returned]);
     expect(await ledgerOf('nan')).toMatchObject({ trained: 0, difference: 0 });
 
     expect(await train('nan', linearBackend(), [rowOf(1)]).done).toBe(1);
-    expect(await recorded(lineageId)).toHaveLength(6);
+    expect(await recorded(lineageId)).toHaveLength(4);
     expect(await ledgerOf('nan')).toMatchObject({ produced: 1, trained: 1, difference: 0 });
   });
 });
@@ -145,6 +145,14 @@ describe('batches with contradictory rows', () => {
 });
 
 describe('backends that die during an update', () => {
+  test('a backend that dies each time is tried three times', async () => {
+    await given('dead');
+    const backend = { ...linearBackend(), update: () => Promise.reject(new BackendFailed('ended', 'it ended with SIGKILL')) };
+    const { troubles, done } = train('dead', backend, [rowOf(1)]);
+    await expect(done).rejects.toThrow('batch 0 of dead was given back 3 times: it ended with SIGKILL; repair that');
+    expect(troubles).toHaveLength(3);
+  });
+
   test('a dying backend costs one attempt with its stderr tail recorded, and the batch is trained once', async () => {
     const lineageId = await given('dying');
     const linear = linearBackend();

@@ -7,12 +7,13 @@ import { isPassingFault } from '../../projections/passing-fault.ts';
 import type { Backend, Updated, UpdateInput } from '../../training/backends/backend.ts';
 import { CheckpointDamaged } from '../../training/backends/backend.ts';
 import type { StepRow } from '../../training/backends/step-row.ts';
+import { BackendFailed } from '../../training/backends/torch/backend-failed.ts';
 import type { TrainingSettings } from '../../training/backends/training-settings.ts';
 import { checkpointIdOf, keepCheckpoint, readCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
 import type { LeaseService } from '../../training/leases/lease-service.ts';
 import type { AckRequest, Lease } from '../../training/leases/protocol.ts';
 import { RowsError } from '../../training/rows/batch-rows.ts';
-import { computeVersion } from './compute-version.ts';
+import { computeVersion, UpdateRefused } from './compute-version.ts';
 import { whileRenewing } from './train-loop-renewal.ts';
 
 export interface TrainLoopOptions {
@@ -62,14 +63,14 @@ export interface BatchFailure {
   readonly reason: string;
 }
 
-/** The same batch was given back too often: somebody has to look. `espalier abandon` returns it up for ever. */
+/** A batch that cannot be trained, or was given back too often: somebody has to look. `espalier abandon` gives it up for ever. */
 export class TrainingStuck extends Error {
   override readonly name = 'TrainingStuck';
 }
 
 const TTL_MS = 30_000;
 const POLL_MS = 100;
-const ATTEMPTS = 3; // what fails three times on the same bytes fails for ever
+const ATTEMPTS = 3; // of what may be a fault of the machine: what fails three times on the same bytes fails for ever
 
 /**
  * Trains a policy on its batches, one after the other: lease → rows → update → keep the checkpoint → acknowledge. The
@@ -96,14 +97,14 @@ export async function trainLoop(options: TrainLoopOptions, signal: AbortSignal):
       options.onUpdate?.(outcome.trained);
     } else if (outcome.kind === 'abandoned') {
       options.onTrouble?.({ ordinal: answer.lease.ordinal, reason: `it was abandoned: ${outcome.reason}` });
-    } else if (outcome.kind === 'failed') {
+    } else if (outcome.kind !== 'stopped') {
       const { batchId, ordinal } = answer.lease;
       const times = (failures.get(batchId) ?? 0) + 1;
       failures.set(batchId, times);
       options.onTrouble?.({ ordinal, reason: outcome.reason });
-      if (times >= ATTEMPTS)
+      if (outcome.kind === 'refused' || times >= ATTEMPTS)
         throw new TrainingStuck(
-          `batch ${ordinal} of ${policyId} was given back ${times} times: ${outcome.reason}; repair that and begin again, or give the batch up: \`espalier abandon ${batchId} --reason …\``,
+          `batch ${ordinal} of ${policyId} was given back${times > 1 ? ` ${times} times` : ''}: ${outcome.reason}; repair that and begin again, or give the batch up: \`espalier abandon ${batchId} --reason …\``,
         );
     }
   }
@@ -112,7 +113,10 @@ export async function trainLoop(options: TrainLoopOptions, signal: AbortSignal):
 
 type Outcome =
   | { readonly kind: 'trained'; readonly trained: Trained }
+  /** Tried again, it may be trained. */
   | { readonly kind: 'failed'; readonly reason: string }
+  /** The same bytes are refused whenever they are tried. */
+  | { readonly kind: 'refused'; readonly reason: string }
   | { readonly kind: 'abandoned'; readonly reason: string }
   | { readonly kind: 'stopped' };
 
@@ -164,8 +168,13 @@ async function trainBatch(options: TrainLoopOptions, lease: Lease, signal: Abort
       .nack({ leaseId: lease.leaseId, fence: lease.fence, reason: cutText(wellFormed(reason).value, 9_000) })
       .catch(() => undefined);
     if (error instanceof CheckpointDamaged) throw error;
-    return signal.aborted ? { kind: 'stopped' } : { kind: 'failed', reason };
+    if (signal.aborted) return { kind: 'stopped' };
+    return { kind: isRefusal(error) ? 'refused' : 'failed', reason };
   }
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof UpdateRefused || (error instanceof BackendFailed && error.code === 'refused');
 }
 
 interface Made {

@@ -41,7 +41,7 @@ export function findMismatch(
   if (stop !== null && k3 > stop)
     return {
       kind: 'stop',
-      reason: `${beyond(stop)}; \`espalier abandon\` gives the batch up, and another policy may declare another mismatch.stop`,
+      reason: `${beyond(stop)}; another policy may declare another mismatch.stop`,
     };
   if (warn !== null && k3 > warn) return { kind: 'warn', reason: beyond(warn) };
   return null;

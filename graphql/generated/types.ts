@@ -420,6 +420,7 @@ export type CapturedCall = {
 export type CapturedChoice = {
   readonly message: Scalars['String']['output'];
   readonly tokens?: Maybe<CapturedTokens>;
+  readonly namedTokens?: Maybe<Scalars['String']['output']>;
   readonly usage?: Maybe<Usage>;
   readonly finishReason?: Maybe<Scalars['String']['output']>;
 };
@@ -3648,6 +3649,7 @@ export type CapturedCallResolvers<ContextType = Context, ParentType extends Reso
 export type CapturedChoiceResolvers<ContextType = Context, ParentType extends ResolversParentTypes['CapturedChoice'] = ResolversParentTypes['CapturedChoice']> = {
   message?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   tokens?: Resolver<Maybe<ResolversTypes['CapturedTokens']>, ParentType, ContextType>;
+  namedTokens?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   usage?: Resolver<Maybe<ResolversTypes['Usage']>, ParentType, ContextType>;
   finishReason?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
 };

@@ -57,6 +57,7 @@ export const CapturedCall: CapturedCallResolvers = {
 
 export const CapturedChoice: CapturedChoiceResolvers = {
   message: async ({ message }, _, context) => (await textOf(message, context)) ?? '',
+  namedTokens: ({ namedTokens }, _, context) => textOf(namedTokens, context),
 };
 
 async function textOf(text: string | BlobRef | undefined, { texts }: Context): Promise<string | null> {

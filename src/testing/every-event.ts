@@ -351,6 +351,20 @@ export function everyEvent(): readonly Envelope[] {
   };
   builder.record('PolicyUpdated', { ...lineage, ...next, metrics: {}, logProbs }, lineage.lineageId);
   recordToolCalls(builder, runId, tree, stepId);
+  builder.record(
+    'CallCaptured',
+    {
+      ...captured,
+      callId: builder.id('unclear call'),
+      stepId: null,
+      place: 'branch',
+      source: 'proxy',
+      unclear: 'altered-history',
+      choices: captured.choices.map((choice) => ({ ...choice, tokens: null, namedTokens: '[["Go",-0.5],[" on",-0.25]]' })),
+    },
+    runId,
+  );
+  builder.finishRollout(tree, builder.id('unclear rollout'), stepId, { unclearCalls: 1 });
   return builder.events.map((event) => ({ ...event, causationId: builder.id('cause'), repaired: ['data.nothing'] }));
 }
 
@@ -360,6 +374,7 @@ export function fixtureName({ type, schemaVersion, data }: Envelope): string {
 }
 
 function addedTo(data: Envelope['data']): string {
+  if ('unclear' in data || 'unclearCalls' in data) return '.unclear';
   if ('pictures' in data) return '.pictures';
   if ('logProbs' in data) return '.tokens';
   if ('reply' in data && 'response' in data) return '.reply';

@@ -583,7 +583,14 @@ class CallCapturedDataChoicesUsage(TypedDict):
     """Number of tokens in the response."""
 
 
-class CallCapturedDataChoices(TypedDict):
+class _CallCapturedDataChoicesOptional(TypedDict, total=False):
+    """Fields that may be absent."""
+
+    namedTokens: str | BlobRef
+    """Log-probabilities that came without token ids, by the texts of tokens, as JSON; absent when there are none."""
+
+
+class CallCapturedDataChoices(_CallCapturedDataChoicesOptional):
     """An object within CallCapturedData."""
 
     message: str | BlobRef

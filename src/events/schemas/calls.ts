@@ -29,6 +29,9 @@ const choice = z.strictObject({
     })
     .nullable()
     .describe('Sampled tokens; null when the server returned none.'),
+  namedTokens: text
+    .optional()
+    .describe('Log-probabilities that came without token ids, by the texts of tokens, as JSON; absent when there are none.'),
   usage: usage.nullable().describe('Tokens of the prompt and of this choice; null when they are not exactly known.'),
   finishReason: name.nullable().describe('Why sampling stopped; null when it is not reported.'),
 });

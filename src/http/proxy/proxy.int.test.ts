@@ -183,6 +183,37 @@ describe('calls of chat completions', () => {
     expect(recorded.rollouts).toMatchObject([{ steps: 1, unclearCalls: 2 }]);
   });
 
+  test('a call that begins as an earlier one is that of a sub-agent where the path goes on from the reply that was open', async () => {
+    const calls = [{ id: 'c', type: 'function', function: { name: 'ask', arguments: '{}' } }];
+    proxy.answer((body) => completion('look', body, body.messages?.length === 1 ? { tool_calls: calls } : {}));
+    const asks = { role: 'assistant', content: 'look', tool_calls: calls };
+    await chat([user('Fix it.')]);
+    await chat([user('Fix it.'), user('You are the helper.')]);
+    await chat([user('Fix it.'), asks, { role: 'tool', tool_call_id: 'c', content: 'helped' }]);
+    expect(await (await end()).json()).toMatchObject({ unclearCalls: 0 });
+    const recorded = await proxy.recorded();
+    expect(recorded.calls.map(({ place, unclear }) => [place, unclear])).toEqual([
+      ['path', undefined],
+      ['branch', 'altered-history'],
+      ['path', undefined],
+    ]);
+  });
+
+  test('log-probabilities without token ids are kept with their call, under the tokens as the server names them', async () => {
+    const logprobs = {
+      content: [
+        { token: 'Go', logprob: -0.5 },
+        { token: ' on', logprob: -0.25 },
+      ],
+    };
+    proxy.answer(() => ({ id: 'a', choices: [{ index: 0, finish_reason: 'stop', message: assistant('Go on'), logprobs }] }));
+    await chat([user('q')]);
+    await end();
+    const { calls, steps } = await proxy.recorded();
+    expect(calls[0]?.choices).toMatchObject([{ tokens: null, namedTokens: '[["Go",-0.5],[" on",-0.25]]' }]);
+    expect(steps[1]?.tokens).toBeNull();
+  });
+
   test('the conversation of a sub-agent lies next to the path, in its own order', async () => {
     const call = [{ id: 'c', type: 'function', function: { name: 'ask', arguments: '{}' } }];
     proxy.answer((body) => {

@@ -137,12 +137,13 @@ export function callDraft(
       outcome: end.outcome,
       status: end.status,
       message: cutText(end.message, 10_000),
-      choices: choices.map(({ raw, conversation, tokens, usage, finishReason }) => ({
+      choices: choices.map(({ raw, conversation, tokens, namedTokens, usage, finishReason }) => ({
         message: raw,
         conversation,
         usage: usage && { ...usage },
         finishReason: nameOf(finishReason),
         tokens: tokens && packedTokens(tokens),
+        ...(namedTokens === null ? {} : { namedTokens }),
       })),
       call: answered && { ...answered },
       timings: { firstMs: end.firstMs, totalMs: end.totalMs },

@@ -369,14 +369,15 @@ export class CapturedRollout {
 }
 
 /**
- * Counts the calls next to the path that may belong to it. One that was made while the path waited for results of tools is a
- * sub-agent's where the path went on behind them.
+ * Counts the calls next to the path that may belong to it. One is a sub-agent's where the path went on from its reply that was open
+ * then: the program still knew the history that the call seemed to replace.
  */
-function countUnclear({ calls, leafStepId }: RolloutState): number {
-  return calls.filter(
-    ({ state, unclear, parentStepId }) =>
-      state !== 'unanswered' && (unclear === 'altered-history' || (unclear === 'tools-waiting' && parentStepId === leafStepId)),
-  ).length;
+function countUnclear({ calls }: RolloutState): number {
+  const goesOn = (from: Call) =>
+    calls.some(
+      ({ place, ordinal, parentStepId }) => place === 'path' && ordinal > from.ordinal && parentStepId !== from.parentStepId,
+    );
+  return calls.filter((call) => call.unclear !== null && call.state !== 'unanswered' && !goesOn(call)).length;
 }
 
 const NOTHING = { added: [], pictures: [] };

@@ -27,6 +27,8 @@ export interface ReadChoice {
   /** The message as the server wrote it. */
   readonly raw: string;
   readonly tokens: { readonly ids: readonly number[]; readonly logProbs: readonly number[] | null } | null;
+  /** Log-probabilities that belong to no token ids: JSON of the text of each token, as the server names it, with its own. */
+  readonly namedTokens: string | null;
   readonly usage: Usage | null;
   readonly finishReason: string | null;
 }
@@ -49,11 +51,17 @@ function chatReply(body: unknown): ReadReply {
   return {
     ...completion,
     choices: acts.map(({ tokens, usage, finishReason }, i): ReadChoice => {
-      const said = choices[i]?.choice.message;
+      const { message: said, logprobs } = choices[i]?.choice ?? {};
       const message = chatMessage(isObject(said) ? { ...said, role: 'assistant' } : said);
-      return { message: message ?? SILENT, raw: JSON.stringify(said ?? {}), tokens, usage, finishReason };
+      const namedTokens = tokens?.logProbs ? null : namedTokensIn(logprobs);
+      return { message: message ?? SILENT, raw: JSON.stringify(said ?? {}), tokens, namedTokens, usage, finishReason };
     }),
   };
+}
+
+function namedTokensIn(logprobs: unknown): string | null {
+  const named = isObject(logprobs) ? list(logprobs.content).filter(isObject) : [];
+  return named.length === 0 ? null : JSON.stringify(named.map(({ token, logprob }) => [token, logprob]));
 }
 
 function responsesReply(body: unknown): ReadReply {
@@ -69,7 +77,7 @@ function responsesReply(body: unknown): ReadReply {
     responseId: string(body.id),
     model: string(body.model),
     fingerprint: null,
-    choices: [{ message, raw: JSON.stringify(body.output), tokens: null, usage, finishReason }],
+    choices: [{ message, raw: JSON.stringify(body.output), tokens: null, namedTokens: null, usage, finishReason }],
   };
 }
 

@@ -166,6 +166,7 @@ async function choiceOf(
     message: said,
     raw,
     conversation,
+    namedTokens: null, // a call is recorded once: its step has no place for them
     usage,
     finishReason,
     callsTools: said.toolCalls.length > 0,

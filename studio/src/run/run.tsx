@@ -77,6 +77,7 @@ function About({ run }: { readonly run: Run }) {
         <Figure name="failed" value={whole(totals.failed)} />
         <Figure name="trees closed" value={`${whole(totals.closedTrees)} of ${whole(totals.trees)}`} />
         <Figure name="steps" value={whole(totals.steps)} />
+        {totals.unclearCalls > 0 ? <Figure name="unclear calls" value={whole(totals.unclearCalls)} /> : null}
         <Figure name={run.finishedAt ? 'took' : 'goes on since'} value={duration(until - Date.parse(run.startedAt))} />
       </div>
       <details>

@@ -57,7 +57,7 @@ export function readModelSpan(span: Span): ModelSpan {
         if (message === null) return [];
         const finishReason = string(given.finish_reason) ?? string(reasons[i]);
         const each = said.length === 1 ? usage : null;
-        return [{ message, raw: JSON.stringify(given), tokens: null, usage: each, finishReason }];
+        return [{ message, raw: JSON.stringify(given), tokens: null, namedTokens: null, usage: each, finishReason }];
       }),
     },
     rest: Object.fromEntries([...of].filter(([name]) => !HELD.test(name))),

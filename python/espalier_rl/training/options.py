@@ -280,7 +280,7 @@ class Rules(TypedDict, total=False):
     rewards: dict[str, float]
     """Weights by reward component that is trained on; absent: the sum of all components."""
     unscored: Literal["wait", "reject"]
-    """Whether a member without the metric delays its group or is rejected."""
+    """Whether a member without the metric is rejected, or delays its group as long as it lacks the metric or a trained component of a scorer."""
     zero_variance: Literal["reject", "keep"]
     """Whether a group whose members are all trained on the same reward is rejected or kept."""
     band: RulesBand | None
@@ -351,7 +351,7 @@ class TrainingOptions(TypedDict, total=False):
     rewards: dict[str, float]
     """Weights by reward component that is trained on; absent: the sum of all components."""
     unscored: Literal["wait", "reject"]
-    """Whether a member without the metric delays its group or is rejected."""
+    """Whether a member without the metric is rejected, or delays its group as long as it lacks the metric or a trained component of a scorer."""
     zero_variance: Literal["reject", "keep"]
     """Whether a group whose members are all trained on the same reward is rejected or kept."""
     band: RulesBand | None

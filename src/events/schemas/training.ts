@@ -62,7 +62,11 @@ export const planRules = z.strictObject({
     .record(name, finite)
     .optional() // `declareTraining` refuses one without a weight of the metric: a JSON Schema cannot say it
     .describe('Weights by reward component that is trained on; absent: the sum of all components.'),
-  unscored: z.enum(['wait', 'reject']).describe('Whether a member without the metric delays its group or is rejected.'),
+  unscored: z
+    .enum(['wait', 'reject'])
+    .describe(
+      'Whether a member without the metric is rejected, or delays its group as long as it lacks the metric or a trained component of a scorer.',
+    ),
   zeroVariance: z
     .enum(['reject', 'keep'])
     .describe('Whether a group whose members are all trained on the same reward is rejected or kept.'),

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Readiness } from '../../domain/training/advantages/estimator.ts';
+import { awaitedComponents } from '../../domain/training/planning/awaited-components.ts';
 import type { PlanRules } from '../../domain/training/planning/plan-rules.ts';
 import type { PoolGroup, PoolSample } from '../../domain/training/planning/pool.ts';
 import type { Rejection } from '../../domain/training/planning/rejection.ts';
@@ -9,7 +10,7 @@ import { LOOSE_OF_OWN } from './settled-samples.ts';
 
 export interface PoolQuery {
   readonly policyId: string;
-  readonly rules: Pick<PlanRules, 'metric'>;
+  readonly rules: Pick<PlanRules, 'metric' | 'rewards' | 'unscored'>;
   readonly waitsFor: Readiness['waitsFor'];
   /** Runs that were over before the read models caught up with the log: what they left open will not be closed. */
   readonly finishedRuns: readonly string[];
@@ -25,10 +26,9 @@ export interface PoolQuery {
 export async function readPool(db: Db, query: PoolQuery): Promise<readonly PoolGroup[]> {
   const members = await readMembers(db, query);
   const samplesOf = new Map<string, PoolSample[]>();
-  for (const { treeId, metricAt, reason, rule, measured, ...facts } of members) {
+  for (const { treeId, reason, rule, measured, ...facts } of members) {
     const rejected = reason === null ? null : { reason, rule: rule ?? '', measured };
-    const scoredMs = Object.hasOwn(facts.scores, query.rules.metric) ? (metricAt ?? 0) : null;
-    const sample: PoolSample = { ...facts, scoredMs, rejected, recordFault: null };
+    const sample: PoolSample = { ...facts, rejected, recordFault: null };
     const of = samplesOf.get(treeId);
     if (of) of.push(sample);
     else samplesOf.set(treeId, [sample]);
@@ -47,16 +47,17 @@ function compare<T extends string | number>(a: T, b: T): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-interface Member extends Omit<PoolSample, 'scoredMs' | 'rejected' | 'recordFault'> {
+interface Member extends Omit<PoolSample, 'rejected' | 'recordFault'> {
   readonly treeId: string;
-  readonly metricAt: number | null;
   readonly reason: Rejection['reason'] | null;
   readonly rule: string | null;
   readonly measured: number | null;
 }
 
 /** The finished members that no batch holds, of the groups in which one of them was not rejected either. */
-async function readMembers(db: Db, { policyId, rules: { metric } }: PoolQuery): Promise<readonly Member[]> {
+async function readMembers(db: Db, { policyId, rules }: PoolQuery): Promise<readonly Member[]> {
+  const awaited = awaitedComponents(rules);
+  const since = awaited.map((component) => sql`coalesce((scored_at ->> ${component})::float8, 0)`);
   const { rows } = await sql<Member>`
     with own as materialized (
       select r.run_id, r.policy_id from training_runs r where r.policy_id = ${policyId} and r.channel = 'train' and ${OF_ITS_PROJECT}
@@ -74,7 +75,8 @@ async function readMembers(db: Db, { policyId, rules: { metric } }: PoolQuery): 
            sampled_tokens, context_tokens, row_tokens,
            oldest_version, newest_version, policies, without_log_probs,
            without_anchor, scores,
-           ${msOf(sql`finished_at`)} as finished_ms, (scored_at ->> ${metric})::float8 as metric_at, reason, rule, measured
+           ${msOf(sql`finished_at`)} as finished_ms, 
+           case when scores ?& ${[...awaited]}::text[] then greatest(${sql.join(since)}) end as scored_ms, reason, rule, measured
     from unheld where tree_id in (select tree_id from unheld where reason is null)`.execute(db);
   return rows;
 }

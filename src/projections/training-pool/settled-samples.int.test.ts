@@ -50,7 +50,7 @@ function record() {
   return { builder, runId, trained, partly, abandoned, rejected };
 }
 
-const rules = { metric: 'environment' };
+const rules = { metric: 'environment', unscored: 'reject' } as const;
 const answers = async () => ({
   ledgers: await readLedgers(database.db, 'all'),
   discarded: await Promise.all((['task', 'length', 'version'] as const).map((by) => readDiscarded(database.db, POLICY, by, 100))),

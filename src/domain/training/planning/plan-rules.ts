@@ -19,7 +19,7 @@ export interface PlanRules {
    * of all components.
    */
   readonly rewards?: RewardWeights | undefined;
-  /** Whether a group whose members lack the metric waits for it (scorers that work later) or loses them. */
+  /** Whether a group whose members lack an awaited reward waits for it (scorers that work later), or loses those without the metric. */
   readonly unscored: 'wait' | 'reject';
   /** Whether a group whose members are all trained on the same reward is refused: group-relative advantages are all zero there. */
   readonly zeroVariance: 'reject' | 'keep';

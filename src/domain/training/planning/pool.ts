@@ -25,7 +25,7 @@ export interface PoolSample {
   readonly withoutAnchor: number;
   /** The sum of each reward component that it got. */
   readonly scores: Readonly<Record<string, number>>;
-  /** When it finished, and when it got the first reward of the metric (null: never), ms since 1970. */
+  /** When it finished, and when it had a reward of each awaited component (null: not yet), ms since 1970. */
   readonly finishedMs: number;
   readonly scoredMs: number | null;
   /** Why its rows cannot be read or trained on, as its record says; null where nothing is wrong or nobody looked yet. */

@@ -129,6 +129,28 @@ describe('the batcher', () => {
     expect(rejected).toEqual([0, 1].map(() => ({ treeId: even?.treeId, reason: 'zero-variance', measured: 0.25 })));
   });
 
+  test('a group of equal metrics waits for what a scorer gives its members, and is planned where that differs', async () => {
+    const builder = new EventBuilder('awaited');
+    const rewards = { environment: 1, 'answer-f1': 0.5, 'invalid-action': 1 };
+    recordLineage(builder, POLICY, { groupsPerBatch: 1, zeroVariance: 'reject', unscored: 'wait', rewards });
+    const runId = builder.run('collect', { config: { training: { policyId: POLICY, channel: 'train' } } });
+    const group = recordGroup(builder, runId, 'task', { policyId: POLICY, rewards: [0, 0] });
+    const score = (i: number, value: number) =>
+      builder.reward({ treeId: group.treeId, runId }, null, value, {
+        rolloutId: group.rolloutIds[i] ?? '',
+        component: 'answer-f1',
+      });
+    score(0, 0.25);
+    const early = openWorld(builder, -1);
+    await early.project();
+    expect(await planLineage(early, POLICY, never)).toEqual({ kind: 'idle' });
+    score(1, 0.75);
+    await emptyReadModels(database.db);
+    const world = openWorld(builder, -1);
+    await world.project();
+    expect(await planLineage(world, POLICY, never)).toMatchObject({ batches: 1, samples: 2, rejected: 0 });
+  });
+
   test('a batcher that dies around any of its appends leaves the next one to reach the same batches and rejections', async () => {
     const undisturbed = openWorld(recordPool(), -1);
     expect(await planToTheEnd(undisturbed)).toBe(0);

@@ -1,4 +1,6 @@
+import { awaitedComponents } from '../../../domain/training/planning/awaited-components.ts';
 import { lookAhead, type PoolOutlook } from '../../../domain/training/planning/look-ahead.ts';
+import type { PlanRules } from '../../../domain/training/planning/plan-rules.ts';
 import type { Db } from '../../../postgres/database.ts';
 import { type LineageRecord, readLineages } from '../../../projections/training-pool/read-lineages.ts';
 import { readFinishedRuns, readPool } from '../../../projections/training-pool/read-pool.ts';
@@ -103,7 +105,7 @@ async function explainPool(db: Db, lineage: LineageRecord, counts: GroupCounts, 
 function explain(
   { batches, rejections, ready, unscored, greedy }: PoolOutlook,
   { open, openRuns, missing }: GroupCounts,
-  { groupsPerBatch, metric }: { readonly groupsPerBatch: number; readonly metric: string },
+  rules: PlanRules,
 ): readonly [WaitingFor, string] {
   if (batches + rejections > 0) {
     const what =
@@ -112,10 +114,13 @@ function explain(
   }
   if (unscored.groups > 0) {
     const { groups, members } = unscored;
-    return ['scores', `${many(groups, 'group')} ${waits(groups)} for the reward ${metric} of ${many(members, 'member')}`];
+    const awaited = awaitedComponents(rules);
+    const what = `the reward${awaited.length > 1 ? 's' : ''} ${awaited.join(', ')}`;
+    return ['scores', `${many(groups, 'group')} ${waits(groups)} for ${what} of ${many(members, 'member')}`];
   }
   if (greedy > 0)
     return ['greedy-sibling', `${many(greedy, 'group')} ${waits(greedy)} for a greedy rollout of the task by the same version`];
+  const { groupsPerBatch } = rules;
   const wanted = Math.max(1, groupsPerBatch - ready);
   const collected = `${ready} of ${groupsPerBatch} groups of the next batch are ready`;
   if (open > 0) {

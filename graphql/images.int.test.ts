@@ -32,13 +32,13 @@ describe('the history image of a step', () => {
   test('a step shows the history image of its prompt with sizes, tokens, segments and the render spec', async () => {
     const query = `query ($id: ID!) { step(id: $id) { historyImage {
       id url stepId width height raw { width height } resized { width height } model { width height } factor factorChosenBy { id }
-      visionTokens visionPreset textTokens tokenizer saved length hits misses history cutSegments cutLines outside renderMs renderSpecId
-      segments { id place hit text lines width height cutLines outside runId largeTexts { field } } renderSpec { id profile spec }
+      visionTokens visionPreset textTokens tokenizer saved length hits misses history cutSegments cutLines outside unshaped renderMs renderSpecId
+      segments { id place hit text lines width height cutLines outside unshaped runId largeTexts { field } } renderSpec { id profile spec }
     } } }`;
     const { data, errors } = await api.ask(query, { id: steps[2] });
     expect(errors).toBeUndefined();
     const [id] = drawn.imageIds.slice(2);
-    const segment = { lines: 1, width: 392, height: 12, cutLines: 0, outside: 0, runId, largeTexts: [] };
+    const segment = { lines: 1, width: 392, height: 12, cutLines: 0, outside: 0, unshaped: 0, runId, largeTexts: [] };
     expect(data.step.historyImage).toEqual({
       id,
       url: `/images/${id}.png`,
@@ -62,6 +62,7 @@ describe('the history image of a step', () => {
       cutSegments: 0,
       cutLines: 0,
       outside: 0,
+      unshaped: 0,
       renderMs: 1,
       segments: records.map((text, i) => ({ id: drawn.segmentIds[i], place: i, hit: i === 0, text, ...segment })),
       renderSpecId: drawn.renderSpecId,
@@ -127,7 +128,7 @@ describe('the history image of a step', () => {
   test('a run and a rollout show the totals of their history images', async () => {
     const query = `query ($run: ID!, $rollout: ID!) {
       run(id: $run) { imageTotals { ...T } renderSpecs { id profile } } rollout(id: $rollout) { imageTotals { ...T } }
-    } fragment T on ImageTotals { steps images visionTokens textTokens saved segments hits misses hitRate meanFactor pixels outside renderMs }`;
+    } fragment T on ImageTotals { steps images visionTokens textTokens saved segments hits misses hitRate meanFactor pixels outside unshaped renderMs }`;
     const { data, errors } = await api.ask(query, { run: runId, rollout: rolloutId });
     expect(errors).toBeUndefined();
     expect(data.run.renderSpecs).toEqual([{ id: drawn.renderSpecId, profile: 'agentocr-alfworld' }]);

@@ -1033,6 +1033,7 @@ export type HistoryImage = {
   readonly cutSegments: Scalars['Int']['output'];
   readonly cutLines: Scalars['Int']['output'];
   readonly outside: Scalars['Int']['output'];
+  readonly unshaped: Scalars['Int']['output'];
   readonly renderMs: Scalars['Float']['output'];
   readonly renderedAt: Scalars['DateTime']['output'];
   readonly renderSpecId: Scalars['ID']['output'];
@@ -1103,6 +1104,7 @@ export type HistorySegment = {
   readonly rgb?: Maybe<Scalars['String']['output']>;
   readonly cutLines?: Maybe<Scalars['Int']['output']>;
   readonly outside?: Maybe<Scalars['Int']['output']>;
+  readonly unshaped?: Maybe<Scalars['Int']['output']>;
   readonly runId?: Maybe<Scalars['ID']['output']>;
   readonly largeTexts: ReadonlyArray<LargeText>;
 };
@@ -1128,6 +1130,7 @@ export type ImageTotals = {
   readonly cutSegments: Scalars['SafeInt']['output'];
   readonly cutLines: Scalars['SafeInt']['output'];
   readonly outside: Scalars['SafeInt']['output'];
+  readonly unshaped: Scalars['SafeInt']['output'];
   readonly renderMs: Scalars['Float']['output'];
 };
 
@@ -4139,6 +4142,7 @@ export type HistoryImageResolvers<ContextType = Context, ParentType extends Reso
   cutSegments?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   cutLines?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   outside?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
+  unshaped?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   renderMs?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
   renderedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
   renderSpecId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
@@ -4194,6 +4198,7 @@ export type HistorySegmentResolvers<ContextType = Context, ParentType extends Re
   rgb?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   cutLines?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
   outside?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  unshaped?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
   runId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
   largeTexts?: Resolver<ReadonlyArray<ResolversTypes['LargeText']>, ParentType, ContextType>;
 };
@@ -4219,6 +4224,7 @@ export type ImageTotalsResolvers<ContextType = Context, ParentType extends Resol
   cutSegments?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   cutLines?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   outside?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  unshaped?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
   renderMs?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
 };
 

@@ -41,9 +41,9 @@ export async function fillShown(db: Db, { trees, runs }: { readonly trees: numbe
   await sql`
     insert into history_images (step_id, tree_id, run_id, render_spec_id, prefix_step_id, prefix_from, prefix_to, segments, length, history,
       missed, factor, raw_width, raw_height, resized_width, resized_height, width, height, model_width, model_height, vision_tokens,
-      vision_preset, text_tokens, tokenizer, image_id, cut_segments, cut_lines, outside, render_ms, rendered_at, log_offset)
+      vision_preset, text_tokens, tokenizer, image_id, cut_segments, cut_lines, outside, unshaped, render_ms, rendered_at, log_offset)
     select s.step_id, s.tree_id, t.run_id, 'bench', null, 0, 0, '[]', s.depth, 'segments', '[0]', 1, 392, 28 * s.depth, 392, 28 * s.depth,
-      392, 28 * s.depth, 392, 28 * s.depth, 14 * s.depth, 'bench', 60 * s.depth, 'bench', md5(s.step_id::text), 0, 0, 0, 1, s.occurred_at,
+      392, 28 * s.depth, 392, 28 * s.depth, 14 * s.depth, 'bench', 60 * s.depth, 'bench', md5(s.step_id::text), 0, 0, 0, 0, 1, s.occurred_at,
       s.log_offset
     from trees t join steps s using (tree_id) where t.run_id in (select run_id from runs where seed < ${DRAWN_RUNS}) and s.depth > 0`.execute(
     db,

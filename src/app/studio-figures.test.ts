@@ -116,6 +116,7 @@ describe('segments of a history image', () => {
     misses: 1,
     cutLines: 0,
     cutSegments: 0,
+    unshaped: 0,
     width: 110,
     height: 80,
     raw: { width: 200, height: 100 },

@@ -132,6 +132,10 @@ export function addCollect(program: Command): void {
         if (message !== '' && !json) print(message);
         if (progress.comparisons !== null && !json)
           print(`${progress.comparisons} answers of the search were compared with episodes from the opening, and none differed`);
+        if (progress.unshapedImages > 0)
+          printError(
+            `note: ${progress.unshapedImages} images hold characters that the published renderer may draw otherwise (unshaped of historyImage in GraphQL)`,
+          );
         endAsCollected(runId, { state, mostFailed: progress.mostFailed }, json ? null : again);
         await projector.settle();
       } finally {

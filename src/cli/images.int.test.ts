@@ -41,6 +41,41 @@ test('two processes and two runs that show the same histories record each segmen
   expect(drawn.flatMap(({ missed }) => missed)).toEqual([]); // the second process took them from the shared folder
 });
 
+test('a collection ends with the number of images that the published renderer may draw otherwise', async () => {
+  const world = join(platform.home, 'arabic.mjs');
+  await writeFile(
+    world,
+    `const shown = { observation: 'مرحبا', admissibleActions: ['go'], stateHash: null };
+    const reward = { value: 0, raw: 0, scale: 1, kind: 'delta' };
+    const ended = { terminated: false, truncated: false, success: null, executable: true };
+    const world = {
+      reset: async () => ({ ...shown, instruction: 'walk', goal: 'walk', depth: null, split: null }),
+      step: async () => ({ ...shown, ...ended, reward }),
+      parse: (response) => ({ thought: '', action: response, wellFormatted: true }),
+      close: async () => undefined,
+    };
+    const kind = { name: 'arabic', fingerprint: 'arabic 1', taskAliases: ['1'], create: async () => world, close: async () => undefined };
+    export const environment = { name: 'arabic', open: async () => kind };`,
+  );
+  const prompt = ['--prompt', 'image', '--template', 'textcraft', '--profile', 'agentocr-alfworld'];
+  const args = [
+    'collect',
+    '--environment',
+    world,
+    '--policy',
+    'random',
+    '--tasks',
+    '1',
+    '--rollouts',
+    '1',
+    '--max-steps',
+    '3',
+    ...prompt,
+  ];
+  const { stderr } = await runEspalier(args, env);
+  expect(stderr).toContain('note: 2 images hold characters that the published renderer may draw otherwise');
+});
+
 describe('espalier compression-sweep', () => {
   test('the sweep counts a text run as if its histories were images, and an image run the same way', async () => {
     const rowsOf = async (run: string, ...more: readonly string[]) => {
@@ -63,7 +98,7 @@ describe('espalier render', () => {
     const facts = JSON.parse(stdout) as { imageId: string; segments: number; outside: number }; // as the command prints it
     const { width, height, rgb } = await decodePng(await readFile(out));
     expect(imageId(width, height, rgb)).toBe(facts.imageId);
-    expect(facts).toMatchObject({ segments: 2, outside: 3 });
+    expect(facts).toMatchObject({ segments: 2, outside: 3, unshaped: 0 });
   });
 
   test.each([

@@ -49,12 +49,14 @@ export function addRender(program: Command): void {
       tokenizer: asText.tokenizer,
       cut: image.cut,
       outside: image.outside,
+      unshaped: image.unshaped,
     };
     if (wantsJson(command)) return print(JSON.stringify(facts));
     print(`${image.width}x${image.height} px, ${segments.length} records, image ${image.imageId.slice(0, 16)}…`);
     print(`${vision.tokens} vision tokens (${vision.preset}); as text ${asText.count} (${asText.tokenizer})`);
     if (image.cut.segments + image.cut.lines > 0) print(`cut: ${image.cut.segments} records, ${image.cut.lines} lines`);
     if (image.outside > 0) print(`${image.outside} characters outside the font`);
+    if (image.unshaped > 0) print(`${image.unshaped} characters that the published renderer may draw otherwise`);
     if (flags.out !== undefined) print(`written to ${flags.out}`);
   });
 }

@@ -12,6 +12,8 @@ export interface VisibleHistory {
   readonly cut: { readonly segments: number; readonly lines: number };
   /** Characters of all segments that the atlas does not hold. */
   readonly outside: number;
+  /** Characters of all segments that the published renderer may draw otherwise. */
+  readonly unshaped: number;
 }
 
 /** Sums over segments. */
@@ -19,18 +21,20 @@ export interface Totals {
   height: number;
   cutLines: number;
   outside: number;
+  unshaped: number;
 }
 
 /** Sums up segments, on top of what is known of those before them. */
 export function addUp(
   segments: Iterable<RenderedSegment>,
-  before: Readonly<Totals> = { height: 0, cutLines: 0, outside: 0 },
+  before: Readonly<Totals> = { height: 0, cutLines: 0, outside: 0, unshaped: 0 },
 ): Totals {
   const totals = { ...before };
-  for (const { height, cutLines, outside } of segments) {
+  for (const { height, cutLines, outside, unshaped } of segments) {
     totals.height += height;
     totals.cutLines += cutLines;
     totals.outside += outside;
+    totals.unshaped += unshaped;
   }
   return totals;
 }
@@ -47,9 +51,9 @@ export function chooseShown(
   totals: Readonly<Totals> = addUp(all),
 ): VisibleHistory {
   let { height, cutLines: lines } = totals;
-  const { outside } = totals;
+  const { outside, unshaped } = totals;
   if (height <= spec.limits.totalHeight || spec.limits.totalOverflow === 'refuse') {
-    return { sizes: historySizes(spec, kind, height, factor), segments: all, cut: { segments: 0, lines }, outside };
+    return { sizes: historySizes(spec, kind, height, factor), segments: all, cut: { segments: 0, lines }, outside, unshaped };
   }
   const room = spec.limits.totalHeight - spec.layout.lineHeight;
   let from = 0;
@@ -61,5 +65,5 @@ export function chooseShown(
   }
   const mark = renderMark(spec, `[${from} older records are not shown]`);
   const sizes = historySizes(spec, kind, height + mark.height, factor);
-  return { sizes, segments: [mark, ...all.slice(from)], cut: { segments: from, lines }, outside };
+  return { sizes, segments: [mark, ...all.slice(from)], cut: { segments: from, lines }, outside, unshaped };
 }

@@ -19,6 +19,7 @@ export interface HistoryImage extends HistorySizes {
   readonly imageId: string;
   readonly cut: VisibleHistory['cut'];
   readonly outside: number;
+  readonly unshaped: number;
 }
 
 /**
@@ -38,7 +39,7 @@ export function composeHistory(
 
 /** Makes an image whose pixels and name are computed once, when asked for. */
 export function lazyImage(
-  { sizes, cut, outside }: VisibleHistory,
+  { sizes, cut, outside, unshaped }: VisibleHistory,
   pixels: () => Uint8Array,
   view?: () => Uint8Array,
 ): HistoryImage {
@@ -49,6 +50,7 @@ export function lazyImage(
     ...sizes.bordered,
     cut,
     outside,
+    unshaped,
     get rgb() {
       rgb ??= pixels();
       return rgb;

@@ -11,16 +11,16 @@ export class SegmentDamaged extends Error {
   }
 }
 
-const MAGIC = 0x45534731; // ESG1
-const HEAD = 36;
+const MAGIC = 0x45534732; // ESG2
+const HEAD = 40;
 
 /**
  * Writes a segment as bytes that name it and prove themselves: numbers, band ends, grey, patches, and last the SHA-256 of its id
  * and of all that came before. Equal segments give equal bytes.
  */
 export function packSegment(id: string, segment: RenderedSegment): Uint8Array {
-  const { width, height, lines, cutLines, outside, bandHeight, ends, grey, patches } = segment;
-  const head = numbers([MAGIC, width, height, lines, cutLines, outside, bandHeight, grey.length, patches.length]);
+  const { width, height, lines, cutLines, outside, unshaped, bandHeight, ends, grey, patches } = segment;
+  const head = numbers([MAGIC, width, height, lines, cutLines, outside, unshaped, bandHeight, grey.length, patches.length]);
   const parts = [head, numbers([...ends]), grey];
   for (const patch of patches) parts.push(numbers([patch.x, patch.y, patch.width, patch.height]), patch.rgb);
   const body = Buffer.concat(parts);
@@ -44,7 +44,15 @@ export function unpackSegment(id: string, packed: Uint8Array): RenderedSegment {
     at += count;
     return Uint8Array.from(body.subarray(at - count, at));
   };
-  const [width, height, lines, cutLines, outside, bandHeight] = [next(), next(), next(), next(), next(), next()];
+  const [width, height, lines, cutLines, outside, unshaped, bandHeight] = [
+    next(),
+    next(),
+    next(),
+    next(),
+    next(),
+    next(),
+    next(),
+  ];
   const [greyBytes, patchCount] = [next(), next()];
   const ends = Uint16Array.from({ length: Math.ceil(height / bandHeight) }, next);
   const grey = take(greyBytes);
@@ -52,7 +60,7 @@ export function unpackSegment(id: string, packed: Uint8Array): RenderedSegment {
     const [x, y, across, down] = [next(), next(), next(), next()];
     return { x, y, width: across, height: down, rgb: take(across * down * 3) };
   });
-  return { width, height, lines, cutLines, outside, bandHeight, ends, grey, patches };
+  return { width, height, lines, cutLines, outside, unshaped, bandHeight, ends, grey, patches };
 }
 
 function numbers(values: readonly number[]): Buffer {

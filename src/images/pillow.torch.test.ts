@@ -4,9 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { composeHistories } from '../../infra/bench/render-text.ts';
 import { sha256Hex } from '../digest/sha256.ts';
+import { createRandom } from '../domain/random/random.ts';
 import { pillowsForTests } from '../testing/python.ts';
 import { composeHistory } from './compose-history.ts';
-import { splitSegments } from './prepare-text.ts';
+import { splitSegments, strip, toCells } from './prepare-text.ts';
 import { renderSpec } from './render-profiles.ts';
 import { renderSegment } from './render-segment.ts';
 
@@ -21,6 +22,7 @@ const searches = histories.map((records) =>
 const requests = [
   ...histories.flatMap((records) => requestsFor('alfworld', [...records, ascii, ascii.repeat(3).replaceAll(' ', '')])),
   ...searches.flatMap((records) => requestsFor('search', records)),
+  ...(['alfworld', 'search'] as const).map((style) => ({ style, segments: plainTexts(style, 500), factor: 1 })),
 ];
 
 for (const found of await pillowsForTests()) {
@@ -53,6 +55,18 @@ test('the passes of a resize in another order give other pixels, and the names o
   expect(renderSpec('agentocr-alfworld-pillow-12')).toBe(renderSpec('agentocr-alfworld'));
   expect(renderSpec('agentocr-search-pillow-12')).toBe(renderSpec('agentocr-search'));
 });
+
+/** Draws texts of any script whose characters are all drawn as published. */
+function plainTexts(style: 'alfworld' | 'search', count: number): string[] {
+  const spec = renderSpec(`agentocr-${style}`);
+  const random = createRandom(7);
+  const character = (): string => {
+    const code = random.next() < 0.2 ? 0x20 + random.int(0x5f) : random.int(random.next() < 0.8 ? 0x3100 : 0x20000);
+    const drawn = String.fromCodePoint(code);
+    return code !== 10 && drawn.isWellFormed() && toCells(drawn, spec).unshaped === 0 ? drawn : character();
+  };
+  return Array.from({ length: count }, () => strip(`${Array.from({ length: random.int(100) }, character).join('')}.`));
+}
 
 function requestsFor(style: 'alfworld' | 'search', records: readonly string[]) {
   const segments = records.flatMap((text) => splitSegments(text, renderSpec(`agentocr-${style}`)));

@@ -1,4 +1,4 @@
-import { glyphAtlas } from './glyph-atlas.ts';
+import { type GlyphAtlas, glyphAtlas } from './glyph-atlas.ts';
 import type { RenderSpec } from './render-spec.ts';
 
 /** What Python's str.isspace takes for whitespace; \s of JavaScript differs in U+001C to U+001F, U+0085 and U+FEFF. */
@@ -47,19 +47,22 @@ export interface Cells {
   readonly text: string;
   /** Characters that the atlas does not hold. */
   readonly outside: number;
+  /** Characters that the published renderer shapes and this one does not; 0 where characters are written out. */
+  readonly unshaped: number;
 }
 
 /** Turns a segment into cells. */
 export function toCells(segment: string, spec: RenderSpec): Cells {
-  if (/^[\x20-\x7e\n]*$/.test(segment)) return { text: segment, outside: 0 };
+  if (/^[\x20-\x7e\n]*$/.test(segment)) return { text: segment, outside: 0, unshaped: 0 };
   const { glyphs, px } = glyphAtlas(spec.font.px);
-  let [text, outside] = ['', 0];
+  let [text, outside, unshaped] = ['', 0, 0];
   for (const character of segment) {
     const code = character.codePointAt(0) ?? 0;
+    if (spec.text.outside === 'box' && isShaped(character, glyphs)) unshaped++;
     if (code === 10 || (code < 0x10000 && glyphs.has(code))) text += character;
     else if (glyphs.has(code)) text += String.fromCharCode(ASTRAL_CELL + (astralPlaces(px).get(code) ?? 0));
     else if (spec.text.outside === 'box') {
-      if (isInvisible(code)) text += String.fromCharCode(INVISIBLE_CELL);
+      if (INVISIBLE.test(character)) text += String.fromCharCode(INVISIBLE_CELL);
       else if (isSpace(character)) text += character;
       else {
         outside++;
@@ -71,23 +74,58 @@ export function toCells(segment: string, spec: RenderSpec): Cells {
       text += written(code);
     }
   }
-  return { text, outside };
+  return { text, outside, unshaped };
 }
 
 function isSpace(character: string): boolean {
   return IS_SPACE.test(character);
 }
 
-/** HarfBuzz hides what Unicode calls default ignorable, unless the font draws it: the variation selectors are in the font. */
-function isInvisible(code: number): boolean {
-  return (
-    code === 0xad ||
-    code === 0xfeff ||
-    (code >= 0x200b && code <= 0x200f) ||
-    (code >= 0x202a && code <= 0x202e) ||
-    (code >= 0x2060 && code <= 0x206f) ||
-    (code >= 0xe0000 && code <= 0xe0fff)
-  );
+/**
+ * HarfBuzz hides what Unicode calls default ignorable, except the fillers of Hangul and the controls of shorthand, and nothing that
+ * the font draws.
+ */
+const INVISIBLE = /^(?![\u115f\u1160\u3164\uffa0\u{1bca0}-\u{1bca3}])\p{Default_Ignorable_Code_Point}$/u;
+
+/**
+ * What libraqm draws otherwise than alone at its place, or not in every release: combining marks, blocks written from right to
+ * left, whose boxes are reordered too, the controls of direction, separators of paragraphs, the vowels that Thai and Lao take apart,
+ * the ideographic space, which is as wide as the font, and private use and annotations, which the font draws and the atlas lacks.
+ */
+const SHAPED = new RegExp(
+  [
+    '[\\r\\x1c-\\x1e\\x85\\u2029\\p{M}\\p{Co}\\p{Bidi_Control}\\u0e33\\u0eb3\\u3000\\ufff9-\\ufffb',
+    '\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefe\\u{10800}-\\u{10fff}\\u{1e800}-\\u{1efff}]',
+  ].join(''),
+  'u',
+);
+
+/** Scripts whose letters are one box each where the font lacks them; HarfBuzz takes apart and reorders those of others. */
+const PLAIN_SCRIPTS = [
+  'Common',
+  'Latin',
+  'Greek',
+  'Cyrillic',
+  'Armenian',
+  'Georgian',
+  'Han',
+  'Hiragana',
+  'Katakana',
+  'Bopomofo',
+  'Hangul',
+];
+const PLAIN = new RegExp(`[${PLAIN_SCRIPTS.map((script) => `\\p{Script=${script}}`).join('')}]`, 'u');
+
+/** Whether the published renderer may draw a character otherwise. A text without any is drawn as published, byte for byte. */
+function isShaped(character: string, glyphs: GlyphAtlas['glyphs']): boolean {
+  if (SHAPED.test(character)) return true;
+  if (holds(glyphs, character)) return false;
+  const [base = character] = character.normalize('NFD');
+  return !PLAIN.test(character) || (base !== character && holds(glyphs, base)); // the font draws its parts
+}
+
+function holds(glyphs: GlyphAtlas['glyphs'], character: string): boolean {
+  return glyphs.has(character.codePointAt(0) ?? -1);
 }
 
 function written(code: number): string {

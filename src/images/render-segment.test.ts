@@ -52,6 +52,25 @@ describe('renderSegment', () => {
     expect(inks(segmentRgb(renderSegment(crisp, 'a \\u{4e2d} b'))).coloured).toBe(0);
   });
 
+  test.each([
+    ['Ångström Ωμέγα Ёлка → ┌─┐ ≤ €', 0],
+    ['中文 かな 한글 😀 \u200b\u00ad', 0],
+    ['e\u0301', 1],
+    ['مرحبا', 5],
+    ['שלום', 4],
+    ['a\u202eb', 1],
+    ['ກຳ', 1],
+    ['ขำ', 2],
+    ['❤\ufe0f', 1],
+    ['Ṥ \u3000x \uf6c5', 3],
+  ])(
+    'of %j, %i characters may be drawn otherwise by the published renderer, and none where they are written out',
+    (text, count) => {
+      expect(renderSegment(alfworld, text).unshaped).toBe(count);
+      expect(renderSegment(crisp, text).unshaped).toBe(0);
+    },
+  );
+
   test('Latin, Greek, Cyrillic, arrows and frames are drawn', () => {
     expect(renderSegment(crisp, 'Ångström Ωμέγα Ёлка → ┌─┐ ≤ €').outside).toBe(0);
   });

@@ -11,7 +11,7 @@ import { wrapText } from './wrap-text.ts';
  * number in it.
  */
 export function renderSegment(spec: RenderSpec, text: string): RenderedSegment {
-  const { text: cells, outside } = toCells(text, spec);
+  const { text: cells, outside, unshaped } = toCells(text, spec);
   const limit = spec.layout.charactersPerLine;
   const wrapped =
     spec.text.segments === 'whole' ? cells.split('\n').flatMap((line) => wrapText(line, limit)) : wrapText(cells, limit);
@@ -25,16 +25,22 @@ export function renderSegment(spec: RenderSpec, text: string): RenderedSegment {
   // The published canvas is as high as all lines would be, up to the limit: where lines are cut, some rows below the last stay
   // white.
   const height = wrapped.length > fits && !marked ? spec.limits.segmentHeight : lines.length * lineHeight;
-  return { ...draw(spec, lines, height), lines: lines.length, cutLines, outside };
+  return { ...draw(spec, lines, height), lines: lines.length, cutLines, outside, unshaped };
 }
 
 /** Draws one line in the ink of marks, as a segment of its own. */
 export function renderMark(spec: RenderSpec, text: string): RenderedSegment {
   const lines = wrapText(text, spec.layout.charactersPerLine).map((line) => [{ start: 0, text: line, ink: spec.inks.mark }]);
-  return { ...draw(spec, lines, lines.length * spec.layout.lineHeight), lines: lines.length, cutLines: 0, outside: 0 };
+  return {
+    ...draw(spec, lines, lines.length * spec.layout.lineHeight),
+    lines: lines.length,
+    cutLines: 0,
+    outside: 0,
+    unshaped: 0,
+  };
 }
 
-type Drawing = Omit<RenderedSegment, 'lines' | 'cutLines' | 'outside'>;
+type Drawing = Omit<RenderedSegment, 'lines' | 'cutLines' | 'outside' | 'unshaped'>;
 
 function draw(spec: RenderSpec, lines: readonly (readonly InkRun[])[], height: number): Drawing {
   const { width, lineHeight } = spec.layout;

@@ -12,6 +12,8 @@ export interface RenderedSegment {
   readonly cutLines: number;
   /** Characters that the atlas does not hold: drawn as boxes or written out, as the spec says. */
   readonly outside: number;
+  /** Characters that the published renderer may draw otherwise, since it shapes them; 0 where the spec writes them out. */
+  readonly unshaped: number;
   readonly bandHeight: number;
   readonly ends: Uint16Array;
   /** The bands one after the other, each row by row. */

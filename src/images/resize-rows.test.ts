@@ -79,7 +79,18 @@ function noise(width: number, height: number, seed: number): RenderedSegment {
     return { x, y, width: across, height: down, rgb };
   };
   const patches = Array.from({ length: draw(4) }, patch);
-  return { width, height, lines: 1, cutLines: 0, outside: 0, bandHeight, ends, grey: Uint8Array.from(grey), patches };
+  return {
+    width,
+    height,
+    lines: 1,
+    cutLines: 0,
+    outside: 0,
+    unshaped: 0,
+    bandHeight,
+    ends,
+    grey: Uint8Array.from(grey),
+    patches,
+  };
 }
 
 function stacked(segments: readonly RenderedSegment[], width: number) {

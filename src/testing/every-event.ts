@@ -151,7 +151,7 @@ export function everyEvent(): readonly Envelope[] {
   const renderSpecId = sha('1');
   const spec = { renderer: 'espalier', glyph: { px: 10 }, highlights: [['[Action]', [255, 0, 0]]] };
   builder.record('RenderSpecRegistered', { runId, renderSpecId, profile: 'agentocr-alfworld', spec }, runId);
-  const drawn = { lines: 2, width: 392, height: 24, rgb: sha('3'), cutLines: 0, outside: 1 };
+  const drawn = { lines: 2, width: 392, height: 24, rgb: sha('3'), cutLines: 0, outside: 1, unshaped: 0 };
   builder.record('SegmentRendered', { segmentId: sha('2'), renderSpecId, text: '[Observation]: 深 hall', ...drawn }, runId);
   builder.record(
     'HistoryRendered',
@@ -175,6 +175,7 @@ export function everyEvent(): readonly Envelope[] {
       textTokens: { count: 80, tokenizer: 'o200k_base' },
       cut: { segments: 0, lines: 1 },
       outside: 1,
+      unshaped: 0,
       cache: { missed: [2] },
       timings: { renderMs: 0.5 },
     },

@@ -72,7 +72,7 @@ function renderSpecRegistered(runId: string, spec: RenderSpec): DataOf<'RenderSp
 
 /** Describes how a segment was drawn. Every process that draws it says the same. */
 function segmentRendered(spec: RenderSpec, { id, text, segment }: Omit<DrawnSegment, 'hit'>): DataOf<'SegmentRendered'> {
-  const { lines, width, height, cutLines, outside } = segment;
+  const { lines, width, height, cutLines, outside, unshaped } = segment;
   return {
     segmentId: id,
     renderSpecId: renderSpecId(spec),
@@ -83,6 +83,7 @@ function segmentRendered(spec: RenderSpec, { id, text, segment }: Omit<DrawnSegm
     rgb: segmentDigest(segment),
     cutLines,
     outside,
+    unshaped,
   };
 }
 
@@ -125,6 +126,7 @@ function historyRendered(shown: ShownHistory): DataOf<'HistoryRendered'> {
     textTokens,
     cut: image.cut,
     outside: image.outside,
+    unshaped: image.unshaped,
     cache: { missed: drawn.flatMap(({ hit }, place) => (hit ? [] : [place])) },
     timings: { renderMs },
   };

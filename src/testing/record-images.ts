@@ -22,7 +22,7 @@ export function recordSegment(
   overrides: Partial<DataOf<'SegmentRendered'>> = {},
 ): string {
   const segmentId = sha256Hex(`seg\0${renderSpecId}\0${text}`);
-  const drawn = { lines: 1, width: 392, height: 12, rgb: sha256Hex(`pixels of ${text}`), cutLines: 0, outside: 0 };
+  const drawn = { lines: 1, width: 392, height: 12, rgb: sha256Hex(`pixels of ${text}`), cutLines: 0, outside: 0, unshaped: 0 };
   builder.record('SegmentRendered', { segmentId, renderSpecId, text, ...drawn, ...overrides }, runId);
   return segmentId;
 }
@@ -46,6 +46,7 @@ export function recordHistory(
     imageId: sha256Hex(`image of ${shown.stepId}`),
     cut: { segments: 0, lines: 0 },
     outside: 0,
+    unshaped: 0,
     cache: { missed: [] },
     timings: { renderMs: 1 },
     ...shown,

@@ -13,14 +13,17 @@ export interface TwinStep {
  * Records two rollouts whose last steps were shown the same history at two factors that give equal pixels, in recorded prompts.
  * @throws Error where the pixels differ.
  */
-export function recordTwinImages(builder: EventBuilder): { readonly runId: string; readonly steps: readonly TwinStep[] } {
+export function recordTwinImages(
+  builder: EventBuilder,
+  text = 'a hall with a door',
+): { readonly runId: string; readonly steps: readonly TwinStep[] } {
   const runId = builder.run();
   const steps = [5, 4.999].map((factor, i): TwinStep => {
     const tree = builder.tree(runId, `twin ${i}`);
     const rolloutId = builder.rollout(tree);
     const first = builder.step(tree, rolloutId, tree.rootStepId, 1, { response: 'look' });
     const stepId = builder.step(tree, rolloutId, first, 2, { response: 'done', termination: 'terminated' });
-    const drawn = recordDrawnHistories(builder, tree, [first, stepId], { records: ['a hall with a door'], factors: [1, factor] });
+    const drawn = recordDrawnHistories(builder, tree, [first, stepId], { records: [text], factors: [1, factor] });
     const imageId = drawn.imageIds[1] ?? '';
     const parts = [{ kind: 'image' as const, imageId }];
     builder.record(

@@ -28,3 +28,5 @@ class SegmentRenderedData(TypedDict):
     """Number of lines that the height limit removed."""
     outside: int
     """Number of characters that the font does not have."""
+    unshaped: int
+    """Number of characters that the published renderer shapes and may draw otherwise."""

@@ -1094,6 +1094,8 @@ class HistoryRenderedData(TypedDict):
     """What size limits removed from the image."""
     outside: int
     """Number of characters that the font does not have."""
+    unshaped: int
+    """Number of characters that the published renderer shapes and may draw otherwise."""
     cache: HistoryRenderedDataCache
     """What the segment cache did not hold."""
     timings: HistoryRenderedDataTimings

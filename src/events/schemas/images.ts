@@ -5,6 +5,7 @@ import { amount, count, eventData, id, json, name, renderSpecId, runId, sha256, 
 const size = z.strictObject({ width: count.describe('Width in pixels.'), height: count.describe('Height in pixels.') });
 
 const outside = count.describe('Number of characters that the font does not have.');
+const unshaped = count.describe('Number of characters that the published renderer shapes and may draw otherwise.');
 
 export const renderSpecRegistered = eventData('A run registered a render spec, by which it draws history images.', {
   runId,
@@ -27,6 +28,7 @@ export const segmentRendered = eventData('A history segment, the text of one rec
   rgb: sha256.describe('SHA-256 of the pixels of the segment.'),
   cutLines: count.describe('Number of lines that the height limit removed.'),
   outside,
+  unshaped,
 });
 
 /**
@@ -80,6 +82,7 @@ export const historyRendered = eventData('The prompt of a step showed its histor
     })
     .describe('What size limits removed from the image.'),
   outside,
+  unshaped,
   cache: z
     .strictObject({
       missed: z.array(count).max(10_000).describe('Indexes, in the whole history from 0, of the segments that had to be drawn.'),

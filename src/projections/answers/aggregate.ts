@@ -171,6 +171,7 @@ const NOTHING = {
     cutSegments: 0,
     cutLines: 0,
     outside: 0,
+    unshaped: 0,
     renderMs: 0,
   },
 } as const;

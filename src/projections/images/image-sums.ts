@@ -19,12 +19,13 @@ const PARTS = sql`count(*) as steps, ${idSums(sql`i.step_id`)}, ${whole('vision_
   ${whole('misses', 'misses')}, ${decimal('factor', 'factors')}, ${bounds(sql`i.factor`, 'factor')}, ${whole('width', 'widths')},
   ${bounds(sql`i.width`, 'width')}, ${whole('height', 'heights')}, ${bounds(sql`i.height`, 'height')},
   sum(${PIXELS})::bigint as pixels, ${bounds(PIXELS, 'pixels')}, ${whole('cut_segments', 'cut_segments')},
-  ${whole('cut_lines', 'cut_lines')}, ${whole('outside', 'outside')}, ${decimal('render_ms', 'render_ms')}`;
+  ${whole('cut_lines', 'cut_lines')}, ${whole('outside', 'outside')}, ${whole('unshaped', 'unshaped')},
+  ${decimal('render_ms', 'render_ms')}`;
 
 const BOUNDS = ['vision', 'factor', 'width', 'height', 'pixels'] as const;
 const SUMS = [
   ...['steps', 'ids_one', 'ids_other', 'vision_tokens', 'text_tokens', 'segments', 'misses', 'widths', 'heights', 'pixels'],
-  ...['cut_segments', 'cut_lines', 'outside'],
+  ...['cut_segments', 'cut_lines', 'outside', 'unshaped'],
 ];
 const DECIMALS = ['factors', 'render_ms'];
 const KEY = ['tree_id', 'run_id'];
@@ -34,7 +35,7 @@ export const IMAGE_COLUMNS = [...KEY, ...IMAGE_VALUES];
 /** The columns of `history_images` that it is summed up of. */
 export const IMAGE_FACTS = [
   ...['step_id', 'vision_tokens', 'text_tokens', 'length', 'missed', 'factor', 'width', 'height', 'cut_segments', 'cut_lines'],
-  ...['outside', 'render_ms'],
+  ...['outside', 'unshaped', 'render_ms'],
 ];
 
 const named = (columns: readonly string[], of?: string) =>
@@ -65,6 +66,7 @@ const TYPES = {
   cutSegments: 'integer',
   cutLines: 'integer',
   outside: 'integer',
+  unshaped: 'integer',
   renderMs: 'double precision',
 } as const;
 
@@ -94,9 +96,18 @@ const summed = (column: string) => sql`coalesce(sum(p.${sql.ref(column)}), 0)::b
 
 /** What showing images amounts to, of rows `p` of `tree_images` or of sums like them. */
 export const IMAGE_TOTALS = sql`${sql.join(
-  ['steps', 'vision_tokens', 'text_tokens', 'segments', 'misses', 'pixels', 'cut_segments', 'cut_lines', 'outside'].map(
-    (column) => sql`${summed(column)} as ${sql.ref(column)}`,
-  ),
+  [
+    'steps',
+    'vision_tokens',
+    'text_tokens',
+    'segments',
+    'misses',
+    'pixels',
+    'cut_segments',
+    'cut_lines',
+    'outside',
+    'unshaped',
+  ].map((column) => sql`${summed(column)} as ${sql.ref(column)}`),
 )}, ${summed('text_tokens')} - ${summed('vision_tokens')} as saved, ${summed('segments')} - ${summed('misses')} as hits,
   (sum(p.segments) - sum(p.misses))::float8 / nullif(sum(p.segments), 0)::float8 as hit_rate,
   (sum(p.factors) / nullif(sum(p.steps), 0))::float8 as mean_factor, coalesce(sum(p.render_ms), 0)::float8 as render_ms`;

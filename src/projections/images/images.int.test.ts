@@ -56,7 +56,7 @@ describe('history images', () => {
     };
     const recorded = { factor: 1.5, factorChosenBy: steps[0] ?? null, imageId: 'e'.repeat(64), timings: { renderMs: 2.5 } };
     const counted = { visionTokens: { count: 24, preset: 'p' }, textTokens: { count: 90, tokenizer: 't' } };
-    const limits = { cut: { segments: 1, lines: 2 }, outside: 3, cache: { missed: [0, 1] } };
+    const limits = { cut: { segments: 1, lines: 2 }, outside: 3, unshaped: 2, cache: { missed: [0, 1] } };
     const segments = ['1'.repeat(64), '2'.repeat(64)];
     recordHistory(builder, tree, { stepId, renderSpecId, segments, sizes, ...recorded, ...counted, ...limits });
     await givenEvents(database.db, builder.events);
@@ -83,6 +83,7 @@ describe('history images', () => {
       cutSegments: 1,
       cutLines: 2,
       outside: 3,
+      unshaped: 2,
       renderMs: 2.5,
       renderedAt: expect.any(Date),
     };
@@ -162,6 +163,7 @@ describe('segments', () => {
       rgb: expect.stringMatching(/^[0-9a-f]{64}$/),
       cutLines: 0,
       outside: 0,
+      unshaped: 0,
       runId: first.runId,
       blobs: null,
     });
@@ -232,6 +234,7 @@ describe('totals', () => {
       cutSegments: 0,
       cutLines: 0,
       outside: 0,
+      unshaped: 0,
       renderMs: 0,
     };
     const shown = {
@@ -248,6 +251,7 @@ describe('totals', () => {
       cutSegments: 0,
       cutLines: 0,
       outside: 0,
+      unshaped: 0,
       renderMs: 4,
     };
     const totals = await readImageTotalsOfRuns(database.db, [runId, idle]);

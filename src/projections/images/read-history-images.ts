@@ -39,6 +39,7 @@ export interface HistoryImageRecord extends Size {
   readonly cutSegments: number;
   readonly cutLines: number;
   readonly outside: number;
+  readonly unshaped: number;
   readonly renderMs: number;
   readonly renderedAt: Date;
 }
@@ -114,7 +115,7 @@ const COLUMNS = sql`
   jsonb_build_object('width', resized_width, 'height', resized_height) as resized,
   jsonb_build_object('width', model_width, 'height', model_height) as model, vision_tokens,
   vision_preset, text_tokens, tokenizer, cut_segments, cut_lines,
-  outside, render_ms, rendered_at`;
+  outside, unshaped, render_ms, rendered_at`;
 
 async function read(db: Db, where: RawBuilder<unknown>): Promise<readonly HistoryImageRecord[]> {
   const { rows } = await sql<HistoryImageRecord>`

@@ -29,6 +29,7 @@ export interface ImageTotals {
   readonly cutSegments: number;
   readonly cutLines: number;
   readonly outside: number;
+  readonly unshaped: number;
   readonly renderMs: number;
 }
 

@@ -18,6 +18,7 @@ export interface SegmentRecord {
   readonly rgb: string;
   readonly cutLines: number;
   readonly outside: number;
+  readonly unshaped: number;
   /** The run that drew it first. */
   readonly runId: string;
   readonly blobs: Blobs | null;
@@ -27,7 +28,7 @@ export interface SegmentRecord {
 export async function readSegments(db: Db, ids: readonly string[]): Promise<readonly SegmentRecord[]> {
   if (ids.length === 0) return [];
   const { rows } = await sql<SegmentRecord>`
-    select segment_id as id, render_spec_id, text, lines, width, height, rgb, cut_lines, outside,
+    select segment_id as id, render_spec_id, text, lines, width, height, rgb, cut_lines, outside, unshaped,
            run_id, blobs
     from segments where segment_id = any(${[...ids]}::text[])`.execute(db);
   return rows;

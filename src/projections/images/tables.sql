@@ -22,6 +22,7 @@ create table segments (
   rgb            text        not null,
   cut_lines      integer     not null,
   outside        integer     not null,
+  unshaped       integer     not null,
   run_id         uuid        not null,
   rendered_at    timestamptz not null,
   blobs          jsonb --: Blobs
@@ -59,6 +60,7 @@ create table history_images (
   cut_segments     integer          not null,
   cut_lines        integer          not null,
   outside          integer          not null,
+  unshaped         integer          not null,
   render_ms        double precision not null,
   rendered_at      timestamptz      not null,
   log_offset       bigint           not null
@@ -98,6 +100,7 @@ create table tree_images (
   cut_segments  bigint           not null,
   cut_lines     bigint           not null,
   outside       bigint           not null,
+  unshaped      bigint           not null,
   render_ms     numeric          not null,
   primary key (tree_id, run_id)
 );

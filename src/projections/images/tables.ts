@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 77c43529135132f7
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 1fac39fa44c75bab
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -23,6 +23,7 @@ export const tables = {
     rgb: column<string>('text'),
     cutLines: column<number>('integer'),
     outside: column<number>('integer'),
+    unshaped: column<number>('integer'),
     runId: column<string>('uuid'),
     renderedAt: column<Instant>('timestamptz'),
     blobs: column<Json<Blobs> | null>('jsonb'),
@@ -57,6 +58,7 @@ export const tables = {
     cutSegments: column<number>('integer'),
     cutLines: column<number>('integer'),
     outside: column<number>('integer'),
+    unshaped: column<number>('integer'),
     renderMs: column<number>('double precision'),
     renderedAt: column<Instant>('timestamptz'),
     logOffset: column<number>('bigint'),
@@ -88,6 +90,7 @@ export const tables = {
     cutSegments: column<number>('bigint'),
     cutLines: column<number>('bigint'),
     outside: column<number>('bigint'),
+    unshaped: column<number>('bigint'),
     renderMs: column<string>('numeric'),
   }),
 };

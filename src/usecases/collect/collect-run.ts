@@ -78,6 +78,8 @@ export interface Collected extends Progress {
   readonly mostFailed: boolean;
   /** Answers of a search that this process compared with episodes from the opening; null where nothing is to be compared. */
   readonly comparisons: number | null;
+  /** Images that this process showed with characters that the published renderer may draw otherwise. */
+  readonly unshapedImages: number;
   readonly reasons: readonly FailureReason[];
 }
 
@@ -108,6 +110,7 @@ export async function collectRun(options: CollectOptions): Promise<Collected> {
   const tally = failureTally();
   const away = failureTally();
   let comparisons = 0;
+  let unshapedImages = 0;
   let unopened = 0; // rollouts, or searches, of which nothing is recorded
   let openedOtherwise = false;
   const report = () => options.progress?.({ ...progress });
@@ -159,6 +162,9 @@ export async function collectRun(options: CollectOptions): Promise<Collected> {
       onCompared: () => {
         comparisons++;
       },
+      onUnshaped: () => {
+        unshapedImages++;
+      },
       onUnopened: (reason) => {
         const lost = plan.search ? 1 : task.rollouts;
         options.admission?.unopened(treeIdOf(runId, task, index));
@@ -183,6 +189,7 @@ export async function collectRun(options: CollectOptions): Promise<Collected> {
     ...progress,
     mostFailed: progress.failed > total / 2,
     comparisons: plan.search && options.kind.unproven ? comparisons : null,
+    unshapedImages,
     reasons: tally.reasons(),
   };
   if (recordedEnd) return { ...collected, state: recordedEnd.outcome, message: recordedEnd.message };

@@ -43,6 +43,8 @@ export interface TreeOptions {
   readonly onUnopened: (reason: string) => void;
   /** What the environment says of itself was compared with an episode that was played from the opening. */
   readonly onCompared: () => void;
+  /** A step was shown an image with characters that the published renderer may draw otherwise. */
+  readonly onUnshaped: () => void;
 }
 
 /**

@@ -111,6 +111,7 @@ function History({ image, step }: { readonly image: ImageShownFragment; readonly
         {image.cutLines + image.cutSegments > 0
           ? `; limits left out ${image.cutSegments} segments and ${image.cutLines} lines`
           : ''}
+        {image.unshaped > 0 ? `; ${whole(image.unshaped)} characters are drawn without shaping` : ''}
       </figcaption>
       <div className="history-sides">
         <div className="scroll-x" role="region" aria-label="History image" tabIndex={0}>

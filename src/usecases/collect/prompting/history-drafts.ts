@@ -61,6 +61,7 @@ function segmentDraft(runId: string, specId: string, { id, text, segment }: Draw
       rgb: segmentDigest(segment),
       cutLines: segment.cutLines,
       outside: segment.outside,
+      unshaped: segment.unshaped,
     },
   };
 }
@@ -102,6 +103,7 @@ function historyDraft(
     imageId: image.imageId,
     cut: image.cut,
     outside: image.outside,
+    unshaped: image.unshaped,
     cache: { missed: segments.flatMap(({ hit }, i) => (hit ? [] : [i])) },
     timings: { renderMs: history.renderMs },
   };

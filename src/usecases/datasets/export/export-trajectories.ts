@@ -79,7 +79,13 @@ export async function exportTrajectories(options: ExportOptions): Promise<Manife
       // each step of `jsonl` is one event, however many paths share it: its writer compares tree by tree
       refuseDifference(format.kind === 'jsonl' ? { ...counted, steps: written.steps } : counted, written);
       return {
-        counts: { ...written, ...unfinished, ...unclear, ...(folder.size === 0 ? {} : { pictures: folder.size }) },
+        counts: {
+          ...written,
+          ...unfinished,
+          ...unclear,
+          ...(folder.size === 0 ? {} : { pictures: folder.size }),
+          ...(drawing.unshaped.size === 0 ? {} : { unshapedPictures: drawing.unshaped.size }),
+        },
         position: at,
       };
     });

@@ -8,6 +8,7 @@ import { EventBuilder } from '../../../testing/event-builder.ts';
 import { testPictures } from '../../../testing/painted-world.ts';
 import { givenPrepared } from '../../../testing/projecting-log.ts';
 import { recordTwinImages } from '../../../testing/record-twin-images.ts';
+import { type Manifest, manifestPath } from './manifest.ts';
 import { PictureFolder, picturesPath } from './picture-folder.ts';
 
 const shop = datasetWorkshop();
@@ -130,6 +131,15 @@ test('every row has the factor of its own step where two factors give equal pixe
     .map((line) => JSON.parse(line).metadata);
   const factors = lines.filter(({ images }) => images.length > 0).map(({ images }) => images[0].factor);
   expect(factors.sort()).toEqual([4.999, 5]);
+});
+
+test('the manifest counts the pictures with characters that the published renderer may draw otherwise', async () => {
+  const builder = new EventBuilder('shaped');
+  recordTwinImages(builder, 'مرحبا');
+  await givenPrepared(shop.db, builder.events, shop.blobs);
+  const file = await shop.exportTo('chat', { kind: 'openai', weights: 'own', metadata: 'omit' });
+  const { counts } = JSON.parse(await readFile(manifestPath(file), 'utf8')) as Manifest; // as the export wrote it
+  expect(counts.unshapedPictures).toBe(1);
 });
 
 // biome-ignore lint/suspicious/noExplicitAny: rows of files, read field by field

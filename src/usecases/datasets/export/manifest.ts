@@ -50,6 +50,8 @@ export interface ExportCounts {
   readonly retokenised?: number;
   /** Pictures in the folder next to the file, where there are any. */
   readonly pictures?: number;
+  /** Pictures with characters that the published renderer may draw otherwise, where there are any. */
+  readonly unshapedPictures?: number;
   /**
    * `jsonl`, where there are any: events of the runs and trees that are not in the file, as they took no effect: they wait in
    * quarantine, refer to what does, or repeat.

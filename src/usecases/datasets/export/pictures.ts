@@ -19,6 +19,8 @@ export interface Pictures {
   readonly prompts: boolean;
   /** Whether any reply or prompt calls tools, holds the result of one, or reasoning. */
   readonly structured: boolean;
+  /** Ids of the pictures drawn so far with characters that the published renderer may draw otherwise. */
+  readonly unshaped: ReadonlySet<string>;
   /**
    * Draws pictures by their ids, in this order. @param steps those whose prompts show them: the factors are theirs, 1 for a
    * picture that is no history of theirs.
@@ -33,6 +35,7 @@ const KEPT = 32; // pictures of some 20 KB: siblings of a tree show the same, on
 export function openPictures(db: Db, blobs: Pick<BlobStore, 'get'>, held: PromptsHeld): Pictures {
   const read = pictureReader({ db, blobs });
   const kept = new Map<string, Picture>();
+  const unshaped = new Set<string>();
 
   async function draw(imageId: string, steps: readonly string[]): Promise<Picture> {
     try {
@@ -47,6 +50,7 @@ export function openPictures(db: Db, blobs: Pick<BlobStore, 'get'>, held: Prompt
     any: held.pictures,
     prompts: held.prompts,
     structured: held.structured,
+    unshaped,
     async of(ids, steps) {
       const pictures = new Map<string, Picture>();
       for (const id of ids) pictures.set(id, kept.get(id) ?? pictures.get(id) ?? (await draw(id, steps)));
@@ -54,7 +58,9 @@ export function openPictures(db: Db, blobs: Pick<BlobStore, 'get'>, held: Prompt
         kept.set(picture.id, picture);
         for (const oldest of kept.keys()) if (kept.size > KEPT) kept.delete(oldest);
       }
-      const factors = new Map((await readHistoryImages(db, steps)).map(({ id, factor }) => [id, factor]));
+      const histories = await readHistoryImages(db, steps);
+      for (const history of histories) if (history.unshaped > 0 && pictures.has(history.id)) unshaped.add(history.id);
+      const factors = new Map(histories.map(({ id, factor }) => [id, factor]));
       // set above
       return ids.map((id) => ({ ...(pictures.get(id) as Picture), factor: factors.get(id) ?? 1 }));
     },

@@ -23,7 +23,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-const NO_PICTURES = { any: false, prompts: true, structured: false, of: async () => [] };
+const NO_PICTURES = { any: false, prompts: true, structured: false, unshaped: new Set<string>(), of: async () => [] };
 const out = () => join(folder, 'data.parquet');
 
 async function write(trajectories: readonly ExportTrajectory[]): Promise<void> {

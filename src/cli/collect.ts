@@ -18,6 +18,7 @@ import { ensureProjector } from './ensure-projector.ts';
 import { addPromptOptions, compressionNote, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { tasksOf } from './tasks-of.ts';
 import { print, printError, progressLine } from './terminal.ts';
+import { throughOutages } from './through-outages.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 import { withResumeHint } from './with-resume-hint.ts';
 
@@ -109,7 +110,7 @@ export function addCollect(program: Command): void {
   command.action(async (flags: CollectFlags) => {
     const json = wantsJson(command);
     await withPlatform('collect', async (platform, signal) => {
-      const projector = await ensureProjector(platform);
+      const projector = await ensureProjector(platform, signal);
       try {
         const collection = flags.resume
           ? { runId: flags.resume, ...(await readCollection(platform, checkedId('--resume', flags.resume))) }
@@ -117,12 +118,14 @@ export function addCollect(program: Command): void {
         const { runId } = collection;
         const again = `espalier collect --resume ${runId}`;
         const { state, message, ...progress } = await withResumeHint(platform, { runId, command: again, signal }, () =>
-          collectShowing(platform, {
-            ...collection,
-            concurrency: flags.concurrency,
-            signal,
-            mode: flags.resume || flags.run ? 'resume' : 'new',
-          }),
+          throughOutages(signal, (isAgain) =>
+            collectShowing(platform, {
+              ...collection,
+              concurrency: flags.concurrency,
+              signal,
+              mode: isAgain || flags.resume || flags.run ? 'resume' : 'new',
+            }),
+          ),
         );
         if (json) print(JSON.stringify({ run: collection.runId, state, ...progress, message }));
         else

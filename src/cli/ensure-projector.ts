@@ -3,6 +3,7 @@ import type { Platform } from '../platform/open-platform.ts';
 import { runProjections } from '../projections/runner.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { printError } from './terminal.ts';
+import { throughOutages } from './through-outages.ts';
 
 export interface Projector {
   /** Waits until the read models hold everything that is in the log now. */
@@ -12,9 +13,10 @@ export interface Projector {
 
 /**
  * Runs a member of the projections' group for the time of one command, so that what it appends can be read at its end whether or
- * not a projector runs elsewhere. Next to others it shares the partitions with them.
+ * not a projector runs elsewhere. Next to others it shares the partitions with them. @param signal where the command waits outages
+ * out: ends that wait.
  */
-export async function ensureProjector(platform: Platform): Promise<Projector> {
+export async function ensureProjector(platform: Platform, signal?: AbortSignal): Promise<Projector> {
   const subscription = await runProjections({
     log: platform.log,
     database: platform.database,
@@ -28,8 +30,11 @@ export async function ensureProjector(platform: Platform): Promise<Projector> {
   });
   return {
     async settle(timeoutMs = 60_000) {
-      if (fault) throw fault;
-      await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs });
+      const settle = async () => {
+        if (fault) throw fault;
+        await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs });
+      };
+      await (signal ? throughOutages(signal, settle) : settle());
     },
     close: () => subscription.close(),
   };

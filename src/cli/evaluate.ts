@@ -19,6 +19,7 @@ import { plotSvg } from './plot-svg.ts';
 import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { tasksOf } from './tasks-of.ts';
 import { type Lines, print, progressLine, table } from './terminal.ts';
+import { throughOutages } from './through-outages.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 import { withResumeHint } from './with-resume-hint.ts';
 import { plotFile, writePlot } from './write-plot.ts';
@@ -79,7 +80,7 @@ export function addEvaluate(program: Command): void {
   addPromptOptions(command);
   command.action(async (flags: EvaluateFlags) => {
     await withPlatform('evaluate', async (platform, signal) => {
-      const projector = await ensureProjector(platform);
+      const projector = await ensureProjector(platform, signal);
       try {
         const planned = flags.resume
           ? { runId: flags.resume, ...(await readCollection(platform, checkedId('--resume', flags.resume), 'evaluate')) }
@@ -89,13 +90,15 @@ export function addEvaluate(program: Command): void {
         const { runId } = planned;
         const again = `espalier evaluate --resume ${runId}`;
         const { result, collected } = await withResumeHint(platform, { runId, command: again, signal }, () =>
-          evaluate(platform, {
-            ...planned,
-            concurrency: flags.concurrency,
-            signal,
-            mode: flags.resume || flags.run ? 'resume' : 'new',
-            progress: (p) => line.show(progressText(p, (Date.now() - began) / 1_000)),
-          }),
+          throughOutages(signal, (isAgain) =>
+            evaluate(platform, {
+              ...planned,
+              concurrency: flags.concurrency,
+              signal,
+              mode: isAgain || flags.resume || flags.run ? 'resume' : 'new',
+              progress: (p) => line.show(progressText(p, (Date.now() - began) / 1_000)),
+            }),
+          ),
         );
         line.end();
         if (!result) return sayUnmeasured(planned.runId, collected, wantsJson(command));

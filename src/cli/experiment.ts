@@ -14,6 +14,7 @@ import { ensureProjector } from './ensure-projector.ts';
 import { describeStages, reportPlot, reportTable } from './experiment-text.ts';
 import { exitStopped } from './stoppable.ts';
 import { print, printError, progressLine, table } from './terminal.ts';
+import { throughOutages } from './through-outages.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 import { plotFile, writePlot } from './write-plot.ts';
 
@@ -130,7 +131,7 @@ async function withRecorded(id: string, use: (platform: Platform, declared: Decl
 /** Opens the platform for one command, with projections that fold what is appended. */
 async function withProjections(use: (platform: Platform, signal: AbortSignal) => Promise<void>): Promise<void> {
   await withPlatform('experiment', async (platform, signal) => {
-    const projector = await ensureProjector(platform);
+    const projector = await ensureProjector(platform, signal);
     try {
       await use(platform, signal);
     } finally {
@@ -153,17 +154,19 @@ async function runAndReport(
   const line = progressLine();
   const place = ({ arm, seed, stage }: Pick<StageState, 'arm' | 'seed' | 'stage'>) => `${arm}, seed ${seed}, ${stage}`;
   let at = '';
-  const result = await runExperiment(platform, {
-    declared,
-    signal,
-    parallel: flags.parallel,
-    onBegin: (begun) => line.show(`${at}${place(begun)}`),
-    onProgress: (begun, text) => line.show(`${at}${place(begun)}: ${text}`),
-    onStage: (ended, done, planned) => {
-      at = `${done}/${planned} `;
-      line.end(`${at}${place(ended)}: ${stateText(ended)}`);
-    },
-  });
+  const result = await throughOutages(signal, () =>
+    runExperiment(platform, {
+      declared,
+      signal,
+      parallel: flags.parallel,
+      onBegin: (begun) => line.show(`${at}${place(begun)}`),
+      onProgress: (begun, text) => line.show(`${at}${place(begun)}: ${text}`),
+      onStage: (ended, done, planned) => {
+        at = `${done}/${planned} `;
+        line.end(`${at}${place(ended)}: ${stateText(ended)}`);
+      },
+    }),
+  );
   line.end();
   await report(command, platform, declared, flags, result);
   if (result.state === 'failed') process.exitCode = 1;

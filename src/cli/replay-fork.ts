@@ -13,6 +13,7 @@ import { describeReport } from './describe-report.ts';
 import { endAsCollected } from './end-as-collected.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { print, progressLine } from './terminal.ts';
+import { throughOutages } from './through-outages.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 import { withResumeHint } from './with-resume-hint.ts';
 
@@ -48,7 +49,7 @@ export function addReplayFork(replay: Command): void {
     .option('--concurrency <n>', 'trees at a time', wholeNumber('--concurrency', 1, 10_000), 8);
   command.action((flags: ForkFlags) =>
     withPlatform('replay', async (platform, signal) => {
-      const projector = await ensureProjector(platform);
+      const projector = await ensureProjector(platform, signal);
       const line = progressLine();
       try {
         await projector.settle();
@@ -59,7 +60,7 @@ export function addReplayFork(replay: Command): void {
         const { runId } = planned;
         const again = `espalier replay fork --run ${runId}`;
         const forked = await withResumeHint(platform, { runId, command: again, signal }, () =>
-          fork(platform, { ...planned, concurrency, signal, progress }),
+          throughOutages(signal, () => fork(platform, { ...planned, concurrency, signal, progress })),
         );
         line.end();
         const { report, progress: done } = forked;

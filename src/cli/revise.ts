@@ -10,6 +10,7 @@ import { ensureProjector } from './ensure-projector.ts';
 import { FAITHFUL_HELP, FAITHFUL_ONLY, type FaithfulFlags, reviseFaithfullyByFlags, SOUND_ONLY } from './revise-faithfully.ts';
 import { exitStopped } from './stoppable.ts';
 import { type Lines, print, progressLine } from './terminal.ts';
+import { throughOutages } from './through-outages.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 
 interface ReviseFlags extends FaithfulFlags {
@@ -101,19 +102,21 @@ export function addRevise(program: Command): void {
     refuseOtherMode(command, flags.mode);
     if (flags.mode === 'faithful') return reviseFaithfullyByFlags(command, flags);
     await withPlatform('revise', async (platform, signal) => {
-      const projector = await ensureProjector(platform);
+      const projector = await ensureProjector(platform, signal);
       const line = progressLine();
       try {
-        const counts = await revise(platform, {
-          runId,
-          plan: { alpha, beta, seed, unparsed, beforeBranch, signal: flags.signal },
-          judge: flags.judge ?? 'planner',
-          checking: flags.verify ? 'execute' : 'none',
-          environment: flags.environment ?? null,
-          concurrency: flags.concurrency,
-          signal,
-          progress: (so) => line.show(progressText(so)),
-        });
+        const counts = await throughOutages(signal, () =>
+          revise(platform, {
+            runId,
+            plan: { alpha, beta, seed, unparsed, beforeBranch, signal: flags.signal },
+            judge: flags.judge ?? 'planner',
+            checking: flags.verify ? 'execute' : 'none',
+            environment: flags.environment ?? null,
+            concurrency: flags.concurrency,
+            signal,
+            progress: (so) => line.show(progressText(so)),
+          }),
+        );
         line.end();
         const state = signal.aborted ? 'stopped' : 'completed';
         print(wantsJson(command) ? JSON.stringify({ run: runId, state, ...counts }) : describeCounts(runId, state, counts));

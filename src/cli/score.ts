@@ -6,6 +6,7 @@ import { checkedId } from './collect.ts';
 import { ensureProjector } from './ensure-projector.ts';
 import { exitStopped } from './stoppable.ts';
 import { print } from './terminal.ts';
+import { throughOutages } from './through-outages.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
 interface ScoreFlags {
@@ -26,15 +27,17 @@ export function addScore(program: Command): void {
   command.action(async (flags: ScoreFlags) => {
     const runId = checkedId('--run', flags.run);
     await withPlatform('score', async (platform, signal) => {
-      const projector = await ensureProjector(platform);
+      const projector = await ensureProjector(platform, signal);
       try {
-        const counts = await score(platform, {
-          runId,
-          scorer: flags.scorer,
-          component: flags.component ?? null,
-          environment: flags.environment ?? null,
-          signal,
-        });
+        const counts = await throughOutages(signal, () =>
+          score(platform, {
+            runId,
+            scorer: flags.scorer,
+            component: flags.component ?? null,
+            environment: flags.environment ?? null,
+            signal,
+          }),
+        );
         const state = signal.aborted ? 'stopped' : 'completed';
         if (wantsJson(command)) print(JSON.stringify({ run: runId, state, ...counts }));
         else

@@ -13,6 +13,7 @@ import { plotSvg } from './plot-svg.ts';
 import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { exitStopped } from './stoppable.ts';
 import { type Lines, print, printError, table } from './terminal.ts';
+import { throughOutages } from './through-outages.ts';
 import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 import { plotFile, writePlot } from './write-plot.ts';
 
@@ -109,7 +110,7 @@ export function addSelfTrain(program: Command): void {
   command.addHelpText('after', TRAINER_HELP);
   command.action(async (flags: SelfTrainFlags) => {
     await withPlatform('self-train', async (platform, signal) => {
-      const projector = await ensureProjector(platform);
+      const projector = await ensureProjector(platform, signal);
       try {
         const plan = planOf(flags);
         // By default what is to be done is the name, so that whoever was killed needs to say nothing more than before.
@@ -117,14 +118,16 @@ export function addSelfTrain(program: Command): void {
         const selfTrainId = flags.run ? checkedId('--run', flags.run) : named;
         printError(`experiment ${selfTrainId}; begun again with the same options it goes on where the record ends`);
         const began = Date.now();
-        const results = await selfTrain(platform, {
-          selfTrainId,
-          plan,
-          concurrency: flags.concurrency,
-          signal,
-          ...trainerOf(flags),
-          onResult: (result) => printError(`${resultText(result, Date.now() - began)}`),
-        }).catch((error: unknown) => {
+        const results = await throughOutages(signal, () =>
+          selfTrain(platform, {
+            selfTrainId,
+            plan,
+            concurrency: flags.concurrency,
+            signal,
+            ...trainerOf(flags),
+            onResult: (result) => printError(`${resultText(result, Date.now() - began)}`),
+          }),
+        ).catch((error: unknown) => {
           if (error instanceof RunFailed && wantsJson(command))
             print(JSON.stringify({ run: selfTrainId, state: 'failed', message: error.message }));
           throw error;

@@ -12,6 +12,7 @@ import { plotSvg } from './plot-svg.ts';
 import { compressionNote } from './prompt-flags.ts';
 import { exitStopped } from './stoppable.ts';
 import { type Lines, print, printError, progressLine, table } from './terminal.ts';
+import { throughOutages } from './through-outages.ts';
 import { addTrainOptions, type TrainFlags } from './train-options.ts';
 import { trainPlanOf } from './train-plan-of.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
@@ -24,11 +25,11 @@ export function addTrain(program: Command): void {
   command.action(async (flags: TrainFlags) => {
     const plan = await trainPlanOf(command, flags);
     await withPlatform('train', async (platform, signal) => {
-      const projector = await ensureProjector(platform);
+      const projector = await ensureProjector(platform, signal);
       try {
         await projector.settle();
         await refuseTaken(platform, plan, flags);
-        const trained = await trainAndReport(platform, plan, signal);
+        const trained = await throughOutages(signal, () => trainAndReport(platform, plan, signal));
         if (flags.plot !== undefined) await writePlot(flags.plot, plotOf(plan, trained.evaluations));
         if (wantsJson(command)) print(JSON.stringify(trained));
         else report(trained, plan);

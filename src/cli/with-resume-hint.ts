@@ -14,7 +14,7 @@ export class RunInterrupted extends Error {
 }
 
 /**
- * Does what collects a run. A fault of the world (a server that hangs, a log that is away) that ends it is thrown with how the
+ * Does what collects a run. A fault of the world (a server that hangs) that ends it is thrown with how the
  * run goes on, where it was begun; a refusal names its own remedy. @param command goes on with the run.
  */
 export async function withResumeHint<T>(

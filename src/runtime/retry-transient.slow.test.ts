@@ -36,3 +36,17 @@ test('consecutive faults are waited out up to the limit, and a longer success re
   const waited = retryTransient(work, { passes, onFault: () => undefined, signal: never, limitMs: 61_015, now: () => clock });
   await expect(waited).rejects.toThrow('away 5');
 }, 20_000);
+
+test('a fault without a limit is waited out behind the limit of the others', async () => {
+  let clock = 0;
+  let tries = 0;
+  const work = async () => {
+    clock += 50_000;
+    if (++tries === 4) return 'done';
+    throw new RangeError('away');
+  };
+  const options = { passes, onFault: () => undefined, signal: never, limitMs: 60_000, now: () => clock };
+  expect(await retryTransient(work, { ...options, unlimited: passes })).toBe('done');
+  tries = 0;
+  await expect(retryTransient(work, options)).rejects.toThrow('away');
+}, 20_000);

@@ -1,6 +1,6 @@
 import { newId } from '../../events/new-id.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import { isPassingFault } from '../../projections/passing-fault.ts';
+import { isOutage, isPassingFault } from '../../projections/passing-fault.ts';
 import { retryTransient } from '../../runtime/retry-transient.ts';
 import { type Collection, collect, RunFailed } from './collect.ts';
 import type { Collected } from './collect-run.ts';
@@ -23,6 +23,7 @@ export async function collectWithRetry(platform: Platform, { onFault, ...collect
   };
   return retryTransient(work, {
     passes: (error) => error instanceof RunFailed || isPassingFault(error),
+    unlimited: isOutage,
     onFault,
     signal: collection.signal,
   });

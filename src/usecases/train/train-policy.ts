@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { TOPICS } from '../../events/catalogue.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { countMoves } from '../../projections/moved-cursors.ts';
-import { isPassingFault } from '../../projections/passing-fault.ts';
+import { isOutage, isPassingFault } from '../../projections/passing-fault.ts';
 import { readLineages } from '../../projections/training-pool/read-lineages.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { retryTransient } from '../../runtime/retry-transient.ts';
@@ -41,7 +41,12 @@ const LOOK_MS = 1_000; // a notice wakes it at once; this is for notices that we
  */
 export async function trainPolicy(platform: Platform, training: PolicyTraining): Promise<number> {
   const { signal, onFault = () => undefined } = training;
-  return retryTransient(() => trainFromRecord(platform, training), { passes: isPassingFault, signal, onFault });
+  return retryTransient(() => trainFromRecord(platform, training), {
+    passes: isPassingFault,
+    unlimited: isOutage,
+    signal,
+    onFault,
+  });
 }
 
 async function trainFromRecord(platform: Platform, training: PolicyTraining): Promise<number> {

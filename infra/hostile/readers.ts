@@ -167,6 +167,7 @@ async function importFile(file: string, _: Buffer, { platform }: World): Promise
     db: database.db,
     appender,
     blobs,
+    badRows: 'refuse',
     agentTraj: { ...agentTrajDefaults, environment: 'textcraft' },
     signal: AbortSignal.timeout(60_000),
     onProgress: () => undefined,

@@ -14,6 +14,7 @@ type ImportFlags = AgentTrajTexts & {
   readonly run?: string;
   readonly fingerprint?: string;
   readonly agentR?: boolean;
+  readonly skipBad?: boolean;
   readonly format: 'auto' | ItemFormName;
 };
 
@@ -43,6 +44,10 @@ export function addImport(program: Command): void {
     .argument('<file or folder>')
     .addOption(new Option('--format <format>', 'how to read it').choices(['auto', ...ITEM_FORMS]).default('auto'))
     .option('--agent-r', 'read search trees of Agent-R whatever the name of the file')
+    .option(
+      '--skip-bad',
+      'files of others: leave out rows that cannot be read, and name them; such a file imports nothing otherwise',
+    )
     .option('--run <id>', 'files of others: the run to import into; derived from the content when left out')
     .option(
       '--environment <name>',
@@ -54,7 +59,7 @@ export function addImport(program: Command): void {
     .option('--reward-scale <n>', 'files of others: what a full reward is in the file (SciWorld: 100)')
     .option('--recorded-at <time>', 'files of others: when it happened, if that is known');
   command.action((file: string, flags: ImportFlags) => {
-    const { run, fingerprint, agentR, format, ...texts } = flags;
+    const { run, fingerprint, agentR, skipBad, format, ...texts } = flags;
     if (agentR && format !== 'auto') throw new Error('--agent-r and --format each say how to read the file; give one of them');
     const agentTraj = parseAgentTrajOptions({ ...texts, runId: run, serverFingerprint: fingerprint });
     return withPlatform('import', async (platform, signal) => {
@@ -71,6 +76,7 @@ export function addImport(program: Command): void {
           db: database.db,
           appender: openAppender(platform, 'importer', { numbers: 'begin' }),
           blobs,
+          badRows: skipBad ? 'skip' : 'refuse',
           agentTraj,
           signal,
           onProgress: (p) => {
@@ -93,6 +99,10 @@ export function addImport(program: Command): void {
         print(`run ${report.runs.join(', ')}`);
         if (report.withoutConversation > 0)
           printError(`note: ${report.withoutConversation} items name a task and hold no conversation; they are passed over`);
+        const { rows, first } = report.skipped;
+        for (const { line, reason } of first) printError(`skipped line ${line}: ${reason}`);
+        if (rows > 0)
+          printError(`note: ${rows} ${rows === 1 ? 'row that cannot be read is' : 'rows that cannot be read are'} left out`);
         for (const { message } of report.notes) printError(`note: ${message}`);
         const notKept = NOT_KEPT[report.source];
         if (notKept !== null)

@@ -34,6 +34,7 @@ export async function importInto(platform: Platform, source: string, signal: Abo
     db: platform.database.db,
     appender: openAppender(platform, 'importer', { numbers: 'begin' }),
     blobs: platform.blobs,
+    badRows: 'refuse',
     agentTraj: parseAgentTrajOptions({}),
     signal,
     onProgress: () => undefined,

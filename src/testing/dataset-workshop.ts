@@ -78,6 +78,7 @@ export function datasetWorkshop(): DatasetWorkshop {
         db: database.db,
         appender,
         blobs,
+        badRows: 'refuse' as const,
         agentTraj: agentTrajDefaults,
         signal,
         onProgress,

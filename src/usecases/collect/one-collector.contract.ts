@@ -222,6 +222,7 @@ export function describeOneCollector(open: () => Promise<Platform>, late: 'refus
           form: 'detect',
           db: into.database.db,
           blobs: into.blobs,
+          badRows: 'refuse',
           agentTraj: agentTrajDefaults,
           appender: appenderAs('importer', into),
           signal: never,

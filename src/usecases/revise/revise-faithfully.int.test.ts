@@ -82,6 +82,7 @@ async function imported(name: string, files: Readonly<Record<string, object>>, r
     onProgress: () => undefined,
     blobs,
     appender: appenderAs('importer', { log, blobs }),
+    badRows: 'refuse',
     agentTraj: { ...agentTrajDefaults, environment: 'textcraft', rewardScale },
   });
   await settle();

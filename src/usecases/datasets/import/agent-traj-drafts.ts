@@ -13,7 +13,6 @@ import type { Episode, EpisodeTurn } from './agent-traj-item.ts';
 import { type AgentTrajOptions, agentTrajDefaults } from './agent-traj-options.ts';
 import type { ItemForm } from './forms/item-of-file.ts';
 import type { LinedDraft } from './lined-draft.ts';
-import { badRow } from './read-rows.ts';
 import { type Survey, taskKey } from './survey-agent-traj.ts';
 
 /**
@@ -41,8 +40,7 @@ export async function* agentTrajDrafts(
   const file = new AgentTrajFile(form, survey, options);
   yield { line: 1, draft: file.started() };
   for await (const { line, parsed } of form.items(path, options)) {
-    if (parsed.kind === 'refused') throw badRow(path, line, parsed.reason);
-    if (parsed.kind === 'no-conversation') continue;
+    if (parsed.kind !== 'episode') continue; // the survey says what became of the others
     for (const draft of file.episode(parsed.episode)) yield { line, draft };
   }
   yield { line: 1, draft: file.finished() };

@@ -67,5 +67,6 @@ const SAYS: Readonly<
   'session-compacted':
     'the session was compacted: the model was shown a summary behind that place, and the prompts here hold the whole',
   'sidechain-left-out': 'messages of sub-agents (isSidechain) are left out',
+  'sidechain-alone': 'messages of a sub-agent (isSidechain) are the trajectory, since the file holds no others',
   'characters-replaced': 'half surrogates and NUL became U+FFFD, since the record is UTF-8 in Postgres, which holds neither',
 };

@@ -10,13 +10,11 @@ import { agentTrajDrafts, agentTrajRunId } from './agent-traj-drafts.ts';
 import type { AgentTrajOptions } from './agent-traj-options.ts';
 import { newToRecord } from './check-against-record.ts';
 import { eventFileDrafts, isEventFile } from './event-file-drafts.ts';
-import { detectForm, itemFormOf } from './forms/item-form.ts';
+import { detectForm, firstRow, itemFormOf } from './forms/item-form.ts';
 import type { ItemFormName } from './forms/item-of-file.ts';
-import { readObjects } from './forms/read-objects.ts';
-import { isParquet } from './forms/verl-steps.ts';
 import type { ImportNote } from './import-notes.ts';
 import { chunkDrafts, type LinedDraft } from './lined-draft.ts';
-import { surveyAgentTraj } from './survey-agent-traj.ts';
+import { type SkippedRows, surveyAgentTraj } from './survey-agent-traj.ts';
 
 export interface ImportOptions {
   /**
@@ -31,6 +29,8 @@ export interface ImportOptions {
   readonly appender: Appender;
   /** Where the appender puts payloads; those that a file brings go there before the events that name them. */
   readonly blobs: BlobStore;
+  /** What becomes of a row of files of others that cannot be read: with `refuse` the file imports nothing. */
+  readonly badRows: 'refuse' | 'skip';
   /** What files of others do not say; our own JSONL says all itself. */
   readonly agentTraj: AgentTrajOptions;
   readonly signal: AbortSignal;
@@ -53,6 +53,8 @@ export interface ImportReport {
   readonly withoutConversation: number;
   /** What of files of others is not kept as it is, by what it is. */
   readonly notes: readonly ImportNote[];
+  /** Rows of files of others that were left out with `badRows: 'skip'`. */
+  readonly skipped: SkippedRows;
   /** The last record appended in each partition: wait for them to read what was imported. */
   readonly receipts: readonly Receipt[];
 }
@@ -99,34 +101,42 @@ interface ImportPlan {
   readonly source: ImportReport['source'];
   readonly withoutConversation: number;
   readonly notes: readonly ImportNote[];
+  readonly skipped: SkippedRows;
   /** Reads the file from its beginning. */
   drafts(): AsyncGenerator<LinedDraft>;
 }
 
-async function planSearches({ source, agentTraj }: ImportOptions): Promise<ImportPlan> {
-  const survey = await surveyAgentR(source, agentTraj);
-  return { source: 'agent-r', withoutConversation: 0, notes: [], drafts: () => agentRDrafts(survey, agentTraj) };
+/** @throws DatasetError: events and search trees refer to each other, so that a file of them is one. */
+function refuseSkipping(source: string, badRows: ImportOptions['badRows']): void {
+  if (badRows === 'skip')
+    throw new DatasetError('bad-row', `${source} holds events or search trees, which are taken whole; leave out --skip-bad`);
 }
 
-async function planImport({ source, form: asked, agentTraj, blobs }: ImportOptions): Promise<ImportPlan> {
-  if (asked === 'detect' && !(await isParquet(source)) && isEventFile(await firstObject(source)))
-    return { source: 'events', withoutConversation: 0, notes: [], drafts: () => eventFileDrafts(source, blobs) };
+/** Of files that are taken whole, or not at all. */
+const WHOLE = { withoutConversation: 0, notes: [], skipped: { rows: 0, first: [] } };
+
+async function planSearches({ source, agentTraj, badRows }: ImportOptions): Promise<ImportPlan> {
+  refuseSkipping(source, badRows);
+  const survey = await surveyAgentR(source, agentTraj);
+  return { source: 'agent-r', ...WHOLE, drafts: () => agentRDrafts(survey, agentTraj) };
+}
+
+async function planImport({ source, form: asked, agentTraj, blobs, badRows }: ImportOptions): Promise<ImportPlan> {
+  if (asked === 'detect' && isEventFile(await firstRow(source))) {
+    refuseSkipping(source, badRows);
+    return { source: 'events', ...WHOLE, drafts: () => eventFileDrafts(source, blobs) };
+  }
   const form = asked === 'detect' || asked === 'agent-r' ? await detectForm(source) : itemFormOf(asked);
-  const survey = await surveyAgentTraj(form, source, agentTraj);
+  const survey = await surveyAgentTraj(form, source, agentTraj, badRows);
   if (survey.episodes.size === 0)
     throw new DatasetError(
       'bad-row',
-      `${source} holds no conversation (${survey.withoutConversation} items without one); nothing to import`,
+      `${source} holds no conversation (${survey.withoutConversation} items without one${survey.skipped.rows === 0 ? '' : `, ${survey.skipped.rows} rows skipped`}); nothing to import`,
     );
   const options = { ...agentTraj, runId: agentTrajRunId(form, survey, agentTraj) };
-  const { withoutConversation, notes } = survey;
+  const { withoutConversation, notes, skipped } = survey;
   const name = form.name === 'sharegpt' ? 'agent-traj' : form.name;
-  return { source: name, withoutConversation, notes, drafts: () => agentTrajDrafts(form, source, survey, options) };
-}
-
-async function firstObject(path: string): Promise<unknown> {
-  for await (const { value } of readObjects(path)) return value;
-  return undefined;
+  return { source: name, withoutConversation, notes, skipped, drafts: () => agentTrajDrafts(form, source, survey, options) };
 }
 
 class Counter {
@@ -172,6 +182,7 @@ class Counter {
       alreadyThere: this.events - this.#appended,
       withoutConversation: this.#plan.withoutConversation,
       notes: this.#plan.notes,
+      skipped: this.#plan.skipped,
       receipts: [...this.#receipts.values()],
     };
   }

@@ -40,6 +40,18 @@ describe('reading rows', () => {
     );
   });
 
+  test('any objects over several lines each are read one by one, and a broken first line does not hide the next ones', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.dictionary(fc.string(), fc.jsonValue(), { minKeys: 1 }), { minLength: 1 }), async (values) => {
+        const text = values.map((value) => JSON.stringify(value, null, 2)).join('\n');
+        expect(await valuesOf(text)).toEqual(JSON.parse(JSON.stringify(values)));
+      }),
+      { numRuns: 60 },
+    );
+    expect((await rowsOf('{"a":\n 1}\n\n{\n"b":2}')).map(({ line }) => line)).toEqual([1, 4]);
+    await expect(rowsOf('{"a": [\n{"b":1}\n')).rejects.toThrow('line 1: is not UTF-8 JSON');
+  });
+
   test('rows longer than a read buffer, with quotes and brackets in their strings, are read whole', async () => {
     const long = { text: '"]},\\[{ü'.repeat(100_000) };
     expect(await valuesOf(JSON.stringify([long, 1, long]))).toEqual([long, 1, long]);
@@ -66,6 +78,7 @@ describe('reading rows', () => {
     ['[1]\n[2]', 'line 2: something follows the end of the array'],
     ['[1,\n{a}]', 'line 2: is not UTF-8 JSON'],
     ['{"a":1}\n{"b":', 'line 2: is not UTF-8 JSON'],
+    ['{\n"a":1\n}\n{\n"b":', 'line 4: the object that begins here is not closed'],
   ])('%j is refused: %s', async (content, message) => {
     await expect(rowsOf(content)).rejects.toThrow(message);
   });

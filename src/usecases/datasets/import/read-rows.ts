@@ -1,4 +1,6 @@
 import { open } from 'node:fs/promises';
+import { pipeline, Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
 import { openSha256, type Sha256 } from '../../../digest/sha256.ts';
 import { jsonLoss } from '../../../events/json-loss.ts';
 import { codeOf, DatasetError, reasonOf } from '../dataset-error.ts';
@@ -16,16 +18,33 @@ const [TAB, NEWLINE, RETURN, SPACE] = [0x09, 0x0a, 0x0d, 0x20];
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+const GZIP = Buffer.from([0x1f, 0x8b]);
 
 /**
- * Reads the rows of a file one by one in bounded memory: the elements of one JSON array (AgentTraj files are that), or one JSON
- * value per line. What the file is, its first character says.
- * @param hash is fed every byte of the file.
+ * Reads the rows of a file one by one in bounded memory: the elements of one JSON array (AgentTraj files are that), one JSON value
+ * per line, or objects over several lines each. What the file is, its first character and its second line say. One that is packed
+ * by gzip is read as what is in it.
+ * @param hash is fed every byte of that.
  * @throws DatasetError `cannot-read`, or `bad-row` with the line when a row is not JSON, is too long, or the file ends inside
  * one.
  */
 export async function* readRows(path: string, hash: Sha256 = openSha256()): AsyncGenerator<Row> {
-  for await (const { line, bytes } of readRawRows(path, hash)) yield { line, value: parseJson(path, line, bytes) };
+  for await (const row of readParsedRows(path, hash)) {
+    if (row.kind === 'refused') throw badRow(path, row.line, row.reason);
+    yield row;
+  }
+}
+
+/** A row, or why it cannot be read. */
+export type ParsedRow =
+  | (Row & { readonly kind: 'row' })
+  | { readonly kind: 'refused'; readonly line: number; readonly reason: string };
+
+/** Reads rows as `readRows` does; one that is not JSON stops nothing. @throws as `readRows` for the file as a whole. */
+export async function* readParsedRows(path: string, hash: Sha256): AsyncGenerator<ParsedRow> {
+  for await (const { line, bytes } of readRawRows(path, hash)) {
+    yield { line, ...parseJson(bytes) };
+  }
 }
 
 /**
@@ -47,17 +66,42 @@ export function badRow(path: string, line: number, reason: string, cause?: unkno
 }
 
 async function* readChunks(path: string): AsyncGenerator<Buffer> {
+  let first = true;
+  for await (const bytes of unpacked(path)) {
+    yield first && bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? bytes.subarray(3) : bytes;
+    first = false;
+  }
+}
+
+async function* unpacked(path: string): AsyncGenerator<Buffer> {
+  let isGzip = false;
+  for await (const first of readBytes(path)) {
+    isGzip = first.subarray(0, 2).equals(GZIP);
+    break;
+  }
+  if (!isGzip) {
+    yield* readBytes(path);
+    return;
+  }
+  try {
+    yield* pipeline(Readable.from(readBytes(path)), createGunzip(), () => undefined); // whoever reads it sees the error
+  } catch (cause) {
+    if (cause instanceof DatasetError) throw cause;
+    throw new DatasetError('cannot-read', `cannot unpack ${path}: ${reasonOf(cause)}; the file may be incomplete`, { cause });
+  }
+}
+
+async function* readBytes(path: string): AsyncGenerator<Buffer> {
   const handle = await open(path, 'r').catch((cause) => {
     throw cannotRead(path, cause);
   });
   try {
-    for (let first = true; ; first = false) {
+    for (;;) {
       const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(CHUNK), 0, CHUNK).catch((cause) => {
         throw cannotRead(path, cause);
       });
       if (bytesRead === 0) return;
-      const bytes = buffer.subarray(0, bytesRead);
-      yield first && bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? bytes.subarray(3) : bytes;
+      yield buffer.subarray(0, bytesRead);
     }
   } finally {
     await handle.close();
@@ -75,18 +119,19 @@ function cannotRead(path: string, cause: unknown): DatasetError {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-function parseJson(path: string, line: number, bytes: Buffer): unknown {
+function parseJson(
+  bytes: Buffer,
+): { readonly kind: 'row'; readonly value: unknown } | { readonly kind: 'refused'; readonly reason: string } {
   let text: string;
   let value: unknown;
   try {
     text = utf8.decode(bytes);
     value = JSON.parse(text);
   } catch (cause) {
-    throw badRow(path, line, `is not UTF-8 JSON: ${reasonOf(cause)}`, cause);
+    return { kind: 'refused', reason: `is not UTF-8 JSON: ${reasonOf(cause)}` };
   }
   const loss = jsonLoss(text, value);
-  if (loss) throw badRow(path, line, `${loss.path} ${loss.message}; ${loss.remedy}`);
-  return value;
+  return loss ? { kind: 'refused', reason: `${loss.path} ${loss.message}; ${loss.remedy}` } : { kind: 'row', value };
 }
 
 /** One row of a file before it is parsed. */
@@ -96,12 +141,13 @@ export interface RawRow {
 }
 
 /**
- * Cuts bytes into rows without parsing them: in an array at the commas of its own level, else at line ends. It knows strings and
- * nesting and nothing more; whether a row is JSON its parser says.
+ * Cuts bytes into rows without parsing them: in an array at the commas of its own level, else at line ends, or where the first
+ * line holds no whole object and the second one begins none, behind each object. It knows strings and nesting and nothing more;
+ * whether a row is JSON its parser says.
  */
 class RowSplitter {
   readonly #path: string;
-  #mode: 'unknown' | 'array' | 'lines' | 'after' = 'unknown';
+  #mode: 'unknown' | 'array' | 'first-line' | 'second-line' | 'lines' | 'objects' | 'after' = 'unknown';
   #line = 1;
   #rowLine = 1;
   #parts: Buffer[] = [];
@@ -127,8 +173,16 @@ class RowSplitter {
           from = at + 1;
           continue;
         }
-        if (byte === OPEN_OBJECT) this.#mode = 'lines';
+        if (byte === OPEN_OBJECT) this.#mode = 'first-line';
         else if (!isBlank(byte)) throw badRow(this.#path, this.#line, 'is neither a JSON array nor JSON lines');
+      }
+      if (this.#mode === 'second-line' && byte !== NEWLINE && byte !== RETURN) {
+        this.#mode = byte === OPEN_OBJECT ? 'lines' : 'objects';
+        if (this.#mode === 'lines') {
+          this.#keep(chunk.subarray(from, at));
+          from = at;
+          rows.push(this.#take());
+        }
       }
       if (this.#blank && !isBlank(byte)) {
         if (this.#mode === 'after') throw badRow(this.#path, this.#line, 'something follows the end of the array');
@@ -136,7 +190,7 @@ class RowSplitter {
         this.#blank = false;
       }
       if (this.#isEnd(byte)) {
-        this.#keep(chunk.subarray(from, at));
+        this.#keep(chunk.subarray(from, this.#mode === 'objects' ? at + 1 : at));
         from = at + 1;
         this.#finishRow(byte, rows);
       }
@@ -153,13 +207,20 @@ class RowSplitter {
       throw badRow(this.#path, this.#line, `the file is cut off ${where}: the array is not closed`);
     }
     if (this.#blank) return [];
+    if (this.#mode === 'objects' && this.#depth > 0)
+      throw badRow(this.#path, this.#rowLine, 'the object that begins here is not closed; JSON lines hold a whole one each');
     return [this.#take()];
   }
 
   /** Follows strings and nesting; returns whether this byte ends a row. */
   #isEnd(byte: number): boolean {
     if (this.#mode === 'lines') return byte === NEWLINE;
-    if (this.#mode !== 'array') return false;
+    if (this.#mode === 'first-line' && byte === NEWLINE) {
+      const isWhole = this.#depth === 0 && !this.#inString;
+      this.#mode = isWhole ? 'lines' : 'second-line';
+      return isWhole;
+    }
+    if (this.#mode === 'after' || this.#mode === 'second-line') return false;
     if (this.#inString) {
       if (this.#escaped) this.#escaped = false;
       else if (byte === BACKSLASH) this.#escaped = true;
@@ -168,12 +229,9 @@ class RowSplitter {
     }
     if (byte === QUOTE) this.#inString = true;
     else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) this.#depth += 1;
-    else if (byte === CLOSE_OBJECT) this.#depth -= 1;
-    else if (byte === CLOSE_ARRAY) {
-      if (this.#depth === 0) return true;
-      this.#depth -= 1;
-    }
-    return byte === COMMA && this.#depth === 0;
+    else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) this.#depth -= 1;
+    if (this.#mode === 'objects') return byte === CLOSE_OBJECT && this.#depth === 0;
+    return this.#mode === 'array' && (byte === CLOSE_ARRAY ? this.#depth < 0 : byte === COMMA && this.#depth === 0);
   }
 
   #finishRow(byte: number, rows: RawRow[]): void {

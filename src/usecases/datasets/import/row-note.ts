@@ -19,6 +19,7 @@ export type RowNoteKind =
   | 'part-not-read'
   | 'session-compacted'
   | 'sidechain-left-out'
+  | 'sidechain-alone'
   | 'characters-replaced';
 
 /** Notes that texts of a row are not storable as they are. @param value the row as it was read. */

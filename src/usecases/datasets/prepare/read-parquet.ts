@@ -30,16 +30,26 @@ function bounded(size: number): number {
  * Reads the rows of a Parquet file, one row group at a time, and of each only the columns that are asked for and there. Integers
  * of 64 bits come as bigint. @throws DatasetError `cannot-read` that names the file.
  */
-export async function* readParquet(path: string, columns: readonly string[]): AsyncGenerator<Readonly<Record<string, unknown>>> {
+export async function* readParquet(
+  path: string,
+  columns: readonly string[] | 'all',
+): AsyncGenerator<Readonly<Record<string, unknown>>> {
   try {
     const file = await asyncBufferFromFile(path);
     const metadata = await parquetMetadataAsync(file);
     const known = new Set(metadata.row_groups[0]?.columns.map(({ meta_data }) => meta_data?.path_in_schema[0]));
-    const wanted = columns.filter((column) => known.has(column));
+    const wanted = columns === 'all' ? undefined : columns.filter((column) => known.has(column));
     let rowStart = 0;
     for (const { num_rows } of metadata.row_groups) {
       const rowEnd = rowStart + Number(num_rows);
-      const rows = await parquetReadObjects({ file, metadata, columns: wanted, rowStart, rowEnd, compressors: COMPRESSORS });
+      const rows = await parquetReadObjects({
+        file,
+        metadata,
+        ...(wanted ? { columns: wanted } : {}),
+        rowStart,
+        rowEnd,
+        compressors: COMPRESSORS,
+      });
       yield* rows;
       rowStart = rowEnd;
     }

@@ -93,6 +93,7 @@ export async function importStage(work: StageWork<'import'>): Promise<StageOutpu
       form,
       db: database.db,
       blobs,
+      badRows: 'refuse',
       agentTraj,
       signal,
       appender: createAppender({ log, blobs, stamp, producer: { name: 'importer', version: CODE_VERSION }, clock: Date.now }),

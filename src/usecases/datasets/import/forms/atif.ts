@@ -2,12 +2,10 @@ import { z } from 'zod';
 import { openSha256 } from '../../../../digest/sha256.ts';
 import { wellFormed } from '../../../../events/well-formed.ts';
 import type { EpisodeTurn, ParsedItem } from '../agent-traj-item.ts';
-import { characterNotes } from '../row-note.ts';
-import { withNotes } from '../with-notes.ts';
 import { type Chat, chatEpisode, namesIn, refusedShape } from './chat-episode.ts';
 import type { ItemForm } from './item-of-file.ts';
 import { offeredTools } from './messages-row.ts';
-import { readObjects } from './read-objects.ts';
+import { readItems } from './read-items.ts';
 
 const part = z.looseObject({ type: z.string(), text: z.string().nullish() });
 const content = z.union([z.string(), z.array(part)]);
@@ -58,9 +56,7 @@ type Step = z.infer<typeof step>;
 
 /** Reads trajectories of ATIF 1.x: one per line, or the file that Harbor writes (`trajectory.json`). */
 export const readAtif: ItemForm['items'] = async function* items(path, { environment }, hash = openSha256()) {
-  for await (const { line, value } of readObjects(path, hash)) {
-    yield { line, parsed: withNotes(parseAtif(value, environment), characterNotes(value)) };
-  }
+  yield* readItems(path, hash, (value) => parseAtif(value, environment));
 };
 
 /**

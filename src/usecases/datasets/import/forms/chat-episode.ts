@@ -102,8 +102,6 @@ export function chatEpisode(messages: Chat, { tools = null, ...facts }: ChatFact
       .join('\n\n');
   const instruction = said(before.filter(({ role }) => FIRST.includes(role)));
   const firstObservation = said(before.filter(({ role }) => !FIRST.includes(role)));
-  if (firstObservation === '' && instruction === '')
-    return { kind: 'refused', reason: `${names.all}: nothing precedes the first reply; a trajectory begins with what was asked` };
   const turns: (Omit<EpisodeTurn, 'observation'> & { observation: Chat })[] = [];
   const asked = isStructuredChat(messages) || tools !== null ? messages.map(askedMessage) : null;
   for (const [i, each] of messages.slice(opening).entries()) {
@@ -118,7 +116,9 @@ export function chatEpisode(messages: Chat, { tools = null, ...facts }: ChatFact
     }
     if (each.role !== 'assistant') turns.at(-1)?.observation.push(each);
   }
-  const key = sha256Hex(`${instruction}\n${firstObservation}`).slice(0, 16);
+  // where the model speaks first, what it said and was told then is what its task is known by
+  const opens = firstObservation === '' && instruction === '' ? messages.slice(0, opening + 2) : before;
+  const key = sha256Hex(opens === before ? `${instruction}\n${firstObservation}` : said(opens)).slice(0, 16);
   return {
     kind: 'episode',
     episode: {

@@ -1,4 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
+import { gzipSync } from 'node:zlib';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test } from '@jest/globals';
 import { contextOf } from '../../../../domain/dataset/turn-weights.ts';
 import type { AskedMessage } from '../../../../domain/prompts/asked-prompt.ts';
@@ -166,6 +168,91 @@ describe('files of others', () => {
     await shop.startAgain();
     expect(await shop.importing({ source: shop.path('before') })).toMatchObject({ source: 'verl', rollouts: 2, steps: 4 });
     expect(await rowsIn(await shop.exportTo('after', format))).toEqual(before);
+  });
+
+  test('the same chats are one run as JSON lines, as indented JSON, and packed by gzip', async () => {
+    const rows = [asked('this'), { messages: [...asked('that').messages, { role: 'user', content: 'on {"' }] }];
+    await write(...rows);
+    const report = await shop.importing();
+    expect(report).toMatchObject({ source: 'openai', rollouts: 2, steps: 2 });
+    const runs = new Set<string>();
+    const lines = rows.map((row) => JSON.stringify(row)).join('\n');
+    for (const file of [gzipSync(`${lines}\n`), rows.map((row) => `${JSON.stringify(row, null, 2)}\n`).join('')]) {
+      await writeFile(shop.path('source'), file);
+      const again = await shop.importing();
+      expect(again).toMatchObject({ source: 'openai', rollouts: 2, steps: 2, notes: [] });
+      for (const runId of again.runs) runs.add(runId);
+    }
+    expect(runs.has(report.runs[0] ?? '')).toBe(true); // of the packed one: its content is the same
+    await writeFile(shop.path('source'), gzipSync(lines.repeat(50)).subarray(0, 60));
+    await expect(shop.importing()).rejects.toMatchObject({
+      code: 'cannot-read',
+      message: expect.stringContaining('the file may be incomplete'),
+    });
+  });
+
+  test('Parquet of messages and of conversations is read as JSON of them is', async () => {
+    const duckdb = await DuckDBInstance.create(':memory:');
+    const connection = await duckdb.connect();
+    const copied = (select: string) => connection.run(`copy (${select}) to '${shop.path('source')}' (format parquet)`);
+    await copied(`select [{'role': 'user', 'content': 'q' || i}, {'role': 'assistant', 'content': 'r'}] as messages, i as id, 7 as level
+      from range(3) t(i)`);
+    const note = { kind: 'field-not-read', field: 'level', rows: 3, firstLine: 1, message: expect.any(String) };
+    expect(await shop.importing()).toMatchObject({ source: 'openai', trees: 3, steps: 3, notes: [note] });
+    const aliases = await shop.db.selectFrom('trees').select('alias').orderBy('alias').execute();
+    expect(aliases).toEqual([{ alias: '0' }, { alias: '1' }, { alias: '2' }]);
+    await copied("select [{'from': 'human', 'value': 'q'}, {'from': 'gpt', 'value': 'r'}] as conversations");
+    expect(await shop.importing()).toMatchObject({ source: 'agent-traj', trees: 1, steps: 1, notes: [] });
+    connection.closeSync();
+    duckdb.closeSync();
+  });
+
+  test('a conversation that begins with the model is a task of its opening and the answer to it', async () => {
+    const greeted = (question: string, calls = {}) => ({
+      messages: [
+        { role: 'assistant', content: 'Hello.', ...calls },
+        { role: 'user', content: question },
+        { role: 'assistant', content: 'Yes.' },
+      ],
+    });
+    await write(greeted('Here?'), greeted('There?'), greeted('Here?'), greeted('Why?', { reasoning_content: 'greet' }));
+    expect(await shop.importing()).toMatchObject({ trees: 3, rollouts: 4, steps: 8 });
+    expect(await shop.db.selectFrom('quarantine').select('reason').execute()).toEqual([]);
+    const first = (await steps()).filter(({ depth }) => depth === 1);
+    expect(first.map(({ response, observation }) => [response, observation]).sort()).toEqual([
+      ['Hello.', 'Here?'],
+      ['Hello.', 'Here?'],
+      ['Hello.', 'There?'],
+      ['Hello.', 'Why?'],
+    ]);
+  });
+
+  test('one bad row keeps nothing out with badRows skip: each is counted, and the first are named', async () => {
+    const bad = [{ messages: [{ role: 'user', content: 'no reply' }] }, { messages: 7 }];
+    const lines = ['{"messages": [', JSON.stringify(asked('this')), ...bad.map((row) => JSON.stringify(row)), '{"x": 1e400}'];
+    await writeFile(shop.path('source'), `${lines.join('\n')}\n${JSON.stringify(asked('that'))}\n`);
+    await expect(shop.importing()).rejects.toThrow('line 1: is not UTF-8 JSON');
+    await expect(shop.importing()).rejects.toThrow('--skip-bad');
+    const { skipped, ...report } = await shop.importing({ badRows: 'skip' });
+    expect(report).toMatchObject({ source: 'openai', rollouts: 2 });
+    expect([skipped.rows, skipped.first.map(({ line }) => line)]).toEqual([4, [1, 3, 4, 5]]);
+    expect(skipped.first[1]?.reason).toContain('holds no reply of an assistant');
+    await write(...bad);
+    await expect(shop.importing({ badRows: 'skip' })).rejects.toThrow('2 rows skipped');
+    await givenEvents(shop.db, recorded().events);
+    await shop.exportTo('source', { kind: 'jsonl', scope: 'trees' });
+    await expect(shop.importing({ badRows: 'skip' })).rejects.toThrow('leave out --skip-bad');
+  });
+
+  test('a session of sub-agents is read where its file holds no other, one trajectory for each', async () => {
+    const line = (agentId: string, role: string, content: string) => ({
+      ...{ type: role, sessionId: 's', isSidechain: true, agentId },
+      message: { role, content },
+    });
+    await write(line('a', 'user', 'q'), line('b', 'user', 'p'), line('a', 'assistant', 'r'), line('b', 'assistant', 'o'));
+    const { notes, ...report } = await shop.importing();
+    expect(report).toMatchObject({ source: 'hf-trace', trees: 2, steps: 2 });
+    expect(notes).toMatchObject([{ kind: 'sidechain-alone', rows: 2 }]);
   });
 
   test('Parquet that holds no texts of replies is refused with what does', async () => {
@@ -341,7 +428,7 @@ describe('files of others', () => {
         },
         { type: 'file-history-snapshot', messageId: 'm' },
       ],
-      ['sidechain-left-out null', 'line-not-read file-history-snapshot'],
+      ['line-not-read file-history-snapshot', 'sidechain-left-out null'],
     ],
     [
       'Codex',

@@ -1,11 +1,12 @@
 import { openSha256 } from '../../../../digest/sha256.ts';
 import { wellFormed } from '../../../../events/well-formed.ts';
-import { readRows } from '../read-rows.ts';
+import type { ParsedItem } from '../agent-traj-item.ts';
+import { readParsedRows } from '../read-rows.ts';
 import { characterNotes, type RowNote } from '../row-note.ts';
 import { withNotes } from '../with-notes.ts';
 import { CHAT_ROLES, type Chat, chat, chatEpisode, namesIn, refusedShape } from './chat-episode.ts';
+import { isObject } from './is-object.ts';
 import type { ItemForm } from './item-of-file.ts';
-import { isObject } from './read-objects.ts';
 
 const TYPES = [
   'user',
@@ -28,38 +29,60 @@ export function isTraceLine(first: Readonly<Record<string, unknown>>): boolean {
 
 /**
  * Reads a file that is one session: a line per message, of Claude Code and Pi (`message`) or of Codex (`response_item`). Replies
- * that follow each other are one. Lines and parts that are not read are counted by their type; messages of sub-agents are left
- * out, and a compaction is noted.
+ * that follow each other are one. Lines and parts that are not read are counted by their type, and a compaction is noted. Messages
+ * of sub-agents are left out, but for a file that holds no others: there each sub-agent is a session.
  */
 export const readTrace: ItemForm['items'] = async function* items(path, { environment }, hash = openSha256()) {
-  const messages: Said[] = [];
-  const notes: RowNote[] = [];
-  let session = '';
-  for await (const { value } of readRows(path, hash)) {
-    const line = wellFormed(value).value;
-    if (!notes.some(({ kind }) => kind === 'characters-replaced')) notes.push(...characterNotes(value));
-    if (!isObject(line)) continue;
-    session ||= sessionOf(line);
-    if (line.isSidechain === true) {
-      notes.push({ kind: 'sidechain-left-out', field: null });
+  const main = newSession();
+  const sidechains = new Map<string, Session>(); // by agent
+  let name = '';
+  for await (const row of readParsedRows(path, hash)) {
+    if (row.kind === 'refused') {
+      yield { line: row.line, parsed: row };
       continue;
     }
-    for (const said of messagesOf(line, notes)) {
-      const before = messages.at(-1);
-      if (before?.role === 'assistant' && said.role === 'assistant') messages[messages.length - 1] = joined(before, said);
-      else if (said.role === 'system' && messages.some(({ role }) => role === 'assistant'))
-        messages.push({ ...said, role: 'user' });
-      else messages.push(said);
-    }
+    const line = wellFormed(row.value).value;
+    if (!isObject(line)) continue;
+    name ||= sessionOf(line);
+    const agent = line.isSidechain === true ? String(line.agentId ?? '') : null;
+    const session = agent === null ? main : (sidechains.get(agent) ?? newSession());
+    if (agent !== null) sidechains.set(agent, session);
+    if (!session.notes.some(({ kind }) => kind === 'characters-replaced')) session.notes.push(...characterNotes(row.value));
+    for (const said of messagesOf(line, session.notes)) add(session.messages, said);
   }
-  const parsed = chat.safeParse(messages);
-  if (!parsed.success) {
-    yield { line: 1, parsed: refusedShape(parsed.error) };
+  if (main.messages.length > 0 || sidechains.size === 0) {
+    if (sidechains.size > 0) main.notes.push({ kind: 'sidechain-left-out', field: null });
+    yield { line: 1, parsed: itemOf(main, name, environment) };
     return;
   }
-  const facts = { environment: environment ?? 'trace', ...(session ? { alias: session } : {}) };
-  yield { line: 1, parsed: withNotes(chatEpisode(parsed.data as Chat, facts, namesIn('the session')), notes) };
+  for (const [agent, session] of sidechains) {
+    session.notes.push(...main.notes, { kind: 'sidechain-alone', field: null });
+    yield { line: 1, parsed: itemOf(session, sidechains.size === 1 ? name : `${name} ${agent}`, environment) };
+  }
 };
+
+interface Session {
+  readonly messages: Said[];
+  readonly notes: RowNote[];
+}
+
+function newSession(): Session {
+  return { messages: [], notes: [] };
+}
+
+function add(messages: Said[], said: Said): void {
+  const before = messages.at(-1);
+  if (before?.role === 'assistant' && said.role === 'assistant') messages[messages.length - 1] = joined(before, said);
+  else if (said.role === 'system' && messages.some(({ role }) => role === 'assistant')) messages.push({ ...said, role: 'user' });
+  else messages.push(said);
+}
+
+function itemOf({ messages, notes }: Session, name: string, environment: string | null): ParsedItem {
+  const parsed = chat.safeParse(messages);
+  if (!parsed.success) return refusedShape(parsed.error);
+  const facts = { environment: environment ?? 'trace', ...(name === '' ? {} : { alias: name }) };
+  return withNotes(chatEpisode(parsed.data as Chat, facts, namesIn('the session')), notes);
+}
 
 function joined(before: Said, said: Said): Said {
   const calls = [...(before.tool_calls ?? []), ...(said.tool_calls ?? [])];

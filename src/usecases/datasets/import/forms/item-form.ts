@@ -1,15 +1,14 @@
-import type { Sha256 } from '../../../../digest/sha256.ts';
+import { openSha256, type Sha256 } from '../../../../digest/sha256.ts';
 import { DatasetError } from '../../dataset-error.ts';
 import type { ParsedItem } from '../agent-traj-item.ts';
 import type { AgentTrajOptions } from '../agent-traj-options.ts';
-import { readRows } from '../read-rows.ts';
-import { characterNotes } from '../row-note.ts';
-import { withNotes } from '../with-notes.ts';
+import { badRow } from '../read-rows.ts';
 import { readAtif } from './atif.ts';
 import { isTraceLine, readTrace } from './hf-trace.ts';
+import { isObject } from './is-object.ts';
 import { ITEM_FORMS, type ItemForm, type ItemFormName, type ItemOfFile } from './item-of-file.ts';
 import { parseAgentTrajRow, parseMessagesRow, parseShareGptRow } from './messages-row.ts';
-import { isObject, readObjects } from './read-objects.ts';
+import { readFileRows, readItems } from './read-items.ts';
 import { parseVerifiersRow } from './verifiers-row.ts';
 import { parseVerlRow } from './verl-row.ts';
 import { isParquet, readVerlSteps } from './verl-steps.ts';
@@ -17,10 +16,7 @@ import { isParquet, readVerlSteps } from './verl-steps.ts';
 type ParseRow = (value: unknown, environment: string | null) => ParsedItem;
 
 function rowsBy(parse: ParseRow): ItemForm['items'] {
-  return async function* items(path, { environment }, hash) {
-    for await (const { line, value } of readRows(path, hash))
-      yield { line, parsed: withNotes(parse(value, environment), characterNotes(value)) };
-  };
+  return (path, { environment }, hash = openSha256()) => readItems(path, hash, (value) => parse(value, environment));
 }
 
 const forms: { readonly [Name in ItemFormName]: Omit<ItemForm, 'name'> } = {
@@ -43,14 +39,10 @@ export function itemFormOf(name: ItemFormName): ItemForm {
 
 /** Finds the form of a file by its first object. @throws DatasetError `bad-row` that names the forms. */
 export async function detectForm(path: string): Promise<ItemForm> {
-  if (await isParquet(path)) return itemFormOf('verl');
-  let first: unknown;
-  for await (const { value } of readObjects(path)) {
-    first = value;
-    break;
-  }
+  const first = await firstRow(path);
   const name = isObject(first) ? nameOf(first) : null;
   if (name !== null) return itemFormOf(name);
+  if (await isParquet(path)) return itemFormOf('verl'); // which says what Parquet is read
   const has = isObject(first)
     ? `its first row has ${Object.keys(first).slice(0, 8).join(', ') || 'no field'}`
     : 'its first row is no object';
@@ -60,8 +52,20 @@ export async function detectForm(path: string): Promise<ItemForm> {
   );
 }
 
+/** Reads the first row of a file that can be read. @throws DatasetError `bad-row` where there is none. */
+export async function firstRow(path: string): Promise<unknown> {
+  let refused: { readonly line: number; readonly reason: string } | undefined;
+  for await (const row of readFileRows(path, openSha256())) {
+    if (row.kind === 'row') return row.value;
+    refused ??= row;
+  }
+  if (refused) throw badRow(path, refused.line, refused.reason);
+  return undefined;
+}
+
 function nameOf(first: Readonly<Record<string, unknown>>): ItemFormName | null {
   if (typeof first.schema_version === 'string' && first.schema_version.startsWith('ATIF-')) return 'atif';
+  if ('response_text' in first && 'raw_prompt' in first) return 'verl';
   if ('conversations' in first || 'item_id' in first) return 'sharegpt';
   if ('messages' in first) return 'openai';
   if ('prompt' in first && 'completion' in first) return 'verifiers';
@@ -70,7 +74,7 @@ function nameOf(first: Readonly<Record<string, unknown>>): ItemFormName | null {
 }
 
 /** Reads rollout dumps of verl, or our own Parquet for it. */
-async function* readVerl(path: string, options: AgentTrajOptions, hash?: Sha256): AsyncGenerator<ItemOfFile> {
+async function* readVerl(path: string, options: AgentTrajOptions, hash: Sha256 = openSha256()): AsyncGenerator<ItemOfFile> {
   yield* (await isParquet(path)) ? readVerlSteps(path, options, hash) : rowsBy(parseVerlRow)(path, options, hash);
 }
 
@@ -78,13 +82,13 @@ async function* readVerl(path: string, options: AgentTrajOptions, hash?: Sha256)
  * Reads ShareGPT conversations. A file whose first row has an `item_id` is one of AgentGym, where every row has one and names its
  * task; of those the ones that open with a system text or call tools, as ours do, have no acknowledgement.
  */
-async function* readShareGpt(path: string, { environment }: AgentTrajOptions, hash?: Sha256): AsyncGenerator<ItemOfFile> {
+function readShareGpt(path: string, { environment }: AgentTrajOptions, hash: Sha256 = openSha256()): AsyncGenerator<ItemOfFile> {
   let items: boolean | undefined;
-  for await (const { line, value } of readRows(path, hash)) {
+  return readItems(path, hash, (value) => {
     items ??= isObject(value) && 'item_id' in value;
     const parse = items && !isChat(value) ? parseAgentTrajRow : parseShareGptRow;
-    yield { line, parsed: withNotes(parse(value, environment), characterNotes(value)) };
-  }
+    return parse(value, environment);
+  });
 }
 
 function isChat(value: unknown): boolean {

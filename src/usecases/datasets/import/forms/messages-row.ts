@@ -5,7 +5,7 @@ import { type RowNote, unreadNotes } from '../row-note.ts';
 import { withNotes } from '../with-notes.ts';
 import { type Chat, type ChatFacts, chat, chatEpisode, refusedShape } from './chat-episode.ts';
 import { chatNotes } from './chat-notes.ts';
-import { isObject } from './read-objects.ts';
+import { isObject } from './is-object.ts';
 
 /** `metadata` of our own files, of this version (`scores`, `result`) and of those before (`return`, `success`). */
 const ours = z.object({

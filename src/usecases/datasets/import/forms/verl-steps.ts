@@ -81,7 +81,7 @@ function refuseOther(path: string, value: Readonly<Record<string, unknown>>): vo
   if ('response_text' in value && 'raw_prompt' in value) return;
   throw new DatasetError(
     'bad-row',
-    `${path}: is Parquet without the columns raw_prompt and response_text, so its replies are no texts; import takes export --format verl --layout step, or events (export --format jsonl), which hold everything`,
+    `${path}: is Parquet without the columns raw_prompt and response_text, so its replies are no texts; import takes export --format verl --layout step, Parquet of messages, conversations, or prompt and completion, and events (export --format jsonl), which hold everything`,
   );
 }
 

@@ -26,10 +26,9 @@ export async function startOwnPostgres(folder: string): Promise<OwnPostgres> {
   let owner = await startOwner(folder);
   const servers: EmbeddedPostgres[] = [await startEmbeddedPostgres({ folder, durability: 'fsync' })];
   const url = servers[0]?.url ?? '';
-  const port = Number(new URL(url).port);
   const pid = async () => Number((await readFile(join(folder, 'data', 'postmaster.pid'), 'utf8')).split('\n')[0]);
   async function start(): Promise<EmbeddedPostgres> {
-    const server = await startEmbeddedPostgres({ folder, durability: 'fsync', port });
+    const server = await startEmbeddedPostgres({ folder, durability: 'fsync' });
     servers.push(server);
     return server;
   }

@@ -85,28 +85,17 @@ async function idsOfPostgres(): Promise<Ids | undefined> {
 }
 
 async function createPostgresUser(): Promise<Ids> {
-  try {
-    await run('groupadd', ['--force', '--system', 'postgres']);
-    await run('useradd', [
-      '--system',
-      '--gid',
-      'postgres',
-      '--home-dir',
-      '/nonexistent',
-      '--shell',
-      '/usr/sbin/nologin',
-      'postgres',
-    ]);
-  } catch (cause) {
-    const ids = await idsOfPostgres(); // another process may have made it at the same moment
-    if (ids) return ids;
-    throw new EmbeddedServerError(
-      'no-account',
-      `Postgres cannot run as root, and making the system user 'postgres' failed (${String(cause)}); run as an ordinary user, or set DATABASE_URL`,
-      cause,
-    );
-  }
-  const ids = await idsOfPostgres();
-  if (!ids) throw new EmbeddedServerError('no-account', "the system user 'postgres' was made but `id postgres` does not know it");
-  return ids;
+  const user = '--system --gid postgres --home-dir /nonexistent --shell /usr/sbin/nologin postgres'.split(' ');
+  const made = run('groupadd', ['--force', '--system', 'postgres']).then(() => run('useradd', user));
+  const cause: unknown = await made.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  const ids = await idsOfPostgres(); // another process may have made it at the same moment
+  if (ids) return ids;
+  throw new EmbeddedServerError(
+    'no-account',
+    `Postgres cannot run as root, and making the system user 'postgres' failed (${String(cause)}); run as an ordinary user, or set DATABASE_URL`,
+    cause,
+  );
 }

@@ -1,47 +1,33 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chown, link, mkdir, readdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises';
+import { chown, mkdir, readdir, readFile, rename, rm, statfs, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Account } from './embedded-server-account.ts';
 import type { PostgresBinaries } from './embedded-server-binaries.ts';
 import { EmbeddedServerError, outputError, REMEDY } from './embedded-server-error.ts';
 
-export const SUPERUSER = 'espalier';
+const SUPERUSER = 'espalier';
 
 /** `fsync`: what is committed survives a power cut. `none`: tests, whose data nobody misses. */
 export type Durability = 'fsync' | 'none';
 
-/**
- * Returns the password of the server of a folder, making it on first use (0600). Processes that do so at the same moment agree:
- * `link` lets one win, whole.
- */
-export async function passwordOf(folder: string): Promise<string> {
-  const file = join(folder, 'password');
-  const draft = `${file}.${process.pid}-${randomBytes(4).toString('hex')}`;
-  const known = await readIfPresent(file);
-  if (known !== undefined) return known.trim();
-  await writeFile(draft, `${randomBytes(24).toString('base64url')}\n`, { mode: 0o600 });
-  try {
-    await link(draft, file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error; // node:fs throws nothing else
-  } finally {
-    await rm(draft, { force: true });
-  }
-  return (await readFile(file, 'utf8')).trim();
+/** Returns the address of the database of the server of a folder that has been prepared. */
+export async function urlOf(folder: string, port: number): Promise<string> {
+  const password = (await readFile(join(folder, 'password'), 'utf8')).trim();
+  return `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/postgres`;
 }
 
 /**
- * Makes the data folder when there is none. It is filled under another name and renamed, so it is whole or absent, whatever is
- * killed; of two processes at the same moment the second finds the name taken and throws its own away. No lock can go stale.
+ * Makes the password (0600) and the data folder when there are none: for the supervisor of the folder alone. Both are filled under
+ * another name and renamed, so they are whole or absent, whatever is killed.
  */
-export async function ensureDataFolder(
+export async function prepareFolder(
   folder: string,
   binaries: PostgresBinaries,
   account: Account,
   durability: Durability,
-): Promise<string> {
+): Promise<void> {
   const data = join(folder, 'data');
   const version = await readIfPresent(join(data, 'PG_VERSION'));
   if (version === undefined) await createDataFolder(folder, data, binaries, account, durability);
@@ -51,7 +37,6 @@ export async function ensureDataFolder(
       `${data} was made by Postgres ${version.trim()}, and this is Postgres ${binaries.major}: move it away (its runs can be exported with the version that made it), or ${REMEDY}`,
     );
   }
-  return data;
 }
 
 async function createDataFolder(
@@ -61,17 +46,19 @@ async function createDataFolder(
   account: Account,
   durability: Durability,
 ) {
-  await removeAbandoned(folder);
-  const draft = `${data}.new-${process.pid}-${randomBytes(4).toString('hex')}`;
-  const passwordFile = `${draft}.password`;
+  // What an initialisation left that was killed. Its `initdb` may still be writing, so the removal is retried.
+  for (const name of await readdir(folder))
+    if (name.startsWith('data.new-')) await rm(join(folder, name), { recursive: true, maxRetries: 10, retryDelay: 100 });
+  const draft = `${data}.new-${randomBytes(6).toString('hex')}`;
+  const passwordFile = `${draft}.password`; // the account cannot read the one that stays
+  const password = `${randomBytes(24).toString('base64url')}\n`;
   try {
     await mkdir(draft, { mode: 0o700 });
-    await writeFile(passwordFile, `${await passwordOf(folder)}\n`, { mode: 0o600 });
+    await writeFile(passwordFile, password, { mode: 0o600 });
     if (account.ids) for (const path of [draft, passwordFile]) await chown(path, account.ids.uid, account.ids.gid);
     await initialise(folder, draft, passwordFile, binaries, account, durability);
-    await rename(draft, data).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
-    });
+    await writeFile(join(folder, 'password'), password, { mode: 0o600 });
+    await rename(draft, data);
   } finally {
     await rm(passwordFile, { force: true });
     await rm(draft, { recursive: true, force: true });
@@ -117,16 +104,6 @@ export async function readIfPresent(file: string): Promise<string | undefined> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined; // node:fs throws nothing else
     throw error;
-  }
-}
-
-/** Removes what an initialisation left whose process was killed. Its `initdb` may still be writing, so the removal is retried. */
-async function removeAbandoned(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) {
-    const pid = /^data\.new-(\d+)-/.exec(name)?.[1];
-    if (pid !== undefined && !isAlive(Number(pid))) {
-      await rm(join(folder, name), { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
-    }
   }
 }
 

@@ -42,7 +42,7 @@ describe('starting', () => {
   test('a new folder becomes a Postgres 18 in UTF-8 and C order, on 127.0.0.1 only, with synced commits', async () => {
     const server = await start();
     expect(server.started).toBe(true);
-    expect(new URL(server.url)).toMatchObject({ hostname: '127.0.0.1', pathname: '/espalier' });
+    expect(new URL(server.url)).toMatchObject({ hostname: '127.0.0.1', pathname: '/postgres' });
     const settings = 'listen_addresses unix_socket_directories server_encoding fsync synchronous_commit TimeZone'.split(' ');
     const shown = await Promise.all([...settings, 'server_version'].map((name) => value(server.url, `show ${name}`)));
     expect(shown.slice(0, -1)).toEqual(['127.0.0.1', '', 'UTF8', 'on', 'on', 'UTC']);
@@ -76,11 +76,13 @@ describe('starting', () => {
   });
 
   test('a process killed while it prepares the folder does not block a later start', async () => {
-    for (const made of ['password', 'data.new-', 'data']) {
+    for (const made of ['supervisor', 'data.new-', 'data']) {
       const owner = spawnOwner();
+      const ended = once(owner, 'exit');
       await until(`${made} was made`, async () => (await readdir(folder)).some((name) => name.startsWith(made)));
       owner.kill('SIGKILL');
-      await once(owner, 'exit');
+      await ended;
+      for (const supervisor of await supervisors()) process.kill(supervisor, 'SIGKILL');
     }
     const server = await start('none');
     expect(await value(server.url, 'select 1')).toBe(1);
@@ -101,7 +103,7 @@ describe('sharing', () => {
     expect(processes.filter(({ started }) => started)).toHaveLength(1);
     expect(new Set(processes.map(({ url }) => url)).size).toBe(1);
     expect(await value(processes[0].url, 'select 1')).toBe(1);
-    expect((await readdir(folder)).sort()).toEqual(['data', 'password', 'postgres.log', 'users']);
+    expect((await readdir(folder)).sort()).toEqual(['data', 'password', 'postgres.log', 'supervisor']);
   });
 });
 
@@ -175,35 +177,39 @@ describe('the end of the last user', () => {
       }
     };
     await Promise.all([comeAndGo(), comeAndGo(), comeAndGo()]);
-    expect((await readdir(join(folder, 'users'))).sort()).toEqual(['attached']);
+    expect((await readdir(folder)).sort()).toEqual(['data', 'password', 'postgres.log']);
     expect(await readdir(join(folder, 'data'))).not.toContain('postmaster.pid');
   });
 
-  test('a server whose guard was killed keeps running; the next start takes it over, and it stops after the last user', async () => {
+  test('the next start replaces a supervisor that was killed, at the same address, and the server stops after the last user', async () => {
     const first = await start('none');
-    await killGuardOf(await postmasterPid());
-    expect(await value(first.url, 'select 1')).toBe(1);
+    await value(first.url, 'create table kept as select 7 as n');
+    await signalSupervisors('SIGKILL');
     const second = await start('none');
-    expect(second).toMatchObject({ url: first.url, started: false });
+    expect(second.url).toBe(first.url);
     await first.close();
-    expect(await value(second.url, 'select 1')).toBe(1);
+    expect(await value(second.url, 'select n from kept')).toBe(7);
     await second.close();
     await expect(connect(second.url)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 
-  test('the last user stops a server whose guard was killed', async () => {
-    const server = await start('none');
-    await killGuardOf(await postmasterPid());
-    await server.close();
-    await expect(connect(server.url)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  test('a server whose supervisor and all users were killed stops', async () => {
+    const owner = await startElsewhere();
+    const pid = await postmasterPid();
+    owner.process.kill('SIGSTOP'); // so that it replaces nobody
+    await signalSupervisors('SIGKILL');
+    owner.process.kill('SIGKILL');
+    await until('the postmaster ended', () => !exists(pid));
   });
 
   test('a folder whose postmaster was killed starts again', async () => {
     const first = await start();
     await value(first.url, 'create table kept as select 7 as n');
     process.kill(await postmasterPid(), 'SIGKILL');
-    const second = await start(); // or the first has started it again already
-    expect(await value(second.url, 'select n from kept')).toBe(7);
+    const second = await start();
+    expect(second.url).toBe(first.url);
+    const kept = () => value(second.url, 'select n from kept').catch(() => undefined);
+    await until('it answers again', async () => (await kept()) === 7);
   });
 });
 
@@ -224,28 +230,37 @@ describe('a server with users', () => {
     await until('the postmaster ended behind its last user', () => !exists(after));
   });
 
-  test('a guard that was killed is replaced by a user, so that the server stops behind the last one', async () => {
+  test('a supervisor that was killed is replaced by a user, at the same address, and the server stops behind the last one', async () => {
     const user = await startElsewhere();
+    await value(user.url, 'create table kept as select 7 as n');
+    await signalSupervisors('SIGKILL');
+    const kept = () => value(user.url, 'select n from kept').catch(() => undefined);
+    await until('there is another supervisor', async () => (await supervisors()).length === 1 && (await kept()) === 7);
     const pid = await postmasterPid();
-    const killed = await signalGuardOf(pid, 'SIGKILL');
-    await until('there is another guard', async () => (await guards()).filter((guard) => !killed.includes(guard)).length === 2);
-    expect(await value(user.url, 'select 1')).toBe(1);
     user.process.kill('SIGKILL');
-    await until('the postmaster ended', async () => !(await readdir(join(folder, 'data'))).includes('postmaster.pid'));
+    await until('the postmaster ended', () => !exists(pid));
+    await until('its supervisor ended', async () => (await supervisors()).length === 0);
   });
 
-  test('a guard that is frozen keeps nobody from entering, and the server stops behind the last user', async () => {
+  test('a supervisor that is frozen keeps nobody from entering, and the server stops behind the last user', async () => {
     const first = await startElsewhere();
-    const pid = await postmasterPid();
-    const frozen = await signalGuardOf(pid, 'SIGSTOP');
+    const [frozen = 0] = await signalSupervisors('SIGSTOP');
     const second = await start('none');
-    expect(second).toMatchObject({ url: first.url, started: false });
+    expect(second.url).toBe(first.url);
     first.process.kill('SIGKILL');
     await once(first.process, 'exit');
     await second.close();
     await expect(connect(first.url)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
-    for (const part of frozen) process.kill(part, 'SIGCONT');
-    await until('the frozen guard ended', () => frozen.every((part) => !exists(part)));
+    expect(exists(frozen)).toBe(false);
+  });
+
+  test('a supervisor whose folder is removed ends, and its server with it', async () => {
+    const user = await startElsewhere();
+    const pid = await postmasterPid();
+    await rm(join(folder, 'supervisor'));
+    user.process.kill('SIGSTOP'); // so that it starts no other one
+    await until('the postmaster ended', () => !exists(pid));
+    user.process.kill('SIGKILL');
   });
 });
 
@@ -261,8 +276,7 @@ describe('obstacles', () => {
     await until('it computes', async () => (await value(first.url, computing)) === true);
     process.kill(await postmasterPid(), 'SIGKILL');
     const port = Number(new URL(first.url).port);
-    const again = await startEmbeddedPostgres({ folder, port });
-    opened.push(again);
+    const again = await start();
     expect(Number(new URL(again.url).port)).toBe(port);
     await answer;
     await client.end().catch(() => undefined);
@@ -357,29 +371,18 @@ async function postmasterPid(): Promise<number> {
   return Number((await readFile(join(folder, 'data/postmaster.pid'), 'utf8')).split('\n')[0]);
 }
 
-/** Kills the guard, and the part of it that waits for the last user. */
-async function killGuardOf(postmaster: number): Promise<void> {
-  await signalGuardOf(postmaster, 'SIGKILL');
-}
-
-/** Lists the processes of the guards of this folder. */
-async function guards(): Promise<readonly number[]> {
+/** Lists the supervisors of this folder. */
+async function supervisors(): Promise<readonly number[]> {
   const { stdout } = await promisify(execFile)('ps', ['-e', '-o', 'pid=,args=']);
-  const lines = stdout.split('\n').filter((line) => line.includes(`guard ${join(folder, 'users')} `));
+  const lines = stdout.split('\n').filter((line) => line.includes(`workers/postgres.ts ${folder} `));
   return lines.map((line) => Number.parseInt(line, 10));
 }
 
-async function signalGuardOf(postmaster: number, signal: 'SIGKILL' | 'SIGSTOP'): Promise<readonly number[]> {
-  const run = promisify(execFile);
-  const guard = Number((await run('ps', ['-o', 'ppid=', '-p', String(postmaster)])).stdout);
-  const { stdout } = await run('ps', ['-e', '-o', 'pid=,ppid=']);
-  const pairs = stdout
-    .trim()
-    .split('\n')
-    .map((line) => line.trim().split(/\s+/).map(Number));
-  const parts = pairs.filter(([pid, parent]) => parent === guard && pid !== postmaster).map(([pid]) => pid ?? 0);
-  for (const pid of [guard, ...parts]) process.kill(pid, signal);
-  return [guard, ...parts];
+async function signalSupervisors(signal: 'SIGKILL' | 'SIGSTOP'): Promise<readonly number[]> {
+  const pids = await supervisors();
+  expect(pids).toHaveLength(1);
+  for (const pid of pids) process.kill(pid, signal);
+  return pids;
 }
 
 function exists(pid: number): boolean {

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { until } from '../../testing/until.ts';
 import { openMcpTools } from './mcp-tools.ts';
 
 const SERVER = `mcp:${process.execPath} ${fileURLToPath(new URL('../../testing/mcp/letters-server.mjs', import.meta.url))}`;
@@ -45,7 +46,7 @@ test('a tool that the server lacks, and a program that is no server, are refused
 });
 
 /** Serves the tool `now` in sessions, as a server that keeps them in memory does. */
-async function serveSessions(port: number) {
+async function serveSessions(port: number, answer: () => Promise<string> = async () => 'noon') {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
   const server = createServer(async (req, res) => {
     const id = [req.headers['mcp-session-id']].flat()[0];
@@ -58,7 +59,9 @@ async function serveSessions(port: number) {
       });
     if (id === undefined) {
       const mcp = new McpServer({ name: 'now', version: '1' });
-      mcp.registerTool('now', { description: 'Returns a time.' }, async () => ({ content: [{ type: 'text', text: 'noon' }] }));
+      mcp.registerTool('now', { description: 'Returns a time.' }, async () => ({
+        content: [{ type: 'text', text: await answer() }],
+      }));
       await mcp.connect(transport as never);
     }
     return transport.handleRequest(req, res);
@@ -66,6 +69,7 @@ async function serveSessions(port: number) {
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   return {
     port: (server.address() as AddressInfo).port, // a TCP server has one
+    forgetSessions: () => sessions.clear(),
     close: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -86,6 +90,29 @@ test('a session that a server lost when it was started again is initialised agai
     await now?.close?.();
   } finally {
     await second.close();
+  }
+});
+
+test('a call that is in flight in a session is answered when another call finds that the server lost it', async () => {
+  let release: (() => void) | undefined;
+  const server = await serveSessions(0, async () => {
+    if (release) return 'noon';
+    await new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    return 'late';
+  });
+  try {
+    const [now] = await openMcpTools(`mcp:http://127.0.0.1:${server.port}/mcp#now`, 20_000);
+    const first = now?.execute({}, signal);
+    await until(async () => release !== undefined);
+    server.forgetSessions();
+    expect(await now?.execute({}, signal)).toEqual({ content: 'noon', success: true });
+    release?.();
+    expect(await first).toEqual({ content: 'late', success: true });
+    await now?.close?.();
+  } finally {
+    await server.close();
   }
 });
 

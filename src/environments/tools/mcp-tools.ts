@@ -121,7 +121,6 @@ function keepSession(first: Client, reopen: () => Promise<Client>): Sessions {
     if (last.closedWith === null && !last.isLost) return last;
     const next = current.then(async (latest) => {
       if (latest !== last) return latest; // another call has opened it meanwhile
-      await last.client.close().catch(() => undefined);
       if (closed) throw new Error('the environment is closed');
       return sessionOf(await reopen());
     });
@@ -144,7 +143,8 @@ function keepSession(first: Client, reopen: () => Promise<Client>): Sessions {
           if (tries > 1 || !(isUnsent(error) || (brokeOff(error) && !(await isKnown(session))))) throw error;
           session.isLost = true;
         } finally {
-          session.inFlight--;
+          // A lost session is left to the calls that are in flight in it: closing it would end them.
+          if (--session.inFlight === 0 && session.isLost) await session.client.close().catch(() => undefined);
         }
       }
     },

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 import unittest
+import warnings
 from pathlib import Path
 
 try:
@@ -304,6 +305,37 @@ class Recording(RecordingCase):
         self.assertEqual([(part["kind"], part.get("id"), part.get("name")) for part in said["parts"]], [("reasoning", None, None), ("tool-call", "c1", "look")])
         self.assertEqual((result["role"], result["toolCallId"], result["parts"][0]["field"]), ("tool", "c1", "observation"))
         self.assertEqual([(each.get("toolCallId"), each.get("name")) for each in last["messages"]], [("c2", "look"), ("c3", "look")])
+
+    def test_a_row_warns_of_the_fields_that_are_not_recorded(self):
+        row = {"question": "2 + 2", "answer": "4", "id": 7, "level": 3, "note": "", "solution": "by heart"}
+        with self.db.run("r", policy="p@0") as run, self.assertWarnsRegex(UserWarning, "the fields level, solution of this task are not recorded"):
+            run.episode(row).cancel("tested")
+        with self.db.run("r", policy="p@0") as run, warnings.catch_warnings():
+            warnings.simplefilter("error")
+            run.episode({"question": "2 + 2", "reward_model": {"ground_truth": "4"}, "index": 0, "split": "test"}).cancel("tested")
+
+    def test_a_question_with_another_answer_is_another_task(self):
+        with self.db.run("r", policy="p@0") as run:
+            for answer in ("4", "5", "4"):
+                run.episode({"question": "2 + 2", "answer": answer}).cancel("tested")
+        opened = self.installation.of("TreeOpened")
+        self.assertEqual([tree["task"]["goal"] for tree in opened], ["4", "5"])
+        self.assertEqual([each["treeId"] for each in self.installation.of("RolloutStarted")], [opened[i]["treeId"] for i in (0, 1, 0)])
+
+    def test_texts_that_the_record_cannot_hold_are_sent_as_given_so_that_the_server_says_where_it_replaced_them(self):
+        odd, held = "q\ud800\0" + "x" * 200, "q\ufffd\ufffd" + "x" * 200
+        prompts = []
+        for text in (odd, held):
+            with self.db.run(f"r {len(prompts)}", policy="p@0") as run, run.episode({"text": text, "id": text[:3]}) as episode:
+                calls = [{"id": text[:3], "function": {"name": "f", "arguments": text}}]
+                episode.step({"content": "a", "tool_calls": calls}, "o", prompt=[{"role": "system", "content": f"s {text}"}, {"role": "user", "content": text}])
+                episode.step("b", "end", done=True, prompt_ids=[1])
+            prompts.append(self.installation.of("PromptShown")[-2:])
+        given, stored = prompts
+        self.assertEqual([each["sha256"] for each in given], [each["sha256"] for each in stored])
+        self.assertEqual(given[0]["blocks"], [f"s {odd}"])
+        self.assertEqual([part["kind"] for part in given[0]["messages"][1]["parts"]], ["step"])
+        self.assertEqual(self.installation.of("TreeOpened")[0]["task"]["alias"], odd[:3])
 
     def test_a_row_keeps_the_turns_before_its_question_and_its_ground_truth(self):
         turns = [("system", "Be brief."), ("user", "1+1?"), ("assistant", "2"), ("user", "2+2?")]

@@ -110,9 +110,18 @@ def prompt_data(
 
 
 def digest_of(messages: list[Message]) -> str:
-    """Computes the SHA-256 (hex) over the canonical JSON of messages: keys sorted, no blanks."""
-    text = json.dumps(messages, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    """Computes the SHA-256 (hex) over the canonical JSON of messages as the record holds them: keys sorted, no blanks."""
+    text = json.dumps(_stored(messages), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _stored(value: Any) -> Any:
+    """Returns messages with the texts that the record holds. The events have them as given: the server replaces what it cannot store, and says where."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, list):
+        return [_stored(each) for each in value]
+    return {name: _stored(held) for name, held in value.items()} if isinstance(value, dict) else value
 
 
 def sampling_of(given: Mapping[str, Any]) -> Json:
@@ -157,7 +166,7 @@ def _message(given: Mapping[str, Any], where: str, images: Mapping[str, str]) ->
         remedy = f"leave it out, or give it as one of {', '.join(FIELDS)}"
         _refuse(f"{where}.{unknown[0]}", f"{where}.{unknown[0]} is no field that a message is recorded with", remedy)
     thoughts = given.get("reasoning_content") or given.get("reasoning")
-    parts = [] if not thoughts else [{"kind": "reasoning", "text": storable(text_of(thoughts, f"{where}.reasoning_content"))}]
+    parts = [] if not thoughts else [{"kind": "reasoning", "text": text_of(thoughts, f"{where}.reasoning_content")}]
     calls = list_of(given.get("tool_calls"), f"{where}.tool_calls") + ([given["function_call"]] if given.get("function_call") else [])
     called = [_tool_call(call, f"{where}.tool_calls[{i}]") for i, call in enumerate(calls)]
     if (parts or called) and role != "assistant":
@@ -171,7 +180,7 @@ def _message(given: Mapping[str, Any], where: str, images: Mapping[str, str]) ->
     message: Message = {"role": role, "parts": [*parts, *called]}
     for name, of_record in (("tool_call_id", "toolCallId"), ("name", "name")):
         if given.get(name) is not None:
-            message[of_record] = storable(text_of(given[name], f"{where}.{name}"))
+            message[of_record] = text_of(given[name], f"{where}.{name}")
     return message
 
 
@@ -190,9 +199,9 @@ def _tool_call(call: object, where: str) -> Json:
     call_id = call.get("id")
     return {
         "kind": "tool-call",
-        "id": None if call_id is None else storable(text_of(call_id, f"{where}.id")),
-        "name": storable(text_of(called.get("name"), f"{where}.name")),
-        "arguments": storable(arguments),
+        "id": None if call_id is None else text_of(call_id, f"{where}.id"),
+        "name": text_of(called.get("name"), f"{where}.name"),
+        "arguments": arguments,
     }
 
 
@@ -215,7 +224,7 @@ def _part(part: object, where: str, images: Mapping[str, str]) -> Json:
 
 
 def _text(text: str) -> Json:
-    return {"kind": "text", "text": storable(text)}
+    return {"kind": "text", "text": text}
 
 
 def _recorded(part: Json, known: Mapping[str, Known], shown: set[str], blocks: list[str]) -> Json:
@@ -224,7 +233,7 @@ def _recorded(part: Json, known: Mapping[str, Known], shown: set[str], blocks: l
     if part["kind"] == "tool-call":
         return {"kind": "tool-call", "id": part["id"], "name": part["name"], "blocks": _blocks_of(part["arguments"], shown, blocks)}
     text = part["text"]
-    source = known.get(text) if part["kind"] == "text" else None
+    source = known.get(storable(text)) if part["kind"] == "text" else None
     if source is not None:
         return {"kind": "step", "stepId": source.step_id, "field": source.field}
     return {"kind": part["kind"], "blocks": _blocks_of(text, shown, blocks)}
@@ -233,7 +242,7 @@ def _recorded(part: Json, known: Mapping[str, Known], shown: set[str], blocks: l
 def _blocks_of(text: str, shown: set[str], blocks: list[str]) -> list[str]:
     digests = []
     for block in cut_blocks(text):
-        digest = hashlib.sha256(block.encode()).hexdigest()
+        digest = hashlib.sha256(storable(block).encode()).hexdigest()
         digests.append(digest)
         if digest not in shown:
             shown.add(digest)

@@ -86,7 +86,7 @@ class Run:
         self._trees: list[Tree | SearchTree] = []  # that are open
         self._begun: dict[str, int] = {}  # how often a task was begun, by alias
         self._episodes: dict[str, str] = {}  # ids of the program's own → rollout
-        self._singles: dict[str, Tree] = {}
+        self._singles: dict[tuple[str, ...], Tree] = {}
         self._captured: dict[str, Callable[[str], None]] = {}  # closes a task of which calls are captured
         self._recorded = Recorded()
         if key is not None:
@@ -136,10 +136,11 @@ class Run:
             if id is not None and (name_of(id, "id") in self._episodes or self._recorded.has_episode(self.id, id)):
                 remedy = "give each episode an id of its own, or none: then one is derived"
                 raise EspalierError(f"the run has an episode {id!r} already", remedy=remedy, field="id", code="recorded")
-            alias = task_of(task).alias
-            tree = self._singles.get(alias)
+            read = task_of(task)
+            same = (read.alias, read.observation, read.instruction, read.goal)  # a question with another answer is another task
+            tree = self._singles.get(same)
             if tree is None or tree.closed:
-                tree = self._singles[alias] = self._open_tree(task, 1)
+                tree = self._singles[same] = self._open_tree(read, 1)
             tree.counted += 1
             episode = self.begin_episode(tree, tree.root, id)
             if id is not None:

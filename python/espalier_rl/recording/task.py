@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
@@ -40,7 +41,8 @@ class Task:
 def task_of(given: object) -> Task:
     """Reads a task: a Task, a text or number (its observation), or a row: its observation is the first of `observation`, `prompt`,
     `question`, … (a text, or chat messages: the last one, behind those before as instruction), its alias that of `alias`, `id`, …, its goal the
-    ground truth where the row has one (`answer`, `ground_truth`, `solution`, `target`, or that of `reward_model`)."""
+    ground truth where the row has one (`answer`, `ground_truth`, `solution`, `target`, or that of `reward_model`). Warns of the fields that are
+    not recorded."""
     if isinstance(given, Task):
         return _checked(given if given.alias else _named(given))
     if isinstance(given, (str, int)):
@@ -54,10 +56,14 @@ def task_of(given: object) -> Task:
         raise EspalierError(f"task has the fields {', '.join(map(str, given)) or 'none'}", remedy=remedy, field="task")
     known = {each.name for each in fields(Task)} - {"observation", "alias", "instruction"}
     more = {name: value for name, value in given.items() if name in known and value is not None}
-    if (truth := _truth_of(given)) is not None:
+    truth, held_by = _truth_of(given)
+    if truth is not None:
         more.setdefault("goal", truth)
     instruction, observation = _shown(given[found], f"task.{found}")
-    alias = storable(next((str(given[name]) for name in ALIASES if given.get(name) is not None), ""))
+    named = next((name for name in ALIASES if given.get(name) is not None), None)
+    alias = "" if named is None else str(given[named])
+    read = {found, named, "instruction", *known} | ({held_by} if more.get("goal") == truth else set())
+    _warn_of([str(name) for name, value in given.items() if name not in read and _holds(value)])
     task = Task(observation, alias=cut(alias, LONGEST_ALIAS), instruction=str(given.get("instruction") or instruction), **more)
     return _checked(task if task.alias else _named(task))
 
@@ -91,8 +97,8 @@ def _checked(task: Task) -> Task:
 
 
 def _named(task: Task) -> Task:
-    said = storable(text_of(task.observation, "task.observation"))
-    alias = said if 0 < len(said) <= 120 else f"{said[:80]}… {hashlib.sha256(said.encode()).hexdigest()[:12]}"
+    said = text_of(task.observation, "task.observation")
+    alias = said if 0 < len(said) <= 120 else f"{said[:80]}… {hashlib.sha256(storable(said).encode()).hexdigest()[:12]}"
     return replace(task, alias=alias)
 
 
@@ -106,17 +112,29 @@ def _shown(value: object, where: str) -> tuple[str, str]:
     raise EspalierError(f"{where} is a {type(value).__name__}", remedy="give a text, or chat messages with role and content", field=where)
 
 
-def _truth_of(row: Mapping[Any, Any]) -> str | None:
-    """Returns the ground truth of a row as a text, or as JSON where it is none; None where the row has none."""
+def _truth_of(row: Mapping[Any, Any]) -> tuple[str | None, str | None]:
+    """Returns the ground truth of a row as a text, or as JSON where it is none, and the field that holds it; None where the row has none."""
     model = row.get("reward_model")
-    held = [row.get(name) for name in TRUTHS] + [model.get("ground_truth") if isinstance(model, Mapping) else None]
-    truth = next((plain for plain in map(_plain, held) if plain is not None), None)
+    held = {**{name: row.get(name) for name in TRUTHS}, "reward_model": model.get("ground_truth") if isinstance(model, Mapping) else None}
+    name, truth = next(((name, plain) for name, plain in ((name, _plain(value)) for name, value in held.items()) if plain is not None), (None, None))
     if truth is None or isinstance(truth, str):
-        return truth
+        return truth, name
     try:
-        return json.dumps(json_of(truth, "task.goal"), ensure_ascii=False)
+        return json.dumps(json_of(truth, "task.goal"), ensure_ascii=False), name
     except EspalierError:
-        return str(truth)  # a Decimal, a date: whatever a data set holds
+        return str(truth), name  # a Decimal, a date: whatever a data set holds
+
+
+def _holds(value: Any) -> bool:
+    plain = _plain(value)
+    return plain is not None and plain != "" and plain != [] and plain != {}
+
+
+def _warn_of(names: Sequence[str]) -> None:
+    """Warns that fields of a row are not recorded. Python shows a warning of one text once."""
+    if names:
+        said = f"{len(names)} fields" if len(names) > 20 else ("field " if len(names) == 1 else "fields ") + ", ".join(names)
+        warnings.warn(f"the {said} of this task are not recorded; er.Task(...) has fields for what matters of them", stacklevel=4)
 
 
 def _plain(value: Any) -> Any:

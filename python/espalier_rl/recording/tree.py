@@ -60,10 +60,10 @@ class Place:
         for place in self.path():
             if place.parent is not None or place.response:
                 role = "assistant" if place.parent else "system"
-                messages.append(place.reply or {"role": role, "parts": [{"kind": "text", "text": storable(place.response)}]})
+                messages.append(place.reply or {"role": role, "parts": [{"kind": "text", "text": place.response}]})
             parts: list[Json] = [{"kind": "image", "imageId": picture["imageId"]} for picture in place.pictures]
             if place.observation or not parts:
-                parts.insert(0, {"kind": "text", "text": storable(place.observation)})
+                parts.insert(0, {"kind": "text", "text": place.observation})
             messages.append({**_answering(messages[-1:]), "parts": parts})
         return messages
 

@@ -48,7 +48,8 @@ def cut(text: str, most: int) -> str:
     """Returns the beginning of a text that the server takes where it takes `most` characters."""
     if units_of(text) <= most:
         return text
-    return text[:most].encode("utf-16-le", "surrogatepass")[: 2 * most].decode("utf-16-le", "ignore")
+    kept = text[:most].encode("utf-16-le", "surrogatepass")[: 2 * most].decode("utf-16-le", "surrogatepass")
+    return kept[:-1] if "\ud800" <= kept[-1:] <= "\udbff" else kept  # half of the last character
 
 
 def address_of(value: object, field: str) -> str | None:

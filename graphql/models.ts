@@ -6,6 +6,7 @@ import type { Packed, Text } from '../src/events/schemas/values.ts';
 import type { TextQuery } from '../src/projections/answers/text-query.ts';
 import type { ImageTotals } from '../src/projections/images/read-image-totals.ts';
 import type { SegmentRecord } from '../src/projections/images/read-segments.ts';
+import type { OfTree } from '../src/projections/of-tree.ts';
 import type { RecordedPrompt } from '../src/projections/prompts/read-prompts.ts';
 import type { RunRecord } from '../src/projections/runs/read-runs.ts';
 import type { StepRecord } from '../src/projections/step-tree/read-steps.ts';
@@ -16,7 +17,7 @@ import type { CountedConnection } from './connection.ts';
 export type Root = Readonly<Record<never, never>>;
 
 /** A turn of a revision, with the end of its good trajectory, by whose policy it is tokenised where no step took it. */
-export type RevisionTurnModel = RevisedTurn & { readonly leafStepId: string };
+export type RevisionTurnModel = RevisedTurn & { readonly treeId: string; readonly leafStepId: string };
 
 /** A reply to a captured call. */
 export type CapturedChoiceModel = DataOf<'CallCaptured'>['choices'][number];
@@ -76,7 +77,7 @@ export interface PromptMessageModel {
 }
 export interface PromptPartModel {
   /** The step or judgement whose prompt it is of. */
-  readonly promptId: string;
+  readonly prompt: OfTree;
   readonly text: string | null;
   readonly reasoning: string | null;
   readonly toolCall: RequestedToolModel | null;

@@ -68,7 +68,7 @@ describe('paths', () => {
   });
 
   test('a fork reads the whole path of a recorded step, however long it is', async () => {
-    const path = await readRecordedPath(api.database.db, leaf, async () => '');
+    const path = await readRecordedPath(api.database.db, { treeId: tree.treeId, id: leaf }, async () => '');
     expect(path.map(({ stepId }) => stepId)).toEqual([tree.rootStepId, ...deep.steps]);
   });
 
@@ -120,7 +120,7 @@ test('a path whose parent is missing from the read model is an error, never a sh
   const { db } = api.database;
   const [first = '', , last = ''] = other.steps;
   await db.deleteFrom('steps').where('stepId', '=', first).execute();
-  await expect(readRecordedPath(db, last, async () => '')).rejects.toThrow(
+  await expect(readRecordedPath(db, { treeId: tree.treeId, id: last }, async () => '')).rejects.toThrow(
     `the path to step ${last} lacks 2 steps in the read model; rebuild step-tree`,
   );
 });

@@ -29,6 +29,7 @@ import {
   type RevisionFilter,
   readRevisionPages,
   readRevisionsById,
+  readRevisionsNamed,
 } from '../../src/projections/revisions/read-revisions.ts';
 import { readSearchedTrees, type SearchedTree } from '../../src/projections/revisions/read-searched-trees.ts';
 import { readReturns } from '../../src/projections/rewards/read-returns.ts';
@@ -37,6 +38,7 @@ import {
   countTrajectories,
   readTrajectories,
   readTrajectoriesById,
+  readTrajectoriesNamed,
   type TrajectoryFilter,
 } from '../../src/projections/rewards/read-trajectories.ts';
 import { readExperimentsById } from '../../src/projections/runs/read-experiments.ts';
@@ -49,14 +51,15 @@ import {
   type RolloutFilter,
   readRollouts,
   readRolloutsById,
+  readRolloutsNamed,
   readRolloutsOfTrees,
 } from '../../src/projections/step-tree/read-rollouts.ts';
-import { readChildren, readLeaves, readTreeSizes } from '../../src/projections/step-tree/read-steps.ts';
+import { readChildren, readLeaves, readStepsById, readTreeSizes } from '../../src/projections/step-tree/read-steps.ts';
 import { readToolCalls } from '../../src/projections/step-tree/read-tool-calls.ts';
 import { countTrees, readTrees, readTreesById, type TreeFilter } from '../../src/projections/step-tree/read-trees.ts';
 import type { BlobReader } from '../../src/training/rows/read-blob.ts';
 import { type LargeTexts, withLargeTexts } from '../large-text.ts';
-import { many, manyOfTree, mapped, one } from './batch.ts';
+import { many, manyOfTree, mapped, mappedOfTree, one, oneOfTree, treesAndIds } from './batch.ts';
 import { EstimateBudget } from './estimate-budget.ts';
 import { createListLoader } from './list-loader.ts';
 import { ListsOfTree } from './lists-of-tree.ts';
@@ -111,8 +114,8 @@ export function createLoaders(
       (ids) => readRunsById(db, ids),
       (r) => r.id,
     ),
-    forksOfStep: many(
-      (ids) => readForksOfSteps(db, ids),
+    forksOfStep: manyOfTree(
+      (steps) => readForksOfSteps(db, steps),
       (f) => f.stepId,
     ),
     replaysOfPolicy: many(
@@ -128,7 +131,12 @@ export function createLoaders(
       (s) => s.treeId,
     ),
     backups: mapped((ids) => countBackups(db, ids)),
-    rollout: one(
+    stepById: one(
+      async (ids) => (await readStepsById(db, ids)).map(withLargeTexts),
+      (s) => s.id,
+    ),
+    rollout: oneOfTree((rollouts) => readRolloutsNamed(db, rollouts)),
+    rolloutById: one(
       (ids) => readRolloutsById(db, ids),
       (r) => r.id,
     ),
@@ -136,13 +144,14 @@ export function createLoaders(
       (ids) => readRolloutsOfTrees(db, ids),
       (r) => r.treeId,
     ),
-    trajectory: one(
+    trajectory: oneOfTree((rollouts) => readTrajectoriesNamed(db, rollouts)),
+    trajectoryById: one(
       (ids) => readTrajectoriesById(db, ids),
       (t) => t.id,
     ),
-    return: mapped((ids) => readReturns(db, ids)),
+    return: oneOfTree((rollouts) => readReturns(db, rollouts)),
     children: manyOfTree(
-      async (trees, ids) => (await readChildren(db, trees, ids)).map(withLargeTexts),
+      async (steps) => (await readChildren(db, ...treesAndIds(steps))).map(withLargeTexts),
       (s) => s.parentId,
     ),
     leaves: many(
@@ -150,10 +159,11 @@ export function createLoaders(
       (s) => s.treeId,
     ),
     toolCalls: new ListsOfTree(
-      async (trees, ids) => (await readToolCalls(db, trees, ids)).map(withLargeTexts),
+      async (steps) => (await readToolCalls(db, ...treesAndIds(steps))).map(withLargeTexts),
       (c) => c.stepId,
     ),
-    revision: one(
+    revision: oneOfTree((revisions) => readRevisionsNamed(db, revisions)),
+    revisionById: one(
       (ids) => readRevisionsById(db, ids),
       (r) => r.id,
     ),
@@ -168,14 +178,14 @@ export function createLoaders(
       return ids.map((id) => trees.get(id) ?? null);
     }),
     historyImage: new ListsOfTree(
-      (_trees, ids) => readHistoryImages(db, ids),
+      (steps) => readHistoryImages(db, steps),
       (i) => i.stepId,
     ),
     historyImages: createListLoader(
       (runs: readonly string[], ordering, page) => readHistoryImagePages(db, runs, ordering, page),
       (runs) => countHistoryImages(db, runs),
     ),
-    history: mapped((ids) => readHistories(db, ids)),
+    history: mappedOfTree((steps) => readHistories(db, steps)),
     segment: one(
       async (ids) => (await readSegments(db, ids)).map(withLargeTexts),
       (s) => s.id,
@@ -187,7 +197,7 @@ export function createLoaders(
       (s) => s.id,
     ),
     imageTotalsOfRollout: manyOfTree(
-      (trees, ids) => readImageTotalsOfRollouts(db, trees, ids),
+      (rollouts) => readImageTotalsOfRollouts(db, rollouts),
       (t) => t.ofId,
     ),
     judgements: many(
@@ -220,15 +230,15 @@ export function createLoaders(
       (d) => d.treeId,
     ),
     rewardsOfStep: new ListsOfTree(
-      (trees, ids) => readRewardsOfSteps(db, trees, ids),
+      (steps) => readRewardsOfSteps(db, ...treesAndIds(steps)),
       (r) => r.stepId,
     ),
     rewardsOfRollout: manyOfTree(
-      (trees, ids) => readRewardsOfRollouts(db, trees, ids),
+      (rollouts) => readRewardsOfRollouts(db, ...treesAndIds(rollouts)),
       (r) => r.rolloutId,
     ),
-    rewardRevisions: many(
-      (ids) => readRewardRevisions(db, ids),
+    rewardRevisions: manyOfTree(
+      (rewards) => readRewardRevisions(db, rewards),
       (r) => r.rewardId,
     ),
     ...createTrainingLoaders(db, blobs, estimateBudget),

@@ -1,6 +1,7 @@
 import DataLoader from 'dataloader';
 import type { Db } from '../../src/postgres/database.ts';
 import { forgottenPrompts } from '../../src/projections/forgetting/read-forgotten.ts';
+import { keyOf, type OfTree } from '../../src/projections/of-tree.ts';
 import { PromptUnreadable } from '../../src/projections/prompts/prompt-unreadable.ts';
 import { countPromptMessages, type RecordedPrompt, readPrompts } from '../../src/projections/prompts/read-prompts.ts';
 import { refusal } from '../errors.ts';
@@ -13,11 +14,11 @@ const REQUEST_LIMIT = 100_000; // messages: each prompt of a path repeats those 
  * the limit; FORGOTTEN for a prompt of a tree with forgotten payload; PROMPT_UNREADABLE when the record does not come to what
  * was sent. @param keys where the keys of streams lie.
  */
-export function createPromptLoader(db: Db, texts: LargeTexts, keys: Db): DataLoader<string, RecordedPrompt | null> {
+export function createPromptLoader(db: Db, texts: LargeTexts, keys: Db): DataLoader<OfTree, RecordedPrompt | null, string> {
   let left = REQUEST_LIMIT;
-  return new DataLoader(async (asked) => {
+  const load = async (asked: readonly OfTree[]) => {
     const forgotten = await forgottenPrompts(db, asked, keys); // texts that other trees show would pass for it
-    const steps = asked.filter((step) => !forgotten.has(step));
+    const steps = asked.filter((step) => !forgotten.has(keyOf(step)));
     left -= await countPromptMessages(db, steps);
     if (left < 0)
       throw refusal(
@@ -30,12 +31,13 @@ export function createPromptLoader(db: Db, texts: LargeTexts, keys: Db): DataLoa
     };
     try {
       const prompts = await readPrompts(db, steps, payloads);
-      return asked.map((step) => (forgotten.has(step) ? gone(step) : (prompts.get(step) ?? null)));
+      return asked.map((step) => (forgotten.has(keyOf(step)) ? gone(step.id) : (prompts.get(keyOf(step)) ?? null)));
     } catch (error) {
       if (error instanceof PromptUnreadable) throw refusal('PROMPT_UNREADABLE', error.message, { stepId: error.stepId });
       throw error;
     }
-  });
+  };
+  return new DataLoader(load, { cacheKeyFn: keyOf });
 }
 
 function gone(stepId: string): Error {

@@ -1,15 +1,13 @@
 import type DataLoader from 'dataloader';
 import type { Db } from '../../src/postgres/database.ts';
-import { readStepsById, type StepRecord } from '../../src/projections/step-tree/read-steps.ts';
+import type { OfTree } from '../../src/projections/of-tree.ts';
+import { readSteps, type StepRecord } from '../../src/projections/step-tree/read-steps.ts';
 import { withLargeTexts } from '../large-text.ts';
-import { one } from './batch.ts';
+import { oneOfTree } from './batch.ts';
 
-export type StepLoader = DataLoader<string, StepRecord | null>;
+export type StepLoader = DataLoader<OfTree, StepRecord | null, string>;
 
-/** Loads steps by their ids. */
+/** Loads steps. */
 export function createStepLoader(db: Db): StepLoader {
-  return one(
-    async (ids) => (await readStepsById(db, ids)).map(withLargeTexts),
-    (s) => s.id,
-  );
+  return oneOfTree(async (steps) => (await readSteps(db, steps)).map(withLargeTexts));
 }

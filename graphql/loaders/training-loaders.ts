@@ -32,7 +32,7 @@ import {
 } from '../../src/projections/training-pool/read-samples.ts';
 import type { BlobReader } from '../../src/training/rows/read-blob.ts';
 import { explainWaiting, type Waiting } from '../../src/usecases/train/waiting/why-waiting.ts';
-import { many, manyOfTree, one } from './batch.ts';
+import { many, manyOfTree, one, treesAndIds } from './batch.ts';
 import type { EstimateBudget } from './estimate-budget.ts';
 import { createEstimateLoaders } from './estimate-loader.ts';
 import { createListLoader } from './list-loader.ts';
@@ -97,7 +97,7 @@ export function createTrainingLoaders(db: Db, blobs: BlobReader, estimateBudget:
       (actor) => actor.batchId,
     ),
     actorsOfRollout: manyOfTree(
-      (trees, ids) => readActorsOfRollouts(db, trees, ids),
+      (rollouts) => readActorsOfRollouts(db, ...treesAndIds(rollouts)),
       (actor) => actor.rolloutId,
     ),
     batchesActedIn: new DataLoader<Acted, readonly string[], string>((wanted) => readBatchesActedIn(db, wanted), {

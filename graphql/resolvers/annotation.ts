@@ -82,9 +82,9 @@ export const AnnotationsRecorded: AnnotationsRecordedResolvers = {
 export const Annotation: AnnotationResolvers = {
   tree: ({ treeId }, _, { loaders }) => loaders.tree.load(treeId),
   run: ({ runId }, _, { loaders }) => loaders.run.load(runId),
-  step: ({ stepId }, _, { loaders }) => (stepId === null ? null : loaders.step.load(stepId)),
-  rollout: ({ rolloutId }, _, { loaders }) => (rolloutId === null ? null : loaders.rollout.load(rolloutId)),
-  revision: ({ revisionId }, _, { loaders }) => (revisionId === null ? null : loaders.revision.load(revisionId)),
+  step: ({ treeId, stepId: id }, _, { loaders }) => (id === null ? null : loaders.step.load({ treeId, id })),
+  rollout: ({ treeId, rolloutId: id }, _, { loaders }) => (id === null ? null : loaders.rollout.load({ treeId, id })),
+  revision: ({ treeId, revisionId: id }, _, { loaders }) => (id === null ? null : loaders.revision.load({ treeId, id })),
   dataset: ({ datasetId }, _, { loaders }) => (datasetId === null ? null : loaders.dataset.load(datasetId)),
   author: ({ principal }, _, context) => (principal === 'local' ? 'local' : authorName(context).load(principal)),
 };

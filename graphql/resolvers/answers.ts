@@ -32,6 +32,7 @@ import {
   readHighlights,
   UnsearchableText,
 } from '../../src/projections/answers/text-query.ts';
+import { keyInTree, type OfTree } from '../../src/projections/of-tree.ts';
 import type { ToolCallRecord } from '../../src/projections/step-tree/read-tool-calls.ts';
 import type { SampleRecord } from '../../src/projections/training-pool/read-samples.ts';
 import { argumentId } from '../argument-id.ts';
@@ -64,7 +65,7 @@ export async function connectSteps(
   const found = await connect(
     args,
     async (page) =>
-      filled(await readChosenSteps(db, filter, STEP_ORDERINGS[args.orderBy], page), ({ id }) => loaders.step.load(id)),
+      filled(await readChosenSteps(db, filter, STEP_ORDERINGS[args.orderBy], page), (step) => loaders.step.load(step)),
     () => countable(() => countChosenSteps(db, filter)),
   );
   const count = counting((upTo) => countStepsUpTo(db, filter, upTo));
@@ -139,31 +140,31 @@ export async function connectTasks(args: input.QueryTasksArgs, { sources: { db }
 export const StepEdge: input.StepEdgeResolvers = {
   highlights: async ({ node, text }, marks, { sources: { db } }) => {
     if (text === null) return [];
-    const found = await highlightsOf(db, text, node.id);
+    const found = await highlightsOf(db, text, node);
     return found.map(({ field, text: fragments }) => ({ field, text: marked(fragments, marks) }));
   },
 };
 
 /** The steps of one page share their words, which every edge of it refers to: they come in one statement. */
-const waiting = new WeakMap<object, { readonly ids: string[]; readonly read: Promise<ReadonlyMap<string, Highlight[]>> }>();
+const waiting = new WeakMap<object, { readonly steps: OfTree[]; readonly read: Promise<ReadonlyMap<string, Highlight[]>> }>();
 
 async function highlightsOf(
   db: Db,
   text: NonNullable<FoundSteps['edges'][number]['text']>,
-  id: string,
+  { treeId, id }: OfTree,
 ): Promise<readonly Highlight[]> {
   let asked = waiting.get(text);
   if (!asked) {
-    const ids: string[] = [];
+    const steps: OfTree[] = [];
     const read = Promise.resolve().then(async () => {
       waiting.delete(text);
-      return groupBy(await readHighlights(db, text, ids), ({ stepId }) => stepId);
+      return groupBy(await readHighlights(db, text, steps), (highlight) => keyInTree(highlight.treeId, highlight.stepId));
     });
-    asked = { ids, read };
+    asked = { steps, read };
     waiting.set(text, asked);
   }
-  asked.ids.push(id);
-  return (await asked.read).get(id) ?? [];
+  asked.steps.push({ treeId, id });
+  return (await asked.read).get(keyInTree(treeId, id)) ?? [];
 }
 
 function marked(text: string, { open, close }: { readonly open: string; readonly close: string }): string {

@@ -6,10 +6,11 @@ import {
   readCallPages,
   readCallsOfSteps,
 } from '../../src/projections/journal/read-captured-calls.ts';
+import type { OfTree } from '../../src/projections/of-tree.ts';
 import { type Connection, connect, type PageArguments } from '../connection.ts';
 import type { Context } from '../context.ts';
 import type { CapturedCallResolvers, CapturedChoiceResolvers } from '../generated/types.ts';
-import { manyOfTree, type OfTree } from '../loaders/batch.ts';
+import { manyOfTree, treesAndIds } from '../loaders/batch.ts';
 import { createListLoader } from '../loaders/list-loader.ts';
 import { loadedBy } from '../loaders/loaded-by.ts';
 import { picturesOfStep } from './pictures.ts';
@@ -22,7 +23,7 @@ const ofTrees = loadedBy((db, { sources: { keys } }) =>
 );
 const ofSteps = loadedBy((db, { sources: { keys } }) =>
   manyOfTree(
-    (trees, steps) => readCallsOfSteps(db, keys, trees, steps),
+    (steps) => readCallsOfSteps(db, keys, ...treesAndIds(steps)),
     ({ stepId }) => stepId,
   ),
 );
@@ -45,14 +46,14 @@ export async function callOfStep(step: OfTree, context: Context): Promise<Captur
 
 export const CapturedCall: CapturedCallResolvers = {
   id: ({ callId }) => callId,
-  rollout: ({ rolloutId }, _, { loaders }) => loaders.rollout.load(rolloutId),
-  step: ({ stepId }, _, { loaders }) => (stepId === null ? null : loaders.step.load(stepId)),
+  rollout: ({ treeId, rolloutId: id }, _, { loaders }) => loaders.rollout.load({ treeId, id }),
+  step: ({ treeId, stepId: id }, _, { loaders }) => (id === null ? null : loaders.step.load({ treeId, id })),
   promptSha256: ({ prompt }) => prompt,
   firstMs: ({ timings }) => timings.firstMs,
   totalMs: ({ timings }) => timings.totalMs,
   agents: async ({ attributes }, _, context) => agentsIn(await textOf(attributes, context)),
   attributes: ({ attributes }, _, context) => textOf(attributes, context),
-  pictures: ({ callId }, _, context) => picturesOfStep(context, callId),
+  pictures: ({ treeId, callId: id }, _, context) => picturesOfStep(context, { treeId, id }),
 };
 
 export const CapturedChoice: CapturedChoiceResolvers = {

@@ -35,10 +35,10 @@ export const Dataset: DatasetResolvers = {
 
 export const DatasetExample: DatasetExampleResolvers = {
   tree: ({ treeId }, _, { loaders }) => loaders.tree.load(treeId),
-  trajectory: ({ goodRolloutId }, _, { loaders }) => loaders.trajectory.load(goodRolloutId),
-  badTrajectory: ({ badRolloutId }, _, { loaders }) => (badRolloutId === null ? null : loaders.trajectory.load(badRolloutId)),
+  trajectory: ({ treeId, goodRolloutId: id }, _, { loaders }) => loaders.trajectory.load({ treeId, id }),
+  badTrajectory: ({ treeId, badRolloutId: id }, _, { loaders }) => (id === null ? null : loaders.trajectory.load({ treeId, id })),
   annotations: ({ datasetId, line, treeId }, _, context) => annotationsOf(context, 'row', `${datasetId} ${line}`, treeId),
-  revision: ({ revisionId }, _, { loaders }) => (revisionId === null ? null : loaders.revision.load(revisionId)),
+  revision: ({ treeId, revisionId: id }, _, { loaders }) => (id === null ? null : loaders.revision.load({ treeId, id })),
   text: async (example, { characters }, context) => {
     if (characters < 1 || characters > LONGEST)
       throw refusal('BAD_USER_INPUT', `characters is ${characters}; it is from 1 to ${LONGEST}`);

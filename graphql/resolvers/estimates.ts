@@ -22,12 +22,12 @@ export const BatchEstimates: BatchEstimatesResolvers = {
 };
 
 export const SampleEstimate: SampleEstimateResolvers = {
-  rollout: ({ rolloutId }, _, { loaders }) => loaders.rollout.load(rolloutId),
+  rollout: ({ treeId, rolloutId: id }, _, { loaders }) => loaders.rollout.load({ treeId, id }),
   group: ({ treeId }, _, { loaders }) => loaders.tree.load(treeId),
 };
 
 export const StepEstimate: StepEstimateResolvers = {
-  step: ({ stepId }, _, { loaders }) => loaders.step.load(stepId),
+  step: ({ treeId, stepId: id }, _, { loaders }) => loaders.step.load({ treeId, id }),
   newLogProbs: async ({ batchId, maskLength, sampled }, _, context) => {
     const found = maskLength === null ? null : await logProbsAfter(context).load(batchId);
     return found && [...ofStep(found, sampled.sample, sampled.from, maskLength ?? 0)];

@@ -24,13 +24,13 @@ export const HistoryImage: HistoryImageResolvers = {
   saved: ({ textTokens, visionTokens }) => textTokens - visionTokens,
   hits: ({ length, missed }) => length - missed.length,
   misses: ({ missed }) => missed.length,
-  factorChosenBy: ({ factorChosenBy }, _, { loaders }) => (factorChosenBy === null ? null : loaders.step.load(factorChosenBy)),
-  step: ({ stepId }, _, { loaders }) => loaders.step.load(stepId),
+  factorChosenBy: ({ treeId, factorChosenBy: id }, _, { loaders }) => (id === null ? null : loaders.step.load({ treeId, id })),
+  step: ({ treeId, stepId: id }, _, { loaders }) => loaders.step.load({ treeId, id }),
   renderSpec: ({ renderSpecId }, _, { loaders }) => loaders.renderSpec.load(renderSpecId),
   atFactors: (image, { factors }, context) => atFactors(image, factors, context),
-  segments: async ({ stepId, length, missed }, _, { loaders }, info) => {
+  segments: async ({ treeId, stepId: id, length, missed }, _, { loaders }, info) => {
     loaders.segmentBudget.spend(length);
-    const ids = (await loaders.history.load(stepId)) ?? [];
+    const ids = (await loaders.history.load({ treeId, id })) ?? [];
     const whole = [...selectedFields(info).keys()].some((field) => !OF_THE_PLACE.has(field));
     const records = whole ? await Promise.all(ids.map((id) => loaders.segment.load(id))) : [];
     const drawn = new Set(missed);

@@ -49,7 +49,8 @@ export async function recall(db: Db, what: RecallInput): Promise<TouchedModel> {
   try {
     return await readTouched(db, await seedOf(db, askedOf(what)));
   } catch (error) {
-    if (error instanceof RecallRefused) throw refusal('BAD_USER_INPUT', error.message, { argument: 'what' });
+    if (error instanceof RecallRefused || error instanceof AmbiguousId)
+      throw refusal('BAD_USER_INPUT', error.message, { argument: 'what' });
     throw error;
   }
 }

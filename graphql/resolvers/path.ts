@@ -1,3 +1,4 @@
+import type { OfTree } from '../../src/projections/of-tree.ts';
 import type { StepRecord } from '../../src/projections/step-tree/read-steps.ts';
 import { bounded } from '../connection.ts';
 import type { Context } from '../context.ts';
@@ -17,7 +18,7 @@ export interface PathArguments {
  * the request.
  */
 export async function readPath(
-  leaf: string,
+  leaf: OfTree,
   { first, after }: PathArguments,
   { loaders }: Pick<Context, 'loaders'>,
 ): Promise<readonly StepRecord[]> {
@@ -30,6 +31,6 @@ export async function readPath(
   if (depth - part.after <= WHOLE_LIMIT) return loaders.path.load(part);
   throw refusal(
     'PATH_TOO_LARGE',
-    `the path to step ${leaf} has ${depth - part.after} steps and ${WHOLE_LIMIT} come at once; read it in parts: first: ${PART_LIMIT}, after: <depth of the last step received>`,
+    `the path to step ${leaf.id} has ${depth - part.after} steps and ${WHOLE_LIMIT} come at once; read it in parts: first: ${PART_LIMIT}, after: <depth of the last step received>`,
   );
 }

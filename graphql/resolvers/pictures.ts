@@ -1,10 +1,11 @@
+import type { OfTree } from '../../src/projections/of-tree.ts';
 import { findPictures, type PictureRecord, readPicturesOfSteps } from '../../src/projections/pictures/read-pictures.ts';
 import type { Context } from '../context.ts';
-import { many, one } from '../loaders/batch.ts';
+import { manyOfTree, one } from '../loaders/batch.ts';
 import { loadedBy } from '../loaders/loaded-by.ts';
 
 const ofSteps = loadedBy((db) =>
-  many(
+  manyOfTree(
     (steps) => readPicturesOfSteps(db, steps),
     ({ stepId }) => stepId,
   ),
@@ -17,8 +18,8 @@ const byId = loadedBy((db) =>
 );
 
 /** Returns the pictures of the observation of a step, in order. */
-export async function picturesOfStep(context: Context, stepId: string) {
-  return (await ofSteps(context).load(stepId)).map(model);
+export async function picturesOfStep(context: Context, step: OfTree) {
+  return (await ofSteps(context).load(step)).map(model);
 }
 
 /** Returns a picture by its id; null for an id of a history. */

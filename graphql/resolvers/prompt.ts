@@ -2,17 +2,18 @@ import type { AskedPart } from '../../src/domain/prompts/asked-prompt.ts';
 import { pack } from '../../src/events/packed.ts';
 import { rowsWhere } from '../../src/postgres/rows-where.ts';
 import { findHistoryImages, readHistoryImages } from '../../src/projections/images/read-history-images.ts';
-import type { RecordedPrompt } from '../../src/projections/prompts/read-prompts.ts';
+import type { OfTree } from '../../src/projections/of-tree.ts';
+import { type RecordedPrompt, readPromptsRecorded } from '../../src/projections/prompts/read-prompts.ts';
 import type { Context } from '../context.ts';
 import type { DriftResolvers, PromptPartResolvers, RequestedToolResolvers } from '../generated/types.ts';
-import { one } from '../loaders/batch.ts';
+import { manyOfTree, one, oneOfTree } from '../loaders/batch.ts';
 import { loadedBy } from '../loaders/loaded-by.ts';
 import { createPromptLoader } from '../loaders/prompt-loader.ts';
 import type { PromptModel, PromptPartModel } from '../models.ts';
 import { pictureOf } from './pictures.ts';
 
 const imageOfStep = loadedBy((db) =>
-  one(
+  manyOfTree(
     (steps) => readHistoryImages(db, steps),
     ({ stepId }) => stepId,
   ),
@@ -26,9 +27,9 @@ const images = loadedBy((db) =>
 
 export const PromptPart: PromptPartResolvers = {
   picture: ({ imageId }, _, context) => (imageId === null ? null : pictureOf(context, imageId)),
-  image: async ({ imageId, promptId }, _, context) => {
+  image: async ({ imageId, prompt }, _, context) => {
     if (imageId === null) return null;
-    const own = await imageOfStep(context).load(promptId); // its factor is of the step, not of the pixels
+    const [own] = await imageOfStep(context).load(prompt); // its factor is of the step, not of the pixels
     return own?.id === imageId ? own : images(context).load(imageId);
   },
 };
@@ -39,31 +40,40 @@ export const RequestedTool: RequestedToolResolvers = {
 };
 
 export const Drift: DriftResolvers = {
-  firstStep: ({ firstStepId }, _, { loaders }) => (firstStepId === null ? null : loaders.step.load(firstStepId)),
+  firstStep: ({ first }, _, { loaders }) => (first === null ? null : loaders.step.load(first)),
 };
 
 const prompts = loadedBy((db, { texts, sources: { keys } }) => createPromptLoader(db, texts, keys));
 
 /** Returns the prompt that a step or a judgement was asked with. */
-export async function promptOf(context: Context, id: string): Promise<PromptModel | null> {
-  const prompt = await prompts(context).load(id);
+export async function promptOf(context: Context, of: OfTree): Promise<PromptModel | null> {
+  const prompt = await prompts(context).load(of);
   return prompt && promptModel(prompt);
 }
 
-const recorded = loadedBy((db) =>
+const byId = loadedBy((db) =>
   one(
-    (ids) => rowsWhere(db, 'prompts', { promptId: ids }, ['promptId']),
-    ({ promptId }) => promptId,
+    (ids) => rowsWhere(db, 'prompts', { promptId: ids }, ['promptId as id', 'treeId']),
+    ({ id }) => id,
   ),
 );
 
+/** Returns the prompt of a judgement of any tree. */
+export async function promptOfId(context: Context, id: string): Promise<PromptModel | null> {
+  const of = await byId(context).load(id);
+  return of && promptOf(context, of);
+}
+
+const recorded = loadedBy((db) => oneOfTree((prompts) => readPromptsRecorded(db, prompts)));
+
 /** Returns whether a prompt of a step or a judgement is recorded. */
-export async function hasPrompt(context: Context, id: string): Promise<boolean> {
-  return (await recorded(context).load(id)) !== null;
+export async function hasPrompt(context: Context, of: OfTree): Promise<boolean> {
+  return (await recorded(context).load(of)) !== null;
 }
 
 /** Turns a recorded prompt into what the API shows. */
 function promptModel({ tokenIds, continues, messages, ...prompt }: RecordedPrompt): PromptModel {
+  const of = { treeId: prompt.treeId, id: prompt.stepId };
   return {
     ...prompt,
     continues,
@@ -71,7 +81,7 @@ function promptModel({ tokenIds, continues, messages, ...prompt }: RecordedPromp
       role,
       toolCallId,
       name,
-      parts: parts.map((part) => partModel(prompt.stepId, part)),
+      parts: parts.map((part) => partModel(of, part)),
     })),
     tokens: tokenIds && { ids: pack('int32', tokenIds), before: continues?.before ?? null, kept: continues?.kept ?? null },
   };
@@ -79,8 +89,8 @@ function promptModel({ tokenIds, continues, messages, ...prompt }: RecordedPromp
 
 const NO_PART = { text: null, reasoning: null, toolCall: null, imageId: null };
 
-function partModel(promptId: string, part: AskedPart): PromptPartModel {
-  const none = { ...NO_PART, promptId };
+function partModel(prompt: OfTree, part: AskedPart): PromptPartModel {
+  const none = { ...NO_PART, prompt };
   switch (part.kind) {
     case 'text':
       return { ...none, text: part.text };

@@ -49,11 +49,14 @@ export const Query: QueryResolvers = {
   runs: (_, args, context) => connectRuns(args, runFilter(args.filter), context),
   tree: (_, { id }, { loaders }) => loaders.tree.load(argumentId('id', id)),
   trees: (_, args, context) => connectTrees(args, treeFilter(args.filter), context),
-  step: (_, { id }, { loaders }) => loaders.step.load(argumentId('id', id)),
-  path: (_, { leaf, ...part }, context) => readPath(argumentId('leaf', leaf), part, context),
-  rollout: (_, { id }, { loaders }) => loaders.rollout.load(argumentId('id', id)),
+  step: (_, { id }, { loaders }) => loaders.stepById.load(argumentId('id', id)),
+  path: async (_, { leaf, ...part }, context) => {
+    const step = await context.loaders.stepById.load(argumentId('leaf', leaf));
+    return step ? readPath(step, part, context) : [];
+  },
+  rollout: (_, { id }, { loaders }) => loaders.rolloutById.load(argumentId('id', id)),
   rollouts: (_, args, context) => connectRollouts(args, rolloutFilter(args.filter), context),
-  trajectory: (_, { rollout }, { loaders }) => loaders.trajectory.load(argumentId('rollout', rollout)),
+  trajectory: (_, { rollout }, { loaders }) => loaders.trajectoryById.load(argumentId('rollout', rollout)),
   trajectories: (_, args, context) => connectTrajectories(args, trajectoryFilter(args.filter), context),
   steps: (_, args, context) => connectSteps(args, context),
   toolCalls: (_, args, context) => connectToolCalls(args, context),
@@ -62,7 +65,7 @@ export const Query: QueryResolvers = {
   aggregate: (_, args, context, info) => aggregateRollouts(args, context, info),
   compare: (_, args, context) => compareRuns(args, context),
   divergence: (_, { a, b }, context) => divergenceOf(argumentId('a', a), argumentId('b', b), context),
-  revision: (_, { id }, { loaders }) => loaders.revision.load(argumentId('id', id)),
+  revision: (_, { id }, { loaders }) => loaders.revisionById.load(argumentId('id', id)),
   dataset: (_, { id }, { loaders }) => loaders.dataset.load(argumentId('id', id)),
   datasets: (_, args, context) => connectDatasets(args, datasetFilter(args.filter), context),
   annotation: (_, { id }, context) => annotationById(context).load(argumentId('id', id)),

@@ -1,6 +1,6 @@
 import { type GraphQLResolveInfo, getArgumentValues, isObjectType } from 'graphql';
+import type { OfTree } from '../../src/projections/of-tree.ts';
 import type { Context } from '../context.ts';
-import type { OfTree } from '../loaders/batch.ts';
 import { selectedFields } from '../selected-fields.ts';
 
 /** Reads, for all steps of a tree at once, the lists that the query asks of each, in parallel. */

@@ -4,16 +4,16 @@ import type { JudgementResolvers, RevisionResolvers, RevisionTurnResolvers } fro
 import { largeTextsOf } from '../large-text.ts';
 import { annotationsOf } from './annotation.ts';
 import { connectDatasets, scopedTo } from './lists.ts';
-import { promptOf } from './prompt.ts';
+import { promptOf, promptOfId } from './prompt.ts';
 import { responseOf, sampledTexts, splitTexts } from './token-texts.ts';
 
 export const Revision: RevisionResolvers = {
   tree: ({ treeId }, _, { loaders }) => loaders.tree.load(treeId),
-  goodLeaf: ({ goodLeafStepId }, _, { loaders }) => loaders.step.load(goodLeafStepId),
-  badLeaf: ({ badLeafStepId }, _, { loaders }) => loaders.step.load(badLeafStepId),
-  branch: ({ branchStepId }, _, { loaders }) => loaders.step.load(branchStepId),
-  transition: ({ transitionStepId }, _, { loaders }) => loaders.step.load(transitionStepId),
-  rejectedAt: ({ atStepId }, _, { loaders }) => (atStepId === null ? null : loaders.step.load(atStepId)),
+  goodLeaf: ({ treeId, goodLeafStepId: id }, _, { loaders }) => loaders.step.load({ treeId, id }),
+  badLeaf: ({ treeId, badLeafStepId: id }, _, { loaders }) => loaders.step.load({ treeId, id }),
+  branch: ({ treeId, branchStepId: id }, _, { loaders }) => loaders.step.load({ treeId, id }),
+  transition: ({ treeId, transitionStepId: id }, _, { loaders }) => loaders.step.load({ treeId, id }),
+  rejectedAt: ({ treeId, atStepId: id }, _, { loaders }) => (id === null ? null : loaders.step.load({ treeId, id })),
   judgements: async ({ treeId, badLeafStepId, judge }, _, { loaders }) =>
     (await loaders.judgements.load(treeId)).filter(
       (judgement) => judgement.leafStepId === badLeafStepId && judgement.judge === judge,
@@ -23,25 +23,27 @@ export const Revision: RevisionResolvers = {
   turns: async (revision, _, { loaders }) => {
     const searched = await loaders.searchedTree.load(revision.treeId);
     if (!searched) return []; // the tree is not projected yet
-    return revisionTurns(searched.tree, revision)?.map((turn) => ({ ...turn, leafStepId: revision.goodLeafStepId })) ?? null;
+    const { treeId, goodLeafStepId: leafStepId } = revision;
+    return revisionTurns(searched.tree, revision)?.map((turn) => ({ ...turn, treeId, leafStepId })) ?? null;
   },
 };
 
 export const RevisionTurn: RevisionTurnResolvers = {
-  responseTokens: async ({ stepId, leafStepId, response }, _, context) => {
-    const step = await context.loaders.step.load(stepId ?? leafStepId);
+  responseTokens: async ({ treeId, stepId, leafStepId, response }, _, context) => {
+    const step = await context.loaders.step.load({ treeId, id: stepId ?? leafStepId });
     if (step === null) return null;
     const isItsOwn = stepId !== null && (await responseOf(step, context)) === response;
     return (isItsOwn ? await sampledTexts(step, context) : null) ?? splitTexts(step, response, context);
   },
-  observationTokens: async ({ stepId, leafStepId, observation }, _, context) => {
-    const step = await context.loaders.step.load(stepId ?? leafStepId);
+  observationTokens: async ({ treeId, stepId, leafStepId, observation }, _, context) => {
+    const step = await context.loaders.step.load({ treeId, id: stepId ?? leafStepId });
     return step && splitTexts(step, observation, context);
   },
 };
 
 export const Judgement: JudgementResolvers = {
-  step: ({ stepId }, _, { loaders }) => loaders.step.load(stepId),
-  prompt: ({ id, reusedFrom }, _, context) => promptOf(context, reusedFrom ?? id),
+  step: ({ treeId, stepId: id }, _, { loaders }) => loaders.step.load({ treeId, id }),
+  prompt: ({ treeId, id, reusedFrom }, _, context) =>
+    reusedFrom === null ? promptOf(context, { treeId, id }) : promptOfId(context, reusedFrom),
   largeTexts: largeTextsOf,
 };

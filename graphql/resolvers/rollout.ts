@@ -18,11 +18,11 @@ export const Rollout: RolloutResolvers = {
     return totals;
   },
   leafId: ({ leafStepId }) => leafStepId,
-  leaf: ({ leafStepId }, _, { loaders }) => (leafStepId === null ? null : loaders.step.load(leafStepId)),
-  return: ({ id }, _, { loaders }) => loaders.return.load(id),
+  leaf: ({ treeId, leafStepId: id }, _, { loaders }) => (id === null ? null : loaders.step.load({ treeId, id })),
+  return: async ({ id, treeId }, _, { loaders }) => (await loaders.return.load({ id, treeId }))?.value ?? null,
   rewards: async ({ id, treeId }, { component }, { loaders }) =>
     ofComponent(await loaders.rewardsOfRollout.load({ id, treeId }), component),
-  trajectory: ({ id }, _, { loaders }) => loaders.trajectory.load(id),
+  trajectory: ({ id, treeId }, _, { loaders }) => loaders.trajectory.load({ id, treeId }),
   annotations: ({ id, treeId }, _, context) => annotationsOf(context, 'rollout', id, treeId),
   sample: ({ id }, _, { loaders }) => loaders.sample.load(id),
 };
@@ -30,10 +30,10 @@ export const Rollout: RolloutResolvers = {
 export const Trajectory: TrajectoryResolvers = {
   tree: ({ treeId }, _, { loaders }) => loaders.tree.load(treeId),
   leafId: ({ leafStepId }) => leafStepId,
-  leaf: ({ leafStepId }, _, { loaders }) => loaders.step.load(leafStepId),
-  length: async ({ leafStepId, rollout }, _, { loaders }) =>
-    (await loaders.step.load(leafStepId))?.depth ?? rollout.stepCount ?? 0,
-  steps: ({ leafStepId }, part, context) => readPath(leafStepId, part, context),
+  leaf: ({ treeId, leafStepId: id }, _, { loaders }) => loaders.step.load({ treeId, id }),
+  length: async ({ treeId, leafStepId: id, rollout }, _, { loaders }) =>
+    (await loaders.step.load({ treeId, id }))?.depth ?? rollout.stepCount ?? 0,
+  steps: ({ treeId, leafStepId: id }, part, context) => readPath({ treeId, id }, part, context),
   datasets: ({ id }, args, context) => connectDatasets(args, scopedTo(datasetFilter(args.filter), 'rolloutId', id), context),
   rewards: async (trajectory, { component }, context) =>
     assertListLimit(ofComponent(await rewardsAlong(trajectory, context), component)),
@@ -47,7 +47,7 @@ export function ofComponent(rewards: readonly RewardRecord[], component: string 
 
 /** The rewards that make the return: those on the steps of the path, root first, then those on the rollout as a whole. */
 async function rewardsAlong({ id, treeId, leafStepId }: TrajectoryRecord, { loaders }: Context): Promise<RewardRecord[]> {
-  const path = await loaders.path.load(wholePath(leafStepId));
+  const path = await loaders.path.load(wholePath({ treeId, id: leafStepId }));
   const [own, ...ofSteps] = await Promise.all([
     loaders.rewardsOfRollout.load({ id, treeId }),
     ...path.map((step) => loaders.rewardsOfStep.of({ id: step.id, treeId })),

@@ -98,7 +98,7 @@ export const Run: RunResolvers = {
   successByDepth: ({ id }, _, context) => depthTotals(context).load(id),
   evaluation: ({ id }, _, context) => evaluation(context).load(id),
   forkOf: ({ config }) => originOf(config),
-  drift: async ({ id }, _, context) => (await drift(context).load(id)) ?? { runId: id, steps: 0, firstStepId: null },
+  drift: async ({ id }, _, context) => (await drift(context).load(id)) ?? { runId: id, steps: 0, first: null },
   forks: async ({ id }, _, context) => (await forks(context).load(id)).map(({ run }) => run),
   replays: ({ id }, _, context) => replays(context).load(id),
   metrics: ({ id }, { name, last }, { loaders }) =>
@@ -114,7 +114,7 @@ export const Run: RunResolvers = {
 export const ForkOrigin: ForkOriginResolvers = {
   run: ({ runId }, _, { loaders }) => loaders.run.load(runId),
   tree: ({ treeId }, _, { loaders }) => loaders.tree.load(treeId),
-  step: ({ stepId }, _, { loaders }) => loaders.step.load(stepId),
+  step: ({ treeId, stepId: id }, _, { loaders }) => loaders.step.load({ treeId, id }),
 };
 
 function known<Totals>(totals: Totals | null, id: string): Totals {

@@ -20,10 +20,10 @@ import { tokenTexts } from './token-texts.ts';
 export const Step: StepResolvers = {
   tree: ({ treeId }, _, { loaders }) => loaders.tree.load(treeId),
   forgotten: ({ treeId }, _, context) => forgottenStream(context).load(treeId),
-  parent: ({ parentId }, _, { loaders }) => (parentId === null ? null : loaders.step.load(parentId)),
+  parent: ({ treeId, parentId: id }, _, { loaders }) => (id === null ? null : loaders.step.load({ treeId, id })),
   children: ({ id, treeId }, _, { loaders }) => loaders.children.load({ id, treeId }),
-  path: ({ id }, part, context) => readPath(id, part, context),
-  rollout: ({ rolloutId }, _, { loaders }) => (rolloutId === null ? null : loaders.rollout.load(rolloutId)),
+  path: ({ id, treeId }, part, context) => readPath({ id, treeId }, part, context),
+  rollout: ({ treeId, rolloutId: id }, _, { loaders }) => (id === null ? null : loaders.rollout.load({ treeId, id })),
   rewards: ({ id, treeId }, { component }, { loaders }) => {
     const rewards = loaders.rewardsOfStep.of({ id, treeId });
     return rewards instanceof Promise
@@ -37,13 +37,13 @@ export const Step: StepResolvers = {
     return loaders.statistics.of(id, { treeId, simulations });
   },
   toolCalls: ({ id, treeId }, _, { loaders }) => loaders.toolCalls.of({ id, treeId }),
-  pictures: ({ id }, _, context) => picturesOfStep(context, id),
+  pictures: ({ id, treeId }, _, context) => picturesOfStep(context, { id, treeId }),
   historyImage: ({ id, treeId }, _, { loaders }) => {
     const images = loaders.historyImage.of({ id, treeId });
     return images instanceof Promise ? images.then(([image]) => image ?? null) : (images[0] ?? null);
   },
-  prompt: ({ id }, _, context) => promptOf(context, id),
-  hasPrompt: ({ id }, _, context) => hasPrompt(context, id),
+  prompt: ({ id, treeId }, _, context) => promptOf(context, { id, treeId }),
+  hasPrompt: ({ id, treeId }, _, context) => hasPrompt(context, { id, treeId }),
   annotations: ({ id, treeId }, _, context) => annotationsOf(context, 'step', id, treeId),
   estimate: async ({ id, treeId, rolloutId }, { rewards }, { loaders }) => {
     const sample = rolloutId === null ? null : await loaders.sample.load(rolloutId);
@@ -52,7 +52,7 @@ export const Step: StepResolvers = {
   },
   captured: ({ id, treeId }, _, context) => callOfStep({ id, treeId }, context),
   tokenTexts: (step, _, context) => tokenTexts(step, context),
-  forks: async ({ id }, _, { loaders }) => (await loaders.forksOfStep.load(id)).map(({ run }) => run),
+  forks: async ({ id, treeId }, _, { loaders }) => (await loaders.forksOfStep.load({ id, treeId })).map(({ run }) => run),
   divergences: async ({ id, treeId }, _, { loaders }) =>
     (await loaders.divergences.load(treeId)).filter(({ stepId }) => stepId === id),
   largeTexts: largeTextsOf,
@@ -67,4 +67,6 @@ export const PackedArray: PackedArrayResolvers = {
     typeof bytes === 'string' ? bytes : Buffer.from(await texts.bytes(bytes)).toString('base64'),
 };
 
-export const Reward: RewardResolvers = { revisions: ({ id }, _, { loaders }) => loaders.rewardRevisions.load(id) };
+export const Reward: RewardResolvers = {
+  revisions: ({ id, treeId }, _, { loaders }) => loaders.rewardRevisions.load({ id, treeId }),
+};

@@ -102,12 +102,12 @@ export async function compareRuns(
 export async function divergenceOf(a: string, b: string, { loaders }: Context): Promise<TrajectoryDivergenceModel | null> {
   const [one, other] = await Promise.all(
     [a, b].map(async (id): Promise<readonly StepRecord[]> => {
-      const trajectory = await loaders.trajectory.load(id);
+      const trajectory = await loaders.trajectoryById.load(id);
       if (trajectory === null)
         throw refusal('BAD_USER_INPUT', `the rollout ${id} is not known, or goes on: it has no trajectory yet`, {
           argument: 'a, b',
         });
-      return loaders.path.load(wholePath(trajectory.leafStepId));
+      return loaders.path.load(wholePath({ treeId: trajectory.treeId, id: trajectory.leafStepId }));
     }),
   );
   if (!one || !other) throw new Error('two rollouts have two paths');

@@ -147,7 +147,7 @@ export const Batch: BatchResolvers = {
 };
 
 export const TrainingSample: TrainingSampleResolvers = {
-  rollout: ({ rolloutId }, _, { loaders }) => loaders.rollout.load(rolloutId),
+  rollout: ({ treeId, rolloutId: id }, _, { loaders }) => loaders.rollout.load({ treeId, id }),
   tree: ({ treeId }, _, { loaders }) => loaders.tree.load(treeId),
   batch: ({ batchId }, _, { loaders }) => (batchId === null ? null : loaders.batch.load(batchId)),
   actors: async ({ rolloutId: id, treeId }, _, { loaders }) =>

@@ -140,7 +140,10 @@ export function answerQuestions({
     {
       name: 'where two trajectories of a tree part',
       ask: async (db, n) => {
-        const paths = await readPaths(db, [leaf(n, 0), leaf(n, 1)]);
+        const paths = await readPaths(
+          db,
+          [leaf(n, 0), leaf(n, 1)].map((id) => ({ treeId: tree(n), id })),
+        );
         const steps = new Map((await readStepsById(db, [...paths.values()].flat())).map((step) => [step.id, step]));
         const [one = [], other = []] = [...paths.values()].map((path) => path.flatMap((id) => steps.get(id) ?? []));
         return firstDivergence(one, other);

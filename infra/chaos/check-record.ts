@@ -197,7 +197,7 @@ async function trainedOnce({ database }: Platform): Promise<Check> {
 async function lengthsEqual({ database }: Platform, policyId: string): Promise<Check> {
   const { rows } = await database.pool.query<{ length: number; produced: number; trained: number }>(
     `with lengths as (
-       select r.rollout_id, (select count(*) from steps s where s.rollout_id = r.rollout_id)::int as length,
+       select r.rollout_id, (select count(*) from steps s where s.tree_id = r.tree_id and s.rollout_id = r.rollout_id)::int as length,
          exists (select from sample_rejections j where j.rollout_id = r.rollout_id) as rejected,
          exists (select from batch_samples b join batch_acks a using (batch_id) where b.rollout_id = r.rollout_id) as trained
        from rollouts r join training_runs u using (run_id)

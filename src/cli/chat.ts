@@ -139,8 +139,10 @@ async function open(
 async function showRecorded({ database, blobs }: Platform, { runId, plan }: Planned): Promise<void> {
   const [task] = plan.tasks;
   if (!task) return;
-  const steps = await readRecordedSteps(database.db, treeIdOf(runId, task, 0), textReader(blobs));
-  const pictures = await readPicturesOfSteps(database.db, [...steps.keys()]);
+  const treeId = treeIdOf(runId, task, 0);
+  const steps = await readRecordedSteps(database.db, treeId, textReader(blobs));
+  const named = [...steps.keys()].map((id) => ({ treeId, id }));
+  const pictures = await readPicturesOfSteps(database.db, named);
   for (const step of [...steps.values()].sort((a, b) => a.depth - b.depth))
     print(turnLines({ ...step, pictures: pictures.filter(({ stepId }) => stepId === step.stepId) }));
 }

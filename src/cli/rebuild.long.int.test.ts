@@ -96,13 +96,13 @@ test('a rebuild killed midway resumes, takes over, swaps back and is retired', a
       'tree_tools: 0',
       'trees: 8',
     ].map((table) => `${table} rows, equal by checksum`),
-    'step-tree is live from step_tree_v1_b2; step_tree_v1 is kept: --back returns to it, --retire drops it',
+    'step-tree is live from step_tree_v1_b2; step_tree_v2 is kept: --back returns to it, --retire drops it',
     '',
   ]);
   const { projections: live, builds } = await status();
   expect(live).toContainEqual(expect.objectContaining({ name: 'step-tree', version: 1, build: 2, state: 'running' }));
   expect(builds).toEqual([
-    expect.objectContaining({ version: 1, build: 1, schema: 'step_tree_v1', state: 'kept', progress: null }),
+    expect.objectContaining({ version: 1, build: 1, schema: 'step_tree_v2', state: 'kept', progress: null }),
   ]);
   const back = rebuild('--back', '--json');
   expect([await back.ended, back.stdout()]).toEqual([
@@ -177,7 +177,7 @@ test('a replay of projections exits with 1 where a table differs, names the row,
   expect(recorded).toEqual([{ runId: run.runId, mode: 'projections', outcome: 'equal', compared: 12 }]);
 
   const step = await db.selectFrom('steps').select('stepId').where('depth', '=', 3).orderBy('stepId').executeTakeFirstOrThrow();
-  await sql`update step_tree_v1.steps set observation = 'forged' where step_id = ${step.stepId}`.execute(db);
+  await sql`update step_tree_v2.steps set observation = 'forged' where step_id = ${step.stepId}`.execute(db);
   const differs = replay('--name', 'step-tree');
   expect(await differs.ended).toBe(1);
   expect(differs.stdout()).toContain(

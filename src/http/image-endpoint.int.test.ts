@@ -170,7 +170,7 @@ describe('GET /images/<id>.png', () => {
     const lines: string[] = [];
     const server = await api.serve({ api: { logger: createLogger({ level: 'info', write: (line) => lines.push(line) }) } });
     const [id, segmentId] = [drawn.imageIds[2], drawn.segmentIds[1]];
-    await sql`update images_v1.segments set text = replace(text, 'garden', 'gardem') where segment_id = ${segmentId}`.execute(
+    await sql`update images_v2.segments set text = replace(text, 'garden', 'gardem') where segment_id = ${segmentId}`.execute(
       api.database.db,
     );
     const response = await fetch(urlOf(id, server.url));
@@ -192,7 +192,7 @@ describe('GET /images/<id>.png', () => {
       .executeTakeFirstOrThrow();
     for (const stream of [treeId, streamOf('SegmentRendered', { segmentId })])
       await sql`insert into stream_keys (key_id, stream, destroyed_at) values (${newId()}, ${stream}, now())`.execute(db);
-    await sql`delete from images_v1.segments where segment_id = ${segmentId}`.execute(db);
+    await sql`delete from images_v2.segments where segment_id = ${segmentId}`.execute(db);
     const { key } = await createKey(db, { name: 'mine', scopes: ['read'], projects: ['default'] });
     for (const headers of [{}, { authorization: `Bearer ${key}` }, { 'if-none-match': `"${id}"` }]) {
       const response = await fetch(urlOf(id), { headers: headers as Record<string, string> });

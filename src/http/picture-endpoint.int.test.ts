@@ -49,7 +49,7 @@ test('a key that sees other projects alone does not find a picture', async () =>
 });
 
 test('a picture whose bytes were changed is 500, with its step and the pixels that were found', async () => {
-  await sql`update pictures_v1.pictures set png = ${JSON.stringify(dot.data.png)}::jsonb where image_id = ${red.id}`.execute(
+  await sql`update pictures_v2.pictures set png = ${JSON.stringify(dot.data.png)}::jsonb where image_id = ${red.id}`.execute(
     api.database.db,
   );
   const response = await get(red.id);

@@ -4,7 +4,7 @@ import { encodePng } from '../../images/png.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { readHistoryImagesOfRun } from '../../projections/images/read-history-images.ts';
 import { readImageTotalsOfRuns } from '../../projections/images/read-image-totals.ts';
-import { readHistories, readSegments } from '../../projections/images/read-segments.ts';
+import { readHistory, readSegments } from '../../projections/images/read-segments.ts';
 import { rebuildImage } from '../../projections/images/rebuild-image.ts';
 import { pageLink } from '../page-link.ts';
 import { print } from '../terminal.ts';
@@ -27,7 +27,7 @@ export async function showImages(platform: Platform, runId: string, url: string)
   await mkdir(folder, { recursive: true });
   const file = join(folder, `${runId}.history.png`);
   await writeFile(file, await encodePng(rebuilt.image));
-  const history = (await readHistories(db, [longest.stepId])).get(longest.stepId) ?? [];
+  const history = await readHistory(db, longest);
   const texts = new Map((await readSegments(db, history)).map(({ id, text }) => [id, text]));
   const share = ((100 * totals.saved) / totals.textTokens).toFixed(0);
   print();

@@ -162,7 +162,7 @@ async function readRecorded(api: TestApi) {
   const text = async (reference: BlobRef) => Buffer.from(await bytes(reference)).toString('utf8');
   const shown = await readPrompts(
     db,
-    calls.flatMap(({ stepId }) => stepId ?? []),
+    calls.flatMap(({ treeId, stepId: id }) => (id === null ? [] : [{ treeId, id }])),
     { text, bytes },
   );
   const quarantined = await db.selectFrom('quarantine').select('reason').execute();
@@ -171,7 +171,7 @@ async function readRecorded(api: TestApi) {
     rollouts,
     trees,
     calls,
-    prompts: shown,
+    prompts: new Map([...shown.values()].map((prompt) => [prompt.stepId, prompt])),
     quarantined: quarantined.map(({ reason }) => reason),
     runs: await db.selectFrom('runs').selectAll().execute(),
     tools: await db.selectFrom('toolCalls').select(['tool', 'arguments', 'output', 'stepId']).execute(),

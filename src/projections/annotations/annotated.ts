@@ -11,7 +11,7 @@ export interface AnnotatedFilter {
 
 /** Returns the condition that a row of `steps` is annotated so itself. */
 export function stepAnnotated(filter: AnnotatedFilter): RawBuilder<boolean> {
-  return holds(filter, sql`n.step_id = steps.step_id`);
+  return holds(filter, sql`n.step_id = steps.step_id and n.tree_id = steps.tree_id`);
 }
 
 /**
@@ -23,7 +23,7 @@ export function rolloutAnnotated(table: string, filter: AnnotatedFilter): RawBui
   return holds(
     filter,
     sql`n.tree_id = ${sql.ref(`${table}.treeId`)} and (n.rollout_id = ${rollout}
-      or n.step_id is not null and exists (select from steps o where o.step_id = n.step_id and o.rollout_id = ${rollout}))`,
+      or n.step_id is not null and exists (select from steps o where o.step_id = n.step_id and o.tree_id = n.tree_id and o.rollout_id = ${rollout}))`,
   );
 }
 

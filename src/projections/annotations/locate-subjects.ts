@@ -29,7 +29,12 @@ export async function locateSubjects(db: Db, subjects: readonly Subject[]): Prom
       select a.place, t.tree_id, t.run_id from ${list} ${PLACES[kind]}`.execute(db);
     for (const { place, treeId, runId } of rows) {
       const subject = subjects[place];
-      if (subject && located.has(place)) throw new AmbiguousId(subject.kind, idOf(subject));
+      if (subject && located.has(place))
+        throw new AmbiguousId(
+          subject.kind,
+          idOf(subject),
+          rows.filter((row) => row.place === place),
+        );
       located.set(place, { treeId, runId });
     }
   }

@@ -216,10 +216,11 @@ function grouped(by: AggregateBy): RawBuilder<unknown> {
 
 function rolloutSums({ by, filter }: Asked): RawBuilder<GroupKey & RolloutSums> {
   const called = sql`join (
-      select unnest(k.rollout_ids) as rollout_id, k.tool from ${ofTreesSummed('tree_tools', { by, filter })} k) k on k.rollout_id = o.rollout_id`;
+      select k.tree_id, unnest(k.rollout_ids) as rollout_id, k.tool from ${ofTreesSummed('tree_tools', { by, filter })} k) k
+      on k.rollout_id = o.rollout_id and k.tree_id = o.tree_id`;
   // returns are joined where the number of rollouts is known: behind the calls, of which Postgres expects few, it would look up
   // one after the other
-  const valued = sql`(select o.*, v.value from (${rolloutsOf(filter)} offset 0) o left join ${factsOf('returns', filter)} v using (rollout_id) offset 0)`;
+  const valued = sql`(select o.*, v.value from (${rolloutsOf(filter)} offset 0) o left join ${factsOf('returns', filter)} v using (rollout_id, tree_id) offset 0)`;
   const of = by === 'TOOL' ? sql`(select o.*, k.tool from ${valued} o ${called})` : valued;
   return sql`
     select ${key(by)}, count(*) as rollouts, count(g.finished_at) as finished, count(*) filter (where g.success) as successes,
@@ -349,8 +350,9 @@ function placed(fact: Fact, { by, filter }: Asked): RawBuilder<unknown> {
   const facts = factsOf(fact, filter);
   if (by === 'TOOL') {
     const calls = sql`${factsOf('tool_calls', filter)} k`;
-    const acted = ofPolicy(filter) ? sql`and k.step_id in (${stepsOfRollouts(filter)})` : sql``;
-    return sql`(select distinct k.step_id, k.tool from ${calls} where true ${acted}) g join ${facts} s on s.step_id = g.step_id`;
+    const acted = ofPolicy(filter) ? sql`and (k.step_id, k.tree_id) in (${stepsOfRollouts(filter)})` : sql``;
+    return sql`(select distinct k.tree_id, k.step_id, k.tool from ${calls} where true ${acted}) g
+      join ${facts} s on s.step_id = g.step_id and s.tree_id = g.tree_id`;
   }
   if (by !== 'POLICY_VERSION' && ofPolicy(filter) === null)
     return sql`(select t.tree_id, t.run_id, t.task_id, t.task_depth, t.kind as task_kind, t.environment from trees t where ${ofTrees(filter)}) g
@@ -365,10 +367,11 @@ function placed(fact: Fact, { by, filter }: Asked): RawBuilder<unknown> {
       cross join lateral (
         select h.*, s.rollout_id from (select * from history_images h where h.tree_id = t.tree_id offset 0) h
         join (select s.step_id, s.rollout_id from steps s where s.tree_id = t.tree_id offset 0) s using (step_id) offset 0
-      ) p) s join ${rollouts} on g.rollout_id = s.rollout_id`;
+      ) p) s join ${rollouts} on g.rollout_id = s.rollout_id and g.tree_id = s.tree_id`;
   // few rewards are of a step alone: their rollouts are looked up one by one, and not joined with all steps
   return sql`${facts} s join ${rollouts}
-    on g.rollout_id = coalesce(s.rollout_id, (select o.rollout_id from steps o where o.step_id = s.step_id))`;
+    on g.tree_id = s.tree_id
+      and g.rollout_id = coalesce(s.rollout_id, (select o.rollout_id from steps o where o.step_id = s.step_id and o.tree_id = s.tree_id))`;
 }
 
 /**
@@ -380,12 +383,13 @@ function factsOf(table: Fact | 'returns' | 'steps' | 'tool_calls', filter: Aggre
 }
 
 function stepsOfRollouts(filter: AggregateFilter): RawBuilder<unknown> {
-  return sql`select s.step_id from ${factsOf('steps', filter)} s join (${rolloutsOf(filter)}) o on o.rollout_id = s.rollout_id`;
+  return sql`select s.step_id, s.tree_id from ${factsOf('steps', filter)} s
+    join (${rolloutsOf(filter)}) o on o.rollout_id = s.rollout_id and o.tree_id = s.tree_id`;
 }
 
 function rolloutsOf(filter: AggregateFilter): RawBuilder<unknown> {
   const policy = ofPolicy(filter);
-  return sql`select o.rollout_id, t.run_id, t.task_id, t.environment, o.policy_id, o.policy_version, o.finished_at, o.success, o.steps,
+  return sql`select o.rollout_id, t.tree_id, t.run_id, t.task_id, t.environment, o.policy_id, o.policy_version, o.finished_at, o.success, o.steps,
       t.task_depth, t.kind as task_kind
     from trees t join rollouts o on o.tree_id = t.tree_id
     where ${ofTrees(filter)} ${policy ? sql`and ${policy}` : sql``}`;

@@ -1,6 +1,7 @@
 import type { Db } from '../../postgres/database.ts';
 import { countEach, countUpTo, joinPages, type Page, type PageRequest, readPages, type UpTo } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
+import type { OfTree } from '../of-tree.ts';
 import { measureSearch, SearchTooWide } from './plan-search.ts';
 import { type IndexedFilter, searchSteps } from './search-steps.ts';
 import { STEP_ORDERINGS, type StepFilter, stepsOf } from './step-query.ts';
@@ -10,14 +11,9 @@ import { textArms } from './text-query.ts';
  * Reads the ids of one page of steps. A search of texts that are indexed may end a page early (`searchSteps`).
  * @throws InvalidCursor.
  */
-export async function readChosenSteps(
-  db: Db,
-  filter: StepFilter,
-  ordering: Ordering,
-  page: PageRequest,
-): Promise<Page<{ readonly id: string }>> {
+export async function readChosenSteps(db: Db, filter: StepFilter, ordering: Ordering, page: PageRequest): Promise<Page<OfTree>> {
   if (isIndexed(filter) && ordering.name !== STEP_ORDERINGS.VISITS.name) return searchSteps(db, filter, ordering, page);
-  const ids = armsOf(filter).map((arm) => stepsOf(db, filter, arm).select('steps.stepId as id'));
+  const ids = armsOf(filter).map((arm) => stepsOf(db, filter, arm).select(['steps.stepId as id', 'steps.treeId']));
   return joinPages(await readPages(db, ids, ordering, page), ordering, page);
 }
 

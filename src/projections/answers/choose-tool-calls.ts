@@ -71,7 +71,7 @@ function conditions(filter: ToolCallFilter): RawBuilder<unknown>[] {
   if (trees) all.push(trees);
   if (filter.stepId !== undefined)
     all.push(sql`tool_calls.step_id = ${filter.stepId}::uuid
-      and tool_calls.tree_id = (select s.tree_id from steps s where s.step_id = ${filter.stepId}::uuid)`);
+      and tool_calls.tree_id in (select s.tree_id from steps s where s.step_id = ${filter.stepId}::uuid)`);
   if (filter.tool !== undefined) all.push(sql`tool_calls.tool = ${filter.tool}`);
   if (filter.outcome !== undefined) all.push(sql`tool_calls.outcome = ${filter.outcome}`);
   if (filter.text !== undefined) all.push(callsMatching('toolCalls', filter.text));

@@ -21,7 +21,8 @@ export async function readAchieved(db: Db, runs: readonly string[]): Promise<rea
            case when sum(count(o.success)) over (partition by o.run_id) > 0
              then count(*) filter (where o.success) / count(*)::float8 end as success_rate,
            avg(v.value) as mean_return
-    from rollouts o left join (select rollout_id, value from returns where run_id = any(${[...runs]}::uuid[])) v using (rollout_id)
+    from rollouts o left join (
+      select rollout_id, tree_id, value from returns where run_id = any(${[...runs]}::uuid[])) v using (rollout_id, tree_id)
     where o.run_id = any(${[...runs]}::uuid[]) and o.finished_at is not null
     group by o.run_id, o.task_id`.execute(db);
   return rows;

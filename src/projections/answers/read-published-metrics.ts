@@ -25,7 +25,7 @@ export async function readPublishedMetrics(db: Db, runId: string): Promise<reado
 
 /** The returns of a run: joined by rollouts alone, those of all runs would be read. */
 function returnsOf(runId: string): RawBuilder<unknown> {
-  return sql`(select r.rollout_id, r.value from returns r where r.run_id = ${runId}::uuid offset 0)`;
+  return sql`(select r.rollout_id, r.tree_id, r.value from returns r where r.run_id = ${runId}::uuid offset 0)`;
 }
 
 /** A mean with its bounds, or nothing where there is nothing to take it of. */
@@ -62,7 +62,7 @@ async function ofEpisodes(db: Db, runId: string): Promise<PublishedMetric[]> {
   }>`
     select count(*) as count, ${successRate('o')} as success_rate, avg(v.value) as reward_mean, min(v.value) as reward_min,
            max(v.value) as reward_max, avg(o.steps)::float8 as steps_mean, min(o.steps) as steps_min, max(o.steps) as steps_max
-    from rollouts o left join ${returnsOf(runId)} v using (rollout_id)
+    from rollouts o left join ${returnsOf(runId)} v using (rollout_id, tree_id)
     where o.run_id = ${runId}::uuid and o.finished_at is not null`.execute(db);
   return rows.flatMap((row) => [
     ...single('episode/success_rate', row.successRate, row.count),
@@ -91,7 +91,7 @@ async function ofTasks(db: Db, runId: string): Promise<PublishedMetric[]> {
 async function ofShops(db: Db, runId: string): Promise<PublishedMetric[]> {
   const { rows } = await sql<{ count: number; mean: number | null }>`
     select count(*) as count, avg(coalesce(v.value, 0)) as mean
-    from trees t join rollouts o using (tree_id) left join ${returnsOf(runId)} v using (rollout_id)
+    from trees t join rollouts o using (tree_id) left join ${returnsOf(runId)} v using (rollout_id, tree_id)
     where t.run_id = ${runId}::uuid and t.environment ilike '%webshop%' and o.finished_at is not null`.execute(db);
   return rows.flatMap(({ count, mean }) => single('episode/webshop_task_score (not success_rate)', mean, count));
 }

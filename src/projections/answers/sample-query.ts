@@ -72,9 +72,10 @@ function matching(filter: SampleFilter, text: TextQuery): RawBuilder<unknown> {
     return sql`exists (select from steps s where s.tree_id = samples.tree_id and s.rollout_id = samples.rollout_id
       and ${stepsMatching('s', text, 'all')})`;
   const arms = textArms(text).map(
-    (arm) => sql`(select s.rollout_id from steps s where s.rollout_id is not null and ${stepsMatching('s', text, arm)} offset 0)`,
+    (arm) =>
+      sql`(select s.rollout_id, s.tree_id from steps s where s.rollout_id is not null and ${stepsMatching('s', text, arm)} offset 0)`,
   );
-  return sql`samples.rollout_id in (${sql.join(arms, sql` union all `)})`;
+  return sql`(samples.rollout_id, samples.tree_id) in (${sql.join(arms, sql` union all `)})`;
 }
 
 /** The samples of the chosen trees that took a step which holds the words, or which the index of texts does not hold yet. */
@@ -84,8 +85,8 @@ function holding({ runId, treeId, taskId }: SampleFilter, text: TextQuery): RawB
     ...(treeId === undefined ? {} : { treeId }),
     ...(taskId === undefined ? {} : { taskId }),
   };
-  return sql`samples.rollout_id in (
-    (select s.rollout_id from steps s where s.rollout_id is not null and ${stepsMatching('s', text, 'holding')} offset 0) union all
-    select s.rollout_id from steps s where s.rollout_id is not null and s.occurred_at >= ${text.mark}::timestamptz
+  return sql`(samples.rollout_id, samples.tree_id) in (
+    (select s.rollout_id, s.tree_id from steps s where s.rollout_id is not null and ${stepsMatching('s', text, 'holding')} offset 0) union all
+    select s.rollout_id, s.tree_id from steps s where s.rollout_id is not null and s.occurred_at >= ${text.mark}::timestamptz
       and ${treesOf('s.treeId', of) ?? sql`true`})`;
 }

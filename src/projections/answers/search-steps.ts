@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { joinPages, type Page, type PageRequest, readPage, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
+import { keyInTree, type OfTree, pairsOf } from '../of-tree.ts';
 import { measureSearch, type SearchSize } from './plan-search.ts';
 import { STEP_ORDERINGS, type StepFilter, stepsOf } from './step-query.ts';
 import { stepMatches, type TextQuery } from './text-query.ts';
@@ -23,7 +24,7 @@ export type SearchPlan =
 /** A search of texts that an index holds. */
 export type IndexedFilter = StepFilter & { readonly text: TextQuery & { readonly mark: Date } };
 
-type Found = Page<{ readonly id: string }>['rows'][number];
+type Found = Page<OfTree>['rows'][number];
 
 /** Bytes of texts whose words one page makes again, 0.2 ms of CPU a kilobyte; then the page ends where it is. */
 const WORK = 192 * 1_024;
@@ -51,7 +52,7 @@ export async function searchSteps(
   ordering: Ordering,
   page: PageRequest,
   options: { readonly plan?: SearchPlan; readonly work?: number; readonly first?: number } = {},
-): Promise<Page<{ readonly id: string }>> {
+): Promise<Page<OfTree>> {
   const plan = options.plan ?? planOf(await measureSearch(db, filter.text, filter), ordering, page.limit);
   const { found, stopped } = await walk({
     db,
@@ -65,7 +66,7 @@ export async function searchSteps(
   const forwards = page.towards === 'forwards';
   const rows = found.slice(0, page.limit);
   const more = found.length > page.limit;
-  const indexed: Page<{ readonly id: string }> = {
+  const indexed: Page<OfTree> = {
     rows: forwards ? rows : rows.reverse(),
     hasPrevious: forwards ? page.after !== null : more,
     hasNext: forwards ? more : page.before !== null,
@@ -75,10 +76,10 @@ export async function searchSteps(
   return { ...whole, ...(forwards ? { hasNext: true } : { hasPrevious: true }), resume: stopped };
 
   /** Adds what the index does not hold yet, as far as it was searched. */
-  async function withLater(searched: Page<{ readonly id: string }>): Promise<Page<{ readonly id: string }>> {
+  async function withLater(searched: Page<OfTree>): Promise<Page<OfTree>> {
     const end = more ? (found.at(-1)?.cursor ?? null) : stopped;
     const until = end === null ? {} : { [forwards ? 'before' : 'after']: end };
-    const later = stepsOf(db, filter, 'since').select('steps.stepId as id');
+    const later = stepsOf(db, filter, 'since').select(['steps.stepId as id', 'steps.treeId']);
     return joinPages([searched, ...(await readPages(db, [later], ordering, { ...page, ...until }))], ordering, page);
   }
 }
@@ -134,7 +135,8 @@ async function walk({
         const matching = plan.kind === 'index' && !plan.exact ? await readMatching(db, filter.text, some) : null;
         let [bytes, last] = [0, null as string | null];
         for (const { row, cursor } of some) {
-          if (matching === null ? row.matches : matching.has(row.id)) found.push({ row: { id: row.id }, cursor });
+          if (matching === null ? row.matches : matching.has(keyInTree(row.treeId, row.id)))
+            found.push({ row: { treeId: row.treeId, id: row.id }, cursor });
           if (found.length > page.limit) return { found, stopped: null };
           bytes += row.bytes;
           last = cursor;
@@ -150,12 +152,13 @@ async function walk({
   return { found, stopped: null };
 }
 
-/** Looks at the texts of steps that may match; returns the ids of those that do. */
+/** Looks at the texts of steps that may match; returns those that do, by `keyInTree`. */
 async function readMatching(db: Db, text: TextQuery, steps: readonly Found[]): Promise<ReadonlySet<string>> {
-  const ids = steps.map(({ row }) => row.id);
-  const { rows } = await sql<{ id: string }>`
-    select s.step_id as id from steps s where s.step_id = any(${ids}::uuid[]) and ${stepMatches('s', text)}`.execute(db);
-  return new Set(rows.map(({ id }) => id));
+  const wanted = pairsOf(steps.map(({ row }) => row));
+  const { rows } = await sql<OfTree>`
+    select s.tree_id, s.step_id as id from ${wanted} w join steps s on s.step_id = w.id and s.tree_id = w.tree_id
+    where ${stepMatches('s', text)}`.execute(db);
+  return new Set(rows.map(({ treeId, id }) => keyInTree(treeId, id)));
 }
 
 interface Chunk {
@@ -173,11 +176,12 @@ async function readChunk(
   { db, filter, plan, range }: Chunk,
   ordering: Ordering,
   page: PageRequest,
-): Promise<Page<{ readonly id: string; readonly matches: boolean; readonly bytes: number }>> {
+): Promise<Page<OfTree & { readonly matches: boolean; readonly bytes: number }>> {
   const asked = plan.kind === 'index' ? { ...filter, text: { ...filter.text, spared: plan.spared } } : filter;
   const candidates = plan.kind === 'index' ? stepsOf(db, asked, 'holding', range) : stepsOf(db, asked);
   const query = candidates.select([
     'steps.stepId as id',
+    'steps.treeId',
     (plan.kind === 'index' ? sql<boolean>`true` : stepMatches('steps', filter.text)).as('matches'),
     sql<number>`octet_length(steps.observation) + octet_length(steps.action) + octet_length(steps.thought)`.as('bytes'),
   ]);

@@ -43,9 +43,10 @@ export interface StepFilter extends OfTrees {
 }
 
 const STEP = { column: 'steps.stepId', type: 'uuid' } as const;
-const TREE = [{ column: 'steps.treeId', type: 'uuid' }, { column: 'steps.logOffset', type: 'integer' }, STEP] as const;
-const TAKEN = [{ column: 'steps.occurredAt', type: 'instant' }, STEP] as const;
-const VISITS = [{ column: 'searched.visits', type: 'integer' }, STEP] as const;
+const OF_TREE = { column: 'steps.treeId', type: 'uuid' } as const;
+const TREE = [OF_TREE, { column: 'steps.logOffset', type: 'integer' }, STEP] as const;
+const TAKEN = [{ column: 'steps.occurredAt', type: 'instant' }, STEP, OF_TREE] as const;
+const VISITS = [{ column: 'searched.visits', type: 'integer' }, STEP, OF_TREE] as const;
 
 /**
  * The orders of steps. That of trees is the one that every filter can be read in: the ids of trees are hashes, so that whatever
@@ -110,17 +111,19 @@ export function stepConditions(filter: StepFilter): RawBuilder<unknown>[] {
     );
   if (filter.reward) add(rewarded(filter.reward));
   if (filter.verdict !== undefined)
-    add(sql`exists (select from judgements j where j.step_id = steps.step_id and j.verdict = ${filter.verdict})`);
+    add(
+      sql`exists (select from judgements j where j.step_id = steps.step_id and j.tree_id = steps.tree_id and j.verdict = ${filter.verdict})`,
+    );
   if (filter.returnFrom !== undefined || filter.returnUntil !== undefined) add(returned(filter));
   if (filter.annotated !== undefined) add(stepAnnotated(filter.annotated));
   // looked up first, of each step: as a part of the join Postgres asks for the sample, its group and its run of every step
   if (filter.sampleReason !== undefined)
     add(
-      sql`(select true from sample_rejections x where x.rollout_id = steps.rollout_id and x.reason = ${filter.sampleReason} limit 1)`,
+      sql`(select true from sample_rejections x where x.rollout_id = steps.rollout_id and x.tree_id = steps.tree_id and x.reason = ${filter.sampleReason} limit 1)`,
     );
   if (filter.sampleState !== undefined || filter.sampleReason !== undefined)
     add(sql`exists (select from samples s join groups g using (tree_id) join training_runs r using (run_id)
-      where s.rollout_id = steps.rollout_id and s.finished_at is not null and r.channel = 'train'
+      where s.rollout_id = steps.rollout_id and s.tree_id = steps.tree_id and s.finished_at is not null and r.channel = 'train'
         and ${sampleIs('s', { state: filter.sampleState, reason: filter.sampleReason })})`);
   if (filter.policyId !== undefined || filter.policyVersion !== undefined) {
     const span = { policyId: filter.policyId, version: filter.policyVersion }; // what is left out is left out of the JSON
@@ -136,23 +139,23 @@ export function stepConditions(filter: StepFilter): RawBuilder<unknown>[] {
 
 /** A step and what is below it, at most so many levels; null for all. Each level is looked up in its own tree. */
 function below(stepId: string, levels: number | null): RawBuilder<unknown> {
-  return sql`steps.step_id in (
+  return sql`(steps.step_id, steps.tree_id) in (
     with recursive below as (
       select s.step_id, s.tree_id, 0 as level from steps s where s.step_id = ${stepId}::uuid
       union all
       select c.step_id, c.tree_id, b.level + 1 from below b
       join steps c on c.tree_id = b.tree_id and c.parent_step_id = b.step_id
       where ${levels}::integer is null or b.level < ${levels}::integer
-    ) select step_id from below)`;
+    ) select step_id, tree_id from below)`;
 }
 
 function takenBy(rolloutId: string): RawBuilder<unknown> {
   return sql`steps.rollout_id = ${rolloutId}::uuid
-    and steps.tree_id = (select o.tree_id from rollouts o where o.rollout_id = ${rolloutId}::uuid)`;
+    and steps.tree_id in (select o.tree_id from rollouts o where o.rollout_id = ${rolloutId}::uuid)`;
 }
 
 function rewarded({ component, from, until }: NonNullable<StepFilter['reward']>): RawBuilder<unknown> {
-  const of = [sql`w.step_id = steps.step_id`];
+  const of = [sql`w.step_id = steps.step_id`, sql`w.tree_id = steps.tree_id`];
   if (component !== undefined) of.push(sql`w.component = ${component}`);
   if (from !== undefined) of.push(sql`w.value >= ${from}`);
   if (until !== undefined) of.push(sql`w.value < ${until}`);
@@ -160,7 +163,7 @@ function rewarded({ component, from, until }: NonNullable<StepFilter['reward']>)
 }
 
 function returned({ returnFrom, returnUntil }: Pick<StepFilter, 'returnFrom' | 'returnUntil'>): RawBuilder<unknown> {
-  const of = [sql`v.rollout_id = steps.rollout_id`];
+  const of = [sql`v.rollout_id = steps.rollout_id`, sql`v.tree_id = steps.tree_id`];
   if (returnFrom !== undefined) of.push(sql`v.value >= ${returnFrom}`);
   if (returnUntil !== undefined) of.push(sql`v.value < ${returnUntil}`);
   return sql`exists (select from returns v where ${sql.join(of, sql` and `)})`;

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { type OfTree, pairsOf } from '../of-tree.ts';
 
 /** The texts of a step that are searched. */
 export type TextField = 'observation' | 'action' | 'thought';
@@ -110,6 +111,7 @@ export async function checkWords(db: Db, words: string): Promise<void> {
 
 /** Where a text matches, with what is around it. */
 export interface Highlight {
+  readonly treeId: string;
   readonly stepId: string;
   readonly field: TextField;
   /** Fragments of the text; each match lies between `MATCH` and `MATCH_END`. */
@@ -125,17 +127,20 @@ const FRAGMENTS = `StartSel="${MATCH}", StopSel="${MATCH_END}", MaxFragments=3, 
 export async function readHighlights(
   db: Db,
   { words, fields }: TextQuery,
-  steps: readonly string[],
+  steps: readonly OfTree[],
 ): Promise<readonly Highlight[]> {
   const chosen = fields.length === 0 ? TEXT_FIELDS : TEXT_FIELDS.filter((field) => fields.includes(field));
   const texts = chosen.map(
-    (field, i) => sql`select s.step_id, ${sql.lit(i)} as place, ${sql.lit(field)} as field, s.${sql.ref(field)} as text`,
+    (field, i) =>
+      sql`select s.tree_id, s.step_id, ${sql.lit(i)} as place, ${sql.lit(field)} as field, s.${sql.ref(field)} as text`,
   );
-  const each = texts.map((text) => sql`${text} from steps s where s.step_id = any(${[...steps]}::uuid[])`);
+  const each = texts.map(
+    (text) => sql`${text} from ${pairsOf(steps)} w join steps s on s.step_id = w.id and s.tree_id = w.tree_id`,
+  );
   const { rows } = await sql<Highlight>`
     select * from (
-      select t.step_id, t.field, ts_headline('english'::regconfig, t.text, ${queryOf(words)}, ${FRAGMENTS}) as text
-      from (${sql.join(each, sql` union all `)}) t order by t.step_id, t.place
+      select t.tree_id, t.step_id, t.field, ts_headline('english'::regconfig, t.text, ${queryOf(words)}, ${FRAGMENTS}) as text
+      from (${sql.join(each, sql` union all `)}) t order by t.tree_id, t.step_id, t.place
     ) h where position(${MATCH} in h.text) > 0`.execute(db);
   return rows;
 }

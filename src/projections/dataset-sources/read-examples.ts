@@ -71,7 +71,7 @@ export interface DatasetPolicy {
 export async function readPoliciesOfDatasets(db: Db, datasets: readonly string[]): Promise<readonly DatasetPolicy[]> {
   const { rows } = await sql<DatasetPolicy>`
     select distinct e.dataset_id, r.policy_id as id, r.policy_version as version
-    from dataset_examples e join rollouts r on r.rollout_id in (e.good_rollout_id, e.bad_rollout_id)
+    from dataset_examples e join rollouts r on r.rollout_id in (e.good_rollout_id, e.bad_rollout_id) and r.tree_id = e.tree_id
     where e.dataset_id = any(${[...datasets]}::uuid[]) order by 1, 2, 3`.execute(db);
   return rows;
 }

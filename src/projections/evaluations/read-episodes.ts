@@ -26,10 +26,10 @@ export async function readEpisodes(db: Db, runId: string): Promise<readonly Epis
            coalesce(array_agg(s.action order by s.depth) filter (where s.step_id is not null), '{}') as actions
     from rollouts o
     join trees t using (tree_id)
-    left join returns v using (rollout_id)
+    left join returns v using (rollout_id, tree_id)
     left join steps s on s.tree_id = o.tree_id and s.rollout_id = o.rollout_id
     where o.run_id = ${runId} and o.finished_at is not null
-    group by o.rollout_id, o.task_id, t.task_depth, t.split, v.value, o.success
-    order by o.rollout_id`.execute(db);
+    group by o.rollout_id, o.tree_id, o.task_id, t.task_depth, t.split, v.value, o.success
+    order by o.rollout_id, o.tree_id`.execute(db);
   return rows;
 }

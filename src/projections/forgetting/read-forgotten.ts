@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import { rowsWhere } from '../../postgres/rows-where.ts';
 import { forgottenAmong } from '../../postgres/stream-keys.ts';
+import { keyInTree, type OfTree, pairsOf } from '../of-tree.ts';
 
 /** Returns those of these runs of whose payload something is forgotten: of the run's own stream, or of a tree of it. */
 export async function forgottenRuns(db: Db, runs: readonly string[]): Promise<ReadonlySet<string>> {
@@ -38,12 +38,14 @@ export function nothingLeft(runId: string, { trees, forgotten }: LeftOfRun): str
 }
 
 /**
- * Returns those of these prompts, named by their steps or judgements, whose tree has forgotten payload.
+ * Returns those of these prompts, named by their steps or judgements, whose tree has forgotten payload, by `keyInTree`.
  * @param keys where the keys of streams lie, unless `db` shows them.
  */
-export async function forgottenPrompts(db: Db, prompts: readonly string[], keys: Db = db): Promise<ReadonlySet<string>> {
-  const rows = await rowsWhere(db, 'prompts', { promptId: prompts }, ['promptId', 'treeId']);
+export async function forgottenPrompts(db: Db, prompts: readonly OfTree[], keys: Db = db): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<OfTree>`
+    select p.tree_id, p.prompt_id as id
+    from ${pairsOf(prompts)} w join prompts p on p.prompt_id = w.id and p.tree_id = w.tree_id`.execute(db);
   if (rows.length === 0) return new Set();
   const trees = await forgottenAmong(keys, [...new Set(rows.map(({ treeId }) => treeId))]);
-  return new Set(rows.flatMap(({ promptId, treeId }) => (trees.has(treeId) ? [promptId] : [])));
+  return new Set(rows.flatMap(({ treeId, id }) => (trees.has(treeId) ? [keyInTree(treeId, id)] : [])));
 }

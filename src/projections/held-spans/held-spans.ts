@@ -10,7 +10,7 @@ import { tables } from './tables.ts';
 /** Folds which spans wait until those of their rollout are placed in the order of their times. */
 export const heldSpans: Projection = {
   name: 'held-spans',
-  version: 1,
+  version: 2,
   handles: ['SpanReceived', 'CallCaptured', 'RolloutFinished'],
   project,
 };

@@ -2,7 +2,8 @@ import type { BlobStore } from '../../blobs/blob-store.ts';
 import { encodePng } from '../../images/png.ts';
 import { SegmentCache } from '../../images/segment-cache.ts';
 import type { Db } from '../../postgres/database.ts';
-import { findPicture, findPictureOfTree, openPicture, type PictureRecord } from '../pictures/read-pictures.ts';
+import type { OfTree } from '../of-tree.ts';
+import { findPicture, findPictureOfTrees, openPicture, type PictureRecord } from '../pictures/read-pictures.ts';
 import { findHistoryImage, type HistoryImageRecord, readHistoryImages } from './read-history-images.ts';
 import { rebuildImage } from './rebuild-image.ts';
 
@@ -21,7 +22,7 @@ export class PictureUndrawable extends Error {
 }
 
 /** Draws a picture. @param steps those whose prompts show it. @throws PictureUndrawable. */
-export type PictureReader = (shown: { readonly imageId: string; readonly steps: readonly string[] }) => Promise<Picture>;
+export type PictureReader = (shown: { readonly imageId: string; readonly steps: readonly OfTree[] }) => Promise<Picture>;
 
 /**
  * Draws pictures of prompts from the record; segments that they share are drawn once. @param keys where the keys of streams lie;
@@ -40,11 +41,14 @@ export function pictureReader({
   const world = { db, keys, blobs, draw: (...drawn: Parameters<SegmentCache['get']>) => cache.get(...drawn).entry.segment };
   return async ({ imageId, steps }) => {
     const record = await recordOf(db, imageId, steps);
-    const seen = record ? undefined : ((await findPictureOfTree(db, imageId, steps)) ?? (await findPicture(db, imageId)));
+    const seen = record
+      ? undefined
+      : ((await findPictureOfTrees(db, imageId, [...new Set(steps.map(({ treeId }) => treeId))])) ??
+        (await findPicture(db, imageId)));
     if (seen) return seenPicture(seen, blobs);
     if (!record)
       throw new PictureUndrawable(
-        `the prompt of step ${steps.join(', ')} shows the picture ${imageId}, which no history and no observation on record holds; append it`,
+        `the prompt of step ${steps.map(({ id }) => id).join(', ')} shows the picture ${imageId}, which no history and no observation on record holds; append it`,
       );
     const rebuilt = await rebuildImage(world, record);
     if (rebuilt.kind !== 'image') {
@@ -69,7 +73,7 @@ async function seenPicture(seen: PictureRecord, blobs: Pick<BlobStore, 'get'>): 
 }
 
 /** What the steps themselves were shown comes first; else it was drawn elsewhere. */
-async function recordOf(db: Db, imageId: string, steps: readonly string[]): Promise<HistoryImageRecord | undefined> {
+async function recordOf(db: Db, imageId: string, steps: readonly OfTree[]): Promise<HistoryImageRecord | undefined> {
   const own = (await readHistoryImages(db, steps)).find(({ id }) => id === imageId);
   return own ?? findHistoryImage(db, imageId);
 }

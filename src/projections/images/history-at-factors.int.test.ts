@@ -11,13 +11,14 @@ const database = useTestDatabase({ emptied: 'never' });
 const FACTORS = [1, 1.2, 2, 4, 9];
 const records = Array.from({ length: 30 }, (_, n) => `[Observation]: room ${n} with a door [Action]: go ${n}`);
 let runId: string;
+let tree: ReturnType<EventBuilder['tree']>;
 let steps: readonly string[];
 let drawn: ReturnType<typeof recordDrawnHistories>;
 
 beforeAll(async () => {
   const builder = new EventBuilder('factors');
   runId = builder.run();
-  const tree = builder.tree(runId);
+  tree = builder.tree(runId);
   ({ steps } = builder.walk(tree, 0, records.length + 1, 1));
   const factors = steps.map((_, n) => (n === 30 ? 2 : 1));
   drawn = recordDrawnHistories(builder, tree, steps, { records, factors, profile: 'crisp' });
@@ -26,7 +27,7 @@ beforeAll(async () => {
 
 const world = () => ({ db: database.db, blobs: { get: () => Promise.reject(new Error('no text is that long')) } });
 const imageOf = async (step: string | undefined) => {
-  const [image] = await readHistoryImages(database.db, [step ?? '']);
+  const [image] = await readHistoryImages(database.db, [{ treeId: tree.treeId, id: step ?? '' }]);
   if (!image) throw new Error('the step was shown an image');
   return image;
 };

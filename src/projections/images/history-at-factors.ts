@@ -5,7 +5,7 @@ import { type RenderedSegment, writeSegment } from '../../images/rendered-segmen
 import { VISION_PRESETS, visionPreset, visionTokens } from '../../images/vision-tokens.ts';
 import { type DrawingWorld, drawRecordedSegments, readDrawableSpec, type Undrawn } from './draw-recorded-segments.ts';
 import type { HistoryImageRecord } from './read-history-images.ts';
-import { readHistories } from './read-segments.ts';
+import { readHistory } from './read-segments.ts';
 
 /** The history of a step as an image at one compression factor. */
 export interface HistoryAtFactor extends Size {
@@ -37,7 +37,7 @@ export async function historyAtFactors(
   const read = await readDrawableSpec(world.db, shown.renderSpecId);
   if (read.kind === 'damaged') return read;
   const { spec } = read;
-  const newest = ((await readHistories(world.db, [shown.stepId])).get(shown.stepId) ?? []).slice(-MEASURED_SEGMENTS);
+  const newest = (await readHistory(world.db, shown)).slice(-MEASURED_SEGMENTS);
   const drawn = await drawRecordedSegments(world, spec, [...new Set(newest)]);
   if (drawn.kind !== 'drawn') return drawn;
   const rows = stackNewest(newest.flatMap((id) => drawn.segments.get(id) ?? []));

@@ -5,10 +5,11 @@ import { givenEvents } from '../../testing/given-events.ts';
 import { readModels } from '../../testing/read-models.ts';
 import { recordHistory, recordRenderSpec, recordSegment } from '../../testing/record-images.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
+import { keyInTree } from '../of-tree.ts';
 import { findHistoryImage, readHistoryImages, readHistoryImagesOfRun } from './read-history-images.ts';
 import { countDifferingImages, readImageTotalsOfRollouts, readImageTotalsOfRuns } from './read-image-totals.ts';
 import { readRenderSpecs, readRenderSpecsOfRuns } from './read-render-specs.ts';
-import { findKnownSegments, readHistories, readSegments } from './read-segments.ts';
+import { findKnownSegments, readHistories, readHistory, readSegments } from './read-segments.ts';
 
 const database = useTestDatabase({ emptied: 'before-each' });
 
@@ -87,17 +88,17 @@ describe('history images', () => {
       renderMs: 2.5,
       renderedAt: expect.any(Date),
     };
-    expect(await readHistoryImages(database.db, [stepId])).toEqual([image]);
+    expect(await readHistoryImages(database.db, [{ treeId: tree.treeId, id: stepId }])).toEqual([image]);
     expect(await findHistoryImage(database.db, recorded.imageId)).toEqual(image);
     expect(await findHistoryImage(database.db, 'f'.repeat(64))).toBeUndefined();
     expect((await readHistoryImagesOfRun(database.db, runId)).map((shown) => shown.stepId)).toEqual([...steps, stepId]);
   });
 
   test('an image has the segments of its chain of prefixes, in order', async () => {
-    const { builder, steps, segments } = given();
+    const { builder, tree, steps, segments } = given();
     await givenEvents(database.db, builder.events);
-    const histories = await readHistories(database.db, [...steps, builder.id('nobody')]);
-    expect([...histories]).toEqual(steps.map((stepId, i) => [stepId, segments.slice(0, i)]));
+    const histories = await readHistories(database.db, ofTree(tree, [...steps, builder.id('nobody')]));
+    expect([...histories]).toEqual(steps.map((id, i) => [keyInTree(tree.treeId, id), segments.slice(0, i)]));
   });
 
   test('an image of a window contains the named range', async () => {
@@ -107,7 +108,7 @@ describe('history images', () => {
     const prefix = { stepId: steps[3] ?? '', from: 1, to: 3 };
     recordHistory(builder, tree, { stepId, renderSpecId, segments: [fresh], prefix });
     await givenEvents(database.db, builder.events);
-    expect((await readHistories(database.db, [stepId])).get(stepId)).toEqual([segments[1], segments[2], fresh]);
+    expect(await readHistory(database.db, { treeId: tree.treeId, stepId })).toEqual([segments[1], segments[2], fresh]);
   });
 
   test('an image may be recorded before its spec and its segments', async () => {
@@ -121,8 +122,8 @@ describe('history images', () => {
     expect(await readSegments(database.db, segments)).toEqual([]);
     await givenEvents(database.db, late.reverse());
     expect(await readSegments(database.db, segments)).toHaveLength(segments.length);
-    expect((await readHistories(database.db, steps)).get(steps[3] ?? '')).toEqual(segments);
-    expect(tree.treeId).toBe((await readHistoryImages(database.db, steps))[0]?.treeId);
+    expect(await readHistory(database.db, { treeId: tree.treeId, stepId: steps[3] ?? '' })).toEqual(segments);
+    expect(tree.treeId).toBe((await readHistoryImages(database.db, ofTree(tree, steps)))[0]?.treeId);
   });
 
   test.each([
@@ -136,7 +137,7 @@ describe('history images', () => {
     recordHistory(builder, tree, { stepId, renderSpecId, segments: [], history: 'absent', prefix });
     await givenEvents(database.db, builder.events);
     expect(await quarantined()).toEqual([{ projection: 'images', code, field }]);
-    expect(await readHistoryImages(database.db, [stepId])).toEqual([]);
+    expect(await readHistoryImages(database.db, [{ treeId: tree.treeId, id: stepId }])).toEqual([]);
   });
 });
 
@@ -262,9 +263,13 @@ describe('totals', () => {
         { ofId: idle, ...nothing },
       ]),
     );
-    expect(await readImageTotalsOfRollouts(database.db, [tree.treeId], [rolloutId])).toEqual([
-      { ofId: rolloutId, ...shown, images: 4 },
+    expect(await readImageTotalsOfRollouts(database.db, [{ treeId: tree.treeId, id: rolloutId }])).toEqual([
+      { treeId: tree.treeId, ofId: rolloutId, ...shown, images: 4 },
     ]);
     expect((await countDifferingImages(database.db, [runId, idle])).map(({ images }) => images).sort()).toEqual([0, 4]);
   });
 });
+
+function ofTree({ treeId }: { readonly treeId: string }, ids: readonly string[]) {
+  return ids.map((id) => ({ treeId, id }));
+}

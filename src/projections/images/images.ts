@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { sha256Hex } from '../../digest/sha256.ts';
 import { canonicalJson } from '../../events/canonical-json.ts';
 import type { EventType } from '../../events/catalogue.ts';
@@ -5,7 +6,7 @@ import type { Delivery, Envelope } from '../../events/envelope.ts';
 import { segmentId } from '../../images/image-id.ts';
 import { copyNew, insertRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
-import { rowsWhere } from '../../postgres/rows-where.ts';
+import { keyInTree, keyOf, type OfTree, pairsOf } from '../of-tree.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
 import { addImages } from './image-sums.ts';
 import { historyRow, runSpecRow, segmentRow, specRow } from './rows.ts';
@@ -19,7 +20,7 @@ const HANDLES: readonly EventType[] = ['RenderSpecRegistered', 'SegmentRendered'
  * it (else quarantine), and the first that a step was shown is the fact. A spec and a segment must be what their ids are digests
  * of: they are the same rows for all runs.
  */
-export const images: Projection = { name: 'images', version: 1, handles: HANDLES, project };
+export const images: Projection = { name: 'images', version: 2, handles: HANDLES, project };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const lengths = await knownHistories(batch, trx);
@@ -63,49 +64,52 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
   return poison;
 }
 
-interface KnownHistory {
-  readonly treeId: string;
-  readonly length: number;
-}
-
 function foldHistory(
   delivery: Delivery<Envelope<'HistoryRendered'>>,
-  known: Map<string, KnownHistory>,
+  lengths: Map<string, number>,
   rows: ReturnType<typeof historyRow>[],
 ): Omit<Poison, 'delivery'> | undefined {
   const { stepId, treeId, prefix, segments, history } = delivery.event.data;
-  const before = known.get(stepId);
-  if (before?.treeId === treeId) return undefined;
-  if (before)
-    return { code: 'conflict', field: 'data.stepId', reason: `step ${stepId} was shown its history in tree ${before.treeId}` };
+  const key = keyInTree(treeId, stepId);
+  if (lengths.has(key)) return undefined;
   if (prefix) {
-    const shown = known.get(prefix.stepId);
-    if (shown?.treeId !== treeId) {
+    const shown = lengths.get(keyInTree(treeId, prefix.stepId));
+    if (shown === undefined) {
       const reason = `tree ${treeId} has no history of step ${prefix.stepId}; append its HistoryRendered first, then release this event`;
       return { code: 'missing-history', field: 'data.prefix.stepId', reason };
     }
-    if (prefix.from > prefix.to || prefix.to > shown.length) {
-      const reason = `[${prefix.from}, ${prefix.to}) is no range of the ${shown.length} segments that step ${prefix.stepId} was shown`;
+    if (prefix.from > prefix.to || prefix.to > shown) {
+      const reason = `[${prefix.from}, ${prefix.to}) is no range of the ${shown} segments that step ${prefix.stepId} was shown`;
       return { code: 'range', field: 'data.prefix', reason };
     }
   }
   const length = segments.length + (prefix ? prefix.to - prefix.from : 0);
   if ((history === 'segments') !== length > 0)
     return { code: 'range', field: 'data.history', reason: `a history of ${length} segments is not ${JSON.stringify(history)}` };
-  known.set(stepId, { treeId, length });
+  lengths.set(key, length);
   rows.push(historyRow(delivery, length));
   return undefined;
 }
 
-async function knownHistories(batch: readonly Delivery[], trx: Trx): Promise<Map<string, KnownHistory>> {
-  const ids = batch.flatMap((delivery) => {
+/** Reads how many segments the histories have that a batch names, by `keyInTree` of their steps. */
+async function knownHistories(batch: readonly Delivery[], trx: Trx): Promise<Map<string, number>> {
+  const named = batch.flatMap((delivery) => {
     if (!isOf(delivery, 'HistoryRendered')) return [];
-    const { stepId, prefix } = delivery.event.data;
-    return prefix ? [stepId, prefix.stepId] : [stepId];
+    const { treeId, stepId: id, prefix } = delivery.event.data;
+    return prefix
+      ? [
+          { treeId, id },
+          { treeId, id: prefix.stepId },
+        ]
+      : [{ treeId, id }];
   });
-  if (ids.length === 0) return new Map();
-  const rows = await rowsWhere(trx, 'historyImages', { stepId: ids }, ['stepId', 'treeId', 'length']);
-  return new Map(rows.map((row) => [row.stepId, { treeId: row.treeId, length: row.length }]));
+  if (named.length === 0) return new Map();
+  const { rows } = await sql<OfTree & { readonly length: number }>`
+    select h.* from ${pairsOf(named)} w cross join lateral (
+      select tree_id, step_id as id, length from history_images where step_id = w.id and tree_id = w.tree_id offset 0) h`.execute(
+    trx,
+  );
+  return new Map(rows.map((row) => [keyOf(row), row.length]));
 }
 
 function digestOf(spec: unknown): string {

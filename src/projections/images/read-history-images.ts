@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
+import { keyInTree, type OfTree, pairsOf } from '../of-tree.ts';
 
 /** Pixels. */
 export interface Size {
@@ -45,8 +46,8 @@ export interface HistoryImageRecord extends Size {
 }
 
 /** Reads the images of steps; steps that were shown none are left out. */
-export async function readHistoryImages(db: Db, steps: readonly string[]): Promise<readonly HistoryImageRecord[]> {
-  return steps.length === 0 ? [] : read(db, sql`step_id = any(${[...steps]}::uuid[])`);
+export async function readHistoryImages(db: Db, steps: readonly OfTree[]): Promise<readonly HistoryImageRecord[]> {
+  return steps.length === 0 ? [] : read(db, sql`(step_id, tree_id) in (select w.id, w.tree_id from ${pairsOf(steps)} w)`);
 }
 
 /** Reads every image of a run, tree by tree in the order of the log. */
@@ -56,13 +57,22 @@ export async function readHistoryImagesOfRun(db: Db, runId: string): Promise<rea
 
 /** In the order of the log within each tree; or those first that cost, or were compressed, the most. */
 export const HISTORY_IMAGE_ORDERINGS = {
-  TREE: ordering('TREE', 'asc', { column: 'treeId', type: 'uuid' }, { column: 'logOffset', type: 'integer' }),
-  VISION_TOKENS_DESC: ordering('VISION_TOKENS_DESC', 'desc', { column: 'visionTokens', type: 'integer' }),
-  FACTOR_DESC: ordering('FACTOR_DESC', 'desc', { column: 'factor', type: 'float' }),
+  TREE: {
+    name: 'historyImages/TREE',
+    direction: 'asc',
+    keys: [
+      { column: 'treeId', type: 'uuid' },
+      { column: 'logOffset', type: 'integer' },
+      { column: 'stepId', type: 'uuid' },
+    ],
+  },
+  VISION_TOKENS_DESC: most('VISION_TOKENS_DESC', { column: 'visionTokens', type: 'integer' }),
+  FACTOR_DESC: most('FACTOR_DESC', { column: 'factor', type: 'float' }),
 } as const satisfies Record<string, Ordering>;
 
-function ordering(name: string, direction: Ordering['direction'], ...keys: Ordering['keys']): Ordering {
-  return { name: `historyImages/${name}`, direction, keys: [...keys, { column: 'stepId', type: 'uuid' }] };
+function most(name: string, key: Ordering['keys'][number]): Ordering {
+  const step = [{ column: 'stepId', type: 'uuid' } as const, { column: 'treeId', type: 'uuid' } as const];
+  return { name: `historyImages/${name}`, direction: 'desc', keys: [key, ...step] };
 }
 
 /** Reads one page of the images of each run, in one statement. @throws InvalidCursor. */
@@ -72,13 +82,18 @@ export async function readHistoryImagePages(
   ordering: Ordering,
   page: PageRequest,
 ): Promise<readonly Page<HistoryImageRecord>[]> {
-  const queries = runs.map((runId) => db.selectFrom('historyImages').where('runId', '=', runId).select('historyImages.stepId'));
+  const queries = runs.map((runId) =>
+    db.selectFrom('historyImages').where('runId', '=', runId).select(['historyImages.treeId', 'historyImages.stepId as id']),
+  );
   const pages = await readPages(db, queries, ordering, page);
-  const records = await readHistoryImages(db, [...new Set(pages.flatMap(({ rows }) => rows.map(({ row }) => row.stepId)))]);
-  const byStep = new Map(records.map((record) => [record.stepId, record]));
-  return mapPages(pages, ({ stepId }) => {
-    const record = byStep.get(stepId);
-    if (!record) throw new Error(`the image of step ${stepId} is not there any more`);
+  const records = await readHistoryImages(
+    db,
+    pages.flatMap(({ rows }) => rows.map(({ row }) => row)),
+  );
+  const byStep = new Map(records.map((record) => [keyInTree(record.treeId, record.stepId), record]));
+  return mapPages(pages, ({ treeId, id }) => {
+    const record = byStep.get(keyInTree(treeId, id));
+    if (!record) throw new Error(`the image of step ${id} is not there any more`);
     return record;
   });
 }
@@ -105,7 +120,7 @@ export async function findHistoryImage(db: Db, imageId: string): Promise<History
 export async function findHistoryImages(db: Db, images: readonly string[]): Promise<readonly HistoryImageRecord[]> {
   const { rows } = await sql<HistoryImageRecord>`
     select distinct on (image_id) ${COLUMNS} from history_images where image_id = any(${[...images]}::text[])
-    order by image_id, rendered_at, step_id`.execute(db);
+    order by image_id, rendered_at, step_id, tree_id`.execute(db);
   return rows;
 }
 

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { type OfTree, pairsOf } from '../of-tree.ts';
 import { IMAGE_TOTALS, summedImages } from './image-sums.ts';
 
 /**
@@ -59,17 +60,19 @@ export async function countDifferingImages(
 /** Sums up the images of the steps that rollouts took. Their trees narrow the search. */
 export async function readImageTotalsOfRollouts(
   db: Db,
-  trees: readonly string[],
-  rollouts: readonly string[],
-): Promise<readonly ImageTotals[]> {
+  rollouts: readonly OfTree[],
+): Promise<readonly (ImageTotals & { readonly treeId: string })[]> {
   if (rollouts.length === 0) return [];
-  const shown = sql`(select s.rollout_id, h.* from history_images h join steps s using (step_id)
-    where h.tree_id = any(${[...trees]}::uuid[]) and s.rollout_id = any(${[...rollouts]}::uuid[]))`;
-  const { rows } = await sql<ImageTotals>`
+  const trees = [...new Set(rollouts.map(({ treeId }) => treeId))];
+  const shown = sql`(select s.rollout_id, h.* from history_images h join steps s using (step_id, tree_id)
+    where h.tree_id = any(${trees}::uuid[]) and s.rollout_id = any(${rollouts.map(({ id }) => id)}::uuid[]))`;
+  const { rows } = await sql<ImageTotals & { readonly treeId: string }>`
     with shown as ${shown}
-    select c.of_id, ${IMAGE_TOTALS}, coalesce(max(h.images), 0) as images from unnest(${[...rollouts]}::uuid[]) as c (of_id)
-    left join ${summedImages(sql`shown`, ['rollout_id'])} p on p.rollout_id = c.of_id
-    left join (select rollout_id, count(distinct image_id collate "C") as images from shown group by rollout_id) h on h.rollout_id = c.of_id
-    group by c.of_id`.execute(db);
+    select c.tree_id, c.id as of_id, ${IMAGE_TOTALS}, coalesce(max(h.images), 0) as images from ${pairsOf(rollouts)} c
+    left join ${summedImages(sql`shown`, ['tree_id', 'rollout_id'])} p on p.rollout_id = c.id and p.tree_id = c.tree_id
+    left join (
+      select tree_id, rollout_id, count(distinct image_id collate "C") as images from shown group by tree_id, rollout_id
+    ) h on h.rollout_id = c.id and h.tree_id = c.tree_id
+    group by c.tree_id, c.id`.execute(db);
   return rows;
 }

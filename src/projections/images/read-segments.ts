@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
+import { keyInTree, type OfTree, pairsOf } from '../of-tree.ts';
 import { type HistoryLink, resolveHistories } from './resolve-histories.ts';
 
 /** One record of history, drawn by one render spec. */
@@ -45,19 +46,31 @@ export async function findKnownSegments(db: Db, ids: readonly string[]): Promise
 }
 
 /**
- * Reads the histories of steps, each as the ids of its segments in order, in one statement. Steps that were shown no image are
+ * Reads the histories of steps, each as the ids of its segments in order, by `keyInTree`, in one statement. Steps that were shown no image are
  * left out. The chains of prefixes are followed from all the steps at once, so those of one path are read once.
  */
-export async function readHistories(db: Db, steps: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
+export async function readHistories(db: Db, steps: readonly OfTree[]): Promise<ReadonlyMap<string, readonly string[]>> {
   if (steps.length === 0) return new Map();
   const { rows } = await sql<HistoryLink>`
-    with recursive chain (step_id) as (
-      select step_id from unnest(${[...steps]}::uuid[]) as asked (step_id)
+    with recursive chain (tree_id, step_id) as (
+      select w.tree_id, w.id from ${pairsOf(steps)} w
       union
-      select h.prefix_step_id from chain join history_images h using (step_id)
+      select h.tree_id, h.prefix_step_id from chain join history_images h using (tree_id, step_id)
       where h.prefix_step_id is not null and h.prefix_from < h.prefix_to
     )
-    select h.step_id, h.prefix_step_id, h.prefix_from as "from", h.prefix_to as "to", h.segments
-    from chain join history_images h using (step_id)`.execute(db);
-  return resolveHistories(new Map(rows.map((link) => [link.stepId, link])), steps);
+    select h.tree_id || ' ' || h.step_id as step, h.tree_id || ' ' || h.prefix_step_id as prefix, h.prefix_from as "from",
+      h.prefix_to as "to", h.segments
+    from chain join history_images h using (tree_id, step_id)`.execute(db);
+  return resolveHistories(
+    new Map(rows.map((link) => [link.step, link])),
+    steps.map(({ treeId, id }) => keyInTree(treeId, id)),
+  );
+}
+
+/** Reads the history that a step was shown, as the ids of its segments. */
+export async function readHistory(
+  db: Db,
+  { treeId, stepId: id }: { readonly treeId: string; readonly stepId: string },
+): Promise<readonly string[]> {
+  return (await readHistories(db, [{ treeId, id }])).get(keyInTree(treeId, id)) ?? [];
 }

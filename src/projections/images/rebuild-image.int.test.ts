@@ -41,9 +41,10 @@ describe('images drawn again from the record', () => {
     ['agentocr-search', [1, 1, 1.28, 2]],
     ['crisp', [1, 1, 1.2, 3]],
   ] as const)('the image of each step is rebuilt by %s', async (profile, factors) => {
-    const { builder, imageIds, steps } = given({ profile, factors });
+    const { builder, tree, imageIds, steps } = given({ profile, factors });
     await givenEvents(database.db, builder.events);
-    expect(await readHistoryImages(database.db, steps)).toHaveLength(4);
+    const named = steps.map((id) => ({ treeId: tree.treeId, id }));
+    expect(await readHistoryImages(database.db, named)).toHaveLength(4);
     for (const imageId of imageIds) expect(await rebuild(imageId)).toMatchObject({ kind: 'image', image: { imageId } });
   });
 
@@ -77,7 +78,7 @@ describe('damage to image records', () => {
 
   test('a flipped bit in the text of a segment is named', async () => {
     const { result, segmentIds } = await damaged(({ segmentIds }) =>
-      sql`update images_v1.segments set text = replace(text, 'mug', 'lug') where segment_id = ${segmentIds[1]}`.execute(
+      sql`update images_v2.segments set text = replace(text, 'mug', 'lug') where segment_id = ${segmentIds[1]}`.execute(
         database.db,
       ),
     );
@@ -111,7 +112,7 @@ describe('damage to image records', () => {
 
   test('a segment that is not recorded is named', async () => {
     const { result, segmentIds } = await damaged(({ segmentIds }) =>
-      sql`delete from images_v1.segments where segment_id = ${segmentIds[2]}`.execute(database.db),
+      sql`delete from images_v2.segments where segment_id = ${segmentIds[2]}`.execute(database.db),
     );
     expect(result).toMatchObject({
       kind: 'damaged',
@@ -123,7 +124,7 @@ describe('damage to image records', () => {
 
   test('a changed, an unknown and a missing render spec are named', async () => {
     const set = (spec: object) =>
-      sql`update images_v1.render_specs set spec = spec || ${JSON.stringify(spec)}::jsonb`.execute(database.db);
+      sql`update images_v2.render_specs set spec = spec || ${JSON.stringify(spec)}::jsonb`.execute(database.db);
     const { result, renderSpecId, imageIds } = await damaged(() => set({ border: 6 }));
     expect(result).toEqual({
       kind: 'damaged',
@@ -136,7 +137,7 @@ describe('damage to image records', () => {
       what: 'render-spec',
       detail: expect.stringContaining('cannot be drawn by this version'),
     });
-    await sql`delete from images_v1.render_specs`.execute(database.db);
+    await sql`delete from images_v2.render_specs`.execute(database.db);
     expect(await rebuild(imageIds.at(-1))).toMatchObject({
       what: 'render-spec',
       detail: expect.stringContaining('not on record'),
@@ -145,8 +146,8 @@ describe('damage to image records', () => {
 
   test('a segment whose pixels differ from the recorded ones is named', async () => {
     const { result, segmentIds } = await damaged(async ({ segmentIds, steps }) => {
-      await sql`update images_v1.segments set rgb = ${'0'.repeat(64)} where segment_id = ${segmentIds[0]}`.execute(database.db);
-      await sql`update images_v1.history_images set factor = 1.3 where step_id = ${steps[3]}`.execute(database.db);
+      await sql`update images_v2.segments set rgb = ${'0'.repeat(64)} where segment_id = ${segmentIds[0]}`.execute(database.db);
+      await sql`update images_v2.history_images set factor = 1.3 where step_id = ${steps[3]}`.execute(database.db);
     });
     expect(result).toMatchObject({
       kind: 'damaged',
@@ -158,7 +159,7 @@ describe('damage to image records', () => {
 
   test('a changed factor is named with the image and the step', async () => {
     const { result, imageIds, steps } = await damaged(({ steps }) =>
-      sql`update images_v1.history_images set factor = 1.5 where step_id = ${steps[3]}`.execute(database.db),
+      sql`update images_v2.history_images set factor = 1.5 where step_id = ${steps[3]}`.execute(database.db),
     );
     expect(result).toMatchObject({
       kind: 'damaged',
@@ -166,7 +167,7 @@ describe('damage to image records', () => {
       id: imageIds[3],
       detail: expect.stringContaining(`step ${steps[3]}`),
     });
-    await sql`update images_v1.history_images set factor = 0.5 where step_id = ${steps[3]}`.execute(database.db);
+    await sql`update images_v2.history_images set factor = 0.5 where step_id = ${steps[3]}`.execute(database.db);
     expect(await rebuild(imageIds[3])).toMatchObject({
       what: 'image',
       detail: expect.stringContaining('a compression factor is a number from 1 up'),

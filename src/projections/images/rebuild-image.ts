@@ -14,7 +14,7 @@ import {
   type Undrawn,
 } from './draw-recorded-segments.ts';
 import type { HistoryImageRecord } from './read-history-images.ts';
-import { readHistories, readSegments } from './read-segments.ts';
+import { readHistory, readSegments } from './read-segments.ts';
 
 export type Rebuilt = { readonly kind: 'image'; readonly image: HistoryImage } | Undrawn;
 
@@ -48,7 +48,7 @@ async function drawAgain(
 > {
   const spec = await readDrawableSpec(world.db, shown.renderSpecId);
   if (spec.kind === 'damaged') return spec;
-  const history = (await readHistories(world.db, [shown.stepId])).get(shown.stepId) ?? [];
+  const history = await readHistory(world.db, shown);
   const drawn = await drawRecordedSegments(world, spec.spec, [...new Set(history)]);
   if (drawn.kind !== 'drawn') return drawn;
   const segments = history.map((id) => drawn.segments.get(id)).filter((segment) => segment !== undefined);

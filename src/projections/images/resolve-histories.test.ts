@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { type HistoryLink, resolveHistories } from './resolve-histories.ts';
 
 function links(...given: readonly HistoryLink[]): ReadonlyMap<string, HistoryLink> {
-  return new Map(given.map((link) => [link.stepId, link]));
+  return new Map(given.map((link) => [link.step, link]));
 }
 
 function resolveHistory(known: ReadonlyMap<string, HistoryLink>, stepId: string): readonly string[] | undefined {
@@ -12,9 +12,9 @@ function resolveHistory(known: ReadonlyMap<string, HistoryLink>, stepId: string)
 
 test('a growing history consists of the previously shown part and the new one', () => {
   const known = links(
-    { stepId: 'a', prefixStepId: null, from: 0, to: 0, segments: [] },
-    { stepId: 'b', prefixStepId: 'a', from: 0, to: 0, segments: ['1'] },
-    { stepId: 'c', prefixStepId: 'b', from: 0, to: 1, segments: ['2', '3'] },
+    { step: 'a', prefix: null, from: 0, to: 0, segments: [] },
+    { step: 'b', prefix: 'a', from: 0, to: 0, segments: ['1'] },
+    { step: 'c', prefix: 'b', from: 0, to: 1, segments: ['2', '3'] },
   );
   expect(resolveHistory(known, 'a')).toEqual([]);
   expect(resolveHistory(known, 'c')).toEqual(['1', '2', '3']);
@@ -31,7 +31,7 @@ test('any chain of ranges resolves to the intended list', () => {
         const shown = base === undefined ? [] : (meant[base] ?? []);
         const [from = 0, to = 0] = [a % (shown.length + 1), b % (shown.length + 1)].sort((x, y) => x - y);
         const segments = Array.from({ length: fresh }, (_, k) => `${i}.${k}`);
-        known.set(`${i}`, { stepId: `${i}`, prefixStepId: base === undefined ? null : `${base}`, from, to, segments });
+        known.set(`${i}`, { step: `${i}`, prefix: base === undefined ? null : `${base}`, from, to, segments });
         meant.push([...shown.slice(from, to), ...segments]);
       });
       meant.forEach((list, i) => {
@@ -46,8 +46,8 @@ test('any chain of ranges resolves to the intended list', () => {
 
 test('a window reads only the steps that it covers', () => {
   const window = links(
-    { stepId: 'b', prefixStepId: 'a', from: 1, to: 2, segments: ['3'] },
-    { stepId: 'c', prefixStepId: 'b', from: 1, to: 2, segments: ['4'] },
+    { step: 'b', prefix: 'a', from: 1, to: 2, segments: ['3'] },
+    { step: 'c', prefix: 'b', from: 1, to: 2, segments: ['4'] },
   );
   expect(resolveHistory(window, 'c')).toEqual(['3', '4']);
   expect(() => resolveHistory(window, 'b')).toThrow('the history of step a is not among those that were read');

@@ -1,7 +1,8 @@
 /** How a history is recorded: a range [from, to) of an earlier step's history, then what is new. */
 export interface HistoryLink {
-  readonly stepId: string;
-  readonly prefixStepId: string | null;
+  /** A key of the step, and of that whose history it begins with. */
+  readonly step: string;
+  readonly prefix: string | null;
   readonly from: number;
   readonly to: number;
   readonly segments: readonly string[];
@@ -17,39 +18,38 @@ export function resolveHistories(
   links: ReadonlyMap<string, HistoryLink>,
   steps: readonly string[],
 ): ReadonlyMap<string, readonly string[]> {
-  const asked = [...new Set(steps)].flatMap((stepId) => links.get(stepId) ?? []);
+  const asked = [...new Set(steps)].flatMap((step) => links.get(step) ?? []);
   const resolved = new Map<string, readonly string[]>();
-  for (const { stepId } of asked.sort((a, b) => lengthOf(a) - lengthOf(b)))
-    resolved.set(stepId, resolve(links, stepId, resolved));
+  for (const { step } of asked.sort((a, b) => lengthOf(a) - lengthOf(b))) resolved.set(step, resolve(links, step, resolved));
   return resolved;
 }
 
 function resolve(
   links: ReadonlyMap<string, HistoryLink>,
-  stepId: string,
+  step: string,
   resolved: ReadonlyMap<string, readonly string[]>,
 ): readonly string[] {
   const parts: (readonly string[])[] = [];
-  let wanted: Range | undefined = { stepId, from: 0, to: Number.MAX_SAFE_INTEGER };
+  let wanted: Range | undefined = { step, from: 0, to: Number.MAX_SAFE_INTEGER };
   while (wanted) {
-    const known = resolved.get(wanted.stepId);
+    const known = resolved.get(wanted.step);
     if (known) {
       parts.push(known.slice(wanted.from, wanted.to));
       break;
     }
-    const link = links.get(wanted.stepId);
-    if (!link) throw new RangeError(`the history of step ${wanted.stepId} is not among those that were read`);
+    const link = links.get(wanted.step);
+    if (!link) throw new RangeError(`the history of step ${wanted.step} is not among those that were read`);
     const shared = link.to - link.from; // places [0, shared) are those of the prefix
     parts.push(link.segments.slice(Math.max(0, wanted.from - shared), Math.max(0, wanted.to - shared)));
     const from: number = link.from + wanted.from;
     const to: number = Math.min(link.from + wanted.to, link.to);
-    wanted = link.prefixStepId !== null && from < to ? { stepId: link.prefixStepId, from, to } : undefined;
+    wanted = link.prefix !== null && from < to ? { step: link.prefix, from, to } : undefined;
   }
   return parts.reverse().flat();
 }
 
 interface Range {
-  readonly stepId: string;
+  readonly step: string;
   readonly from: number;
   readonly to: number;
 }

@@ -31,7 +31,7 @@ create table segments (
 -- One row per step whose prompt showed its history as an image. The history is [prefix_from, prefix_to) of the one of
 -- `prefix_step_id`, then `segments`; `length` counts both. `missed` are the places of the segments that had to be drawn.
 create table history_images (
-  step_id          uuid             not null primary key,
+  step_id          uuid             not null,
   tree_id          uuid             not null,
   run_id           uuid             not null,
   render_spec_id   text             not null,
@@ -63,10 +63,11 @@ create table history_images (
   unshaped         integer          not null,
   render_ms        double precision not null,
   rendered_at      timestamptz      not null,
-  log_offset       bigint           not null
+  log_offset       bigint           not null,
+  primary key (step_id, tree_id)
 );
 create index history_images_tree on history_images (tree_id, log_offset);
-create index history_images_tokens on history_images (run_id, vision_tokens, step_id) include (factor);
+create index history_images_tokens on history_images (run_id, vision_tokens, step_id, tree_id) include (factor);
 create index history_images_differing on history_images (run_id, image_id collate "C");
 create index history_images_image on history_images (image_id);
 

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 1fac39fa44c75bab
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 16ead2a5da780f2c
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -28,7 +28,7 @@ export const tables = {
     renderedAt: column<Instant>('timestamptz'),
     blobs: column<Json<Blobs> | null>('jsonb'),
   }),
-  historyImages: table('history_images', ['stepId'], {
+  historyImages: table('history_images', ['stepId', 'treeId'], {
     stepId: column<string>('uuid'),
     treeId: column<string>('uuid'),
     runId: column<string>('uuid'),

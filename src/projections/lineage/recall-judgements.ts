@@ -17,4 +17,4 @@ export const JUDGEMENTS = sql`
   where w.revisions > 0 and e.data ->> 'rewardId' = w.reward_id::text
   union all
   select w.reward_id, w.step_id, w.rollout_id, w.tree_id, v.ordinal, v.value, v.scorer, v.scorer_revision
-  from rewards w join reward_revisions v on v.reward_id = w.reward_id`;
+  from rewards w join reward_revisions v on v.reward_id = w.reward_id and v.tree_id = w.tree_id`;

@@ -1,5 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { onlyOne } from '../ambiguous-id.ts';
+import { type OfTree, pairsOf } from '../of-tree.ts';
 import { JUDGEMENTS } from './recall-judgements.ts';
 import type { RecallSeed } from './touched.ts';
 
@@ -24,7 +26,7 @@ export class RecallRefused extends Error {
  * their own reward or one of a step on their path. A trajectory touches itself and the rollouts that go on from its steps, in its
  * tree or in a fork; a step touches those that hold it on their path, and forks from there. A label touches what annotations name
  * that have it and are not retracted. @throws RecallRefused when the record
- * knows none.
+ * knows none; AmbiguousId.
  */
 export async function seedOf(db: Db, asked: RecallAsked): Promise<RecallSeed> {
   switch (asked.kind) {
@@ -32,13 +34,9 @@ export async function seedOf(db: Db, asked: RecallAsked): Promise<RecallSeed> {
       await refuseUnknownScorer(db, asked.name, asked.revision);
       return { kind: 'rollouts', rollouts: rolloutsScoredBy(asked.name, asked.revision), steps: null, judged: asked };
     case 'trajectory':
-      if (!(await exists(db, sql`select from rollouts where rollout_id = ${asked.rolloutId}`)))
-        throw new RecallRefused(`there is no rollout ${asked.rolloutId}`);
-      return seedOverRollout(asked.rolloutId);
+      return seedOverRollout(await treeOf(db, 'rollout', asked.rolloutId), asked.rolloutId);
     case 'step':
-      if (!(await exists(db, sql`select from steps where step_id = ${asked.stepId}`)))
-        throw new RecallRefused(`there is no step ${asked.stepId}`);
-      return { ...seedThroughSteps(sql`select ${asked.stepId}::uuid as step_id`), few: true };
+      return seedThroughStep(await treeOf(db, 'step', asked.stepId), asked.stepId);
     case 'task':
       if (!(await exists(db, sql`select from trees where task_id = ${asked.taskId}`)))
         throw new RecallRefused(`no tree was grown for task ${asked.taskId}`);
@@ -58,6 +56,15 @@ export async function seedOf(db: Db, asked: RecallAsked): Promise<RecallSeed> {
   }
 }
 
+/** Returns the tree that has a step or a rollout. @throws RecallRefused; AmbiguousId where several have it. */
+async function treeOf(db: Db, kind: 'step' | 'rollout', id: string): Promise<string> {
+  const from = kind === 'step' ? sql`steps where step_id = ${id}` : sql`rollouts where rollout_id = ${id}`;
+  const { rows } = await sql<{ treeId: string }>`select tree_id from ${from}`.execute(db);
+  const found = onlyOne(kind, id, rows);
+  if (!found) throw new RecallRefused(`there is no ${kind} ${id}`);
+  return found.treeId;
+}
+
 function labelled(label: string): RawBuilder<unknown> {
   return sql`select * from annotations where label = ${label} and retracted_at is null`;
 }
@@ -66,81 +73,98 @@ function labelled(label: string): RawBuilder<unknown> {
 function seedOfLabel(label: string): RecallSeed {
   const said = labelled(label);
   const steps = sql`
-    select step_id from (${said}) a where step_id is not null
-    union select s.step_id from (${said}) a join steps s on s.tree_id = a.tree_id where a.kind = 'tree'`;
+    select step_id, tree_id from (${said}) a where step_id is not null
+    union select s.step_id, s.tree_id from (${said}) a join steps s on s.tree_id = a.tree_id where a.kind = 'tree'`;
   const rollouts = sql`
-    select rollout_id from (${said}) a where rollout_id is not null
-    union select o.rollout_id from (${said}) a join rollouts o on o.tree_id = a.tree_id where a.kind = 'tree'
-    union select o.rollout_id from (${said}) a join revisions v on v.revision_id = a.revision_id and v.tree_id = a.tree_id
+    select rollout_id, tree_id from (${said}) a where rollout_id is not null
+    union select o.rollout_id, o.tree_id from (${said}) a join rollouts o on o.tree_id = a.tree_id where a.kind = 'tree'
+    union select o.rollout_id, o.tree_id from (${said}) a join revisions v on v.revision_id = a.revision_id and v.tree_id = a.tree_id
       join rollouts o on o.tree_id = v.tree_id and o.leaf_step_id in (v.good_leaf_step_id, v.bad_leaf_step_id)
-    union select o.rollout_id from (${said}) a join dataset_examples e on (e.dataset_id, e.line) = (a.dataset_id, a.line)
-      join rollouts o on o.rollout_id in (e.good_rollout_id, e.bad_rollout_id)`;
+    union select o.rollout_id, o.tree_id from (${said}) a join dataset_examples e on (e.dataset_id, e.line) = (a.dataset_id, a.line)
+      join rollouts o on o.rollout_id in (e.good_rollout_id, e.bad_rollout_id) and o.tree_id = e.tree_id`;
   return { kind: 'rollouts', rollouts: sql`(${rollouts}) union (${rolloutsThrough(steps)})`, steps };
 }
 
-/** Begins with rollouts by their ids, which no fork is taken to repeat. */
-export function seedOfRollouts(rolloutIds: readonly string[]): RecallSeed {
-  return { kind: 'rollouts', rollouts: sql`select unnest(${[...rolloutIds]}::uuid[])`, steps: null };
+/** Begins with rollouts, which no fork is taken to repeat. */
+export function seedOfRollouts(rollouts: readonly OfTree[]): RecallSeed {
+  return { kind: 'rollouts', rollouts: sql`select w.id, w.tree_id from ${pairsOf(rollouts)} w`, steps: null };
 }
 
 /** Begins with all that was done in some trees, chosen by a condition on `trees t`. */
 export function seedOfTrees(which: RawBuilder<unknown>): RecallSeed {
   return {
     kind: 'rollouts',
-    rollouts: sql`select o.rollout_id from rollouts o join trees t on t.tree_id = o.tree_id where ${which}`,
-    steps: sql`select s.step_id from steps s join trees t on t.tree_id = s.tree_id where ${which}`,
+    rollouts: sql`select o.rollout_id, o.tree_id from rollouts o join trees t on t.tree_id = o.tree_id where ${which}`,
+    steps: sql`select s.step_id, s.tree_id from steps s join trees t on t.tree_id = s.tree_id where ${which}`,
   };
 }
 
-/** Begins with some steps: the rollouts that hold one on their path. `steps` returns `step_id`. */
+/** Begins with some steps: the rollouts that hold one on their path. `steps` returns `step_id` and `tree_id`. */
 export function seedThroughSteps(steps: RawBuilder<unknown>): RolloutSeed {
   return { kind: 'rollouts', rollouts: rolloutsThrough(steps), steps };
+}
+
+/** Begins with one step. */
+export function seedThroughStep(treeId: string, stepId: string): RolloutSeed {
+  return { ...seedThroughSteps(oneStep(treeId, stepId)), few: true };
+}
+
+/** Returns a step as a query of `step_id` and `tree_id`. */
+export function oneStep(treeId: string, stepId: string): RawBuilder<unknown> {
+  return sql`select ${stepId}::uuid as step_id, ${treeId}::uuid as tree_id`;
 }
 
 /**
  * Begins with a rollout and those that go on from its steps. Steps that no rollout took (the inner ones of a search, a fork's
  * way) belong to every trajectory through them: forks of those on its path are its forks too.
  */
-export function seedOverRollout(rolloutId: string): RolloutSeed {
-  const tree = sql`select tree_id from rollouts where rollout_id = ${rolloutId}`;
-  const taken = sql`select step_id from steps where rollout_id = ${rolloutId} and tree_id = (${tree})`;
+export function seedOverRollout(treeId: string, rolloutId: string): RolloutSeed {
+  const taken = sql`select step_id, tree_id from steps where rollout_id = ${rolloutId} and tree_id = ${treeId}`;
   const path = sql`
     with recursive above as (
-      select s.step_id, s.parent_step_id, s.rollout_id from steps s
-      where s.step_id = (select coalesce(leaf_step_id, from_step_id) from rollouts where rollout_id = ${rolloutId})
+      select s.step_id, s.tree_id, s.parent_step_id, s.rollout_id from steps s
+      where s.tree_id = ${treeId} and s.step_id = (
+        select coalesce(leaf_step_id, from_step_id) from rollouts where rollout_id = ${rolloutId} and tree_id = ${treeId})
       union all
-      select s.step_id, s.parent_step_id, s.rollout_id from above a join steps s on s.step_id = a.parent_step_id
+      select s.step_id, s.tree_id, s.parent_step_id, s.rollout_id from above a
+      join steps s on s.step_id = a.parent_step_id and s.tree_id = a.tree_id
     )
-    select step_id from above where rollout_id is null and parent_step_id is not null`;
+    select step_id, tree_id from above where rollout_id is null and parent_step_id is not null`;
   return {
     kind: 'rollouts',
     few: true,
-    rollouts: sql`select ${rolloutId}::uuid union (${rolloutsThrough(taken)})`,
+    rollouts: sql`select ${rolloutId}::uuid, ${treeId}::uuid union (${rolloutsThrough(taken)})`,
     steps: sql`(${taken}) union (${path})`,
   };
 }
 
-/** Returns the rollouts that hold a step on their path: a query of `rollout_id`. `steps` returns `step_id`. */
+/**
+ * Returns the rollouts that hold a step on their path: a query of `rollout_id` and `tree_id`. `steps` returns `step_id` and
+ * `tree_id`.
+ */
 export function rolloutsThrough(steps: RawBuilder<unknown>): RawBuilder<unknown> {
   // `offset 0` keeps every step of the walk an index look-up, as in the sums of returns.
   return sql`
     with recursive below as (
-      select step_id from (${steps}) s
+      select step_id, tree_id from (${steps}) s
       union
-      select e.step_id from below b cross join lateral (select step_id from reward_edges where parent_step_id = b.step_id offset 0) e
+      select e.step_id, b.tree_id from below b cross join lateral (
+        select step_id from reward_edges where parent_step_id = b.step_id and tree_id = b.tree_id offset 0) e
     )
-    select t.rollout_id from below b cross join lateral (select rollout_id from returns where leaf_step_id = b.step_id offset 0) t
+    select t.rollout_id, b.tree_id from below b cross join lateral (
+      select rollout_id from returns where leaf_step_id = b.step_id and tree_id = b.tree_id offset 0) t
     union
-    select s.rollout_id from below b cross join lateral (select rollout_id from steps where step_id = b.step_id offset 0) s
+    select s.rollout_id, b.tree_id from below b cross join lateral (
+      select rollout_id from steps where step_id = b.step_id and tree_id = b.tree_id offset 0) s
     where s.rollout_id is not null`;
 }
 
 function rolloutsScoredBy(name: string, revision: string | null): RawBuilder<unknown> {
   const judged = sql`
-    select step_id, rollout_id from (${JUDGEMENTS}) j
+    select step_id, rollout_id, tree_id from (${JUDGEMENTS}) j
     where scorer = ${name} and (${revision}::text is null or revision = ${revision})`;
-  const steps = sql`select step_id from (${judged}) j where step_id is not null`;
-  return sql`select rollout_id from (${judged}) j where step_id is null and rollout_id is not null union (${rolloutsThrough(steps)})`;
+  const steps = sql`select step_id, tree_id from (${judged}) j where step_id is not null`;
+  return sql`select rollout_id, tree_id from (${judged}) j where step_id is null and rollout_id is not null union (${rolloutsThrough(steps)})`;
 }
 
 async function refuseUnknownScorer(db: Db, name: string, revision: string | null): Promise<void> {

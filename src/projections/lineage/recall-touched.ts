@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import type { RecallSeed, Touched, TouchedBatch, TouchedDataset, TouchedEvaluation, TouchedVersion } from './touched.ts';
-import { readTouchedRollouts, type TouchedRollouts } from './touched-rollouts.ts';
+import { pairsTouched, readTouchedRollouts, type TouchedRollouts } from './touched-rollouts.ts';
 import { leaveOutTrainedBefore } from './trained-before.ts';
 
 /**
@@ -27,7 +27,9 @@ export async function readTouched(db: Db, seed: RecallSeed): Promise<Touched> {
     });
 }
 
-async function readDatasets(db: Db, seed: RecallSeed, { rolloutIds, treeIds, runs }: TouchedRollouts): Promise<TouchedDataset[]> {
+async function readDatasets(db: Db, seed: RecallSeed, rollouts: TouchedRollouts): Promise<TouchedDataset[]> {
+  const { treeIds, runs } = rollouts;
+  const pairs = pairsTouched(rollouts);
   const touched =
     seed.kind === 'dataset'
       ? sql`
@@ -36,7 +38,7 @@ async function readDatasets(db: Db, seed: RecallSeed, { rolloutIds, treeIds, run
       : sql`
         select e.dataset_id, count(*)::integer as examples from dataset_examples e
         where e.tree_id = any(${treeIds}::uuid[])
-          and (e.good_rollout_id = any(${rolloutIds}::uuid[]) or e.bad_rollout_id = any(${rolloutIds}::uuid[]))
+          and ((e.good_rollout_id, e.tree_id) in (${pairs}) or (e.bad_rollout_id, e.tree_id) in (${pairs}))
         group by e.dataset_id
         union all
         select d.dataset_id, null from datasets d
@@ -47,17 +49,18 @@ async function readDatasets(db: Db, seed: RecallSeed, { rolloutIds, treeIds, run
   return rows;
 }
 
-async function readBatches(db: Db, seed: RecallSeed, { rolloutIds }: TouchedRollouts): Promise<TouchedBatch[]> {
+async function readBatches(db: Db, seed: RecallSeed, rollouts: TouchedRollouts): Promise<TouchedBatch[]> {
   const touched =
     seed.kind === 'batch'
       ? sql`select batch_id, samples from batches where batch_id = ${seed.batchId}`
       : sql`
-        select batch_id, count(*)::integer as samples from batch_samples where rollout_id = any(${rolloutIds}::uuid[]) group by batch_id`;
+        select batch_id, count(*)::integer as samples from batch_samples
+        where (rollout_id, tree_id) in (${pairsTouched(rollouts)}) group by batch_id`;
   const { rows } = await sql<TouchedBatch>`
     select b.batch_id, b.policy_id, b.ordinal, t.samples,
            exists (select from batch_acks a where a.batch_id = b.batch_id) as trained
     from batches b join (${touched}) t on t.batch_id = b.batch_id order by b.policy_id, b.ordinal`.execute(db);
-  return seed.kind === 'rollouts' && seed.judged ? leaveOutTrainedBefore(db, seed.judged, rolloutIds, rows) : rows;
+  return seed.kind === 'rollouts' && seed.judged ? leaveOutTrainedBefore(db, seed.judged, rollouts, rows) : rows;
 }
 
 /** Reads the versions that were trained on what is touched, and all that were trained from those. */

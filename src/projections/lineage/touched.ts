@@ -7,8 +7,8 @@ export interface Judged {
 }
 
 /**
- * Where a recall begins: rollouts (a query that returns `rollout_id`), or something that was made of rollouts. `steps` (a query
- * that returns `step_id`) are the steps that are recalled: a run that was forked at one of them, or below, repeats them. Null
+ * Where a recall begins: rollouts (a query that returns `rollout_id` and `tree_id`), or something that was made of rollouts.
+ * `steps` (a query that returns `step_id` and `tree_id`) are the steps that are recalled: a run that was forked at one of them, or below, repeats them. Null
  * where a judgement is recalled, which no fork repeats.
  */
 export type RecallSeed =

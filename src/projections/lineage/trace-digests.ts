@@ -11,7 +11,7 @@ export const findImage: Finder = async (db, id) => {
       select tree_id, width, height, vision_tokens as tokens, factor from history_images where image_id = ${id} limit 1`,
   );
   if (!image) return null;
-  const shown = sql`select step_id from history_images where image_id = ${id}`;
+  const shown = sql`select step_id, tree_id from history_images where image_id = ${id}`;
   return {
     kind: 'image',
     id,
@@ -35,7 +35,7 @@ export const findImage: Finder = async (db, id) => {
         relation: 'history that it continues',
         query: sql`
           select distinct p.image_id as id, 'shown at step ' || p.step_id as text
-          from history_images h join history_images p on p.step_id = h.prefix_step_id where h.image_id = ${id}`,
+          from history_images h join history_images p on p.step_id = h.prefix_step_id and p.tree_id = h.tree_id where h.image_id = ${id}`,
       },
     ],
     usedBy: [
@@ -76,7 +76,7 @@ export const findSegment: Finder = async (db, id) => {
         query: sql`select h.image_id as id, 'shown at step ' || h.step_id as text from ${showing} order by h.rendered_at`,
       },
     ],
-    seed: seedThroughSteps(sql`select h.step_id from ${showing}`),
+    seed: seedThroughSteps(sql`select h.step_id, h.tree_id from ${showing}`),
   };
 };
 

@@ -35,7 +35,8 @@ async function findLine(db: Db, release: string, line: number): Promise<TracedEn
   const trajectory = (relation: string, column: 'goodRolloutId' | 'badRolloutId') => ({
     relation,
     query: sql`select r.rollout_id as id, 'return ' || coalesce(t.value, 0) as text from ${row}
-      join rollouts r on r.rollout_id = e.${sql.ref(column)} left join returns t on t.rollout_id = r.rollout_id`,
+      join rollouts r on r.rollout_id = e.${sql.ref(column)} and r.tree_id = e.tree_id
+      left join returns t on t.rollout_id = r.rollout_id and t.tree_id = r.tree_id`,
   });
   return {
     kind: 'line of a dataset',

@@ -60,7 +60,7 @@ export const findBatch: Finder = async (db, id) => {
         relation: 'policy versions that acted',
         query: sql`
           select distinct r.policy_id || '@' || r.policy_version as id, '' as text
-          from batch_samples b join rollouts r on r.rollout_id = b.rollout_id where b.batch_id = ${id} order by 1`,
+          from batch_samples b join rollouts r on r.rollout_id = b.rollout_id and r.tree_id = b.tree_id where b.batch_id = ${id} order by 1`,
       },
     ],
     usedBy: [],

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { rowsWhere } from '../../postgres/rows-where.ts';
-import { AmbiguousId } from '../ambiguous-id.ts';
-import { rolloutsThrough, seedOfTrees, seedOverRollout, seedThroughSteps } from './recall-seeds.ts';
+import { onlyOne } from '../ambiguous-id.ts';
+import { oneStep, rolloutsThrough, seedOfTrees, seedOverRollout, seedThroughStep } from './recall-seeds.ts';
 import { type Finder, oneStream, readOne } from './trace-links.ts';
 
 /** A run: what it collected, and all that was made of it. */
@@ -88,105 +88,114 @@ export const findTree: Finder = async (db, id) => {
 
 /** A step: an action and what followed. */
 export const findStep: Finder = async (db, id) => {
-  const step = await readOne(
-    db,
-    sql<{ treeId: string; depth: number; action: string }>`
-      select tree_id, depth, left(action, 200) as action from steps where step_id = ${id}`,
-  );
+  const { rows } = await sql<{ treeId: string; depth: number; action: string }>`
+    select tree_id, depth, left(action, 200) as action from steps where step_id = ${id}`.execute(db);
+  const step = onlyOne('step', id, rows);
   if (!step) return null;
+  const { treeId } = step;
   const root = step.depth === 0;
   return {
     kind: 'step',
     id,
     title: root ? 'the root of a tree: its first observation' : `depth ${step.depth}: ${step.action}`,
     madeBy: {
-      streams: oneStream(step.treeId),
+      streams: oneStream(treeId),
       types: root ? ['TreeOpened'] : ['StepTaken'],
       field: root ? 'rootStepId' : 'stepId',
       named: id,
     },
     from: [
-      { relation: 'tree', query: sql`select tree_id as id, goal as text from trees where tree_id = ${step.treeId}` },
+      { relation: 'tree', query: sql`select tree_id as id, goal as text from trees where tree_id = ${treeId}` },
       {
         relation: 'step before',
-        query: sql`select parent_step_id as id, '' as text from steps where step_id = ${id} and parent_step_id is not null`,
+        query: sql`select parent_step_id as id, '' as text from steps where step_id = ${id} and tree_id = ${treeId} and parent_step_id is not null`,
       },
       {
         relation: 'rollout',
-        query: sql`select rollout_id as id, '' as text from steps where step_id = ${id} and rollout_id is not null`,
+        query: sql`select rollout_id as id, '' as text from steps where step_id = ${id} and tree_id = ${treeId} and rollout_id is not null`,
       },
       {
         relation: 'policy version that acted',
         query: sql`
           select distinct (p ->> 'policyId') || '@' || (p ->> 'version') as id, '' as text
-          from steps, jsonb_array_elements(policy_spans) p where step_id = ${id} order by 1`,
+          from steps, jsonb_array_elements(policy_spans) p where step_id = ${id} and tree_id = ${treeId} order by 1`,
       },
       {
         relation: 'image that was shown',
-        query: sql`select image_id as id, history as text from history_images where step_id = ${id}`,
+        query: sql`select image_id as id, history as text from history_images where step_id = ${id} and tree_id = ${treeId}`,
       },
     ],
     usedBy: [
       {
         relation: 'rewards',
-        query: sql`select reward_id as id, component || ' ' || value as text from rewards where step_id = ${id} order by reward_id`,
+        query: sql`select reward_id as id, component || ' ' || value as text from rewards where step_id = ${id} and tree_id = ${treeId} order by reward_id`,
       },
       {
         relation: 'forks',
-        query: sql`select run_id as id, name as text from runs where kind = 'fork' and config #>> '{fork,stepId}' = ${id} order by started_at, run_id`,
+        query: sql`select run_id as id, name as text from runs where kind = 'fork' and config #>> '{fork,stepId}' = ${id}
+          and config #>> '{fork,treeId}' = ${treeId} order by started_at, run_id`,
       },
       {
         relation: 'steps after',
-        query: sql`select step_id as id, left(action, 80) as text from steps where tree_id = ${step.treeId} and parent_step_id = ${id} order by log_offset`,
+        query: sql`select step_id as id, left(action, 80) as text from steps where tree_id = ${treeId} and parent_step_id = ${id} order by log_offset`,
       },
     ],
-    seed: { ...seedThroughSteps(sql`select ${id}::uuid as step_id`), few: true },
+    seed: seedThroughStep(treeId, id),
   };
 };
 
 /** A rollout: one walk of a policy. */
 export const findRollout: Finder = async (db, id) => {
-  const rollout = await readOne(
+  const { rows } = await sql<{ treeId: string; policy: string; outcome: string | null; steps: number | null }>`
+    select tree_id, policy_id || '@' || policy_version as policy, outcome, steps from rollouts where rollout_id = ${id}`.execute(
     db,
-    sql<{ treeId: string; policy: string; outcome: string | null; steps: number | null }>`
-      select tree_id, policy_id || '@' || policy_version as policy, outcome, steps from rollouts where rollout_id = ${id}`,
   );
+  const rollout = onlyOne('rollout', id, rows);
   if (!rollout) return null;
+  const { treeId } = rollout;
   return {
     kind: 'rollout',
     id,
     title: `${rollout.steps ?? '?'} steps by ${rollout.policy}, ${rollout.outcome ?? 'goes on'}`,
-    madeBy: { streams: oneStream(rollout.treeId), types: ['RolloutStarted', 'RolloutFinished'], field: 'rolloutId', named: id },
+    madeBy: { streams: oneStream(treeId), types: ['RolloutStarted', 'RolloutFinished'], field: 'rolloutId', named: id },
     from: [
-      { relation: 'tree', query: sql`select tree_id as id, goal as text from trees where tree_id = ${rollout.treeId}` },
-      { relation: 'began at step', query: sql`select from_step_id as id, '' as text from rollouts where rollout_id = ${id}` },
+      { relation: 'tree', query: sql`select tree_id as id, goal as text from trees where tree_id = ${treeId}` },
+      {
+        relation: 'began at step',
+        query: sql`select from_step_id as id, '' as text from rollouts where rollout_id = ${id} and tree_id = ${treeId}`,
+      },
       {
         relation: 'policy version that acted',
-        query: sql`select policy_id || '@' || policy_version as id, '' as text from rollouts where rollout_id = ${id}`,
+        query: sql`select policy_id || '@' || policy_version as id, '' as text from rollouts where rollout_id = ${id} and tree_id = ${treeId}`,
       },
     ],
     usedBy: [
       {
         relation: 'steps',
-        query: sql`select step_id as id, left(action, 80) as text from steps where tree_id = ${rollout.treeId} and rollout_id = ${id} order by log_offset`,
+        query: sql`select step_id as id, left(action, 80) as text from steps where tree_id = ${treeId} and rollout_id = ${id} order by log_offset`,
       },
       {
         relation: 'rewards',
-        query: sql`select reward_id as id, component || ' ' || value as text from rewards where rollout_id = ${id} order by reward_id`,
+        query: sql`select reward_id as id, component || ' ' || value as text from rewards where rollout_id = ${id} and tree_id = ${treeId} order by reward_id`,
       },
     ],
-    seed: seedOverRollout(id),
+    seed: seedOverRollout(treeId, id),
   };
 };
 
 /** A reward, with every judgement of it. */
 export const findReward: Finder = async (db, id) => {
-  const reward = await readOne(
-    db,
-    sql<{ treeId: string; stepId: string | null; rolloutId: string | null; component: string; value: number; scorer: string }>`
-      select tree_id, step_id, rollout_id, component, value, scorer || '@' || scorer_revision as scorer
-      from rewards where reward_id = ${id}`,
-  );
+  const { rows } = await sql<{
+    treeId: string;
+    stepId: string | null;
+    rolloutId: string | null;
+    component: string;
+    value: number;
+    scorer: string;
+  }>`
+    select tree_id, step_id, rollout_id, component, value, scorer || '@' || scorer_revision as scorer
+    from rewards where reward_id = ${id}`.execute(db);
+  const reward = onlyOne('reward', id, rows);
   if (!reward) return null;
   const { treeId, stepId, rolloutId } = reward;
   return {
@@ -202,12 +211,13 @@ export const findReward: Finder = async (db, id) => {
     usedBy: [
       {
         relation: 'judged again',
-        query: sql`select event_id as id, value || ' by ' || scorer || '@' || scorer_revision as text from reward_revisions where reward_id = ${id} order by ordinal`,
+        query: sql`select event_id as id, value || ' by ' || scorer || '@' || scorer_revision as text from reward_revisions
+          where reward_id = ${id} and tree_id = ${treeId} order by ordinal`,
       },
     ],
     seed: {
       kind: 'rollouts',
-      rollouts: stepId === null ? sql`select ${rolloutId}::uuid` : rolloutsThrough(sql`select ${stepId}::uuid as step_id`),
+      rollouts: stepId === null ? sql`select ${rolloutId}::uuid, ${treeId}::uuid` : rolloutsThrough(oneStep(treeId, stepId)),
       steps: null,
     },
   };
@@ -237,9 +247,8 @@ export const findTask: Finder = async (db, id) => {
 /** A revision trajectory, made of a good and a bad one. */
 export const findRevision: Finder = async (db, id) => {
   const columns = ['treeId', 'state', 'judge', 'goodLeafStepId', 'badLeafStepId'] as const;
-  const [revision, ...others] = await rowsWhere(db, 'revisions', { revisionId: id }, columns);
+  const revision = onlyOne('revision', id, await rowsWhere(db, 'revisions', { revisionId: id }, columns));
   if (!revision) return null;
-  if (others.length > 0) throw new AmbiguousId('revision', id);
   const { treeId, state, judge, goodLeafStepId: good, badLeafStepId: bad } = revision;
   return {
     kind: 'revision',
@@ -263,7 +272,7 @@ export const findRevision: Finder = async (db, id) => {
         relation: 'lines of releases',
         query: sql`
           select e.dataset_id as id, d.name || '@' || d.version || ' line ' || e.line as text
-          from dataset_examples e left join datasets d on d.dataset_id = e.dataset_id where e.revision_id = ${id} order by d.name, d.version, e.line`,
+          from dataset_examples e left join datasets d on d.dataset_id = e.dataset_id where e.revision_id = ${id} and e.tree_id = ${treeId} order by d.name, d.version, e.line`,
       },
     ],
     seed: null,

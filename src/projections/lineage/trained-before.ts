@@ -2,17 +2,18 @@ import { sql } from 'kysely';
 import { parsePosition } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { Judged, TouchedBatch } from './touched.ts';
+import { pairsTouched, type TouchedRollouts } from './touched-rollouts.ts';
 
 /**
  * Leaves out of batches what was trained before the scorer judged: an update records the position of the rewards that it was
  * computed from, and a judgement behind it had no part in it. Judgements count by the tree: the advantages of a group depend on
  * the rewards of all its members. Batches that are not trained, or whose update records no position, stay as they are.
- * @param rolloutIds of what the recall begins with, the text of a `uuid[]`.
+ * @param rollouts that the recall begins with.
  */
 export async function leaveOutTrainedBefore(
   db: Db,
   { name, revision }: Judged,
-  rolloutIds: string,
+  rollouts: Pick<TouchedRollouts, 'rolloutIds' | 'ofTrees'>,
   batches: readonly TouchedBatch[],
 ): Promise<TouchedBatch[]> {
   const ids = batches.map(({ batchId }) => batchId);
@@ -26,7 +27,7 @@ export async function leaveOutTrainedBefore(
   const judged = await sql<{ batchId: string; samples: number; topic: string; partition: number; first: number }>`
     with samples as (
       select batch_id, tree_id, count(*)::integer as samples from batch_samples
-      where rollout_id = any(${rolloutIds}::uuid[]) and batch_id = any(${[...rewardsAt.keys()]}::uuid[])
+      where (rollout_id, tree_id) in (${pairsTouched(rollouts)}) and batch_id = any(${[...rewardsAt.keys()]}::uuid[])
       group by batch_id, tree_id
     ), first_judgements as (
       select stream, topic, partition, min("offset") as first from events

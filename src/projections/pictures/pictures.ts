@@ -6,10 +6,11 @@ import type { Row } from '../../postgres/table.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
 import { tables } from './tables.ts';
 
-/** Folds the pictures that observations and captured calls showed. A step is taken once: the first that names it is the fact. */
+/** Folds the pictures that observations and captured calls showed. A step is taken once in its
+ * tree: the first that names it is the fact. */
 export const pictures: Projection = {
   name: 'pictures',
-  version: 1,
+  version: 2,
   handles: ['TreeOpened', 'StepTaken', 'CallCaptured'],
   skips: ({ event }) => !('pictures' in event.data) || !event.data.pictures?.length,
   project,

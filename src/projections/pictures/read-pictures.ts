@@ -1,9 +1,10 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Packed } from '../../events/schemas/values.ts';
 import { imageId as idOf } from '../../images/image-id.ts';
 import { PICTURE_LIMITS, type Picture, pictureSize } from '../../images/picture.ts';
 import { decodePng } from '../../images/png.ts';
 import type { Db } from '../../postgres/database.ts';
+import { keyInTree, type OfTree, pairsOf } from '../of-tree.ts';
 
 /** A picture on record: its bytes may lie in the blob store. */
 export interface PictureRecord {
@@ -49,30 +50,45 @@ export async function readPicturesOfTree(
   return found;
 }
 
-/** Reads the ids of the pictures of steps, or of all steps of trees, by step, in their order; steps without are left out. */
-export async function readPictureIds(
-  db: Db,
-  of: { readonly steps: readonly string[] } | { readonly trees: readonly string[] },
-): Promise<ReadonlyMap<string, readonly { readonly imageId: string }[]>> {
-  const [column, ids] = 'steps' in of ? (['stepId', of.steps] as const) : (['treeId', of.trees] as const);
+export type PictureIds = ReadonlyMap<string, readonly { readonly imageId: string }[]>;
+
+/** Reads the ids of the pictures of steps, by `keyInTree`, in their order; steps without are left out. */
+export async function readPictureIds(db: Db, steps: readonly OfTree[]): Promise<PictureIds> {
+  if (steps.length === 0) return new Map();
+  return idsIn(db, sql`${pairsOf(steps)} w join pictures p on p.step_id = w.id and p.tree_id = w.tree_id`, keyOfStep);
+}
+
+/** Reads the ids of the pictures of all steps of a tree, by step, in their order; steps without are left out. */
+export async function readPictureIdsOfTree(db: Db, treeId: string): Promise<PictureIds> {
+  return idsIn(db, sql`pictures p where p.tree_id = ${treeId}::uuid`, ({ stepId }) => stepId);
+}
+
+/** Reads the same of all steps of trees. */
+export async function readPictureIdsOfTrees(db: Db, trees: readonly string[]): Promise<PictureIds> {
+  if (trees.length === 0) return new Map();
+  return idsIn(db, sql`pictures p where p.tree_id = any(${[...trees]}::uuid[])`, keyOfStep);
+}
+
+type PictureRow = Pick<PictureRecord, 'treeId' | 'stepId' | 'imageId'>;
+
+function keyOfStep({ treeId, stepId }: PictureRow): string {
+  return keyInTree(treeId, stepId);
+}
+
+async function idsIn(db: Db, from: RawBuilder<unknown>, keyOf: (row: PictureRow) => string): Promise<PictureIds> {
+  const { rows } = await sql<PictureRow>`
+    select p.tree_id, p.step_id, p.image_id from ${from} order by p.tree_id, p.step_id, p.ordinal`.execute(db);
   const found = new Map<string, { readonly imageId: string }[]>();
-  if (ids.length === 0) return found;
-  const rows = await db
-    .selectFrom('pictures')
-    .select(['stepId', 'imageId'])
-    .where(column, '=', sql<string>`any(${[...ids]}::uuid[])`)
-    .orderBy('stepId')
-    .orderBy('ordinal')
-    .execute();
-  for (const { stepId, imageId } of rows) found.set(stepId, [...(found.get(stepId) ?? []), { imageId }]);
+  for (const row of rows) found.set(keyOf(row), [...(found.get(keyOf(row)) ?? []), { imageId: row.imageId }]);
   return found;
 }
 
 /** Reads the pictures of steps, in their order, without their bytes. */
-export async function readPicturesOfSteps(db: Db, steps: readonly string[]): Promise<readonly PictureRecord[]> {
+export async function readPicturesOfSteps(db: Db, steps: readonly OfTree[]): Promise<readonly PictureRecord[]> {
   if (steps.length === 0) return [];
   const rows = await records(db)
-    .where('stepId', 'in', [...steps])
+    .where(sql<boolean>`(step_id, tree_id) in (select w.id, w.tree_id from ${pairsOf(steps)} w)`)
+    .orderBy('treeId')
     .orderBy('stepId')
     .orderBy('ordinal')
     .execute();
@@ -85,18 +101,14 @@ export async function findPicture(db: Db, imageId: string): Promise<PictureRecor
 }
 
 /**
- * Finds a picture by its id among those of the trees of steps: what a prompt showed was seen there, whatever other trees put
- * under the same id.
+ * Finds a picture by its id among those of some trees: what a prompt showed was seen there, whatever other trees put under the
+ * same id.
  */
-export async function findPictureOfTree(db: Db, imageId: string, steps: readonly string[]): Promise<PictureRecord | undefined> {
+export async function findPictureOfTrees(db: Db, imageId: string, trees: readonly string[]): Promise<PictureRecord | undefined> {
   const row = await records(db)
     .where('imageId', '=', imageId)
-    .where('treeId', 'in', (eb) =>
-      eb
-        .selectFrom('steps')
-        .select('treeId')
-        .where('stepId', '=', sql<string>`any(${[...steps]}::uuid[])`),
-    )
+    .where('treeId', '=', sql<string>`any(${[...trees]}::uuid[])`)
+    .orderBy('treeId')
     .orderBy('stepId')
     .limit(1)
     .executeTakeFirst();
@@ -115,6 +127,7 @@ export async function findPictures(db: Db, ids: readonly string[]): Promise<read
     .orderBy('imageId')
     .orderBy(sql`png ->> 'bytes' = ''`)
     .orderBy('stepId')
+    .orderBy('treeId')
     .execute();
   return rows.map(asRecord);
 }

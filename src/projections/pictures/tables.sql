@@ -9,7 +9,7 @@ create table pictures (
   height     integer not null,
   png        jsonb   not null, --: Record<string, unknown>
   log_offset bigint  not null,
-  primary key (step_id, ordinal)
+  primary key (step_id, tree_id, ordinal)
 );
 create index pictures_tree on pictures (tree_id);
 create index pictures_image on pictures (image_id);

@@ -1,9 +1,9 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 6943b97c9cd1d6f4
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: b2f1bac60be6ffc1
 import type { Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
 export const tables = {
-  pictures: table('pictures', ['stepId', 'ordinal'], {
+  pictures: table('pictures', ['stepId', 'treeId', 'ordinal'], {
     stepId: column<string>('uuid'),
     ordinal: column<number>('integer'),
     treeId: column<string>('uuid'),

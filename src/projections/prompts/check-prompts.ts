@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
+import type { OfTree } from '../of-tree.ts';
 import { PromptUnreadable } from './prompt-unreadable.ts';
 import { type PromptPayloads, readPrompts } from './read-prompts.ts';
 
@@ -34,16 +35,16 @@ export async function* treesWithPrompts(db: Db): AsyncGenerator<string> {
  */
 export async function checkPrompts(db: Db, treeId: string, payloads: PromptPayloads): Promise<readonly CheckedPrompt[]> {
   const rows = await rowsWhere(db, 'prompts', { treeId }, ['promptId as id', 'sha256'], ['logOffset']);
-  const ids = rows.map(({ id }) => id);
-  if ((await faultOf(db, ids, payloads)) === null) return rows.map((row) => ({ ...row, fault: null }));
+  const prompts = rows.map(({ id }) => ({ treeId, id }));
+  if ((await faultOf(db, prompts, payloads)) === null) return rows.map((row) => ({ ...row, fault: null }));
   const checked: CheckedPrompt[] = [];
-  for (const row of rows) checked.push({ ...row, fault: await faultOf(db, [row.id], payloads) });
+  for (const row of rows) checked.push({ ...row, fault: await faultOf(db, [{ treeId, id: row.id }], payloads) });
   return checked;
 }
 
-async function faultOf(db: Db, ids: readonly string[], payloads: PromptPayloads): Promise<string | null> {
+async function faultOf(db: Db, prompts: readonly OfTree[], payloads: PromptPayloads): Promise<string | null> {
   try {
-    await readPrompts(db, ids, payloads);
+    await readPrompts(db, prompts, payloads);
     return null;
   } catch (error) {
     if (error instanceof PromptUnreadable || isBlobDamage(error)) return error.message;

@@ -1,10 +1,11 @@
+import { sql } from 'kysely';
 import { isStructured } from '../../domain/prompts/same-message.ts';
 import type { EventType } from '../../events/catalogue.ts';
 import type { Delivery, Envelope } from '../../events/envelope.ts';
 import { blockDigest } from '../../events/prompt-digest.ts';
 import { insertRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
-import { rowsWhere } from '../../postgres/rows-where.ts';
+import { keyInTree, keyOf, type OfTree, pairsOf } from '../of-tree.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
 import { blockRow, promptIdOf, promptRow } from './rows.ts';
 import { tables } from './tables.ts';
@@ -15,10 +16,9 @@ const HANDLES: readonly EventType[] = ['PromptShown'];
  * Folds the prompts that policies were asked with. A prompt continues an earlier one of its tree (else quarantine), and the first
  * that a step was asked with is the fact. Blocks are keyed by their digest, so all prompts share them.
  */
-export const prompts: Projection = { name: 'prompts', version: 1, handles: HANDLES, project };
+export const prompts: Projection = { name: 'prompts', version: 2, handles: HANDLES, project };
 
 interface Known {
-  readonly treeId: string;
   readonly length: number;
   readonly withImages: boolean;
   readonly structured: boolean;
@@ -51,16 +51,11 @@ function fold(
   known: Map<string, Known>,
   rows: ReturnType<typeof promptRow>[],
 ): Omit<Poison, 'delivery'> | undefined {
-  const { treeId, base, messages, tokens, judgementId } = delivery.event.data;
-  const id = promptIdOf(delivery.event.data);
-  const before = known.get(id);
-  if (before?.treeId === treeId) return undefined;
-  if (before) {
-    const [what, field] = judgementId === undefined ? ['step', 'data.stepId'] : ['judgement', 'data.judgementId'];
-    return { code: 'conflict', field, reason: `${what} ${id} has a prompt in tree ${before.treeId}` };
-  }
-  const continued = base ? known.get(base.stepId) : undefined;
-  if (base && continued?.treeId !== treeId) {
+  const { treeId, base, messages, tokens } = delivery.event.data;
+  const key = keyInTree(treeId, promptIdOf(delivery.event.data));
+  if (known.has(key)) return undefined;
+  const continued = base ? known.get(keyInTree(treeId, base.stepId)) : undefined;
+  if (base && !continued) {
     const reason = `tree ${treeId} has no prompt of step ${base.stepId}; append its PromptShown first, then release this event`;
     return { code: 'missing-prompt', field: 'data.base.stepId', reason };
   }
@@ -76,31 +71,23 @@ function fold(
   const own = messages.some(({ parts }) => parts.some(({ kind }) => kind === 'image'));
   const withImages = own || ((base?.messages ?? 0) > 0 && (continued?.withImages ?? false));
   const structured = messages.some(isStructured) || ((base?.messages ?? 0) > 0 && (continued?.structured ?? false));
-  known.set(id, { treeId, length, withImages, structured, tokens: tokens && tokens.keep + tokens.ids.length });
+  known.set(key, { length, withImages, structured, tokens: tokens && tokens.keep + tokens.ids.length });
   rows.push(promptRow(delivery, { length, withImages, structured }));
   return undefined;
 }
 
+/** Reads the prompts that a batch names, by `keyInTree`. */
 async function knownPrompts(batch: readonly Delivery[], trx: Trx): Promise<Map<string, Known>> {
-  const ids = batch.flatMap((delivery) => {
+  const named = batch.flatMap((delivery) => {
     if (!isOf(delivery, 'PromptShown')) return [];
-    const id = promptIdOf(delivery.event.data);
-    const { base } = delivery.event.data;
-    return base ? [id, base.stepId] : [id];
+    const { treeId, base } = delivery.event.data;
+    const own = { treeId, id: promptIdOf(delivery.event.data) };
+    return base ? [own, { treeId, id: base.stepId }] : [own];
   });
-  if (ids.length === 0) return new Map();
-  const rows = await rowsWhere(trx, 'prompts', { promptId: ids }, [
-    'promptId',
-    'treeId',
-    'length',
-    'withImages',
-    'structured',
-    'tokenCount',
-  ]);
-  return new Map(
-    rows.map(({ promptId, treeId, length, withImages, structured, tokenCount: tokens }) => [
-      promptId,
-      { treeId, length, withImages, structured, tokens },
-    ]),
-  );
+  if (named.length === 0) return new Map();
+  const { rows } = await sql<Known & OfTree>`
+    select p.* from ${pairsOf(named)} w cross join lateral (
+      select tree_id, prompt_id as id, length, with_images, structured, token_count as tokens from prompts
+      where prompt_id = w.id and tree_id = w.tree_id offset 0) p`.execute(trx);
+  return new Map(rows.map((row) => [keyOf(row), row]));
 }

@@ -5,14 +5,15 @@ import { unpackIds } from '../../events/packed.ts';
 import { promptDigest } from '../../events/prompt-digest.ts';
 import type { BlobRef, Packed } from '../../events/schemas/values.ts';
 import type { Db } from '../../postgres/database.ts';
-import { rowsWhere } from '../../postgres/rows-where.ts';
+import { keyInTree, type OfTree, pairsOf } from '../of-tree.ts';
 import { readTokenBytes } from '../step-tree/read-token-bytes.ts';
 import { type RecordedTokens, tokensAsJson } from '../step-tree/token-bytes.ts';
 import { PromptUnreadable } from './prompt-unreadable.ts';
-import { readPromptTexts, type StoredMessage, type TextSource } from './read-prompt-texts.ts';
+import { keyOfText, readPromptTexts, type StoredMessage, type TextSource } from './read-prompt-texts.ts';
 
 /** The prompt that a policy or a judge was asked with, whole. */
 export interface ShownPrompt {
+  readonly treeId: string;
   /** The step that the reply became, or the judgement. */
   readonly stepId: string;
   readonly messages: readonly AskedMessage[];
@@ -58,6 +59,7 @@ export interface PromptPayloads {
 }
 
 interface ShownRow {
+  readonly treeId: string;
   /** The step or the judgement that the reply became. */
   readonly stepId: string;
   readonly baseId: string | null;
@@ -82,35 +84,36 @@ interface RecordedRow extends ShownRow {
 }
 
 /**
- * Reads the prompts of steps and judgements, by their ids, each put together from those it continues, and compares its digest
+ * Reads the prompts of steps and judgements, by `keyInTree`, each put together from those it continues, and compares its digest
  * with the recorded one. Those without a recorded prompt are left out.
  * @throws PromptUnreadable where texts or tokens are missing, or the digest differs.
  */
 export async function readPrompts(
   db: Db,
-  steps: readonly string[],
+  wanted: readonly OfTree[],
   payloads: PromptPayloads,
 ): Promise<ReadonlyMap<string, RecordedPrompt>> {
-  if (steps.length === 0) return new Map();
+  if (wanted.length === 0) return new Map();
   // A look-up for each prompt: in a join of both the token arrays of every step would become JSON before it is known which
   // match.
   const rows = await readChains<RecordedRow>(
     db,
-    steps,
+    wanted,
     sql`coalesce(s.answer, p.answer) as answer`,
     sql`left join lateral (select jsonb_build_object('finishReason', finish_reason, 'call', call, 'tokens', ${tokensAsJson('steps')},
       'usage', case when prompt_tokens is not null and completion_tokens is not null
         then jsonb_build_object('promptTokens', prompt_tokens, 'completionTokens', completion_tokens) end) as answer
-      from steps where step_id = p.step_id offset 0) s on true`,
+      from steps where step_id = p.step_id and tree_id = p.tree_id offset 0) s on true`,
   );
   const whole = await putTogether(db, rows, payloads, async ({ answer }) =>
     answer?.tokens ? unpacked(answer.tokens.ids, payloads) : null,
   );
   const asked = new Map<string, RecordedPrompt>();
-  const answered = new Map(rows.map(({ stepId, answer }) => [stepId, answer]));
-  for (const stepId of steps) {
-    const prompt = whole.get(stepId);
-    if (prompt) asked.set(stepId, { ...prompt.shown, answer: answered.get(stepId) ?? null, following: await prompt.following() });
+  const answered = new Map(rows.map(({ treeId, stepId, answer }) => [keyInTree(treeId, stepId), answer]));
+  for (const { treeId, id } of wanted) {
+    const key = keyInTree(treeId, id);
+    const prompt = whole.get(key);
+    if (prompt) asked.set(key, { ...prompt.shown, answer: answered.get(key) ?? null, following: await prompt.following() });
   }
   return asked;
 }
@@ -118,25 +121,27 @@ export async function readPrompts(
 /** Reads the same without what came back: of the tokens of replies those alone that a prompt of these steps continues. */
 export async function readShownPrompts(
   db: Db,
-  steps: readonly string[],
+  wanted: readonly OfTree[],
   payloads: PromptPayloads,
 ): Promise<ReadonlyMap<string, ShownPrompt>> {
-  if (steps.length === 0) return new Map();
-  const rows = await readChains<ShownRow & Judged>(db, steps, sql`p.answer -> 'tokens' -> 'ids' as ids`, sql``);
-  const bases = [...new Set(rows.flatMap(({ baseId }) => (baseId === null ? [] : [baseId])))];
-  const asBytes = await readTokenBytes(db, bases);
+  if (wanted.length === 0) return new Map();
+  const rows = await readChains<ShownRow & Judged>(db, wanted, sql`p.answer -> 'tokens' -> 'ids' as ids`, sql``);
+  const bases = new Map<string, OfTree>();
+  for (const { treeId, baseId } of rows) if (baseId !== null) bases.set(keyInTree(treeId, baseId), { treeId, id: baseId });
+  const asBytes = await readTokenBytes(db, [...bases.values()]);
   const asJson = await readTokenIds(
     db,
-    bases.filter((step) => !asBytes.has(step)),
+    [...bases].flatMap(([key, step]) => (asBytes.has(key) ? [] : [step])),
   );
-  const whole = await putTogether(db, rows, payloads, async ({ stepId, ids }) => {
-    const packed = asJson.get(stepId) ?? ids;
-    return asBytes.get(stepId)?.ids ?? (packed ? unpacked(packed, payloads) : null);
+  const whole = await putTogether(db, rows, payloads, async ({ treeId, stepId, ids }) => {
+    const key = keyInTree(treeId, stepId);
+    const packed = asJson.get(key) ?? ids;
+    return asBytes.get(key)?.ids ?? (packed ? unpacked(packed, payloads) : null);
   });
   return new Map(
-    steps.flatMap((stepId) => {
-      const prompt = whole.get(stepId);
-      return prompt ? [[stepId, prompt.shown] as const] : [];
+    wanted.flatMap(({ treeId, id }) => {
+      const prompt = whole.get(keyInTree(treeId, id));
+      return prompt ? [[keyInTree(treeId, id), prompt.shown] as const] : [];
     }),
   );
 }
@@ -146,15 +151,17 @@ interface Judged {
   readonly ids: Packed | null;
 }
 
-/** Reads the token ids of steps that keep them as JSON. */
-async function readTokenIds(db: Db, steps: readonly string[]): Promise<ReadonlyMap<string, Packed>> {
+/** Reads the token ids of steps that keep them as JSON, by `keyInTree`. */
+async function readTokenIds(db: Db, steps: readonly OfTree[]): Promise<ReadonlyMap<string, Packed>> {
   if (steps.length === 0) return new Map();
-  const rows = await rowsWhere(db, 'steps', { stepId: [...steps] }, ['stepId', 'tokenJson']);
+  const { rows } = await sql<OfTree & { readonly tokenJson: unknown }>`
+    select s.tree_id, s.step_id as id, s.token_json
+    from ${pairsOf(steps)} w join steps s on s.step_id = w.id and s.tree_id = w.tree_id`.execute(db);
   const idsOf = (tokens: unknown) => (tokens as Pick<RecordedTokens, 'ids'> | null)?.ids; // as the event's schema let it in
   return new Map(
-    rows.flatMap(({ stepId, tokenJson }) => {
+    rows.flatMap(({ treeId, id, tokenJson }) => {
       const ids = idsOf(tokenJson);
-      return ids ? [[stepId, ids] as const] : [];
+      return ids ? [[keyInTree(treeId, id), ids] as const] : [];
     }),
   );
 }
@@ -165,7 +172,7 @@ interface Whole {
   readonly following: () => Promise<Int32Array | null>;
 }
 
-/** Puts prompts together, those that others continue first. @param sampledBy the token ids of the reply to a prompt. */
+/** Puts prompts together, those that others continue first, by `keyInTree`. @param sampledBy the token ids of the reply to a prompt. */
 async function putTogether<Row extends ShownRow>(
   db: Db,
   rows: readonly Row[],
@@ -176,10 +183,10 @@ async function putTogether<Row extends ShownRow>(
   if (rows.length === 0) return whole;
   const texts = await readPromptTexts(db, rows, payloads.text);
   for (const row of rows) {
-    const base = row.baseId === null ? undefined : whole.get(row.baseId);
+    const base = row.baseId === null ? undefined : whole.get(keyInTree(row.treeId, row.baseId));
     if (row.baseId !== null && !base)
       throw new PromptUnreadable(row.stepId, `the prompt of step ${row.baseId}, which it continues, is not there`);
-    const own = row.messages.map((message) => written(row.stepId, message, texts));
+    const own = row.messages.map((message) => written(row, message, texts));
     const messages = [...(base?.shown.messages.slice(0, row.baseMessages) ?? []), ...own];
     const found = promptDigest(messages);
     if (found !== row.sha256)
@@ -187,10 +194,11 @@ async function putTogether<Row extends ShownRow>(
     const before = row.tokens && base ? await base.following() : null;
     const tokenIds = row.tokens && (await tokensOf(row, before, payloads));
     const blocks = row.messages.flatMap(({ parts }) => parts.flatMap((part) => ('blocks' in part ? part.blocks : [])));
-    const { stepId, sha256, sampling, server, model } = row;
+    const { treeId, stepId, sha256, sampling, server, model } = row;
     let following: Promise<Int32Array | null> | undefined;
-    whole.set(stepId, {
+    whole.set(keyInTree(treeId, stepId), {
       shown: {
+        treeId,
         stepId,
         messages,
         sha256,
@@ -223,27 +231,29 @@ async function followed(tokenIds: Int32Array | null, sampledBy: () => Promise<In
  */
 async function readChains<Row extends ShownRow>(
   db: Db,
-  steps: readonly string[],
+  wanted: readonly OfTree[],
   besides: RawBuilder<unknown>,
   answers: RawBuilder<unknown>,
 ): Promise<readonly Row[]> {
   const { rows } = await sql<Row>`
     with recursive chain as (
-      select prompt_id, base_id from prompts where prompt_id = any(${[...steps]}::uuid[])
+      select p.tree_id, p.prompt_id, p.base_id from ${pairsOf(wanted)} w
+        join prompts p on p.prompt_id = w.id and p.tree_id = w.tree_id
       union
-      select b.prompt_id, b.base_id from chain c
-        cross join lateral (select prompt_id, base_id from prompts where prompt_id = c.base_id offset 0) b
+      select c.tree_id, b.prompt_id, b.base_id from chain c cross join lateral (
+        select prompt_id, base_id from prompts where prompt_id = c.base_id and tree_id = c.tree_id offset 0) b
     )
-    select p.prompt_id as step_id, p.base_id, p.base_messages, p.messages, p.sha256, p.template, p.template_version,
+    select p.tree_id, p.prompt_id as step_id, p.base_id, p.base_messages, p.messages, p.sha256, p.template, p.template_version,
            p.tools, p.sampling, p.server, p.model, p.tokens_kept as kept, p.tokens, p.blobs,
            p.step_id is null as judged, ${besides}
-    from chain cross join lateral (select prompts.* from prompts where prompt_id = chain.prompt_id offset 0) p ${answers}
+    from chain cross join lateral (
+      select prompts.* from prompts where prompt_id = chain.prompt_id and tree_id = chain.tree_id offset 0) p ${answers}
     order by p.tree_id, p.log_offset`.execute(db);
   return rows;
 }
 
-function written(stepId: string, { parts, ...message }: StoredMessage, texts: ReadonlyMap<string, string>): AskedMessage {
-  const text = (sources: readonly TextSource[]) => sources.map((source) => textOf(stepId, source, texts)).join('');
+function written(prompt: ShownRow, { parts, ...message }: StoredMessage, texts: ReadonlyMap<string, string>): AskedMessage {
+  const text = (sources: readonly TextSource[]) => sources.map((source) => textOf(prompt, source, texts)).join('');
   return {
     ...message,
     parts: parts.map((part): AskedPart => {
@@ -264,8 +274,8 @@ function written(stepId: string, { parts, ...message }: StoredMessage, texts: Re
   };
 }
 
-function textOf(stepId: string, source: TextSource, texts: ReadonlyMap<string, string>): string {
-  const key = typeof source === 'string' ? source : `${source.stepId} ${source.field}`;
+function textOf({ treeId, stepId }: ShownRow, source: TextSource, texts: ReadonlyMap<string, string>): string {
+  const key = keyOfText(treeId, source);
   const text = texts.get(key);
   if (text === undefined)
     throw new PromptUnreadable(stepId, `the text ${key} is not in the read models; rebuild step-tree and prompts`);
@@ -296,9 +306,18 @@ function joined(a: Int32Array, b: Int32Array): Int32Array {
   return both;
 }
 
+/** Returns those among prompts that are recorded. */
+export async function readPromptsRecorded(db: Db, wanted: readonly OfTree[]): Promise<readonly OfTree[]> {
+  const { rows } = await sql<OfTree>`
+    select p.tree_id, p.prompt_id as id
+    from ${pairsOf(wanted)} w join prompts p on p.prompt_id = w.id and p.tree_id = w.tree_id`.execute(db);
+  return rows;
+}
+
 /** Counts the messages of the prompts of steps, without reading them. */
-export async function countPromptMessages(db: Db, steps: readonly string[]): Promise<number> {
+export async function countPromptMessages(db: Db, wanted: readonly OfTree[]): Promise<number> {
   const { rows } = await sql<{ messages: number }>`
-    select coalesce(sum(length), 0)::int as messages from prompts where prompt_id = any(${[...steps]}::uuid[])`.execute(db);
+    select coalesce(sum(p.length), 0)::int as messages
+    from ${pairsOf(wanted)} w join prompts p on p.prompt_id = w.id and p.tree_id = w.tree_id`.execute(db);
   return rows[0]?.messages ?? 0;
 }

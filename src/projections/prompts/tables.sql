@@ -2,8 +2,8 @@
 -- `messages` follow the first `base_messages` of the prompt `base_id`, and `tokens` follow the first `tokens_kept` of the token
 -- ids of that prompt and the reply to it. `length` and `token_count` count all. `structured`: a message is more than texts and pictures. `step_id` is null where the reply is a judgement.
 create table prompts (
-  prompt_id        uuid        not null primary key,
-  step_id          uuid        unique,
+  prompt_id        uuid        not null,
+  step_id          uuid,
   tree_id          uuid        not null,
   run_id           uuid        not null,
   base_id          uuid,
@@ -27,7 +27,9 @@ create table prompts (
   drifted          boolean     not null,
   log_offset       bigint      not null,
   shown_at         timestamptz not null,
-  blobs            jsonb --: Blobs
+  blobs            jsonb, --: Blobs
+  primary key (prompt_id, tree_id),
+  unique (step_id, tree_id)
 );
 create index prompts_tree on prompts (tree_id, log_offset);
 create index prompts_drifted on prompts (run_id) where drifted;

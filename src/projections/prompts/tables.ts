@@ -1,9 +1,9 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 8fd1434723e08f18
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: d98a09d108da7291
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
 export const tables = {
-  prompts: table('prompts', ['promptId'], {
+  prompts: table('prompts', ['promptId', 'treeId'], {
     promptId: column<string>('uuid'),
     stepId: column<string | null>('uuid'),
     treeId: column<string>('uuid'),

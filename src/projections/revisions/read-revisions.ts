@@ -4,6 +4,7 @@ import { countEach, mapPages, type Page, type PageRequest, readPages } from '../
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import { wholeRowsWhere } from '../../postgres/rows-where.ts';
 import type { Tables } from '../../postgres/tables.ts';
+import { type OfTree, pairsOf } from '../of-tree.ts';
 
 export interface RevisionRecord {
   readonly id: string;
@@ -70,7 +71,14 @@ export async function countRevisions(db: Db, filters: readonly RevisionFilter[])
   return countEach(db, queries);
 }
 
-/** Reads revisions by their ids, in one statement, in no order; of an id that several trees have, all. */
+/** Reads revisions, in one statement, in no order; those that are unknown are left out. */
+export async function readRevisionsNamed(db: Db, revisions: readonly OfTree[]): Promise<readonly RevisionRecord[]> {
+  const { rows } = await sql<Selectable<Tables['revisions']>>`
+    select r.* from ${pairsOf(revisions)} w join revisions r on r.revision_id = w.id and r.tree_id = w.tree_id`.execute(db);
+  return rows.map(toRevision);
+}
+
+/** Reads revisions by their ids alone, likewise; of an id that several trees have, all. */
 export async function readRevisionsById(db: Db, ids: readonly string[]): Promise<readonly RevisionRecord[]> {
   const rows = await wholeRowsWhere(db, 'revisions', { revisionId: ids });
   return rows.map(toRevision);

@@ -5,7 +5,8 @@ import type { BlobRef } from '../../events/schemas/values.ts';
 import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
-import { readPictureIds } from '../pictures/read-pictures.ts';
+import { keyInTree } from '../of-tree.ts';
+import { readPictureIdsOfTrees } from '../pictures/read-pictures.ts';
 
 /** A tree as revisions are mined from it. */
 export interface SearchedTree {
@@ -83,11 +84,11 @@ export async function readSearchedTrees(
     where s.tree_id = any(${ids}::uuid[]) order by s.tree_id, s.log_offset`.execute(db);
   const { rows: ends } = await sql<EndRow>`
     select o.tree_id, o.leaf_step_id, coalesce(r.value, 0) as value
-    from rollouts o left join returns r on r.rollout_id = o.rollout_id
+    from rollouts o left join returns r on r.rollout_id = o.rollout_id and r.tree_id = o.tree_id
     where o.tree_id = any(${ids}::uuid[]) and o.outcome in ('terminated', 'truncated')
     order by o.tree_id, o.ordinal, o.rollout_id`.execute(db);
   const earned = await readEarned(db, steps, ends);
-  const pictures = await readPictureIds(db, { trees: ids });
+  const pictures = await readPictureIdsOfTrees(db, ids);
   const trees = new Map<string, SearchedTree>();
   for (const head of heads) {
     const own = <Row extends { readonly treeId: string }>(rows: readonly Row[]) =>
@@ -127,7 +128,10 @@ async function growSearched(
   const tree = growTree(steps);
   const { observation: firstObservation } = tree.root.step;
   const shown = new Map(
-    rows.flatMap(({ stepId }) => (pictures.has(stepId) ? [[stepId, pictures.get(stepId) ?? []] as const] : [])),
+    rows.flatMap(({ treeId, stepId }) => {
+      const ids = pictures.get(keyInTree(treeId, stepId));
+      return ids ? [[stepId, ids] as const] : [];
+    }),
   );
   return { ...head, instruction: await text(head.instruction, instruction), firstObservation, searched, tree, pictures: shown };
 }
@@ -171,21 +175,21 @@ function isSearched(rows: readonly StepRow[]): boolean {
 }
 
 /**
- * Reads what the environment paid at the steps of searched trees in which a leaf ended that was not backed up: step → reward. A
+ * Reads what the environment paid at the steps of searched trees in which a leaf ended that was not backed up: `keyInTree` of a step → reward. A
  * search counts the environment's score alone, so other components are left out.
  */
 async function readEarned(db: Db, steps: readonly StepRow[], ends: readonly EndRow[]): Promise<ReadonlyMap<string, number>> {
-  const visited = new Set(steps.flatMap(({ stepId, visits }) => (visits === null ? [] : [stepId])));
+  const visited = new Set(steps.flatMap(({ treeId, stepId, visits }) => (visits === null ? [] : [keyInTree(treeId, stepId)])));
   const searched = new Set(steps.flatMap(({ treeId, visits }) => (visits === null ? [] : [treeId])));
-  const open = ends.filter(({ treeId, leafStepId }) => searched.has(treeId) && !visited.has(leafStepId));
+  const open = ends.filter(({ treeId, leafStepId }) => searched.has(treeId) && !visited.has(keyInTree(treeId, leafStepId)));
   if (open.length === 0) return new Map();
   const trees = [...new Set(open.map(({ treeId }) => treeId))];
   const paid = db
     .selectFrom('rewards')
     .where((e) => e('treeId', '=', e.fn.any(e.val(trees))))
     .where('component', '=', 'environment');
-  const rows = await paid.select(['stepId', 'value']).execute();
-  return new Map(rows.flatMap(({ stepId, value }) => (stepId === null ? [] : [[stepId, value]])));
+  const rows = await paid.select(['treeId', 'stepId', 'value']).execute();
+  return new Map(rows.flatMap(({ treeId, stepId, value }) => (stepId === null ? [] : [[keyInTree(treeId, stepId), value]])));
 }
 
 /** Takes what the search backed up, and adds the leaves that it has not backed up yet, in the order in which they ended. */
@@ -196,10 +200,10 @@ function backedUp(
 ): ReadonlyMap<string, Worth> {
   const worth = new Map(rows.map(({ stepId, visits, valueSum }) => [stepId, { visits: visits ?? 0, valueSum: valueSum ?? 0 }]));
   const parents = parentsOf(rows);
-  for (const { leafStepId } of ends) {
+  for (const { treeId, leafStepId } of ends) {
     if (worth.get(leafStepId)?.visits !== 0) continue;
     const path = upFrom(leafStepId, parents);
-    const score = path.reduceRight((sum, stepId) => sum + (earned.get(stepId) ?? 0), 0);
+    const score = path.reduceRight((sum, stepId) => sum + (earned.get(keyInTree(treeId, stepId)) ?? 0), 0);
     count(worth, path, Math.max(0, score)); // below 0 is a disaster, which counts as nothing (specification of Agent-R, §1.5)
   }
   return worth;

@@ -14,7 +14,7 @@ const HANDLES: readonly EventType[] = ['StepJudged', 'RevisionComposed', 'Revisi
  * later one changes nothing. An outcome of a revision that its tree does not have goes to quarantine. The run of a row is the
  * event's correlation id.
  */
-export const revisions: Projection = { name: 'revisions', version: 1, handles: HANDLES, project };
+export const revisions: Projection = { name: 'revisions', version: 2, handles: HANDLES, project };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const current = await currentRevisions(batch, trx);

@@ -1,7 +1,9 @@
+import { sql } from 'kysely';
 import type { Delivery } from '../../events/envelope.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
 import { sideBySide } from '../../postgres/side-by-side.ts';
+import { keyInTree, keyOf, type OfTree, pairsOf } from '../of-tree.ts';
 import { isOf } from '../projection.ts';
 import type { Known } from './fold-batch.ts';
 
@@ -9,40 +11,42 @@ import type { Known } from './fold-batch.ts';
 interface Facts {
   /** Tree → its run. */
   readonly runs: Map<string, string>;
-  /** Step → its tree. */
-  readonly steps: Map<string, string>;
-  readonly rewards: Map<string, { readonly treeId: string; revisions: number }>;
+  /** Steps and rewards by `keyInTree`. */
+  readonly steps: Set<string>;
+  readonly rewards: Map<string, { revisions: number }>;
   /** Revisions that were applied before: their tree and event, with a blank between. */
   readonly revised: Set<string>;
 }
 
-/** Returns facts, none when left out, as what a fold knows. Ids belong to the tree that named them first, as in the tables. */
+/** Returns facts, none when left out, as what a fold knows. */
 export function knownFacts({ runs, steps, rewards, revised }: Facts = noFacts()): Known {
   const ended = new Set<string>();
   return {
     runOf: (treeId) => runs.get(treeId),
     addTree: (treeId, runId) => void runs.set(treeId, runId),
-    hasStep: (treeId, stepId) => steps.get(stepId) === treeId,
-    addStep: (treeId, stepId) => addNew(steps, stepId, treeId),
-    reward: (treeId, rewardId) => {
-      const reward = rewards.get(rewardId);
-      return reward?.treeId === treeId ? reward : undefined;
+    hasStep: (treeId, stepId) => steps.has(keyInTree(treeId, stepId)),
+    addStep: (treeId, stepId) => addNew(steps, keyInTree(treeId, stepId)),
+    reward: (treeId, rewardId) => rewards.get(keyInTree(treeId, rewardId)),
+    addReward({ data: { rewardId, treeId } }) {
+      const key = keyInTree(treeId, rewardId);
+      if (rewards.has(key)) return false;
+      rewards.set(key, { revisions: 0 });
+      return true;
     },
-    addReward: ({ data: { rewardId, treeId } }) => addNew(rewards, rewardId, { treeId, revisions: 0 }),
-    addRevision: ({ stream, id }) => !revised.has(`${stream} ${id}`) && Boolean(revised.add(`${stream} ${id}`)),
-    addEnd: ({ rolloutId }) => !ended.has(rolloutId) && Boolean(ended.add(rolloutId)),
+    addRevision: ({ stream, id }) => addNew(revised, `${stream} ${id}`),
+    addEnd: ({ treeId, rolloutId }) => addNew(ended, keyInTree(treeId, rolloutId)),
   };
 }
 
-/** Adds an entry unless its key is there. @returns whether it was added. */
-function addNew<K, V>(map: Map<K, V>, key: K, value: V): boolean {
-  if (map.has(key)) return false;
-  map.set(key, value);
+/** Adds a key. @returns whether it is new. */
+function addNew(keys: Set<string>, key: string): boolean {
+  if (keys.has(key)) return false;
+  keys.add(key);
   return true;
 }
 
 function noFacts(): Facts {
-  return { runs: new Map(), steps: new Map(), rewards: new Map(), revised: new Set() };
+  return { runs: new Map(), steps: new Set(), rewards: new Map(), revised: new Set() };
 }
 
 /** Loads what the events of a batch refer to, in at most four look-ups by primary key; a batch without revisions needs two. */
@@ -50,13 +54,13 @@ export async function loadKnown(wanted: ReturnType<typeof references>, trx: Trx)
   const known = noFacts();
   const [trees, steps] = await sideBySide(
     () => rowsWhere(trx, 'rewardTrees', { treeId: wanted.trees }, ['treeId', 'runId']),
-    () => (wanted.steps.size === 0 ? [] : rowsWhere(trx, 'rewardEdges', { stepId: wanted.steps }, ['stepId', 'treeId'])),
+    () => (wanted.steps.size === 0 ? [] : edgesOf([...wanted.steps.values()], trx)),
   );
   for (const { treeId, runId } of trees) known.runs.set(treeId, runId);
-  for (const { stepId, treeId } of steps) known.steps.set(stepId, treeId);
+  for (const step of steps) known.steps.add(keyOf(step));
   if (wanted.revisions.length === 0) return knownFacts(known);
-  const rewards = await rowsWhere(trx, 'rewards', { rewardId: wanted.rewards }, ['rewardId', 'treeId', 'revisions']);
-  for (const { rewardId, treeId, revisions } of rewards) known.rewards.set(rewardId, { treeId, revisions });
+  for (const { treeId, id, revisions } of await rewardsOf([...wanted.rewards.values()], trx))
+    known.rewards.set(keyInTree(treeId, id), { revisions });
   const revised = await rowsWhere(trx, 'rewardRevisions', { treeId: wanted.trees, eventId: wanted.revisions }, [
     'treeId',
     'eventId',
@@ -65,21 +69,40 @@ export async function loadKnown(wanted: ReturnType<typeof references>, trx: Trx)
   return knownFacts(known);
 }
 
+// a look-up by the key for each, whatever the planner expects
+async function edgesOf(wanted: readonly OfTree[], trx: Trx): Promise<readonly OfTree[]> {
+  const { rows } = await sql<OfTree>`
+    select e.* from ${pairsOf(wanted)} w cross join lateral (
+      select tree_id, step_id as id from reward_edges where step_id = w.id and tree_id = w.tree_id offset 0) e`.execute(trx);
+  return rows;
+}
+
+async function rewardsOf(wanted: readonly OfTree[], trx: Trx) {
+  const { rows } = await sql<OfTree & { readonly revisions: number }>`
+    select r.* from ${pairsOf(wanted)} w cross join lateral (
+      select tree_id, reward_id as id, revisions from rewards where reward_id = w.id and tree_id = w.tree_id offset 0) r`.execute(
+    trx,
+  );
+  return rows;
+}
+
 /**
- * Returns the ids that the events of a batch refer to. Steps are asked for where something hangs on them: that a step is recorded
+ * Returns what the events of a batch refer to, steps and rewards by `keyInTree`. Steps are asked for where something hangs on them: that a step is recorded
  * again changes nothing, whatever the tables hold.
  */
 export function references(batch: readonly Delivery[]) {
   const trees = new Set<string>();
-  const steps = new Set<string>();
-  const rewards = new Set<string>();
+  const steps = new Map<string, OfTree>();
+  const rewards = new Map<string, OfTree>();
   const revisions: string[] = [];
   for (const delivery of batch) {
-    trees.add((delivery.event.data as { treeId: string }).treeId); // every type that this projection handles names its tree
-    if (isOf(delivery, 'StepTaken')) steps.add(delivery.event.data.parentStepId);
-    if (isOf(delivery, 'RolloutFinished')) steps.add(delivery.event.data.leafStepId);
+    const { treeId } = delivery.event.data as { treeId: string }; // every type that this projection handles names its tree
+    const add = (to: Map<string, OfTree>, id: string) => to.set(keyInTree(treeId, id), { treeId, id });
+    trees.add(treeId);
+    if (isOf(delivery, 'StepTaken')) add(steps, delivery.event.data.parentStepId);
+    if (isOf(delivery, 'RolloutFinished')) add(steps, delivery.event.data.leafStepId);
     if (!isOf(delivery, 'RewardRevised')) continue;
-    rewards.add(delivery.event.data.rewardId);
+    add(rewards, delivery.event.data.rewardId);
     revisions.push(delivery.event.id);
   }
   return { trees, steps, rewards, revisions };

@@ -3,6 +3,7 @@ import type { Db } from '../../postgres/database.ts';
 import { exactSum } from '../../postgres/exact-sum.ts';
 import { wholeRowsWhere } from '../../postgres/rows-where.ts';
 import type { Tables } from '../../postgres/tables.ts';
+import { type OfTree, pairsOf } from '../of-tree.ts';
 
 export interface RewardRecord {
   readonly id: string;
@@ -21,6 +22,7 @@ export interface RewardRecord {
 }
 export interface RewardRevisionRecord {
   readonly id: string;
+  readonly treeId: string;
   readonly rewardId: string;
   readonly ordinal: number;
   readonly value: number;
@@ -43,10 +45,13 @@ export async function readRewardsOfRollouts(db: Db, trees: readonly string[], ro
 }
 
 /** Reads the later judgements of rewards, in their order. */
-export async function readRewardRevisions(db: Db, rewards: readonly string[]): Promise<readonly RewardRevisionRecord[]> {
-  const rows = await wholeRowsWhere(db, 'rewardRevisions', { rewardId: rewards }, ['rewardId', 'ordinal']);
+export async function readRewardRevisions(db: Db, rewards: readonly OfTree[]): Promise<readonly RewardRevisionRecord[]> {
+  const { rows } = await sql<Selectable<Tables['rewardRevisions']>>`
+    select v.* from ${pairsOf(rewards)} w join reward_revisions v on v.reward_id = w.id and v.tree_id = w.tree_id
+    order by v.tree_id, v.reward_id, v.ordinal`.execute(db);
   return rows.map((row) => ({
     id: row.eventId,
+    treeId: row.treeId,
     rewardId: row.rewardId,
     ordinal: row.ordinal,
     value: row.value,

@@ -63,7 +63,7 @@ export async function* readScorable(db: Db, runId: string): AsyncGenerator<Scora
       select r.reward_id, r.step_id, r.rollout_id, r.component, r.value, r.revisions,
         coalesce(v.scorer, r.scorer) as scorer, coalesce(v.scorer_revision, r.scorer_revision) as revision
       from rewards r left join lateral (
-        select scorer, scorer_revision from reward_revisions where reward_id = r.reward_id order by ordinal desc limit 1
+        select scorer, scorer_revision from reward_revisions where reward_id = r.reward_id and tree_id = r.tree_id order by ordinal desc limit 1
       ) v on true
       where r.tree_id = ${treeId} order by r.reward_id`.execute(db);
     yield {

@@ -1,8 +1,9 @@
-import type { Selectable } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import type { Tables } from '../../postgres/tables.ts';
+import { type OfTree, pairsOf } from '../of-tree.ts';
 import { chosenRollouts, type RolloutFilter, type RolloutRecord, toRollout } from '../step-tree/read-rollouts.ts';
 
 /** A root-to-leaf path of a finished rollout, with its return. It has the rollout's id. */
@@ -23,13 +24,17 @@ export interface TrajectoryFilter extends RolloutFilter {
   readonly datasetId?: string;
 }
 
-const ID = { column: 'rollouts.rolloutId', type: 'uuid' } as const;
-const FINISHED = [{ column: 'rollouts.finishedAt', type: 'instant?' }, ID] as const;
+const ID = [
+  { column: 'rollouts.rolloutId', type: 'uuid' },
+  { column: 'rollouts.treeId', type: 'uuid' },
+] as const;
+const FINISHED = [{ column: 'rollouts.finishedAt', type: 'instant?' }, ...ID] as const;
 const RETURN = [
   { column: 'returns.value', type: 'float' },
-  { ...ID, column: 'returns.rolloutId' },
+  { column: 'returns.rolloutId', type: 'uuid' },
+  { column: 'returns.treeId', type: 'uuid' },
 ] as const;
-const STEPS = [{ column: 'rollouts.steps', type: 'integer?' }, ID] as const;
+const STEPS = [{ column: 'rollouts.steps', type: 'integer?' }, ...ID] as const;
 export const TRAJECTORY_ORDERINGS = {
   FINISHED_ASC: { name: 'trajectories/FINISHED_ASC', direction: 'asc', keys: FINISHED },
   FINISHED_DESC: { name: 'trajectories/FINISHED_DESC', direction: 'desc', keys: FINISHED },
@@ -56,7 +61,17 @@ export async function countTrajectories(db: Db, filters: readonly TrajectoryFilt
   return countEach(db, queries);
 }
 
-/** Reads trajectories by the ids of their rollouts, in no order; rollouts that go on have none yet. */
+/** Reads trajectories by their rollouts, in no order; rollouts that go on have none yet. */
+export async function readTrajectoriesNamed(db: Db, rollouts: readonly OfTree[]): Promise<readonly TrajectoryRecord[]> {
+  const rows = await chosenTrajectories(db, {})
+    .where(sql<boolean>`(rollouts.rollout_id, rollouts.tree_id) in (select w.id, w.tree_id from ${pairsOf(rollouts)} w)`)
+    .selectAll('rollouts')
+    .select(RETURNED)
+    .execute();
+  return rows.map(toTrajectory);
+}
+
+/** Reads trajectories by the ids of their rollouts alone, likewise; of an id that several trees have, all. */
 export async function readTrajectoriesById(db: Db, rollouts: readonly string[]): Promise<readonly TrajectoryRecord[]> {
   const rows = await chosenTrajectories(db, {})
     .where('rollouts.rolloutId', 'in', [...rollouts])
@@ -70,7 +85,9 @@ export async function readTrajectoriesById(db: Db, rollouts: readonly string[]):
 export function chosenTrajectories(db: Db, filter: TrajectoryFilter) {
   // A finished rollout is known to two projections; until both have folded its end it is no trajectory yet.
   let query = chosenRollouts(db, filter)
-    .innerJoin('returns', 'returns.rolloutId', 'rollouts.rolloutId')
+    .innerJoin('returns', (on) =>
+      on.onRef('returns.rolloutId', '=', 'rollouts.rolloutId').onRef('returns.treeId', '=', 'rollouts.treeId'),
+    )
     .where('rollouts.finishedAt', 'is not', null);
   // By the run that `returns` keeps too, so that the index (run_id, value, rollout_id) serves the order by return.
   if (filter.runId !== undefined) query = query.where('returns.runId', '=', filter.runId);
@@ -79,9 +96,9 @@ export function chosenTrajectories(db: Db, filter: TrajectoryFilter) {
   if (filter.stepsFrom !== undefined) query = query.where('rollouts.steps', '>=', filter.stepsFrom);
   if (filter.stepsUntil !== undefined) query = query.where('rollouts.steps', '<', filter.stepsUntil);
   if (filter.datasetId !== undefined) {
-    const examples = db.selectFrom('datasetExamples').where('datasetId', '=', filter.datasetId);
-    const bad = examples.select('datasetExamples.badRolloutId as id');
-    query = query.where('rollouts.rolloutId', 'in', bad.union(examples.select('datasetExamples.goodRolloutId as id')));
+    const of = sql`dataset_examples e where e.dataset_id = ${filter.datasetId}`;
+    query = query.where(sql<boolean>`(rollouts.rollout_id, rollouts.tree_id) in (
+      select e.bad_rollout_id, e.tree_id from ${of} union select e.good_rollout_id, e.tree_id from ${of})`);
   }
   return query;
 }

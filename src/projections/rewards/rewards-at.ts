@@ -6,6 +6,7 @@ import type { Db, Trx } from '../../postgres/database.ts';
 import { readRecords } from '../as-of/read-records.ts';
 import { decodeRecords } from '../decode-records.ts';
 import { markRepeated } from '../journal/mark-repeated.ts';
+import { keyInTree } from '../of-tree.ts';
 import { readCursors } from '../wait-until.ts';
 import { foldBatch } from './fold-batch.ts';
 import { knownFacts } from './known.ts';
@@ -52,7 +53,7 @@ export async function foldRewardsAt(db: Db, trees: readonly string[], position: 
     );
     const { assigned, revised } = foldBatch(counted, known);
     for (const { data, occurredAt } of assigned)
-      current.set(data.rewardId, {
+      current.set(keyInTree(data.treeId, data.rewardId), {
         assigned: data,
         value: data.value,
         scorer: data.scorer,
@@ -61,9 +62,10 @@ export async function foldRewardsAt(db: Db, trees: readonly string[], position: 
         revisedAt: null,
       });
     for (const { event, ordinal } of revised) {
-      const { rewardId, value, scorer } = event.data;
-      const before = current.get(rewardId);
-      if (before) current.set(rewardId, { ...before, value, scorer, revisions: ordinal, revisedAt: event.occurredAt });
+      const { treeId, rewardId, value, scorer } = event.data;
+      const key = keyInTree(treeId, rewardId);
+      const before = current.get(key);
+      if (before) current.set(key, { ...before, value, scorer, revisions: ordinal, revisedAt: event.occurredAt });
     }
   }
   return [...current.values()];

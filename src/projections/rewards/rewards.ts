@@ -3,6 +3,7 @@ import type { Delivery } from '../../events/envelope.ts';
 import { insertFresh, insertRows, updateRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { sideBySide } from '../../postgres/side-by-side.ts';
+import { keyInTree } from '../of-tree.ts';
 import type { Poison, Projection } from '../projection.ts';
 import { partitionsIn } from './count-returns.ts';
 import { foldBatch } from './fold-batch.ts';
@@ -19,16 +20,22 @@ const HANDLES: readonly EventType[] = ['TreeOpened', 'StepTaken', 'RolloutFinish
  * same end an event sees only what lies before it: a revision before its reward, a step before its parent and an end before its
  * leaf go to quarantine.
  */
-export const rewards: Projection = { name: 'rewards', version: 1, handles: HANDLES, project };
+export const rewards: Projection = { name: 'rewards', version: 2, handles: HANDLES, project };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const wanted = references(batch);
   const { trees, edges, assigned, revised, finished, poison } = foldBatch(batch, await loadKnown(wanted, trx));
-  const changed = [...assigned, ...revised.map(({ event }) => event)].map(({ data }) => data.rewardId);
+  const changed = [...assigned, ...revised.map(({ event }) => event)].map(({ data: { treeId, rewardId: id } }) => ({
+    treeId,
+    id,
+  }));
   await sideBySide(
     () => insertRows(trx, tables.rewardTrees, trees),
-    () => insertFresh(trx, tables.rewardEdges, edges, ({ stepId }) => wanted.steps.has(stepId)),
-    () => insertFresh(trx, tables.rewards, assigned.map(rewardRow), ({ rewardId }) => wanted.rewards.has(rewardId)),
+    () => insertFresh(trx, tables.rewardEdges, edges, ({ treeId, stepId }) => wanted.steps.has(keyInTree(treeId, stepId))),
+    () =>
+      insertFresh(trx, tables.rewards, assigned.map(rewardRow), ({ treeId, rewardId }) =>
+        wanted.rewards.has(keyInTree(treeId, rewardId)),
+      ),
     () => insertRows(trx, tables.rewardRevisions, revised.map(revisionRow)),
     () => updateRows(trx, tables.rewards, latestRows(revised)),
     () => writeReturns(finished, changed, partitionsIn(batch), trx), // it reads what is written before it

@@ -1,5 +1,6 @@
 import type { Envelope } from '../../events/envelope.ts';
 import type { Row } from '../../postgres/table.ts';
+import { keyInTree } from '../of-tree.ts';
 import type { tables } from './tables.ts';
 
 /** The rows that reward facts become: one pure function per table. */
@@ -29,14 +30,18 @@ export interface Revised {
   readonly ordinal: number;
 }
 
-type LatestRow = Pick<Row<typeof tables.rewards>, 'rewardId' | 'value' | 'scorer' | 'scorerRevision' | 'revisions' | 'revisedAt'>;
+type LatestRow = Pick<
+  Row<typeof tables.rewards>,
+  'rewardId' | 'treeId' | 'value' | 'scorer' | 'scorerRevision' | 'revisions' | 'revisedAt'
+>;
 /** Returns the judgement in force of every reward that was revised: the one of its last revision. */
 export function latestRows(revised: readonly Revised[]): readonly LatestRow[] {
   const latest = new Map<string, LatestRow>();
   for (const { event, ordinal } of revised) {
-    const { rewardId, value, scorer } = event.data;
-    latest.set(rewardId, {
+    const { rewardId, treeId, value, scorer } = event.data;
+    latest.set(keyInTree(treeId, rewardId), {
       rewardId,
+      treeId,
       value,
       scorer: scorer.name,
       scorerRevision: scorer.revision,

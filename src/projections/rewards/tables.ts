@@ -1,9 +1,9 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 79bb911f70fb2adf
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 8a26cbb0f45b8cd5
 import type { Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
 export const tables = {
-  rewards: table('rewards', ['rewardId'], {
+  rewards: table('rewards', ['rewardId', 'treeId'], {
     rewardId: column<string>('uuid'),
     treeId: column<string>('uuid'),
     stepId: column<string | null>('uuid'),
@@ -29,7 +29,7 @@ export const tables = {
     reason: column<string>('text'),
     occurredAt: column<Instant>('timestamptz'),
   }),
-  rewardEdges: table('reward_edges', ['stepId'], {
+  rewardEdges: table('reward_edges', ['stepId', 'treeId'], {
     stepId: column<string>('uuid'),
     treeId: column<string>('uuid'),
     parentStepId: column<string | null>('uuid'),
@@ -38,7 +38,7 @@ export const tables = {
     treeId: column<string>('uuid'),
     runId: column<string>('uuid'),
   }),
-  returns: table('returns', ['rolloutId'], {
+  returns: table('returns', ['rolloutId', 'treeId'], {
     rolloutId: column<string>('uuid'),
     treeId: column<string>('uuid'),
     runId: column<string>('uuid'),

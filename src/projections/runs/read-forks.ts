@@ -1,6 +1,7 @@
-import { type Selectable, sql } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import type { Tables } from '../../postgres/tables.ts';
+import { type OfTree, pairsOf } from '../of-tree.ts';
 import { type RunRecord, toRun } from './read-runs.ts';
 
 /** Where a run goes on from. */
@@ -17,17 +18,18 @@ export interface ForkRecord extends ForkOrigin {
 
 /** Reads the runs that go on from steps of other runs, in one statement, as they started. */
 export async function readForksOfRuns(db: Db, runs: readonly string[]): Promise<readonly ForkRecord[]> {
-  return readForks(db, 'runId', runs);
+  return forksWhere(db, sql`config #>> '{fork,runId}' = any(${[...runs]}::text[])`);
 }
 
 /** Reads the runs that go on from steps, in one statement, as they started. */
-export async function readForksOfSteps(db: Db, steps: readonly string[]): Promise<readonly ForkRecord[]> {
-  return readForks(db, 'stepId', steps);
+export async function readForksOfSteps(db: Db, steps: readonly OfTree[]): Promise<readonly ForkRecord[]> {
+  const step = sql`(config #>> '{fork,stepId}', config #>> '{fork,treeId}')`;
+  return forksWhere(db, sql`${step} in (select w.id::text, w.tree_id::text from ${pairsOf(steps)} w)`);
 }
 
-async function readForks(db: Db, of: 'runId' | 'stepId', ids: readonly string[]): Promise<readonly ForkRecord[]> {
+async function forksWhere(db: Db, where: RawBuilder<unknown>): Promise<readonly ForkRecord[]> {
   const { rows } = await sql<Selectable<Tables['runs']>>`
-    select * from runs where kind = 'fork' and config #>> ${['fork', of]}::text[] = any(${[...ids]}::text[])
+    select * from runs where kind = 'fork' and ${where}
     order by started_at, run_id`.execute(db);
   return rows.flatMap((row) => {
     const origin = originOf(row.config);

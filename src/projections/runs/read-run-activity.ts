@@ -54,7 +54,7 @@ export async function readFailureReasons(db: Db, runs: readonly string[]): Promi
     select r.run_id, f.reason, count(*) as rollouts, (array_agg(f.rollout_id order by f.finished_at desc, f.rollout_id desc))[1] as rollout_id
     from unnest(${[...runs]}::uuid[]) as r(run_id) cross join lateral (
       select coalesce(o.reason, '') as reason, o.rollout_id, o.finished_at from rollouts o
-      where o.run_id = r.run_id and o.outcome = 'failed' order by o.finished_at desc, o.rollout_id desc limit ${FAILED}) f
+      where o.run_id = r.run_id and o.outcome = 'failed' order by o.finished_at desc, o.rollout_id desc, o.tree_id desc limit ${FAILED}) f
     group by r.run_id, f.reason order by count(*) desc, f.reason`.execute(db);
   return rows;
 }
@@ -69,8 +69,8 @@ export async function readLastReturns(db: Db, runs: readonly string[], last: num
   const { rows } = await sql<LastReturn>`
     select r.run_id, v.value
     from unnest(${[...runs]}::uuid[]) as r(run_id) cross join lateral (
-      select o.rollout_id, o.finished_at from rollouts o where o.run_id = r.run_id and o.finished_at is not null
-      order by o.finished_at desc, o.rollout_id desc limit ${last}) o
-    join returns v using (rollout_id) order by o.finished_at, o.rollout_id`.execute(db);
+      select o.rollout_id, o.tree_id, o.finished_at from rollouts o where o.run_id = r.run_id and o.finished_at is not null
+      order by o.finished_at desc, o.rollout_id desc, o.tree_id desc limit ${last}) o
+    join returns v using (rollout_id, tree_id) order by o.finished_at, o.rollout_id, o.tree_id`.execute(db);
   return rows;
 }

@@ -11,7 +11,7 @@ import { tables } from './tables.ts';
  * that any cut into batches yields the same bits; a back-up that was counted before (its event is known in its tree) is not
  * counted again.
  */
-export const searchStatistics: Projection = { name: 'search-statistics', version: 1, handles: ['ValueBackedUp'], project };
+export const searchStatistics: Projection = { name: 'search-statistics', version: 2, handles: ['ValueBackedUp'], project };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const backups = batch.filter((delivery) => isOf(delivery, 'ValueBackedUp'));

@@ -1,4 +1,5 @@
 import type { Delivery } from '../../events/envelope.ts';
+import { keyInTree } from '../of-tree.ts';
 import { isOf, type Poison } from '../projection.ts';
 import { RunCounts, VersionCounts } from './count-runs.ts';
 import type { Known } from './known.ts';
@@ -58,10 +59,8 @@ function fold(delivery: Delivery, known: Known, rows: Rows): Refused | undefined
       environment: event.data.task.environment,
     });
     rows.trees.push(opened);
-    if (!known.steps.has(event.data.rootStepId)) {
-      known.steps.set(event.data.rootStepId, { treeId: event.data.treeId, parentId: null, depth: 0 });
-      rows.steps.push(row.rootRow(delivery)); // a root that is a step elsewhere stays there, whatever the batches
-    }
+    known.steps.set(keyInTree(event.data.treeId, event.data.rootStepId), { parentId: null, depth: 0 });
+    rows.steps.push(row.rootRow(delivery));
     rows.counts.add(delivery, event.data.runId, { trees: 1 });
     return undefined;
   }
@@ -69,46 +68,49 @@ function fold(delivery: Delivery, known: Known, rows: Rows): Refused | undefined
   const tree = known.trees.get(treeId);
   if (!tree)
     return { code: 'missing-tree', field: 'data.treeId', reason: `tree ${treeId} was never opened; append its TreeOpened first` };
+  const stepOf = (id: string) => known.steps.get(keyInTree(treeId, id));
 
   if (isOf(delivery, 'StepTaken')) {
     const { data } = delivery.event;
-    const same = known.steps.get(data.stepId);
+    const same = stepOf(data.stepId);
     if (same) {
-      if (same.treeId === treeId && same.parentId === data.parentStepId) return undefined;
+      if (same.parentId === data.parentStepId) return undefined;
       return {
         code: 'conflict',
         field: 'data.stepId',
-        reason: `step ${data.stepId} is elsewhere in the record; give a new step a new id`,
+        reason: `step ${data.stepId} is elsewhere in tree ${treeId}; give a new step a new id`,
       };
     }
-    const parent = known.steps.get(data.parentStepId);
-    if (parent?.treeId !== treeId) return missingStep('data.parentStepId', data.parentStepId, treeId);
+    const parent = stepOf(data.parentStepId);
+    if (!parent) return missingStep('data.parentStepId', data.parentStepId, treeId);
     if (data.depth !== parent.depth + 1)
       return { code: 'depth', field: 'data.depth', reason: `must be ${parent.depth + 1}, one more than its parent's` };
-    if (data.rolloutId !== null && known.rollouts.get(data.rolloutId)?.treeId !== treeId)
+    if (data.rolloutId !== null && !known.rollouts.has(keyInTree(treeId, data.rolloutId)))
       return missingRollout(data.rolloutId, treeId);
-    known.steps.set(data.stepId, { treeId, parentId: data.parentStepId, depth: data.depth });
+    known.steps.set(keyInTree(treeId, data.stepId), { parentId: data.parentStepId, depth: data.depth });
     rows.steps.push(row.stepRow(delivery));
     const { promptTokens = 0, completionTokens = 0 } = data.usage ?? {};
     rows.counts.add(delivery, tree.runId, { steps: 1, promptTokens, completionTokens });
   }
   if (isOf(delivery, 'RolloutStarted')) {
     const { data } = delivery.event;
-    if (known.steps.get(data.fromStepId)?.treeId !== treeId) return missingStep('data.fromStepId', data.fromStepId, treeId);
-    if (known.rollouts.has(data.rolloutId)) return undefined;
-    const started = { treeId, policyId: data.policy.policyId, policyVersion: data.policy.version };
-    known.rollouts.set(data.rolloutId, started);
+    const key = keyInTree(treeId, data.rolloutId);
+    if (!stepOf(data.fromStepId)) return missingStep('data.fromStepId', data.fromStepId, treeId);
+    if (known.rollouts.has(key)) return undefined;
+    const started = { policyId: data.policy.policyId, policyVersion: data.policy.version };
+    known.rollouts.set(key, started);
     rows.rollouts.push(row.rolloutRow(delivery.event, tree));
     rows.counts.add(delivery, tree.runId, { rollouts: 1 });
     rows.versions.add(delivery, tree.runId, started, { rollouts: 1 });
   }
   if (isOf(delivery, 'RolloutFinished')) {
     const { data } = delivery.event;
-    const started = known.rollouts.get(data.rolloutId);
-    if (started?.treeId !== treeId) return missingRollout(data.rolloutId, treeId);
-    if (known.steps.get(data.leafStepId)?.treeId !== treeId) return missingStep('data.leafStepId', data.leafStepId, treeId);
-    if (known.ended.has(data.rolloutId)) return undefined;
-    known.ended.add(data.rolloutId);
+    const key = keyInTree(treeId, data.rolloutId);
+    const started = known.rollouts.get(key);
+    if (!started) return missingRollout(data.rolloutId, treeId);
+    if (!stepOf(data.leafStepId)) return missingStep('data.leafStepId', data.leafStepId, treeId);
+    if (known.ended.has(key)) return undefined;
+    known.ended.add(key);
     rows.ends.push(row.endRow(delivery.event));
     const judged = { judged: data.success === null ? 0 : 1, successes: data.success === true ? 1 : 0 };
     rows.counts.add(delivery, tree.runId, { [data.outcome]: 1, ...judged, unclearCalls: data.unclearCalls ?? 0 });
@@ -116,7 +118,7 @@ function fold(delivery: Delivery, known: Known, rows: Rows): Refused | undefined
   }
   if (isOf(delivery, 'ToolCalled') || isOf(delivery, 'ReplayDiverged')) {
     const { stepId } = delivery.event.data;
-    if (known.steps.get(stepId)?.treeId !== treeId) return missingStep('data.stepId', stepId, treeId);
+    if (!stepOf(stepId)) return missingStep('data.stepId', stepId, treeId);
   }
   if (isOf(delivery, 'ToolCalled')) rows.toolCalls.push(row.toolCallRow(delivery.event));
   if (isOf(delivery, 'ReplayDiverged')) rows.divergences.push(row.divergenceRow(delivery.event));

@@ -1,16 +1,19 @@
 import { sql } from 'kysely';
 import type { Delivery } from '../../events/envelope.ts';
 import type { Trx } from '../../postgres/database.ts';
-import { rowsWhere } from '../../postgres/rows-where.ts';
 import { sideBySide } from '../../postgres/side-by-side.ts';
+import { keyInTree, type OfTree, pairsOf } from '../of-tree.ts';
 import { isOf } from '../projection.ts';
 import type { KnownTree } from './rows.ts';
 
-/** What a batch refers to and the tables already hold; the fold adds what the batch itself brings, in its order. */
+/**
+ * What a batch refers to and the tables already hold; the fold adds what the batch itself brings, in its order. Steps and rollouts
+ * by `keyInTree`.
+ */
 export interface Known {
   readonly trees: Map<string, KnownTree>;
-  readonly steps: Map<string, { readonly treeId: string; readonly parentId: string | null; readonly depth: number }>;
-  readonly rollouts: Map<string, { readonly treeId: string; readonly policyId: string; readonly policyVersion: number }>;
+  readonly steps: Map<string, { readonly parentId: string | null; readonly depth: number }>;
+  readonly rollouts: Map<string, { readonly policyId: string; readonly policyVersion: number }>;
   readonly ended: Set<string>;
   readonly closed: Set<string>;
 }
@@ -26,53 +29,67 @@ export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<K
     select tree_id, run_id, task_id, environment, closed_at is not null as closed from trees where tree_id = any(${[...wanted.trees]}::uuid[])`.execute(
         trx,
       ),
-    () =>
-      wanted.steps.size === 0
-        ? []
-        : rowsWhere(trx, 'steps', { stepId: wanted.steps }, ['stepId', 'treeId', 'parentStepId', 'depth']),
-    () => (wanted.rollouts.size === 0 ? [] : rolloutsOf([...wanted.rollouts], trx)),
+    () => (wanted.steps.size === 0 ? [] : stepsOf([...wanted.steps.values()], trx)),
+    () => (wanted.rollouts.size === 0 ? [] : rolloutsOf([...wanted.rollouts.values()], trx)),
   );
   for (const tree of trees.rows) {
     known.trees.set(tree.treeId, tree);
     if (tree.closed) known.closed.add(tree.treeId);
   }
-  for (const step of steps) known.steps.set(step.stepId, { treeId: step.treeId, parentId: step.parentStepId, depth: step.depth });
-  for (const rollout of rollouts) {
-    const { rolloutId, ended, ...started } = rollout;
-    known.rollouts.set(rolloutId, started);
-    if (ended) known.ended.add(rolloutId);
+  for (const { treeId, stepId, parentId, depth } of steps) known.steps.set(keyInTree(treeId, stepId), { parentId, depth });
+  for (const { treeId, rolloutId, ended, policyId, policyVersion } of rollouts) {
+    const key = keyInTree(treeId, rolloutId);
+    known.rollouts.set(key, { policyId, policyVersion });
+    if (ended) known.ended.add(key);
   }
   return known;
 }
 
-async function rolloutsOf(ids: readonly string[], trx: Trx) {
-  const { rows } = await sql<{ rolloutId: string; treeId: string; policyId: string; policyVersion: number; ended: boolean }>`
-    select rollout_id, tree_id, policy_id, policy_version, finished_at is not null as ended
-    from rollouts where rollout_id = any(${ids}::uuid[])`.execute(trx);
+// a look-up by the key for each, whatever the planner expects
+async function stepsOf(wanted: readonly OfTree[], trx: Trx) {
+  const { rows } = await sql<{ stepId: string; treeId: string; parentId: string | null; depth: number }>`
+    select s.* from ${pairsOf(wanted)} w cross join lateral (
+      select step_id, tree_id, parent_step_id as parent_id, depth from steps
+      where step_id = w.id and tree_id = w.tree_id offset 0) s`.execute(trx);
   return rows;
 }
 
-function references(batch: readonly Delivery[]): { trees: Set<string>; steps: Set<string>; rollouts: Set<string> } {
-  const trees = new Set<string>();
-  const steps = new Set<string>();
-  const rollouts = new Set<string>();
+async function rolloutsOf(wanted: readonly OfTree[], trx: Trx) {
+  const { rows } = await sql<{ rolloutId: string; treeId: string; policyId: string; policyVersion: number; ended: boolean }>`
+    select r.* from ${pairsOf(wanted)} w cross join lateral (
+      select rollout_id, tree_id, policy_id, policy_version, finished_at is not null as ended from rollouts
+      where rollout_id = w.id and tree_id = w.tree_id offset 0) r`.execute(trx);
+  return rows;
+}
+
+interface References {
+  readonly trees: Set<string>;
+  readonly steps: Map<string, OfTree>;
+  readonly rollouts: Map<string, OfTree>;
+}
+
+function references(batch: readonly Delivery[]): References {
+  const wanted: References = { trees: new Set(), steps: new Map(), rollouts: new Map() };
   for (const delivery of batch) {
-    trees.add((delivery.event.data as { treeId: string }).treeId); // every type this projection handles names its tree
-    if (isOf(delivery, 'TreeOpened')) steps.add(delivery.event.data.rootStepId);
+    const { treeId } = delivery.event.data as { treeId: string }; // every type this projection handles names its tree
+    const add = (to: 'steps' | 'rollouts', id: string) => wanted[to].set(keyInTree(treeId, id), { treeId, id });
+    wanted.trees.add(treeId);
+    if (isOf(delivery, 'TreeOpened')) add('steps', delivery.event.data.rootStepId);
     if (isOf(delivery, 'StepTaken')) {
       const { stepId, parentStepId, rolloutId } = delivery.event.data;
-      steps.add(stepId).add(parentStepId);
-      if (rolloutId !== null) rollouts.add(rolloutId);
+      add('steps', stepId);
+      add('steps', parentStepId);
+      if (rolloutId !== null) add('rollouts', rolloutId);
     }
     if (isOf(delivery, 'RolloutStarted')) {
-      rollouts.add(delivery.event.data.rolloutId);
-      steps.add(delivery.event.data.fromStepId);
+      add('rollouts', delivery.event.data.rolloutId);
+      add('steps', delivery.event.data.fromStepId);
     }
     if (isOf(delivery, 'RolloutFinished')) {
-      rollouts.add(delivery.event.data.rolloutId);
-      steps.add(delivery.event.data.leafStepId);
+      add('rollouts', delivery.event.data.rolloutId);
+      add('steps', delivery.event.data.leafStepId);
     }
-    if (isOf(delivery, 'ToolCalled') || isOf(delivery, 'ReplayDiverged')) steps.add(delivery.event.data.stepId);
+    if (isOf(delivery, 'ToolCalled') || isOf(delivery, 'ReplayDiverged')) add('steps', delivery.event.data.stepId);
   }
-  return { trees, steps, rollouts };
+  return wanted;
 }

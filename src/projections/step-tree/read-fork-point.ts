@@ -1,4 +1,5 @@
 import type { Db } from '../../postgres/database.ts';
+import { onlyOne } from '../ambiguous-id.ts';
 
 /** A step that a run may go on from, with what a plan of that run needs of its tree and its own run. */
 export interface ForkPoint {
@@ -19,19 +20,23 @@ export interface ForkPoint {
   readonly config: unknown;
 }
 
-/** Reads a step as the beginning of a fork, in one statement; undefined for an unknown step. */
+/**
+ * Reads a step as the beginning of a fork, in one statement; undefined for an unknown step. @throws AmbiguousId where several
+ * trees have it.
+ */
 export async function readForkPoint(db: Db, stepId: string): Promise<ForkPoint | undefined> {
-  return db
+  const steps = await db
     .selectFrom('steps as s')
     .innerJoin('trees as t', 't.treeId', 's.treeId')
     .leftJoin('runs as r', 'r.runId', 't.runId')
-    .leftJoin('rollouts as o', 'o.rolloutId', 's.rolloutId')
-    .leftJoin('steps as f', 'f.stepId', 'o.fromStepId')
+    .leftJoin('rollouts as o', (on) => on.onRef('o.rolloutId', '=', 's.rolloutId').onRef('o.treeId', '=', 's.treeId'))
+    .leftJoin('steps as f', (on) => on.onRef('f.stepId', '=', 'o.fromStepId').onRef('f.treeId', '=', 'o.treeId'))
     .select(['s.treeId as treeId', 't.runId as runId', 's.parentStepId as parentStepId', 's.rolloutId as rolloutId'])
     .select(['s.depth', 'f.depth as fromDepth', 's.termination', 't.alias', 't.seed', 't.environment'])
     .select(['t.serverFingerprint as serverFingerprint', 'r.config'])
     .where('s.stepId', '=', stepId)
-    .executeTakeFirst();
+    .execute();
+  return onlyOne('step', stepId, steps);
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Db } from '../../postgres/database.ts';
+import { keyInTree } from '../of-tree.ts';
 import { readPictureIds } from '../pictures/read-pictures.ts';
 
 /** A tree that was opened and not closed, and the first observation that it was opened with. */
@@ -21,18 +22,21 @@ export async function readOpenTrees(
 ): Promise<readonly OpenTree[]> {
   const rows = await db
     .selectFrom('trees as t')
-    .innerJoin('steps as s', 's.stepId', 't.rootStepId')
+    .innerJoin('steps as s', (on) => on.onRef('s.stepId', '=', 't.rootStepId').onRef('s.treeId', '=', 't.treeId'))
     .select(['t.treeId', 't.rootStepId', 't.alias', 't.seed', 's.observation', 's.blobs'])
     .where('t.runId', '=', runId)
     .where('t.closedAt', 'is', null)
     .orderBy('t.treeId')
     .execute();
-  const pictures = await readPictureIds(db, { steps: rows.map(({ rootStepId }) => rootStepId) });
+  const pictures = await readPictureIds(
+    db,
+    rows.map(({ treeId, rootStepId: id }) => ({ treeId, id })),
+  );
   return Promise.all(
     rows.map(async ({ treeId, rootStepId, alias, seed, observation, blobs }) => {
       const blob = blobs?.observation;
       const text = blob ? await resolve(blob.blob) : observation;
-      return { treeId, alias, seed, observation: text, pictures: pictures.get(rootStepId) ?? [] };
+      return { treeId, alias, seed, observation: text, pictures: pictures.get(keyInTree(treeId, rootStepId)) ?? [] };
     }),
   );
 }

@@ -1,23 +1,26 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { keyInTree, type OfTree } from '../of-tree.ts';
 
 /** Which steps of a path: those deeper than `after`, `limit` of them at most. The root has depth 0. */
 export interface PathPart {
+  readonly treeId: string;
   readonly leaf: string;
   readonly after: number;
   readonly limit: number;
 }
 
 /**
- * Walks from each step up to its root, in one statement. Returns the ids of each path, root first; an unknown step has an empty
- * path.
+ * Walks from each step up to its root, in one statement. Returns the ids of each path, root first, by `keyInTree` of its step; the
+ * path of an unknown step is left out.
  */
-export async function readPaths(db: Db, leaves: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
+export async function readPaths(db: Db, leaves: readonly OfTree[]): Promise<ReadonlyMap<string, readonly string[]>> {
+  const distinct = new Map(leaves.map((leaf) => [keyInTree(leaf.treeId, leaf.id), leaf]));
   const paths = await readPathParts(
     db,
-    [...new Set(leaves)].map((leaf) => ({ leaf, after: -1, limit: 2 ** 31 })),
+    [...distinct.values()].map(({ treeId, id }) => ({ treeId, leaf: id, after: -1, limit: 2 ** 31 })),
   );
-  return new Map(paths.map(({ leaf, steps }) => [leaf, steps]));
+  return new Map(paths.map(({ treeId, leaf, steps }) => [keyInTree(treeId, leaf), steps]));
 }
 
 /**
@@ -29,18 +32,25 @@ export async function readPathParts(
   db: Db,
   parts: readonly PathPart[],
 ): Promise<readonly (PathPart & { readonly steps: readonly string[] })[]> {
-  const asked = parts.map(({ leaf, after, limit }, place) => ({ place, leaf, after, until: after + limit }));
+  const asked = parts.map(({ treeId, leaf, after, limit }, place) => ({
+    place,
+    tree: treeId,
+    leaf,
+    after,
+    until: after + limit,
+  }));
   const { rows } = await sql<{ place: number; steps: string[] | null; expected: number; found: number }>`
     with recursive asked as (
-      select a.place, a.after, a.until, s.step_id, s.parent_step_id, s.depth
-      from jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) as a(place integer, leaf uuid, after bigint, until bigint)
-      join steps s on s.step_id = a.leaf
+      select a.place, a.after, a.until, s.tree_id, s.step_id, s.parent_step_id, s.depth
+      from jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) as a(place integer, tree uuid, leaf uuid, after bigint, until bigint)
+      join steps s on s.step_id = a.leaf and s.tree_id = a.tree
     ), walk as (
-      select place, after, until, step_id, parent_step_id, depth from asked where depth > after
+      select place, after, until, tree_id, step_id, parent_step_id, depth from asked where depth > after
       union all
-      select w.place, w.after, w.until, s.step_id, s.parent_step_id, s.depth
+      select w.place, w.after, w.until, w.tree_id, s.step_id, s.parent_step_id, s.depth
       from walk w cross join lateral (
-        select step_id, parent_step_id, depth from steps where step_id = w.parent_step_id and depth = w.depth - 1 offset 0 -- an index look-up, whatever the planner expects
+        select step_id, parent_step_id, depth from steps
+        where step_id = w.parent_step_id and tree_id = w.tree_id and depth = w.depth - 1 offset 0 -- an index look-up, whatever the planner expects
       ) s
       where s.depth > w.after
     )

@@ -1,5 +1,6 @@
 import type { Db } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
+import { keyInTree, type OfTree } from '../of-tree.ts';
 import { readPictureIds } from '../pictures/read-pictures.ts';
 import { readPaths } from './read-paths.ts';
 
@@ -26,31 +27,35 @@ export interface PathStep {
 }
 
 /**
- * Reads the path from the root of a tree to a step, root first, texts in the blob store in their place; empty for an unknown
- * step.
+ * Reads the path from the root of a tree to a step of it, root first, texts in the blob store in their place; empty for an
+ * unknown step.
  * @param resolve reads a text of the blob store.
  */
 export async function readRecordedPath(
   db: Db,
-  stepId: string,
+  { treeId, id: stepId }: OfTree,
   resolve: (sha256: string) => Promise<string>,
 ): Promise<readonly PathStep[]> {
-  const ids = (await readPaths(db, [stepId])).get(stepId) ?? [];
+  const ids = (await readPaths(db, [{ treeId, id: stepId }])).get(keyInTree(treeId, stepId)) ?? [];
   if (ids.length === 0) return [];
   const records = await db
     .selectFrom('steps')
     .select(['stepId', 'depth', 'response', 'thought', 'action', 'observation', 'wellFormatted', 'termination', 'stateHash'])
     .select(['policySpans', 'blobs'])
+    .where('treeId', '=', treeId)
     .where('stepId', 'in', [...ids])
     .execute();
   const rewards = await rowsWhere(
     db,
     'rewards',
-    { stepId: ids, component: 'environment' },
+    { treeId, stepId: ids, component: 'environment' },
     ['stepId', 'assignedValue'],
     ['rewardId'],
   );
-  const pictures = await readPictureIds(db, { steps: ids });
+  const pictures = await readPictureIds(
+    db,
+    ids.map((id) => ({ treeId, id })),
+  );
   const earned = new Map(rewards.map(({ stepId, assignedValue }) => [stepId, assignedValue]));
   const steps = new Map(records.map((record) => [record.stepId, record]));
   return Promise.all(
@@ -73,7 +78,7 @@ export async function readRecordedPath(
         termination: step.termination,
         stateHash: step.stateHash,
         reward: earned.get(id) ?? 0,
-        pictures: pictures.get(id) ?? [],
+        pictures: pictures.get(keyInTree(treeId, id)) ?? [],
         policy: span ? { policyId: span.policyId, version: span.version } : null,
       };
     }),

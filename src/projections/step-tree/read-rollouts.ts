@@ -5,6 +5,7 @@ import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import { wholeRowsWhere } from '../../postgres/rows-where.ts';
 import type { Tables } from '../../postgres/tables.ts';
 import { type AnnotatedFilter, rolloutAnnotated } from '../annotations/annotated.ts';
+import { type OfTree, pairsOf } from '../of-tree.ts';
 
 export interface RolloutRecord {
   readonly id: string;
@@ -43,15 +44,13 @@ export interface RolloutFilter {
   readonly finishedUntil?: Date;
 }
 
+const ROLLOUT = [
+  { column: 'rollouts.rolloutId', type: 'uuid' },
+  { column: 'rollouts.treeId', type: 'uuid' },
+] as const;
 // A rollout that goes on has no finish: it comes last in ascending order, first in descending order.
-const FINISHED = [
-  { column: 'rollouts.finishedAt', type: 'instant?' },
-  { column: 'rollouts.rolloutId', type: 'uuid' },
-] as const;
-const STEPS = [
-  { column: 'rollouts.steps', type: 'integer?' },
-  { column: 'rollouts.rolloutId', type: 'uuid' },
-] as const;
+const FINISHED = [{ column: 'rollouts.finishedAt', type: 'instant?' }, ...ROLLOUT] as const;
+const STEPS = [{ column: 'rollouts.steps', type: 'integer?' }, ...ROLLOUT] as const;
 export const ROLLOUT_ORDERINGS = {
   FINISHED_ASC: { name: 'rollouts/FINISHED_ASC', direction: 'asc', keys: FINISHED },
   FINISHED_DESC: { name: 'rollouts/FINISHED_DESC', direction: 'desc', keys: FINISHED },
@@ -103,7 +102,14 @@ function keptCount({ runId, outcomes, finished, ...others }: RolloutFilter): Kep
   return { runId, columns: finished ? OUTCOMES : ['rollouts'] };
 }
 
-/** Reads rollouts by their ids, in one statement, in no order; ids that are unknown are left out. */
+/** Reads rollouts, in one statement, in no order; those that are unknown are left out. */
+export async function readRolloutsNamed(db: Db, rollouts: readonly OfTree[]): Promise<readonly RolloutRecord[]> {
+  const { rows } = await sql<Selectable<Tables['rollouts']>>`
+    select r.* from ${pairsOf(rollouts)} w join rollouts r on r.rollout_id = w.id and r.tree_id = w.tree_id`.execute(db);
+  return rows.map(toRollout);
+}
+
+/** Reads rollouts by their ids alone, likewise; of an id that several trees have, all. */
 export async function readRolloutsById(db: Db, ids: readonly string[]): Promise<readonly RolloutRecord[]> {
   const rows = await wholeRowsWhere(db, 'rollouts', { rolloutId: ids });
   return rows.map(toRollout);

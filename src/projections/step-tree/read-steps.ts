@@ -2,6 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { DataOf } from '../../events/catalogue.ts';
 import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
+import { type OfTree, pairsOf } from '../of-tree.ts';
 import { tokensAsJson } from './token-bytes.ts';
 
 export interface StepRecord {
@@ -64,7 +65,12 @@ export const STEP_FIELDS = Object.keys(COLUMNS) as readonly StepField[]; // the 
 /** A step with the fields that were asked for, and always what links it: its ids, its place in the log, its large texts. */
 export type StepPart<Field extends StepField = StepField> = Pick<StepRecord, Exclude<keyof StepRecord, StepField> | Field>;
 
-/** Reads steps by their ids, in one statement, in no order; ids that are unknown are left out. */
+/** Reads steps, in one statement, in no order; those that are unknown are left out. */
+export async function readSteps(db: Db, steps: readonly OfTree[]): Promise<readonly StepRecord[]> {
+  return selected(db, STEP_FIELDS, sql`${pairsOf(steps)} w join steps s on s.step_id = w.id and s.tree_id = w.tree_id`);
+}
+
+/** Reads steps by their ids alone, likewise; of an id that several trees have, all. */
 export async function readStepsById(db: Db, ids: readonly string[]): Promise<readonly StepRecord[]> {
   return selected(db, STEP_FIELDS, sql`steps s where s.step_id = any(${[...ids]}::uuid[])`);
 }

@@ -125,7 +125,7 @@ export function rootRow({ event, offset }: Delivery<Envelope<'TreeOpened'>>): St
 export function rolloutRow(
   { data, occurredAt }: Envelope<'RolloutStarted'>,
   tree: KnownTree,
-): Omit<Row<typeof tables.rollouts>, Exclude<keyof EndRow, 'rolloutId'>> {
+): Omit<Row<typeof tables.rollouts>, Exclude<keyof EndRow, 'rolloutId' | 'treeId'>> {
   return {
     rolloutId: data.rolloutId,
     treeId: data.treeId,
@@ -152,11 +152,12 @@ export interface KnownTree {
 /** How a rollout ended: the columns that its second event fills. */
 export type EndRow = Pick<
   Row<typeof tables.rollouts>,
-  'rolloutId' | 'finishedAt' | 'outcome' | 'success' | 'leafStepId' | 'steps' | 'reason' | 'unclearCalls'
+  'rolloutId' | 'treeId' | 'finishedAt' | 'outcome' | 'success' | 'leafStepId' | 'steps' | 'reason' | 'unclearCalls'
 >;
 export function endRow({ data, occurredAt }: Envelope<'RolloutFinished'>): EndRow {
   return {
     rolloutId: data.rolloutId,
+    treeId: data.treeId,
     finishedAt: occurredAt,
     outcome: data.outcome,
     success: data.success,

@@ -23,7 +23,7 @@ const HANDLES: readonly EventType[] = [
  * a step of its tree and ends once; nothing belongs to a tree that was never opened. What breaks one goes to quarantine, with its
  * descendants.
  */
-export const stepTree: Projection = { name: 'step-tree', version: 1, handles: HANDLES, project };
+export const stepTree: Projection = { name: 'step-tree', version: 2, handles: HANDLES, project };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const known = await loadKnown(batch, trx);

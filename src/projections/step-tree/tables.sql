@@ -28,10 +28,11 @@ create index trees_task on trees (task_id);
 create index trees_name on trees (environment, alias, task_id, opened_at, tree_id);
 create index trees_kind on trees (kind, environment, alias, task_id, opened_at, tree_id) where kind is not null;
 
+-- A step, a rollout and a call of a tool are identified by their id in their tree: keys begin with the id, for look-ups by it alone.
 -- The root is a row of depth 0 with empty response and action: its observation is the task's first. Token arrays lie in
 -- `token_bytes` (`token-bytes.ts`), those that do not fit there in `token_json`: one of the two is null.
 create table steps (
-  step_id           uuid             not null primary key,
+  step_id           uuid             not null,
   tree_id           uuid             not null,
   parent_step_id    uuid,
   rollout_id        uuid,
@@ -57,7 +58,8 @@ create table steps (
   state_hash        text,
   admissible        jsonb, --: string[]
   occurred_at       timestamptz      not null,
-  blobs             jsonb --: Blobs
+  blobs             jsonb, --: Blobs
+  primary key (step_id, tree_id)
 );
 -- Numbers do not shrink by what Postgres compresses with, and it takes longer than reading them.
 alter table steps alter column token_bytes set storage external;
@@ -68,10 +70,10 @@ create index steps_of_tree on steps (tree_id, log_offset)
 create index steps_parent on steps (tree_id, parent_step_id);
 -- Replies that were cut at their length: few, or found without their rows.
 create index steps_cut on steps (tree_id) include (depth, rollout_id, completion_tokens) where finish_reason = 'length';
-create index steps_taken on steps (occurred_at, step_id);
+create index steps_taken on steps (occurred_at, step_id, tree_id);
 
 create table rollouts (
-  rollout_id     uuid        not null primary key,
+  rollout_id     uuid        not null,
   tree_id        uuid        not null,
   run_id         uuid        not null,
   task_id        uuid        not null,
@@ -88,13 +90,14 @@ create table rollouts (
   leaf_step_id   uuid,
   steps          integer,
   reason         text,
-  unclear_calls  integer
+  unclear_calls  integer,
+  primary key (rollout_id, tree_id)
 );
 create index rollouts_of_tree on rollouts (tree_id, ordinal)
   include (rollout_id, policy_id, policy_version, finished_at, success, steps);
-create index rollouts_run_finished on rollouts (run_id, finished_at, rollout_id);
-create index rollouts_finished on rollouts (finished_at, rollout_id);
-create index rollouts_outcome on rollouts (run_id, outcome, finished_at, rollout_id) include (success);
+create index rollouts_run_finished on rollouts (run_id, finished_at, rollout_id, tree_id);
+create index rollouts_finished on rollouts (finished_at, rollout_id, tree_id);
+create index rollouts_outcome on rollouts (run_id, outcome, finished_at, rollout_id, tree_id) include (success);
 
 create table tool_calls (
   tool_call_id uuid             not null,

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 08d5861ef723110f
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: c3a99c2838f885bf
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -24,7 +24,7 @@ export const tables = {
     closeReason: column<string | null>('text'),
     blobs: column<Json<Blobs> | null>('jsonb'),
   }),
-  steps: table('steps', ['stepId'], {
+  steps: table('steps', ['stepId', 'treeId'], {
     stepId: column<string>('uuid'),
     treeId: column<string>('uuid'),
     parentStepId: column<string | null>('uuid'),
@@ -53,7 +53,7 @@ export const tables = {
     occurredAt: column<Instant>('timestamptz'),
     blobs: column<Json<Blobs> | null>('jsonb'),
   }),
-  rollouts: table('rollouts', ['rolloutId'], {
+  rollouts: table('rollouts', ['rolloutId', 'treeId'], {
     rolloutId: column<string>('uuid'),
     treeId: column<string>('uuid'),
     runId: column<string>('uuid'),

@@ -5,6 +5,7 @@ import { arbitraryTokens } from '../../testing/arbitrary-tokens.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
+import { keyInTree } from '../of-tree.ts';
 import { readStepsById } from './read-steps.ts';
 import { readTokenBytes } from './read-token-bytes.ts';
 import { type RecordedTokens, tokensIn } from './token-bytes.ts';
@@ -12,7 +13,10 @@ import { type RecordedTokens, tokensIn } from './token-bytes.ts';
 const database = useTestDatabase({ emptied: 'never' });
 
 /** Records a rollout with a step for each of these tokens; returns the steps. */
-async function given(name: string, all: readonly (RecordedTokens | null)[]): Promise<readonly string[]> {
+async function given(
+  name: string,
+  all: readonly (RecordedTokens | null)[],
+): Promise<{ readonly treeId: string; readonly steps: readonly string[] }> {
   const builder = new EventBuilder(name);
   const tree = builder.tree(builder.run());
   const rollout = builder.rollout(tree);
@@ -20,13 +24,13 @@ async function given(name: string, all: readonly (RecordedTokens | null)[]): Pro
   for (const [i, tokens] of all.entries())
     steps.push(builder.step(tree, rollout, steps.at(-1) ?? tree.rootStepId, i + 1, { tokens }));
   await givenEvents(database.db, builder.events);
-  return steps;
+  return { treeId: tree.treeId, steps };
 }
 
 async function keptAs(steps: readonly string[]) {
   const { rows } = await database.pool.query<{ json: boolean; bytes: boolean }>(
     `select s.token_json is not null as json, s.token_bytes is not null as bytes
-     from unnest($1::uuid[]) with ordinality as t(id, place) join step_tree_v1.steps s on s.step_id = t.id order by t.place`,
+     from unnest($1::uuid[]) with ordinality as t(id, place) join steps s on s.step_id = t.id order by t.place`,
     [steps],
   );
   return rows.map(({ json, bytes }) => [json, bytes]);
@@ -41,7 +45,7 @@ describe('token arrays in the read models', () => {
     let trial = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(fc.option(arbitraryTokens), { minLength: 1, maxLength: 6 }), async (all) => {
-        const steps = await given(`shown ${trial++}`, all);
+        const { steps } = await given(`shown ${trial++}`, all);
         const read = new Map((await readStepsById(database.db, steps)).map(({ id, tokens }) => [id, tokens]));
         expect(steps.map((id) => read.get(id))).toEqual(all);
       }),
@@ -50,21 +54,22 @@ describe('token arrays in the read models', () => {
   });
 
   test('arrays that fit are kept as bytes alone, and others as JSON alone', async () => {
-    const steps = await given('kept', [fit, unfit, null]);
+    const { treeId, steps } = await given('kept', [fit, unfit, null]);
     expect(await keptAs(steps)).toEqual([
       [false, true],
       [true, false],
       [false, false],
     ]);
-    expect([...(await readTokenBytes(database.db, steps)).keys()]).toEqual([steps[0]]);
+    const read = await readTokenBytes(
+      database.db,
+      steps.map((id) => ({ treeId, id })),
+    );
+    expect([...read.keys()]).toEqual([keyInTree(treeId, steps[0] ?? '')]);
   });
 
   test('the length of an array is known without reading it, whichever way it is kept, and null where a step has no such array', async () => {
-    const [kept = '', asJson = '', none = ''] = await given('lengths', [
-      { ...fit, logProbs: null },
-      { ...unfit, ids: pack('int32', [1, 2, 3]) },
-      null,
-    ]);
+    const { steps } = await given('lengths', [{ ...fit, logProbs: null }, { ...unfit, ids: pack('int32', [1, 2, 3]) }, null]);
+    const [kept = '', asJson = '', none = ''] = steps;
     const lengths = async (stepId: string) => {
       const arrays = (['ids', 'logProbs', 'mask', 'ends'] as const).map((array) => tokensIn('steps', array).as(array));
       return Object.values(
@@ -78,10 +83,14 @@ describe('token arrays in the read models', () => {
 
   test('arrays longer than a block of memory are read whole, between shorter ones', async () => {
     const long = Array.from({ length: 400_000 }, (_, i) => i);
-    const steps = await given('long', [fit, { ids: pack('int32', long), logProbs: null, mask: null }, fit]);
-    const read = await readTokenBytes(database.db, steps);
-    expect(steps.map((id) => read.get(id)?.ids.length)).toEqual([2, 400_000, 2]);
-    expect(read.get(steps[1] ?? '')?.ids.every((token, i) => token === i)).toBe(true);
-    expect([...(read.get(steps[2] ?? '')?.mask ?? [])]).toEqual([1, 0]);
+    const { treeId, steps } = await given('long', [fit, { ids: pack('int32', long), logProbs: null, mask: null }, fit]);
+    const read = await readTokenBytes(
+      database.db,
+      steps.map((id) => ({ treeId, id })),
+    );
+    const of = (place: number) => read.get(keyInTree(treeId, steps[place] ?? ''));
+    expect(steps.map((_, place) => of(place)?.ids.length)).toEqual([2, 400_000, 2]);
+    expect(of(1)?.ids.every((token, i) => token === i)).toBe(true);
+    expect([...(of(2)?.mask ?? [])]).toEqual([1, 0]);
   });
 });

@@ -1,6 +1,7 @@
 import { addToRows, copyNew, insertRows, updateRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { sideBySide } from '../../postgres/side-by-side.ts';
+import { keyInTree } from '../of-tree.ts';
 import type { Rows } from './fold-batch.ts';
 import { tables } from './tables.ts';
 
@@ -10,8 +11,8 @@ import { tables } from './tables.ts';
  * there are skipped.
  */
 export async function writeRows(rows: Rows, trx: Trx): Promise<void> {
-  const trees = joinEnds(rows.trees, rows.closed, 'treeId');
-  const rollouts = joinEnds(rows.rollouts, rows.ends, 'rolloutId');
+  const trees = joinEnds(rows.trees, rows.closed, ({ treeId }) => treeId);
+  const rollouts = joinEnds(rows.rollouts, rows.ends, ({ treeId, rolloutId }) => keyInTree(treeId, rolloutId));
   await sideBySide(
     () => copyNew(trx, tables.trees, trees.whole),
     () => copyNew(trx, tables.steps, rows.steps),
@@ -26,15 +27,16 @@ export async function writeRows(rows: Rows, trx: Trx): Promise<void> {
 }
 
 /** Joins each beginning of a batch with its end, where the batch holds both; `later` are the ends of what began before. */
-function joinEnds<Key extends string, Begin extends Record<Key, unknown>, End extends Record<Key, unknown>>(
+function joinEnds<Begin, End>(
   begins: readonly Begin[],
   ends: readonly End[],
-  key: Key,
+  keyOf: (row: Begin | End) => string,
 ): { readonly whole: readonly (Begin & Partial<End>)[]; readonly later: readonly End[] } {
-  const endOf = new Map<unknown, End>(ends.map((end) => [end[key], end]));
+  const endOf = new Map(ends.map((end) => [keyOf(end), end]));
   const whole = begins.map((begin) => {
-    const end = endOf.get(begin[key]);
-    endOf.delete(begin[key]);
+    const key = keyOf(begin);
+    const end = endOf.get(key);
+    endOf.delete(key);
     return { ...begin, ...end };
   });
   return { whole, later: [...endOf.values()] };

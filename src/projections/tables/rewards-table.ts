@@ -55,7 +55,7 @@ export const rewardsTable: TreeTable<RewardFilter> = {
     const query = db
       .selectFrom('rewards')
       .innerJoin('trees', 'trees.treeId', 'rewards.treeId')
-      .leftJoin('steps', 'steps.stepId', 'rewards.stepId');
+      .leftJoin('steps', (on) => on.onRef('steps.stepId', '=', 'rewards.stepId').onRef('steps.treeId', '=', 'rewards.treeId'));
     return conditions(filter).reduce((all, condition) => all.where(condition), query) as unknown as TableQuery;
   },
   keys: [{ column: 'rewards.rewardId', type: 'uuid' }],
@@ -79,7 +79,7 @@ function conditions(filter: RewardFilter) {
   if (filter.success !== undefined) of.push(sql`r.success = ${filter.success}`);
   if (of.length > 0)
     all.push(
-      sql<boolean>`exists (select from rollouts r where r.rollout_id = coalesce(rewards.rollout_id, steps.rollout_id)
+      sql<boolean>`exists (select from rollouts r where r.rollout_id = coalesce(rewards.rollout_id, steps.rollout_id) and r.tree_id = rewards.tree_id
         and ${sql.join(of, sql` and `)})`,
     );
   return all;

@@ -36,7 +36,7 @@ const COLUMNS: readonly TableColumn[] = [
   column(
     'reward',
     'float64',
-    sql`(select ${exactSum(sql`w.value`)} from rewards w where w.step_id = steps.step_id)`,
+    sql`(select ${exactSum(sql`w.value`)} from rewards w where w.step_id = steps.step_id and w.tree_id = steps.tree_id)`,
     'Sum of the rewards in force on the step; null where it has none.',
   ),
   column('policy_id', 'utf8', sql`steps.policy_spans -> 0 ->> 'policyId'`, 'The policy that sampled its first token.'),
@@ -63,7 +63,7 @@ const COLUMNS: readonly TableColumn[] = [
   ),
   column('state_hash', 'utf8', sql`steps.state_hash`, "Hash of the environment's state behind the action."),
   column('occurred_at', 'instant', microseconds('steps.occurredAt'), 'When it was taken.'),
-  ...annotationColumns(sql`n.step_id = steps.step_id`),
+  ...annotationColumns(sql`n.step_id = steps.step_id and n.tree_id = steps.tree_id`),
   FORGOTTEN,
 ];
 

@@ -28,7 +28,7 @@ const COLUMNS: readonly TableColumn[] = [
   column(
     'length',
     'int32',
-    sql`(select s.depth from steps s where s.step_id = rollouts.leaf_step_id)`,
+    sql`(select s.depth from steps s where s.step_id = rollouts.leaf_step_id and s.tree_id = rollouts.tree_id)`,
     'How many actions the path from the root has.',
   ),
   column('steps', 'int32', sql`rollouts.steps`, 'How many of them the rollout took itself.'),
@@ -38,7 +38,7 @@ const COLUMNS: readonly TableColumn[] = [
   column('started_at', 'instant', microseconds('rollouts.startedAt'), 'When it started.'),
   column('finished_at', 'instant', microseconds('rollouts.finishedAt'), 'When it finished.'),
   column('reason', 'utf8', sql`rollouts.reason`, 'What was said at its end.', { payload: true }),
-  ...annotationColumns(sql`n.rollout_id = rollouts.rollout_id`),
+  ...annotationColumns(sql`n.rollout_id = rollouts.rollout_id and n.tree_id = rollouts.tree_id`),
   FORGOTTEN,
 ];
 

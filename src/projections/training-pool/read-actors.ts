@@ -14,8 +14,8 @@ export interface ActorRecord {
 /** Reads which versions acted in the samples of batches, by policy, the newest first, in one statement. */
 export async function readActorsOfBatches(db: Db, batches: readonly string[]): Promise<readonly ActorRecord[]> {
   const { rows } = await sql<ActorRecord>`
-    select b.batch_id, p.policy as policy_id, p.version, count(distinct s.rollout_id)::int as samples,
-      count(distinct s.step_id) as steps, sum(p.tokens)::bigint as tokens
+    select b.batch_id, p.policy as policy_id, p.version, count(distinct (s.tree_id, s.rollout_id))::int as samples,
+      count(distinct (s.tree_id, s.step_id)) as steps, sum(p.tokens)::bigint as tokens
     from batch_samples b join steps s on s.tree_id = b.tree_id and s.rollout_id = b.rollout_id,
       lateral (select span ->> 'policyId' as policy, (span ->> 'version')::int as version, (span ->> 'to')::int - (span ->> 'from')::int as tokens
         from jsonb_array_elements(s.policy_spans) span) p
@@ -26,6 +26,7 @@ export async function readActorsOfBatches(db: Db, batches: readonly string[]): P
 
 /** A version that acted in a rollout. */
 export interface RolloutActor {
+  readonly treeId: string;
   readonly rolloutId: string;
   readonly policyId: string;
   readonly version: number;
@@ -41,9 +42,9 @@ export async function readActorsOfRollouts(
   rollouts: readonly string[],
 ): Promise<readonly RolloutActor[]> {
   const { rows } = await sql<RolloutActor>`
-    select distinct s.rollout_id, span ->> 'policyId' as policy_id, (span ->> 'version')::int as version
+    select distinct s.tree_id, s.rollout_id, span ->> 'policyId' as policy_id, (span ->> 'version')::int as version
     from steps s, jsonb_array_elements(s.policy_spans) span
-    where s.tree_id = any(${[...trees]}::uuid[]) and s.rollout_id = any(${[...rollouts]}::uuid[]) order by 1, 2, 3 desc`.execute(
+    where s.tree_id = any(${[...trees]}::uuid[]) and s.rollout_id = any(${[...rollouts]}::uuid[]) order by 1, 2, 3, 4 desc`.execute(
     db,
   );
   return rows;
@@ -73,7 +74,7 @@ export async function readBatchesActedIn(db: Db, wanted: readonly Acted[]): Prom
       lateral (select b.batch_id, b.ordinal from batches b
         where b.policy_id = w.policy_id and b.policy_version >= w.version
           and b.policy_version - w.version <= coalesce((b.rules ->> 'maxStaleness')::int, 2147483647)
-          and exists (select from batch_samples m join samples s on s.rollout_id = m.rollout_id
+          and exists (select from batch_samples m join samples s on s.rollout_id = m.rollout_id and s.tree_id = m.tree_id
             join steps t on t.tree_id = m.tree_id and t.rollout_id = m.rollout_id
             where m.batch_id = b.batch_id and s.oldest_version <= w.version and s.newest_version >= w.version
               and t.policy_spans @> jsonb_build_array(jsonb_build_object('policyId', w.policy_id, 'version', w.version)))

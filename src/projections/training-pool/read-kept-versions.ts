@@ -38,9 +38,11 @@ export async function readNamedVersions(db: Db): Promise<readonly Omit<KeptVersi
       db
         .selectFrom('datasetExamples as e')
         .innerJoin('rollouts as r', (join) =>
-          join.on((on) =>
-            on.or([on('r.rolloutId', '=', on.ref('e.goodRolloutId')), on('r.rolloutId', '=', on.ref('e.badRolloutId'))]),
-          ),
+          join
+            .onRef('r.treeId', '=', 'e.treeId')
+            .on((on) =>
+              on.or([on('r.rolloutId', '=', on.ref('e.goodRolloutId')), on('r.rolloutId', '=', on.ref('e.badRolloutId'))]),
+            ),
         )
         .select(['r.policyId as policyId', 'r.policyVersion as version']),
     )

@@ -108,7 +108,7 @@ export function fromWhere(query: TrajectoryQuery): RawBuilder<unknown> {
   return sql`
     from rollouts r
     join trees t on t.tree_id = r.tree_id
-    join returns v on v.rollout_id = r.rollout_id
+    join returns v on v.rollout_id = r.rollout_id and v.tree_id = r.tree_id
     where ${sql.join([sql`r.finished_at is not null`, ...conditions(query)], sql` and `)}`;
 }
 
@@ -154,5 +154,5 @@ export function ofRollouts({
 function labelled(labels: readonly string[]): RawBuilder<unknown> {
   return sql`exists (select from annotations n where n.tree_id = r.tree_id and n.retracted_at is null
     and n.label = any(${[...labels]}::text[]) and (n.rollout_id = r.rollout_id
-      or exists (select from steps o where o.step_id = n.step_id and o.rollout_id = r.rollout_id)))`;
+      or exists (select from steps o where o.step_id = n.step_id and o.tree_id = n.tree_id and o.rollout_id = r.rollout_id)))`;
 }

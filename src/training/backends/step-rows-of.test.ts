@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { AskedMessage } from '../../domain/prompts/asked-prompt.ts';
+import { keyInTree } from '../../projections/of-tree.ts';
 import type { ShownPrompt } from '../../projections/prompts/read-prompts.ts';
 import type { BatchReward, BatchRows, BatchStep, BatchTrajectory } from '../rows/batch-rows.ts';
 import { textsOf } from '../rows/step-layout.ts';
@@ -121,7 +122,7 @@ test('a recorded prompt is the chat of its step as it was sent, with the token i
   };
   const prompt = { stepId: 'step-1', messages: [asked], tokenIds: Int32Array.from([5, 6]) } as unknown as ShownPrompt; // what is read
   const trimmed = [aStep(0), { ...aStep(1), trimmed: true }, aStep(2)];
-  const [first, second] = rowsOf({ prompting: 'otherwise', steps: trimmed }, new Map([['step-1', prompt]]));
+  const [first, second] = rowsOf({ prompting: 'otherwise', steps: trimmed }, new Map([[keyInTree('t', 'step-1'), prompt]]));
   expect(first?.chat).toEqual({
     messages: [{ role: 'user', content: 'Templated é🌳' }],
     reply: { role: 'assistant', content: 'answer 1' },
@@ -141,7 +142,7 @@ test('a chat has the calls of tools, their results, the reasoning and the tools 
   const prompt = { stepId: 'step-1', messages: asked, tools, tokenIds: null } as unknown as ShownPrompt; // what is read
   const message: AskedMessage = { role: 'assistant', parts: [{ ...call, id: null }] };
   const steps = [aStep(0), aStep(1, { response: '', message }), aStep(2)];
-  const [first, second] = rowsOf({ steps }, new Map([['step-1', prompt]]));
+  const [first, second] = rowsOf({ steps }, new Map([[keyInTree('t', 'step-1'), prompt]]));
   const written = { type: 'function', function: { name: 'look', arguments: '{"at": 12345678901234567890}' } };
   expect(first?.chat).toEqual({
     messages: [
@@ -171,7 +172,7 @@ test('a recorded prompt with an image is a chat for models that read pictures, w
   const shown = { stepId: 'step-1', messages: [{ role: 'user' as const, parts }] };
   const chatOf = (tokenIds: Int32Array | null, pictureOf: PictureOf | null) => {
     const prompt = { ...shown, tokenIds } as unknown as ShownPrompt; // what is read
-    return rowsOf({ steps: [aStep(0), aStep(1), aStep(2)] }, new Map([['step-1', prompt]]), pictureOf)[0]?.chat;
+    return rowsOf({ steps: [aStep(0), aStep(1), aStep(2)] }, new Map([[keyInTree('t', 'step-1'), prompt]]), pictureOf)[0]?.chat;
   };
   const drawn: PictureOf = ({ stepId, imageId: id }) => ({ imageId: id, png: async () => Buffer.from(stepId) });
   const chat = chatOf(Int32Array.of(7, 8), drawn);

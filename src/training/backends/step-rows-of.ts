@@ -1,6 +1,7 @@
 import { promptMessages } from '../../domain/history/prompt.ts';
 import { textMessage } from '../../domain/prompts/same-message.ts';
 import { chatTools, servedMessage } from '../../domain/prompts/served-message.ts';
+import { keyInTree } from '../../projections/of-tree.ts';
 import type { ShownPrompt } from '../../projections/prompts/read-prompts.ts';
 import type { BatchReward, BatchRows, BatchStep, BatchTokens, BatchTrajectory } from '../rows/batch-rows.ts';
 import { ownSteps } from '../rows/jagged.ts';
@@ -8,12 +9,12 @@ import { totalOf } from '../rows/reward-columns.ts';
 import type { RewardPart, RowPicture, StepRow } from './step-row.ts';
 
 /** Returns a picture that a step was shown. */
-export type PictureOf = (shown: { readonly stepId: string; readonly imageId: string }) => RowPicture;
+export type PictureOf = (shown: { readonly treeId: string; readonly stepId: string; readonly imageId: string }) => RowPicture;
 
 /**
  * Lays a batch out as our backends read it: a row per step that its rollouts took, in the order of the manifest. Steps before the
  * node where a rollout began are its history and no rows; of recorded tokens only those that a policy sampled are taken.
- * @param prompts what steps were asked with, by their ids, for models that read chats; steps without one are read as the chat of
+ * @param prompts what steps were asked with, by `keyInTree`, for models that read chats; steps without one are read as the chat of
  * the environment, where their run asked by it.
  * @param pictureOf for models that read pictures too; without it a prompt that shows one is no chat.
  */
@@ -34,7 +35,9 @@ function rowsOf(
   const own = ownSteps(trajectory);
   const history = steps.map(({ action, observation }) => ({ action, observation }));
   return own.map((step, i): StepRow => {
-    const chat = prompts ? chatOf(trajectory, step, from + i, prompts.get(step.stepId), pictureOf) : undefined;
+    const chat = prompts
+      ? chatOf(trajectory, step, from + i, prompts.get(keyInTree(trajectory.treeId, step.stepId)), pictureOf)
+      : undefined;
     const isLast = i === own.length - 1;
     // field by field: objects put together of others were most of what a batch cost to lay out
     const row: Laid = {
@@ -89,10 +92,10 @@ function chatOf(
 ): StepRow['chat'] {
   const reply = servedMessage(message ?? textMessage('assistant', response));
   if (prompt) {
-    const { stepId, tokenIds, tools } = prompt;
+    const { treeId, stepId, tokenIds, tools } = prompt;
     const images = prompt.messages.flatMap(({ parts }) => parts.flatMap((part) => (part.kind === 'image' ? [part.imageId] : [])));
     if (images.length > 0 && !(tokenIds && pictureOf)) return undefined;
-    const pictures = pictureOf ? images.map((imageId) => pictureOf({ stepId, imageId })) : [];
+    const pictures = pictureOf ? images.map((imageId) => pictureOf({ treeId, stepId, imageId })) : [];
     return {
       messages: prompt.messages.map(servedMessage),
       reply,

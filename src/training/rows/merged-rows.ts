@@ -1,18 +1,19 @@
 import { type TrajectoryRow, trajectoryRows } from '../../domain/training/rows/trajectory-rows.ts';
+import { keyInTree } from '../../projections/of-tree.ts';
 import type { ShownPrompt } from '../../projections/prompts/read-prompts.ts';
 import type { BatchTrajectory } from './batch-rows.ts';
 import { ownSteps } from './jagged.ts';
 import type { NotLaidOut } from './layout.ts';
 import { totalOf } from './reward-columns.ts';
 
-/** Merges the steps that a rollout took into rows of recorded ids; refuses a trajectory that has not all of them. */
+/** Merges the steps that a rollout took into rows of recorded ids; refuses a trajectory that has not all of them. @param prompts by `keyInTree`. */
 export function mergedRows(
   trajectory: BatchTrajectory,
   prompts: ReadonlyMap<string, ShownPrompt>,
 ): { readonly kind: 'rows'; readonly rows: readonly TrajectoryRow[] } | NotLaidOut {
   const own = ownSteps(trajectory);
   const steps = own.map(({ stepId, tokens, spans, rewards }) => {
-    const prompt = prompts.get(stepId);
+    const prompt = prompts.get(keyInTree(trajectory.treeId, stepId));
     return { promptIds: prompt?.tokenIds ?? null, images: imagesIn(prompt), tokens, spans, reward: totalOf(rewards) };
   });
   const found = trajectoryRows(steps, totalOf(trajectory.rewards));

@@ -3,6 +3,7 @@ import { findWalkFault } from '../../domain/training/planning/record-fault.ts';
 import type { Offsets } from '../../log/event-log.ts';
 import type { Db } from '../../postgres/database.ts';
 import { forgottenAmong } from '../../postgres/stream-keys.ts';
+import { keyInTree, type OfTree } from '../../projections/of-tree.ts';
 import { readPaths } from '../../projections/step-tree/read-paths.ts';
 import {
   type BatchManifest,
@@ -47,6 +48,7 @@ export interface RecordedBatch {
   readonly batch: BatchManifest;
   /** Those that are read, with their places in the batch. */
   readonly groups: readonly (readonly [place: number, group: BatchManifest['groups'][number]])[];
+  /** Rollouts, the paths to their leaves and the steps of these, by `keyInTree`. */
   readonly rollouts: ReadonlyMap<string, RolloutRow>;
   readonly paths: ReadonlyMap<string, readonly string[]>;
   readonly steps: ReadonlyMap<string, RecordedStep>;
@@ -61,13 +63,27 @@ export async function readBatchRecord(
 ): Promise<RecordedBatch> {
   const batch = await readManifest(db, batchId);
   const groups = [...batch.groups.entries()].filter(([, { treeId }]) => wanted?.has(treeId) ?? true);
-  const ids = groups.flatMap(([, { rolloutIds }]) => rolloutIds);
+  const members = groups.flatMap(([, { treeId, rolloutIds }]) => rolloutIds.map((id) => ({ treeId, id })));
   await refuseForgotten(db, batch);
-  const rollouts = new Map((await readRolloutsOfBatch(db, blobs, ids)).map((row) => [row.rolloutId, row]));
-  const leaves = [...rollouts.values()].map(({ leafStepId }) => leafStepId);
-  const paths = await readPaths(db, leaves);
-  const steps = await readRecordedSteps(db, blobs, [...new Set([...paths.values()].flat())], texts);
+  const rows = await readRolloutsOfBatch(db, blobs, members);
+  const rollouts = new Map(rows.map((row) => [keyInTree(row.treeId, row.rolloutId), row]));
+  const paths = await readPaths(
+    db,
+    rows.map(({ treeId, leafStepId: id }) => ({ treeId, id })),
+  );
+  const steps = await readRecordedSteps(db, blobs, stepsOfPaths(rows, paths), texts);
   return { batch, groups, rollouts, paths, steps };
+}
+
+/** Returns the steps of the paths to leaves, each once. @param paths by `keyInTree` of their leaves. */
+function stepsOfPaths(
+  ends: Iterable<{ readonly treeId: string; readonly leafStepId: string }>,
+  paths: ReadonlyMap<string, readonly string[]>,
+): readonly OfTree[] {
+  const steps = new Map<string, OfTree>();
+  for (const { treeId, leafStepId } of ends)
+    for (const id of paths.get(keyInTree(treeId, leafStepId)) ?? []) steps.set(keyInTree(treeId, id), { treeId, id });
+  return [...steps.values()];
 }
 
 /** Reads the rewards of a recorded batch, and puts its rows together with them. */
@@ -80,8 +96,8 @@ export async function withRewards(db: Db, record: RecordedBatch, rewardsAt: Offs
   const rewards = await rewardsOf(trees);
   const greedy = comparesWithGreedy(batch) ? await readGreedyScores(db, batch.policyId, trees, rewardsOf) : NO_SCORES;
   const world: World = { ...record, rewards, greedy, unpacked: new Map() };
-  const trajectories = groups.flatMap(([group, { rolloutIds }]) =>
-    rolloutIds.map((rolloutId) => trajectoryOf(world, group, rolloutId)),
+  const trajectories = groups.flatMap(([group, { treeId, rolloutIds }]) =>
+    rolloutIds.map((id) => trajectoryOf(world, group, { treeId, id })),
   );
   return { batch, trajectories };
 }
@@ -114,20 +130,20 @@ interface World extends RecordedBatch {
   readonly unpacked: Map<string, BatchStep>;
 }
 
-function trajectoryOf(world: World, group: number, rolloutId: string): BatchTrajectory {
+function trajectoryOf(world: World, group: number, { treeId, id: rolloutId }: OfTree): BatchTrajectory {
   const { batch, rollouts, paths, rewards } = world;
-  const rollout = rollouts.get(rolloutId);
+  const rollout = rollouts.get(keyInTree(treeId, rolloutId));
   if (!rollout) throw missing(batch, `rollout ${rolloutId} is not finished in the read models`);
-  const whole = paths.get(rollout.leafStepId) ?? [];
+  const whole = paths.get(keyInTree(treeId, rollout.leafStepId)) ?? [];
   const fault = findWalkFault(rollout, whole);
   if (fault !== null) throw missing(batch, fault);
   const [root = '', ...path] = whole; // it begins at the root
   const steps: BatchStep[] = [];
-  let before = stepAt(world, root);
+  let before = stepAt(world, { treeId, id: root });
   const firstObservation = before.observation;
-  for (const stepId of path) {
-    steps.push(unpackedStep(world, stepId, before));
-    before = stepAt(world, stepId);
+  for (const id of path) {
+    steps.push(unpackedStep(world, { treeId, id }, before));
+    before = stepAt(world, { treeId, id });
   }
   const greedyScore = world.greedy.get(rollout.treeId);
   // Field by field, here and below: an object made of the rest of another showed in profiles.
@@ -149,7 +165,7 @@ function trajectoryOf(world: World, group: number, rolloutId: string): BatchTraj
     steps,
     from,
     after: before.admissible,
-    rewards: rewards.get(rolloutId) ?? [],
+    rewards: rewards.get(keyInTree(treeId, rolloutId)) ?? [],
   };
   return greedyScore === undefined ? trajectory : { ...trajectory, greedyScore };
 }
@@ -160,20 +176,21 @@ function temperatureOf(own: readonly BatchStep[], ofRun: number | null): number 
   return drawn.size > 1 ? null : one;
 }
 
-function stepAt({ steps, batch }: World, stepId: string): RecordedStep {
-  const step = steps.get(stepId);
-  if (!step) throw missing(batch, `step ${stepId} is not in the read models`);
+function stepAt({ steps, batch }: World, { treeId, id }: OfTree): RecordedStep {
+  const step = steps.get(keyInTree(treeId, id));
+  if (!step) throw missing(batch, `step ${id} is not in the read models`);
   return step;
 }
 
-function unpackedStep(world: World, stepId: string, before: RecordedStep): BatchStep {
-  const kept = world.unpacked.get(stepId);
+function unpackedStep(world: World, of: OfTree, before: RecordedStep): BatchStep {
+  const key = keyInTree(of.treeId, of.id);
+  const kept = world.unpacked.get(key);
   if (kept) return kept;
-  const step = stepAt(world, stepId);
+  const step = stepAt(world, of);
   const { response, message, action, observation, wellFormatted, executable, trimmed, temperature, termination, spans, tokens } =
     step;
   const unpacked: BatchStep = {
-    stepId,
+    stepId: of.id,
     response,
     message,
     action,
@@ -187,9 +204,9 @@ function unpackedStep(world: World, stepId: string, before: RecordedStep): Batch
     candidates: before.admissible,
     anchor: before.stateHash,
     tokens,
-    rewards: world.rewards.get(stepId) ?? [],
+    rewards: world.rewards.get(key) ?? [],
   };
-  world.unpacked.set(stepId, unpacked);
+  world.unpacked.set(key, unpacked);
   return unpacked;
 }
 

@@ -1,6 +1,7 @@
 import type { BlobRef } from '../../events/schemas/values.ts';
 import { parsePosition } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
+import { keyInTree, type OfTree } from '../../projections/of-tree.ts';
 import { PromptUnreadable } from '../../projections/prompts/prompt-unreadable.ts';
 import { prompts as promptsProjection } from '../../projections/prompts/prompts.ts';
 import { readShownPrompts, type ShownPrompt } from '../../projections/prompts/read-prompts.ts';
@@ -11,7 +12,7 @@ import { ownSteps } from './jagged.ts';
 import { type BlobReader, readBlob } from './read-blob.ts';
 
 /**
- * Reads what the steps of a batch were asked with, by their ids; steps without a recorded prompt are left out.
+ * Reads what the steps of a batch were asked with, by `keyInTree`; steps without a recorded prompt are left out.
  * @throws PromptUnreadable; RowsError `blob`.
  */
 export async function readPromptsOfRows(
@@ -19,9 +20,12 @@ export async function readPromptsOfRows(
   blobs: BlobReader,
   { trajectories }: Pick<BatchRows, 'trajectories'>,
 ): Promise<ReadonlyMap<string, ShownPrompt>> {
-  const steps = new Set(trajectories.flatMap((trajectory) => ownSteps(trajectory).map(({ stepId }) => stepId)));
+  const steps = new Map<string, OfTree>();
+  for (const trajectory of trajectories)
+    for (const { stepId: id } of ownSteps(trajectory))
+      steps.set(keyInTree(trajectory.treeId, id), { treeId: trajectory.treeId, id });
   const bytes = ({ blob }: BlobRef) => readBlob(blobs, blob, 'a part of a prompt');
-  return readShownPrompts(db, [...steps], {
+  return readShownPrompts(db, [...steps.values()], {
     bytes,
     text: async (reference) => Buffer.from(await bytes(reference)).toString('utf8'),
   });

@@ -12,6 +12,7 @@ import {
 import { findTokenValueFault, type TokenValues } from '../../domain/training/planning/token-fault.ts';
 import type { Db } from '../../postgres/database.ts';
 import { forgottenAmong } from '../../postgres/stream-keys.ts';
+import { keyInTree, type OfTree, pairsOf } from '../../projections/of-tree.ts';
 import { readPaths } from '../../projections/step-tree/read-paths.ts';
 import { readTokenBytes } from '../../projections/step-tree/read-token-bytes.ts';
 import type { TokenViews } from '../../projections/step-tree/token-bytes.ts';
@@ -29,21 +30,21 @@ import { type RecordedStep, readRecordedSteps } from './read-recorded-steps.ts';
 export type Learner = 'candidates' | 'texts' | 'pictures' | 'other';
 
 /**
- * Finds why the rows of finished rollouts could not be read, or not be trained on by their learner: rollout → what is wrong;
+ * Finds why the rows of finished rollouts could not be read, or not be trained on by their learner: `keyInTree` → what is wrong;
  * sound ones are left out. With `layout` verl a row per trajectory must come of them. It asks what the reader of rows and the
  * backends ask, of the same read models, so that whatever is planned can be read. What lies in the blob store is not opened: a
  * blob that is missing is restored, and its batch trained.
  */
 export async function readRecordFaults(
   { db, blobs }: { readonly db: Db; readonly blobs: BlobReader },
-  rollouts: readonly string[],
+  rollouts: readonly OfTree[],
   learner: Learner,
   layout: PlanRules['layout'] = 'step',
 ): Promise<ReadonlyMap<string, RecordFault>> {
-  const walks = new Map((await readWalks(db, rollouts)).map((walk) => [walk.rolloutId, walk]));
+  const walks = new Map((await readWalks(db, rollouts)).map((walk) => [keyInTree(walk.treeId, walk.rolloutId), walk]));
   const paths = await readPaths(
     db,
-    [...walks.values()].map(({ leafStepId }) => leafStepId),
+    [...walks.values()].map(({ treeId, leafStepId: id }) => ({ treeId, id })),
   );
   const faults = new Map<string, RecordFault>();
   const forgotten = await forgottenAmong(
@@ -51,23 +52,24 @@ export async function readRecordFaults(
     [...walks.values()].map(({ treeId }) => treeId),
   );
   const whole: Walked[] = [];
-  for (const rolloutId of rollouts) {
-    const walk = walks.get(rolloutId);
-    const path = paths.get(walk?.leafStepId ?? '') ?? [];
+  for (const { treeId, id: rolloutId } of rollouts) {
+    const key = keyInTree(treeId, rolloutId);
+    const walk = walks.get(key);
+    const path = walk ? (paths.get(keyInTree(treeId, walk.leafStepId)) ?? []) : [];
     const fault = walk ? findWalkFault(walk, path) : `the end of rollout ${rolloutId} is not in its tree: it was refused there`;
-    if (fault !== null) faults.set(rolloutId, incomplete(fault));
-    else if (walk && forgotten.has(walk.treeId))
-      faults.set(rolloutId, incomplete(`the payload of tree ${walk.treeId} is forgotten`));
+    if (fault !== null) faults.set(key, incomplete(fault));
+    else if (walk && forgotten.has(treeId)) faults.set(key, incomplete(`the payload of tree ${treeId} is forgotten`));
     else if (walk) whole.push({ walk, path, own: path.slice(path.indexOf(walk.fromStepId) + 1) });
   }
-  const steps = await findStepFaults(db, [...new Set(whole.flatMap(({ path }) => path))], learner);
+  const steps = await findStepFaults(db, stepsOn(whole), learner);
   const sound = whole.filter(({ walk, path, own }) => {
+    const keyOf = (id: string) => keyInTree(walk.treeId, id);
     const broken =
-      path.map((id) => steps.unreadable.get(id)).find(Boolean) ??
-      own.map((id) => steps.untrained.get(id)).find(Boolean) ??
-      (layout === 'verl' ? findHole(own, steps.ids) : null);
+      path.map((id) => steps.unreadable.get(keyOf(id))).find(Boolean) ??
+      own.map((id) => steps.untrained.get(keyOf(id))).find(Boolean) ??
+      (layout === 'verl' ? findHole(walk, own, steps.ids) : null);
     const fault = broken ? incomplete(broken) : findDrawFault(walk, own, steps.ids);
-    if (fault) faults.set(walk.rolloutId, fault);
+    if (fault) faults.set(keyOf(walk.rolloutId), fault);
     return !fault;
   });
   if (learner === 'candidates')
@@ -86,45 +88,53 @@ interface Walked {
   readonly own: readonly string[];
 }
 
+/** Returns the steps of paths, each once. */
+function stepsOn(walked: readonly Walked[]): readonly OfTree[] {
+  const steps = new Map<string, OfTree>();
+  for (const { walk, path } of walked) for (const id of path) steps.set(keyInTree(walk.treeId, id), { treeId: walk.treeId, id });
+  return [...steps.values()];
+}
+
 const SLICE = 256; // steps of one statement: some 3 MB with their tokens
 
-/** Finds the steps whose token arrays do not fit, which nobody can read, and those of which no token is trained. */
-async function findStepFaults(db: Db, ids: readonly string[], learner: Learner) {
+/** Finds the steps whose token arrays do not fit, which nobody can read, and those of which no token is trained, by `keyInTree`. */
+async function findStepFaults(db: Db, wanted: readonly OfTree[], learner: Learner) {
   const ofTokens = learner === 'texts' || learner === 'pictures';
   const unreadable = new Map<string, string>();
   const untrained = new Map<string, string>();
   const held = new Map<string, HeldIds>();
-  for (let from = 0; from < ids.length; from += SLICE)
-    for (const row of await readArrays(db, ids.slice(from, from + SLICE))) {
-      held.set(row.stepId, row);
+  for (let from = 0; from < wanted.length; from += SLICE)
+    for (const row of await readArrays(db, wanted.slice(from, from + SLICE))) {
+      const key = keyInTree(row.treeId, row.stepId);
+      held.set(key, row);
       const { stepId, arrays, values, sampled, trimmed, prompt, promptIds } = row;
       const fault = arrays && (findTokensFault(stepId, arrays) ?? findTokenValueFault(`step ${stepId}`, values()));
-      if (fault) unreadable.set(stepId, fault);
-      else if (arrays === null && ofTokens) untrained.set(stepId, `step ${stepId} has no sampled token ids`);
+      if (fault) unreadable.set(key, fault);
+      else if (arrays === null && ofTokens) untrained.set(key, `step ${stepId} has no sampled token ids`);
       else if (prompt === 'image' && learner === 'texts')
-        untrained.set(stepId, `step ${stepId} was asked with an image, which a model of texts does not read`);
+        untrained.set(key, `step ${stepId} was asked with an image, which a model of texts does not read`);
       else if (prompt === 'image' && !promptIds && ofTokens)
         untrained.set(
-          stepId,
+          key,
           `step ${stepId} was asked with an image by a server that returned no token ids of its prompt; collect by one that does`,
         );
       else if (trimmed && prompt === 'none' && ofTokens)
-        untrained.set(stepId, `step ${stepId} was asked for with a chat that had lost turns, which is not on record`);
+        untrained.set(key, `step ${stepId} was asked for with a chat that had lost turns, which is not on record`);
       else if (arrays !== null && !sampled && learner !== 'candidates')
-        untrained.set(stepId, `none of the recorded tokens of step ${stepId} was sampled by the policy`);
+        untrained.set(key, `none of the recorded tokens of step ${stepId} was sampled by the policy`);
     }
   return { unreadable, untrained, ids: held };
 }
 
 /** Finds what was drawn from another distribution; without recorded prompts the plan of the run says which. */
 function findDrawFault(
-  { temperature }: WalkRow,
+  { treeId, temperature }: WalkRow,
   own: readonly string[],
   ids: ReadonlyMap<string, HeldIds>,
 ): RecordFault | undefined {
   const temperatures = new Set<number>();
   for (const stepId of own) {
-    const sampling = ids.get(stepId)?.sampling ?? serverSampling(temperature ?? 1);
+    const sampling = ids.get(keyInTree(treeId, stepId))?.sampling ?? serverSampling(temperature ?? 1);
     temperatures.add(sampling.temperature);
     const fault = findSamplingFault(stepId, sampling);
     if (fault) return fault;
@@ -147,11 +157,11 @@ interface HeldIds {
 }
 
 /** Finds the step behind which a row of the whole trajectory has a hole, as `trajectoryRows` does; null where there is none. */
-function findHole(own: readonly string[], ids: ReadonlyMap<string, HeldIds>): string | null {
+function findHole({ treeId }: WalkRow, own: readonly string[], ids: ReadonlyMap<string, HeldIds>): string | null {
   for (const [i, stepId] of own.entries()) {
-    const [step, next] = [ids.get(stepId), own[i + 1]];
+    const [step, next] = [ids.get(keyInTree(treeId, stepId)), own[i + 1]];
     if (step && step.arrays === null) return `step ${stepId} has no sampled token ids, which a row per trajectory needs`;
-    if (step && next !== undefined && !step.shownBehind && !ids.get(next)?.promptIds)
+    if (step && next !== undefined && !step.shownBehind && !ids.get(keyInTree(treeId, next))?.promptIds)
       return `step ${stepId} has no token ids of its observation: the server that was asked next returned no prompt_token_ids, which a row per trajectory needs`;
   }
   return null;
@@ -179,6 +189,7 @@ interface ArrayBytes {
 }
 
 interface ArraysRow extends HeldIds {
+  readonly treeId: string;
   readonly stepId: string;
   /** Made where the lengths fit. */
   readonly values: () => TokenValues;
@@ -191,7 +202,7 @@ interface ArraysRow extends HeldIds {
 }
 
 /** Reads the token arrays of steps, how long they are, and whether a token of them was sampled. */
-async function readArrays(db: Db, ids: readonly string[]): Promise<readonly ArraysRow[]> {
+async function readArrays(db: Db, wanted: readonly OfTree[]): Promise<readonly ArraysRow[]> {
   const sizeOf = (array: 'ids' | 'logProbs' | 'mask') => {
     const of = sql.raw(`t."${array}"`); // a name in the JSON, which is camelCase there
     return sql`case when jsonb_typeof(${of}) = 'object' then jsonb_build_object('dtype', ${of} -> 'dtype', 'length', ${of} -> 'length', 'bytes',
@@ -199,6 +210,7 @@ async function readArrays(db: Db, ids: readonly string[]): Promise<readonly Arra
            else ${of} -> 'bytes' -> 'size' end) end`;
   };
   const { rows } = await sql<{
+    treeId: string;
     stepId: string;
     ids: RecordedArray | null;
     logProbs: RecordedArray | null;
@@ -214,7 +226,7 @@ async function readArrays(db: Db, ids: readonly string[]): Promise<readonly Arra
     prompt: ArraysRow['prompt'];
     sampling: Sampling | null;
   }>`
-    select step_id, ${sizeOf('ids')} as ids, ${sizeOf('logProbs')} as log_probs, ${sizeOf('mask')} as mask,
+    select tree_id, step_id, ${sizeOf('ids')} as ids, ${sizeOf('logProbs')} as log_probs, ${sizeOf('mask')} as mask,
       t.ids ->> 'bytes' as id_bytes, t."logProbs" ->> 'bytes' as log_prob_bytes, t.mask ->> 'bytes' as mask_bytes,
       p.token_count is not null as prompt_ids, token_bytes is not null as in_bytes,
       case when jsonb_typeof(t.mask -> 'bytes') = 'string' then right(encode(decode(t.mask ->> 'bytes', 'base64'), 'hex'), 2) = '00'
@@ -223,14 +235,16 @@ async function readArrays(db: Db, ids: readonly string[]): Promise<readonly Arra
         then position('\\x01'::bytea in decode(t.mask ->> 'bytes', 'base64')) > 0 else true end as sampled,
       coalesce(jsonb_typeof(call -> 'trimmed'), 'null') <> 'null' as trimmed,
       case when p.with_images then 'image' when not p.with_images then 'text' else 'none' end as prompt, p.sampling
-    from steps left join (select step_id, with_images, token_count, sampling from prompts) p using (step_id) left join lateral jsonb_to_record(token_json) as t(ids jsonb, "logProbs" jsonb, mask jsonb) on true
-    where step_id = any(${[...ids]}::uuid[]) and depth > 0`.execute(db);
+    from (select s.* from ${pairsOf(wanted)} w join steps s on s.step_id = w.id and s.tree_id = w.tree_id) s
+    left join (select step_id, tree_id, with_images, token_count, sampling from prompts) p using (step_id, tree_id)
+    left join lateral jsonb_to_record(token_json) as t(ids jsonb, "logProbs" jsonb, mask jsonb) on true
+    where depth > 0`.execute(db);
   const views = await readTokenBytes(
     db,
-    rows.flatMap(({ stepId, inBytes }) => (inBytes ? [stepId] : [])),
+    rows.flatMap(({ treeId, stepId: id, inBytes }) => (inBytes ? [{ treeId, id }] : [])),
   );
   return rows.map(({ ids: own, logProbs, mask, idBytes, logProbBytes, maskBytes, inBytes, ...row }) => {
-    const values = inBytes ? views.get(row.stepId) : undefined;
+    const values = inBytes ? views.get(keyInTree(row.treeId, row.stepId)) : undefined;
     if (values) return { ...row, ...heldIn(values), values: () => values };
     const bytes = { ids: idBytes, logProbs: logProbBytes, mask: maskBytes };
     return { ...row, arrays: own && { ids: own, logProbs, mask }, values: () => valuesOf(bytes) };
@@ -249,25 +263,26 @@ function heldIn({ ids, logProbs, mask }: TokenViews): Pick<ArraysRow, 'arrays' |
   };
 }
 
-/** Finds the rollouts with a step that was no choice among its candidates. */
+/** Finds the rollouts with a step that was no choice among its candidates, by `keyInTree`. */
 async function findChoiceFaults(db: Db, blobs: BlobReader, walked: readonly Walked[]): Promise<ReadonlyMap<string, string>> {
-  const steps = await readSteps(db, blobs, [...new Set(walked.flatMap(({ path }) => path))]);
+  const steps = await readSteps(db, blobs, stepsOn(walked));
   const faults = new Map<string, string>();
   for (const { walk, path, own } of walked) {
     const first = path.length - own.length;
     const strange = own.find((stepId, i) => {
-      const [step, before] = [steps.get(stepId), steps.get(path[first + i - 1] ?? '')];
+      const [step, before] = [stepId, path[first + i - 1] ?? ''].map((id) => steps.get(keyInTree(walk.treeId, id)));
       if (!step || !before) return false; // it lies in the blob store and cannot be read now
       return chosenOf({ candidates: before.admissible, tokens: sampledTokens(step.tokens), action: step.action }) === null;
     });
-    if (strange !== undefined) faults.set(walk.rolloutId, `step ${strange} was no choice among the candidates before it`);
+    if (strange !== undefined)
+      faults.set(keyInTree(walk.treeId, walk.rolloutId), `step ${strange} was no choice among the candidates before it`);
   }
   return faults;
 }
 
-async function readSteps(db: Db, blobs: BlobReader, ids: readonly string[]): Promise<ReadonlyMap<string, RecordedStep>> {
+async function readSteps(db: Db, blobs: BlobReader, wanted: readonly OfTree[]): Promise<ReadonlyMap<string, RecordedStep>> {
   try {
-    return await readRecordedSteps(db, blobs, ids);
+    return await readRecordedSteps(db, blobs, wanted);
   } catch (error) {
     if (error instanceof RowsError && error.code === 'blob') return new Map();
     throw error;

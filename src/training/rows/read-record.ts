@@ -4,6 +4,7 @@ import { type RewardWeights, weightOf } from '../../domain/training/planning/rew
 import type { Offsets } from '../../log/event-log.ts';
 import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
+import { keyInTree, type OfTree, pairsOf } from '../../projections/of-tree.ts';
 import { foldRewardsAt } from '../../projections/rewards/rewards-at.ts';
 import type { BatchReward, BatchTrajectory } from './batch-rows.ts';
 import { type BlobReader, inPlace } from './read-blob.ts';
@@ -46,11 +47,12 @@ const RUN_TEMPERATURE = sql`coalesce(
   case when jsonb_typeof(runs.config -> 'temperature') = 'number' then (runs.config -> 'temperature')::double precision end)`;
 
 /** Reads the walks of finished rollouts, in no order; those that are unknown or go on are left out. */
-export async function readWalks(db: Db, ids: readonly string[]): Promise<readonly WalkRow[]> {
+export async function readWalks(db: Db, rollouts: readonly OfTree[]): Promise<readonly WalkRow[]> {
   const { rows } = await sql<WalkRow>`
     select r.rollout_id, r.tree_id, t.root_step_id, r.from_step_id, r.leaf_step_id, r.steps as taken, ${RUN_TEMPERATURE} as temperature
-    from rollouts r join trees t on t.tree_id = r.tree_id left join runs on runs.run_id = t.run_id
-    where r.rollout_id = any(${[...ids]}::uuid[]) and r.leaf_step_id is not null`.execute(db);
+    from ${pairsOf(rollouts)} w join rollouts r on r.rollout_id = w.id and r.tree_id = w.tree_id
+    join trees t on t.tree_id = r.tree_id left join runs on runs.run_id = t.run_id
+    where r.leaf_step_id is not null`.execute(db);
   return rows;
 }
 
@@ -58,22 +60,26 @@ export async function readWalks(db: Db, ids: readonly string[]): Promise<readonl
  * Reads finished rollouts with the texts of their trees, in no order; those that are unknown or go on are left out. @throws
  * RowsError `blob`.
  */
-export async function readRolloutsOfBatch(db: Db, blobs: BlobReader, ids: readonly string[]): Promise<readonly RolloutRow[]> {
+export async function readRolloutsOfBatch(
+  db: Db,
+  blobs: BlobReader,
+  rollouts: readonly OfTree[],
+): Promise<readonly RolloutRow[]> {
   const { rows } = await sql<RolloutRow>`
     select r.rollout_id, r.tree_id, t.run_id, t.task_id, t.environment, t.goal,
       t.instruction, t.root_step_id, t.blobs, r.from_step_id, r.leaf_step_id, r.outcome,
       r.success, ${RUN_TEMPERATURE} as temperature, r.steps as taken,
       case when runs.config -> 'prompt' is null and coalesce(runs.config ->> 'search', '') = ''
         and coalesce(runs.config ->> 'policy', '') not like '%"merged"%' then 'plain-chat' else 'otherwise' end as prompting
-    from rollouts r
+    from ${pairsOf(rollouts)} w join rollouts r on r.rollout_id = w.id and r.tree_id = w.tree_id
     join trees t on t.tree_id = r.tree_id
     left join runs on runs.run_id = t.run_id
-    where r.rollout_id = any(${[...ids]}::uuid[]) and r.leaf_step_id is not null`.execute(db);
+    where r.leaf_step_id is not null`.execute(db);
   return inPlace(rows, blobs, ({ treeId }) => `tree ${treeId}`);
 }
 
 /**
- * Reads the rewards in force of trees by the step, or else the rollout, that they are of. By component and value, so
+ * Reads the rewards in force of trees by the step, or else the rollout, that they are of (`keyInTree`). By component and value, so
  * that equal rewards have equal sums. A reward that names a step and a rollout that did not take it is of nobody, here as in the pool: which of the two it means cannot
  * be decided.
  */
@@ -83,10 +89,10 @@ export async function readRewards(
   weights: RewardWeights | undefined,
 ): Promise<ReadonlyMap<string, readonly BatchReward[]>> {
   const { rows } = await sql<RewardRow>`
-    select coalesce(r.step_id, r.rollout_id) as owner, r.component, r.value, r.scorer, r.scorer_revision as revision
-    from rewards r left join steps s on s.step_id = r.step_id
+    select r.tree_id, coalesce(r.step_id, r.rollout_id) as owner, r.component, r.value, r.scorer, r.scorer_revision as revision
+    from rewards r left join steps s on s.step_id = r.step_id and s.tree_id = r.tree_id
     where r.tree_id = any(${[...trees]}::uuid[]) and (r.step_id is null or r.rollout_id is null or s.rollout_id = r.rollout_id)
-    order by r.component collate "C", r.value, r.reward_id`.execute(db);
+    order by r.component collate "C", r.value, r.reward_id, r.tree_id`.execute(db);
   return byOwner(rows, weights);
 }
 
@@ -102,29 +108,32 @@ export async function readRewardsAt(
 ): Promise<ReadonlyMap<string, readonly BatchReward[]>> {
   const inForce = [...(await foldRewardsAt(db, trees, position))].sort(
     ({ assigned: a, value: x }, { assigned: b, value: y }) =>
-      byText(a.component, b.component) || x - y || byText(a.rewardId, b.rewardId),
+      byText(a.component, b.component) || x - y || byText(a.rewardId, b.rewardId) || byText(a.treeId, b.treeId),
   );
   const takers = await readTakers(
     db,
-    inForce.flatMap(({ assigned: { stepId, rolloutId } }) => (stepId === null || rolloutId === null ? [] : [stepId])),
+    inForce.flatMap(({ assigned: { treeId, stepId: id, rolloutId } }) =>
+      id === null || rolloutId === null ? [] : [{ treeId, id }],
+    ),
   );
   return byOwner(
-    inForce.flatMap(({ assigned: { stepId, rolloutId, component }, value, scorer: { name: scorer, revision } }) => {
+    inForce.flatMap(({ assigned: { treeId, stepId, rolloutId, component }, value, scorer: { name: scorer, revision } }) => {
       const owner = stepId ?? rolloutId;
-      const contradictory = stepId !== null && rolloutId !== null && takers.get(stepId) !== rolloutId;
-      return owner === null || contradictory ? [] : [{ owner, component, value, scorer, revision }];
+      const contradictory = stepId !== null && rolloutId !== null && takers.get(keyInTree(treeId, stepId)) !== rolloutId;
+      return owner === null || contradictory ? [] : [{ treeId, owner, component, value, scorer, revision }];
     }),
     weights,
   );
 }
 
-/** Reads the rollouts that took steps; candidates of a search have none. */
-async function readTakers(db: Db, steps: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const { rows } = await sql<{ step: string; rollout: string }>`
-    select step_id as step, rollout_id as rollout from steps where step_id = any(${[...new Set(steps)]}::uuid[]) and rollout_id is not null`.execute(
+/** Reads the rollouts that took steps, by `keyInTree` of these; candidates of a search have none. */
+async function readTakers(db: Db, steps: readonly OfTree[]): Promise<ReadonlyMap<string, string>> {
+  const { rows } = await sql<OfTree & { readonly rollout: string }>`
+    select s.tree_id, s.step_id as id, s.rollout_id as rollout
+    from ${pairsOf(steps)} w join steps s on s.step_id = w.id and s.tree_id = w.tree_id where s.rollout_id is not null`.execute(
     db,
   );
-  return new Map(rows.map(({ step, rollout }) => [step, rollout]));
+  return new Map(rows.map(({ treeId, id, rollout }) => [keyInTree(treeId, id), rollout]));
 }
 
 function byText(a: string, b: string): number {
@@ -134,17 +143,19 @@ function byText(a: string, b: string): number {
 /** Groups rewards by their owner, those of components that are not trained on left out. */
 function byOwner(rows: readonly RewardRow[], weights: RewardWeights | undefined): ReadonlyMap<string, readonly BatchReward[]> {
   const rewards = new Map<string, BatchReward[]>();
-  for (const { owner, component, value, scorer, revision } of rows) {
+  for (const { treeId, owner, component, value, scorer, revision } of rows) {
     const weight = weightOf(weights, component);
     if (weight === 0) continue;
-    const list = rewards.get(owner) ?? [];
-    rewards.set(owner, list);
+    const key = keyInTree(treeId, owner);
+    const list = rewards.get(key) ?? [];
+    rewards.set(key, list);
     list.push({ component, value, weight, scorer: { name: scorer, revision } });
   }
   return rewards;
 }
 
 interface RewardRow {
+  readonly treeId: string;
   readonly owner: string;
   readonly component: string;
   readonly value: number;

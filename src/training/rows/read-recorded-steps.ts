@@ -3,6 +3,7 @@ import { type ReplyStructure, replyMessage } from '../../domain/prompts/reply-me
 import type { BlobRef, Packed } from '../../events/schemas/values.ts';
 import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
+import { keyInTree, type OfTree, pairsOf } from '../../projections/of-tree.ts';
 import { readTokenBytes } from '../../projections/step-tree/read-token-bytes.ts';
 import type { RecordedReply } from '../../projections/trajectories/recorded-tree.ts';
 import { type BatchStep, type BatchTokens, type PolicySpan, RowsError } from './batch-rows.ts';
@@ -37,29 +38,30 @@ const SLICE = 256; // rows of one answer: some 2 MB with tokens, texts that die 
 export type TextsOfSteps = 'texts' | 'no-texts';
 
 /**
- * Reads steps by their ids, roots too. @throws RowsError when token arrays do not fit, or a part lies in the blob store and
+ * Reads steps, roots too, by `keyInTree`. @throws RowsError when token arrays do not fit, or a part lies in the blob store and
  * cannot be read.
  */
 export async function readRecordedSteps(
   db: Db,
   blobs: BlobReader,
-  ids: readonly string[],
+  wanted: readonly OfTree[],
   texts: TextsOfSteps = 'texts',
 ): Promise<ReadonlyMap<string, RecordedStep>> {
   const steps = new Map<string, RecordedStep>();
-  for (let from = 0; from < ids.length; from += SLICE) {
-    const rows = await readSlice(db, blobs, ids.slice(from, from + SLICE), texts);
+  for (let from = 0; from < wanted.length; from += SLICE) {
+    const rows = await readSlice(db, blobs, wanted.slice(from, from + SLICE), texts);
     const asBytes = await readTokenBytes(
       db,
-      rows.flatMap(({ stepId, inBytes }) => (inBytes ? [stepId] : [])),
+      rows.flatMap(({ treeId, stepId: id, inBytes }) => (inBytes ? [{ treeId, id }] : [])),
     );
     for (const row of rows) {
-      const { stepId, inBytes } = row;
-      const views = asBytes.get(stepId);
+      const { treeId, stepId, inBytes } = row;
+      const key = keyInTree(treeId, stepId);
+      const views = asBytes.get(key);
       if (inBytes && !views)
         throw new RowsError('incomplete', `the tokens of step ${stepId} are not in the read models any more`);
       const tokens = views ? checkedTokens(views, stepId) : await tokensFromJson(row, blobs);
-      steps.set(stepId, {
+      steps.set(key, {
         stepId,
         response: row.response,
         message:
@@ -84,6 +86,7 @@ export async function readRecordedSteps(
 }
 
 interface StepRow extends Omit<RecordedStep, 'tokens' | 'message'> {
+  readonly treeId: string;
   readonly thought: string;
   readonly reply: RecordedReply | null;
   /** Whether its tokens are kept as bytes, which are read next; else as `packedText` writes them. */
@@ -116,15 +119,15 @@ const TEXTS = {
   'no-texts': sql`'' as response, '' as thought, null as reply, '' as action, '' as observation, null as admissible, null as blobs`,
 } as const;
 
-async function readSlice(db: Db, blobs: BlobReader, ids: readonly string[], texts: TextsOfSteps): Promise<readonly StepRow[]> {
+async function readSlice(db: Db, blobs: BlobReader, wanted: readonly OfTree[], texts: TextsOfSteps): Promise<readonly StepRow[]> {
   const { rows } = await sql<StepRow>`
-    select step_id, ${TEXTS[texts]}, well_formatted, executable, termination,
+    select tree_id, step_id, ${TEXTS[texts]}, well_formatted, executable, termination,
       coalesce(jsonb_typeof(call -> 'trimmed'), 'null') <> 'null' as trimmed,
       policy_spans as spans, state_hash, p.temperature, token_bytes is not null as in_bytes,
       ${packedText('ids')} as token_ids, ${packedText('logProbs')} as log_probs, ${packedText('mask')} as mask
-    from steps left join (select step_id, (sampling -> 'temperature')::double precision as temperature from prompts) p using (step_id)
-      left join lateral jsonb_to_record(token_json) as t(ids jsonb, "logProbs" jsonb, mask jsonb) on true
-    where step_id = any(${[...ids]}::uuid[])`.execute(db);
+    from (select s.* from ${pairsOf(wanted)} w join steps s on s.step_id = w.id and s.tree_id = w.tree_id) s
+      left join (select step_id, tree_id, (sampling -> 'temperature')::double precision as temperature from prompts) p using (step_id, tree_id)
+      left join lateral jsonb_to_record(token_json) as t(ids jsonb, "logProbs" jsonb, mask jsonb) on true`.execute(db);
   return inPlace(rows, blobs, ({ stepId }) => `step ${stepId}`);
 }
 

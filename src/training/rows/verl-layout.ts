@@ -1,4 +1,5 @@
 import type { TrajectoryRow } from '../../domain/training/rows/trajectory-rows.ts';
+import { keyInTree } from '../../projections/of-tree.ts';
 import type { ShownPrompt } from '../../projections/prompts/read-prompts.ts';
 import type { BatchReward, BatchRows, BatchTrajectory } from './batch-rows.ts';
 import { bordersOf, jaggedTokens, ownSteps } from './jagged.ts';
@@ -95,7 +96,7 @@ function rewardsOf({ row, trajectory, isLast }: Placed): readonly BatchReward[] 
 
 /** The images in the prompts of a row: those of its last prompt, which begins with the others. */
 function imagesOf({ row, trajectory }: Placed, prompts: ReadonlyMap<string, ShownPrompt>): readonly string[] {
-  return imagesIn(prompts.get(ownSteps(trajectory)[row.to - 1]?.stepId ?? ''));
+  return imagesIn(prompts.get(keyInTree(trajectory.treeId, ownSteps(trajectory)[row.to - 1]?.stepId ?? '')));
 }
 
 function promptTensors(rows: readonly TrajectoryRow[]): readonly Tensor[] {

@@ -47,7 +47,18 @@ async function stepsOf(runId: string) {
     .selectFrom('steps')
     .innerJoin('trees', 'trees.treeId', 'steps.treeId')
     .leftJoin('historyImages', 'historyImages.stepId', 'steps.stepId')
-    .select(['steps.stepId', 'depth', 'steps.rolloutId', 'response', 'imageId', 'factor', 'visionTokens', 'textTokens', 'height'])
+    .select([
+      'steps.treeId',
+      'steps.stepId',
+      'depth',
+      'steps.rolloutId',
+      'response',
+      'imageId',
+      'factor',
+      'visionTokens',
+      'textTokens',
+      'height',
+    ])
     .where('trees.runId', '=', runId)
     .where('depth', '>', 0)
     .orderBy('steps.rolloutId')
@@ -55,11 +66,11 @@ async function stepsOf(runId: string) {
     .execute();
 }
 
-async function expectRebuilt(steps: readonly { stepId: string; imageId: string | null }[]): Promise<void> {
+async function expectRebuilt(steps: readonly { treeId: string; stepId: string; imageId: string | null }[]): Promise<void> {
   const { db } = platform.database;
   const shown = await readHistoryImages(
     db,
-    steps.filter((step) => step.imageId !== null).map((step) => step.stepId),
+    steps.flatMap(({ treeId, stepId: id, imageId: shown }) => (shown === null ? [] : [{ treeId, id }])),
   );
   expect(shown.length).toBeGreaterThan(0);
   for (const record of shown) {

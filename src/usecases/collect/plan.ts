@@ -25,8 +25,8 @@ export const trainingPlan = z.strictObject({
  * recorded one.
  */
 const behind = z.union([
-  z.strictObject({ rolloutId: id, steps: z.int().min(1).max(10_000) }),
-  z.strictObject({ stepId: id, steps: z.int().min(0).max(10_000) }),
+  z.strictObject({ treeId: id, rolloutId: id, steps: z.int().min(1).max(10_000) }),
+  z.strictObject({ treeId: id, stepId: id, steps: z.int().min(0).max(10_000) }),
 ]);
 export type Behind = z.infer<typeof behind>;
 

@@ -8,8 +8,9 @@ import type { Prefix } from './prefix.ts';
 /** Reads the steps that a planned task goes on behind: what was said, what was executed, and the result. */
 export async function readPrefix({ database, blobs }: Platform, behind: Behind): Promise<Prefix> {
   const text = textReader(blobs);
-  const stepId = 'stepId' in behind ? behind.stepId : await readStepOf(database.db, behind.rolloutId, behind.steps);
-  const [root, ...path] = stepId === null ? [] : await readRecordedPath(database.db, stepId, text);
+  const { treeId } = behind;
+  const id = 'stepId' in behind ? behind.stepId : await readStepOf(database.db, { treeId, id: behind.rolloutId }, behind.steps);
+  const [root, ...path] = id === null ? [] : await readRecordedPath(database.db, { treeId, id }, text);
   const opening = { observation: root?.observation ?? null, pictures: root?.pictures ?? [], stateHash: root?.stateHash ?? null };
   return { ...opening, steps: path.map(again) };
 }

@@ -78,13 +78,15 @@ async function readOpenedOtherwise(db: Db, treeId: string, rootStepId: string): 
 
 async function readRememberedPrompts(
   db: Db,
+  treeId: string,
   steps: readonly string[],
   text: (sha256: string) => Promise<string>,
   bytes: ReadBytes,
 ): Promise<ReadonlyMap<string, RememberedPrompt>> {
-  const prompts = await readPrompts(db, steps, { text: ({ blob }) => text(blob), bytes: ({ blob }) => bytes(blob) });
+  const named = steps.map((id) => ({ treeId, id }));
+  const prompts = await readPrompts(db, named, { text: ({ blob }) => text(blob), bytes: ({ blob }) => bytes(blob) });
   return new Map(
-    [...prompts].map(([stepId, { messages, following, blocks }]) => [
+    [...prompts.values()].map(({ stepId, messages, following, blocks }) => [
       stepId,
       { messages, tokenIds: following, blocks: new Set(blocks) },
     ]),
@@ -117,7 +119,7 @@ export async function readRecordedTree(
     ),
     steps,
     pictures: tree.closedAt === null ? await readPicturesOfTree(db, treeId, readBytes) : new Map(),
-    prompts: tree.closedAt === null ? await readRememberedPrompts(db, [...steps.keys()], resolve, readBytes) : new Map(),
+    prompts: tree.closedAt === null ? await readRememberedPrompts(db, treeId, [...steps.keys()], resolve, readBytes) : new Map(),
     rewarded: await readRewardedSteps(db, treeId),
     ...(tree.closedAt === null && searchFacts.length > 0 ? { answers: await readRecordedAnswers(db, treeId, steps) } : {}),
   };

@@ -82,7 +82,7 @@ async function shownIn(runId: string) {
   const payloads: PromptPayloads = { text: ({ blob }) => text(blob), bytes: ({ blob }) => platform.blobs.get(blob) };
   const prompts = await readPrompts(
     db,
-    steps.map(({ stepId }) => stepId),
+    steps.map(({ treeId: of, stepId: id }) => ({ treeId: of, id })),
     payloads,
   );
   const [{ treeId } = { treeId: '' }] = steps;

@@ -117,11 +117,11 @@ describe('evaluateInto', () => {
     const failures = await readFailures(db, failing.runId);
     expect(failures.length).toBeGreaterThan(2);
     expect(failures.every(({ steps }) => steps === 12)).toBe(true);
-    const tasks = failures.map(({ rolloutId, alias }, i) => ({
+    const tasks = failures.map(({ treeId, rolloutId, alias }, i) => ({
       alias,
       rollouts: 1,
       branching: 'root' as const,
-      behind: { rolloutId, steps: 1 + (i % 11) },
+      behind: { treeId, rolloutId, steps: 1 + (i % 11) },
     }));
     const measured = { split: null, recoverFrom: failing.runId, resamples: 100, trained: null };
     const recovering = evaluation({ plan: { ...plan, policy: 'planner', maxSteps: 30, tasks, evaluation: measured } });
@@ -176,11 +176,11 @@ describe('evaluateInto', () => {
     const failing = evaluation({ plan: { ...plan, policy: 'random', prompt } });
     await found(failing);
     const failures = await readFailures(db, failing.runId);
-    const tasks = failures.slice(0, 4).map(({ rolloutId, alias }) => ({
+    const tasks = failures.slice(0, 4).map(({ treeId, rolloutId, alias }) => ({
       alias,
       rollouts: 1,
       branching: 'root' as const,
-      behind: { rolloutId, steps: 6 },
+      behind: { treeId, rolloutId, steps: 6 },
     }));
     const measured = { split: null, recoverFrom: failing.runId, resamples: 100, trained: null };
     const recovering = evaluation({ plan: { ...plan, policy: 'planner', maxSteps: 30, tasks, evaluation: measured } });
@@ -213,11 +213,11 @@ describe('evaluateInto', () => {
       const failing = evaluation({ plan: { ...inGym, policy: `openai:idle@${idle.url}` } });
       await found(failing);
       const failures = await readFailures(platform.database.db, failing.runId);
-      const tasks = failures.map(({ rolloutId, alias }) => ({
+      const tasks = failures.map(({ treeId, rolloutId, alias }) => ({
         alias,
         rollouts: 2,
         branching: 'root' as const,
-        behind: { rolloutId, steps: 3 },
+        behind: { treeId, rolloutId, steps: 3 },
       }));
       const measured = { split: null, recoverFrom: failing.runId, resamples: 100, trained: null };
       const recovery = { ...inGym, policy: `openai:agent@${agent.url}`, maxSteps: 40, tasks, evaluation: measured };

@@ -51,8 +51,8 @@ export async function planRecovery(
     throw new RunRefused(`${options.run}: the tasks of run ${runId} were drawn with ${options.taskSeed} ${drawn}`);
   const failures = await readFailures(database.db, runId);
   if (failures.length === 0) throw new RunRefused(`${options.run}: run ${runId} has no failed rollout of two steps or more`);
-  return failures.map(({ rolloutId, alias, steps }) => {
+  return failures.map(({ treeId, rolloutId, alias, steps }) => {
     const cut = 1 + createRandom(seedFrom('recover', seed, rolloutId)).int(steps - 1);
-    return { alias, rollouts, branching: 'root', behind: { rolloutId, steps: cut } };
+    return { alias, rollouts, branching: 'root', behind: { treeId, rolloutId, steps: cut } };
   });
 }

@@ -4,6 +4,7 @@ import { TOPICS } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { openAppender } from '../../platform/open-appender.ts';
 import type { Platform } from '../../platform/open-platform.ts';
+import type { OfTree } from '../../projections/of-tree.ts';
 import { isReplayRecorded } from '../../projections/replays/read-replays.ts';
 import { readRunTotals } from '../../projections/runs/read-run-totals.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
@@ -66,7 +67,7 @@ export async function fork(platform: Platform, forking: Forking): Promise<Forked
   }
   if (signal.aborted) return { report: null, progress };
   await settle(platform, signal);
-  const { comparison, end } = await compareWays(platform, fork.stepId, treeId);
+  const { comparison, end } = await compareWays(platform, { treeId: fork.treeId, id: fork.stepId }, treeId);
   if (progress === null) {
     await endAsFailed(platform, runId, end === null ? OTHERWISE : describeEnd(end));
     comparison.note(
@@ -98,14 +99,14 @@ async function isDiverged({ database }: Platform, treeId: string): Promise<boole
 /** Compares the way to the fork, step by step, as both trees have it. `end`: where both were cut by the environment. */
 async function compareWays(
   { database, blobs }: Platform,
-  stepId: string,
+  from: OfTree,
   treeId: string,
 ): Promise<{ readonly comparison: Comparison; readonly end: OwnEnd | null }> {
   const comparison = new Comparison('fork');
   const text = textReader(blobs);
-  const recorded = await readRecordedPath(database.db, stepId, text);
+  const recorded = await readRecordedPath(database.db, from, text);
   const end = await readForkedStep(database.db, treeId);
-  const again = end === null ? [] : await readRecordedPath(database.db, end, text);
+  const again = end === null ? [] : await readRecordedPath(database.db, { treeId, id: end }, text);
   for (const [depth, step] of recorded.entries()) {
     const other = again[depth];
     if (!other) break; // behind the first difference nothing was done
@@ -125,7 +126,7 @@ async function compareWays(
     ]);
   }
   const isCut = again.length === recorded.length && again.at(-1)?.termination === 'truncated' && comparison.differing === 0;
-  return { comparison, end: isCut ? { stepId, before: recorded.at(-2)?.stepId ?? null } : null };
+  return { comparison, end: isCut ? { stepId: from.id, before: recorded.at(-2)?.stepId ?? null } : null };
 }
 
 /** Ends a run whose way differed. Said again it changes nothing. */

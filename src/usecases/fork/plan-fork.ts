@@ -3,6 +3,7 @@ import type { Platform } from '../../platform/open-platform.ts';
 import { createPolicy, parsePolicyText } from '../../policies/policy-spec.ts';
 import type { Db } from '../../postgres/database.ts';
 import { isForgotten } from '../../postgres/stream-keys.ts';
+import { AmbiguousId } from '../../projections/ambiguous-id.ts';
 import { type ForkPoint, readForkPoint } from '../../projections/step-tree/read-fork-point.ts';
 import { type CollectPlan, collectPlan } from '../collect/plan.ts';
 import { readBeginning } from '../collect/recorded-beginning.ts';
@@ -22,11 +23,13 @@ export interface ForkChanges {
 /**
  * Plans a run that goes on from a recorded step: the same task, the way to the step taken again, and rollouts behind it. Left
  * out, the limit of steps is what the recorded plan leaves behind the step. @throws ReplayRefused when the step is unknown, ends
- * its episode, or its run does not say what a plan needs.
+ * its episode, several trees have it, or its run does not say what a plan needs.
  */
 export async function planFork({ database }: Platform, stepId: string, changes: ForkChanges): Promise<CollectPlan> {
   const { db } = database;
-  const step = await readForkPoint(db, stepId);
+  const step = await readForkPoint(db, stepId).catch((error: unknown) => {
+    throw error instanceof AmbiguousId ? new ReplayRefused(error.message) : error;
+  });
   if (!step) throw new ReplayRefused(`there is no step ${stepId}; \`espalier tree TREE --ids\` shows the steps of a tree`);
   if (await isForgotten(db, step.treeId))
     throw new ReplayRefused(`the payload of tree ${step.treeId} is forgotten: nothing can go on from step ${stepId}`);
@@ -55,7 +58,14 @@ export async function planFork({ database }: Platform, stepId: string, changes: 
   if (changes.policy === undefined) await refuseOtherPolicy(db, step.runId, policy);
   return collectPlan.parse({
     environment,
-    tasks: [{ alias: step.alias, rollouts: changes.rollouts, branching: 'root', behind: { stepId, steps: step.depth } }],
+    tasks: [
+      {
+        alias: step.alias,
+        rollouts: changes.rollouts,
+        branching: 'root',
+        behind: { treeId: step.treeId, stepId, steps: step.depth },
+      },
+    ],
     taskSeed: step.seed,
     policy,
     temperature: changes.temperature ?? recorded?.temperature ?? 1,

@@ -81,23 +81,23 @@ describe('rebuilds', () => {
     await project();
     await world.settled();
     const before = await readModels(world.database.db);
-    expect(await rebuildProjection(world, stepTree, strict)).toMatchObject({ kind: 'swapped', from: 1, to: 1_000_001 });
-    expect(await liveVersion('step-tree')).toBe(1_000_001);
+    expect(await rebuildProjection(world, stepTree, strict)).toMatchObject({ kind: 'swapped', from: 2, to: 1_000_002 });
+    expect(await liveVersion('step-tree')).toBe(1_000_002);
 
     await record(); // the projector that runs since before the swap folds into what is live now
     await world.settled();
     expect(await countSteps()).toBe(14);
-    const { rows } = await sql<{ old: number }>`select count(*)::int as old from step_tree_v1.steps`.execute(world.database.db);
+    const { rows } = await sql<{ old: number }>`select count(*)::int as old from step_tree_v2.steps`.execute(world.database.db);
     expect(rows[0]?.old).toBe(8);
     // of the schema that was retired: nobody wrote to it
     expect((await readModels(world.database.db)).steps).toEqual(before.steps);
 
-    expect(await swapBack(world, stepTree, quiet)).toEqual({ from: 1_000_001, to: 1 });
+    expect(await swapBack(world, stepTree, quiet)).toEqual({ from: 1_000_002, to: 2 });
     await record();
     await world.settled();
     expect(await countSteps()).toBe(20);
-    expect(await retireVersions(world, stepTree)).toEqual([1_000_001]);
-    expect(await schemasOf('step_tree_v')).toEqual(['step_tree_v1']);
+    expect(await retireVersions(world, stepTree)).toEqual([1_000_002]);
+    expect(await schemasOf('step_tree_v')).toEqual(['step_tree_v2']);
     await expect(swapBack(world, stepTree, quiet)).rejects.toThrow(NothingKept);
   });
 
@@ -106,18 +106,18 @@ describe('rebuilds', () => {
     await record();
     await project();
     await world.settled();
-    await sql`update step_tree_v1.steps set action = 'forged' where depth = 2`.execute(world.database.db);
+    await sql`update step_tree_v2.steps set action = 'forged' where depth = 2`.execute(world.database.db);
     const refused = await rebuildProjection(world, stepTree, strict);
-    expect(refused).toMatchObject({ kind: 'differs', build: 1_000_001 });
+    expect(refused).toMatchObject({ kind: 'differs', build: 1_000_002 });
     expect(refused.comparison?.differences).toMatchObject([
       { table: 'steps', field: 'action', live: 'forged', anew: 'inventory' },
       { table: 'steps', field: 'action', live: 'forged', anew: 'inventory' },
     ]);
-    expect(await liveVersion('step-tree')).toBe(1);
+    expect(await liveVersion('step-tree')).toBe(2);
     expect(await rebuildProjection(world, stepTree, { ...quiet, differing: 'accept' })).toMatchObject({
       kind: 'swapped',
-      from: 1,
-      to: 1_000_001, // the earlier build, not a third one
+      from: 2,
+      to: 1_000_002, // the earlier build, not a third one
     });
     const forged = await world.database.db.selectFrom('steps').select('stepId').where('action', '=', 'forged').execute();
     expect(forged).toEqual([]);
@@ -127,31 +127,31 @@ describe('rebuilds', () => {
     {
       what: 'a value that JSON does not distinguish',
       name: 'rewards',
-      forge: `update rewards_v1.rewards set value = '-0'`,
+      forge: `update rewards_v2.rewards set value = '-0'`,
       difference: { table: 'rewards', field: 'value', live: '-0', anew: '0' },
     },
     {
       what: 'an empty column only in what is live',
       name: 'step-tree',
-      forge: 'alter table step_tree_v1.trees add column extra text',
+      forge: 'alter table step_tree_v2.trees add column extra text',
       difference: { table: 'trees', field: 'extra', live: null, anew: 'no such column' },
     },
     {
       what: 'a column that what is live lacks',
       name: 'step-tree',
-      forge: 'alter table step_tree_v1.trees drop column task_depth cascade',
+      forge: 'alter table step_tree_v2.trees drop column task_depth cascade',
       difference: { table: 'trees', field: 'task_depth', live: 'no such column' },
     },
     {
       what: 'a table only in what is live',
       name: 'step-tree',
-      forge: 'create table step_tree_v1.extra (id int primary key)',
+      forge: 'create table step_tree_v2.extra (id int primary key)',
       difference: { table: 'extra', key: {}, field: '', live: 'a table', anew: 'no such table' },
     },
     {
       what: 'a table that what is live lacks',
       name: 'step-tree',
-      forge: 'drop table step_tree_v1.tool_calls cascade',
+      forge: 'drop table step_tree_v2.tool_calls cascade',
       difference: { table: 'tool_calls', key: {}, field: '', live: 'no such table', anew: 'a table' },
     },
     {
@@ -163,8 +163,8 @@ describe('rebuilds', () => {
     {
       what: 'columns in another order, of which no row is to be named',
       name: 'step-tree',
-      forge: `alter table step_tree_v1.trees rename goal to was; alter table step_tree_v1.trees add column goal text;
-              update step_tree_v1.trees set goal = was; alter table step_tree_v1.trees drop column was cascade`,
+      forge: `alter table step_tree_v2.trees rename goal to was; alter table step_tree_v2.trees add column goal text;
+              update step_tree_v2.trees set goal = was; alter table step_tree_v2.trees drop column was cascade`,
       difference: undefined,
     },
   ];
@@ -180,7 +180,7 @@ describe('rebuilds', () => {
       const [first] = refused.comparison?.differences ?? [];
       if (difference) expect(first).toMatchObject(difference);
       else expect(first).toBeUndefined();
-      expect(await liveVersion(name)).toBe(1);
+      expect(await liveVersion(name)).toBe(registered(name).version);
     },
   );
 
@@ -213,7 +213,7 @@ describe('rebuilds', () => {
     await project();
     await world.settled();
     const { db } = world.database;
-    await sql`update step_tree_v1.steps set action = 'forged' where depth = 2`.execute(db);
+    await sql`update step_tree_v2.steps set action = 'forged' where depth = 2`.execute(db);
     await rebuildProjection(world, stepTree, { ...quiet, differing: 'accept' });
     // a process that is killed from here on writes nothing but rows and cursors
     await reopenKept(world.database, world.log, stepTree, 1);
@@ -222,12 +222,12 @@ describe('rebuilds', () => {
 
     const { report } = await replayProjections(world, [stepTree], quiet);
     expect(report).toMatchObject({ outcome: 'equal', differing: 0 });
-    expect(await rebuildProjection(world, stepTree, strict)).toMatchObject({ from: 1_000_001, to: 2_000_001 });
+    expect(await rebuildProjection(world, stepTree, strict)).toMatchObject({ from: 1_000_002, to: 2_000_002 });
     expect(await readBuilds(db)).toMatchObject([{ build: 2 }, { build: 1 }]);
-    await reopenKept(world.database, world.log, stepTree, 1_000_001);
-    expect(await swapBack(world, stepTree, quiet)).toEqual({ from: 2_000_001, to: 1_000_001 });
-    await reopenKept(world.database, world.log, stepTree, 2_000_001);
-    expect(await retireVersions(world, stepTree)).toEqual([2_000_001, 1]);
+    await reopenKept(world.database, world.log, stepTree, 1_000_002);
+    expect(await swapBack(world, stepTree, quiet)).toEqual({ from: 2_000_002, to: 1_000_002 });
+    await reopenKept(world.database, world.log, stepTree, 2_000_002);
+    expect(await retireVersions(world, stepTree)).toEqual([2_000_002, 2]);
   });
 
   test('a swap back includes a partition that was created while the version was kept', async () => {
@@ -240,7 +240,7 @@ describe('rebuilds', () => {
       world.database.db,
     ); // as if it had met none of them
     expect(met.numAffectedRows).toBeGreaterThan(0n);
-    expect(await swapBack(world, stepTree, quiet)).toEqual({ from: 1_000_001, to: 1 });
+    expect(await swapBack(world, stepTree, quiet)).toEqual({ from: 1_000_002, to: 2 });
     await record();
     await world.settled();
     expect(await countSteps()).toBe(14);
@@ -251,15 +251,15 @@ describe('rebuilds', () => {
     await record();
     await project([stepTree]);
     await settled(stepTree);
-    const newer = { ...stepTree, version: 2 };
-    expect(await rebuildProjection(world, newer, strict)).toEqual({ kind: 'swapped', from: 1, to: 2, comparison: null });
+    const newer = { ...stepTree, version: 3 };
+    expect(await rebuildProjection(world, newer, strict)).toEqual({ kind: 'swapped', from: 2, to: 3, comparison: null });
     await record();
     const { db } = world.database;
     const reason = () =>
       db.selectFrom('projections').select(['state', 'reason']).where('name', '=', 'step-tree').executeTakeFirst();
     await until(async () => (await reason())?.state === 'stopped');
     expect((await reason())?.reason).toBe(
-      'version 2 of step-tree is live and this code folds version 1: `espalier rebuild step-tree` builds it next to the live one and swaps',
+      'version 3 of step-tree is live and this code folds version 2: `espalier rebuild step-tree` builds it next to the live one and swaps',
     );
     for (const runner of runners.splice(0)) await runner.close();
     await project([newer]);
@@ -322,7 +322,7 @@ describe('readers during writes and swaps', () => {
     }
     await world.settled();
     await compareInSnapshot();
-    expect(await liveVersion('step-tree')).toBe(1);
+    expect(await liveVersion('step-tree')).toBe(2);
     expect(Math.min(seen.counts, seen.prepared, seen.snapshots)).toBeGreaterThan(3);
   });
 
@@ -338,7 +338,7 @@ describe('readers during writes and swaps', () => {
     );
     expect((await shown()).rows).toEqual([{ steps: 8 }]);
     await reader.commit().execute();
-    expect(await rebuildProjection(world, stepTree, strict)).toMatchObject({ kind: 'swapped', to: 1_000_001 });
+    expect(await rebuildProjection(world, stepTree, strict)).toMatchObject({ kind: 'swapped', to: 1_000_002 });
     expect(await countSteps()).toBe(8);
   });
 });

@@ -17,7 +17,7 @@ import { picturesOf } from '../../environments/with-pictures.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { nothingLeft, readLeftOfRun } from '../../projections/forgetting/read-forgotten.ts';
-import { readPictureIds } from '../../projections/pictures/read-pictures.ts';
+import { readPictureIdsOfTree } from '../../projections/pictures/read-pictures.ts';
 import { readEarned } from '../../projections/rewards/read-earned.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
 import { readTreesOfRun } from '../../projections/step-tree/read-trees-of-run.ts';
@@ -65,7 +65,7 @@ export async function replayEnvironment(platform: Platform, asked: EnvironmentRe
       const tree = (await db.transaction().execute((trx) => readRecordedTrees(trx, [treeId]))).get(treeId);
       const earned = await readEarned(db, treeId);
       await comparePrompts(platform, treeId, comparison);
-      const pictures = await readPictureIds(db, { trees: [treeId] });
+      const pictures = await readPictureIdsOfTree(db, treeId);
       const replaying = { platform, comparison, kind: seen, earned, pictures, signal: asked.signal };
       if (tree) skipped += await replayTree(isChat ? await asTalked(replaying, tree) : replaying, tree);
       asked.progress?.(index + 1, trees.length);

@@ -4,6 +4,7 @@ import type { SearchedStep } from '../../domain/search/searched-step.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { unpack } from '../../events/packed.ts';
 import { createJudge, parseJudgeText } from '../../policies/create-judge.ts';
+import { keyInTree } from '../../projections/of-tree.ts';
 import { readPrompts } from '../../projections/prompts/read-prompts.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
@@ -65,12 +66,12 @@ test('what a model was asked with as judge is read back as it was sent, with its
   const own = judgements.slice(0, LENGTH);
   const prompts = await readPrompts(
     database.db,
-    own.map(({ id }) => id),
+    own.map(({ id, data: { treeId } }) => ({ treeId, id })),
     payloads,
   );
   const steps = (walks[0] ?? []).map((stepId, i) => searched(stepId, i));
   for (const [i, { id, data }] of own.entries()) {
-    const prompt = prompts.get(id)!;
+    const prompt = prompts.get(keyInTree(data.treeId, id))!;
     expect(prompt.messages.map(({ role, parts }) => ({ role, content: parts[0]?.kind === 'text' && parts[0].text }))).toEqual(
       sent[i].messages,
     );

@@ -3,6 +3,7 @@ import type { Db } from '../../postgres/database.ts';
 import { seedOfRollouts } from '../../projections/lineage/recall-seeds.ts';
 import { readTouched } from '../../projections/lineage/recall-touched.ts';
 import type { Touched } from '../../projections/lineage/touched.ts';
+import { keyInTree } from '../../projections/of-tree.ts';
 import { type JudgedReward, type Judgement, readJudged } from '../../projections/rewards/read-judged.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
 import { readTreesOfRun } from '../../projections/step-tree/read-trees-of-run.ts';
@@ -45,6 +46,7 @@ export interface RewardsDiff {
   readonly groups: number;
   readonly changes: readonly GroupChange[];
   readonly members: readonly {
+    readonly treeId: string;
     readonly rolloutId: string;
     readonly returns: AdvantagePair;
     readonly advantages: AdvantagePair;
@@ -81,14 +83,14 @@ export async function diffRewards(
   const advantages = estimateAdvantages(groups, { before: estimator, after: estimator });
   const changes = changesOf(groups, advantages);
   const members = groups
-    .flatMap((group) => group.members)
-    .map(({ rolloutId, before, after }) => ({
+    .flatMap(({ treeId, members: of }) => of.map((member) => ({ treeId, ...member })))
+    .map(({ treeId, rolloutId, before, after }) => ({
+      treeId,
       rolloutId,
       returns: { before, after },
-      advantages: advantages.get(rolloutId) ?? { before: 0, after: 0 }, // a rollout without a step of its own has none
+      advantages: advantages.get(keyInTree(treeId, rolloutId)) ?? { before: 0, after: 0 }, // a rollout without a step of its own has none
     }))
     .filter(({ returns, advantages: pair }) => returns.before !== returns.after || pair.before !== pair.after);
-  const ids = members.map(({ rolloutId }) => rolloutId);
   return {
     runId,
     estimator: `${estimator.name}@${estimator.revision}`,
@@ -99,7 +101,7 @@ export async function diffRewards(
     groups: groups.length,
     changes,
     members,
-    touched: await readTouched(db, seedOfRollouts(ids)),
+    touched: await readTouched(db, seedOfRollouts(members.map(({ treeId, rolloutId: id }) => ({ treeId, id })))),
   };
 }
 

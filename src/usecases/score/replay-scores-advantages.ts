@@ -3,6 +3,7 @@ import { cutText } from '../../domain/text/cut-text.ts';
 import type { ConfiguredEstimator } from '../../domain/training/advantages/estimator.ts';
 import { configureEstimator } from '../../domain/training/advantages/estimators.ts';
 import type { Db } from '../../postgres/database.ts';
+import { keyInTree } from '../../projections/of-tree.ts';
 import { readEstimatorOfRun } from '../../projections/training-pool/read-training-runs.ts';
 import type { EstimatedStep } from '../../training/backends/estimator-batch.ts';
 import { estimateSteps } from '../../training/backends/linear/prepare-batch.ts';
@@ -36,7 +37,7 @@ export async function recordedEstimator(db: Db, runId: string): Promise<Configur
 }
 
 /**
- * Estimates the advantages of all groups together, as one batch, in both states: rollout → its pair. A step is a row of one
+ * Estimates the advantages of all groups together, as one batch, in both states: `keyInTree` of a rollout → its pair. A step is a row of one
  * token, as the linear backend lays them out. @throws ReplayRefused with the estimator's reason, where it needs a column that
  * scores alone do not have.
  */
@@ -46,7 +47,7 @@ export function estimateAdvantages(
 ): ReadonlyMap<string, AdvantagePair> {
   const before = estimateState(groups, estimators.before, 'before');
   const after = estimateState(groups, estimators.after, 'after');
-  return new Map([...before].map(([rolloutId, value]) => [rolloutId, { before: value, after: after.get(rolloutId) ?? 0 }]));
+  return new Map([...before].map(([key, value]) => [key, { before: value, after: after.get(key) ?? 0 }]));
 }
 
 function estimateState(
@@ -55,9 +56,10 @@ function estimateState(
   state: 'before' | 'after',
 ): ReadonlyMap<string, number> {
   const rows = groups.flatMap(({ treeId: groupId, members }) =>
-    members.flatMap(({ rolloutId, rows: own }) =>
-      own.map((row, step): EstimatedStep => ({ groupId, rolloutId, step, reward: row[state], stateHash: row.stateHash })),
-    ),
+    members.flatMap(({ rolloutId: id, rows: own }) => {
+      const rolloutId = keyInTree(groupId, id);
+      return own.map((row, step): EstimatedStep => ({ groupId, rolloutId, step, reward: row[state], stateHash: row.stateHash }));
+    }),
   );
   if (rows.length === 0) return new Map();
   const estimated = estimateSteps(estimator, rows);
@@ -90,7 +92,7 @@ export function changesOf(
   advantages: ReadonlyMap<string, AdvantagePair>,
 ): readonly GroupChange[] {
   return groups.flatMap(({ treeId, alias, members }): GroupChange[] => {
-    const pairs = members.flatMap(({ rolloutId }) => advantages.get(rolloutId) ?? []);
+    const pairs = members.flatMap(({ rolloutId }) => advantages.get(keyInTree(treeId, rolloutId)) ?? []);
     const otherReturns = members.filter(({ before, after }) => before !== after).length;
     const otherAdvantages = pairs.filter(({ before, after }) => before !== after).length;
     if (otherReturns + otherAdvantages === 0) return [];

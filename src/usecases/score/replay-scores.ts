@@ -5,6 +5,7 @@ import { type Reward, shippedReward } from '../../environments/tool-env/open-rew
 import { derivedId } from '../../events/derived-id.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { nothingLeft, readLeftOfRun } from '../../projections/forgetting/read-forgotten.ts';
+import { keyInTree } from '../../projections/of-tree.ts';
 import { type JudgedTree, readJudged } from '../../projections/rewards/read-judged.ts';
 import { readReturnsOfTree } from '../../projections/rewards/read-returns.ts';
 import { readScorable, type ScorableTree } from '../../projections/rewards/read-scorable.ts';
@@ -192,11 +193,11 @@ function compareGroups(
   estimators: Parameters<typeof estimateAdvantages>[1],
 ): void {
   const advantages = estimateAdvantages(groups, estimators);
-  for (const { members } of groups)
+  for (const { treeId, members } of groups)
     for (const { rolloutId, leafStepId, before, after } of members) {
       const at = { eventId: null, stepId: leafStepId };
       comparison.compare({ ...at, field: `return of rollout ${rolloutId}` }, before, after);
-      const pair = advantages.get(rolloutId);
+      const pair = advantages.get(keyInTree(treeId, rolloutId));
       if (pair) comparison.compare({ ...at, field: `advantage of rollout ${rolloutId}` }, pair.before, pair.after);
     }
   const changes = changesOf(groups, advantages);

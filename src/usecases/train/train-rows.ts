@@ -45,9 +45,9 @@ export async function readBatchSteps(
   if (log && [...prompts.values()].some(showsPicture))
     await waitUntilProjected(db, await log.ends(topicsOf(images)), { timeoutMs: CATCH_UP_MS, signal, projections: [images] });
   const draw = pictureReader({ db, blobs });
-  const pictureOf: PictureOf = ({ stepId, imageId }) => ({
+  const pictureOf: PictureOf = ({ treeId, stepId: id, imageId }) => ({
     imageId,
-    png: async () => (await draw({ imageId, steps: [stepId] })).png,
+    png: async () => (await draw({ imageId, steps: [{ treeId, id }] })).png,
   });
   return { rewardsAt, rows: stepRowsOf(rows, prompts, pictureOf) };
 }

@@ -1,5 +1,6 @@
 import type { Envelope } from '../../../events/envelope.ts';
 import type { Trx } from '../../../postgres/database.ts';
+import { keyInTree } from '../../../projections/of-tree.ts';
 import { readTreeSizes } from '../../../projections/step-tree/read-steps.ts';
 import {
   countSelection,
@@ -103,8 +104,8 @@ export async function checkEvents(
   trees: readonly SelectedTree[],
   scope: 'trajectories' | 'trees',
 ): Promise<EventCheck> {
-  const rollouts = trees.flatMap((tree) => tree.rollouts.map(({ rolloutId }) => rolloutId));
-  const leaves = new Map((await readLeafDepths(trx, rollouts)).map((leaf) => [leaf.rolloutId, leaf]));
+  const rollouts = trees.flatMap((tree) => tree.rollouts.map(({ treeId, rolloutId: id }) => ({ treeId, id })));
+  const leaves = new Map((await readLeafDepths(trx, rollouts)).map((leaf) => [keyInTree(leaf.treeId, leaf.rolloutId), leaf]));
   const ids = trees.map(({ treeId }) => treeId);
   const sizes = scope === 'trees' ? await readTreeSizes(trx, ids) : [];
   const stepsOf = new Map(sizes.map(({ treeId, steps }) => [treeId, steps - 1])); // the root is no step that was taken
@@ -116,7 +117,7 @@ export async function checkEvents(
       if (expected !== undefined && expected !== parents.size) throw lost(`tree ${treeId}`, expected, parents.size);
       const ended = new Set(events.flatMap((event) => (event.type === 'RolloutFinished' ? event.data.rolloutId : [])));
       for (const { rolloutId } of chosen.filter((rollout) => ended.has(rollout.rolloutId))) {
-        const { leafStepId = '', depth = 0 } = leaves.get(rolloutId) ?? {};
+        const { leafStepId = '', depth = 0 } = leaves.get(keyInTree(treeId, rolloutId)) ?? {};
         let length = 0;
         for (let at = parents.get(leafStepId); at !== undefined && length <= depth; at = parents.get(at)) length++;
         if (length !== depth) throw lost(`rollout ${rolloutId} of tree ${treeId}`, depth, length);

@@ -15,7 +15,7 @@ const shop = datasetWorkshop();
 const { dot, noise, red } = await testPictures();
 
 /** One rollout of one step, which shows pictures before and behind it, and whose prompt is not recorded. */
-async function given(): Promise<{ readonly root: string; readonly step: string }> {
+async function given(): Promise<{ readonly treeId: string; readonly root: string; readonly step: string }> {
   const builder = new EventBuilder('painted');
   const tree = builder.tree(builder.run(), 'a', { instruction: '', observation: 'a dot', pictures: [dot.data] });
   const rolloutId = builder.rollout(tree);
@@ -28,15 +28,18 @@ async function given(): Promise<{ readonly root: string; readonly step: string }
   builder.reward(tree, last, 1, { rolloutId });
   builder.finishRollout(tree, rolloutId, last, { steps: 2 });
   await givenPrepared(shop.db, builder.events, shop.blobs);
-  return { root: tree.rootStepId, step: first };
+  return { treeId: tree.treeId, root: tree.rootStepId, step: first };
 }
 
 test('a file of events carries pictures, those in the blob store too, into an empty installation', async () => {
-  const { root, step } = await given();
+  const { treeId, root, step } = await given();
   const file = await shop.exportTo('events', { kind: 'jsonl', scope: 'trees' });
   await shop.startAgain();
   await shop.importing({ source: file });
-  const records = await readPicturesOfSteps(shop.db, [root, step]);
+  const records = await readPicturesOfSteps(
+    shop.db,
+    [root, step].map((id) => ({ treeId, id })),
+  );
   expect(records.map(({ stepId, imageId }) => [stepId, imageId])).toEqual(
     [[root, dot.id] as const, [step, noise.id] as const, [step, red.id] as const].sort(([a], [b]) =>
       a < b ? -1 : a > b ? 1 : 0,

@@ -2,6 +2,7 @@ import type { BlobStore } from '../../../blobs/blob-store.ts';
 import type { Db } from '../../../postgres/database.ts';
 import { type Picture, PictureUndrawable, pictureReader } from '../../../projections/images/draw-picture.ts';
 import { readHistoryImages } from '../../../projections/images/read-history-images.ts';
+import type { OfTree } from '../../../projections/of-tree.ts';
 import type { PromptsHeld } from '../../../projections/trajectories/select-trajectories.ts';
 import { DatasetError } from '../dataset-error.ts';
 
@@ -26,7 +27,7 @@ export interface Pictures {
    * picture that is no history of theirs.
    * @throws DatasetError `picture` that names the step and what of the record is damaged.
    */
-  of(ids: readonly string[], steps: readonly string[]): Promise<readonly ShownPicture[]>;
+  of(ids: readonly string[], steps: readonly OfTree[]): Promise<readonly ShownPicture[]>;
 }
 
 const KEPT = 32; // pictures of some 20 KB: siblings of a tree show the same, one after the other
@@ -37,7 +38,7 @@ export function openPictures(db: Db, blobs: Pick<BlobStore, 'get'>, held: Prompt
   const kept = new Map<string, Picture>();
   const unshaped = new Set<string>();
 
-  async function draw(imageId: string, steps: readonly string[]): Promise<Picture> {
+  async function draw(imageId: string, steps: readonly OfTree[]): Promise<Picture> {
     try {
       return await read({ imageId, steps });
     } catch (error) {

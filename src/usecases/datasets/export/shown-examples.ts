@@ -1,5 +1,6 @@
 import { pictureIds, type ShownRow, type ShownStep, shownRows } from '../../../domain/dataset/shown-rows.ts';
 import type { AskedMessage } from '../../../domain/prompts/asked-prompt.ts';
+import type { OfTree } from '../../../projections/of-tree.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import type { PictureFolder } from './picture-folder.ts';
 import type { Pictures, ShownPicture } from './pictures.ts';
@@ -16,7 +17,7 @@ export interface PictureShelf {
 export interface ShownExample<Metadata extends object = object> {
   readonly row: ShownRow;
   /** The steps of the row. */
-  readonly stepIds: readonly string[];
+  readonly steps: readonly OfTree[];
   readonly metadata: Metadata;
 }
 
@@ -37,7 +38,7 @@ export function shownExamples(
     refuseUnsaid(row.source, config, `trajectory ${rollout.rolloutId} of run ${head.runId}`, says);
     return {
       row,
-      stepIds: steps.slice(from + row.from, from + row.to).map(({ stepId }) => stepId),
+      steps: steps.slice(from + row.from, from + row.to).map(({ stepId: id }) => ({ treeId: head.treeId, id })),
       metadata: rowMetadata(origin, { prompt: row.source, part: partOf(row, index, rows.length, from) }),
     };
   });
@@ -74,10 +75,10 @@ export function originOf({ head, rollout, returnValue, rewards, steps, root, ann
 /** Draws the pictures of messages, in order. */
 export function picturesIn(
   messages: readonly AskedMessage[],
-  stepIds: readonly string[],
+  steps: readonly OfTree[],
   { pictures }: PictureShelf,
 ): Promise<readonly ShownPicture[]> {
-  return pictures.of(pictureIds(messages), stepIds);
+  return pictures.of(pictureIds(messages), steps);
 }
 
 /** Keeps pictures in the folder next to the file: the column `images`, where the file has one. */

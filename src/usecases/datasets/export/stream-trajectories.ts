@@ -4,7 +4,7 @@ import { pathTo } from '../../../domain/tree/grow-tree.ts';
 import { rewardsAlong, sumByComponent } from '../../../domain/tree/trajectory.ts';
 import type { Db, Trx } from '../../../postgres/database.ts';
 import { readAnnotationsOfTrees } from '../../../projections/annotations/read-annotations.ts';
-import { readPictureIds } from '../../../projections/pictures/read-pictures.ts';
+import { readPictureIdsOfTree } from '../../../projections/pictures/read-pictures.ts';
 import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
 import { readRunsById } from '../../../projections/runs/read-runs.ts';
 import { readRecordedTrees, weighTrees } from '../../../projections/trajectories/read-recorded-trees.ts';
@@ -33,8 +33,8 @@ export async function* streamTrajectories(trx: Trx, query: TrajectoryQuery, blob
       const tree = trees.get(treeId);
       if (!tree) throw new Error(`tree ${treeId} was there when counted in the same snapshot`);
       const config = await configOf(tree.head.runId);
-      const prompts = await readPromptsOf(trx, blobs, stepsOf(tree, rollouts));
-      const pictures = await readPictureIds(trx, { trees: [treeId] });
+      const prompts = await readPromptsOf(trx, blobs, treeId, stepsOf(tree, rollouts));
+      const pictures = await readPictureIdsOfTree(trx, treeId);
       const shown = { prompts, picturesOf: (stepId: string) => (pictures.get(stepId) ?? []).map(({ imageId }) => imageId) };
       const ofTree = annotations.filter((each) => each.treeId === treeId);
       for (const selected of rollouts) {

@@ -57,7 +57,7 @@ export class VerlPrompts {
     const prompt = shown?.prompt ?? [];
     const source: PromptSource = shown?.source ?? 'composed';
     const ids = pictureIds(prompt);
-    const drawn = ids.length === 0 ? [] : await this.#pictures.of(ids, [step.stepId]);
+    const drawn = ids.length === 0 ? [] : await this.#pictures.of(ids, [{ treeId: head.treeId, id: step.stepId }]);
     const place = `task ${head.alias} (${head.taskId})`;
     yield {
       data_source: head.environment,

@@ -100,7 +100,7 @@ describe('rows of several steps', () => {
       token_level_scores: [0.25],
       raw_prompt: [{ role: 'user', content: 'asked 2' }],
     });
-    expect(await readDrift(shop.db, [runId])).toMatchObject([{ steps: 1, firstStepId: steps[2] }]);
+    expect(await readDrift(shop.db, [runId])).toMatchObject([{ steps: 1, first: { id: steps[2] } }]);
   });
 
   test('the step of another policy is shown: its tokens have the mask 0, and its reward stays', async () => {

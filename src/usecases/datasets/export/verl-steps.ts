@@ -25,7 +25,7 @@ export async function* verlStepRows(
     const tokens = stepTokens(step);
     const prompt = shown[before]?.prompt ?? [];
     const ids = pictureIds(prompt);
-    const drawn = ids.length === 0 ? [] : await pictures.of(ids, [step.stepId]);
+    const drawn = ids.length === 0 ? [] : await pictures.of(ids, [{ treeId: head.treeId, id: step.stepId }]);
     const place = `step ${step.stepId} of trajectory ${rollout.rolloutId}`;
     yield {
       ...episode,

@@ -28,7 +28,13 @@ export async function* verlTrajectoryRows(
     const lastPrompt = shown[context.length + row.to - 1]?.prompt ?? [];
     const ids = pictureIds(lastPrompt);
     const covered = own.slice(row.from, row.to).map(({ stepId }) => stepId);
-    const drawn = ids.length === 0 ? [] : await pictures.of(ids, covered.slice(-1));
+    const drawn =
+      ids.length === 0
+        ? []
+        : await pictures.of(
+            ids,
+            covered.slice(-1).map((id) => ({ treeId: head.treeId, id })),
+          );
     const place = `step ${covered[0]} of trajectory ${rollout.rolloutId}`;
     yield {
       ...episode,

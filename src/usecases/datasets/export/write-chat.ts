@@ -39,7 +39,7 @@ export async function chatBodies(
  * of several turns would train on the observations between them, and on no reply in the middle of a prompt.
  */
 export async function completionBodies(
-  { row, stepIds, metadata }: ShownExample,
+  { row, steps: of, metadata }: ShownExample,
   says: boolean,
   shelf: PictureShelf,
 ): Promise<readonly object[]> {
@@ -48,7 +48,7 @@ export async function completionBodies(
   for (const [i, message] of row.messages.entries()) {
     if (message.weight !== 1) continue;
     const before = row.messages.slice(0, i);
-    const drawn = pictureIds(before).length === 0 ? [] : await picturesIn(before, stepIds, shelf);
+    const drawn = pictureIds(before).length === 0 ? [] : await picturesIn(before, of, shelf);
     bodies.push({
       prompt: partMessages(before, any),
       completion: partMessages([message], any),

@@ -26,8 +26,8 @@ export async function grpoBodies(
   const says = metadata === 'include';
   const examples = shownExamples(trajectory, { from: context.length, weights: steps.map(() => 1), says });
   return Promise.all(
-    examples.map(async ({ row, stepIds, ...example }, index) => {
-      const pictures = await picturesIn(row.messages, stepIds, shelf);
+    examples.map(async ({ row, steps: of, ...example }, index) => {
+      const pictures = await picturesIn(row.messages, of, shelf);
       return {
         prompt: partMessages(row.messages.slice(0, row.opening), shelf.pictures.any),
         completion: partMessages(row.messages.slice(row.opening), shelf.pictures.any),

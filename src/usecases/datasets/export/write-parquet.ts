@@ -112,11 +112,11 @@ export function parquetRow(
 }
 
 /** The pictures of the prompt of each step. */
-async function drawnIn({ steps }: ExportTrajectory, pictures: Pictures): Promise<readonly (readonly ShownPicture[])[]> {
+async function drawnIn({ head, steps }: ExportTrajectory, pictures: Pictures): Promise<readonly (readonly ShownPicture[])[]> {
   const drawn: (readonly ShownPicture[])[] = [];
   for (const { stepId, prompt } of steps) {
     const ids = pictureIds(prompt?.messages ?? []);
-    drawn.push(ids.length === 0 ? [] : await pictures.of(ids, [stepId]));
+    drawn.push(ids.length === 0 ? [] : await pictures.of(ids, [{ treeId: head.treeId, id: stepId }]));
   }
   return drawn;
 }

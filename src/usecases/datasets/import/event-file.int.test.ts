@@ -137,7 +137,7 @@ describe('JSONL files of events', () => {
       recordHistory(recorded, tree, { stepId: first, renderSpecId, segments });
       const prefix = { stepId: first, from: 0, to: segments.length };
       recordHistory(recorded, tree, { stepId: second, renderSpecId, segments: [shared], prefix });
-      return second;
+      return { treeId: tree.treeId, id: second };
     });
     await givenPrepared(shop.db, recorded.events, shop.blobs);
     const successes = { success: 'true' };

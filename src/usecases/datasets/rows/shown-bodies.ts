@@ -68,10 +68,12 @@ async function turnBodies(row: TrainingRow, format: RowFormat, shelf: ExampleShe
   const rows = shownRows(shownSteps({ instruction, firstObservation, firstPictures, steps }, weights));
   const bodies: ExampleBody[] = [];
   for (const [index, one] of rows.entries()) {
-    const stepIds = steps.slice(one.from, one.to).flatMap(({ stepId }) => stepId ?? []);
+    const shown = steps
+      .slice(one.from, one.to)
+      .flatMap(({ stepId: id }) => (id === null ? [] : [{ treeId: row.source.tree, id }]));
     const example: ShownExample<RowPart> = {
       row: one,
-      stepIds,
+      steps: shown,
       metadata: { prompt: one.source, part: partOf(one, index, rows.length) },
     };
     if (shelf.tokenizer)
@@ -127,14 +129,14 @@ async function completionsOf(example: ShownExample, shelf: PictureShelf): Promis
 
 async function bodyOf(
   { instruction, firstObservation, turns, environment, alias, acknowledgement, source }: TrainingRow,
-  { row, stepIds, metadata }: ShownExample<RowPart>,
+  { row, steps, metadata }: ShownExample<RowPart>,
   { kind, context }: { readonly kind: 'openai' | 'xtuner' | 'sharegpt'; readonly context: RowFormat['context'] },
   weights: readonly (0 | 1)[],
   shelf: PictureShelf,
 ): Promise<ExampleBody> {
   const place = placeOf({ source });
   if (kind === 'xtuner') return { body: xtunerConversation(row.messages, place), said: metadata };
-  const pictures = await picturesIn(row.messages, stepIds, shelf);
+  const pictures = await picturesIn(row.messages, steps, shelf);
   const said = { ...metadata, ...picturesNamed(pictures, shelf.pictures) };
   if (kind === 'openai')
     return { body: { messages: openaiMessages(row.messages, pictures, shelf.pictures.any), ...toolsField(row.tools) }, said };
@@ -169,7 +171,7 @@ async function pairBodies(
       'conflict',
       `tree ${source.tree}: steps ${asked.stepId} and ${other.stepId} follow the same step and were asked with two prompts, so their replies are no pair; leave the tree out by a filter`,
     );
-  const pictures = await picturesIn(asked.messages, [asked.stepId], shelf);
+  const pictures = await picturesIn(asked.messages, [{ treeId: source.tree, id: asked.stepId }], shelf);
   const behind = (steps: RowPair['good']) => partMessages(repliesOf(steps.slice(branch), prompts, span), shelf.pictures.any);
   const body = {
     prompt: partMessages(asked.messages, shelf.pictures.any),

@@ -52,7 +52,7 @@ async function given({ drawn, config = {}, worseAsked }: Given) {
   recordMessages(builder, tree, best, second);
   recordMessages(builder, tree, worse, worseAsked ? ask(worseAsked) : second);
   await givenEvents(shop.db, builder.events);
-  const [record] = await readHistoryImages(shop.db, [best]);
+  const [record] = await readHistoryImages(shop.db, [{ treeId: tree.treeId, id: best }]);
   const rebuilt = record && (await rebuildImage({ db: shop.db, blobs: shop.blobs }, record));
   const png = rebuilt?.kind === 'image' ? Buffer.from(await encodePng(rebuilt.image)).toString('base64') : null;
   return { imageId, png, best, worse };

@@ -1,7 +1,7 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import type { Db, Trx } from '../../../postgres/database.ts';
 import { readAnnotationsOfTrees } from '../../../projections/annotations/read-annotations.ts';
-import { readPictureIds } from '../../../projections/pictures/read-pictures.ts';
+import { readPictureIdsOfTree } from '../../../projections/pictures/read-pictures.ts';
 import { readMinedJudgements, readMinedRevisions } from '../../../projections/revisions/read-mined-revisions.ts';
 import { readRecordedTrees } from '../../../projections/trajectories/read-recorded-trees.ts';
 import { type SelectedTree, selectTrees } from '../../../projections/trajectories/select-trajectories.ts';
@@ -65,14 +65,14 @@ export async function* rowsOf(
     const context: RowContext = {
       ...openingIn(config),
       config,
-      prompts: await readPromptsOf(trx, blobs, stepsOf(recorded, rollouts)),
+      prompts: await readPromptsOf(trx, blobs, treeId, stepsOf(recorded, rollouts)),
       revisions: revisions.filter(ofTree),
       annotations: annotations.filter(ofTree),
       judgements: await Promise.all(
         judgements.filter(ofTree).map((row) => resolveTexts(row, blobs, `judgement ${row.judgementId}`)),
       ),
     };
-    const shown = await readPictureIds(trx, { trees: [treeId] });
+    const shown = await readPictureIdsOfTree(trx, treeId);
     const pictures = new Map([...shown].map(([stepId, ids]) => [stepId, ids.map(({ imageId }) => imageId)]));
     yield composeRows(await mineTree(recorded, rollouts, blobs, pictures), context, parameters);
   }

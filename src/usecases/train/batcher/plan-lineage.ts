@@ -12,6 +12,7 @@ import type { HeldTransaction } from '../../../postgres/hold-transaction.ts';
 import { tryOwnWork } from '../../../postgres/own-work.ts';
 import { topicsOf } from '../../../projections/concerns.ts';
 import { journal } from '../../../projections/journal/journal.ts';
+import { keyInTree } from '../../../projections/of-tree.ts';
 import { owners } from '../../../projections/owners/owners.ts';
 import { prompts } from '../../../projections/prompts/prompts.ts';
 import { runs } from '../../../projections/runs/runs.ts';
@@ -156,19 +157,19 @@ async function planReadable(
   const looked = new Set<string>();
   for (let { groups } = request; ; ) {
     const decisions = planBatches({ ...request, groups });
-    const planned = decisions.flatMap((each) => (each.kind === 'plan' ? each.batch.groups.flatMap((of) => of.rolloutIds) : []));
-    const unseen = planned.filter((rolloutId) => !looked.has(rolloutId));
+    const planned = decisions.flatMap((each) =>
+      each.kind === 'plan' ? each.batch.groups.flatMap(({ treeId, rolloutIds }) => rolloutIds.map((id) => ({ treeId, id }))) : [],
+    );
+    const unseen = planned.filter(({ treeId, id }) => !looked.has(keyInTree(treeId, id)));
     const faults = unseen.length === 0 ? NO_FAULTS : await readRecordFaults(where, unseen, learner, request.rules.layout);
     if (faults.size === 0) return decisions;
-    for (const rolloutId of unseen) looked.add(rolloutId);
-    groups = groups.map((group) =>
-      group.samples.some(({ rolloutId }) => faults.has(rolloutId))
-        ? {
-            ...group,
-            samples: group.samples.map((each) => ({ ...each, recordFault: faults.get(each.rolloutId) ?? each.recordFault })),
-          }
-        : group,
-    );
+    for (const { treeId, id } of unseen) looked.add(keyInTree(treeId, id));
+    groups = groups.map((group) => {
+      const faultOf = ({ rolloutId }: { readonly rolloutId: string }) => faults.get(keyInTree(group.treeId, rolloutId));
+      if (!group.samples.some((sample) => faultOf(sample) !== undefined)) return group;
+      const samples = group.samples.map((each) => ({ ...each, recordFault: faultOf(each) ?? each.recordFault }));
+      return { ...group, samples };
+    });
   }
 }
 

@@ -247,19 +247,3 @@ test('steps are chosen by what a judge said of them', async () => {
   expect(said.nodes).toEqual([{ action: 'a' }]);
   expect(not.nodes.map(({ action }: { action: string }) => action).sort()).toEqual(['a', 'x']);
 });
-
-test('a revision whose transition lies off its bad trajectory has no turns, and the others of its tree are read', async () => {
-  const off = builder.id('revision', 'off');
-  const [composed] = builder.events.filter(({ type }) => type === 'RevisionComposed');
-  if (composed?.type !== 'RevisionComposed') throw new Error('a revision was recorded');
-  const before = builder.events.length;
-  const transitionStepId = good.at(-1) ?? '';
-  builder.record('RevisionComposed', { ...composed.data, revisionId: off, transitionStepId }, run);
-  await givenEvents(api.database.db, builder.events.slice(before));
-  const { data, errors } = await api.ask('query ($id: ID!) { tree(id: $id) { revisions { nodes { id turns { part } } } } }', {
-    id: tree.treeId,
-  });
-  expect(errors).toBeUndefined();
-  const turns = new Map(data.tree.revisions.nodes.map((node: { id: string; turns: unknown }) => [node.id, node.turns]));
-  expect([turns.get(off), turns.get(revisionId)]).toEqual([null, expect.arrayContaining([{ part: 'signal' }])]);
-});

@@ -1899,7 +1899,7 @@ export type Revision = {
   readonly composedAt: Scalars['DateTime']['output'];
   readonly checkedAt?: Maybe<Scalars['DateTime']['output']>;
   readonly judgements: ReadonlyArray<Judgement>;
-  readonly turns?: Maybe<ReadonlyArray<RevisionTurn>>;
+  readonly turns: ReadonlyArray<RevisionTurn>;
   readonly annotations: ReadonlyArray<Annotation>;
   readonly datasets: DatasetConnection;
 };
@@ -4648,7 +4648,7 @@ export type RevisionResolvers<ContextType = Context, ParentType extends Resolver
   composedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
   checkedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
   judgements?: Resolver<ReadonlyArray<ResolversTypes['Judgement']>, ParentType, ContextType>;
-  turns?: Resolver<Maybe<ReadonlyArray<ResolversTypes['RevisionTurn']>>, ParentType, ContextType>;
+  turns?: Resolver<ReadonlyArray<ResolversTypes['RevisionTurn']>, ParentType, ContextType>;
   annotations?: Resolver<ReadonlyArray<ResolversTypes['Annotation']>, ParentType, ContextType>;
   datasets?: Resolver<ResolversTypes['DatasetConnection'], ParentType, ContextType, RequireFields<RevisionDatasetsArgs, 'orderBy'>>;
 };

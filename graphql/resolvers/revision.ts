@@ -24,7 +24,7 @@ export const Revision: RevisionResolvers = {
     const searched = await loaders.searchedTree.load(revision.treeId);
     if (!searched) return []; // the tree is not projected yet
     const { treeId, goodLeafStepId: leafStepId } = revision;
-    return revisionTurns(searched.tree, revision)?.map((turn) => ({ ...turn, treeId, leafStepId })) ?? null;
+    return revisionTurns(searched.tree, revision).map((turn) => ({ ...turn, treeId, leafStepId }));
   },
 };
 

@@ -78,7 +78,6 @@ export function addVerify(program: Command): void {
 }
 
 const DOUBTS = {
-  'off-path': 'its branch or its transition does not lie on its bad side',
   'bad-side': 'its bad side is not worse than its good one (mined before the search had counted a success)',
   malformed: 'the reply with its reflection is not in its own form',
 } as const;

@@ -13,7 +13,6 @@ import type { Projection } from './projection.ts';
 import { prompts } from './prompts/prompts.ts';
 import { renderers } from './renderers/renderers.ts';
 import { replays } from './replays/replays.ts';
-import { revisions } from './revisions/revisions.ts';
 import { rewards } from './rewards/rewards.ts';
 import { runs } from './runs/runs.ts';
 import { searchStatistics } from './search-statistics/search-statistics.ts';
@@ -29,7 +28,6 @@ export const projections: readonly Projection[] = [
   stepTree,
   rewards,
   searchStatistics,
-  revisions,
   evaluations,
   replays,
   images,

@@ -97,8 +97,14 @@ export function everyEvent(): readonly Envelope[] {
     runId,
   );
   builder.record('RevisionVerified', { ...revision, reached: 1, threshold: 0.5 }, runId);
+  const refuted = { ...revision, revisionId: builder.id('rejected revision') };
+  builder.record(
+    'RevisionComposed',
+    { ...refuted, ...leaves, ...found, alpha: 0.5, beta: 0.2, judge, contentHash: sha('e') },
+    runId,
+  );
   const refused = { reason: 'impossible' as const, reached: null, stepId, detail: 'it was used up' };
-  builder.record('RevisionRejected', { ...revision, ...refused }, runId);
+  builder.record('RevisionRejected', { ...refuted, ...refused }, runId);
   const measured = { tasks: 10, episodes: 20, meanReturn: 0.75, successRate: 0.5, meanSteps: 6.5, split: 'test' };
   const intervals = { returnInterval: { low: 0.6, high: 0.9 }, successInterval: { low: 0.25, high: 0.75 } };
   const details = {

@@ -142,7 +142,7 @@ function recordImages(
   if (choice % 7 === 0) recordHistory(builder, recorded, { stepId, renderSpecId, segments: [] });
 }
 
-/** A judgement, a revision and, for most, what became of it: once or twice, of which the first is the fact. */
+/** A judgement, a revision and, for most, what became of it. */
 function recordRevision(
   builder: EventBuilder,
   recorded: { treeId: string; runId: string; leafStepId: string; branchStepId: string; choice: number; i: number },
@@ -160,7 +160,7 @@ function recordRevision(
   const rest = { transitionCause: 'bad', judged: 1, reflection: 'No.', signal: 'thought', alpha: 0.5, beta: 0.2 } as const;
   builder.record('RevisionComposed', { revisionId, treeId, ...steps, ...rest, judge, contentHash: promptHash }, runId);
   if (choice % 8 === 1) builder.record('RevisionVerified', { revisionId, treeId, reached: 1, threshold: 0.5 }, runId);
-  if (choice % 3 === 1)
+  else if (choice % 3 === 1)
     builder.record(
       'RevisionRejected',
       { revisionId, treeId, reason: 'below', reached: 0, stepId: leafStepId, detail: '0' },

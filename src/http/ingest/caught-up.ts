@@ -13,7 +13,7 @@ const HOMES: Readonly<Record<DeclaredKind, Home>> = {
   step: { projection: 'step-tree', topic: 'trees' },
   rollout: { projection: 'step-tree', topic: 'trees' },
   reward: { projection: 'rewards', topic: 'trees' },
-  revision: { projection: 'revisions', topic: 'trees' },
+  revision: { projection: 'step-tree', topic: 'trees' },
   'render-spec': { projection: 'images', topic: 'runs' },
   segment: { projection: 'images', topic: 'images' },
   history: { projection: 'images', topic: 'trees' },

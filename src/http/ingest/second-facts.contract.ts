@@ -54,12 +54,15 @@ export function describeSecondFacts(open: () => Promise<TestApi>): void {
   /** A run with a tree, a revision of that and its verification. */
   function givenRevision(revisionId: string): readonly Envelope[] {
     const builder = new DrawnBuilder();
-    const { treeId, runId, rootStepId: step } = builder.tree(builder.run());
-    const steps = { goodLeafStepId: step, badLeafStepId: step, branchStepId: step, transitionStepId: step };
-    for (const { type, data } of everyEvent()) {
-      if (type === 'RevisionComposed') builder.record(type, { ...data, ...steps, revisionId, treeId }, runId);
-      if (type === 'RevisionVerified') builder.record(type, { ...data, revisionId, treeId }, runId);
-    }
+    const tree = builder.tree(builder.run());
+    const { treeId, runId, rootStepId: branchStepId } = tree;
+    const leaf = builder.step(tree, null, branchStepId, 1);
+    const steps = { goodLeafStepId: leaf, badLeafStepId: leaf, branchStepId, transitionStepId: leaf };
+    const every = everyEvent();
+    const composed = every.find(({ type }) => type === 'RevisionComposed') as Envelope<'RevisionComposed'>; // one of each type
+    const verified = every.find(({ type }) => type === 'RevisionVerified') as Envelope<'RevisionVerified'>;
+    builder.record('RevisionComposed', { ...composed.data, ...steps, revisionId, treeId }, runId);
+    builder.record('RevisionVerified', { ...verified.data, revisionId, treeId }, runId);
     return builder.events;
   }
 

@@ -10,7 +10,6 @@ import type { Projection } from '../projection.ts';
 import { prompts } from '../prompts/prompts.ts';
 import { projections } from '../registry.ts';
 import { replays } from '../replays/replays.ts';
-import { revisions } from '../revisions/revisions.ts';
 import { rewards } from '../rewards/rewards.ts';
 import { runs } from '../runs/runs.ts';
 import { searchStatistics } from '../search-statistics/search-statistics.ts';
@@ -42,7 +41,6 @@ const OF_STREAMS: readonly Projection[] = [
   rewards,
   annotations,
   searchStatistics,
-  revisions,
   evaluations,
   replays,
   images,

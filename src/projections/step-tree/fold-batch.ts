@@ -2,6 +2,7 @@ import type { Delivery } from '../../events/envelope.ts';
 import { keyInTree } from '../of-tree.ts';
 import { isOf, type Poison } from '../projection.ts';
 import { RunCounts, VersionCounts } from './count-runs.ts';
+import { foldRevision, type RevisionRows } from './fold-revisions.ts';
 import type { Known } from './known.ts';
 import * as row from './rows.ts';
 
@@ -17,7 +18,7 @@ export function foldBatch(batch: readonly Delivery[], known: Known): { readonly 
 }
 
 /** The rows that a batch becomes, by what is done with them. */
-export interface Rows {
+export interface Rows extends RevisionRows {
   readonly trees: ReturnType<typeof row.treeRow>[];
   readonly steps: row.StepRow[];
   readonly rollouts: ReturnType<typeof row.rolloutRow>[];
@@ -37,12 +38,15 @@ function emptyRows(): Rows {
     closed: [],
     toolCalls: [],
     divergences: [],
+    judgements: [],
+    revisions: [],
+    outcomes: [],
     counts: new RunCounts(),
     versions: new VersionCounts(),
   };
 }
 
-type Refused = Omit<Poison, 'delivery'>;
+export type Refused = Omit<Poison, 'delivery'>;
 
 /**
  * Folds one event into the rows to write and into what is known for the events after it; returns the reason when it is refused.
@@ -127,10 +131,10 @@ function fold(delivery: Delivery, known: Known, rows: Rows): Refused | undefined
     rows.closed.push(row.closeRow(delivery.event));
     rows.counts.add(delivery, tree.runId, { closedTrees: 1 });
   }
-  return undefined;
+  return foldRevision(delivery, known, rows);
 }
 
-function missingStep(field: string, stepId: string, treeId: string): Refused {
+export function missingStep(field: string, stepId: string, treeId: string): Refused {
   return {
     code: 'missing-parent',
     field,

@@ -7,8 +7,8 @@ import { isOf } from '../projection.ts';
 import type { KnownTree } from './rows.ts';
 
 /**
- * What a batch refers to and the tables already hold; the fold adds what the batch itself brings, in its order. Steps and rollouts
- * by `keyInTree`.
+ * What a batch refers to and the tables already hold; the fold adds what the batch itself brings, in its order. Steps, rollouts and
+ * revisions by `keyInTree`; of a leaf of a revision all steps on its path are known.
  */
 export interface Known {
   readonly trees: Map<string, KnownTree>;
@@ -16,21 +16,31 @@ export interface Known {
   readonly rollouts: Map<string, { readonly policyId: string; readonly policyVersion: number }>;
   readonly ended: Set<string>;
   readonly closed: Set<string>;
+  /** The states of revisions. */
+  readonly revisions: Map<string, string>;
 }
 
-/** Loads what the events of a batch refer to, in three look-ups by primary key. */
+/** Loads what the events of a batch refer to, in look-ups by primary key. */
 export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<Known> {
   const wanted = references(batch);
-  const known: Known = { trees: new Map(), steps: new Map(), rollouts: new Map(), ended: new Set(), closed: new Set() };
+  const known: Known = {
+    trees: new Map(),
+    steps: new Map(),
+    rollouts: new Map(),
+    ended: new Set(),
+    closed: new Set(),
+    revisions: new Map(),
+  };
 
-  const [trees, steps, rollouts] = await sideBySide(
+  const [trees, steps, rollouts, revisions] = await sideBySide(
     () =>
       sql<KnownTree & { closed: boolean }>`
     select tree_id, run_id, task_id, environment, closed_at is not null as closed from trees where tree_id = any(${[...wanted.trees]}::uuid[])`.execute(
         trx,
       ),
-    () => (wanted.steps.size === 0 ? [] : stepsOf([...wanted.steps.values()], trx)),
+    () => (wanted.steps.size === 0 ? [] : stepsOf([...wanted.steps.values()], wanted.withPaths, trx)),
     () => (wanted.rollouts.size === 0 ? [] : rolloutsOf([...wanted.rollouts.values()], trx)),
+    () => (wanted.revisions.size === 0 ? [] : revisionsOf([...wanted.revisions.values()], trx)),
   );
   for (const tree of trees.rows) {
     known.trees.set(tree.treeId, tree);
@@ -42,15 +52,27 @@ export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<K
     known.rollouts.set(key, { policyId, policyVersion });
     if (ended) known.ended.add(key);
   }
+  for (const { treeId, revisionId, state } of revisions) known.revisions.set(keyInTree(treeId, revisionId), state);
   return known;
 }
 
 // a look-up by the key for each, whatever the planner expects
-async function stepsOf(wanted: readonly OfTree[], trx: Trx) {
+async function stepsOf(wanted: readonly OfTree[], withPaths: boolean, trx: Trx) {
+  const stepOf = (id: string) => sql`lateral (
+    select step_id, tree_id, parent_step_id as parent_id, depth from steps
+    where step_id = w.${sql.raw(id)} and tree_id = w.tree_id offset 0) s`;
+  const named = sql`select s.* from ${pairsOf(wanted)} w cross join ${stepOf('id')}`;
   const { rows } = await sql<{ stepId: string; treeId: string; parentId: string | null; depth: number }>`
-    select s.* from ${pairsOf(wanted)} w cross join lateral (
-      select step_id, tree_id, parent_step_id as parent_id, depth from steps
-      where step_id = w.id and tree_id = w.tree_id offset 0) s`.execute(trx);
+    ${withPaths ? sql`with recursive path as (${named} union select s.* from path w cross join ${stepOf('parent_id')}) select * from path` : named}`.execute(
+    trx,
+  );
+  return rows;
+}
+
+async function revisionsOf(wanted: readonly OfTree[], trx: Trx) {
+  const { rows } = await sql<{ revisionId: string; treeId: string; state: string }>`
+    select r.revision_id, r.tree_id, r.state from ${pairsOf(wanted)} w
+    join revisions r on r.revision_id = w.id and r.tree_id = w.tree_id`.execute(trx);
   return rows;
 }
 
@@ -66,13 +88,16 @@ interface References {
   readonly trees: Set<string>;
   readonly steps: Map<string, OfTree>;
   readonly rollouts: Map<string, OfTree>;
+  readonly revisions: Map<string, OfTree>;
+  /** Whether the steps above those named are needed too: revisions are made of paths. */
+  withPaths: boolean;
 }
 
 function references(batch: readonly Delivery[]): References {
-  const wanted: References = { trees: new Set(), steps: new Map(), rollouts: new Map() };
+  const wanted: References = { trees: new Set(), steps: new Map(), rollouts: new Map(), revisions: new Map(), withPaths: false };
   for (const delivery of batch) {
     const { treeId } = delivery.event.data as { treeId: string }; // every type this projection handles names its tree
-    const add = (to: 'steps' | 'rollouts', id: string) => wanted[to].set(keyInTree(treeId, id), { treeId, id });
+    const add = (to: 'steps' | 'rollouts' | 'revisions', id: string) => wanted[to].set(keyInTree(treeId, id), { treeId, id });
     wanted.trees.add(treeId);
     if (isOf(delivery, 'TreeOpened')) add('steps', delivery.event.data.rootStepId);
     if (isOf(delivery, 'StepTaken')) {
@@ -89,6 +114,13 @@ function references(batch: readonly Delivery[]): References {
       add('rollouts', delivery.event.data.rolloutId);
       add('steps', delivery.event.data.leafStepId);
     }
+    if (isOf(delivery, 'RevisionComposed')) {
+      const { goodLeafStepId, badLeafStepId, branchStepId, transitionStepId } = delivery.event.data;
+      for (const id of [goodLeafStepId, badLeafStepId, branchStepId, transitionStepId]) add('steps', id);
+      wanted.withPaths = true;
+    }
+    if (isOf(delivery, 'RevisionVerified') || isOf(delivery, 'RevisionRejected'))
+      add('revisions', delivery.event.data.revisionId);
     if (isOf(delivery, 'ToolCalled') || isOf(delivery, 'ReplayDiverged')) add('steps', delivery.event.data.stepId);
   }
   return wanted;

@@ -16,12 +16,16 @@ const HANDLES: readonly EventType[] = [
   'ReplayDiverged',
   'RolloutFinished',
   'TreeClosed',
+  'StepJudged',
+  'RevisionComposed',
+  'RevisionVerified',
+  'RevisionRejected',
 ];
 
 /**
- * Folds trees as adjacency lists. Its invariants: a step hangs on a step of its own tree, one level below it; a rollout starts at
- * a step of its tree and ends once; nothing belongs to a tree that was never opened. What breaks one goes to quarantine, with its
- * descendants.
+ * Folds trees as adjacency lists, and what is mined from them. Its invariants: a step hangs on a step of its own tree, one level
+ * below it; a rollout starts at a step of its tree and ends once; a revision is made of paths of its tree; nothing belongs to a
+ * tree that was never opened. What breaks one goes to quarantine, with its descendants.
  */
 export const stepTree: Projection = { name: 'step-tree', version: 2, handles: HANDLES, project };
 

@@ -13,6 +13,7 @@ import { tables } from './tables.ts';
 export async function writeRows(rows: Rows, trx: Trx): Promise<void> {
   const trees = joinEnds(rows.trees, rows.closed, ({ treeId }) => treeId);
   const rollouts = joinEnds(rows.rollouts, rows.ends, ({ treeId, rolloutId }) => keyInTree(treeId, rolloutId));
+  const revisions = joinEnds(rows.revisions, rows.outcomes, ({ treeId, revisionId }) => keyInTree(treeId, revisionId));
   await sideBySide(
     () => copyNew(trx, tables.trees, trees.whole),
     () => copyNew(trx, tables.steps, rows.steps),
@@ -21,6 +22,9 @@ export async function writeRows(rows: Rows, trx: Trx): Promise<void> {
     () => updateRows(trx, tables.trees, trees.later, 'closedAt'),
     () => insertRows(trx, tables.toolCalls, rows.toolCalls),
     () => insertRows(trx, tables.divergences, rows.divergences),
+    () => insertRows(trx, tables.judgements, rows.judgements),
+    () => insertRows(trx, tables.revisions, revisions.whole),
+    () => updateRows(trx, tables.revisions, revisions.later, 'checkedAt'),
     () => addToRows(trx, tables.runCounts, rows.counts.rows()),
     () => addToRows(trx, tables.runVersions, rows.versions.rows()),
   );

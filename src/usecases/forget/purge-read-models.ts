@@ -4,7 +4,7 @@ import { limitOf } from '../../runtime/limit.ts';
 import { type Rebuilding, rebuildProjection, retireVersions } from '../rebuild/rebuild-projection.ts';
 
 /** The read models whose tables hold payload. */
-export const HOLDING = ['runs', 'step-tree', 'rewards', 'revisions', 'replays', 'images', 'prompts', 'pictures', 'annotations'];
+export const HOLDING = ['runs', 'step-tree', 'rewards', 'replays', 'images', 'prompts', 'pictures', 'annotations'];
 
 const AT_ONCE = 2; // a build waits for Postgres most of its time; each takes up to six connections
 

@@ -92,7 +92,7 @@ test('the reflection is placed in the thought of the reply, and the reply is ver
   const [revision] = revisions;
   if (!revision) throw new Error('there is one');
   expect(revision).toMatchObject({ state: 'verified', signal: 'in-form', reached: 1 });
-  const turns = revisionTurns(tree.tree, revision) ?? [];
+  const turns = revisionTurns(tree.tree, revision);
   expect(turns.map(({ part, response }) => [part, response])).toEqual([
     ['bad', count('s')],
     ['signal', count('r').replace('<think>', `<think>${revision.reflection} `)],
@@ -105,7 +105,7 @@ test('the reflection is placed in the thought of the reply, and the reply is ver
       openChecks({ kind, read, slots: new Slots(1), signal: SIGNAL }, tree, [checked]).check(checked, { alpha: 0.5, beta: 0.2 });
     expect(await check(turns)).toEqual({ kind: 'verified', reached: 1 });
     // As revisions of such replies were recorded before.
-    const labelled = revisionTurns(tree.tree, { ...revision, signal: 'thought' }) ?? [];
+    const labelled = revisionTurns(tree.tree, { ...revision, signal: 'thought' });
     expect(labelled[1]?.response).toMatch(/^Thought: .*\n<think>I count/);
     expect(await check(labelled)).toMatchObject({ kind: 'rejected', reason: 'malformed', stepId: turns[1]?.stepId });
     // What the reply says is executed, not what was recorded for it.

@@ -160,7 +160,7 @@ describe('revisions mined from a search', () => {
         ({ good, bad }) => good.leafStepId === row.goodLeafStepId && bad.leafStepId === row.badLeafStepId,
       );
       if (!pair) throw new Error('a revision comes from a pair');
-      const turns = revisionTurns(tree.tree, row) ?? [];
+      const turns = revisionTurns(tree.tree, row);
       expect(revisionContentHash(tree, turns)).toBe(row.contentHash);
       const branch = pair.branch === 0 ? tree.tree.root.step.stepId : pair.bad.steps[pair.branch - 1]?.stepId;
       expect(row.branchStepId).toBe(branch);

@@ -10,13 +10,13 @@ import { revisionTurns } from '../../projections/revisions/revision-turns.ts';
 /**
  * A revision that is on record as it was mined, and that the record speaks against. `bad-side`: what it gives up as bad is not
  * worse than what it goes over to, by what the search counts: it was mined while a success was not backed up yet. `malformed`:
- * its reflection breaks the form of the reply it is in. `off-path`: its branch or its transition does not lie on its bad side.
+ * its reflection breaks the form of the reply it is in.
  */
 export interface DoubtfulRevision {
   readonly revisionId: string;
   readonly treeId: string;
   readonly state: 'composed' | 'verified';
-  readonly why: 'bad-side' | 'malformed' | 'off-path';
+  readonly why: 'bad-side' | 'malformed';
 }
 
 const TREES_AT_ONCE = 16;
@@ -25,10 +25,8 @@ const TREES_AT_ONCE = 16;
  * Finds the doubtful revisions, tree by tree. Texts in the blob store are not looked at: whether they are there is checked
  * elsewhere.
  */
-export async function findDoubtfulRevisions(
-  { database: { db } }: { readonly database: Pick<Platform['database'], 'db'> },
-  signal: AbortSignal,
-): Promise<readonly DoubtfulRevision[]> {
+export async function findDoubtfulRevisions({ database }: Platform, signal: AbortSignal): Promise<readonly DoubtfulRevision[]> {
+  const { db } = database;
   const revised = await readRevisedTrees(db);
   const forgotten = await forgottenAmong(db, revised); // a placeholder has no form that a reflection could break
   const ids = revised.filter((treeId) => !forgotten.has(treeId));
@@ -62,9 +60,7 @@ function doubtOf(
   const [good, bad] = [averages.get(revision.goodLeafStepId), averages.get(revision.badLeafStepId)];
   // Where nothing was searched the returns count, and those may have been judged again since.
   if (searched && good !== undefined && bad !== undefined && !isWorse(bad, good, revision)) return 'bad-side';
-  const turns = revisionTurns(tree, revision);
-  if (turns === null) return 'off-path';
-  const first = turns.find(({ part, stepId }) => part === 'signal' && stepId !== null)?.stepId;
+  const first = revisionTurns(tree, revision).find(({ part, stepId }) => part === 'signal' && stepId !== null)?.stepId;
   const reply = first && tree.nodes.get(first)?.step.response;
   return !reply || keepsForm(revision.signal, reply) ? null : 'malformed';
 }

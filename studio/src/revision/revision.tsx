@@ -18,7 +18,7 @@ import { MaskBar } from './mask-bar.tsx';
 import { TurnTokens } from './turn-tokens.tsx';
 
 type Revision = NonNullable<RevisionPageQuery['revision']>;
-type Turn = NonNullable<Revision['turns']>[number];
+type Turn = Revision['turns'][number];
 type Judgement = Revision['judgements'][number];
 
 const PARTS: Readonly<Record<string, string>> = { bad: 'bad prefix', signal: 'reflection', good: 'good suffix' };
@@ -43,8 +43,7 @@ export function RevisionPage() {
 function Whole({ revision }: { readonly revision: Revision }) {
   const { tree, goodLeaf, badLeaf } = revision;
   const verdicts = new Map(revision.judgements.map((judgement) => [judgement.stepId, judgement]));
-  const turns = revision.turns ?? [];
-  const trained = turns.filter(({ loss }) => loss).length;
+  const trained = revision.turns.filter(({ loss }) => loss).length;
   return (
     <>
       <PageHead
@@ -95,13 +94,8 @@ function Whole({ revision }: { readonly revision: Revision }) {
           {revision.rejectedAt ? ` at step ${revision.rejectedAt.depth}` : ''}. {visible(revision.detail ?? '')}
         </p>
       ) : null}
-      {revision.turns ? null : (
-        <p className="notice notice-bad">
-          Its branch or its transition does not lie on its bad trajectory: there is no row of it.
-        </p>
-      )}
-      <p className="faint">{`The row as it ${revision.state === 'rejected' ? 'would be' : 'is'} trained on: ${turns.length} turns, the loss on ${trained} replies.${revision.state === 'rejected' ? ' No release by default holds it.' : ''}`}</p>
-      <MaskBar opening={`${tree?.instruction ?? ''}${tree?.root?.observation ?? ''}`} turns={turns} />
+      <p className="faint">{`The row as it ${revision.state === 'rejected' ? 'would be' : 'is'} trained on: ${revision.turns.length} turns, the loss on ${trained} replies.${revision.state === 'rejected' ? ' No release by default holds it.' : ''}`}</p>
+      <MaskBar opening={`${tree?.instruction ?? ''}${tree?.root?.observation ?? ''}`} turns={revision.turns} />
       <DrawnViews key={revision.id} views={viewsOf(revision)} open={false} />
       <NotKept revision={revision} />
       <ol className="plain found">
@@ -120,7 +114,7 @@ function Whole({ revision }: { readonly revision: Revision }) {
             </details>
           </article>
         </li>
-        {turns.map((turn, at) => (
+        {revision.turns.map((turn, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: the turns of a revision never change
           <li key={at}>
             <TurnCard
@@ -147,7 +141,7 @@ function viewsOf({ treeId: tree, transition, badLeaf, goodLeaf }: Revision): rea
 
 /** What was judged and is no part of the row: the step at which the bad trajectory was given up. */
 function NotKept({ revision }: { readonly revision: Revision }) {
-  const kept = new Set((revision.turns ?? []).map(({ stepId }) => stepId));
+  const kept = new Set(revision.turns.map(({ stepId }) => stepId));
   const left = revision.judgements.filter(({ stepId }) => !kept.has(stepId));
   return left.map((judgement) => (
     <details key={judgement.id} className="notice">

@@ -64,8 +64,7 @@ function goodRowOf(mined: MinedTree, context: RowContext, path: LeafPath, parame
 
 /**
  * Makes the turns of a revision again. None when its leaves do not fit the thresholds asked for or are not among the chosen
- * rollouts, when it was recorded with a reflection that breaks the form of the reply which would be trained on, or when its branch
- * or its transition does not lie on its bad trajectory: `espalier verify` names both.
+ * rollouts, or when it was recorded with a reflection that breaks the form of the reply which would be trained on.
  */
 function revisionRowOf(
   mined: MinedTree,
@@ -79,11 +78,9 @@ function revisionRowOf(
     return [];
   const root = mined.tree.root.step.stepId;
   const branch = revision.branchStepId === root ? 0 : indexOf(bad, revision.branchStepId) + 1;
-  const transition = indexOf(bad, revision.transitionStepId);
-  if ((branch === 0 && revision.branchStepId !== root) || transition < branch) return [];
   if (!keepsForm(revision.signal, good.steps[branch]?.response ?? '')) return [];
   const pair = { good: good.steps, bad: bad.steps, branch };
-  const turns = splice(pair, transition, revision.reflection, revision.signal);
+  const turns = splice(pair, indexOf(bad, revision.transitionStepId), revision.reflection, revision.signal);
   refuseOther(mined, revision, turns);
   const judgements = judgementsOf(context, revision);
   const thresholds = { alpha: revision.alpha, beta: revision.beta };
@@ -206,8 +203,10 @@ function leafPathOf({ tree, endedAt }: MinedTree, leafStepId: string): LeafPath 
   return leaf ? { steps, leafStepId, average: leaf.visits === 0 ? 0 : leaf.valueSum / leaf.visits } : null;
 }
 
-function indexOf({ steps }: LeafPath, stepId: string): number {
-  return steps.findIndex((step) => step.stepId === stepId);
+function indexOf({ steps, leafStepId }: LeafPath, stepId: string): number {
+  const index = steps.findIndex((step) => step.stepId === stepId);
+  if (index < 0) throw new RangeError(`step ${stepId} does not lie on the trajectory that ends at ${leafStepId}`);
+  return index;
 }
 
 function judgementsOf({ judgements }: RowContext, { judge, badLeafStepId, judged }: MinedRevision): readonly MinedJudgement[] {

@@ -8,7 +8,6 @@ import { givenEvents } from '../../../testing/given-events.ts';
 import { givenPrepared } from '../../../testing/projecting-log.ts';
 import { recordRevision } from '../../../testing/record-revision.ts';
 import { tinyIds, writeTinyTokenizer } from '../../../testing/tiny-tokenizer.ts';
-import { findDoubtfulRevisions } from '../../verify/verify-revisions.ts';
 import { openChatTokenizer } from '../export/chat-tokenizer.ts';
 import { manifestPath } from '../export/manifest.ts';
 import { readParquet } from '../prepare/read-parquet.ts';
@@ -200,20 +199,6 @@ describe('training rows of the record', () => {
   test('a revision that differs from its composition is refused and not written', async () => {
     await givenEvents(shop.db, recordRevision('verified', new EventBuilder('rows'), 'run', true).builder.events);
     await expect(exporting()).rejects.toMatchObject({ code: 'conflict' });
-  });
-
-  test('a revision whose transition lies off its bad trajectory is left out, and verify names it', async () => {
-    const { builder, place, good } = recordRevision();
-    const [composed] = builder.events.filter(({ type }) => type === 'RevisionComposed');
-    if (composed?.type !== 'RevisionComposed') throw new Error('a revision was recorded');
-    const revisionId = builder.id('revision', 'off');
-    builder.record('RevisionComposed', { ...composed.data, revisionId, transitionStepId: good }, place.run);
-    await givenEvents(shop.db, builder.events);
-    const parameters = { ...KEEP, data: 'revisions', state: 'composed' } as const;
-    const { manifest } = await exporting({ parameters });
-    expect(manifest.counts).toMatchObject({ revisions: 1 });
-    const doubtful = await findDoubtfulRevisions({ database: { db: shop.db } }, new AbortController().signal);
-    expect(doubtful).toEqual([{ revisionId, treeId: place.tree, state: 'composed', why: 'off-path' }]);
   });
 
   test('thresholds select among revisions that were mined with others', async () => {

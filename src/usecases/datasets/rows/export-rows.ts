@@ -6,7 +6,6 @@ import { annotations } from '../../../projections/annotations/annotations.ts';
 import { images } from '../../../projections/images/images.ts';
 import { pictures } from '../../../projections/pictures/pictures.ts';
 import { prompts } from '../../../projections/prompts/prompts.ts';
-import { revisions } from '../../../projections/revisions/revisions.ts';
 import { rewards } from '../../../projections/rewards/rewards.ts';
 import { runs } from '../../../projections/runs/runs.ts';
 import { stepTree } from '../../../projections/step-tree/step-tree.ts';
@@ -138,7 +137,7 @@ export async function exportRows(options: RowExportOptions): Promise<RowManifest
 }
 
 /** The read models that examples are made of. */
-export const ROW_PROJECTIONS = [stepTree, rewards, runs, revisions, prompts, images, pictures, annotations];
+export const ROW_PROJECTIONS = [stepTree, rewards, runs, prompts, images, pictures, annotations];
 
 async function refuseOther(out: string, sha256: string): Promise<void> {
   const there = await stat(out).catch(() => undefined);

@@ -35,7 +35,7 @@ function recorded() {
   return { builder, runId, tree, bad, revisionId, composed };
 }
 
-describe('the revisions projection', () => {
+describe('what the step tree keeps of revisions', () => {
   test('the projection keeps a judgement with its question, its answer and its source', async () => {
     const { builder, runId, tree, bad } = recorded();
     const [stepId, leafStepId] = bad.steps as [string, string]; // two steps
@@ -82,43 +82,84 @@ describe('the revisions projection', () => {
     ]);
   });
 
-  test.each(['at once', 'one by one'])('the first outcome of a revision is kept, whether events arrive %s', async (how) => {
-    const { builder, runId, tree, revisionId, composed } = recorded();
-    const { treeId } = tree;
-    const composedEvent = builder.record('RevisionComposed', composed, runId);
-    const verified = builder.record('RevisionVerified', { revisionId, treeId, reached: 1, threshold: 0.5 }, runId);
-    builder.record('RevisionRejected', { revisionId, treeId, reason: 'below', reached: 0, stepId: null, detail: '' }, runId);
-    if (how === 'at once') await givenEvents(database.db, builder.events);
-    else for (const event of builder.events) await givenEvents(database.db, [event]);
-    expect(await database.db.selectFrom('revisions').selectAll().execute()).toEqual([
-      {
-        revisionId,
-        treeId,
-        runId,
-        goodLeafStepId: composed.goodLeafStepId,
-        badLeafStepId: composed.badLeafStepId,
-        branchStepId: composed.branchStepId,
-        transitionStepId: composed.transitionStepId,
-        transitionCause: 'bad',
-        judged: 1,
-        reflection: 'I was too hasty.',
-        signal: 'thought',
-        alpha: 0.5,
-        beta: 0.2,
-        judge: 'planner@2',
-        contentHash: sha('c'),
-        state: 'verified',
-        reached: 1,
-        threshold: 0.5,
-        reason: null,
-        detail: null,
-        atStepId: null,
-        composedAt: new Date(composedEvent.occurredAt),
-        checkedAt: new Date(verified.occurredAt),
-        logOffset: expect.any(Number),
-      },
-    ]);
-  });
+  test.each(['at once', 'one by one'])(
+    'the first outcome of a revision is kept and another is quarantined, whether events arrive %s',
+    async (how) => {
+      const { builder, runId, tree, revisionId, composed } = recorded();
+      const { treeId } = tree;
+      const composedEvent = builder.record('RevisionComposed', composed, runId);
+      const verified = builder.record('RevisionVerified', { revisionId, treeId, reached: 1, threshold: 0.5 }, runId);
+      builder.record('RevisionRejected', { revisionId, treeId, reason: 'below', reached: 0, stepId: null, detail: '' }, runId);
+      if (how === 'at once') await givenEvents(database.db, builder.events);
+      else for (const event of builder.events) await givenEvents(database.db, [event]);
+      expect(await database.db.selectFrom('revisions').selectAll().execute()).toEqual([
+        {
+          revisionId,
+          treeId,
+          runId,
+          goodLeafStepId: composed.goodLeafStepId,
+          badLeafStepId: composed.badLeafStepId,
+          branchStepId: composed.branchStepId,
+          transitionStepId: composed.transitionStepId,
+          transitionCause: 'bad',
+          judged: 1,
+          reflection: 'I was too hasty.',
+          signal: 'thought',
+          alpha: 0.5,
+          beta: 0.2,
+          judge: 'planner@2',
+          contentHash: sha('c'),
+          state: 'verified',
+          reached: 1,
+          threshold: 0.5,
+          reason: null,
+          detail: null,
+          atStepId: null,
+          composedAt: new Date(composedEvent.occurredAt),
+          checkedAt: new Date(verified.occurredAt),
+          logOffset: expect.any(Number),
+        },
+      ]);
+      const aside = await database.db.selectFrom('quarantine').select(['projection', 'code', 'field', 'reason']).execute();
+      const reason = `revision ${revisionId} was verified before; compose another to execute it again`;
+      expect(aside).toEqual([{ projection: 'step-tree', code: 'conflict', field: 'data.revisionId', reason }]);
+    },
+  );
+
+  test.each(['at once', 'one by one'])(
+    'a revision whose parts are not on its bad path is quarantined, whether events arrive %s',
+    async (how) => {
+      const { builder, runId, tree, bad, composed } = recorded();
+      const [first, leaf] = bad.steps as [string, string];
+      const good = composed.goodLeafStepId;
+      const wrong: readonly [keyof typeof composed, string][] = [
+        ['transitionStepId', good],
+        ['transitionStepId', tree.rootStepId],
+        ['branchStepId', good],
+        ['branchStepId', leaf],
+        ['badLeafStepId', tree.rootStepId],
+        ['goodLeafStepId', builder.id('no step')],
+      ];
+      for (const [i, [field, id]] of wrong.entries())
+        builder.record('RevisionComposed', { ...composed, revisionId: builder.id('wrong', i), [field]: id }, runId);
+      const whole = { ...composed, revisionId: builder.id('whole'), transitionStepId: leaf, branchStepId: first };
+      builder.record('RevisionComposed', whole, runId);
+      if (how === 'at once') await givenEvents(database.db, builder.events);
+      else for (const event of builder.events) await givenEvents(database.db, [event]);
+      const aside = await database.db.selectFrom('quarantine').select(['projection', 'field']).orderBy('offset').execute();
+      expect(aside).toEqual(
+        ['transitionStepId', 'transitionStepId', 'branchStepId', 'transitionStepId', 'transitionStepId', 'goodLeafStepId'].map(
+          (field) => ({
+            projection: 'step-tree',
+            field: `data.${field}`,
+          }),
+        ),
+      );
+      expect(await database.db.selectFrom('revisions').select('revisionId').execute()).toEqual([
+        { revisionId: whole.revisionId },
+      ]);
+    },
+  );
 
   test('the projection keeps why and where a revision was rejected', async () => {
     const { builder, runId, tree, revisionId, composed } = recorded();
@@ -142,7 +183,7 @@ describe('the revisions projection', () => {
     builder.record('RevisionVerified', { revisionId, treeId: other.treeId, reached: 1, threshold: 0.5 }, runId);
     await givenEvents(database.db, builder.events);
     const aside = await database.db.selectFrom('quarantine').select(['projection', 'code', 'field']).execute();
-    const missing = { projection: 'revisions', code: 'missing-revision', field: 'data.revisionId' };
+    const missing = { projection: 'step-tree', code: 'missing-revision', field: 'data.revisionId' };
     expect(aside).toEqual([missing, missing]);
     const { state } = await database.db.selectFrom('revisions').select('state').executeTakeFirstOrThrow();
     expect(state).toBe('composed');

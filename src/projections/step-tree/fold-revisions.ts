@@ -1,0 +1,78 @@
+import type { Delivery, Envelope } from '../../events/envelope.ts';
+import { keyInTree } from '../of-tree.ts';
+import { isOf } from '../projection.ts';
+import { missingStep, type Refused } from './fold-batch.ts';
+import type { Known } from './known.ts';
+import { judgementRow, type OutcomeRow, outcomeRow, type RevisionRow, revisionRow } from './revision-rows.ts';
+
+/** The rows that a batch becomes of what is mined from trees. */
+export interface RevisionRows {
+  readonly judgements: ReturnType<typeof judgementRow>[];
+  readonly revisions: RevisionRow[];
+  readonly outcomes: OutcomeRow[];
+}
+
+/**
+ * Folds judgements and revisions. A revision is made of two paths of its tree that part at its branch, and keeps the bad one up to
+ * a step behind it; it is verified or rejected once. What breaks this goes to quarantine.
+ */
+export function foldRevision(delivery: Delivery, known: Known, rows: RevisionRows): Refused | undefined {
+  if (isOf(delivery, 'StepJudged')) rows.judgements.push(judgementRow(delivery));
+  if (isOf(delivery, 'RevisionComposed')) {
+    const refused = refuseParts(delivery.event, known);
+    if (refused) return refused;
+    const row = revisionRow(delivery);
+    known.revisions.set(keyInTree(row.treeId, row.revisionId), row.state);
+    rows.revisions.push(row);
+  }
+  if (isOf(delivery, 'RevisionVerified') || isOf(delivery, 'RevisionRejected')) {
+    const { treeId, revisionId } = delivery.event.data;
+    const key = keyInTree(treeId, revisionId);
+    const state = known.revisions.get(key);
+    if (state === undefined)
+      return {
+        code: 'missing-revision',
+        field: 'data.revisionId',
+        reason: `tree ${treeId} has no revision ${revisionId}; append its RevisionComposed first`,
+      };
+    if (state !== 'composed')
+      return {
+        code: 'conflict',
+        field: 'data.revisionId',
+        reason: `revision ${revisionId} was ${state} before; compose another to execute it again`,
+      };
+    const outcome = outcomeRow(delivery.event);
+    known.revisions.set(key, outcome.state);
+    rows.outcomes.push(outcome);
+  }
+  return undefined;
+}
+
+/** Returns why a revision cannot be spliced from the tree, if it cannot. */
+function refuseParts({ data }: Envelope<'RevisionComposed'>, known: Known): Refused | undefined {
+  const { treeId, branchStepId, transitionStepId } = data;
+  for (const field of ['goodLeafStepId', 'badLeafStepId', 'branchStepId', 'transitionStepId'] as const)
+    if (!known.steps.has(keyInTree(treeId, data[field]))) return missingStep(`data.${field}`, data[field], treeId);
+  const bad = pathTo(treeId, data.badLeafStepId, known);
+  const [branch, transition] = [bad.indexOf(branchStepId), bad.indexOf(transitionStepId)];
+  if (branch < 0)
+    return {
+      code: 'range',
+      field: 'data.branchStepId',
+      reason: `step ${branchStepId} is not on the path to ${data.badLeafStepId}, the bad leaf; name the last step that both paths share`,
+    };
+  if (transition <= branch)
+    return {
+      code: 'range',
+      field: 'data.transitionStepId',
+      reason: `step ${transitionStepId} is not behind the branch on the path to ${data.badLeafStepId}, the bad leaf; name the last step of that path that the revision keeps`,
+    };
+  return undefined;
+}
+
+/** Lists the steps from the root to a step. */
+function pathTo(treeId: string, stepId: string, { steps }: Known): readonly string[] {
+  const path: string[] = [];
+  for (let id: string | null = stepId; id !== null; id = steps.get(keyInTree(treeId, id))?.parentId ?? null) path.push(id);
+  return path.reverse();
+}

@@ -50,8 +50,6 @@ export interface ReadSources extends Sources {
 export interface ServerContext {
   /** Who asks. */
   readonly principal: Principal;
-  /** The connection that it came by, for the budgets of connections; one for all unless given. */
-  readonly connection?: string;
 }
 
 /** What the resolvers of one request share. */
@@ -82,11 +80,11 @@ export function createContext(
   budgets: Budgets,
   callers: Callers,
   report: (key: string, use: QueryUse) => void,
-  { signal, principal, connection = '' }: ServerContext & { readonly signal: AbortSignal },
+  { signal, principal }: ServerContext & { readonly signal: AbortSignal },
 ): Omit<Context, keyof ServerContext> {
   const key = principal.keyId ?? 'local';
-  const asking = callers.accountsOf({ key, rowsPerMinute: principal.quota?.rowsPerMinute ?? null, connection });
-  const meter = new QueryMeter(budgets.query, [asking.key, asking.connection], (use) => report(key, use));
+  const account = callers.accountOf({ key, rowsPerMinute: principal.quota?.rowsPerMinute ?? null });
+  const meter = new QueryMeter(budgets.query, account, (use) => report(key, use));
   const keys = metered(given.db, meter);
   const sources = { ...given, keys, db: asSeenBy(keys, principal), tails: asSeenBy(given.tails, principal) };
   const texts = new LargeTexts(sources.blobs);
@@ -100,7 +98,7 @@ export function createContext(
     estimateBudget: new EstimateBudget(),
     pathBudget: new PathBudget((hops) => meter.walk(hops)),
   });
-  const place = new Place(callers.turns, asking, signal, budgets.server.waitMs);
-  const beginSubscription = () => callers.beginSubscription(asking);
+  const place = new Place(callers.turns, account, signal, budgets.server.waitMs);
+  const beginSubscription = () => callers.beginSubscription(account);
   return { sources, loaders, texts, moment: null, moments, meter, place, beginSubscription, signal };
 }

@@ -6,11 +6,10 @@ const MINUTE = 60_000;
 const MORE_KEYS = 'ask less often, read pages, or give the work a key of its own (`espalier keys create --rows-per-minute`)';
 
 /**
- * What one key, or one connection, uses: rows in the last minute, queries, subscriptions. Rows are a bucket that fills again
- * evenly: a query may begin while something is left.
+ * What one key uses: rows in the last minute, queries, subscriptions. Rows are a bucket that fills again evenly: a query may begin
+ * while something is left.
  */
 export class Account {
-  readonly name: string;
   readonly budget: CallerBudget;
   readonly #clock: () => number;
   #left: number;
@@ -21,9 +20,7 @@ export class Account {
   /** The turn that it had last: who has waited longest is next. */
   lastTurn = 0;
 
-  /** @param name as an error says it: `key`, `connection`. */
-  constructor(name: string, budget: CallerBudget, clock: () => number) {
-    this.name = name;
+  constructor(budget: CallerBudget, clock: () => number) {
     this.budget = budget;
     this.#clock = clock;
     this.#left = budget.rowsPerMinute;
@@ -40,7 +37,7 @@ export class Account {
     this.#fill();
     if (this.#left <= 0)
       throw overBudget({
-        budget: `rows in a minute of a ${this.name}`,
+        budget: 'rows in a minute of a key',
         used: rowsPerMinute - this.#left,
         allowed: rowsPerMinute,
         remedy: MORE_KEYS,
@@ -48,7 +45,7 @@ export class Account {
       });
     if (this.#queries >= queries)
       throw overBudget({
-        budget: `open queries of a ${this.name}`,
+        budget: 'open queries of a key',
         used: this.#queries + 1,
         allowed: queries,
         remedy: MORE_KEYS,
@@ -63,7 +60,7 @@ export class Account {
     const { subscriptions } = this.budget;
     if (this.#subscriptions >= subscriptions)
       throw overBudget({
-        budget: `subscriptions of a ${this.name}`,
+        budget: 'subscriptions of a key',
         used: this.#subscriptions + 1,
         allowed: subscriptions,
         remedy: 'follow several runs by one subscription (without run and tree), or end those that are not needed',

@@ -12,7 +12,7 @@ export interface QueryBudget {
   readonly statementMs: number;
 }
 
-/** What all queries of a connection, or of a key, may use together. */
+/** What all queries of a key may use together. */
 export interface CallerBudget {
   /** Rows in a minute; a query that begins within it is finished, and what it reads beyond is owed. */
   readonly rowsPerMinute: number;
@@ -25,7 +25,6 @@ export interface CallerBudget {
 
 export interface Budgets {
   readonly query: QueryBudget;
-  readonly connection: CallerBudget;
   readonly key: CallerBudget;
   /** What all callers together may use of this process. */
   readonly server: Pick<CallerBudget, 'running' | 'subscriptions'> & {
@@ -40,9 +39,7 @@ export const BUDGETS: Budgets = {
   // Such a query takes some 250 MB of heap, three at once below half of the thread's. A whole tree (2,000 steps) with rewards,
   // revisions, statistics and tool calls reads about 20,000 rows of 10 MB.
   query: { rows: 100_000, bytes: 32 * MIB, fields: 1_500_000, answer: 32 * MIB, statementMs: 10_000 },
-  // One processor answers some 100,000 rows a second.
-  connection: { rowsPerMinute: 3_000_000, queries: 64, running: 2, subscriptions: 16 },
-  // of a key that says nothing itself
+  // of a key that says nothing itself; one processor answers some 100,000 rows a second
   key: { rowsPerMinute: 6_000_000, queries: 128, running: 2, subscriptions: 64 },
   server: { running: 3, subscriptions: 256, waitMs: 30_000 },
 };
@@ -53,7 +50,6 @@ export type BudgetOverrides = { readonly [Part in keyof Budgets]?: Partial<Budge
 export function budgetsWith(overrides: BudgetOverrides = {}): Budgets {
   return {
     query: { ...BUDGETS.query, ...overrides.query },
-    connection: { ...BUDGETS.connection, ...overrides.connection },
     key: { ...BUDGETS.key, ...overrides.key },
     server: { ...BUDGETS.server, ...overrides.server },
   };

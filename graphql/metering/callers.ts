@@ -1,8 +1,8 @@
 import { Account } from './account.ts';
-import type { Budgets, CallerBudget } from './budgets.ts';
+import type { Budgets } from './budgets.ts';
 import { once } from './once.ts';
 import { overBudget } from './over-budget.ts';
-import { type Asking, Turns } from './turns.ts';
+import { Turns } from './turns.ts';
 
 /** Who asks, as the server knows it. */
 export interface Caller {
@@ -10,7 +10,6 @@ export interface Caller {
   readonly key: string;
   /** The rows in a minute that its key allows; null for as many as any key may read. */
   readonly rowsPerMinute: number | null;
-  readonly connection: string;
 }
 
 const KEPT = 1_000; // accounts; idle ones go first
@@ -29,16 +28,21 @@ export class Callers {
     this.turns = new Turns(budgets.server.running);
   }
 
-  accountsOf({ key, rowsPerMinute, connection }: Caller): Asking {
-    const budget = this.#budgets.key;
-    return {
-      key: this.#account('key', key, rowsPerMinute === null ? budget : { ...budget, rowsPerMinute }),
-      connection: this.#account('connection', `${key} ${connection}`, this.#budgets.connection),
-    };
+  accountOf({ key, rowsPerMinute }: Caller): Account {
+    const budget = rowsPerMinute === null ? this.#budgets.key : { ...this.#budgets.key, rowsPerMinute };
+    const account = this.#accounts.get(key) ?? new Account(budget, this.#clock);
+    this.#accounts.delete(key);
+    this.#accounts.set(key, account); // the one used last comes last
+    if (this.#accounts.size > KEPT)
+      for (const [other, idle] of this.#accounts) {
+        if (other !== key && idle.idle()) this.#accounts.delete(other);
+        if (this.#accounts.size <= KEPT) break;
+      }
+    return account;
   }
 
   /** Lets a subscription begin. Returns what ends it. @throws LIMIT_EXCEEDED. */
-  beginSubscription({ key, connection }: Asking): () => void {
+  beginSubscription(account: Account): () => void {
     const { subscriptions: allowed } = this.#budgets.server;
     if (this.#subscriptions >= allowed)
       throw overBudget({
@@ -48,31 +52,11 @@ export class Callers {
         remedy: 'try again later, or ask another server of this installation',
         retryAfter: 10,
       });
-    const ofConnection = connection.beginSubscription();
-    try {
-      const ofKey = key.beginSubscription();
-      this.#subscriptions++;
-      return once(() => {
-        this.#subscriptions--;
-        ofKey();
-        ofConnection();
-      });
-    } catch (error) {
-      ofConnection();
-      throw error;
-    }
-  }
-
-  #account(kind: string, name: string, budget: CallerBudget): Account {
-    const id = `${kind} ${name}`;
-    const known = this.#accounts.get(id) ?? new Account(kind, budget, this.#clock);
-    this.#accounts.delete(id);
-    this.#accounts.set(id, known); // the one used last comes last
-    if (this.#accounts.size > KEPT)
-      for (const [other, account] of this.#accounts) {
-        if (other !== id && account.idle()) this.#accounts.delete(other);
-        if (this.#accounts.size <= KEPT) break;
-      }
-    return known;
+    const end = account.beginSubscription();
+    this.#subscriptions++;
+    return once(() => {
+      this.#subscriptions--;
+      end();
+    });
   }
 }

@@ -12,11 +12,8 @@ let api: TestGraphql;
 const builder = new EventBuilder('metering');
 const tree = builder.tree(builder.run(), 'deep');
 const deep = builder.walk(tree, 0, DEPTH, 1);
-const [first, second] = [
-  { principal: holder('a'), connection: '1' },
-  { principal: holder('a'), connection: '2' },
-];
-const other = { principal: holder('b'), connection: '3' };
+const first = { principal: holder('a') };
+const other = { principal: holder('b') };
 
 function holder(keyId: string): Principal {
   return { ...localPrincipal(), principal: `key:${keyId}`, keyId, name: keyId };
@@ -93,32 +90,23 @@ describe('the budget of a caller', () => {
     const whole = `{ path(leaf: "${step(-1)}") { id } }`;
     // 1,001 steps on the way to the root, and as many with what they hold; their leaf, and the row of the path
     expect((await ask(whole, {}, first)).errors).toBeUndefined();
-    expect(await ask('{ runs { nodes { id } } }', {}, second)).toEqual(
+    expect(await ask('{ runs { nodes { id } } }', {}, first)).toEqual(
       refused('rows in a minute of a key', expect.stringMatching(/^200[2-9]$/), 600),
     );
     const answer = await fetch({ query: whole }, {}, first);
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '141']);
     expect((await ask('{ runs { nodes { id } } }', {}, other)).errors).toBeUndefined();
     now = 141_000;
-    expect((await ask('{ runs { nodes { id } } }', {}, second)).errors).toBeUndefined();
+    expect((await ask('{ runs { nodes { id } } }', {}, first)).errors).toBeUndefined();
   });
 
-  test('a key with a quota of its own may read so many rows in a minute, and its connections no more', async () => {
+  test('a key with a quota of its own may read so many rows in a minute', async () => {
     const { ask } = await within({ key: { rowsPerMinute: 1 } });
     const quota = { requestsPerMinute: null, bytesPerMinute: null, rowsPerMinute: 3_000 };
-    const of = (connection: string) => ({ principal: { ...holder('large'), quota }, connection });
+    const large = { principal: { ...holder('large'), quota } };
     const whole = `{ path(leaf: "${step(-1)}") { id } }`;
-    for (const connection of ['1', '2']) expect((await ask(whole, {}, of(connection))).errors).toBeUndefined();
-    expect(await ask(whole, {}, of('3'))).toEqual(
-      refused('rows in a minute of a key', expect.stringMatching(/^400[4-9]$/), 3_000),
-    );
-  });
-
-  test('a connection that has read its rows of a minute waits, and another one of its key does not', async () => {
-    const { ask } = await within({ connection: { rowsPerMinute: 600 } });
-    expect((await ask(`{ path(leaf: "${step(-1)}") { id } }`, {}, first)).errors).toBeUndefined();
-    expect((await ask('{ position }', {}, first)).errors?.[0]?.extensions.limit).toBe('rows in a minute of a connection');
-    expect((await ask('{ position }', {}, second)).errors).toBeUndefined();
+    for (let i = 0; i < 2; i++) expect((await ask(whole, {}, large)).errors).toBeUndefined();
+    expect(await ask(whole, {}, large)).toEqual(refused('rows in a minute of a key', expect.stringMatching(/^400[4-9]$/), 3_000));
   });
 
   test('queries that wait for a position hold no turn, and no more of them are open than the budget of the key', async () => {
@@ -131,7 +119,7 @@ describe('the budget of a caller', () => {
     await api.log.append([{ topic: 'runs', key: 'k', partition: 1, value: Buffer.from('{}') }]); // no projector runs
     const { position } = (await ask('{ position }')).data;
     const waiting = 'query ($position: String!) { waitFor(position: $position, timeoutMs: 60000) { waitedMs } }';
-    const open = [first, first, second].map((caller) => ask(waiting, { position }, caller));
+    const open = [first, first, first].map((caller) => ask(waiting, { position }, caller));
     await waits.reached;
     expect(await ask('{ position }', {}, first)).toEqual(refused('open queries of a key', '4', 3));
     expect((await ask('{ runs { nodes { id } } }', {}, other)).errors).toBeUndefined(); // there is one turn in all
@@ -149,19 +137,15 @@ describe('the budget of a caller', () => {
     expect(await answer.json()).toEqual(refused('milliseconds of waiting for a turn', '1', 1));
   });
 
-  test('subscriptions are as many as the budget of their connection, key and server, and one that ends makes room', async () => {
-    const limits = { connection: { subscriptions: 2 }, key: { subscriptions: 3 }, server: { subscriptions: 4 } };
+  test('subscriptions are as many as the budget of their key and server, and one that ends makes room', async () => {
+    const limits = { key: { subscriptions: 2 }, server: { subscriptions: 3 } };
     const limited = await within(limits);
     const begin = (caller: typeof first) => readEvents(limited, {}, caller);
     const refusedTo = (caller: typeof first) => begin(caller).then((reader) => reader.take(1));
     const readers = [await begin(first), await begin(first)];
-    await expect(refusedTo(first)).rejects.toThrow(
-      /subscriptions of a connection.* allows 2, and 3 are used; follow several runs/,
-    );
-    readers.push(await begin(second));
-    await expect(refusedTo(second)).rejects.toThrow(/subscriptions of a key.* allows 3/);
+    await expect(refusedTo(first)).rejects.toThrow(/subscriptions of a key.* allows 2, and 3 are used; follow several runs/);
     readers.push(await begin(other));
-    await expect(refusedTo(other)).rejects.toThrow(/subscriptions of the server.* allows 4/);
+    await expect(refusedTo(other)).rejects.toThrow(/subscriptions of the server.* allows 3/);
     await readers.shift()?.leave();
     readers.push(await begin(first));
     for (const reader of readers) await reader.leave();

@@ -1,12 +1,11 @@
 import type { Account } from './account.ts';
-import { once } from './once.ts';
 import { overBudget } from './over-budget.ts';
-import type { Asking, Turn, Turns } from './turns.ts';
+import type { Turn, Turns } from './turns.ts';
 
-/** The place of one query among those of its callers: admitted, then in turn, except while it waits for something else. */
+/** The place of one query among those of all callers: admitted, then in turn, except while it waits for something else. */
 export class Place {
   readonly #turns: Turns;
-  readonly #asking: Asking;
+  readonly #account: Account;
   readonly #signal: AbortSignal;
   readonly #waitMs: number;
   #turn: Turn | undefined;
@@ -16,19 +15,16 @@ export class Place {
   #milliseconds = 0;
 
   /** @param waitMs how long it may wait for a turn. */
-  constructor(turns: Turns, asking: Asking, signal: AbortSignal, waitMs: number) {
+  constructor(turns: Turns, account: Account, signal: AbortSignal, waitMs: number) {
     this.#turns = turns;
     this.#waitMs = waitMs;
-    this.#asking = asking;
+    this.#account = account;
     this.#signal = signal;
   }
 
   /** Begins the query and waits for its turn. @throws LIMIT_EXCEEDED where its caller has used up a budget. */
   async take(): Promise<void> {
-    const ends = admit([this.#asking.connection, this.#asking.key]);
-    this.#left = once(() => {
-      for (const end of ends) end();
-    });
+    this.#left = this.#account.beginQuery();
     try {
       this.#hold(await this.#wait());
     } catch (error) {
@@ -55,7 +51,7 @@ export class Place {
   async #wait(): Promise<Turn> {
     const late = AbortSignal.timeout(this.#waitMs);
     try {
-      return await this.#turns.take(this.#asking, AbortSignal.any([this.#signal, late]));
+      return await this.#turns.take(this.#account, AbortSignal.any([this.#signal, late]));
     } catch (error) {
       if (!late.aborted) throw error;
       const remedy = 'the server answers other queries; ask again later, for less at once';
@@ -89,16 +85,5 @@ export class Place {
     this.#turn();
     this.#turn = undefined;
     this.#milliseconds += performance.now() - this.#since;
-  }
-}
-
-function admit(accounts: readonly Account[]): (() => void)[] {
-  const ends: (() => void)[] = [];
-  try {
-    for (const account of accounts) ends.push(account.beginQuery());
-    return ends;
-  } catch (error) {
-    for (const end of ends) end();
-    throw error;
   }
 }

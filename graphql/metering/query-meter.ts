@@ -9,13 +9,13 @@ import type { QueryUse } from './query-use.ts';
 const SMALLER = 'read less at once: pages (first, after), fewer aliases, or one tree or run at a time';
 
 /**
- * Charges one query with what it uses, while it uses it: to its own budget, and its rows to the accounts of its caller. What is
+ * Charges one query with what it uses, while it uses it: to its own budget, and its rows to the account of its caller. What is
  * over the budget ends the query: from then on every charge is refused.
  */
 export class QueryMeter implements StatementMeter {
   readonly statementMs: number;
   readonly #budget: QueryBudget;
-  readonly #accounts: readonly Account[];
+  readonly #account: Account | undefined;
   readonly #report: (use: QueryUse) => void;
   #walked = 0;
   #rows = 0;
@@ -24,9 +24,9 @@ export class QueryMeter implements StatementMeter {
   #refusal: GraphQLError | undefined;
 
   /** @param report is called with what was used since it was called before. */
-  constructor(budget: QueryBudget, accounts: readonly Account[] = [], report: (use: QueryUse) => void = () => undefined) {
+  constructor(budget: QueryBudget, account?: Account, report: (use: QueryUse) => void = () => undefined) {
     this.#budget = budget;
-    this.#accounts = accounts;
+    this.#account = account;
     this.#report = report;
     this.statementMs = budget.statementMs;
   }
@@ -45,15 +45,15 @@ export class QueryMeter implements StatementMeter {
     if (this.#refusal) throw this.#refusal;
     this.#rows++;
     this.#bytes += bytes;
-    for (const account of this.#accounts) account.charge(1);
+    this.#account?.charge(1);
     if (this.#rows > this.#budget.rows) throw this.#refuse('rows of a query', this.#rows, this.#budget.rows);
     if (this.#bytes > this.#budget.bytes) throw this.#refuse('bytes read by a query', this.#bytes, this.#budget.bytes);
   }
 
-  /** Charges the callers with rows that a statement reads and does not return. */
+  /** Charges the caller with rows that a statement reads and does not return. */
   walk(rows: number): void {
     this.#walked += rows;
-    for (const account of this.#accounts) account.charge(rows);
+    this.#account?.charge(rows);
   }
 
   late(): Error {

@@ -1,21 +1,17 @@
 import type { Account } from './account.ts';
 
-/** Who asks for a turn: the accounts that it counts in, the widest first. */
-export interface Asking {
-  readonly key: Account;
-  readonly connection: Account;
-}
 /** The right to be answered now. Again does nothing. */
 export type Turn = () => void;
 
-interface Waiter extends Asking {
+interface Waiter {
+  readonly account: Account;
   readonly order: number;
   readonly begin: () => void;
 }
 
 /**
  * Answers so many queries at once, and lets the others wait. Next is the key that waited longest since its last turn, within it
- * the connection, within that the first to come: who asks much waits behind its own queries, not others behind it.
+ * the first query to come: who asks much waits behind its own queries, not others behind it.
  */
 export class Turns {
   readonly #limit: number;
@@ -28,7 +24,7 @@ export class Turns {
   }
 
   /** Waits for a turn. @throws what the signal aborts with. */
-  async take(asking: Asking, signal: AbortSignal): Promise<Turn> {
+  async take(account: Account, signal: AbortSignal): Promise<Turn> {
     signal.throwIfAborted();
     await new Promise<void>((resolve, reject) => {
       const leave = () => {
@@ -39,7 +35,7 @@ export class Turns {
         signal.removeEventListener('abort', leave);
         resolve();
       };
-      const waiter: Waiter = { ...asking, order: this.#turn++, begin };
+      const waiter: Waiter = { account, order: this.#turn++, begin };
       signal.addEventListener('abort', leave, { once: true });
       this.#waiting.push(waiter);
       this.#next();
@@ -49,8 +45,7 @@ export class Turns {
       if (over) return;
       over = true;
       this.#running--;
-      asking.key.running--;
-      asking.connection.running--;
+      account.running--;
       this.#next();
     };
   }
@@ -61,19 +56,17 @@ export class Turns {
       if (!next) return;
       this.#waiting = this.#waiting.filter((other) => other !== next);
       this.#running++;
-      for (const account of [next.key, next.connection]) {
-        account.running++;
-        account.lastTurn = ++this.#turn;
-      }
+      next.account.running++;
+      next.account.lastTurn = ++this.#turn;
       next.begin();
     }
   }
 }
 
-function mayRun({ key, connection }: Waiter): boolean {
-  return key.running < key.budget.running && connection.running < connection.budget.running;
+function mayRun({ account }: Waiter): boolean {
+  return account.running < account.budget.running;
 }
 
 function before(a: Waiter, b: Waiter): boolean {
-  return (a.key.lastTurn - b.key.lastTurn || a.connection.lastTurn - b.connection.lastTurn || a.order - b.order) < 0;
+  return (a.account.lastTurn - b.account.lastTurn || a.order - b.order) < 0;
 }

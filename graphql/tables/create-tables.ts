@@ -44,7 +44,7 @@ export function createTables(options: TablesOptions) {
   const { callers, budgets, logger = SILENT, used = () => undefined } = options;
   const enter = boundStreams();
 
-  async function fetch(request: Request, { principal, connection = '' }: ServerContext): Promise<Response> {
+  async function fetch(request: Request, { principal }: ServerContext): Promise<Response> {
     const { pathname, searchParams } = new URL(request.url);
     const name = pathname.split('/')[3] ?? '';
     if (!isTableName(name))
@@ -54,23 +54,23 @@ export function createTables(options: TablesOptions) {
     const key = principal.keyId ?? 'local';
     const leave = enter(key);
     if (!leave) return refusal(429, 'busy', 'too many tables are being read', 'ask again when one of them has ended', 1);
-    const asking = callers.accountsOf({ key, rowsPerMinute: principal.quota?.rowsPerMinute ?? null, connection });
+    const account = callers.accountOf({ key, rowsPerMinute: principal.quota?.rowsPerMinute ?? null });
     const unlimited = { rows: Infinity, bytes: Infinity, fields: Infinity, answer: Infinity, statementMs: STATEMENT_MS };
-    const meter = new QueryMeter(unlimited, [asking.key, asking.connection], (use) => used(key, use));
+    const meter = new QueryMeter(unlimited, account, (use) => used(key, use));
     const ends: (() => unknown)[] = [leave];
     const close = async () => {
       for (const end of ends.splice(0).reverse()) await end();
     };
     request.signal.addEventListener('abort', () => meter.abandon(), { once: true });
     try {
-      ends.push(asking.connection.beginQuery(), asking.key.beginQuery());
+      ends.push(account.beginQuery());
       const read = await open(parsed.value, meter, request.signal, ends);
       const { streamTable } = await import('../../src/usecases/datasets/tables/stream-table.ts'); // 0.1 s of a start that may not need it
       const { asked } = parsed.value;
       const sources = { db: asSeenBy(read.db, principal), keys: read.keys, blobs: options.blobs };
       const pages = inTurns(streamTable(sources, asked, read.position), {
         callers,
-        asking,
+        account,
         meter,
         waitMs: budgets.server.waitMs,
         close,

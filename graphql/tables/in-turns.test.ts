@@ -4,7 +4,7 @@ import { Callers } from '../metering/callers.ts';
 import { QueryMeter } from '../metering/query-meter.ts';
 import { inTurns, type TurnOptions } from './in-turns.ts';
 
-const caller = { key: 'k', rowsPerMinute: null, connection: 'c' };
+const caller = { key: 'k', rowsPerMinute: null };
 const signal = new AbortController().signal;
 
 async function* parts(count: number): AsyncGenerator<Uint8Array> {
@@ -16,7 +16,7 @@ function options(overrides: Partial<TurnOptions> = {}): TurnOptions & { closed: 
   const callers = new Callers(budgets, Date.now);
   const of = {
     callers,
-    asking: callers.accountsOf(caller),
+    account: callers.accountOf(caller),
     meter: new QueryMeter(budgets.query),
     waitMs: 30_000,
     closed: 0,
@@ -32,7 +32,7 @@ test('between two parts the turn belongs to others', async () => {
   const of = options();
   const stream = inTurns(parts(2), of)(signal);
   expect((await stream.next()).value).toEqual(Uint8Array.of(0));
-  const turn = await of.callers.turns.take(of.asking, signal); // the only one of the server
+  const turn = await of.callers.turns.take(of.account, signal); // the only one of the server
   turn();
   expect((await stream.next()).value).toEqual(Uint8Array.of(1));
   expect([(await stream.next()).done, of.closed > 0]).toEqual([true, true]);
@@ -51,7 +51,7 @@ test('a client that takes nothing closes what the stream reads from, and its ans
 
 test('a caller that owes more rows than it may wait for is ended with when it may go on', async () => {
   const of = options({ waitMs: 1_000 });
-  of.asking.key.charge(of.asking.key.budget.rowsPerMinute * 2);
+  of.account.charge(of.account.budget.rowsPerMinute * 2);
   await expect(inTurns(parts(1), of)(signal).next()).rejects.toThrow('rows in a minute of a key');
   expect(of.closed).toBeGreaterThan(0);
 });

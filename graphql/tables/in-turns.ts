@@ -1,15 +1,15 @@
 import { rest } from '../../src/runtime/retry.ts';
+import type { Account } from '../metering/account.ts';
 import type { Callers } from '../metering/callers.ts';
 import { overBudget } from '../metering/over-budget.ts';
 import type { QueryMeter } from '../metering/query-meter.ts';
-import type { Asking } from '../metering/turns.ts';
 
 const STALL_MS = 60_000; // a client that takes nothing for so long would hold a snapshot of the database
 const LONGEST_MS = 30 * 60_000; // and one that takes little
 
 export interface TurnOptions {
   readonly callers: Pick<Callers, 'turns'>;
-  readonly asking: Asking;
+  readonly account: Account;
   readonly meter: QueryMeter;
   /** How long a part may wait for its turn, or for the rows of a minute, ms. */
   readonly waitMs: number;
@@ -25,7 +25,7 @@ export interface TurnOptions {
  */
 export function inTurns(
   parts: AsyncGenerator<Uint8Array>,
-  { callers, asking, meter, waitMs, close, stallMs = STALL_MS }: TurnOptions,
+  { callers, account, meter, waitMs, close, stallMs = STALL_MS }: TurnOptions,
 ): (signal: AbortSignal) => AsyncGenerator<Uint8Array> {
   return async function* (signal) {
     const over = new AbortController();
@@ -33,7 +33,7 @@ export function inTurns(
     try {
       for (;;) {
         await pace(signal);
-        const turn = await callers.turns.take(asking, AbortSignal.any([signal, AbortSignal.timeout(waitMs)]));
+        const turn = await callers.turns.take(account, AbortSignal.any([signal, AbortSignal.timeout(waitMs)]));
         const began = performance.now();
         let part: IteratorResult<Uint8Array>;
         try {
@@ -62,14 +62,13 @@ export function inTurns(
   };
 
   async function pace(signal: AbortSignal): Promise<void> {
-    const ofKey = asking.key.owedMs(); // read once: it falls as time passes
-    const owed = Math.max(ofKey, asking.connection.owedMs());
+    const owed = account.owedMs();
     if (owed === 0) return;
     if (owed > waitMs)
       throw overBudget({
-        budget: `rows in a minute of a ${ofKey === owed ? 'key' : 'connection'}`,
-        used: asking.key.budget.rowsPerMinute,
-        allowed: asking.key.budget.rowsPerMinute,
+        budget: 'rows in a minute of a key',
+        used: account.budget.rowsPerMinute,
+        allowed: account.budget.rowsPerMinute,
         remedy: 'go on behind the last batch later',
         retryAfter: owed / 1_000,
       });

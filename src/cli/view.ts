@@ -128,11 +128,7 @@ async function askOf(
     snapshots,
     notices,
     limits: { cost: 10_000_000, fields: 10_000 },
-    budgets: {
-      query: UNBOUNDED,
-      connection: { rowsPerMinute: Number.MAX_SAFE_INTEGER },
-      key: { rowsPerMinute: Number.MAX_SAFE_INTEGER },
-    },
+    budgets: { query: UNBOUNDED, key: { rowsPerMinute: Number.MAX_SAFE_INTEGER } },
   });
   return asker(graphql, { principal: localPrincipal() }, signal);
 }

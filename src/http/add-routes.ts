@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Socket } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Principal } from '../postgres/principal.ts';
@@ -82,7 +81,7 @@ function addMount(app: FastifyInstance, { path, needs, operations, listener }: M
     const { raw: req } = request;
     const refused = refuseHost(req.headers.host) ?? refuseLength(req.headers);
     if (refused) return send(reply, refused);
-    await listener(req, reply.raw, { principal: request.principal, connection: connectionOf(req.socket) });
+    await listener(req, reply.raw, { principal: request.principal });
     return reply.hijack(); // not before: what a listener throws is answered as any fault
   };
   const config = { path, needs };
@@ -90,16 +89,6 @@ function addMount(app: FastifyInstance, { path, needs, operations, listener }: M
     app.route({ method, url: path, handler, config: { ...config, described: { ...operation, ...config, method } as Described } });
   app.route({ method: 'HEAD', url: path, handler, config });
   app.route({ method: [...Object.keys(operations), 'HEAD'], url: `${path}/`, handler, config });
-}
-
-const connections = new WeakMap<Socket, string>();
-let opened = 0;
-
-/** Returns a name that no other connection of this process has. */
-function connectionOf(socket: Socket): string {
-  const name = connections.get(socket) ?? String(++opened);
-  connections.set(socket, name);
-  return name;
 }
 
 /** A mounted listener makes an address of Host and path; one that is none would be a fault there. */

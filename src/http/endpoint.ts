@@ -72,12 +72,8 @@ export interface BodyRule<B> {
 }
 export type Parsed<B> = { readonly kind: 'parsed'; readonly value: B } | { readonly kind: 'refused'; readonly reply: Reply };
 
-/** A node listener that writes its own answer, as graphql-yoga's, and is handed who asks by which connection. */
-export type NodeListener = (
-  req: IncomingMessage,
-  res: ServerResponse,
-  context: { readonly principal: Principal; readonly connection: string },
-) => unknown;
+/** A node listener that writes its own answer, as graphql-yoga's, and is handed who asks. */
+export type NodeListener = (req: IncomingMessage, res: ServerResponse, context: { readonly principal: Principal }) => unknown;
 
 /** A path whose methods all go to a node listener. Nothing lies below the path: no listener has to read `..` in it. */
 export interface Mount {

@@ -59,7 +59,8 @@ export function shownRows(steps: readonly ShownStep[]): readonly ShownRow[] {
       from = i;
       messages = [];
     }
-    messages.push(...prompt.slice(messages.length).map(asContext), { ...reply, weight });
+    for (const message of prompt.slice(messages.length)) messages.push(asContext(message));
+    messages.push({ ...reply, weight });
   }
   end(steps.length);
   return rows.length === 1 ? rows : rows.filter((row) => row.messages.some((message) => message.weight === 1));

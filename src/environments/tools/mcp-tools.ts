@@ -208,7 +208,7 @@ async function listTools(client: Client, timeout: number) {
   let cursor: string | undefined;
   do {
     const page = await client.listTools(cursor === undefined ? {} : { cursor }, { timeout });
-    tools.push(...page.tools);
+    for (const tool of page.tools) tools.push(tool);
     cursor = page.nextCursor;
   } while (cursor !== undefined && tools.length < 1_000);
   return tools;

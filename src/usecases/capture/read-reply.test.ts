@@ -57,3 +57,11 @@ test('a name that comes again with every part is not glued to itself', () => {
     { id: 'b', name: 'search', arguments: '{}' },
   ]);
 });
+
+test('a part of a stream holds any number of tokens', () => {
+  const logprobs = { content: Array.from({ length: 200_000 }, () => ({ token: 'a', logprob: -1 })) };
+  const ids = logprobs.content.map((_, i) => i);
+  const assembler = assemble('chat.completions');
+  assembler.add({ choices: [{ index: 0, delta: { content: 'a' }, finish_reason: 'stop', logprobs, token_ids: ids }] });
+  expect(readReply('chat.completions', assembler.whole()).choices[0]?.tokens?.ids).toHaveLength(200_000);
+});

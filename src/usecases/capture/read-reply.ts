@@ -135,11 +135,11 @@ function assembleChat(): Assembler {
         if (typeof given.finish_reason === 'string') choice.finish_reason = given.finish_reason;
         if (isObject(given.logprobs) && Array.isArray(given.logprobs.content)) {
           choice.logprobs ??= { content: [] };
-          choice.logprobs.content.push(...given.logprobs.content);
+          for (const each of given.logprobs.content) choice.logprobs.content.push(each);
         }
         if (Array.isArray(given.token_ids)) {
           choice.token_ids ??= [];
-          choice.token_ids.push(...given.token_ids);
+          for (const each of given.token_ids) choice.token_ids.push(each);
         }
       }
     },

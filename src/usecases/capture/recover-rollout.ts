@@ -1,4 +1,5 @@
 import type { Draft } from '../../append/appender.ts';
+import { largest } from '../../domain/extremes.ts';
 import { isUuid } from '../../domain/ids.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
@@ -93,7 +94,7 @@ export async function recoverRollout(db: Db, named: Named, runId: string, payloa
   for (const event of events.filter(isOf('CallCaptured')))
     if (event.data.rolloutId === rolloutId) state.calls[event.data.ordinal] ??= await callOf(event, state, payloads);
   // a call that was in flight when its server ended left nothing
-  state.calls.splice(0, state.calls.length, ...Array.from(state.calls, (call, i) => call ?? lost(state, i)));
+  for (let i = 0; i < state.calls.length; i++) state.calls[i] ??= lost(state, i);
   const held = { environments: run?.environments ?? null, hasTree: tree !== null, rootStepId };
   return {
     place: { ...named, runId, treeId, rolloutId },
@@ -112,7 +113,7 @@ export function openingDrafts(
 ): { readonly drafts: readonly Draft[]; readonly held: RecordedPlace } {
   const { environment, fingerprint } = (environments?.length === 1 ? environments[0] : undefined) ?? CAPTURED;
   const asked = /^\d{1,9}$/.test(place.rollout) ? Number(place.rollout) : null;
-  const ordinal = asked !== null && !ordinals.has(asked) ? asked : Math.max(-1, ...ordinals) + 1;
+  const ordinal = asked !== null && !ordinals.has(asked) ? asked : largest(ordinals, -1) + 1;
   return {
     drafts: [
       ...(environments ? [] : [runDraft(place, environment, policy, config)]),

@@ -1,3 +1,5 @@
+import { largest } from '../../../src/domain/extremes.ts';
+
 /** A node of a layout, as far as it is counted. */
 interface Branching {
   readonly chain: readonly { readonly id: string }[];
@@ -49,6 +51,6 @@ export function subtreeOf(node: Branching, rollouts: readonly Ended[]): Subtree 
     judged: through.filter(({ success }) => success !== null).length,
     successes: through.filter(({ success }) => success === true).length,
     meanReturn: returns.length === 0 ? null : returns.reduce((sum, each) => sum + each, 0) / returns.length,
-    bestReturn: returns.length === 0 ? null : Math.max(...returns),
+    bestReturn: returns.length === 0 ? null : largest(returns),
   };
 }

@@ -11,7 +11,7 @@ export function chatNotes(messages: Chat): readonly RowNote[] {
   for (const each of messages) {
     if (!KEPT.includes(each.role)) say('role-not-kept', each.role);
     if (typeof each.weight === 'number' && each.weight !== 0 && each.weight !== 1) say('weight-read-as-1');
-    notes.push(...unreadNotes(each, MESSAGE_FIELDS, 'messages[].'));
+    for (const note of unreadNotes(each, MESSAGE_FIELDS, 'messages[].')) notes.push(note);
   }
   if (isStructuredChat(messages)) return notes; // its messages are on record as they are
   const blocks = blocksOf(messages);

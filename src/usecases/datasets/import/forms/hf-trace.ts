@@ -56,8 +56,9 @@ export const readTrace: ItemForm['items'] = async function* items(path, { enviro
     return;
   }
   for (const [agent, session] of sidechains) {
-    session.notes.push(...main.notes, { kind: 'sidechain-alone', field: null });
-    yield { line: 1, parsed: itemOf(session, sidechains.size === 1 ? name : `${name} ${agent}`, environment) };
+    const notes: RowNote[] = [...session.notes, ...main.notes, { kind: 'sidechain-alone', field: null }];
+    const alias = sidechains.size === 1 ? name : `${name} ${agent}`;
+    yield { line: 1, parsed: itemOf({ messages: session.messages, notes }, alias, environment) };
   }
 };
 

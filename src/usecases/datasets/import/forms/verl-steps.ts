@@ -95,7 +95,7 @@ function episodeOf(steps: readonly Row[], environment: string | null): ParsedIte
       reason: 'images: an import takes texts alone, so leave the trajectory out, or export events (jsonl)',
     };
   const context = opening.raw_prompt.filter(({ role }) => role === 'assistant').length;
-  const messages: Chat[number][] = opening.raw_prompt.map((each) => (each.role === 'assistant' ? { ...each, weight: 0 } : each));
+  let messages: Chat[number][] = opening.raw_prompt.map((each) => (each.role === 'assistant' ? { ...each, weight: 0 } : each));
   messages.push(replyOf(opening));
   for (const [i, step] of rest.entries()) {
     const goesOn = messages.every((each, at) => {
@@ -109,7 +109,7 @@ function episodeOf(steps: readonly Row[], environment: string | null): ParsedIte
         kind: 'refused',
         reason: `raw_prompt of its step ${i + 2} does not continue the one before, so it is no one chat; leave the trajectory out, or export events (jsonl)`,
       };
-    messages.splice(0, messages.length, ...sentBack, ...step.raw_prompt.slice(messages.length), replyOf(step));
+    messages = [...sentBack, ...step.raw_prompt.slice(messages.length), replyOf(step)];
   }
   if (last.response_text === '' && opening.tools)
     return {

@@ -466,6 +466,7 @@ const RULES: PlanRules = {
   zeroVariance: 'reject',
   band: { low: 0.1, high: 0.9 },
   truncated: 'keep',
+  unclear: 'keep',
   maxTokens: 4_096,
   layout: 'verl',
   tokenBudget: 16_384,

@@ -55,6 +55,8 @@ class _TrainingDeclaredDataRulesOptional(TypedDict, total=False):
 
     rewards: dict[str, float]
     """Weights by reward component that is trained on; absent: the sum of all components."""
+    unclear: Literal["keep", "reject"]
+    """Whether rollouts with calls next to their path that may belong to it are kept or rejected; absent for rejected."""
 
 
 class TrainingDeclaredDataRules(_TrainingDeclaredDataRulesOptional):
@@ -151,6 +153,8 @@ class _BatchPlannedDataRulesOptional(TypedDict, total=False):
 
     rewards: dict[str, float]
     """Weights by reward component that is trained on; absent: the sum of all components."""
+    unclear: Literal["keep", "reject"]
+    """Whether rollouts with calls next to their path that may belong to it are kept or rejected; absent for rejected."""
 
 
 class BatchPlannedDataRules(_BatchPlannedDataRulesOptional):
@@ -237,7 +241,7 @@ class SampleRejectedData(TypedDict):
     """UUID of the group, which is the tree of the rollout."""
     rolloutId: str
     """UUID of the rollout."""
-    reason: Literal["zero-variance", "stale", "too-long", "failed", "cancelled", "empty", "singleton", "unscored", "incomplete-record", "other-distribution", "foreign-policy", "incomplete-group", "filtered", "not-needed"]
+    reason: Literal["zero-variance", "stale", "too-long", "failed", "cancelled", "empty", "singleton", "unscored", "incomplete-record", "other-distribution", "unclear-calls", "foreign-policy", "incomplete-group", "filtered", "not-needed"]
     """Kind of the rejection."""
     rule: str
     """Rule that rejected the rollout."""

@@ -287,6 +287,8 @@ class Rules(TypedDict, total=False):
     """Range of the mean metric outside of which a group is rejected; null for no limit."""
     truncated: Literal["keep", "reject"]
     """Whether rollouts that a limit ended are kept or rejected."""
+    unclear: Literal["keep", "reject"]
+    """Whether rollouts with calls next to their path that may belong to it are kept or rejected; absent for rejected."""
     max_tokens: int | None
     """Most tokens in a row that is trained on; null for no limit besides `tokenBudget`."""
     layout: Literal["verl", "step"]
@@ -358,6 +360,8 @@ class TrainingOptions(TypedDict, total=False):
     """Range of the mean metric outside of which a group is rejected; null for no limit."""
     truncated: Literal["keep", "reject"]
     """Whether rollouts that a limit ended are kept or rejected."""
+    unclear: Literal["keep", "reject"]
+    """Whether rollouts with calls next to their path that may belong to it are kept or rejected; absent for rejected."""
     max_tokens: int | None
     """Most tokens in a row that is trained on; null for no limit besides `tokenBudget`."""
     layout: Literal["verl", "step"]
@@ -399,6 +403,7 @@ RULES = {
     "zero_variance": "zeroVariance",
     "band": "band",
     "truncated": "truncated",
+    "unclear": "unclear",
     "max_tokens": "maxTokens",
     "layout": "layout",
     "token_budget": "tokenBudget",

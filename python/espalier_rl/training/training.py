@@ -39,6 +39,7 @@ WORDS = {
     "stale": "sampled by versions older than max_staleness allows",
     "foreign-policy": "sampled by another policy",
     "other-distribution": "sampled greedily, or from a cut distribution",
+    "unclear-calls": "captured, with calls next to the path that may belong to it",
     "too-long": "longer than max_tokens allows",
     "filtered": "outside the band of the metric",
 }

@@ -78,6 +78,10 @@ export const planRules = z.strictObject({
     .nullable()
     .describe('Range of the mean metric outside of which a group is rejected; null for no limit.'),
   truncated: z.enum(['keep', 'reject']).describe('Whether rollouts that a limit ended are kept or rejected.'),
+  unclear: z
+    .enum(['keep', 'reject'])
+    .optional()
+    .describe('Whether rollouts with calls next to their path that may belong to it are kept or rejected; absent for rejected.'),
   maxTokens: z
     .int()
     .min(1)
@@ -108,6 +112,7 @@ export const REJECTIONS = [
   'unscored',
   'incomplete-record',
   'other-distribution',
+  'unclear-calls',
   'foreign-policy',
   'incomplete-group',
   'filtered',

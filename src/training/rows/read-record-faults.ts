@@ -4,6 +4,7 @@ import type { PlanRules } from '../../domain/training/planning/plan-rules.ts';
 import {
   findSamplingFault,
   findTokensFault,
+  findUnclearFault,
   findWalkFault,
   type RecordedArray,
   type RecordedArrays,
@@ -31,7 +32,7 @@ export type Learner = 'candidates' | 'texts' | 'pictures' | 'other';
 
 /**
  * Finds why the rows of finished rollouts could not be read, or not be trained on by their learner: `keyInTree` → what is wrong;
- * sound ones are left out. With `layout` verl a row per trajectory must come of them. It asks what the reader of rows and the
+ * sound ones are left out. With the layout `verl` a row per trajectory must come of them. It asks what the reader of rows and the
  * backends ask, of the same read models, so that whatever is planned can be read. What lies in the blob store is not opened: a
  * blob that is missing is restored, and its batch trained.
  */
@@ -39,7 +40,7 @@ export async function readRecordFaults(
   { db, blobs }: { readonly db: Db; readonly blobs: BlobReader },
   rollouts: readonly OfTree[],
   learner: Learner,
-  layout: PlanRules['layout'] = 'step',
+  rules: Pick<PlanRules, 'layout' | 'unclear'>,
 ): Promise<ReadonlyMap<string, RecordFault>> {
   const walks = new Map((await readWalks(db, rollouts)).map((walk) => [keyInTree(walk.treeId, walk.rolloutId), walk]));
   const paths = await readPaths(
@@ -67,8 +68,10 @@ export async function readRecordFaults(
     const broken =
       path.map((id) => steps.unreadable.get(keyOf(id))).find(Boolean) ??
       own.map((id) => steps.untrained.get(keyOf(id))).find(Boolean) ??
-      (layout === 'verl' ? findHole(walk, own, steps.ids) : null);
-    const fault = broken ? incomplete(broken) : findDrawFault(walk, own, steps.ids);
+      (rules.layout === 'verl' ? findHole(walk, own, steps.ids) : null);
+    const fault = broken
+      ? incomplete(broken)
+      : (findDrawFault(walk, own, steps.ids) ?? findUnclearFault(walk.unclearCalls, rules));
     if (fault) faults.set(keyOf(walk.rolloutId), fault);
     return !fault;
   });

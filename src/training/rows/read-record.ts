@@ -39,6 +39,8 @@ export interface WalkRow extends RecordedWalk {
   readonly leafStepId: string;
   /** What its run drew with; null where its plan does not say. */
   readonly temperature: number | null;
+  /** Null for a rollout that is not captured. */
+  readonly unclearCalls: number | null;
 }
 
 /** Of the run of a rollout, as `runs`: the temperature of its policy, or else that of its plan. */
@@ -49,7 +51,7 @@ const RUN_TEMPERATURE = sql`coalesce(
 /** Reads the walks of finished rollouts, in no order; those that are unknown or go on are left out. */
 export async function readWalks(db: Db, rollouts: readonly OfTree[]): Promise<readonly WalkRow[]> {
   const { rows } = await sql<WalkRow>`
-    select r.rollout_id, r.tree_id, t.root_step_id, r.from_step_id, r.leaf_step_id, r.steps as taken, ${RUN_TEMPERATURE} as temperature
+    select r.rollout_id, r.tree_id, t.root_step_id, r.from_step_id, r.leaf_step_id, r.steps as taken, r.unclear_calls, ${RUN_TEMPERATURE} as temperature
     from ${pairsOf(rollouts)} w join rollouts r on r.rollout_id = w.id and r.tree_id = w.tree_id
     join trees t on t.tree_id = r.tree_id left join runs on runs.run_id = t.run_id
     where r.leaf_step_id is not null`.execute(db);

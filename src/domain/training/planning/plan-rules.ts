@@ -27,6 +27,8 @@ export interface PlanRules {
   readonly band: { readonly low: number; readonly high: number } | null;
   /** Whether a rollout that a limit cut may be trained on. */
   readonly truncated: 'keep' | 'reject';
+  /** Whether a rollout may be trained on next to whose path calls lie that may belong to it. Left out: it is rejected. */
+  readonly unclear?: 'keep' | 'reject' | undefined;
   /** The longest row that is trained on, tokens. */
   readonly maxTokens: number | null;
   /** What a row is: a whole trajectory (`verl`) or one step with its prompt (`step`). */

@@ -1,12 +1,14 @@
 import type { Sampling } from '../../prompts/asked-prompt.ts';
+import type { PlanRules } from './plan-rules.ts';
 import type { Rejection } from './rejection.ts';
 
 /**
  * Why a rollout cannot be trained on, as its record says. `incomplete-record`: parts of it are missing or contradict each other.
  * `other-distribution`: its tokens were drawn from another distribution than losses compute log-probabilities of.
+ * `unclear-calls`: captured calls next to its path may belong to it, so that the path may never have happened.
  */
 export interface RecordFault extends Rejection {
-  readonly reason: 'incomplete-record' | 'other-distribution';
+  readonly reason: 'incomplete-record' | 'other-distribution' | 'unclear-calls';
 }
 
 /** What the end of a rollout and its tree say of its path. */
@@ -67,6 +69,13 @@ export function findArrayFault(
 ): string | null {
   if (dtype === wanted && length === due && bytes === due * (wanted === 'uint8' ? 1 : 4)) return null;
   return `step ${stepId}: ${length} ${dtype} in ${bytes} bytes where ${due} ${wanted} are due; the producer recorded arrays that do not fit each other`;
+}
+
+/** Finds the calls next to the path of a rollout that may belong to it; null where there are none, or the declaration keeps it. */
+export function findUnclearFault(unclearCalls: number | null, { unclear }: Pick<PlanRules, 'unclear'>): RecordFault | null {
+  if (unclear === 'keep' || !unclearCalls) return null;
+  const rule = `${unclearCalls} calls next to its path may belong to it; declare the rule unclear: keep to train on it all the same`;
+  return { reason: 'unclear-calls', rule, measured: unclearCalls };
 }
 
 /**

@@ -11,6 +11,7 @@ export interface Rejection {
     | 'unscored'
     | 'incomplete-record'
     | 'other-distribution'
+    | 'unclear-calls'
     | 'foreign-policy'
     | 'incomplete-group'
     | 'filtered'

@@ -161,7 +161,7 @@ async function planReadable(
       each.kind === 'plan' ? each.batch.groups.flatMap(({ treeId, rolloutIds }) => rolloutIds.map((id) => ({ treeId, id }))) : [],
     );
     const unseen = planned.filter(({ treeId, id }) => !looked.has(keyInTree(treeId, id)));
-    const faults = unseen.length === 0 ? NO_FAULTS : await readRecordFaults(where, unseen, learner, request.rules.layout);
+    const faults = unseen.length === 0 ? NO_FAULTS : await readRecordFaults(where, unseen, learner, request.rules);
     if (faults.size === 0) return decisions;
     for (const { treeId, id } of unseen) looked.add(keyInTree(treeId, id));
     groups = groups.map((group) => {

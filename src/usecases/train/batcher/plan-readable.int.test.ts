@@ -242,6 +242,34 @@ test('a rollout that was drawn from another distribution is rejected with the pa
 });
 
 test.each([
+  ['are left out', undefined, [undefined, 'unclear-calls']],
+  ['keep it', 'keep' as const, [undefined, undefined]],
+])('a rollout with unclear calls is rejected by that name where the rules %s', async (_, unclear, reasons) => {
+  const builder = new EventBuilder('unclear');
+  declareAndBegin(builder, { backend: 'linear' }, 'step', unclear);
+  const runId = builder.run('collect', RUN);
+  const rollouts = [0, 2].map((unclearCalls, i) => {
+    const tree = builder.tree(runId, `task ${i}`, { plannedRollouts: 1, admissibleActions: CANDIDATES });
+    const rolloutId = builder.rollout(tree, 0, { policy });
+    const step = { policySpans: [{ from: 0, to: 1, ...policy }], tokens: sound, termination: 'terminated' as const };
+    const leaf = builder.step(tree, rolloutId, tree.rootStepId, 1, { ...step, admissibleActions: CANDIDATES });
+    builder.reward(tree, leaf, 1, { rolloutId });
+    builder.finishRollout(tree, rolloutId, leaf, { steps: 1, unclearCalls });
+    builder.closeTree(tree, 1);
+    return rolloutId;
+  });
+  const world = openBatcherWorld(database.db, builder.events);
+  await world.project();
+  await planLineage(world, POLICY, new AbortController().signal);
+  await world.project();
+  const rejected = await database.db.selectFrom('sampleRejections').select(['rolloutId', 'reason', 'rule', 'measured']).execute();
+  const of = new Map(rejected.map((each) => [each.rolloutId, each]));
+  expect(rollouts.map((rolloutId) => of.get(rolloutId)?.reason)).toEqual(reasons);
+  if (unclear === undefined)
+    expect(of.get(rollouts[1] ?? '')).toMatchObject({ measured: 2, rule: expect.stringContaining('unclear: keep') });
+});
+
+test.each([
   ['the plan of its run', { temperature: 0 }],
   ['its own policy', { temperature: 1, policy: '{"kind":"linear","temperature":0}' }],
 ])('a rollout without a recorded prompt is rejected where %s took the best action', async (_, config) => {
@@ -312,9 +340,17 @@ function declareAndBegin(
   builder: EventBuilder,
   trainer: Readonly<Record<string, unknown>>,
   layout: 'step' | 'verl' = 'step',
+  unclear?: 'keep',
 ): void {
   const lineageId = lineageIdOf(POLICY);
-  const rules = { ...TEST_RULES, layout, groupsPerBatch: 1, maxStaleness: null, zeroVariance: 'keep' as const };
+  const rules = {
+    ...TEST_RULES,
+    layout,
+    ...(unclear ? { unclear } : {}),
+    groupsPerBatch: 1,
+    maxStaleness: null,
+    zeroVariance: 'keep' as const,
+  };
   const declared = { estimator: { name: 'grpo', revision: '1', mode: { singleton: 'raw' } }, seed: 1, trainer };
   builder.record(
     'TrainingDeclared',

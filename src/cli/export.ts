@@ -105,10 +105,6 @@ export function addExport(program: Command): void {
     .option('--success <true|false>')
     .option('--label <labels>', 'annotated with one of these, or a step of it')
     .option('--without-label <labels>', 'annotated with none of these')
-    .option(
-      '--unclear <keep|drop>',
-      'captured rollouts with calls that may belong to their path and lie next to it; refused without it',
-    )
     .option('--return-min <number>')
     .option('--return-max <number>')
     .option('--from <time>', 'finished at or after: a date in UTC, or a time with its zone (2026-01-31T09:30:00Z)')
@@ -252,6 +248,10 @@ export function addQueryOptions(command: Command): Command {
     .option('--environment <names>')
     .option('--task <tasks>', 'task ids or aliases')
     .option('--split <names>')
+    .option(
+      '--unclear <keep|drop>',
+      'captured rollouts with calls that may belong to their path and lie next to it; refused without it',
+    )
     .option('--policy <policies>', 'a policy id, or id@version; an id that ends in @ and digits is followed by one more @');
 }
 

@@ -55,7 +55,7 @@ export async function countUnfinished(
 export async function checkUnclear(
   trx: Trx,
   query: TrajectoryQuery,
-  { kind }: ExportFormat,
+  { kind }: { readonly kind: string },
 ): Promise<Pick<ExportCounts, 'unclear'>> {
   if (kind === 'jsonl' || kind === 'verl-prompts') return {};
   const { count, first } = await countUnclear(trx, query);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { countForgotten, readPromptsHeld } from '../../../projections/trajectories/select-trajectories.ts';
 import { DatasetError, payloadForgotten } from '../dataset-error.ts';
 import { fillFolder } from '../prepare/atomic-folder.ts';
-import { countUnfinished, countWhole, refuseDifference, refuseUnrewarded, withOutcomes } from './check-whole.ts';
+import { checkUnclear, countUnfinished, countWhole, refuseDifference, refuseUnrewarded, withOutcomes } from './check-whole.ts';
 import { datasetCard } from './dataset-card.ts';
 import { type ExportOptions, nothingMatches, projectionsOf } from './export-trajectories.ts';
 import { FOLDER_MANIFEST, type FolderManifest } from './folder-manifest.ts';
@@ -42,6 +42,7 @@ export async function exportFolder(options: ExportOptions): Promise<FolderManife
         if (total === 0) throw nothingMatches(options.query, await countUnfinished(trx, options.query, counted));
         const forgotten = await countForgotten(trx, query);
         if (forgotten > 0) throw payloadForgotten(forgotten, total);
+        const unclear = await checkUnclear(trx, query, format);
         const pictures = openPictures(trx, blobs, await readPromptsHeld(trx, query));
         if (pictures.any) options.onPictures?.();
         if (pictures.any && !isParquet(format) && format.kind !== 'openai')
@@ -75,7 +76,7 @@ export async function exportFolder(options: ExportOptions): Promise<FolderManife
           all.push(counts);
           if (counts.trajectories > 0) splits[split] = counts;
         }
-        const counts = { ...sumOf(all), ...(await countUnfinished(trx, options.query, counted)) };
+        const counts = { ...sumOf(all), ...(await countUnfinished(trx, options.query, counted)), ...unclear };
         refuseUnrewarded(counts, format);
         refuseDifference({ trajectories: total, steps: counted.steps }, counts);
         const schema = 'espalier-folder-manifest/1';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { countForgotten, readPromptsHeld } from '../../../projections/trajectories/select-trajectories.ts';
 import { DatasetError, payloadForgotten } from '../dataset-error.ts';
 import type { Existing } from '../export/atomic-file.ts';
-import { countWhole } from '../export/check-whole.ts';
+import { checkUnclear, countWhole } from '../export/check-whole.ts';
 import { cardOf } from '../export/dataset-card.ts';
 import { SPLITS, splitOf } from '../export/export-folder.ts';
 import { FOLDER_MANIFEST } from '../export/folder-manifest.ts';
@@ -22,6 +22,8 @@ export interface RowFolderManifest extends Omit<RowManifest, 'schema' | 'bytes' 
   readonly schema: 'espalier-rows-folder-manifest/1';
   readonly splits: Readonly<Record<string, RowCounts>>;
   readonly files: readonly Shard[];
+  /** As of `RowCounts`. */
+  readonly unclear?: number;
 }
 
 /**
@@ -36,56 +38,62 @@ export async function exportRowsFolder(options: RowExportOptions & { readonly ex
   return fillFolder(out, { existing, mark, manifest: FOLDER_MANIFEST }, async (folder) => {
     await mkdir(join(folder, 'data'));
     await mkdir(join(folder, '_manifests'));
-    const { splits, files, runs, position } = await readSnapshot(db, ROW_PROJECTIONS, { waitMs, signal }, async (trx, at) => {
-      const { trajectories } = await countWhole(trx, query);
-      const forgotten = await countForgotten(trx, query);
-      if (forgotten > 0) throw payloadForgotten(forgotten, trajectories);
-      const pictures = openPictures(trx, blobs, await readPromptsHeld(trx, query));
-      if (pictures.any) options.onPictures?.();
-      if (pictures.any && format.kind !== 'openai')
-        throw new DatasetError(
-          'picture',
-          `pictures of ${format.kind} lie in files next to it, which the hub does not find: export --format openai with --layout hf, or leave out --layout`,
-        );
-      const gate = await openGate(trx, parameters.gates); // one for all: no example is in two splits
-      const found: { splits: Record<string, RowCounts>; files: Shard[]; runs: Set<string> } = {
-        splits: {},
-        files: [],
-        runs: new Set(),
-      };
-      let before = 0;
-      for (const split of SPLITS) {
-        const sink = new ShardSink(folder, { split, ending: format.container === 'parquet' ? '.parquet' : '.jsonl' });
-        const { counts, runs: from } = await writeRows({
-          trx,
-          blobs,
-          query,
-          format,
-          parameters,
-          file: sink,
-          signal,
-          pictures,
-          gate,
-          folder: { keep: async () => '' }, // no format that keeps pictures in files comes here
-          general: split === 'train' ? general : null,
-          revisionIds: options.revisionIds,
-          preferred: options.preferred,
-          tokenizer: format.tokenizer === undefined ? undefined : options.tokenizer,
-          only: ({ source }) => splitOf(source.task.split) === split,
-          onDone: (lines) => options.onProgress(before + lines),
-          onExample: () => undefined,
-        });
-        before += counts.lines;
-        if (counts.lines === 0) await sink.discard();
-        else {
-          found.files.push(...(await sink.finish()));
-          found.splits[split] = counts;
+    const { splits, files, runs, unclear, position } = await readSnapshot(
+      db,
+      ROW_PROJECTIONS,
+      { waitMs, signal },
+      async (trx, at) => {
+        const { trajectories } = await countWhole(trx, query);
+        const forgotten = await countForgotten(trx, query);
+        if (forgotten > 0) throw payloadForgotten(forgotten, trajectories);
+        const unclear = await checkUnclear(trx, query, format);
+        const pictures = openPictures(trx, blobs, await readPromptsHeld(trx, query));
+        if (pictures.any) options.onPictures?.();
+        if (pictures.any && format.kind !== 'openai')
+          throw new DatasetError(
+            'picture',
+            `pictures of ${format.kind} lie in files next to it, which the hub does not find: export --format openai with --layout hf, or leave out --layout`,
+          );
+        const gate = await openGate(trx, parameters.gates); // one for all: no example is in two splits
+        const found: { splits: Record<string, RowCounts>; files: Shard[]; runs: Set<string> } = {
+          splits: {},
+          files: [],
+          runs: new Set(),
+        };
+        let before = 0;
+        for (const split of SPLITS) {
+          const sink = new ShardSink(folder, { split, ending: format.container === 'parquet' ? '.parquet' : '.jsonl' });
+          const { counts, runs: from } = await writeRows({
+            trx,
+            blobs,
+            query,
+            format,
+            parameters,
+            file: sink,
+            signal,
+            pictures,
+            gate,
+            folder: { keep: async () => '' }, // no format that keeps pictures in files comes here
+            general: split === 'train' ? general : null,
+            revisionIds: options.revisionIds,
+            preferred: options.preferred,
+            tokenizer: format.tokenizer === undefined ? undefined : options.tokenizer,
+            only: ({ source }) => splitOf(source.task.split) === split,
+            onDone: (lines) => options.onProgress(before + lines),
+            onExample: () => undefined,
+          });
+          before += counts.lines;
+          if (counts.lines === 0) await sink.discard();
+          else {
+            found.files.push(...(await sink.finish()));
+            found.splits[split] = counts;
+          }
+          for (const run of from) found.runs.add(run);
+          if (split === 'test' && before === 0) throw nothingMatches(query, parameters, counts);
         }
-        for (const run of from) found.runs.add(run);
-        if (split === 'test' && before === 0) throw nothingMatches(query, parameters, counts);
-      }
-      return { ...found, position: at };
-    });
+        return { ...found, unclear, position: at };
+      },
+    );
     const manifest: RowFolderManifest = {
       schema: 'espalier-rows-folder-manifest/1',
       format,
@@ -95,6 +103,7 @@ export async function exportRowsFolder(options: RowExportOptions & { readonly ex
       general: general?.source ?? null,
       codeVersion,
       position,
+      ...unclear,
       splits,
       runs: [...runs].sort(),
       files,

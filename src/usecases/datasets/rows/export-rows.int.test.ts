@@ -334,6 +334,21 @@ describe('training rows of the record', () => {
     await expect(exporting({ general })).rejects.toThrow('line 1: is neither');
   });
 
+  test('rows of trees with a rollout whose captured calls are unclear are refused with the remedy, left out by drop, and counted by keep', async () => {
+    const { builder } = recordRevision();
+    const end = builder.events.findLast(({ type, data }) => type === 'RolloutFinished' && 'success' in data && data.success);
+    const events = builder.events.map((event) =>
+      event === end ? ({ ...event, data: { ...event.data, unclearCalls: 1 } } as typeof event) : event,
+    );
+    await givenEvents(shop.db, events);
+    await expect(exporting()).rejects.toThrow('1 trajectories have captured calls next to their path');
+    const kept = await exporting({ query: { ...everyTrajectory, unclear: 'keep' } });
+    expect(kept.manifest.counts).toMatchObject({ good: 1, unclear: 1 });
+    await expect(exporting({ query: { ...everyTrajectory, unclear: 'drop' } })).rejects.toMatchObject({
+      code: 'nothing-matches',
+    });
+  });
+
   async function exporting(change: Partial<RowExportOptions> = {}) {
     const out = change.out ?? shop.path('rows.jsonl');
     const manifest = await exportRows({

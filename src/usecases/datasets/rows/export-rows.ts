@@ -14,7 +14,7 @@ import type { TrajectoryQuery } from '../../../projections/trajectories/trajecto
 import { DatasetError, payloadForgotten } from '../dataset-error.ts';
 import { AtomicFile, type Existing } from '../export/atomic-file.ts';
 import type { ChatTokenizer } from '../export/chat-tokenizer.ts';
-import { countWhole } from '../export/check-whole.ts';
+import { checkUnclear, countWhole } from '../export/check-whole.ts';
 import { describeQuery } from '../export/parse-trajectory-query.ts';
 import { PictureFolder } from '../export/picture-folder.ts';
 import { openPictures } from '../export/pictures.ts';
@@ -90,6 +90,7 @@ export async function exportRows(options: RowExportOptions): Promise<RowManifest
       const { trajectories } = await countWhole(trx, query); // a tree that is not whole is mined to other examples
       const forgotten = await countForgotten(trx, query);
       if (forgotten > 0) throw payloadForgotten(forgotten, trajectories);
+      const unclear = await checkUnclear(trx, query, format);
       const job = {
         trx,
         blobs,
@@ -108,7 +109,8 @@ export async function exportRows(options: RowExportOptions): Promise<RowManifest
         onExample: options.onExample ?? (() => undefined),
       };
       if (job.pictures.any) options.onPictures?.();
-      return { ...(await writeRows(job)), position: at };
+      const written = await writeRows(job);
+      return { ...written, counts: { ...written.counts, ...unclear }, position: at };
     });
     if (counts.lines === 0) throw nothingMatches(query, parameters, counts);
     const { bytes, sha256 } = await file.seal();

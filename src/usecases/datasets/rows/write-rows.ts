@@ -27,6 +27,8 @@ export interface RowCounts {
   readonly tasks: number;
   /** Replies that are trained on, in agent examples. */
   readonly trained: number;
+  /** Trajectories of the query with captured calls next to their path that may belong to it, where there are any and it keeps them. */
+  readonly unclear?: number;
   readonly dropped: Readonly<Record<Dropped, number>>;
   /** Trained replies that were left out, where the format has no place for them. */
   readonly lost?: Lost;

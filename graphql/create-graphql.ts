@@ -5,12 +5,7 @@ import { useMoments } from './as-of/use-moments.ts';
 import { type Context, createContext, type ServerContext, type Sources } from './context.ts';
 import { graphiqlOptions, renderPage } from './graphiql.ts';
 import { LIMITS, type Limits } from './limits/limits.ts';
-import { useAliasLimit } from './limits/use-alias-limit.ts';
-import { useCostLimit } from './limits/use-cost-limit.ts';
-import { useDepthLimit } from './limits/use-depth-limit.ts';
-import { useDocumentSizeLimit } from './limits/use-document-size-limit.ts';
-import { useFieldLimit } from './limits/use-field-limit.ts';
-import { useTokenLimit } from './limits/use-token-limit.ts';
+import { useLimits } from './limits/use-limits.ts';
 import { createMaskError } from './mask-error.ts';
 import { type BudgetOverrides, budgetsWith } from './metering/budgets.ts';
 import { Callers } from './metering/callers.ts';
@@ -50,7 +45,6 @@ export async function createGraphql(options: GraphqlOptions): Promise<YogaServer
   const { annotate, release, tokenizers } = options;
   const written = { ...(annotate ? { annotate } : {}), ...(release ? { release } : {}), ...(tokenizers ? { tokenizers } : {}) };
   const sources: Sources = { db, tails: options.tails ?? db, log, blobs, notices, snapshots, projections, ...written };
-  const limits = { ...LIMITS, ...options.limits };
   const budgets = budgetsWith(options.budgets);
   const callers = options.callers ?? new Callers(budgets, clock);
   const used = options.used ?? (() => undefined);
@@ -73,12 +67,7 @@ export async function createGraphql(options: GraphqlOptions): Promise<YogaServer
     plugins: [
       useReadableRequest(),
       useShippedOperations(operations, options.documents ?? 'any'),
-      useDocumentSizeLimit(limits.documentSize),
-      useTokenLimit(limits.tokens, limits.nesting),
-      useDepthLimit(limits.depth),
-      useAliasLimit(limits.aliases),
-      useFieldLimit(limits.fields),
-      useCostLimit(limits.cost),
+      useLimits({ ...LIMITS, ...options.limits }),
       useJsonMutations(),
       useMetering(),
       useMoments(),

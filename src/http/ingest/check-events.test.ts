@@ -33,6 +33,24 @@ describe('checkEvents', () => {
   });
 
   test.each([
+    [{ training: { policyId: 'p', channel: 'training' } }, 'data.config.training.channel', /train/],
+    [{ training: { policy: 'p', channel: 'train' } }, 'data.config.training.policyId', /; policy is not read$/],
+    [{ training: { policyId: 'p', chanel: 'train' } }, 'data.config.training.channel', /; chanel is not read$/],
+    [{ traning: { policyId: 'p', channel: 'train' } }, 'data.config.traning', /is not read$/],
+  ])('a run of the configuration %j means to feed a training, and is refused', (config, path, message) => {
+    const run = { ...started, data: { ...started.data, config } };
+    expect(problemsOf([run])).toMatchObject([{ path, message: expect.stringMatching(message) }]);
+  });
+
+  test.each([{ training: { rate: 1 } }, { training: 'yes' }, { training: { policyId: 'p', channel: 'train', more: 1 } }])(
+    'a run of the configuration %j is accepted',
+    (config) => {
+      const run = { ...started, data: { ...started.data, config } };
+      expect(checkEvents([run], NOW, STAMP)).toMatchObject({ kind: 'events' });
+    },
+  );
+
+  test.each([
     ['a number', 7, { path: '' }],
     ['an unknown type', { ...started, type: 'RunBegan' }, { path: 'type', remedy: 'GET /v1/schemas lists types and versions' }],
     ['a type of the prototype', { ...started, type: 'constructor' }, { path: 'type' }],

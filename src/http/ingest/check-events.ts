@@ -6,6 +6,7 @@ import type { Envelope, Stamp } from '../../events/envelope.ts';
 import { wellFormed } from '../../events/well-formed.ts';
 import { takenBy } from '../../projections/journal/journalled.ts';
 import { PROBLEM_LIMIT, type Problem, type Reply, refuse } from '../reply.ts';
+import { misspeltTraining } from './misspelt-training.ts';
 import { unsafePart } from './unsafe-part.ts';
 import { type Wrong, wrongContent } from './wrong-content.ts';
 
@@ -138,7 +139,7 @@ function check(value: unknown, index: number, now: number, stamp: Stamp): Sent |
   const parsed = parseEnvelope(isObject(value) ? { ...value, ...stamp } : value);
   if (parsed.kind === 'refused') return { index, ...idOf(value), ...wordsOf(parsed.refusal) };
   const { event } = parsed;
-  const refused = notTaken(event, now) ?? brokenName(event) ?? wrongContent(event);
+  const refused = notTaken(event, now) ?? brokenName(event) ?? wrongContent(event) ?? misspeltTraining(event);
   return refused ? { index, id: event.id, ...refused } : { index, event };
 }
 

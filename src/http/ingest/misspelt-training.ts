@@ -1,0 +1,41 @@
+import { closestName } from '../../domain/text/closest-name.ts';
+import type { Envelope } from '../../events/envelope.ts';
+import { CHANNELS, trainingChannel } from '../../events/schemas/training.ts';
+import type { Wrong } from './wrong-content.ts';
+
+const REMEDY = `write {"policyId": NAME, "channel": CHANNEL} as config.training, where the channel is ${CHANNELS.join(', ')}; another name for settings of your own`;
+
+/**
+ * Finds a configuration of a run that means to feed a training and is not read as that: its rollouts would be no samples, and
+ * nothing would say so. Settings under `training` that name neither a policy nor a channel are a program's own.
+ */
+export function misspeltTraining({ type, data }: Envelope): Wrong | undefined {
+  if (type !== 'RunStarted') return undefined;
+  const config = fieldsOf((data as { readonly config?: unknown }).config); // of a RunStarted: any JSON
+  const near = Object.keys(config).find(
+    (name) => name !== 'training' && closestName(name, ['training']) !== null && trainingChannel.safeParse(config[name]).success,
+  );
+  if (near !== undefined && config.training === undefined)
+    return {
+      path: `data.config.${near}`,
+      message: 'names a policy and a channel, and is not read',
+      remedy: 'did you mean training?',
+    };
+  const training = fieldsOf(config.training);
+  if (!Object.keys(training).some((name) => closestName(name, NAMES) !== null)) return undefined;
+  const issue = trainingChannel.safeParse(training).error?.issues[0];
+  if (issue === undefined) return undefined;
+  const field = String(issue.path[0]);
+  const given = Object.keys(training).find(
+    (name) => name !== field && closestName(name, field === 'policyId' ? [field, ...ALIASES] : [field]) !== null,
+  );
+  const meant = training[field] === undefined && given !== undefined ? `; ${given} is not read` : '';
+  return { path: `data.config.training.${field}`, message: `${issue.message}${meant}`, remedy: REMEDY };
+}
+
+const ALIASES = ['policy', 'policy_id'];
+const NAMES = ['policyId', 'channel', ...ALIASES];
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
+}

@@ -16,7 +16,7 @@ import { scoreRows } from './row-scores.ts';
  */
 export const reinforcePlusPlusEstimator = defineEstimator({
   name: 'reinforce_plus_plus',
-  revision: '1',
+  revision: '2', // 1 ended the sum at the end of a row
   options: {
     variant: choiceOption('repaired', 'shipped', 'compact'),
     gamma: numberOption(1, 0, 1),
@@ -86,7 +86,7 @@ export const remaxEstimator = defineEstimator({
 /** OTB: a baseline for every place of a trajectory, weighed by what its tokens add to the variance. */
 export const optimalBaselineEstimator = defineEstimator({
   name: 'optimal_token_baseline',
-  revision: '1',
+  revision: '2', // 1 knew single rows
   options: {},
   readiness: () => ({ ...closedGroups('raw'), columns: ['oldLogProbs', 'squaredProbs'] }),
   reach: () => 'group',

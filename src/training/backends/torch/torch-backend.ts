@@ -13,7 +13,7 @@ import { TOKEN_BUDGET, type TorchOptions } from './torch-options.ts';
 import { startTorch, type TorchSession } from './torch-session.ts';
 
 /** Raised when the same batch yields other weights. */
-const REVISION = '2'; // 1 ran padded rows
+const REVISION = '3'; // 1 ran padded rows; 2 divided sums of rows by the longest trained span, and small weights by their mean
 
 /**
  * Trains a causal language model in a Python process: advantages by Espalier's estimators, losses and their gradients there,

@@ -102,7 +102,7 @@ describe('groups of a batch', () => {
     const own = await given();
     expect(await askAll(own)).toHaveLength(9);
     await database.pool.query(
-      `update policy_versions set estimator = '{"name": "reinforce_plus_plus", "revision": "1", "mode": {}}' where version = 1`,
+      `update policy_versions set estimator = '{"name": "reinforce_plus_plus", "revision": "2", "mode": {}}' where version = 1`,
     );
     expect(await askAll(own)).toBeNull();
     await database.pool.query('delete from policy_versions where version = 1'); // it waits for its update

@@ -24,6 +24,7 @@ const SAMPLING = {
   maxTokens: 64,
   stop: [],
   seed: 3,
+  others: [{ name: 'response_format', value: '{"type":"json_object"}' }],
 };
 const text = (role: AskedMessage['role'], words: string): AskedMessage => ({ role, parts: [{ kind: 'text', text: words }] });
 
@@ -98,7 +99,7 @@ async function given(name: string, change: { readonly sha256?: string } = {}) {
 }
 
 const QUERY = `query ($id: ID!) { step(id: $id) { prompt {
-  sha256 server template { name version } tools sampling { temperature topP topK minP repetitionPenalty maxTokens stop seed }
+  sha256 server template { name version } tools sampling { temperature topP topK minP repetitionPenalty maxTokens stop seed others { name value } }
   messages { role parts { text image { id url } } } tokens { ids { dtype length base64 } before kept }
 } } }`;
 

@@ -1472,7 +1472,7 @@ export type PromptTemplate = {
 };
 
 export type Sampling = {
-  readonly temperature: Scalars['Float']['output'];
+  readonly temperature?: Maybe<Scalars['Float']['output']>;
   readonly topP?: Maybe<Scalars['Float']['output']>;
   readonly topK?: Maybe<Scalars['SafeInt']['output']>;
   readonly minP?: Maybe<Scalars['Float']['output']>;
@@ -1480,6 +1480,12 @@ export type Sampling = {
   readonly maxTokens?: Maybe<Scalars['Int']['output']>;
   readonly stop: ReadonlyArray<Scalars['String']['output']>;
   readonly seed?: Maybe<Scalars['SafeInt']['output']>;
+  readonly others: ReadonlyArray<SamplingParameter>;
+};
+
+export type SamplingParameter = {
+  readonly name: Scalars['String']['output'];
+  readonly value: Scalars['String']['output'];
 };
 
 export type PromptTokens = {
@@ -3153,6 +3159,7 @@ export type ResolversTypes = {
   ReplyStructure: ResolverTypeWrapper<Omit<ReplyStructure, 'toolCalls'> & { toolCalls: ReadonlyArray<ResolversTypes['RequestedTool']> }>;
   PromptTemplate: ResolverTypeWrapper<PromptTemplate>;
   Sampling: ResolverTypeWrapper<Sampling>;
+  SamplingParameter: ResolverTypeWrapper<SamplingParameter>;
   PromptTokens: ResolverTypeWrapper<Omit<PromptTokens, 'ids'> & { ids: ResolversTypes['PackedArray'] }>;
   Drift: ResolverTypeWrapper<DriftRecord>;
   Query: ResolverTypeWrapper<Root>;
@@ -3392,6 +3399,7 @@ export type ResolversParentTypes = {
   ReplyStructure: Omit<ReplyStructure, 'toolCalls'> & { toolCalls: ReadonlyArray<ResolversParentTypes['RequestedTool']> };
   PromptTemplate: PromptTemplate;
   Sampling: Sampling;
+  SamplingParameter: SamplingParameter;
   PromptTokens: Omit<PromptTokens, 'ids'> & { ids: ResolversParentTypes['PackedArray'] };
   Drift: DriftRecord;
   Query: Root;
@@ -4502,7 +4510,7 @@ export type PromptTemplateResolvers<ContextType = Context, ParentType extends Re
 };
 
 export type SamplingResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Sampling'] = ResolversParentTypes['Sampling']> = {
-  temperature?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
+  temperature?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
   topP?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
   topK?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;
   minP?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
@@ -4510,6 +4518,12 @@ export type SamplingResolvers<ContextType = Context, ParentType extends Resolver
   maxTokens?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
   stop?: Resolver<ReadonlyArray<ResolversTypes['String']>, ParentType, ContextType>;
   seed?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;
+  others?: Resolver<ReadonlyArray<ResolversTypes['SamplingParameter']>, ParentType, ContextType>;
+};
+
+export type SamplingParameterResolvers<ContextType = Context, ParentType extends ResolversParentTypes['SamplingParameter'] = ResolversParentTypes['SamplingParameter']> = {
+  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  value?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
 export type PromptTokensResolvers<ContextType = Context, ParentType extends ResolversParentTypes['PromptTokens'] = ResolversParentTypes['PromptTokens']> = {
@@ -5399,6 +5413,7 @@ export type Resolvers<ContextType = Context> = {
   ReplyStructure?: ReplyStructureResolvers<ContextType>;
   PromptTemplate?: PromptTemplateResolvers<ContextType>;
   Sampling?: SamplingResolvers<ContextType>;
+  SamplingParameter?: SamplingParameterResolvers<ContextType>;
   PromptTokens?: PromptTokensResolvers<ContextType>;
   Drift?: DriftResolvers<ContextType>;
   Query?: QueryResolvers<ContextType>;

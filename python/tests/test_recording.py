@@ -117,6 +117,7 @@ class Recording(RecordingCase):
                 ("tools[0].ms", "ms is -1", {"tools": [{"name": "t", "ms": -1}]}),
                 ("model", "model is 5", {"prompt": "p", "model": 5}),
                 ("sampling", "sampling is 'hot'", {"prompt": "p", "sampling": "hot"}),
+                ("sampling.others", "others is 5", {"prompt": "p", "sampling": {"others": 5}}),
                 ("sampling.max_tokens", "max_tokens is -1", {"prompt": "p", "sampling": {"max_tokens": -1}}),
                 ("sampling.stop[0]", r"stop\[0\] is 5", {"prompt": "p", "sampling": {"stop": [5]}}),
                 ("finish_reason", "finish_reason is", {"finish_reason": "\U0001f600" * 101}),
@@ -270,7 +271,7 @@ class Recording(RecordingCase):
             episode = run.episode(er.Task("question", instruction="be brief"))
             episode.step("one", "two", prompt=shown, prompt_ids=[1, 2], ids=[3])
             more = [*shown, {"role": "assistant", "content": "one"}, {"role": "user", "content": [{"type": "text", "text": "an aside\n" * 60}]}]
-            episode.step("three", "four", prompt=more, prompt_ids=[1, 2, 3, 4], ids=[5], tool_schemas=[{"name": "t"}], sampling={"temperature": 0.5, "stop": "\n"})
+            episode.step("three", "four", prompt=more, prompt_ids=[1, 2, 3, 4], ids=[5], tool_schemas=[{"name": "t"}], sampling={"temperature": 0.5, "stop": "\n", "others": {"presence_penalty": 0.5}})
             episode.step("five", prompt_ids=[1, 2, 9])
             episode.finish()
         first, second, third = self.installation.of("PromptShown")
@@ -280,6 +281,8 @@ class Recording(RecordingCase):
         self.assertEqual(("".join(cut), second["blocks"]), ("an aside\n" * 60, list(dict.fromkeys(cut))))
         self.assertEqual((second["tokens"]["before"], second["tokens"]["keep"], second["tokens"]["ids"]["length"]), (3, 3, 1))
         self.assertEqual((second["tools"], second["sampling"]["stop"]), ('[{"name":"t"}]', ["\n"]))
+        self.assertEqual(second["sampling"]["others"], [{"name": "presence_penalty", "value": "0.5"}])
+        self.assertEqual((first["sampling"]["temperature"], first["sampling"]["others"], second["sampling"]["temperature"]), (None, [], 0.5))
         self.assertEqual((third["tokens"]["before"], third["tokens"]["keep"]), (5, 2))
         self.assertEqual([message["role"] for message in third["messages"]], ["user", "assistant", "user"])
 

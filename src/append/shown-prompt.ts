@@ -51,7 +51,7 @@ export function shownPrompt(
     sha256: promptDigest(messages),
     template: template && { ...template },
     tools: asked.tools,
-    sampling: { ...asked.sampling, stop: [...asked.sampling.stop] },
+    sampling: { ...asked.sampling, stop: [...asked.sampling.stop], others: [...asked.sampling.others] },
     server: asked.server,
     model: asked.model,
     tokens: asked.tokenIds && tokensAfter(before?.prompt.tokenIds ?? null, asked.tokenIds),

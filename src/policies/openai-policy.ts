@@ -10,7 +10,7 @@ import { sendAddress } from '../runtime/secret-address.ts';
 import { parseCompletion } from './openai/completion.ts';
 import { postJson } from './openai/post-json.ts';
 import type { World } from './openai/retry.ts';
-import { type Dialect, drawingFields, drawingOf, type SamplingOptions } from './openai/sampling-fields.ts';
+import { type Dialect, type Drawing, drawingFields, drawingOf, type SamplingOptions } from './openai/sampling-fields.ts';
 import { imagePart, type MultimodalMessage, shownMessages } from './openai/shown-messages.ts';
 import { type Act, type ActRequest, type Policy, PolicyError } from './policy.ts';
 import { askedMessages } from './shown-prompt.ts';
@@ -197,20 +197,21 @@ function dialectOf(options: OpenAiOptions): Dialect {
 const TRANSFORMERS_MAX_TOKENS = 1_024;
 
 /** @param have how many acts earlier requests returned: with the same seed, the rest would be the same texts again. */
-function samplingOf(request: ActRequest, have: number, options: OpenAiOptions): Sampling {
+function samplingOf(request: ActRequest, have: number, options: OpenAiOptions): Sampling & Drawing {
   const dialect = dialectOf(options);
   return {
     ...drawingOf(request.temperature, options.sampling, dialect),
     maxTokens: options.maxTokens ?? (dialect === 'transformers' ? TRANSFORMERS_MAX_TOKENS : null),
     stop: options.stop ?? [],
     seed: modulo(modulo(request.seed, 2 ** 31) + have, 2 ** 31), // 31 bits, which every server takes
+    others: [],
   };
 }
 
 function requestBody(
   messages: readonly MultimodalMessage[],
   request: ActRequest,
-  sampling: Sampling,
+  sampling: Sampling & Drawing,
   n: number,
   options: OpenAiOptions,
 ): Readonly<Record<string, unknown>> {

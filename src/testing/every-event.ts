@@ -242,6 +242,7 @@ export function everyEvent(): readonly Envelope[] {
         maxTokens: 512,
         stop: ['\n'],
         seed: 5,
+        others: [{ name: 'presence_penalty', value: '0.5' }],
       },
       tokens: { before: 4, keep: 3, ids: pack('int32', [7, 8]) },
     },

@@ -22,7 +22,7 @@ export function recordPrompt(
     readonly sampled: readonly number[];
     readonly before: ShownPrompt | null;
     readonly images?: readonly string[];
-    readonly sampling?: Partial<Omit<Sampling, 'stop'>>;
+    readonly sampling?: Partial<Omit<Sampling, 'stop' | 'others'>> & { readonly others?: { name: string; value: string }[] };
   },
 ): ShownPrompt {
   const { stepId, text, ids, sampled, before, images = [], sampling } = shown;

@@ -392,11 +392,20 @@ class PromptShownDataTemplate(TypedDict):
     """Version of the prompt template."""
 
 
+class PromptShownDataSamplingOthers(TypedDict):
+    """An object within PromptShownDataSampling."""
+
+    name: str
+    """Name of the parameter as it was sent."""
+    value: str
+    """Its value as JSON, cut where it is longer."""
+
+
 class PromptShownDataSampling(TypedDict):
     """Sampling parameters of the request."""
 
-    temperature: float
-    """Sampling temperature."""
+    temperature: Any
+    """Sampling temperature; null when the request leaves it to the server."""
     topP: Any
     """Nucleus sampling threshold; null when the request leaves it to the server."""
     topK: int | None
@@ -411,6 +420,8 @@ class PromptShownDataSampling(TypedDict):
     """Texts at which sampling stops."""
     seed: int | None
     """Seed that was sent; null when none was."""
+    others: list[PromptShownDataSamplingOthers]
+    """Other parameters of the request that change the distribution, such as penalties, biases and forms of the reply; those that change nothing are left out."""
 
 
 class PromptShownDataTokens(TypedDict):

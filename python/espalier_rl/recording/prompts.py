@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 from ..errors import EspalierError
 from .arrays import packed_ids
-from .values import Json, address_of, count_of, json_of, list_of, refuse, shown, storable, text_of, texts_of
+from .values import Json, address_of, count_of, cut, json_of, list_of, refuse, shown, storable, text_of, texts_of
 
 ROLES = ("system", "user", "assistant", "tool")
 SHORTEST = 160  # characters of a block: a reference takes 67, so a shorter one costs more to name than to repeat
+LONGEST_VALUE = 10_000  # characters of a parameter
 MOST = 64  # blocks of one text: a long text is cut coarser
 
 FIELDS = ("role", "content", "reasoning_content", "reasoning", "tool_calls", "function_call", "tool_call_id", "name")
@@ -125,11 +126,12 @@ def _stored(value: Any) -> Any:
 
 
 def sampling_of(given: Mapping[str, Any]) -> Json:
-    """Reads how a reply was sampled: `temperature` (1 where it is left out), `top_p`, `top_k` (-1: all),
-    `min_p`, `repetition_penalty`, `max_tokens`, `stop` (texts), `seed`."""
+    """Reads how a reply was sampled: `temperature`, `top_p`, `top_k` (-1: all), `min_p`, `repetition_penalty`, `max_tokens`,
+    `stop` (texts), `seed`, and `others`, by name what else of the request changed the distribution (penalties, biases, a form of the
+    reply). What is left out was left to the server; a run that says its temperature in `config` says that of such steps."""
     known: dict[str, Any] = {
-        **{"temperature": 1.0, "top_p": None, "top_k": None, "min_p": None, "repetition_penalty": None},
-        **{"max_tokens": None, "stop": [], "seed": None},
+        **{"temperature": None, "top_p": None, "top_k": None, "min_p": None, "repetition_penalty": None},
+        **{"max_tokens": None, "stop": [], "seed": None, "others": {}},
     }
     if not isinstance(given, Mapping):
         refuse("sampling", f"sampling is {shown(given)}", f"give a dict with {', '.join(known)}")
@@ -140,10 +142,11 @@ def sampling_of(given: Mapping[str, Any]) -> Json:
     stop = [read["stop"]] if isinstance(read["stop"], str) else read["stop"] or []
     for name in ("temperature", "top_p", "min_p", "repetition_penalty"):
         value = read[name]
-        if value is None and name == "temperature":
-            read[name] = 1.0
-        elif value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value)):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value)):
             refuse(f"sampling.{name}", f"sampling.{name} is {value!r}", "give a finite number")
+    others = read["others"] or {}
+    if not isinstance(others, Mapping):
+        refuse("sampling.others", f"sampling.others is {shown(others)}", "give a dict of parameters by name")
     return {
         "temperature": read["temperature"],
         "topP": read["top_p"],
@@ -153,7 +156,14 @@ def sampling_of(given: Mapping[str, Any]) -> Json:
         "maxTokens": None if read["max_tokens"] is None else count_of(read["max_tokens"], "sampling.max_tokens"),
         "stop": texts_of(stop, "sampling.stop", 100),
         "seed": None if read["seed"] is None else count_of(read["seed"], "sampling.seed", least=-(2**53) + 1, most=2**53 - 1),
+        "others": [_parameter(name, value) for name, value in others.items()],
     }
+
+
+def _parameter(name: object, value: object) -> Json:
+    where = f"sampling.others.{name}"
+    written = json.dumps(json_of(value, where), ensure_ascii=False, separators=(",", ":"))
+    return {"name": storable(text_of(name, where)), "value": cut(storable(written), LONGEST_VALUE)}
 
 
 def _message(given: Mapping[str, Any], where: str, images: Mapping[str, str]) -> Message:

@@ -28,7 +28,7 @@ export interface ToolCallPart {
 
 /** How a reply was sampled, as it was asked for; null where the request left it to the server. */
 export interface Sampling {
-  readonly temperature: number;
+  readonly temperature: number | null;
   readonly topP: number | null;
   /** −1: all tokens. */
   readonly topK: number | null;
@@ -37,11 +37,14 @@ export interface Sampling {
   readonly maxTokens: number | null;
   readonly stop: readonly string[];
   readonly seed: number | null;
+  /** What else of the request changes the distribution that replies are drawn from: the values as JSON. */
+  readonly others: readonly { readonly name: string; readonly value: string }[];
 }
 
 /** Returns a sampling that leaves all but the temperature to the server. */
-export function serverSampling(temperature: number): Sampling & { readonly stop: string[] } {
-  return { temperature, topP: null, topK: null, minP: null, repetitionPenalty: null, maxTokens: null, stop: [], seed: null };
+export function serverSampling(temperature: number | null) {
+  const left = { topP: null, topK: null, minP: null, repetitionPenalty: null, maxTokens: null, seed: null };
+  return { temperature, ...left, stop: [] as string[], others: [] as { name: string; value: string }[] };
 }
 
 /** What a policy was asked with, whole: the request without what only says how many replies it wants. */

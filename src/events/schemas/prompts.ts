@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { modelCall } from './trees.ts';
-import { count, eventData, id, name, packed, packedPayload, sha256, text, toolId, treeId, usage } from './values.ts';
+import { count, eventData, id, name, packed, packedPayload, remark, sha256, text, toolId, treeId, usage } from './values.ts';
 
 export const role = z.enum(['system', 'user', 'assistant', 'tool']);
 
 export const sampling = z.strictObject({
-  temperature: z.number().describe('Sampling temperature.'),
+  temperature: z.number().nullable().describe('Sampling temperature; null when the request leaves it to the server.'),
   topP: z.number().nullable().describe('Nucleus sampling threshold; null when the request leaves it to the server.'),
   topK: z
     .int()
@@ -22,6 +22,17 @@ export const sampling = z.strictObject({
   maxTokens: count.nullable().describe('Longest reply in tokens; null when the request leaves it to the server.'),
   stop: z.array(z.string()).max(100).describe('Texts at which sampling stops.'),
   seed: z.int().nullable().describe('Seed that was sent; null when none was.'),
+  others: z
+    .array(
+      z.strictObject({
+        name: name.describe('Name of the parameter as it was sent.'),
+        value: remark.describe('Its value as JSON, cut where it is longer.'),
+      }),
+    )
+    .max(100)
+    .describe(
+      'Other parameters of the request that change the distribution, such as penalties, biases and forms of the reply; those that change nothing are left out.',
+    ),
 });
 
 const part = z.discriminatedUnion('kind', [

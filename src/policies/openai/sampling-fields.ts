@@ -20,7 +20,7 @@ const WHOLE = { topP: 1, topK: -1, minP: 0, repetitionPenalty: 1 };
 export type Dialect = 'openai' | 'engine' | 'transformers';
 
 /** The parameters that decide from which distribution the tokens of a reply are drawn; null: left to the server. */
-export type Drawing = Pick<Sampling, 'temperature' | 'topP' | 'topK' | 'minP' | 'repetitionPenalty'>;
+export type Drawing = Pick<Sampling, 'topP' | 'topK' | 'minP' | 'repetitionPenalty'> & { readonly temperature: number };
 
 /** Completes options to what a request asks for: the whole distribution where the server has fields to say so. */
 export function drawingOf(temperature: number, options: SamplingOptions = {}, dialect: Dialect): Drawing {

@@ -30,9 +30,17 @@ import { type RecordedStep, readRecordedSteps } from './read-recorded-steps.ts';
  */
 export type Learner = 'candidates' | 'texts' | 'pictures' | 'other';
 
+/** By `keyInTree`. */
+export interface RecordFindings {
+  /** Of each rollout that cannot be trained on: what is wrong. */
+  readonly faults: ReadonlyMap<string, RecordFault>;
+  /** Of each other one: the temperature that all its steps were sampled at. */
+  readonly temperatures: ReadonlyMap<string, number>;
+}
+
 /**
- * Finds why the rows of finished rollouts could not be read, or not be trained on by their learner: `keyInTree` → what is wrong;
- * sound ones are left out. With the layout `verl` a row per trajectory must come of them. It asks what the reader of rows and the
+ * Finds why the rows of finished rollouts could not be read, or not be trained on by their learner, and what sound ones were
+ * sampled at. With the layout `verl` a row per trajectory must come of them. It asks what the reader of rows and the
  * backends ask, of the same read models, so that whatever is planned can be read. What lies in the blob store is not opened: a
  * blob that is missing is restored, and its batch trained.
  */
@@ -41,7 +49,7 @@ export async function readRecordFaults(
   rollouts: readonly OfTree[],
   learner: Learner,
   rules: Pick<PlanRules, 'layout' | 'unclear'>,
-): Promise<ReadonlyMap<string, RecordFault>> {
+): Promise<RecordFindings> {
   const walks = new Map((await readWalks(db, rollouts)).map((walk) => [keyInTree(walk.treeId, walk.rolloutId), walk]));
   const paths = await readPaths(
     db,
@@ -62,6 +70,7 @@ export async function readRecordFaults(
     else if (walk && forgotten.has(treeId)) faults.set(key, incomplete(`the payload of tree ${treeId} is forgotten`));
     else if (walk) whole.push({ walk, path, own: path.slice(path.indexOf(walk.fromStepId) + 1) });
   }
+  const temperatures = new Map<string, number>();
   const steps = await findStepFaults(db, stepsOn(whole), learner);
   const sound = whole.filter(({ walk, path, own }) => {
     const keyOf = (id: string) => keyInTree(walk.treeId, id);
@@ -69,15 +78,15 @@ export async function readRecordFaults(
       path.map((id) => steps.unreadable.get(keyOf(id))).find(Boolean) ??
       own.map((id) => steps.untrained.get(keyOf(id))).find(Boolean) ??
       (rules.layout === 'verl' ? findHole(walk, own, steps.ids) : null);
-    const fault = broken
-      ? incomplete(broken)
-      : (findDrawFault(walk, own, steps.ids) ?? findUnclearFault(walk.unclearCalls, rules));
-    if (fault) faults.set(keyOf(walk.rolloutId), fault);
-    return !fault;
+    const drawn = broken ? incomplete(broken) : temperatureOf(walk, own, steps.ids);
+    const found = typeof drawn === 'number' ? (findUnclearFault(walk.unclearCalls, rules) ?? drawn) : drawn;
+    if (typeof found === 'number') temperatures.set(keyOf(walk.rolloutId), found);
+    else faults.set(keyOf(walk.rolloutId), found);
+    return typeof found === 'number';
   });
   if (learner === 'candidates')
     for (const [id, fault] of await findChoiceFaults(db, blobs, sound)) faults.set(id, incomplete(fault));
-  return faults;
+  return { faults, temperatures };
 }
 
 function incomplete(rule: string): RecordFault {
@@ -129,20 +138,25 @@ async function findStepFaults(db: Db, wanted: readonly OfTree[], learner: Learne
   return { unreadable, untrained, ids: held };
 }
 
-/** Finds what was drawn from another distribution; without recorded prompts the plan of the run says which. */
-function findDrawFault(
-  { treeId, temperature }: WalkRow,
+/**
+ * Returns the temperature that the steps of a rollout were sampled at, or what was drawn from another distribution than losses
+ * assume. Where a request is not on record or says none, it is that of the run; where the run says none either, 1.
+ */
+function temperatureOf(
+  { treeId, temperature: ofRun }: WalkRow,
   own: readonly string[],
   ids: ReadonlyMap<string, HeldIds>,
-): RecordFault | undefined {
+): number | RecordFault {
   const temperatures = new Set<number>();
   for (const stepId of own) {
-    const sampling = ids.get(keyInTree(treeId, stepId))?.sampling ?? serverSampling(temperature ?? 1);
-    temperatures.add(sampling.temperature);
-    const fault = findSamplingFault(stepId, sampling);
+    const sampling = ids.get(keyInTree(treeId, stepId))?.sampling ?? serverSampling(null);
+    const temperature = sampling.temperature ?? ofRun ?? 1;
+    temperatures.add(temperature);
+    const fault = findSamplingFault(stepId, sampling, temperature);
     if (fault) return fault;
   }
-  if (temperatures.size < 2) return undefined;
+  const [one = ofRun ?? 1] = temperatures;
+  if (temperatures.size < 2) return one;
   const rule = `its steps were sampled at the temperatures ${[...temperatures].join(', ')}, and an update has one`;
   return { reason: 'other-distribution', rule: rule.slice(0, 2_000), measured: null };
 }

@@ -126,7 +126,7 @@ async function readSlice(db: Db, blobs: BlobReader, wanted: readonly OfTree[], t
       policy_spans as spans, state_hash, p.temperature, token_bytes is not null as in_bytes,
       ${packedText('ids')} as token_ids, ${packedText('logProbs')} as log_probs, ${packedText('mask')} as mask
     from (select s.* from ${pairsOf(wanted)} w join steps s on s.step_id = w.id and s.tree_id = w.tree_id) s
-      left join (select step_id, tree_id, (sampling -> 'temperature')::double precision as temperature from prompts) p using (step_id, tree_id)
+      left join (select step_id, tree_id, (sampling ->> 'temperature')::double precision as temperature from prompts) p using (step_id, tree_id)
       left join lateral jsonb_to_record(token_json) as t(ids jsonb, "logProbs" jsonb, mask jsonb) on true`.execute(db);
   return inPlace(rows, blobs, ({ stepId }) => `step ${stepId}`);
 }

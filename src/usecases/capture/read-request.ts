@@ -1,5 +1,6 @@
 import { type CalledTool, type CallMessage, type CallPart, callMessage } from '../../domain/capture/call-message.ts';
 import type { Sampling } from '../../domain/prompts/asked-prompt.ts';
+import { otherSampling } from './other-sampling.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 export type Api = 'chat.completions' | 'responses';
@@ -18,6 +19,8 @@ export interface ReadRequest {
 
 /** Reads a request in either protocol. What does not have the form expected is left out: the model server judges requests. */
 export function readRequest(api: Api, body: Json): ReadRequest {
+  // clients send what is in `extra_body` as fields; spans show it as it was given to the client
+  const asked = isObject(body.extra_body) ? { ...body, ...body.extra_body } : body;
   const given = api === 'chat.completions' ? list(body.messages).map(chatMessage) : responsesMessages(body);
   return {
     messages: given.filter((message) => message !== null),
@@ -25,16 +28,17 @@ export function readRequest(api: Api, body: Json): ReadRequest {
     model: string(body.model),
     tools: list(body.tools).length === 0 ? null : JSON.stringify(body.tools),
     sampling: {
-      temperature: number(body.temperature) ?? 1,
-      topP: number(body.top_p),
-      topK: Number.isSafeInteger(body.top_k) ? (body.top_k as number) : null, // as just seen
-      minP: number(body.min_p),
-      repetitionPenalty: number(body.repetition_penalty),
+      temperature: number(asked.temperature),
+      topP: number(asked.top_p),
+      topK: Number.isSafeInteger(asked.top_k) ? (asked.top_k as number) : null, // as just seen
+      minP: number(asked.min_p),
+      repetitionPenalty: number(asked.repetition_penalty),
       maxTokens: count(body.max_completion_tokens) ?? count(body.max_tokens) ?? count(body.max_output_tokens),
       stop: (typeof body.stop === 'string' ? [body.stop] : list(body.stop))
         .filter((text) => typeof text === 'string')
         .slice(0, 100),
       seed: Number.isSafeInteger(body.seed) ? (body.seed as number) : null, // as just seen
+      others: otherSampling(asked),
     },
     streams: body.stream === true,
   };

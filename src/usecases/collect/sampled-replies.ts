@@ -118,7 +118,7 @@ function storedPrompt({ messages, tokenIds, sampling, ...asked }: AskedPrompt): 
   return {
     ...asked,
     messages: messages.map((message) => ({ ...message, parts: [...message.parts] })),
-    sampling: { ...sampling, stop: [...sampling.stop] },
+    sampling: { ...sampling, stop: [...sampling.stop], others: [...sampling.others] },
     tokenIds: tokenIds && pack('int32', tokenIds),
   };
 }

@@ -36,12 +36,13 @@ export function Prompt({ step: id }: { readonly step: string }) {
               {[
                 prompt.model ? `model ${visible(prompt.model)}` : '',
                 prompt.template ? `template ${prompt.template.name} ${prompt.template.version}` : '',
-                `temperature ${prompt.sampling.temperature}`,
+                prompt.sampling.temperature === null ? '' : `temperature ${prompt.sampling.temperature}`,
                 prompt.sampling.topP === null ? '' : `top p ${prompt.sampling.topP}`,
                 prompt.sampling.topK === null ? '' : `top k ${prompt.sampling.topK}`,
                 prompt.sampling.minP === null ? '' : `min p ${prompt.sampling.minP}`,
                 prompt.sampling.repetitionPenalty === null ? '' : `repetition penalty ${prompt.sampling.repetitionPenalty}`,
                 prompt.sampling.maxTokens === null ? '' : `at most ${prompt.sampling.maxTokens} tokens`,
+                ...prompt.sampling.others.map(({ name, value }) => visible(`${name} ${value}`)),
                 `SHA-256 ${prompt.sha256.slice(0, 16)}`,
               ]
                 .filter(Boolean)

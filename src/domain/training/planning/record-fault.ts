@@ -80,11 +80,12 @@ export function findUnclearFault(unclearCalls: number | null, { unclear }: Pick<
 
 /**
  * Finds what of a recorded sampling is not what losses assume: the whole distribution of the model, at a temperature above 0.
- * What was left to the server is unknown, and no fault.
+ * What was left to the server is unknown, and no fault. @param temperature that of the request, else of the run.
  */
 export function findSamplingFault(
   stepId: string,
-  { temperature, topP, topK, minP, repetitionPenalty }: Omit<Sampling, 'maxTokens' | 'stop' | 'seed'>,
+  { topP, topK, minP, repetitionPenalty, others }: Omit<Sampling, 'temperature' | 'maxTokens' | 'stop' | 'seed'>,
+  temperature: number,
 ): RecordFault | null {
   const fault = (rule: string, measured: number): RecordFault => ({ reason: 'other-distribution', rule, measured });
   if (!(temperature > 0)) return fault(`step ${stepId} was not sampled but taken greedily`, temperature);
@@ -94,7 +95,12 @@ export function findSamplingFault(
     { name: 'min_p', value: minP, whole: minP === 0 },
     { name: 'repetition_penalty', value: repetitionPenalty, whole: repetitionPenalty === 1 },
   ].find(({ value, whole }) => value !== null && !whole);
+  if (others.length > 0) {
+    const names = others.map(({ name }) => name).join(', ');
+    return { reason: 'other-distribution', rule: `step ${stepId} was sampled with ${names}, ${COLLECT_WITHOUT}`, measured: null };
+  }
   if (!cut || cut.value === null) return null;
-  const rule = `step ${stepId} was sampled with ${cut.name} ${cut.value}, and losses compute with the whole distribution; collect without it`;
-  return fault(rule, cut.value);
+  return fault(`step ${stepId} was sampled with ${cut.name} ${cut.value}, ${COLLECT_WITHOUT}`, cut.value);
 }
+
+const COLLECT_WITHOUT = 'and losses compute with the whole distribution; collect without it';

@@ -37,6 +37,8 @@ export function readModelSpan(span: Span): ModelSpan {
     ...defined({ temperature: of.get('gen_ai.request.temperature'), max_tokens: of.get('gen_ai.request.max_tokens') }),
     ...defined({ top_p: of.get('gen_ai.request.top_p'), top_k: of.get('gen_ai.request.top_k') }),
     ...defined({ seed: of.get('gen_ai.request.seed') }),
+    ...defined({ presence_penalty: of.get('gen_ai.request.presence_penalty') }),
+    ...defined({ frequency_penalty: of.get('gen_ai.request.frequency_penalty') }),
   };
   const [promptTokens, completionTokens] = [
     count(of, 'gen_ai.usage.input_tokens', 'gen_ai.usage.prompt_tokens', 'llm.token_count.prompt'),

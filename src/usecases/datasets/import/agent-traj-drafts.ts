@@ -229,7 +229,7 @@ class ImportedPrompts {
   shownTo({ shown, response, observation }: EpisodeTurn, stepId: string): DataOf<'PromptShown'> | null {
     if (!shown) return null;
     const { messages, tools } = shown;
-    const asked = { messages, tools, sampling: serverSampling(1), server: null, model: null, tokenIds: null };
+    const asked = { messages, tools, sampling: serverSampling(null), server: null, model: null, tokenIds: null };
     const at = { treeId: this.#treeId, stepId, template: null, before: this.#before, known: this.#known };
     const { data, prompt } = shownPrompt(asked, null, at);
     this.#before = { id: stepId, prompt };

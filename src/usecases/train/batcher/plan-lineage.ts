@@ -1,7 +1,7 @@
 import { createAppender, type Draft } from '../../../append/appender.ts';
 import type { BlobStore } from '../../../blobs/blob-store.ts';
+import { findMixedMembers } from '../../../domain/training/planning/mixed-batch.ts';
 import { type Decision, type PlanRequest, planBatches } from '../../../domain/training/planning/plan-batches.ts';
-import type { RecordFault } from '../../../domain/training/planning/record-fault.ts';
 import { catalogue } from '../../../events/catalogue.ts';
 import type { Stamp } from '../../../events/envelope.ts';
 import type { EventLog, Offsets } from '../../../log/event-log.ts';
@@ -147,7 +147,8 @@ const OF_RECORDS = [stepTree, prompts, runs];
 
 /**
  * Plans batches whose rows can be read and trained on. Of a sample its record is looked at when it would be planned: most are
- * looked at once, and those that wait not again and again. One with a fault is refused, and what follows is planned again.
+ * looked at once, and those that wait not again and again. One with a fault is refused, and what follows is planned again. So are
+ * those of a batch that were sampled at another temperature than most of it: an update has one.
  */
 async function planReadable(
   where: Parameters<typeof readRecordFaults>[0],
@@ -155,15 +156,24 @@ async function planReadable(
   learner: Learner,
 ): Promise<readonly Decision[]> {
   const looked = new Set<string>();
+  const temperatures = new Map<string, number>();
   for (let { groups } = request; ; ) {
     const decisions = planBatches({ ...request, groups });
     const planned = decisions.flatMap((each) =>
       each.kind === 'plan' ? each.batch.groups.flatMap(({ treeId, rolloutIds }) => rolloutIds.map((id) => ({ treeId, id }))) : [],
     );
     const unseen = planned.filter(({ treeId, id }) => !looked.has(keyInTree(treeId, id)));
-    const faults = unseen.length === 0 ? NO_FAULTS : await readRecordFaults(where, unseen, learner, request.rules);
-    if (faults.size === 0) return decisions;
+    const found = unseen.length === 0 ? null : await readRecordFaults(where, unseen, learner, request.rules);
     for (const { treeId, id } of unseen) looked.add(keyInTree(treeId, id));
+    for (const [key, temperature] of found?.temperatures ?? []) temperatures.set(key, temperature);
+    // the linear policy takes each row at its own temperature
+    const mixed = () =>
+      learner === 'candidates' ? [] : findMixedMembers(decisions, (...of) => temperatures.get(keyInTree(...of)));
+    const faults =
+      found && found.faults.size > 0
+        ? found.faults
+        : new Map(mixed().map(({ treeId, rolloutId, fault }) => [keyInTree(treeId, rolloutId), fault]));
+    if (faults.size === 0) return decisions;
     groups = groups.map((group) => {
       const faultOf = ({ rolloutId }: { readonly rolloutId: string }) => faults.get(keyInTree(group.treeId, rolloutId));
       if (!group.samples.some((sample) => faultOf(sample) !== undefined)) return group;
@@ -172,8 +182,6 @@ async function planReadable(
     });
   }
 }
-
-const NO_FAULTS: ReadonlyMap<string, RecordFault> = new Map();
 
 /**
  * What the declaration says of the trainer: our own name their backend. Whether the model of a folder reads pictures is known

@@ -210,6 +210,7 @@ test('a rollout that was drawn from another distribution is rejected with the pa
     { minP: 0.05 },
     { repetitionPenalty: 1.05 },
     { temperature: 0 },
+    { others: [{ name: 'response_format', value: '{"type":"json_object"}' }] },
   ];
   const runId = builder.run('collect', RUN);
   const rollouts = samplings.map((sampling, i) => {
@@ -232,13 +233,47 @@ test('a rollout that was drawn from another distribution is rejected with the pa
   const cut = 'and losses compute with the whole distribution; collect without it';
   const expected = [undefined, `top_p 0.9, ${cut}`, `top_k 20, ${cut}`, `min_p 0.05, ${cut}`, `repetition_penalty 1.05, ${cut}`];
   const rules = rollouts.map((rolloutId) => of.get(rolloutId)?.rule.replace(/^step \S+ was (sampled with )?/, ''));
-  expect(rules).toEqual([...expected, 'not sampled but taken greedily']);
+  expect(rules).toEqual([...expected, 'not sampled but taken greedily', `response_format, ${cut}`]);
   expect(new Set(rejected.map(({ reason }) => reason))).toEqual(new Set(['other-distribution']));
-  expect(rollouts.map((rolloutId) => of.get(rolloutId)?.measured)).toEqual([undefined, 0.9, 20, 0.05, 1.05, 0]);
+  expect(rollouts.map((rolloutId) => of.get(rolloutId)?.measured)).toEqual([undefined, 0.9, 20, 0.05, 1.05, 0, null]);
   const [batch] = await database.db.selectFrom('batches').select('batchId').execute();
   const rows = await readBatchRows(database.db, world.blobs, batch?.batchId ?? '');
   expect(rows.trajectories.map(({ temperature }) => temperature)).toEqual([0.7]); // the plan of the run says 1
   expect(stepRowsOf(rows).map(({ temperature }) => temperature)).toEqual([0.7]);
+});
+
+test('members of a batch at another temperature than most are rejected, and a request without one was sampled at that of its run', async () => {
+  const builder = new EventBuilder('temperatures');
+  declareAndBegin(builder, { backend: 'torch', torch: { model: { kind: 'folder', path: 'm' } } });
+  const runId = builder.run('collect', { config: { ...RUN.config, temperature: 0.7 } });
+  const tree = builder.tree(runId, 'task', { plannedRollouts: 3 });
+  const rollouts = [0.7, null, 1].map((temperature, ordinal) => {
+    const rolloutId = builder.rollout(tree, ordinal, { policy });
+    const step = { policySpans: [{ from: 0, to: 1, ...policy }], tokens: sound, termination: 'terminated' as const };
+    const leaf = builder.step(tree, rolloutId, tree.rootStepId, 1, step);
+    recordPrompt(builder, tree, {
+      stepId: leaf,
+      text: 'What now?',
+      ids: [5],
+      sampled: [1],
+      before: null,
+      sampling: { temperature },
+    });
+    builder.reward(tree, leaf, ordinal, { rolloutId });
+    builder.finishRollout(tree, rolloutId, leaf, { steps: 1 });
+    return rolloutId;
+  });
+  builder.closeTree(tree, 3);
+  const world = openBatcherWorld(database.db, builder.events);
+  await world.project();
+  expect(await planLineage(world, POLICY, new AbortController().signal)).toMatchObject({ batches: 1, samples: 2, rejected: 1 });
+  await world.project();
+  const rejected = await database.db.selectFrom('sampleRejections').select(['rolloutId', 'reason', 'rule', 'measured']).execute();
+  const rule = 'it was sampled at temperature 1, and its batch at 0.7; an update has one temperature, so collect at one';
+  expect(rejected).toEqual([{ rolloutId: rollouts[2], reason: 'other-distribution', rule, measured: 1 }]);
+  const [batch] = await database.db.selectFrom('batches').select('batchId').execute();
+  const rows = await readBatchRows(database.db, world.blobs, batch?.batchId ?? '');
+  expect(stepRowsOf(rows).map(({ temperature }) => temperature)).toEqual([0.7, 0.7]);
 });
 
 test.each([

@@ -1,5 +1,6 @@
 import DataLoader from 'dataloader';
 import type { Db } from '../../src/postgres/database.ts';
+import { keyInTree } from '../../src/projections/of-tree.ts';
 import {
   type Acted,
   readActorsOfBatches,
@@ -32,7 +33,7 @@ import {
 } from '../../src/projections/training-pool/read-samples.ts';
 import type { BlobReader } from '../../src/training/rows/read-blob.ts';
 import { explainWaiting, type Waiting } from '../../src/usecases/train/waiting/why-waiting.ts';
-import { many, manyOfTree, one, treesAndIds } from './batch.ts';
+import { many, manyOfTree, mappedOfTree, one, treesAndIds } from './batch.ts';
 import type { EstimateBudget } from './estimate-budget.ts';
 import { createEstimateLoaders } from './estimate-loader.ts';
 import { createListLoader } from './list-loader.ts';
@@ -109,10 +110,10 @@ export function createTrainingLoaders(db: Db, blobs: BlobReader, estimateBudget:
       (ids) => readLeasesOfBatches(db, ids),
       (l) => l.batchId,
     ),
-    sample: one(
-      (ids) => readSamples(db, ids),
-      (s) => s.rolloutId,
-    ),
+    sample: mappedOfTree(async (rollouts) => {
+      const samples = await readSamples(db, rollouts);
+      return new Map(samples.map((sample) => [keyInTree(sample.treeId, sample.rolloutId), sample]));
+    }),
     samplesOfBatch: new DataLoader<BatchPart, readonly SampleRecord[], string>((parts) => readSamplesOfBatches(db, parts), {
       cacheKeyFn: ({ batchId, from, first }) => `${batchId} ${from} ${first}`,
     }),

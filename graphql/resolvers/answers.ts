@@ -119,7 +119,8 @@ export async function connectSamples(
   }
   const found = await connect(
     args,
-    async (page) => filled(await readChosenSamples(db, filter, page), ({ rolloutId }) => loaders.sample.load(rolloutId)),
+    async (page) =>
+      filled(await readChosenSamples(db, filter, page), ({ treeId, rolloutId: id }) => loaders.sample.load({ treeId, id })),
     () => countable(() => countChosenSamples(db, filter)),
   );
   return { ...found, count: counting((upTo) => countSamplesUpTo(db, filter, upTo)) };

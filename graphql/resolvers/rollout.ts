@@ -24,7 +24,7 @@ export const Rollout: RolloutResolvers = {
     ofComponent(await loaders.rewardsOfRollout.load({ id, treeId }), component),
   trajectory: ({ id, treeId }, _, { loaders }) => loaders.trajectory.load({ id, treeId }),
   annotations: ({ id, treeId }, _, context) => annotationsOf(context, 'rollout', id, treeId),
-  sample: ({ id }, _, { loaders }) => loaders.sample.load(id),
+  sample: ({ id, treeId }, _, { loaders }) => loaders.sample.load({ id, treeId }),
 };
 
 export const Trajectory: TrajectoryResolvers = {

@@ -46,7 +46,7 @@ export const Step: StepResolvers = {
   hasPrompt: ({ id, treeId }, _, context) => hasPrompt(context, { id, treeId }),
   annotations: ({ id, treeId }, _, context) => annotationsOf(context, 'step', id, treeId),
   estimate: async ({ id, treeId, rolloutId }, { rewards }, { loaders }) => {
-    const sample = rolloutId === null ? null : await loaders.sample.load(rolloutId);
+    const sample = rolloutId === null ? null : await loaders.sample.load({ treeId, id: rolloutId });
     if (sample?.batchId == null) return null;
     return (await loaders.estimatesOfGroup.load({ batchId: sample.batchId, treeId, rewards })).ofStep.get(id) ?? null;
   },

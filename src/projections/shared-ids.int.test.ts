@@ -93,6 +93,9 @@ const SHARED = [
   { what: 'rollout with a return', name: 'rewards', table: 'returns', say: rollsOut },
   { what: 'reward', name: 'rewards', table: 'rewards', say: rewarded },
   { what: 'later judgement', name: 'rewards', table: 'rewardRevisions', say: rewarded },
+  { what: 'training sample', name: 'training-pool', table: 'samples', say: rollsOut },
+  { what: 'step of a training sample', name: 'training-pool', table: 'sampleSteps', say: steps },
+  { what: 'reward of a training sample', name: 'training-pool', table: 'sampleRewards', say: rewarded },
   { what: 'history of a step', name: 'images', table: 'historyImages', say: shownHistory },
   {
     what: 'prompt',
@@ -158,7 +161,7 @@ test.each(SHARED)(
 /** The trees of the rows of a table that have what is shared: of those two all, or of the two steps of each the one. */
 async function treesIn(table: (typeof SHARED)[number]['table']): Promise<readonly string[]> {
   const shared = new EventBuilder('shared').id('of two trees');
-  const column = { steps: 'stepId', rewardEdges: 'stepId' }[table as string];
+  const column = { steps: 'stepId', rewardEdges: 'stepId', sampleSteps: 'stepId' }[table as string];
   const rows = await rowsWhere(database.db, table, column === undefined ? {} : { [column]: shared }, ['treeId']);
   return rows.map(({ treeId }) => treeId).sort();
 }

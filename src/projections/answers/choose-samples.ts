@@ -4,17 +4,19 @@ import { measureSearch, SearchTooWide } from './plan-search.ts';
 import { isOfFew, SAMPLE_ORDERING, type SampleFilter, samplesOf } from './sample-query.ts';
 import { planSamples, type SamplePlan, type SearchedSamples, searchSamples } from './search-samples.ts';
 
+/** A sample, by its rollout in its tree. */
+export interface SampleRef {
+  readonly rolloutId: string;
+  readonly treeId: string;
+}
+
 /**
  * Reads the ids of one page of training samples. A search of the texts of a run, a tree or a task may end a page early
  * (`searchSamples`). @throws InvalidCursor.
  */
-export async function readChosenSamples(
-  db: Db,
-  filter: SampleFilter,
-  page: PageRequest,
-): Promise<Page<{ readonly rolloutId: string }>> {
+export async function readChosenSamples(db: Db, filter: SampleFilter, page: PageRequest): Promise<Page<SampleRef>> {
   if (isSearched(filter)) return searchSamples(db, filter, page);
-  return readPage(db, samplesOf(db, filter).select('samples.rolloutId'), SAMPLE_ORDERING, page);
+  return readPage(db, samplesOf(db, filter).select(['samples.rolloutId', 'samples.treeId']), SAMPLE_ORDERING, page);
 }
 
 /** Counts the training samples of a filter. @throws SearchTooWide where too many texts would be looked at. */

@@ -10,37 +10,41 @@ export function sampleIs(
   samples: string,
   { state, reason }: { readonly state: SampleState | undefined; readonly reason: string | undefined },
 ): RawBuilder<boolean> {
-  const id = sql.ref(`${samples}.rolloutId`);
+  const [id, tree] = [sql.ref(`${samples}.rolloutId`), sql.ref(`${samples}.treeId`)];
   const all: RawBuilder<unknown>[] = [];
   if (reason !== undefined)
-    all.push(sql`exists (select from sample_rejections x where x.rollout_id = ${id} and x.reason = ${reason})`);
-  if (state !== undefined) all.push(STATES[state](id));
+    all.push(
+      sql`exists (select from sample_rejections x where x.rollout_id = ${id} and x.tree_id = ${tree} and x.reason = ${reason})`,
+    );
+  if (state !== undefined) all.push(STATES[state](id, tree));
   return all.length === 0 ? sql<boolean>`true` : sql<boolean>`(${sql.join(all, sql` and `)})`;
 }
 
-type Condition = (id: RawBuilder<unknown>) => RawBuilder<unknown>;
+type Condition = (id: RawBuilder<unknown>, tree: RawBuilder<unknown>) => RawBuilder<unknown>;
 
-const rejected: Condition = (id) => sql`exists (select from sample_rejections x where x.rollout_id = ${id})`;
-const inBatch: Condition = (id) => sql`exists (select from batch_samples b where b.rollout_id = ${id})`;
+const rejected: Condition = (id, tree) =>
+  sql`exists (select from sample_rejections x where x.rollout_id = ${id} and x.tree_id = ${tree})`;
+const inBatch: Condition = (id, tree) =>
+  sql`exists (select from batch_samples b where b.rollout_id = ${id} and b.tree_id = ${tree})`;
 const batchIn =
   (table: 'batch_acks' | 'batch_abandonments'): Condition =>
-  (id) =>
-    sql`exists (select from batch_samples b join ${sql.table(table)} e using (batch_id) where b.rollout_id = ${id})`;
+  (id, tree) =>
+    sql`exists (select from batch_samples b join ${sql.table(table)} e using (batch_id)
+      where b.rollout_id = ${id} and b.tree_id = ${tree})`;
 const acked = batchIn('batch_acks');
 const abandoned = batchIn('batch_abandonments');
-const onLease: Condition = (id) => sql`exists (select from batch_samples b join leases l using (batch_id)
-  where b.rollout_id = ${id} and l.leased_at is not null and l.ended_at is null)`;
-const closed: Condition = (id) => sql`exists (select from groups y join samples z using (tree_id)
-  where z.rollout_id = ${id} and y.closed_at is not null)`;
+const onLease: Condition = (id, tree) => sql`exists (select from batch_samples b join leases l using (batch_id)
+  where b.rollout_id = ${id} and b.tree_id = ${tree} and l.leased_at is not null and l.ended_at is null)`;
+const closed: Condition = (_id, tree) => sql`exists (select from groups y where y.tree_id = ${tree} and y.closed_at is not null)`;
 const not =
   (condition: Condition): Condition =>
-  (id) =>
-    sql`not ${condition(id)}`;
+  (id, tree) =>
+    sql`not ${condition(id, tree)}`;
 const both =
   (...conditions: readonly Condition[]): Condition =>
-  (id) =>
+  (id, tree) =>
     sql.join(
-      conditions.map((condition) => condition(id)),
+      conditions.map((condition) => condition(id, tree)),
       sql` and `,
     );
 

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { type Page, type PageRequest, readPage } from '../../postgres/keyset.ts';
+import { keyInTree } from '../of-tree.ts';
 import { measureSearch } from './plan-search.ts';
 import { SAMPLE_ORDERING, type SampleFilter, samplesOf } from './sample-query.ts';
 import { stepMatches, type TextQuery } from './text-query.ts';
@@ -9,8 +10,8 @@ import { stepMatches, type TextQuery } from './text-query.ts';
 export type SearchedSamples = SampleFilter & { readonly text: TextQuery };
 /** How the samples are found whose texts are looked at: by the index of words, or one after the other. */
 export type SamplePlan = 'index' | 'look-through';
-type Id = { readonly rolloutId: string };
-type Found = Page<Id & { readonly treeId: string }>['rows'][number];
+type Id = { readonly rolloutId: string; readonly treeId: string };
+type Found = Page<Id>['rows'][number];
 
 /** Bytes of texts whose words one page makes again, 0.2 ms of CPU a kilobyte; then the page ends where it is. */
 const WORK = 256 * 1_024;
@@ -34,7 +35,9 @@ export async function searchSamples(
   const { found, stopped } = await walk({ db, filter, page, plan, work: options.work ?? WORK, first: options.first ?? FIRST });
   const forwards = page.towards === 'forwards';
   const more = found.length > page.limit || stopped !== null;
-  const rows = found.slice(0, page.limit).map(({ row: { rolloutId }, cursor }) => ({ row: { rolloutId }, cursor }));
+  const rows = found
+    .slice(0, page.limit)
+    .map(({ row: { rolloutId, treeId }, cursor }) => ({ row: { rolloutId, treeId }, cursor }));
   return {
     rows: forwards ? rows : rows.reverse(),
     hasPrevious: forwards ? page.after !== null : more,
@@ -77,7 +80,7 @@ async function walk({ db, filter, page, plan, work, first }: Walk): Promise<{ fo
       const looked = await lookAt(db, filter.text, some);
       let [bytes, last] = [0, null as string | null];
       for (const sample of some) {
-        const { matches = false, length = 0 } = looked.get(sample.row.rolloutId) ?? {};
+        const { matches = false, length = 0 } = looked.get(keyInTree(sample.row.treeId, sample.row.rolloutId)) ?? {};
         if (matches) found.push(sample);
         if (found.length > page.limit) return { found, stopped: null };
         bytes += matches ? length / 2 : length; // on average, where the first step that matches ends the looking
@@ -100,9 +103,9 @@ async function lookAt(
 ): Promise<ReadonlyMap<string, { readonly matches: boolean; readonly length: number }>> {
   const [rollouts, trees] = [samples.map(({ row }) => row.rolloutId), samples.map(({ row }) => row.treeId)];
   const taken = sql`steps s where s.tree_id = c.tree_id and s.rollout_id = c.rollout_id`;
-  const { rows } = await sql<{ id: string; matches: boolean; length: number }>`
-    select c.rollout_id as id, exists (select from ${taken} and ${stepMatches('s', text)} offset 0) as matches,
+  const { rows } = await sql<{ id: string; treeId: string; matches: boolean; length: number }>`
+    select c.rollout_id as id, c.tree_id, exists (select from ${taken} and ${stepMatches('s', text)} offset 0) as matches,
       (select coalesce(sum(octet_length(s.observation) + octet_length(s.action) + octet_length(s.thought)), 0)::float8 from ${taken}) as length
     from unnest(${rollouts}::uuid[], ${trees}::uuid[]) as c (rollout_id, tree_id)`.execute(db);
-  return new Map(rows.map((row) => [row.id, row]));
+  return new Map(rows.map((row) => [keyInTree(row.treeId, row.id), row]));
 }

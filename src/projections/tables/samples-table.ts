@@ -57,10 +57,14 @@ export const samplesTable: TreeTable<Filter> = {
     const { batchId, success, ...sample } = own;
     let query = samplesOf(db, sample)
       .innerJoin('trees', 'trees.treeId', 'samples.treeId')
-      .leftJoin('batchSamples as b', 'b.rolloutId', 'samples.rolloutId')
+      .leftJoin('batchSamples as b', (on) =>
+        on.onRef('b.rolloutId', '=', 'samples.rolloutId').onRef('b.treeId', '=', 'samples.treeId'),
+      )
       .leftJoin('batches as p', 'p.batchId', 'b.batchId')
       .leftJoin('batchAcks as a', 'a.batchId', 'b.batchId')
-      .leftJoin('sampleRejections as x', 'x.rolloutId', 'samples.rolloutId');
+      .leftJoin('sampleRejections as x', (on) =>
+        on.onRef('x.rolloutId', '=', 'samples.rolloutId').onRef('x.treeId', '=', 'samples.treeId'),
+      );
     if (batchId !== undefined) query = query.where('b.batchId', '=', batchId);
     if (success !== undefined) query = query.where('samples.success', '=', success);
     return query as unknown as TableQuery;

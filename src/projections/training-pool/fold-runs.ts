@@ -17,15 +17,17 @@ export async function foldRuns(batch: readonly Delivery[], trx: Trx): Promise<vo
       const named = trainingChannel.safeParse((data.config as { training?: unknown } | null)?.training);
       if (!named.success) continue;
       const { policyId, channel } = named.data;
-      found.push({ part: 'started', key: data.runId, values: { policyId, channel, startedAt: occurredAt } });
+      found.push({ part: 'started', key: { runId: data.runId }, values: { policyId, channel, startedAt: occurredAt } });
     }
     if (isOf(delivery, 'RunFinished')) {
       const { data, occurredAt } = delivery.event;
-      found.push({ part: 'finished', key: data.runId, values: { finishedAt: occurredAt } });
+      found.push({ part: 'finished', key: { runId: data.runId }, values: { finishedAt: occurredAt } });
     }
   }
   await mergeRows(trx, tables.trainingRuns, found, PARTS);
-  const feeding = found.flatMap(({ part, key, values }) => (part === 'started' && values.channel === 'train' ? [key] : []));
+  const feeding = found.flatMap(({ part, key, values }) =>
+    part === 'started' && values.channel === 'train' && key.runId !== undefined ? [key.runId] : [],
+  );
   if (feeding.length === 0) return;
   // groups that were folded before their run
   const trees = await lockClosed(trx, sql`array(select tree_id from groups where run_id = any(${feeding}::uuid[]))`);

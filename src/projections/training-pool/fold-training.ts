@@ -5,6 +5,7 @@ import { manifestHashOf } from '../../events/manifest-hash.ts';
 import { insertRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import type { Row } from '../../postgres/table.ts';
+import { keyInTree } from '../of-tree.ts';
 import { isOf, type Poison } from '../projection.ts';
 import { type KnownTraining, loadKnownTraining } from './known-training.ts';
 import { mergeRows } from './merge-rows.ts';
@@ -54,14 +55,13 @@ export async function foldTraining(batch: readonly Delivery[], trx: Trx): Promis
 
 /** Counts the groups of samples that the slice plans, rejects, or says the end of. */
 async function settle({ samples, rejections, acks, abandonments }: Rows, trx: Trx): Promise<void> {
-  const rollouts = [...samples, ...rejections].map(({ rolloutId }) => rolloutId);
+  const named = [...samples, ...rejections].map(({ treeId }) => treeId);
   const batches = [...acks, ...abandonments].map(({ batchId }) => batchId);
-  if (rollouts.length + batches.length === 0) return;
+  if (named.length + batches.length === 0) return;
   const trees = await lockClosed(
     trx,
     sql`array(
-      select tree_id from samples where rollout_id = any(${rollouts}::uuid[])
-      union select s.tree_id from batch_samples b join samples s using (rollout_id) where b.batch_id = any(${batches}::uuid[]))`,
+      select unnest(${named}::uuid[]) union select tree_id from batch_samples where batch_id = any(${batches}::uuid[]))`,
   );
   await settleGroups(trx, trees);
 }
@@ -90,16 +90,17 @@ function fold(delivery: Delivery, known: KnownTraining, rows: Rows): Refused | u
   if (isOf(delivery, 'TrainingDeclared')) return once(known.lineages, lineageId, row.lineageRow(delivery.event), rows.lineages);
   if (isOf(delivery, 'BatchPlanned')) return foldBatch(delivery.event, known, rows);
   if (isOf(delivery, 'SampleRejected')) {
-    const { rolloutId } = delivery.event.data;
-    const batchId = known.batchOf.get(rolloutId);
+    const { rolloutId, groupId } = delivery.event.data;
+    const key = keyInTree(groupId, rolloutId);
+    const batchId = known.batchOf.get(key);
     if (batchId !== undefined)
       return {
         code: 'conflict',
         field: 'data.rolloutId',
         reason: `sample ${rolloutId} is in batch ${batchId}; it cannot be rejected`,
       };
-    if (known.rejected.has(rolloutId)) return undefined; // the first reason is the fact
-    known.rejected.add(rolloutId);
+    if (known.rejected.has(key)) return undefined; // the first reason is the fact
+    known.rejected.add(key);
     rows.rejections.push(row.rejectionRow(delivery.event));
   }
   if (isOf(delivery, 'BatchLeased')) rows.leases.push(row.leasedPart(delivery.event));
@@ -149,14 +150,15 @@ function foldBatch({ data, occurredAt }: Envelope<'BatchPlanned'>, known: KnownT
       reason: `batch ${data.ordinal} is ${derivedId('batch', data.lineageId, data.ordinal)}`,
     };
   const samples = row.batchSampleRows(data);
-  const ended = samples.find(({ rolloutId }) => known.batchOf.has(rolloutId) || known.rejected.has(rolloutId));
-  if (ended !== undefined || new Set(samples.map(({ rolloutId }) => rolloutId)).size < samples.length) {
+  const keyOf = ({ treeId, rolloutId }: row.BatchSampleRow) => keyInTree(treeId, rolloutId);
+  const ended = samples.find((sample) => known.batchOf.has(keyOf(sample)) || known.rejected.has(keyOf(sample)));
+  if (ended !== undefined || new Set(samples.map(keyOf)).size < samples.length) {
     const reason =
       ended === undefined ? 'a sample occurs in it twice' : `sample ${ended.rolloutId} was planned or rejected before`;
     return { code: 'conflict', field: 'data.groups', reason };
   }
   known.manifests.set(place, data.manifestHash);
-  for (const { rolloutId } of samples) known.batchOf.set(rolloutId, data.batchId);
+  for (const sample of samples) known.batchOf.set(keyOf(sample), data.batchId);
   rows.batches.push(row.batchRow(data, occurredAt));
   for (const sample of samples) rows.samples.push(sample);
   return undefined;

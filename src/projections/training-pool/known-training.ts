@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Delivery } from '../../events/envelope.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { keyInTree, keyOf, type OfTree, pairsOf } from '../of-tree.ts';
 import { isOf } from '../projection.ts';
 
 /**
@@ -11,7 +12,7 @@ export interface KnownTraining {
   readonly lineages: Map<string, string>;
   /** `lineage ordinal` → manifest hash. */
   readonly manifests: Map<string, string>;
-  /** Sample → batch. */
+  /** Samples by `keyInTree`: → batch. */
   readonly batchOf: Map<string, string>;
   readonly rejected: Set<string>;
   readonly acks: Map<string, string>;
@@ -32,10 +33,8 @@ export async function loadKnownTraining(slice: readonly Delivery[], trx: Trx): P
   return {
     lineages: await pairs('select lineage_id as key, said as value from lineages where lineage_id', wanted.lineages),
     manifests: await manifestsOf(wanted.batches, trx),
-    batchOf: await pairs('select rollout_id as key, batch_id as value from batch_samples where rollout_id', wanted.samples),
-    rejected: new Set(
-      (await pairs('select rollout_id as key, reason as value from sample_rejections where rollout_id', wanted.samples)).keys(),
-    ),
+    batchOf: await batchesOf([...wanted.samples.values()], trx),
+    rejected: await rejectedAmong([...wanted.samples.values()], trx),
     acks: await pairs('select batch_id as key, said as value from batch_acks where batch_id', wanted.ended),
     abandonments: await pairs('select batch_id as key, said as value from batch_abandonments where batch_id', wanted.ended),
     checkpoints: await pairs(
@@ -44,6 +43,22 @@ export async function loadKnownTraining(slice: readonly Delivery[], trx: Trx): P
     ),
     versions: await versionsOf(wanted.versions, trx),
   };
+}
+
+async function batchesOf(samples: readonly OfTree[], trx: Trx): Promise<Map<string, string>> {
+  if (samples.length === 0) return new Map();
+  const { rows } = await sql<OfTree & { readonly batchId: string }>`
+    select b.tree_id, b.rollout_id as id, b.batch_id
+    from ${pairsOf(samples)} w join batch_samples b on b.rollout_id = w.id and b.tree_id = w.tree_id`.execute(trx);
+  return new Map(rows.map((row) => [keyOf(row), row.batchId]));
+}
+
+async function rejectedAmong(samples: readonly OfTree[], trx: Trx): Promise<Set<string>> {
+  if (samples.length === 0) return new Set();
+  const { rows } = await sql<OfTree>`
+    select x.tree_id, x.rollout_id as id
+    from ${pairsOf(samples)} w join sample_rejections x on x.rollout_id = w.id and x.tree_id = w.tree_id`.execute(trx);
+  return new Set(rows.map(keyOf));
 }
 
 interface Place {
@@ -80,7 +95,8 @@ async function versionsOf(places: readonly Version[], trx: Trx): Promise<Map<str
 function references(slice: readonly Delivery[]) {
   const lineages = new Set<string>();
   const batches: Place[] = [];
-  const samples = new Set<string>();
+  const samples = new Map<string, OfTree>();
+  const addSample = (treeId: string, id: string) => samples.set(keyInTree(treeId, id), { treeId, id });
   const ended = new Set<string>();
   const checkpoints = new Set<string>();
   const versions: Version[] = [];
@@ -89,9 +105,9 @@ function references(slice: readonly Delivery[]) {
     if (isOf(delivery, 'BatchPlanned')) {
       const { lineageId, ordinal, groups } = delivery.event.data;
       batches.push({ lineageId, ordinal });
-      for (const { rolloutIds } of groups) for (const rolloutId of rolloutIds) samples.add(rolloutId);
+      for (const { treeId, rolloutIds } of groups) for (const rolloutId of rolloutIds) addSample(treeId, rolloutId);
     }
-    if (isOf(delivery, 'SampleRejected')) samples.add(delivery.event.data.rolloutId);
+    if (isOf(delivery, 'SampleRejected')) addSample(delivery.event.data.groupId, delivery.event.data.rolloutId);
     if (isOf(delivery, 'BatchAcked') || isOf(delivery, 'BatchAbandoned')) ended.add(delivery.event.data.batchId);
     if (isOf(delivery, 'CheckpointSaved')) checkpoints.add(delivery.event.data.checkpointId);
     if (isOf(delivery, 'PolicyUpdated')) {

@@ -7,7 +7,8 @@ import type { Row, Table } from '../../postgres/table.ts';
 /** One fact about a row: the part of its columns that one event says, together. */
 export interface Part<T extends Table, Name extends string> {
   readonly part: Name;
-  readonly key: string;
+  /** The columns of the primary key. */
+  readonly key: Partial<Row<T>>;
   readonly values: Partial<Row<T>>;
 }
 
@@ -25,14 +26,14 @@ export async function mergeRows<T extends Table, Name extends string>(
   parts: PartColumns<T, Name>,
 ): Promise<void> {
   const [first] = incoming;
-  const [key] = table.key;
-  if (first === undefined || key === undefined) return;
+  if (first === undefined) return;
   const rows = new Map<string, Record<string, unknown>>();
   const said = new Set<string>();
-  for (const { part, key: id, values } of incoming) {
+  for (const { part, key, values } of incoming) {
+    const id = table.key.map((column) => (key as Record<string, unknown>)[column]).join(' '); // it names these
     if (said.has(`${part} ${id}`)) continue;
     said.add(`${part} ${id}`);
-    rows.set(id, { [key]: id, ...values, ...rows.get(id) });
+    rows.set(id, { ...key, ...values, ...rows.get(id) });
   }
   const sets = Object.values<readonly string[]>(parts).flatMap((columns) =>
     columns
@@ -43,10 +44,10 @@ export async function mergeRows<T extends Table, Name extends string>(
       ),
   );
   const types = typesOf(table, [
-    ...new Set([key, ...Object.keys(first.values), ...Object.values<readonly string[]>(parts).flat()]),
+    ...new Set([...table.key, ...Object.keys(first.values), ...Object.values<readonly string[]>(parts).flat()]),
   ]);
   const names = sql.raw(Object.keys(types).map(snakeCase).join(', '));
   await sql`
     insert into ${sql.raw(table.name)} (${names}) select ${names} from ${recordset([...rows.values()], types)}
-    on conflict (${sql.raw(snakeCase(key))}) do update set ${sql.raw(sets.join(', '))}`.execute(trx);
+    on conflict (${sql.raw(table.key.map(snakeCase).join(', '))}) do update set ${sql.raw(sets.join(', '))}`.execute(trx);
 }

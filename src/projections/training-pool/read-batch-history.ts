@@ -81,7 +81,7 @@ async function readSamples(trx: Trx, ids: readonly string[]): Promise<readonly O
   const { rows } = await sql<OfBatch<SampleRecord>>`
     select b.batch_id, b.rollout_id, b.tree_id, b.group_ordinal, b.place, s.outcome, s.success, s.oldest_version, s.newest_version,
            s.sampled_tokens, coalesce(s.scores, '{}') as scores
-    from batch_samples b left join samples s using (rollout_id)
+    from batch_samples b left join samples s using (rollout_id, tree_id)
     where b.batch_id = any(${[...ids]}::uuid[]) order by b.batch_id, b.place`.execute(trx);
   return rows;
 }

@@ -47,10 +47,11 @@ export async function readDiscarded(db: Db, policyId: string, by: DiscardedBy, f
       cross join lateral (select g.task_id from groups g where g.tree_id = l.tree_id offset 0) g
       cross join lateral (select * from samples s where s.tree_id = l.tree_id and s.finished_at is not null offset 0) s
       left join lateral (
-        select x.reason from sample_rejections x where x.rollout_id = s.rollout_id and x.policy_id = l.policy_id offset 0) x on true
+        select x.reason from sample_rejections x
+        where x.rollout_id = s.rollout_id and x.tree_id = s.tree_id and x.policy_id = l.policy_id offset 0) x on true
       left join lateral (
         select a.batch_id from batch_samples i join batch_abandonments a using (batch_id)
-        where i.rollout_id = s.rollout_id and a.policy_id = l.policy_id offset 0) a on true
+        where i.rollout_id = s.rollout_id and i.tree_id = s.tree_id and a.policy_id = l.policy_id offset 0) a on true
       group by 1, 2, 3
     ),
     parts as (

@@ -20,7 +20,7 @@ export async function readGreedySiblings(db: Db, policyId: string, trees: readon
     join samples s on s.tree_id = g.tree_id
     where m.tree_id = any(${[...trees]}::uuid[]) and s.finished_at is not null and s.oldest_version = s.newest_version
       and s.oldest_version in (select oldest_version from samples where tree_id = m.tree_id and finished_at is not null)
-    order by m.tree_id, s.finished_at, s.rollout_id`.execute(db);
+    order by m.tree_id, s.finished_at, s.rollout_id, s.tree_id`.execute(db);
   return rows;
 }
 
@@ -44,7 +44,7 @@ export async function readAwaitingGreedy(db: Db, policyId: string): Promise<read
         select from samples s
         where s.tree_id = g.tree_id and s.finished_at is not null
           and s.oldest_version = (select newest_version from lineages where policy_id = ${policyId})
-          and not exists (select from sample_rejections x where x.rollout_id = s.rollout_id))
+          and not exists (select from sample_rejections x where x.rollout_id = s.rollout_id and x.tree_id = s.tree_id))
     order by g.tree_id`.execute(db);
   const found = await readGreedySiblings(
     db,

@@ -68,8 +68,8 @@ async function readMembers(db: Db, { policyId, rules }: PoolQuery): Promise<read
       from loose l
       cross join lateral (
         select s.* from samples s where s.tree_id = l.tree_id and s.finished_at is not null
-          and not exists (select from batch_samples b where b.rollout_id = s.rollout_id) offset 0) s
-      left join lateral (select * from sample_rejections x where x.rollout_id = s.rollout_id offset 0) x on true
+          and not exists (select from batch_samples b where b.rollout_id = s.rollout_id and b.tree_id = s.tree_id) offset 0) s
+      left join lateral (select * from sample_rejections x where x.rollout_id = s.rollout_id and x.tree_id = s.tree_id offset 0) x on true
     )
     select tree_id, rollout_id, coalesce(ordinal, 0) as ordinal, outcome, taken as steps,
            sampled_tokens, context_tokens, row_tokens,

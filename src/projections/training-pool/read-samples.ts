@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { keyInTree, keyOf, type OfTree, pairsOf } from '../of-tree.ts';
 import { OF_ITS_PROJECT } from './of-its-project.ts';
 
 /** What became of a sample. */
@@ -28,8 +29,8 @@ export interface SampleRecord {
 }
 
 /** Reads the finished rollouts among those named that may train a policy, in one statement, in no order. */
-export async function readSamples(db: Db, rollouts: readonly string[]): Promise<readonly SampleRecord[]> {
-  return read(db, sql`s.rollout_id = any(${[...rollouts]}::uuid[])`);
+export async function readSamples(db: Db, rollouts: readonly OfTree[]): Promise<readonly SampleRecord[]> {
+  return samplesWhere(db, sql`(s.rollout_id, s.tree_id) in (select w.id, w.tree_id from ${pairsOf(rollouts)} w)`);
 }
 
 /** A run of places of a batch. */
@@ -44,21 +45,21 @@ export async function readSamplesOfBatches(db: Db, parts: readonly BatchPart[]):
   const ids = parts.map(({ batchId }) => batchId);
   const from = parts.map((part) => part.from);
   const to = parts.map((part) => part.from + part.first);
-  const wanted = sql`select p.part, w.rollout_id from unnest(${ids}::uuid[], ${from}::int[], ${to}::int[]) with ordinality as p(batch_id, low, high, part)
+  const wanted = sql`select p.part, w.tree_id, w.rollout_id as id from unnest(${ids}::uuid[], ${from}::int[], ${to}::int[]) with ordinality as p(batch_id, low, high, part)
     join batch_samples w on w.batch_id = p.batch_id and w.place >= p.low and w.place < p.high`;
-  const { rows: places } = await sql<{ part: number; rolloutId: string }>`${wanted}`.execute(db);
-  const samples = new Map(
-    (await readSamples(db, [...new Set(places.map((place) => place.rolloutId))])).map((s) => [s.rolloutId, s]),
-  );
+  const { rows: places } = await sql<OfTree & { readonly part: number }>`${wanted}`.execute(db);
+  const named = new Map(places.map((place) => [keyOf(place), place]));
+  const read = await readSamples(db, [...named.values()]);
+  const samples = new Map(read.map((sample) => [keyInTree(sample.treeId, sample.rolloutId), sample]));
   const lists = parts.map((): SampleRecord[] => []);
-  for (const { part, rolloutId } of places) {
-    const sample = samples.get(rolloutId);
-    if (sample) lists[part - 1]?.push(sample);
+  for (const place of places) {
+    const sample = samples.get(keyOf(place));
+    if (sample) lists[place.part - 1]?.push(sample);
   }
   return lists.map((list) => list.sort((a, b) => (a.place ?? 0) - (b.place ?? 0)));
 }
 
-async function read(db: Db, where: RawBuilder<unknown>): Promise<readonly SampleRecord[]> {
+async function samplesWhere(db: Db, where: RawBuilder<unknown>): Promise<readonly SampleRecord[]> {
   const { rows } = await sql<SampleRecord>`
     select s.rollout_id, s.tree_id, r.policy_id,
            case when x.rollout_id is not null then 'rejected' when a.batch_id is not null then 'trained'
@@ -69,8 +70,8 @@ async function read(db: Db, where: RawBuilder<unknown>): Promise<readonly Sample
            s.newest_version, p.policy_version - s.oldest_version as staleness,
            s.sampled_tokens, s.context_tokens, s.scores
     from samples s join groups g using (tree_id) join training_runs r using (run_id)
-    left join batch_samples b using (rollout_id) left join batches p on p.batch_id = b.batch_id
-    left join batch_acks a on a.batch_id = b.batch_id left join sample_rejections x on x.rollout_id = s.rollout_id
+    left join batch_samples b using (rollout_id, tree_id) left join batches p on p.batch_id = b.batch_id
+    left join batch_acks a on a.batch_id = b.batch_id left join sample_rejections x on x.rollout_id = s.rollout_id and x.tree_id = s.tree_id
     where ${where} and s.finished_at is not null and r.channel = 'train' and ${OF_ITS_PROJECT}`.execute(db);
   return rows;
 }
@@ -92,7 +93,7 @@ export async function readStaleness(
   const [key, type] = by === 'policies' ? [sql.ref('p.policyId'), sql.raw('text')] : [sql.ref('p.batchId'), sql.raw('uuid')];
   const { rows } = await sql<StalenessBin>`
     select ${key} as "of", p.policy_version - s.oldest_version as staleness, count(*) as samples
-    from batches p join batch_samples b using (batch_id) join samples s using (rollout_id)
+    from batches p join batch_samples b using (batch_id) join samples s using (rollout_id, tree_id)
     where ${key} = any(${[...ids]}::${type}[]) and s.oldest_version is not null
     group by 1, 2 order by 1, 2`.execute(db);
   return rows;

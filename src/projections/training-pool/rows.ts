@@ -14,10 +14,10 @@ export const GROUP_PARTS = {
 export type GroupPart = Part<typeof tables.groups, keyof typeof GROUP_PARTS>;
 export function openedPart({ data, occurredAt }: Envelope<'TreeOpened'>): GroupPart {
   const values = { runId: data.runId, taskId: data.task.taskId, plannedRollouts: data.plannedRollouts, openedAt: occurredAt };
-  return { part: 'opened', key: data.treeId, values };
+  return { part: 'opened', key: { treeId: data.treeId }, values };
 }
 export function closedPart({ data, occurredAt }: Envelope<'TreeClosed'>): GroupPart {
-  return { part: 'closed', key: data.treeId, values: { closedAt: occurredAt, closeReason: data.reason } };
+  return { part: 'closed', key: { treeId: data.treeId }, values: { closedAt: occurredAt, closeReason: data.reason } };
 }
 
 export const SAMPLE_PARTS = {
@@ -28,11 +28,11 @@ export type SamplePart = Part<typeof tables.samples, keyof typeof SAMPLE_PARTS>;
 export function startedPart({ data, occurredAt }: Envelope<'RolloutStarted'>): SamplePart {
   const { policyId, version } = data.policy;
   const values = { ordinal: data.ordinal, policyId, policyVersion: version, startedAt: occurredAt };
-  return { part: 'started', key: data.rolloutId, values: { treeId: data.treeId, ...values } };
+  return { part: 'started', key: { rolloutId: data.rolloutId, treeId: data.treeId }, values };
 }
 export function finishedPart({ data, occurredAt }: Envelope<'RolloutFinished'>): SamplePart {
-  const { treeId, outcome, success, leafStepId } = data;
-  return { part: 'finished', key: data.rolloutId, values: { treeId, finishedAt: occurredAt, outcome, success, leafStepId } };
+  const { rolloutId, treeId, outcome, success, leafStepId } = data;
+  return { part: 'finished', key: { rolloutId, treeId }, values: { finishedAt: occurredAt, outcome, success, leafStepId } };
 }
 
 export type StepRow = Row<typeof tables.sampleSteps>;
@@ -46,6 +46,7 @@ export function stepRow(data: DataOf<'StepTaken'>, rolloutId: string): StepRow {
   const sampled = data.tokens?.ids.length ?? data.usage?.completionTokens ?? covered;
   return {
     stepId: data.stepId,
+    treeId: data.treeId,
     rolloutId,
     sampledTokens: sampled,
     // the column's most: two counts may exceed it
@@ -63,6 +64,7 @@ export type RewardRow = Row<typeof tables.sampleRewards>;
 export function rewardRow({ data, occurredAt }: Envelope<'RewardAssigned'>): RewardRow {
   return {
     rewardId: data.rewardId,
+    treeId: data.treeId,
     rolloutId: data.rolloutId,
     stepId: data.stepId,
     component: data.component,

@@ -22,8 +22,8 @@ const SETTLED = sql`
                  when exists (select from batch_abandonments a where a.batch_id = i.batch_id) then 'abandoned' end
         end as fate, ${lengthOf(sql`s.taken`)} as length, coalesce(s.oldest_version, -1) as version, count(*) as samples
       from (select * from samples s where s.tree_id = t.tree_id offset 0) s
-      left join lateral (select * from sample_rejections x where x.rollout_id = s.rollout_id offset 0) x on true
-      left join lateral (select * from batch_samples i where i.rollout_id = s.rollout_id offset 0) i on true
+      left join lateral (select * from sample_rejections x where x.rollout_id = s.rollout_id and x.tree_id = s.tree_id offset 0) x on true
+      left join lateral (select * from batch_samples i where i.rollout_id = s.rollout_id and i.tree_id = s.tree_id offset 0) i on true
       left join lateral (select b.policy_id from batches b where b.batch_id = i.batch_id offset 0) b on true
       group by 1, 2, 3) p offset 0`;
 

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Trx } from '../../postgres/database.ts';
 import { exactSum } from '../../postgres/exact-sum.ts';
+import { type OfTree, pairsOf } from '../of-tree.ts';
 
 /**
  * Sums the steps and rewards of finished samples again: of the rollouts named, and of those that took the steps named. What comes
@@ -9,13 +10,14 @@ import { exactSum } from '../../postgres/exact-sum.ts';
  * counts where that rollout took the step, and for nobody else, as in the rows of batches (`training/rows`). `offset 0` keeps
  * each look-up on its index: Postgres would read whole tables. The steps of a sample are read once (a third of the time).
  */
-export async function sumSamples(trx: Trx, rollouts: readonly string[], steps: readonly string[]): Promise<void> {
+export async function sumSamples(trx: Trx, rollouts: readonly OfTree[], steps: readonly OfTree[]): Promise<void> {
   if (rollouts.length + steps.length === 0) return;
   await sql`
     with touched as (
-      select id from unnest(${rollouts}::uuid[]) as r(id)
+      select w.tree_id, w.id from ${pairsOf(rollouts)} w
       union
-      select rollout_id from sample_steps where step_id = any(${steps}::uuid[])
+      select w.tree_id, s.rollout_id from ${pairsOf(steps)} w cross join lateral (
+        select rollout_id from sample_steps where step_id = w.id and tree_id = w.tree_id offset 0) s
     )
     update samples s set
       taken = t.taken, sampled_tokens = t.sampled_tokens, context_tokens = t.context_tokens, row_tokens = t.row_tokens,
@@ -27,7 +29,7 @@ export async function sumSamples(trx: Trx, rollouts: readonly string[], steps: r
              coalesce(sum(context_tokens), 0) as row_tokens, min(oldest_version) as oldest_version, max(newest_version) as newest_version,
              count(*) filter (where not has_tokens) as without_tokens, count(*) filter (where not has_log_probs) as without_log_probs,
              count(*) filter (where not has_anchor) as without_anchor, array_agg(step_id) as steps, array_agg(policies) as named
-      from (select * from sample_steps where rollout_id = touched.id offset 0) each
+      from (select * from sample_steps where rollout_id = touched.id and tree_id = touched.tree_id offset 0) each
     ) t
     cross join lateral (
       select coalesce(jsonb_agg(distinct policy order by policy), '[]') as policies
@@ -38,12 +40,13 @@ export async function sumSamples(trx: Trx, rollouts: readonly string[], steps: r
       from (
         select component, ${exactSum(sql`value`)} as total,
           (extract(epoch from min(assigned_at)) * 1000)::bigint as since from (
-          (select component, value, assigned_at from sample_rewards r where rollout_id = touched.id
+          (select component, value, assigned_at from sample_rewards r where rollout_id = touched.id and tree_id = touched.tree_id
              and (r.step_id is null or r.step_id = any(t.steps)) offset 0)
           union all
-          (select component, value, assigned_at from sample_rewards where step_id = any(t.steps) and rollout_id is null offset 0)
+          (select component, value, assigned_at from sample_rewards
+            where step_id = any(t.steps) and tree_id = touched.tree_id and rollout_id is null offset 0)
         ) of_sample group by component
       ) by_component
     ) w
-    where s.rollout_id = touched.id and s.finished_at is not null`.execute(trx);
+    where s.rollout_id = touched.id and s.tree_id = touched.tree_id and s.finished_at is not null`.execute(trx);
 }

@@ -1,5 +1,6 @@
 -- What is trained, from which rollouts. Runs, trees and training are topics of their own, which arrive in any order: each table
 -- holds facts of one topic, no row asks for another, and who reads joins them. A sample belongs to a policy by its group's run.
+-- What a tree holds is identified by its id in the tree.
 
 -- runs: the runs whose configuration names a policy to train and a channel, and which runs are over: their open groups stay as
 -- they are.
@@ -30,7 +31,7 @@ create index groups_run on groups (run_id, closed_at, tree_id);
 -- prompt with its response; `row_tokens` of all prompts and responses. `scores`: component → sum of the rewards in force;
 -- `scored_at`: when it got the first, ms since 1970.
 create table samples (
-  rollout_id        uuid        not null primary key,
+  rollout_id        uuid        not null,
   tree_id           uuid        not null,
   ordinal           integer,
   policy_id         text,
@@ -51,7 +52,8 @@ create table samples (
   without_log_probs integer     not null default 0,
   without_anchor    integer     not null default 0,
   scores            jsonb       not null default '{}', --: Record<string, number>
-  scored_at         jsonb       not null default '{}' --: Record<string, number>
+  scored_at         jsonb       not null default '{}', --: Record<string, number>
+  primary key (rollout_id, tree_id)
 ) with (fillfactor = 50); -- it is written again when it ends, which leaves its indexes alone where its page has room
 create index samples_tree on samples (tree_id, ordinal);
 
@@ -70,7 +72,8 @@ create table settled_samples (
 );
 
 create table sample_steps (
-  step_id        uuid    not null primary key,
+  step_id        uuid    not null,
+  tree_id        uuid    not null,
   rollout_id     uuid    not null,
   sampled_tokens integer not null,
   context_tokens integer not null,
@@ -79,19 +82,22 @@ create table sample_steps (
   policies       jsonb   not null, --: string[]
   has_tokens     boolean not null,
   has_log_probs  boolean not null,
-  has_anchor     boolean not null
+  has_anchor     boolean not null,
+  primary key (step_id, tree_id)
 );
 create index sample_steps_rollout on sample_steps (rollout_id);
 
 -- `revised_by` lists the events that changed the value, so that one which is recorded again changes nothing.
 create table sample_rewards (
-  reward_id   uuid             not null primary key,
+  reward_id   uuid             not null,
+  tree_id    uuid             not null,
   rollout_id uuid,
   step_id    uuid,
   component  text             not null,
   value      double precision not null,
   assigned_at timestamptz      not null,
-  revised_by jsonb            not null default '[]' --: string[]
+  revised_by jsonb            not null default '[]', --: string[]
+  primary key (reward_id, tree_id)
 );
 create index sample_rewards_rollout on sample_rewards (rollout_id);
 create index sample_rewards_step on sample_rewards (step_id) where rollout_id is null;
@@ -132,24 +138,26 @@ create index batches_policy on batches (policy_id, ordinal);
 
 -- The samples of a batch in its order: `place` counts them through all groups, as its shards do.
 create table batch_samples (
-  rollout_id    uuid    not null primary key,
+  rollout_id    uuid    not null,
   batch_id      uuid    not null,
   tree_id       uuid    not null,
   group_ordinal integer not null,
   place         integer not null,
+  primary key (rollout_id, tree_id),
   unique (batch_id, place)
 );
 create index batch_samples_tree on batch_samples (tree_id);
 
 create table sample_rejections (
-  rollout_id  uuid             not null primary key,
+  rollout_id  uuid             not null,
   lineage_id  uuid             not null,
   policy_id   text             not null,
   tree_id     uuid             not null,
   reason      text             not null,
   rule        text             not null,
   measured    double precision,
-  rejected_at timestamptz      not null
+  rejected_at timestamptz      not null,
+  primary key (rollout_id, tree_id)
 );
 create index sample_rejections_policy on sample_rejections (policy_id, reason);
 create index sample_rejections_reason on sample_rejections (reason, rollout_id);

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 772970e14cc54639
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 7992ba8e60d3be0c
 import type { Defaulted, Instant, Json } from '../../postgres/column-types.ts';
 import { column, defaulted, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -19,7 +19,7 @@ export const tables = {
     closedAt: column<Instant | null>('timestamptz'),
     closeReason: column<string | null>('text'),
   }),
-  samples: table('samples', ['rolloutId'], {
+  samples: table('samples', ['rolloutId', 'treeId'], {
     rolloutId: column<string>('uuid'),
     treeId: column<string>('uuid'),
     ordinal: column<number | null>('integer'),
@@ -52,8 +52,9 @@ export const tables = {
     version: column<number>('integer'),
     samples: column<number>('bigint'),
   }),
-  sampleSteps: table('sample_steps', ['stepId'], {
+  sampleSteps: table('sample_steps', ['stepId', 'treeId'], {
     stepId: column<string>('uuid'),
+    treeId: column<string>('uuid'),
     rolloutId: column<string>('uuid'),
     sampledTokens: column<number>('integer'),
     contextTokens: column<number>('integer'),
@@ -64,8 +65,9 @@ export const tables = {
     hasLogProbs: column<boolean>('boolean'),
     hasAnchor: column<boolean>('boolean'),
   }),
-  sampleRewards: table('sample_rewards', ['rewardId'], {
+  sampleRewards: table('sample_rewards', ['rewardId', 'treeId'], {
     rewardId: column<string>('uuid'),
+    treeId: column<string>('uuid'),
     rolloutId: column<string | null>('uuid'),
     stepId: column<string | null>('uuid'),
     component: column<string>('text'),
@@ -101,14 +103,14 @@ export const tables = {
     manifestHash: column<string>('text'),
     plannedAt: column<Instant>('timestamptz'),
   }),
-  batchSamples: table('batch_samples', ['rolloutId'], {
+  batchSamples: table('batch_samples', ['rolloutId', 'treeId'], {
     rolloutId: column<string>('uuid'),
     batchId: column<string>('uuid'),
     treeId: column<string>('uuid'),
     groupOrdinal: column<number>('integer'),
     place: column<number>('integer'),
   }),
-  sampleRejections: table('sample_rejections', ['rolloutId'], {
+  sampleRejections: table('sample_rejections', ['rolloutId', 'treeId'], {
     rolloutId: column<string>('uuid'),
     lineageId: column<string>('uuid'),
     policyId: column<string>('text'),

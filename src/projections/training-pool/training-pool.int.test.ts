@@ -125,7 +125,7 @@ describe('the training pool', () => {
     const again = builder.record('RewardRevised', { rewardId, treeId: first.treeId, value: 3, scorer, reason: '' }, tree.runId);
     await givenEvents(database.db, [...builder.events, revised]);
     expect(again.data.value).toBe(3);
-    const [sample] = await readSamples(database.db, [rolloutId]);
+    const [sample] = await readSamples(database.db, [{ treeId: first.treeId, id: rolloutId }]);
     expect(sample).toMatchObject({ scores: { environment: 0, late: 3 }, state: 'planned', oldestVersion: 0, sampledTokens: 3 });
   });
 });
@@ -161,7 +161,12 @@ test('an abandoned batch has its own state: its samples are neither trained nor 
       owed: { group: 0, ready: 1, planned: 0, leased: 0 },
     },
   ]);
-  const states = (await readSamples(database.db, first.rolloutIds)).map(({ state }) => state);
+  const states = (
+    await readSamples(
+      database.db,
+      first.rolloutIds.map((id) => ({ treeId: first.treeId, id })),
+    )
+  ).map(({ state }) => state);
   expect(states).toEqual(['abandoned', 'abandoned']);
   expect(await readBatchesById(database.db, [batch.batchId])).toMatchObject([{ state: 'abandoned' }]);
   expect(await readLeasesOfBatches(database.db, [batch.batchId])).toMatchObject([

@@ -65,16 +65,16 @@ export type LeaseEnd = NonNullable<Row<typeof tables.leases>['endedBy']>;
 export function leasedPart(event: Envelope<'BatchLeased'>): LeasePart {
   const { consumer, deadline } = event.data;
   const values = { ...leaseOf(event), consumer, deadline, leasedAt: event.occurredAt };
-  return { part: 'leased', key: event.data.leaseId, values };
+  return { part: 'leased', key: { leaseId: event.data.leaseId }, values };
 }
 export function endedPart(event: LeaseEvent, endedBy: LeaseEnd, endReason: string | null): LeasePart {
   const values = { ...leaseOf(event), endedAt: event.occurredAt, endedBy, endReason };
-  return { part: 'ended', key: event.data.leaseId, values };
+  return { part: 'ended', key: { leaseId: event.data.leaseId }, values };
 }
 /** The lease that ended with its batch; none where nobody had one. */
 export function abandonedParts({ data, occurredAt }: Envelope<'BatchAbandoned'>): readonly LeasePart[] {
-  const { leaseId: key, fence, batchId, reason: endReason } = data;
-  if (key === null || fence === null) return [];
+  const { leaseId, fence, batchId, reason: endReason } = data;
+  if (leaseId === null || fence === null) return [];
   const values = {
     ...lineageOf(data),
     batchId,
@@ -83,7 +83,7 @@ export function abandonedParts({ data, occurredAt }: Envelope<'BatchAbandoned'>)
     endedBy: 'abandoned' as const,
     endReason,
   };
-  return [{ part: 'ended', key, values }];
+  return [{ part: 'ended', key: { leaseId }, values }];
 }
 function leaseOf({ data }: LeaseEvent) {
   return { ...lineageOf(data), batchId: data.batchId, fence: data.fence };

@@ -21,9 +21,6 @@ const ofTree = (projects: string) => owned('t.tree_id', "'trees'", projects);
 const tree: Rule = ofTree;
 const dataset = stream('dataset_id', "'datasets'");
 const lineage = stream('lineage_id', "'training'");
-/** Where a row names a rollout alone, the tree of that decides. */
-const rollout: Rule = (projects) =>
-  `exists (select from public.rollouts w where w.rollout_id = t.rollout_id and ${owned('w.tree_id', "'trees'", projects)})`;
 /** A segment is drawn once for all that show it: its event belongs to the run that it was appended for. */
 const record: Rule = (projects) =>
   `case when t.topic = 'images' then ${owned('t.correlation_id', "'runs'", projects)}
@@ -95,8 +92,8 @@ const RULES: Readonly<Record<Unnamed, Rule> & Partial<Record<keyof Tables, Rule>
   trainingRuns: run,
   groups: tree,
   samples: tree,
-  sampleSteps: rollout,
-  sampleRewards: rollout,
+  sampleSteps: tree,
+  sampleRewards: tree,
   lineages: lineage,
   batches: lineage,
   batchSamples: tree,

@@ -1,6 +1,7 @@
 import { type PlanRequest, planBatches } from '../../domain/training/planning/plan-batches.ts';
 import type { PoolGroup } from '../../domain/training/planning/pool.ts';
 import type { Db } from '../../postgres/database.ts';
+import { keyInTree } from '../../projections/of-tree.ts';
 import { type LineageRecord, readLineages } from '../../projections/training-pool/read-lineages.ts';
 import { readPool } from '../../projections/training-pool/read-pool.ts';
 import { TrainingRefused } from './training-refused.ts';
@@ -28,12 +29,14 @@ export async function readPlanRequest(
 export async function readRefusedGroups(db: Db, policyId: string): Promise<readonly string[]> {
   const request = await readRequestOf(db, policyId);
   if (request === null) return [];
-  const refused = new Set(planBatches(request).flatMap((said) => (said.kind === 'reject' ? [said.rolloutId] : [])));
-  const isOut = ({ closedMs, taken, planned, samples }: PoolGroup) =>
+  const refused = new Set(
+    planBatches(request).flatMap((said) => (said.kind === 'reject' ? [keyInTree(said.treeId, said.rolloutId)] : [])),
+  );
+  const isOut = ({ treeId, closedMs, taken, planned, samples }: PoolGroup) =>
     closedMs !== null &&
     !taken &&
     samples.length >= planned && // a member that is still on its way is owed
-    samples.every(({ rejected, rolloutId }) => rejected !== null || refused.has(rolloutId));
+    samples.every(({ rejected, rolloutId }) => rejected !== null || refused.has(keyInTree(treeId, rolloutId)));
   return request.groups.filter(isOut).map(({ treeId }) => treeId);
 }
 

@@ -2,6 +2,7 @@ import { createAppender, type Draft } from '../../../append/appender.ts';
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { findMixedMembers } from '../../../domain/training/planning/mixed-batch.ts';
 import { type Decision, type PlanRequest, planBatches } from '../../../domain/training/planning/plan-batches.ts';
+import type { RecordFault } from '../../../domain/training/planning/record-fault.ts';
 import { catalogue } from '../../../events/catalogue.ts';
 import type { Stamp } from '../../../events/envelope.ts';
 import type { EventLog, Offsets } from '../../../log/event-log.ts';
@@ -164,14 +165,15 @@ async function planReadable(
     );
     const unseen = planned.filter(({ treeId, id }) => !looked.has(keyInTree(treeId, id)));
     const found = unseen.length === 0 ? null : await readRecordFaults(where, unseen, learner, request.rules);
+    const unreadable = new Map([...(found?.faults ?? []), ...findRepeated(decisions)]);
     for (const { treeId, id } of unseen) looked.add(keyInTree(treeId, id));
     for (const [key, temperature] of found?.temperatures ?? []) temperatures.set(key, temperature);
     // the linear policy takes each row at its own temperature
     const mixed = () =>
       learner === 'candidates' ? [] : findMixedMembers(decisions, (...of) => temperatures.get(keyInTree(...of)));
     const faults =
-      found && found.faults.size > 0
-        ? found.faults
+      unreadable.size > 0
+        ? unreadable
         : new Map(mixed().map(({ treeId, rolloutId, fault }) => [keyInTree(treeId, rolloutId), fault]));
     if (faults.size === 0) return decisions;
     groups = groups.map((group) => {
@@ -181,6 +183,24 @@ async function planReadable(
       return { ...group, samples };
     });
   }
+}
+
+/** Finds members whose id a member of a group before them has in the same batch, which trainers tell its rollouts apart by. */
+function findRepeated(decisions: readonly Decision[]): ReadonlyMap<string, RecordFault> {
+  const faults = new Map<string, RecordFault>();
+  for (const decision of decisions) {
+    if (decision.kind !== 'plan') continue;
+    const first = new Map<string, string>(); // id → tree
+    for (const { treeId, rolloutIds } of decision.batch.groups)
+      for (const id of rolloutIds) {
+        const other = first.get(id) ?? treeId;
+        first.set(id, other);
+        if (other === treeId) continue;
+        const rule = `tree ${other} of its batch has a rollout ${id} too: give every rollout an id of its own`;
+        faults.set(keyInTree(treeId, id), { reason: 'incomplete-record', rule, measured: null });
+      }
+  }
+  return faults;
 }
 
 /**

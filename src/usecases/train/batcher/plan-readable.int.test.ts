@@ -344,6 +344,36 @@ test('where rows are trajectories, a rollout without token ids of an observation
   expect(ledger).toMatchObject({ produced: 2, difference: 0 });
 });
 
+test('of two groups of a batch that have a rollout of one id, one is planned, and the other is rejected with the tree of the first', async () => {
+  const builder = new EventBuilder('shared');
+  declareAndBegin(builder, { backend: 'linear' }, 'step', undefined, 2);
+  const runId = builder.run('collect', RUN);
+  const shared = builder.id('of two trees');
+  const trees = [shared, shared, builder.id('of one')].map((rolloutId, group) => {
+    const tree = builder.tree(runId, `task ${group}`, { plannedRollouts: 1, admissibleActions: CANDIDATES });
+    builder.rollout(tree, 0, { policy, rolloutId });
+    const step = { policySpans: [{ from: 0, to: 1, ...policy }], tokens: sound, termination: 'terminated' as const };
+    const leaf = builder.step(tree, rolloutId, tree.rootStepId, 1, { ...step, admissibleActions: CANDIDATES });
+    builder.reward(tree, leaf, group, { rolloutId });
+    builder.finishRollout(tree, rolloutId, leaf, { steps: 1 });
+    builder.closeTree(tree, 1);
+    return tree.treeId;
+  });
+  const world = openBatcherWorld(database.db, builder.events);
+  await world.project();
+  await planLineage(world, POLICY, new AbortController().signal);
+  await world.project();
+  const planned = await database.db.selectFrom('batchSamples').select(['treeId', 'rolloutId']).orderBy('place').execute();
+  const rejected = await database.db.selectFrom('sampleRejections').select(['treeId', 'rolloutId', 'rule']).execute();
+  const first = planned.find(({ rolloutId }) => rolloutId === shared)?.treeId ?? '';
+  const other = rejected[0]?.treeId ?? '';
+  expect([...planned.map(({ treeId }) => treeId), other].sort()).toEqual([...trees].sort());
+  const rule = `tree ${first} of its batch has a rollout ${shared} too: give every rollout an id of its own`;
+  expect(rejected).toEqual([{ treeId: other, rolloutId: shared, rule }]);
+  const [ledger] = await readLedgers(database.db, [POLICY]);
+  expect(ledger).toMatchObject({ produced: 3, difference: 0 });
+});
+
 /** Records groups of rollouts of two steps; the second has the fault. Returns the fault of each rollout. */
 function recordPool(
   builder: EventBuilder,
@@ -376,13 +406,14 @@ function declareAndBegin(
   trainer: Readonly<Record<string, unknown>>,
   layout: 'step' | 'verl' = 'step',
   unclear?: 'keep',
+  groupsPerBatch = 1,
 ): void {
   const lineageId = lineageIdOf(POLICY);
   const rules = {
     ...TEST_RULES,
     layout,
     ...(unclear ? { unclear } : {}),
-    groupsPerBatch: 1,
+    groupsPerBatch,
     maxStaleness: null,
     zeroVariance: 'keep' as const,
   };

@@ -1,4 +1,5 @@
 import { smallest } from '../../../domain/extremes.ts';
+import { keyInTree } from '../../../projections/of-tree.ts';
 import type { StepRow } from '../../../training/backends/step-row.ts';
 import type { BatchRows, BatchStep, BatchTrajectory } from '../../../training/rows/batch-rows.ts';
 import { ownSteps } from '../../../training/rows/jagged.ts';
@@ -14,10 +15,11 @@ export function samplesOf(
   rows: readonly StepRow[],
   found: Recomputed | null,
 ): readonly SampleEstimate[] {
-  const places = new Map(batch.groups.flatMap(({ rolloutIds }) => rolloutIds).map((id, place) => [id, place]));
+  const members = batch.groups.flatMap(({ treeId, rolloutIds }) => rolloutIds.map((id) => keyInTree(treeId, id)));
+  const places = new Map(members.map((key, place) => [key, place]));
   let first = 0;
   return trajectories.map((trajectory): SampleEstimate => {
-    const place = places.get(trajectory.rolloutId) ?? 0; // the manifest names every trajectory
+    const place = places.get(keyInTree(trajectory.treeId, trajectory.rolloutId)) ?? 0; // the manifest names every trajectory
     const own = ownSteps(trajectory);
     const ofOwn = rows.slice(first, first + own.length);
     first += own.length;

@@ -7,11 +7,13 @@ import sys
 import numpy as np
 import torch
 from verl.trainer.config import AlgoConfig
-from verl.trainer.ppo.core_algos import get_adv_estimator_fn, get_policy_loss_fn
+from verl.trainer.ppo.core_algos import ADV_ESTIMATOR_REGISTRY, POLICY_LOSS_REGISTRY, get_adv_estimator_fn, get_policy_loss_fn
 from verl.workers.config import FSDPActorConfig
 
 from espalier_rl.adapters.verl import ESTIMATORS
 
+# Forms of an estimator of ours that verl has under a name of their own.
+FORMS = ("grpo_vectorized", "rloo_vectorized", "optimal_token_baseline")
 LOSSES = {"dual_clip": "vanilla", "gspo": "gspo", "cispo": "cispo", "sapo": "sapo", "gpg": "gpg"}
 
 
@@ -19,8 +21,8 @@ def tensor(rows):
     return torch.tensor(rows, dtype=torch.float64)
 
 
-def advantages_of(batch, estimator):
-    function = get_adv_estimator_fn(ESTIMATORS[estimator])
+def advantages_of(batch, name):
+    function = get_adv_estimator_fn(name)
     given = {
         "token_level_rewards": tensor(batch["rewards"]),
         "response_mask": tensor(batch["masks"]),
@@ -51,7 +53,12 @@ def loss_of(batch, loss):
 
 asked = json.load(sys.stdin)
 found = {
-    "estimators": {name: [advantages_of(batch, name) for batch in asked] for name in ESTIMATORS},
+    "estimators": {name: [advantages_of(batch, of_verl) for batch in asked] for name, of_verl in ESTIMATORS.items()},
+    "forms": {name: [advantages_of(batch, name) for batch in asked] for name in FORMS},
     "losses": {name: [loss_of(batch, name) for batch in asked] for name in LOSSES},
+    "notCompared": {
+        "estimators": sorted({*ADV_ESTIMATOR_REGISTRY} - {*ESTIMATORS.values(), *FORMS}),
+        "losses": sorted({*POLICY_LOSS_REGISTRY} - {*LOSSES.values()}),
+    },
 }
 print("\n" + json.dumps(found))

@@ -40,7 +40,17 @@ function someBatch(seed: number): Batch {
   };
 }
 
+/** What of ours a name of verl is, where it is a form of another estimator. */
+const FORMS: Readonly<Record<string, readonly [name: string, options: Readonly<Record<string, string>>]>> = {
+  grpo_vectorized: ['grpo', { scale: 'floored-std' }],
+  rloo_vectorized: ['rloo', { singleton: 'zero' }],
+  optimal_token_baseline: ['optimal_token_baseline', {}], // whose default is verl's form for several turns
+};
+
 interface Answer {
+  readonly forms: Readonly<Record<string, number[][][]>>;
+  /** Of the registries of verl. */
+  readonly notCompared: { readonly estimators: string[]; readonly losses: string[] };
   readonly estimators: Readonly<Record<string, number[][][]>>;
   readonly losses: Readonly<Record<string, { readonly value: number; readonly gradient: number[][] }[]>>;
 }
@@ -55,8 +65,12 @@ async function verlOf(batches: readonly Batch[]): Promise<Answer> {
   return JSON.parse(last) as Answer;
 }
 
-function advantagesOf(name: string, { masks, rewards, values, oldLogProbs, squaredProbs, groups, greedyScores }: Batch) {
-  const configured = configureEstimator(name, {});
+function advantagesOf(
+  name: string,
+  options: Readonly<Record<string, string>>,
+  { masks, rewards, values, oldLogProbs, squaredProbs, groups, greedyScores }: Batch,
+) {
+  const configured = configureEstimator(name, options);
   if (configured.kind === 'refused') throw new Error(configured.reason);
   const columns = { values: givenRows(values), oldLogProbs: givenRows(oldLogProbs), squaredProbs: givenRows(squaredProbs) };
   const found = configured.estimator.estimate(givenBatch(rewards, masks, { ...columns, groups, greedyScores }));
@@ -84,12 +98,24 @@ const close = (rows: readonly (readonly number[])[]) => rows.map((row) => row.ma
 (packages.kind === 'found' ? describe : describe.skip)(
   `declared defaults against verl's own (${packages.kind === 'found' ? packages.versions : `skipped: ${packages.reason}`})`,
   () => {
-    test('every estimator and loss that verl has yields by its defaults what verl yields by its own', async () => {
+    test('every estimator and loss that both have yields by its defaults what verl yields, and what verl has besides is listed', async () => {
       const batches = Array.from({ length: 20 }, (_, seed) => someBatch(seed));
       const verl = await verlOf(batches);
-      for (const [name, advantages] of Object.entries(verl.estimators))
+      for (const [name, advantages] of Object.entries({ ...verl.estimators, ...verl.forms })) {
+        const of = Object.hasOwn(verl.forms, name) ? FORMS[name] : undefined;
+        const [own, options] = of ?? [name, {}];
         for (const [i, batch] of batches.entries())
-          expect({ name, i, advantages: advantagesOf(name, batch) }).toEqual({ name, i, advantages: close(advantages[i] ?? []) });
+          expect({ name, i, advantages: advantagesOf(own, options, batch) }).toEqual({
+            name,
+            i,
+            advantages: close(advantages[i] ?? []),
+          });
+      }
+      // GDPO takes several rewards of a row, as step_parts_grpo does with parts: decoupled; the losses are not ours
+      expect(verl.notCompared).toEqual({
+        estimators: ['gdpo'],
+        losses: ['bypass_mode', 'clip_cov', 'dppo_kl', 'dppo_tv', 'dro', 'geo_mean', 'kl_cov'],
+      });
       for (const [name, losses] of Object.entries(verl.losses))
         for (const [i, batch] of batches.entries()) {
           const { value, gradient } = losses[i] ?? { value: Number.NaN, gradient: [] };

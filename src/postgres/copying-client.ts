@@ -15,33 +15,23 @@ export class CopyText {
 export class CopyBinary {
   /** Called with each row as Postgres sends it; the bytes are others as soon as it returns. */
   readonly take: (row: Buffer) => void;
-  /** As `How` has it. */
-  readonly opening: readonly string[] | undefined;
   /** Whether a row that is refused ends the connection, as of a statement that is metered. */
   readonly metered: boolean;
-  constructor(take: (row: Buffer) => void, opening?: readonly string[], metered = false) {
+  constructor(take: (row: Buffer) => void, metered = false) {
     this.take = take;
-    this.opening = opening;
     this.metered = metered;
   }
-}
-
-/** What a statement is charged to. */
-export interface How {
-  readonly meter?: StatementMeter | undefined;
-  /** What is sent before it in the same go, where it is a transaction by itself, which a commit behind it ends. */
-  readonly opening?: readonly string[] | undefined;
 }
 
 /** A statement whose rows have the names of its columns in camelCase. */
 export class CamelCaseQuery {
   readonly text: string;
   readonly values: readonly unknown[];
-  readonly how: How;
-  constructor(text: string, values: readonly unknown[], how: How = {}) {
+  readonly meter: StatementMeter | undefined;
+  constructor(text: string, values: readonly unknown[], meter?: StatementMeter) {
     this.text = text;
     this.values = values;
-    this.how = how;
+    this.meter = meter;
   }
 }
 
@@ -64,20 +54,19 @@ export class CopyingClient extends pg.Client {
     return Reflect.apply(pg.Client.prototype.query, this, args);
   }) as pg.Client['query'];
 
-  #camelCase({ text, values, how: { meter, opening } }: CamelCaseQuery): Promise<pg.QueryResult> {
+  #camelCase({ text, values, meter }: CamelCaseQuery): Promise<pg.QueryResult> {
     return new Promise((resolve, reject) => {
       const done = (error: Error | undefined, result: unknown) => (error ? reject(error) : resolve(result as pg.QueryResult));
       const config = { text, values: [...values] };
-      const query = meter ? new Metered(config, done, meter, opening) : new Renaming(config, done);
+      const query = meter ? new Metered(config, done, meter) : new Renaming(config, done);
       Reflect.apply(pg.Client.prototype.query, this, [query]);
     });
   }
 
-  #copyBinary(statement: string, { take, opening, metered }: CopyBinary): Promise<pg.QueryResult> {
+  #copyBinary(statement: string, { take, metered }: CopyBinary): Promise<pg.QueryResult> {
     return new Promise((resolve, reject) => {
       const done = (error: unknown, result: unknown) => (error ? reject(error) : resolve(result as pg.QueryResult));
-      const copy = `copy (${statement}) to stdout (format binary)`;
-      const text = opening ? [...opening, copy, 'commit'].join('; ') : copy;
+      const text = `copy (${statement}) to stdout (format binary)`;
       const query = new Copying({ text }, done, take, metered);
       Reflect.apply(pg.Client.prototype.query, this, [query]);
     });
@@ -98,10 +87,7 @@ export class CopyingClient extends pg.Client {
 interface Described {
   handleRowDescription(message: { readonly fields: { name: string }[] }): void;
   handleDataRow(message: DataRow): void;
-  handleCommandComplete(message: object, connection: Wire): void;
   submit(connection: Wire): Error | null;
-  /** Ends what is sent of it. */
-  _getRows(connection: Wire, rows?: number): void;
   /** What pg fails the query with when it ends, whatever the server says; it takes no more rows. */
   _canceledDueToError: Error | false;
 }
@@ -110,11 +96,7 @@ interface DataRow {
   readonly length: number;
 }
 interface Wire {
-  readonly stream: { destroy(): void; cork(): void; uncork(): void };
-  parse(statement: { readonly text: string }): void;
-  bind(portal: object): void;
-  execute(portal: object): void;
-  sync(): void;
+  readonly stream: { destroy(): void };
 }
 type Done = (error: Error | undefined, result: unknown) => void;
 
@@ -157,42 +139,17 @@ class Copying extends (pg.Query as unknown as new (config: pg.QueryConfig, done:
 }
 type CopyDone = (error: unknown, result: unknown) => void;
 
-/**
- * Ends with its connection when the meter refuses a row: else Postgres would send all the others, to be thrown away here. The
- * transaction around one that is alone goes with it, so that it takes one round trip in place of three.
- */
+/** Ends with its connection when the meter refuses a row: else Postgres would send all the others, to be thrown away here. */
 class Metered extends Renaming {
   readonly #meter: StatementMeter;
-  readonly #opening: readonly string[] | undefined;
   #wire: Wire | undefined;
-  #completed = 0;
-
-  constructor(config: pg.QueryConfig, done: Done, meter: StatementMeter, opening: readonly string[] | undefined) {
-    super(opening ? { ...config, queryMode: 'extended' } : config, done);
+  constructor(config: pg.QueryConfig, done: Done, meter: StatementMeter) {
+    super(config, done);
     this.#meter = meter;
-    this.#opening = opening;
   }
   override submit(connection: Wire): Error | null {
     this.#wire = connection;
-    connection.stream.cork();
-    try {
-      for (const text of this.#opening ?? []) sendBefore(connection, text);
-      return super.submit(connection);
-    } finally {
-      connection.stream.uncork();
-    }
-  }
-  override _getRows(connection: Wire, rows?: number): void {
-    if (!this.#opening) {
-      super._getRows(connection, rows);
-      return;
-    }
-    connection.execute({});
-    sendBefore(connection, 'commit');
-    connection.sync();
-  }
-  override handleCommandComplete(message: object, connection: Wire): void {
-    if (!this.#opening || this.#completed++ === this.#opening.length) super.handleCommandComplete(message, connection);
+    return super.submit(connection);
   }
   override handleDataRow(message: DataRow): void {
     if (this._canceledDueToError) return;
@@ -205,11 +162,4 @@ class Metered extends Renaming {
     }
     super.handleDataRow(message);
   }
-}
-
-/** Has a statement without values and rows carried out before what is sent next. */
-function sendBefore(connection: Wire, text: string): void {
-  connection.parse({ text });
-  connection.bind({});
-  connection.execute({});
 }

@@ -1,6 +1,6 @@
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely';
 import type pg from 'pg';
-import { CamelCaseQuery, CopyBinary, CopyText, type How } from './copying-client.ts';
+import { CamelCaseQuery, CopyBinary, CopyText } from './copying-client.ts';
 import { meterOf, type StatementMeter } from './statement-meter.ts';
 
 const QUERY_CANCELED = '57014';
@@ -22,7 +22,7 @@ export class MeteredConnection implements DatabaseConnection {
   async executeQuery<Row>({ sql, parameters, queryId }: CompiledQuery): Promise<QueryResult<Row>> {
     const meter = meterOf(queryId);
     try {
-      return meter ? await this.#metered<Row>(sql, parameters, meter) : await this.#send<Row>(sql, parameters, {});
+      return meter ? await this.#metered<Row>(sql, parameters, meter) : await this.#send<Row>(sql, parameters);
     } catch (error) {
       this.#ended ||= endsSession(error);
       throw withCallers(error);
@@ -49,35 +49,38 @@ export class MeteredConnection implements DatabaseConnection {
   async #metered<Row>(sql: string, parameters: readonly unknown[], meter: StatementMeter): Promise<QueryResult<Row>> {
     const limit = `set local statement_timeout = ${Math.ceil(meter.statementMs)}`;
     const alone = this.#transaction === 'none';
-    if (this.#transaction === 'open') {
+    if (alone) await this.#client.query(`begin read only; ${limit}`);
+    else if (this.#transaction === 'open') {
       await this.#client.query(limit);
       this.#transaction = 'limited';
     }
     try {
-      return await this.#send<Row>(sql, parameters, { meter, ...(alone && { opening: ['begin read only', limit] }) });
+      const result = await this.#send<Row>(sql, parameters, meter);
+      if (alone) await this.#client.query('commit');
+      return result;
     } catch (error) {
       if (alone) await this.#client.query('rollback').catch(() => undefined); // the connection may be gone
       throw codeOf(error) === QUERY_CANCELED ? meter.late() : error;
     }
   }
 
-  async #send<Row>(text: string, values: readonly unknown[], how: How): Promise<QueryResult<Row>> {
+  async #send<Row>(text: string, values: readonly unknown[], meter?: StatementMeter): Promise<QueryResult<Row>> {
     const [data] = values;
     const answer = (await (data instanceof CopyText || data instanceof CopyBinary
-      ? this.#client.query(text, [how.meter && data instanceof CopyBinary ? charged(data, how.meter, how.opening) : data])
-      : this.#client.query(new CamelCaseQuery(text, values, how) as unknown as string))) as unknown as pg.QueryResult; // known to `CopyingClient`, of which pools are
-    const { command, rowCount, rows = [] } = answer; // of several, as COPY is with its transaction, none of these
+      ? this.#client.query(text, [meter && data instanceof CopyBinary ? charged(data, meter) : data])
+      : this.#client.query(new CamelCaseQuery(text, values, meter) as unknown as string))) as unknown as pg.QueryResult; // known to `CopyingClient`, of which pools are
+    const { command, rowCount, rows } = answer;
     // a column is as its statement declares it
     return { rows: rows as Row[], ...(COUNTED.has(command) ? { numAffectedRows: BigInt(rowCount ?? 0) } : {}) };
   }
 }
 
-function charged({ take }: CopyBinary, meter: StatementMeter, opening: How['opening']): CopyBinary {
+function charged({ take }: CopyBinary, meter: StatementMeter): CopyBinary {
   const charge = (row: Buffer): void => {
     meter.row(row.length);
     take(row);
   };
-  return new CopyBinary(charge, opening, true);
+  return new CopyBinary(charge, true);
 }
 
 /** An error of the driver is made in its socket's handler; its stack alone says nothing of who sent the statement. */

@@ -5,9 +5,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import type { AskedMessage } from '../../../domain/prompts/asked-prompt.ts';
 import { pythonForTests } from '../../../testing/python.ts';
 import { writeTinyTokenizer } from '../../../testing/tiny-tokenizer.ts';
 import { openChatTokenizer } from './chat-tokenizer.ts';
+import { partMessages } from './message-forms.ts';
 
 const found = await pythonForTests();
 
@@ -45,3 +47,118 @@ const message = fc.record({
     await rm(folder, { recursive: true });
   }
 });
+
+const CALLING = `
+import json, sys
+from transformers import AutoTokenizer
+tokenizer = AutoTokenizer.from_pretrained(sys.argv[1])
+for chat in json.load(open(sys.argv[2])):
+    made = tokenizer.apply_chat_template(chat["messages"], tools=chat["tools"], add_generation_prompt=True, return_dict=False)
+    print(json.dumps(list(made)))
+`;
+
+/** Templates with the constructs by which those of Qwen, Llama, Hermes and Mistral write tools, calls and results. */
+const TEMPLATES = {
+  Qwen: `{%- if tools %}{{- '<|im_start|>system\n# Tools\n<tools>' }}{%- for tool in tools %}{{- "\n" }}{{- tool | tojson }}{%- endfor %}{{- "\n</tools><|im_end|>\n" }}{%- endif %}
+{%- for message in messages %}
+  {%- if message.role == "user" or (message.role == "system" and not loop.first) or (message.role == "assistant" and not message.tool_calls) %}
+    {{- '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>' + '\n' }}
+  {%- elif message.role == "assistant" %}
+    {{- '<|im_start|>' + message.role }}
+    {%- if message.content %}{{- '\n' + message.content }}{%- endif %}
+    {%- for tool_call in message.tool_calls %}
+      {%- if tool_call.function is defined %}{%- set tool_call = tool_call.function %}{%- endif %}
+      {{- '\n<tool_call>\n{"name": "' }}{{- tool_call.name }}{{- '", "arguments": ' }}{{- tool_call.arguments | tojson }}{{- '}\n</tool_call>' }}
+    {%- endfor %}
+    {{- '<|im_end|>\n' }}
+  {%- elif message.role == "tool" %}
+    {%- if (loop.index0 == 0) or (messages[loop.index0 - 1].role != "tool") %}{{- '<|im_start|>user' }}{%- endif %}
+    {{- '\n<tool_response>\n' }}{{- message.content }}{{- '\n</tool_response>' }}
+    {%- if loop.last or (messages[loop.index0 + 1].role != "tool") %}{{- '<|im_end|>\n' }}{%- endif %}
+  {%- endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}{{- '<|im_start|>assistant\n' }}{%- endif %}`,
+  Llama: `{%- if not tools is defined %}{%- set tools = none %}{%- endif %}
+{%- if messages[0]['role'] == 'system' %}{%- set first = messages[0]['content']|trim %}{%- set messages = messages[1:] %}{%- else %}{%- set first = "" %}{%- endif %}
+{{- '<|im_start|>' + first }}
+{%- if tools is not none %}{%- for t in tools %}{{- t | tojson(indent=4) }}{{- "\n\n" }}{%- endfor %}{%- endif %}
+{%- for message in messages %}
+  {%- if not (message.role == 'ipython' or message.role == 'tool' or 'tool_calls' in message) %}{{- message['role'] + '\n' + message['content'] | trim + '<|im_end|>' }}
+  {%- elif 'tool_calls' in message %}{%- for each in message.tool_calls %}{%- set called = each.function %}{{- '{"name": "' + called.name + '", "parameters": ' }}{{- called.arguments | tojson }}{{- '}<|im_end|>' }}{%- endfor %}
+  {%- else %}{{- { "output": message.content } | tojson }}{{- '<|im_end|>' }}{%- endif %}
+{%- endfor %}`,
+  Hermes: `{%- macro kind(spec) %}{%- set names = {"string": "str", "integer": "int"} %}{%- if names[spec.type] is defined %}{{- names[spec.type] }}{%- else %}{{- "Any" }}{%- endif %}{%- endmacro %}
+{%- if tools is iterable and tools | length > 0 %}{%- for tool in tools %}{%- set tool = tool.function %}{{- tool.name + '(' }}{%- for name, spec in tool.parameters.properties|items %}{{- name + ": " + kind(spec) }}{%- if not loop.last %}{{- ", " }}{%- endif %}{%- endfor %}{{- ')' }}{{- tool.parameters|tojson }}{%- endfor %}{%- endif %}
+{%- for message in messages %}
+  {%- if message.role == "assistant" and message.tool_calls is defined %}{%- for tool_call in message.tool_calls %}{{- '{"arguments": ' }}{{- tool_call.function.arguments|tojson }}{{- ', "name": "' + tool_call.function.name + '"}<|im_end|>' }}{%- endfor %}
+  {%- elif message.role == "tool" %}{{- '<tool_response>' + message.content|tojson + '<|im_end|>' }}
+  {%- else %}{{- '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>\n' }}{%- endif %}
+{%- endfor %}`,
+  Mistral: `{%- set users = messages | selectattr("role", "equalto", "user") | list %}{%- set ns = namespace(index=0) %}
+{%- for message in messages %}
+  {%- if message["role"] == "user" %}{%- if tools is not none and message == users[-1] %}{{- "[AVAILABLE_TOOLS][" }}{%- for tool in tools %}{%- set tool = tool.function %}{{- '{"type": "function", "function": {' }}{%- for key, val in tool.items() if key != "return" %}{%- if val is string %}{{- '"' + key + '": "' + val + '"' }}{%- else %}{{- '"' + key + '": ' + val|tojson }}{%- endif %}{%- if not loop.last %}{{- ", " }}{%- endif %}{%- endfor %}{{- "}}" }}{%- endfor %}{{- "]" }}{%- endif %}{{- "[INST]" + message["content"] + "[/INST]" }}
+  {%- elif message.tool_calls is defined and message.tool_calls is not none %}{{- "[TOOL_CALLS][" }}{%- for tool_call in message.tool_calls %}{%- set out = tool_call.function|tojson %}{{- out[:-1] }}{{- ', "id": "' + tool_call.id + '"}' }}{%- if not loop.last %}{{- ", " }}{%- else %}{{- "]<|im_end|>" }}{%- endif %}{%- endfor %}
+  {%- elif message["role"] == "tool" %}{%- set ns.index = ns.index + 1 %}{{- '[TOOL_RESULTS]{"content": ' + message.content|string + ', "call_id": "' + message.tool_call_id + '"}[/TOOL_RESULTS]' }}
+  {%- else %}{{- " " + message["content"]|trim + "<|im_end|>" }}{%- endif %}
+{%- endfor %}`,
+};
+
+const TOOLS = JSON.stringify([
+  {
+    type: 'function',
+    function: {
+      name: 'weather',
+      description: "It's <b>Ulm's</b> weather & more: é🌳",
+      parameters: { type: 'object', properties: { city: { type: 'string' }, days: { type: 'integer' } }, required: ['city'] },
+    },
+  },
+]);
+const texts = fc.constantFrom('a', ' é🌳 ', 'x "quoted" <b> & \'more\' \\ end', 'two\nlines', '<|im_end|>');
+const given = fc.constantFrom(
+  '{"city": "Ulm"}',
+  '{"city": "Neu-Ulm é🌳 <&> \'x\'", "days": 3, "all": [true, null, 0.5, {"a": {}}]}',
+  '{}',
+);
+const turn = fc.record({ text: texts, arguments: given, result: texts, calls: fc.integer({ min: 0, max: 2 }) });
+
+(found.kind === 'found' ? test : test.skip).each(Object.entries(TEMPLATES))(
+  'chats with tools, their calls and results have the ids that transformers makes of the exported messages, by a template such as that of %s',
+  async (_, template) => {
+    const folder = await mkdtemp(join(tmpdir(), 'espalier-tokenizer-'));
+    try {
+      await writeTinyTokenizer(folder);
+      await writeFile(join(folder, 'chat_template.jinja'), template);
+      const tokenizer = await openChatTokenizer(folder);
+      const text = (said: string) => [{ kind: 'text' as const, text: said }];
+      // the messages of the user differ: transformers compares them by value (`message == users[-1]`), @huggingface/jinja by identity
+      const chats = fc.sample(fc.array(turn, { minLength: 1, maxLength: 3 }), { numRuns: 60, seed: 7 }).map((turns) => [
+        { role: 'system' as const, parts: text('Be brief.') },
+        { role: 'user' as const, parts: text('Weather?') },
+        ...turns.flatMap((each, at): AskedMessage[] => {
+          const ids = Array.from({ length: each.calls }, (__, i) => `call${at}${i}`);
+          const calls = ids.map((id) => ({ kind: 'tool-call' as const, id, name: 'weather', arguments: each.arguments }));
+          const results = ids.map((id) => ({ role: 'tool' as const, parts: text(each.result), toolCallId: id, name: 'weather' }));
+          return [
+            { role: 'assistant', parts: [...text(each.text), ...calls] },
+            ...results,
+            { role: 'user', parts: text(`On ${at}.`) },
+          ];
+        }),
+      ]);
+      const rows = chats.map((messages) => ({ messages: partMessages(messages, false), tools: JSON.parse(TOOLS) }));
+      await writeFile(join(folder, 'chats.json'), JSON.stringify(rows));
+      const python = found.kind === 'found' ? found.python : '';
+      const { stdout } = await promisify(execFile)(python, ['-c', CALLING, folder, join(folder, 'chats.json')], {
+        maxBuffer: 2 ** 26,
+      });
+      const theirs = stdout
+        .trim()
+        .split('\n')
+        .slice(-chats.length)
+        .map((line) => JSON.parse(line));
+      expect(chats.map((messages) => tokenizer.prompt({ messages, tools: TOOLS }, 'a chat'))).toEqual(theirs);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  },
+);

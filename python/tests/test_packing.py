@@ -11,6 +11,7 @@ try:
     import torch
 
     from espalier_rl.trainer import packing, session
+    from espalier_rl.trainer.generate import Asked, sample_batch, sample_replies
     from espalier_rl.trainer.packing import PackedRows, attend_at_once, attend_rows
     from espalier_rl.trainer.tensors import digest_tensors
     from espalier_rl.trainer.trainer import Trainer
@@ -206,6 +207,20 @@ class PackedOrNot(unittest.TestCase):
         self.assertTrue(trainer.model.packed)
         self.assertEqual(trainer.model.original_context, 16)
         self.check_alone(trainer)
+        model = trainer.model
+        short, long = [5, 6, 7] * 4, [5, 6, 7] * 8
+        drawn = {}
+        asked = [Asked(prompt, 1, 8, 1.0, 3) for prompt in (short, long)]
+        sample_batch(model, asked, lambda place, replies: drawn.update({place: replies[0]}))
+        self.assertLessEqual(len(short) + len(drawn[0]["ids"]), 16)
+        for place, prompt in enumerate((short, long)):
+            [alone] = sample_replies(model, prompt, count=1, longest=8, temperature=1.0, seed=3)
+            self.assertEqual(drawn[place]["ids"], alone["ids"])
+            ids = torch.tensor([[*prompt, *alone["ids"]]], device=model.device)
+            with torch.no_grad():
+                whole = torch.log_softmax(model.module(input_ids=ids).logits[0, len(prompt) - 1 : -1].double(), -1)
+            own = [float(row[token]) for row, token in zip(whole, alone["ids"])]
+            torch.testing.assert_close(torch.tensor(own), torch.tensor(alone["log_probs"]), rtol=1e-3, atol=1e-3)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -43,6 +43,7 @@ def sample_batch(model: Any, requests: Sequence[Asked], done: Callable[[int, lis
     drawn with it. Requests with pictures come alone. Where layers carry a state, each reply is drawn alone: prompts of other lengths
     would be padded into the state, and a reply that ends cannot be taken out of it.
     """
+    requests = [_on_one_side(asked, model.original_context) for asked in requests]
     rows = [_Row(place, asked, _mix(asked.seed, i)) for place, asked in enumerate(requests) for i in range(asked.count)]
     replies = [[row.reply for row in rows if row.place == place] for place in range(len(requests))]
     left = [asked.count for asked in requests]
@@ -52,8 +53,24 @@ def sample_batch(model: Any, requests: Sequence[Asked], done: Callable[[int, lis
         if left[place] == 0:
             done(place, replies[place])
 
-    for part in [[row] for row in rows] if model.carries_state and not model.reads_pictures else [rows]:
+    parts = [[row] for row in rows] if model.carries_state and not model.reads_pictures else _sides(rows, model.original_context)
+    for part in parts:
         _draw_together(model, part, whole)
+
+
+def _on_one_side(asked: Asked, edge: int | None) -> Asked:
+    """Ends a reply where it would leave the original context that its prompt is within: keys that are kept are of the factors there, and
+    a trainer reads the whole with others."""
+    left = 0 if edge is None else edge - len(asked.prompt)
+    return replace(asked, longest=min(asked.longest, left)) if left > 0 else asked
+
+
+def _sides(rows: list[_Row], edge: int | None) -> list[list[_Row]]:
+    """Parts rows within the original context from longer ones: one batch is computed with the factors of its longest."""
+    if edge is None:
+        return [rows]
+    sides = ([row for row in rows if (len(row.asked.prompt) < edge) == within] for within in (True, False))
+    return [side for side in sides if side]
 
 
 def _draw_together(model: Any, rows: list[_Row], whole: Callable[[int], None]) -> None:

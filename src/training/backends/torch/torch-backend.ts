@@ -61,7 +61,11 @@ export async function openTorchBackend(options: TorchOptions, signal: AbortSigna
       try {
         if (holds !== prepared.from.checkpoint) await session.load(prepared.from);
         holds = null; // from here on the weights move
-        const done = await train(session, prepared, input, { ...options, vocabulary: Number(facts.vocabulary) });
+        const done = await train(session, prepared, input, {
+          ...options,
+          vocabulary: Number(facts.vocabulary),
+          originalContext: typeof facts.originalContext === 'number' ? facts.originalContext : null,
+        });
         if (done.kind === 'refused') return done;
         holds = done.state.checkpoint;
         return done.updated;
@@ -108,9 +112,13 @@ async function picturesOf(rows: readonly TokenRow[]): Promise<readonly PackedPic
   return [...drawn.values()];
 }
 
-function mergedOf(rows: readonly TokenRow[], packed: readonly PackedRow[], options: TorchOptions): MergedRows {
+/** With what the process says of the model that it opened. */
+type OpenedOptions = TorchOptions & { readonly vocabulary: number; readonly originalContext: number | null };
+
+function mergedOf(rows: readonly TokenRow[], packed: readonly PackedRow[], options: OpenedOptions): MergedRows {
   if (options.rows === 'step') return unmergedRows(packed);
-  return mergeRows(rows.map(({ row: { rolloutId, step } }, i) => ({ rolloutId, step, packed: packed[i] as PackedRow }))); // one each
+  const steps = rows.map(({ row: { rolloutId, step } }, i) => ({ rolloutId, step, packed: packed[i] as PackedRow })); // one each
+  return mergeRows(steps, options.originalContext);
 }
 
 /** Whether a loss depends on what a row is: then each step stays one, as its advantages were estimated. */
@@ -122,7 +130,7 @@ async function train(
   session: TorchSession,
   { rows, from }: Prepared,
   input: UpdateInput,
-  options: TorchOptions & { readonly vocabulary: number },
+  options: OpenedOptions,
 ): Promise<Trained | Refused> {
   const { settings, seed, reference, version } = input;
   const { kl, critic } = settings;

@@ -36,7 +36,7 @@ import { declarationsOf } from './references.ts';
 import { refuseEvents, refuseUndecided } from './refuse-events.ts';
 import { staleEpochs } from './stale-epochs.ts';
 import { checkStreamTopics } from './stream-topics.ts';
-import { takenIds } from './taken-ids.ts';
+import { takenJudgements } from './taken-judgements.ts';
 
 export interface IngestOptions {
   readonly db: Db;
@@ -125,8 +125,8 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
     if (owned.kind === 'forbidden') return refuseEvents('not-owned', owned.problems);
     if (owned.kind === 'unknown') return refuseEvents('unknown', owned.problems);
     if (owned.kind === 'undecided') return refuseUndecided(OWNS);
-    const given = await takenIds(distinct.events, principal, { db, recent: recentOf(null) });
-    if (given.length > 0) return refuseEvents('conflict', given);
+    const judgements = await takenJudgements(distinct.events, principal, { db, recent: recentOf(null) });
+    if (judgements.length > 0) return refuseEvents('conflict', judgements);
     const elsewhere = await foreignPolicies(distinct.events, principal, db);
     if (elsewhere.length > 0) return refuseEvents('not-owned', elsewhere);
     const references = await checkReferences(distinct.events, worldOf(principal));

@@ -40,7 +40,7 @@ describe('calls of chat completions', () => {
         ['user', 'A desk.'],
       ].map(([role, text]) => [role, [{ kind: 'text', text }]]),
     );
-    expect(shown).toMatchObject({ model: 'served', sampling: { temperature: 1, maxTokens: null } });
+    expect(shown).toMatchObject({ model: 'served', sampling: { temperature: null, maxTokens: null } });
     expect(Buffer.from(shown?.tokenIds ?? []).toString()).toBe(
       JSON.stringify([...opening, assistant('go north'), user('A desk.')]),
     );

@@ -108,6 +108,7 @@ test('the prompt of every step is read back as it was sent, with its token ids a
       maxTokens: 99,
       stop: ['END'],
       seed: sent[i].seed,
+      others: [],
     });
     expect(prompt.server).toBe(`${server.url}/chat/completions`);
   }

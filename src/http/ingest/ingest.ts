@@ -222,11 +222,12 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
       ...one,
       earlier: earlierOf(one, (key) => recentEvents.get(recentKey(key, one.event))),
     }));
-    const others = recent.filter(({ earlier }) => earlier === undefined).map(({ event }) => event);
+    // what another server or the log was told first contradicts what this one appended: the journal tells which is on record
+    const others = recent.filter(({ earlier, hash }) => earlier?.appended.hash !== hash).map(({ event }) => event);
     const journalled = await findJournalled(db, others);
     const found = new Map<Sent, Earlier>();
     for (const { earlier, ...one } of recent) {
-      const known = earlier ?? earlierOf(one, (key) => journalled.get(key));
+      const known = earlierOf(one, (key) => journalled.get(key)) ?? earlier;
       if (known) found.set(one.sent, known);
     }
     return found;

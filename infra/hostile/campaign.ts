@@ -4,12 +4,22 @@ import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import { startProcess } from '../../src/testing/worker-process.ts';
 import { projectsProperty } from './projects.ts';
+import { tryRecord } from './record.ts';
 import { installSchemathesis, runSchemathesis } from './schemathesis.ts';
 import { repliesProperty, socketsProperty } from './sockets.ts';
 import type { Stage } from './stage.ts';
 
 /** How much of the time of a campaign each part has. */
-const PARTS = { openapi: 0.35, graphql: 0.15, policy: 0.05, sockets: 0.15, replies: 0.05, projects: 0.1, readers: 0.15 } as const;
+const PARTS = {
+  openapi: 0.35,
+  graphql: 0.15,
+  policy: 0.05,
+  sockets: 0.15,
+  replies: 0.05,
+  projects: 0.1,
+  readers: 0.1,
+  record: 0.05,
+} as const;
 export type Part = keyof typeof PARTS;
 export const parts = Object.keys(PARTS) as readonly Part[];
 
@@ -52,26 +62,29 @@ export async function runCampaign(
       policy: `${stage.url.policy}/openapi.json`,
     };
     const began = performance.now();
-    let tried = await stage
-      .watch(async (): Promise<Tried> => {
-        switch (part) {
-          case 'openapi':
-          case 'graphql':
-          case 'policy':
-            return runSchemathesis(await installSchemathesis(), { schema: schema[part], seed, seconds: limit, ids });
-          case 'sockets':
-            return check(socketsProperty(stage), seed, limit);
-          case 'replies':
-            return check(repliesProperty(stage), seed, limit);
-          case 'projects':
-            return check(await projectsProperty(stage), seed, limit);
-          case 'readers':
-            return readFiles(stage, seed, limit);
-          default:
-            return part satisfies never;
-        }
-      })
-      .catch((error: Error): Tried => ({ cases: 0, fault: error.message }));
+    // its servers are killed, and its conflicts are reported in their logs
+    const trying =
+      part === 'record'
+        ? tryRecord(stage, seed, limit).then((cases) => ({ cases, fault: undefined }))
+        : stage.watch(async (): Promise<Tried> => {
+            switch (part) {
+              case 'openapi':
+              case 'graphql':
+              case 'policy':
+                return runSchemathesis(await installSchemathesis(), { schema: schema[part], seed, seconds: limit, ids });
+              case 'sockets':
+                return check(socketsProperty(stage), seed, limit);
+              case 'replies':
+                return check(repliesProperty(stage), seed, limit);
+              case 'projects':
+                return check(await projectsProperty(stage), seed, limit);
+              case 'readers':
+                return readFiles(stage, seed, limit);
+              default:
+                return part satisfies never;
+            }
+          });
+    let tried = await trying.catch((error: Error): Tried => ({ cases: 0, fault: error.message }));
     if (tried.cases === 0) tried = { cases: 0, fault: tried.fault ?? `no case was tried in ${limit} s` };
     const result = { part, seconds: (performance.now() - began) / 1_000, ...tried };
     onResult(result);

@@ -8,7 +8,8 @@ import { checkStage } from './check-stage.ts';
 import { openStage } from './stage.ts';
 
 const HELP = `Sends hostile input to an installation of its own: what its OpenAPI documents and its GraphQL schema allow and forbid (by Schemathesis,
-which it installs), and drawn bytes on connections, replies of a model server, requests for another project, and files.
+which it installs), and drawn bytes on connections, replies of a model server, requests for another project, and files. The part \`record\` has clients
+say colliding things of the same entities while servers are killed, and compares every reader with a model in memory.
 
   npm run hostile -- [--seconds 480] [--seed 1] [--part NAME,…] [--log embedded|kafka]
 

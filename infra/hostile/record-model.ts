@@ -1,0 +1,267 @@
+import type { Envelope } from '../../src/events/envelope.ts';
+
+/** A record of the log and its place. */
+export interface Placed {
+  /** As `trees.1:7`. */
+  readonly place: string;
+  readonly event: Envelope;
+}
+
+/**
+ * What the record holds by its rules alone: within a stream the first word on a fact counts, an equal one repeats it, another one is a
+ * conflict, and a tree belongs to the run that opened it. Shares nothing with the projections; fold the records of a partition in order.
+ */
+export class RecordModel {
+  readonly runs = new Map<string, ModelRun>();
+  readonly trees = new Map<string, ModelTree>();
+  /** Places of the records that contradict an earlier one of their stream. */
+  readonly conflicts: string[] = [];
+  /** Ids of the events that the journal keeps, in no order over partitions. */
+  readonly kept: string[] = [];
+  readonly #said = new Map<string, string>(); // event id or fact of a stream → what it says
+  readonly #runOf = new Map<string, string>();
+  readonly #tree: (treeId: string) => ModelTree;
+
+  constructor() {
+    this.#tree = (treeId) => {
+      let tree = this.trees.get(treeId);
+      if (!tree) {
+        tree = new ModelTree();
+        this.trees.set(treeId, tree);
+      }
+      return tree;
+    };
+  }
+
+  /** What was said first under an event's id, and of its fact; undefined where nothing was. */
+  saidBefore(event: Envelope): { readonly id: string | undefined; readonly fact: string | undefined } {
+    const fact = factOf(event);
+    return { id: this.#said.get(idOf(event)), fact: fact === null ? undefined : this.#said.get(fact) };
+  }
+
+  runOf(treeId: string): string | undefined {
+    return this.#runOf.get(treeId);
+  }
+
+  fold({ place, event }: Placed): void {
+    const content = contentOf(event);
+    const fact = factOf(event);
+    const { id: ofId, fact: ofFact } = this.saidBefore(event);
+    const owner = this.#runOf.get(event.stream);
+    const isForeign = GROWS.has(event.type) && owner !== undefined && owner !== event.correlationId;
+    if (ofId !== undefined) {
+      if (ofId !== content) this.conflicts.push(place);
+      return;
+    }
+    if (ofFact === undefined ? isForeign : ofFact !== content) {
+      this.conflicts.push(place);
+      return;
+    }
+    this.kept.push(event.id);
+    this.#said.set(idOf(event), content);
+    if (ofFact !== undefined) return;
+    if (fact !== null) this.#said.set(fact, content);
+    if (event.type === 'TreeOpened') this.#runOf.set(event.stream, event.data.runId);
+    this.#apply(event);
+  }
+
+  #apply(event: Envelope): void {
+    switch (event.type) {
+      case 'RunStarted': {
+        const { name, kind, seed } = event.data;
+        this.runs.set(event.stream, { id: event.stream, name, kind, seed, outcome: null, message: null });
+        return;
+      }
+      case 'RunFinished': {
+        const run = this.runs.get(event.stream);
+        if (run) Object.assign(run, { outcome: event.data.outcome, message: event.data.message });
+        return;
+      }
+      default:
+        if ('treeId' in event.data) this.#tree(event.stream).apply(event);
+    }
+  }
+}
+
+interface ModelRun {
+  readonly id: string;
+  readonly name: string;
+  readonly kind: string;
+  readonly seed: number;
+  outcome: string | null;
+  message: string | null;
+}
+
+type Text = Envelope<'StepTaken'>['data']['observation'];
+
+/** What a tree is shown as; facts that refer to what is not there yet wait in quarantine, and have no effect. */
+export class ModelTree {
+  opened: Envelope<'TreeOpened'>['data'] | null = null;
+  closeReason: string | null = null;
+  readonly steps = new Map<string, Envelope<'StepTaken'>['data'] | null>(); // null: the root
+  readonly rollouts = new Map<string, Envelope<'RolloutStarted'>['data']>();
+  readonly ends = new Map<string, Envelope<'RolloutFinished'>['data']>();
+  readonly rewards = new Map<string, { readonly first: Envelope<'RewardAssigned'>['data']; value: number; revisions: number }>();
+  readonly calls = new Map<string, Envelope<'ToolCalled'>['data']>();
+  readonly annotations = new Map<string, { readonly data: Envelope<'AnnotationAdded'>['data']; retracted: boolean }>();
+
+  apply(event: Envelope): void {
+    if (event.type === 'AnnotationAdded') this.annotations.set(event.data.annotationId, { data: event.data, retracted: false });
+    if (event.type === 'AnnotationRetracted') {
+      const annotation = this.annotations.get(event.data.annotationId);
+      if (annotation) annotation.retracted = true;
+    }
+    if (event.type === 'TreeOpened') {
+      this.opened = event.data;
+      this.steps.set(event.data.rootStepId, null);
+    }
+    if (this.opened === null) return;
+    switch (event.type) {
+      case 'RolloutStarted':
+        if (this.steps.has(event.data.fromStepId)) this.rollouts.set(event.data.rolloutId, event.data);
+        return;
+      case 'StepTaken': {
+        const { stepId, parentStepId, depth, rolloutId } = event.data;
+        const parent = this.steps.get(parentStepId);
+        if (parent === undefined || this.steps.has(stepId) || depth !== (parent?.depth ?? 0) + 1) return;
+        if (rolloutId === null || this.rollouts.has(rolloutId)) this.steps.set(stepId, event.data);
+        return;
+      }
+      case 'ToolCalled':
+        if (this.steps.has(event.data.stepId)) this.calls.set(event.data.toolCallId, event.data);
+        return;
+      case 'RewardAssigned':
+        this.rewards.set(event.data.rewardId, { first: event.data, value: event.data.value, revisions: 0 });
+        return;
+      case 'RewardRevised': {
+        const reward = this.rewards.get(event.data.rewardId);
+        if (reward) Object.assign(reward, { value: event.data.value, revisions: reward.revisions + 1 });
+        return;
+      }
+      case 'RolloutFinished':
+        if (this.rollouts.has(event.data.rolloutId) && this.steps.has(event.data.leafStepId))
+          this.ends.set(event.data.rolloutId, event.data);
+        return;
+      case 'TreeClosed':
+        this.closeReason ??= event.data.reason;
+        return;
+      default:
+    }
+  }
+
+  /** The tree as GraphQL answers `TREE_FIELDS`, lists by id; null before it was opened. */
+  shown(): object | null {
+    const { opened } = this;
+    if (opened === null) return null;
+    const rewardsOf = (of: (data: Envelope<'RewardAssigned'>['data']) => boolean) =>
+      [...this.rewards.values()]
+        .filter(({ first }) => of(first))
+        .map(({ first, value, revisions }) => ({
+          id: first.rewardId,
+          component: first.component,
+          value,
+          assignedValue: first.value,
+          revisionCount: revisions,
+        }));
+    const annotationsOf = (kind: string, id: string | null) =>
+      [...this.annotations.values()].flatMap(({ data, retracted }) => {
+        const { annotationId, subject, label, score, note } = data;
+        const subjectId = subject.kind === 'step' ? subject.stepId : null;
+        return retracted || subject.kind !== kind || subjectId !== id ? [] : [{ id: annotationId, label, score, note }];
+      });
+    return {
+      id: opened.treeId,
+      runId: opened.runId,
+      rootId: opened.rootStepId,
+      plannedRollouts: opened.plannedRollouts,
+      closeReason: this.closeReason,
+      steps: [...this.steps].map(([id, step]) => ({
+        id,
+        parentId: step?.parentStepId ?? null,
+        depth: step?.depth ?? 0,
+        rolloutId: step?.rolloutId ?? null,
+        action: textOf(step?.action ?? ''),
+        observation: textOf(step?.observation ?? opened.observation),
+        rewards: rewardsOf(({ stepId }) => stepId === id),
+        toolCalls: [...this.calls.values()]
+          .filter(({ stepId }) => stepId === id)
+          .map(({ toolCallId, output }) => ({ id: toolCallId, output: textOf(output) })),
+        annotations: annotationsOf('step', id),
+      })),
+      rollouts: [...this.rollouts.values()].map(({ rolloutId, ordinal, fromStepId }) => {
+        const end = this.ends.get(rolloutId);
+        return {
+          id: rolloutId,
+          ordinal,
+          fromStepId,
+          outcome: end?.outcome ?? null,
+          success: end?.success ?? null,
+          stepCount: end?.steps ?? null,
+          leafId: end?.leafStepId ?? null,
+          rewards: rewardsOf((data) => data.stepId === null && data.rolloutId === rolloutId),
+        };
+      }),
+      annotations: annotationsOf('tree', null),
+    };
+  }
+}
+
+/** What stands for a text over 64 KiB, of which readers show a part. */
+export const LONG = '(long)';
+
+function textOf(text: Text): string {
+  return typeof text === 'string' ? text : LONG;
+}
+
+export const TREE_FIELDS = `id runId rootId plannedRollouts closeReason
+  steps { id parentId depth rolloutId action observation rewards { ...R } toolCalls { id output } annotations { id label score note } }
+  rollouts { id ordinal fromStepId outcome success stepCount leafId rewards { ...R } } annotations { id label score note }`;
+export const REWARD_FIELDS = 'fragment R on Reward { id component value assignedValue revisionCount }';
+
+const GROWS: ReadonlySet<string> = new Set([
+  'TreeOpened',
+  'RolloutStarted',
+  'StepTaken',
+  'ToolCalled',
+  'RolloutFinished',
+  'TreeClosed',
+]);
+const ENTITIES: Readonly<Record<string, string>> = {
+  RunStarted: 'runId',
+  RunFinished: 'runId',
+  TreeOpened: 'treeId',
+  TreeClosed: 'treeId',
+  RolloutStarted: 'rolloutId',
+  RolloutFinished: 'rolloutId',
+  StepTaken: 'stepId',
+  ToolCalled: 'toolCallId',
+  RewardAssigned: 'rewardId',
+  AnnotationAdded: 'annotationId',
+  AnnotationRetracted: 'annotationId',
+};
+
+function idOf({ stream, id }: Envelope): string {
+  return `${stream} ${id}`;
+}
+
+/** The fact that an event states in its stream; null where there may be many. */
+export function factOf({ type, stream, data }: Envelope): string | null {
+  const field = ENTITIES[type];
+  return field === undefined ? null : `${stream} ${type} ${(data as Record<string, unknown>)[field]}`;
+}
+
+/** What an event says, without measurements, as text that is equal where the content is. */
+export function contentOf({ type, data }: Envelope): string {
+  const { timings: _timings, call: _call, ...said } = data as Record<string, unknown>; // absent in most types
+  return JSON.stringify([type, sorted(said)]);
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, inner]) => [key, sorted(inner)]),
+  );
+}

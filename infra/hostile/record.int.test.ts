@@ -1,0 +1,31 @@
+import { expect, test } from '@jest/globals';
+import { ROLES } from '../../src/app/roles.ts';
+import { createLogger } from '../../src/runtime/logger.ts';
+import { followEvents } from '../../src/testing/live-client.ts';
+import { openTestPlatform } from '../../src/testing/open-test-platform.ts';
+import { checkStage } from './check-stage.ts';
+import { type Killable, tryRound } from './record.ts';
+
+const SECONDS = 30;
+
+test('every reader shows what a model makes of the record, whatever several clients say of the same ids', async () => {
+  const platform = await openTestPlatform();
+  const logger = createLogger({ level: 'error' });
+  const project = await ROLES.project.start(platform, logger);
+  const apis = await Promise.all([ROLES.api.start(platform, logger), ROLES.api.start(platform, logger)]);
+  const follower = followEvents(apis[0].url);
+  const servers = apis.map(
+    ({ url }): Killable => ({ url: () => url, generation: () => 0, kill: async () => undefined, close: async () => undefined }),
+  );
+  const stage = { platform, env: {}, url: { api: apis[0].url, policy: '' } };
+  try {
+    const deadline = Date.now() + SECONDS * 1_000;
+    for (let round = 0; round === 0 || Date.now() < deadline; round++)
+      await tryRound(stage, { servers, projector: servers[0] as Killable, follower, name: `record 1 ${round}` });
+    expect((await checkStage(platform)).faults).toEqual([]);
+  } finally {
+    await follower.close();
+    await Promise.all([...apis, project].map((each) => each.close()));
+    await platform.close();
+  }
+}, 600_000);

@@ -1,0 +1,432 @@
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { prepareParsed } from '../../src/append/prepare-events.ts';
+import { createRandom, type Random } from '../../src/domain/random/random.ts';
+import { TOPICS } from '../../src/events/catalogue.ts';
+import { decode } from '../../src/events/codec.ts';
+import { DEFAULT_STAMP, type Envelope } from '../../src/events/envelope.ts';
+import { newId } from '../../src/events/new-id.ts';
+import { streamOf } from '../../src/events/stream-of.ts';
+import type { LogRecord, Offsets } from '../../src/log/event-log.ts';
+import { formatPosition } from '../../src/log/position.ts';
+import { readTable } from '../../src/projections/tables/read-table.ts';
+import { readableTables } from '../../src/projections/tables/tables.ts';
+import { everyTrajectory } from '../../src/projections/trajectories/trajectory-query.ts';
+import { waitUntilProjected } from '../../src/projections/wait-until.ts';
+import { followEvents } from '../../src/testing/live-client.ts';
+import { LOCAL } from '../../src/testing/local-token.ts';
+import { until } from '../../src/testing/until.ts';
+import { type ChildProcess, startProcess } from '../../src/testing/worker-process.ts';
+import { exportTrajectories } from '../../src/usecases/datasets/export/export-trajectories.ts';
+import { drawRequests, drawWorld, type World } from './record-draws.ts';
+import { contentOf, factOf, LONG, type Placed, REWARD_FIELDS, RecordModel, TREE_FIELDS } from './record-model.ts';
+import type { Stage as WholeStage } from './stage.ts';
+
+type Stage = Pick<WholeStage, 'platform' | 'env' | 'url'>;
+
+const REQUESTS = 40; // of each client in a round
+const LIMIT_MS = 120_000;
+
+/**
+ * Has several clients say colliding things of a few runs and trees, over two servers and into the log itself, while the servers and a
+ * projector are killed; then compares what every reader shows with a model that folds the log by the rules alone. Round after round
+ * until the time is over. @throws Error that names the reader, the seed and the round where something differs.
+ */
+export async function tryRecord(stage: Stage, seed: number, seconds: number): Promise<number> {
+  const servers = await Promise.all([openServer(stage), openServer(stage)]);
+  const projector = await openProjector(stage);
+  const follower = followEvents(stage.url.api);
+  let rounds = 0;
+  try {
+    for (const deadline = Date.now() + seconds * 1_000; rounds === 0 || Date.now() < deadline; rounds++) {
+      const name = `record ${seed} ${rounds}`;
+      await tryRound(stage, { servers, projector, follower, name }).catch((error: Error) => {
+        throw new Error(`${name}: ${error.message}`, { cause: error });
+      });
+    }
+    return rounds;
+  } finally {
+    await follower.close();
+    await Promise.all([...servers, projector].map((each) => each.close()));
+  }
+}
+
+export interface Killable {
+  url(): string;
+  /** Counts its kills: what an earlier process remembered, the present one does not. */
+  generation(): number;
+  kill(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface Round {
+  readonly servers: readonly Killable[];
+  readonly projector: Killable;
+  readonly follower: ReturnType<typeof followEvents>;
+  readonly name: string;
+}
+
+export async function tryRound(stage: Stage, { servers, projector, follower, name }: Round): Promise<void> {
+  const { platform } = stage;
+  const start = await platform.log.ends(TOPICS);
+  const world = drawWorld(name);
+  const random = createRandom(name);
+  const answers: Answer[] = [];
+  let sending = true;
+  const clients = ['one', 'two', 'three'].map((client, i) =>
+    sendAll(world, random.fork(client), servers, i, (answer) => answers.push(answer)),
+  );
+  clients.push(appendAll(stage, world, random.fork('log')));
+  const killing = killSome([...servers, projector], random.fork('kills'), () => sending);
+  await Promise.all(clients);
+  sending = false;
+  await killing;
+  const ends = await platform.log.ends(TOPICS);
+  await waitUntilProjected(platform.database.db, ends, { timeoutMs: LIMIT_MS });
+  const streams = new Set([...world.runs, ...world.trees.map(({ treeId }) => treeId)]);
+  const records = (await readLog(stage, start, ends)).filter(({ event }) => streams.has(event.stream));
+  const model = foldAll(records);
+  compareAnswers(answers, model);
+  await compareGraphql(stage, world, model, null);
+  const middle = cutAt(start, ends, random.fork('moment'));
+  await compareGraphql(stage, world, foldAll(records.filter((record) => isBelow(record, middle))), middle);
+  await compareQuarantine(stage, records, model);
+  await compareTables(stage, world, model);
+  await compareExport(stage, world, model);
+  await compareSubscription(follower, streams, model);
+}
+
+interface Answer {
+  readonly events: readonly Envelope[];
+  readonly status: number;
+  readonly text: string;
+  /** What the process that answered had acknowledged before, by fact or id: what it says. */
+  readonly known: ReadonlyMap<string, string>;
+}
+
+/** Sends requests to the servers in turn; what no answer came to may be on record or not. */
+async function sendAll(
+  world: World,
+  random: Random,
+  servers: readonly Killable[],
+  first: number,
+  onAnswer: (answer: Answer) => void,
+): Promise<void> {
+  const next = drawRequests(world, random);
+  const known = new Map<string, string>();
+  let generation = '';
+  const server = servers[first % servers.length] as Killable; // there are two
+  for (let i = 0; i < REQUESTS; i++) {
+    const events = next();
+    if (generation !== String(server.generation())) known.clear();
+    generation = String(server.generation());
+    const before = new Map(known);
+    const response = await post(server.url(), events);
+    if (response === null) {
+      await delay(200);
+      continue;
+    }
+    onAnswer({ events, ...response, known: before });
+    if (response.status === 200 && generation === String(server.generation()))
+      for (const event of events) known.set(factOf(event) ?? event.id, contentOf(event));
+  }
+}
+
+async function post(url: string, events: readonly Envelope[]): Promise<{ status: number; text: string } | null> {
+  try {
+    const response = await fetch(`${url}/v1/events`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...LOCAL },
+      body: JSON.stringify(events),
+      signal: AbortSignal.timeout(30_000),
+    });
+    return { status: response.status, text: await response.text() };
+  } catch {
+    return null; // the server was killed
+  }
+}
+
+/** Appends to the log as a collector does, which asks nobody whether what it says is on record. */
+async function appendAll({ platform: { log, blobs } }: Stage, world: World, random: Random): Promise<void> {
+  const next = drawRequests(world, random);
+  for (let i = 0; i < REQUESTS; i++) {
+    const records: LogRecord[] = [];
+    for (const event of next()) records.push(await prepareParsed({ ...event, ...DEFAULT_STAMP }, blobs));
+    await log.append(records);
+    await delay(random.int(40));
+  }
+}
+
+async function killSome(all: readonly Killable[], random: Random, going: () => boolean): Promise<void> {
+  while (going()) {
+    await delay(500 + random.int(3_000));
+    if (going()) await random.choice(all).kill();
+  }
+}
+
+function foldAll(records: readonly Placed[]): RecordModel {
+  const model = new RecordModel();
+  for (const record of records) model.fold(record);
+  return model;
+}
+
+/** Reads the records of all partitions between two positions, each in its order. */
+async function readLog({ platform: { log } }: Stage, start: Offsets, ends: Offsets): Promise<readonly Placed[]> {
+  const records: Placed[] = [];
+  const reached = new Map<string, number>();
+  const startOf = (topic: string, partition: number) => start.get(topic)?.get(partition) ?? 0;
+  const subscription = await log.subscribe({
+    group: `record ${newId()}`,
+    topics: TOPICS,
+    ephemeral: true,
+    startAt: async (topic, partition) => startOf(topic, partition),
+    handle: async ({ topic, partition, next, records: batch }) => {
+      for (const { offset, value } of batch) {
+        const decoded = decode(value);
+        if (decoded.kind === 'refused') throw new Error(`${topic}.${partition}:${offset} is no event`);
+        if (offset >= startOf(topic, partition) && offset < (ends.get(topic)?.get(partition) ?? 0))
+          records.push({ place: `${topic}.${partition}:${offset}`, event: decoded.event });
+      }
+      reached.set(`${topic}.${partition}`, next);
+      return { kind: 'done', next };
+    },
+  });
+  await until(() =>
+    [...ends].every(([topic, partitions]) =>
+      [...partitions].every(
+        ([partition, end]) => end <= startOf(topic, partition) || (reached.get(`${topic}.${partition}`) ?? 0) >= end,
+      ),
+    ),
+  );
+  await subscription.close();
+  return records;
+}
+
+/** A server fails by no request; it refuses only what contradicts the record, and takes nothing that contradicts what it took. */
+function compareAnswers(answers: readonly Answer[], model: RecordModel): void {
+  for (const { events, status, text, known } of answers) {
+    const request = JSON.stringify(events).slice(0, 2_000);
+    const fail = (why: string): never => {
+      throw new Error(`POST /v1/events was answered ${status}: ${why}; ${text.slice(0, 500)}; request ${request}`);
+    };
+    if (![200, 409, 422, 429, 503].includes(status)) fail('no such answer is due');
+    const says = events.map((event) => ({ event, before: model.saidBefore(event), content: contentOf(event) }));
+    if (status === 200) {
+      for (const { event, before, content } of says) {
+        if (before.id === undefined && before.fact === undefined) fail(`${event.type} ${event.id} is not on record`);
+        const earlier = known.get(factOf(event) ?? event.id);
+        if (earlier !== undefined && earlier !== content && event.type !== 'RewardRevised')
+          fail(`${event.type} ${event.id} contradicts what this server took before`);
+      }
+    }
+    if (status === 409) {
+      const facts = new Map<string, string>();
+      const contradicts = says.some(({ event, before, content }) => {
+        const keys = [`${event.stream} ${event.id}`, factOf(event) ?? event.id];
+        const inRequest = keys.some((key) => (facts.get(key) ?? content) !== content);
+        for (const key of keys) facts.set(key, content);
+        const isOdd = content.includes('\\u0000') || content.includes('\\ud') || content.length > 60_000; // said otherwise in the log
+        return (
+          inRequest ||
+          isOdd ||
+          (before.id !== undefined && before.id !== content) ||
+          (before.fact !== undefined && before.fact !== content)
+        );
+      });
+      if (!contradicts) fail('nothing of it contradicts the record');
+    }
+  }
+}
+
+/** Asks until the database answers, which it may not do in time on a machine that runs other things too. */
+async function ask(url: string, query: string, variables: object): Promise<Record<string, unknown>> {
+  for (const deadline = Date.now() + LIMIT_MS; ; await delay(500)) {
+    const response = await fetch(`${url}/graphql`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...LOCAL },
+      body: JSON.stringify({ query, variables }),
+      signal: AbortSignal.timeout(LIMIT_MS),
+    });
+    const text = await response.text();
+    const { data, errors } = JSON.parse(text) as { data?: Record<string, unknown>; errors?: unknown }; // as GraphQL answers
+    if (!errors && data) return data;
+    if (!text.includes('"UNAVAILABLE"') || Date.now() > deadline) throw new Error(`GraphQL answered ${text.slice(0, 1_000)}`);
+  }
+}
+
+/** @param moment of a read as of a position; null for now. */
+async function compareGraphql({ url }: Stage, world: World, model: RecordModel, moment: Offsets | null): Promise<void> {
+  const asked = [
+    ...world.trees.map(({ treeId }, i) => `t${i}: tree(id: "${treeId}") { ${TREE_FIELDS} }`),
+    ...world.runs.map((runId, i) => `r${i}: run(id: "${runId}") { id name kind seed outcome message }`),
+  ];
+  for (const field of asked) {
+    const query = moment === null ? `{ ${field} }` : `query ($at: String) { asOf(position: $at) { ${field} } }`;
+    const spread = field.includes('...R') ? REWARD_FIELDS : '';
+    const data = await ask(url.api, `${query} ${spread}`, moment === null ? {} : { at: formatPosition(moment) });
+    const [[key = '', shown]] = Object.entries(moment === null ? data : (data.asOf as object)) as [[string, unknown]];
+    const at = Number(key.slice(1));
+    const expected = key.startsWith('t')
+      ? (model.trees.get(world.trees[at]?.treeId ?? '')?.shown() ?? null)
+      : (model.runs.get(world.runs[at] ?? '') ?? null);
+    expectEqual(moment === null ? 'GraphQL' : `GraphQL as of ${formatPosition(moment)}`, byId(shown), byId(expected));
+  }
+}
+
+async function compareQuarantine({ platform }: Stage, records: readonly Placed[], model: RecordModel): Promise<void> {
+  const { rows } = await platform.database.pool.query<{ place: string }>(
+    `select topic || '.' || partition || ':' || "offset" as place from quarantine where projection = 'journal'`,
+  );
+  const described = new Map(
+    records.map(({ place, event: { type, id, correlationId } }) => [place, `${place} ${type} ${id} of run ${correlationId}`]),
+  );
+  const conflicts = (places: readonly string[]) => places.flatMap((place) => described.get(place) ?? []).sort();
+  expectEqual('the quarantine of the journal', conflicts(rows.map(({ place }) => place)), conflicts(model.conflicts));
+}
+
+async function compareTables({ platform }: Stage, world: World, model: RecordModel): Promise<void> {
+  const { db } = platform.database;
+  const rowsOf = async (name: 'rewards' | 'steps') => {
+    const table = readableTables[name];
+    const rows: Record<string, unknown>[] = [];
+    const pages = readTable(db, table, { runIds: world.runs }, { columns: table.columns, after: null, most: 100_000 });
+    for await (const page of pages) rows.push(...(page.rows as readonly Record<string, unknown>[]));
+    return rows;
+  };
+  const opened = [...model.trees].flatMap(([treeId, tree]) => (tree.opened ? [{ treeId, tree }] : []));
+  expectEqual(
+    'the table of rewards',
+    (await rowsOf('rewards')).map(({ treeId, rewardId, value }) => JSON.stringify([treeId, rewardId, value])).sort(),
+    opened.flatMap(({ treeId, tree }) => [...tree.rewards].map(([id, { value }]) => JSON.stringify([treeId, id, value]))).sort(),
+  );
+  expectEqual(
+    'the table of steps',
+    (await rowsOf('steps')).map(({ treeId, stepId, depth }) => JSON.stringify([treeId, stepId, depth])).sort(),
+    opened
+      .flatMap(({ treeId, tree }) => [...tree.steps].map(([id, step]) => JSON.stringify([treeId, id, step?.depth ?? 0])))
+      .sort(),
+  );
+}
+
+const EXPORTED = new Set(['TreeOpened', 'RolloutStarted', 'StepTaken', 'RolloutFinished', 'TreeClosed']);
+
+async function compareExport({ platform }: Stage, world: World, model: RecordModel): Promise<void> {
+  const out = join(platform.home, 'record.jsonl');
+  await exportTrajectories({
+    db: platform.database.db,
+    blobs: platform.blobs,
+    query: { ...everyTrajectory, runs: world.runs },
+    format: { kind: 'jsonl', scope: 'trees' },
+    out,
+    existing: 'replace',
+    empty: 'allow',
+    codeVersion: 'test',
+    waitMs: LIMIT_MS,
+    signal: AbortSignal.timeout(LIMIT_MS),
+    onProgress: () => undefined,
+  });
+  const lines = (await readFile(out, 'utf8')).split('\n').filter((line) => line !== '');
+  await rm(out);
+  const facts = lines
+    .map((line) => JSON.parse(line) as Envelope) // one each, as the export writes them
+    .flatMap((event) =>
+      EXPORTED.has(event.type) ? [factOf({ ...event, stream: streamOf(event.type, event.data) ?? '' }) ?? ''] : [],
+    );
+  const expected = [...model.trees].flatMap(([treeId, { opened, steps, rollouts, ends, closeReason }]) => {
+    if (opened === null || ends.size === 0) return [];
+    return [
+      `${treeId} TreeOpened ${treeId}`,
+      ...(closeReason === null ? [] : [`${treeId} TreeClosed ${treeId}`]),
+      ...[...steps].flatMap(([id, step]) => (step === null ? [] : [`${treeId} StepTaken ${id}`])),
+      ...[...rollouts.keys()].map((id) => `${treeId} RolloutStarted ${id}`),
+      ...[...ends.keys()].map((id) => `${treeId} RolloutFinished ${id}`),
+    ];
+  });
+  expectEqual('the export of events', facts.sort(), expected.sort());
+}
+
+async function compareSubscription(
+  { received }: Round['follower'],
+  streams: ReadonlySet<string>,
+  model: RecordModel,
+): Promise<void> {
+  const own = () => received.filter(({ stream }) => streams.has(stream)).map(({ id }) => id);
+  await until(() => own().length >= model.kept.length, 30_000).catch(() => undefined); // compared below
+  expectEqual('the subscription', own().sort(), [...model.kept].sort());
+}
+
+function cutAt(start: Offsets, ends: Offsets, random: Random): Offsets {
+  return new Map(
+    [...ends].map(([topic, partitions]) => [
+      topic,
+      new Map(
+        [...partitions].map(([partition, end]) => {
+          const from = start.get(topic)?.get(partition) ?? 0;
+          return [partition, from + random.int(end - from + 1)];
+        }),
+      ),
+    ]),
+  );
+}
+
+function isBelow({ place }: Placed, moment: Offsets): boolean {
+  const [, topic = '', partition, offset] = /^(\w+)\.(\d+):(\d+)$/.exec(place) ?? [];
+  return Number(offset) < (moment.get(topic)?.get(Number(partition)) ?? 0);
+}
+
+/** Sorts every list of entities by their ids, as the order of lists is another test's matter, and cuts long texts. */
+function byId(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(byId).sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+  if (typeof value === 'string' && value.length > 1_000) return LONG;
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, byId(inner)]));
+}
+
+function expectEqual(reader: string, shown: unknown, expected: unknown): void {
+  if (isDeepStrictEqual(shown, expected)) return;
+  const [a, b] = [leavesOf(shown), leavesOf(expected)];
+  const only = (some: readonly string[], others: readonly string[]) => some.filter((leaf) => !others.includes(leaf)).slice(0, 8);
+  throw new Error(`${reader} differs from the model: shown ${JSON.stringify(only(a, b))}, due ${JSON.stringify(only(b, a))}`);
+}
+
+function leavesOf(value: unknown, path = ''): string[] {
+  if (Array.isArray(value) && value.every((each) => typeof each === 'object' && each !== null && 'id' in each))
+    return value.flatMap((each) => leavesOf(each, `${path}/${each.id.slice(0, 8)}`));
+  if (Array.isArray(value)) return value.map((each) => `${path} ${JSON.stringify(each)}`);
+  if (typeof value !== 'object' || value === null) return [`${path} = ${JSON.stringify(value).slice(0, 200)}`];
+  return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, `${path}.${key}`));
+}
+
+function openServer({ env }: Stage): Promise<Killable> {
+  return open('workers/api.ts', env, /"serving".*"url":"(http:[^"]*?)"/);
+}
+
+function openProjector({ env }: Stage): Promise<Killable> {
+  return open('workers/project.ts', env, /"projecting"/);
+}
+
+/** Starts a process that is started again when it is killed. */
+async function open(script: string, env: Stage['env'], ready: RegExp): Promise<Killable> {
+  let [child, url, generation]: [ChildProcess, string, number] = [startProcess(script, [], env), '', 0];
+  const begun = async () => {
+    url = (await child.saying(ready))[1] ?? '';
+  };
+  await begun();
+  return {
+    url: () => url,
+    generation: () => generation,
+    async kill() {
+      generation++;
+      child.kill('SIGKILL');
+      await child.ended;
+      child = startProcess(script, [], env);
+      await begun();
+    },
+    async close() {
+      child.kill('SIGKILL');
+      await child.ended;
+    },
+  };
+}

@@ -23,7 +23,9 @@ export async function checkStage(platform: Platform): Promise<StageReport> {
   const ends = await log.ends(TOPICS);
   await waitUntilProjected(database.db, ends, { timeoutMs: 120_000 });
   const records = [...ends.values()].flatMap((partitions) => [...partitions.values()]).reduce((sum, end) => sum + end, 0);
-  const journalled = await count(`(select count(*) from events) + (select count(*) from anomalies where kind = 'duplicate')
+  const journalled =
+    await count(`(select count(*) from events) + (select count(*) from anomalies a where kind = 'duplicate' and not exists (
+      select from events e where (e.topic, e.partition, e."offset") = (a.topic, a.partition, a."offset")))
     + (select count(*) from quarantine_releases r join events e using (event_id)
        where (e.topic, e.partition, e."offset") <> (r.topic, r.partition, r."offset"))
     + (select count(*) from quarantine where projection = 'journal')`);

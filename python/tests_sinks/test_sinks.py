@@ -3,6 +3,7 @@ processes are killed."""
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -15,6 +16,8 @@ import unittest
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from espalier_rl.analysis.tail import Event
+from espalier_rl.sinks import RunRollouts
 from tests_sinks.read_back import read_back
 
 PACKAGE = Path(__file__).parents[1]
@@ -96,12 +99,54 @@ def event(version):
     return {**of, "data": {"policyId": "qwen/3", "version": version}, "position": f"training.0:{version + 1}"}
 
 
+def finished(tree, rollout):
+    of = {"id": "e", "type": "RolloutFinished", "stream": tree, "run_id": "run", "occurred_at": "", "fields": {}}
+    return Event(**of, data={"treeId": tree, "rolloutId": rollout}, position="trees.0:1")
+
+
 def node(version):
     batch = {"id": f"b{version}", "ordinal": version - 1, "tokens": 100, "staleness": [{"staleness": 0, "samples": 3}, {"staleness": 1, "samples": 1}]}
     return {
         **{"version": version, "weights": "a" * 64, "samples": 4, "updatedAt": f"2026-11-23T04:00:{version:02}.000Z"},
         **{"metrics": {"loss": version / 2, "entropy": 1.0} if version else {}, "batch": batch if version else None},
     }
+
+
+class TwoTrees:
+    """Answers as GraphQL does for a run of two trees that have a rollout under one id, the second one twelve more, five on a page."""
+
+    url = "http://server"
+
+    def __init__(self):
+        self.trees = {"one": [("same", 1.0)], "two": [(f"r{i}", 0.0) for i in range(12)] + [("same", 2.0)]}
+
+    def graphql(self, query, variables=None):
+        if "position" in (variables or {}):
+            return {"waitFor": {"waitedMs": 0}}
+        if variables:
+            return {"run": {"id": "run", "name": "run", "publishedMetrics": []}}
+        asked = re.findall(r'(t\d+): rollouts\(filter: {tree: "(\w+)", finished: true}, first: \d+, after: (\S+)\)', query)
+        self.assert_asked(query, asked)
+        return {alias: self.page(tree, int(json.loads(after) or 0)) for alias, tree, after in asked}
+
+    def assert_asked(self, query, asked):
+        if len(asked) != query.count("rollout(") + query.count("rollouts("):
+            raise AssertionError(f"several trees have a rollout of one id: {query}")
+
+    def page(self, tree, first):
+        rollouts = self.trees[tree][first : first + 5]
+        ended = {"finishedAt": "2026-11-23T04:00:00.000Z", "success": None, "stepCount": 1}
+        nodes = [{"id": rollout, "return": value, "trajectory": {"returns": []}, **ended} for rollout, value in rollouts]
+        return {"pageInfo": {"hasNextPage": first + 5 < len(self.trees[tree]), "endCursor": str(first + 5)}, "nodes": nodes}
+
+
+class Rollouts(unittest.TestCase):
+    def test_rollouts_of_one_id_in_two_trees_are_two_points_and_one_without_effect_is_none(self):
+        source = RunRollouts(TwoTrees(), "run")
+        events = [finished(tree, rollout) for tree, rollout in [("two", "same"), ("one", "same"), ("one", "lost"), ("two", "same")]]
+        points = source.points(events, lambda key: False)
+        self.assertEqual([(point.key, point.metrics["rollout/return"]) for point in points], [("two same", 2.0), ("one same", 1.0)])
+        self.assertEqual([point.key for point in source.points(events, lambda key: key == "two same")], ["one same"])
 
 
 class Sinks(unittest.TestCase):

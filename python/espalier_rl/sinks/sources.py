@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import urllib.parse
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -13,7 +14,7 @@ from ..errors import EspalierError
 from .points import Point, Subject
 
 PAGE = 50
-PER_QUESTION = 40  # rollouts; a query is weighed before it runs
+PER_QUESTION = 40  # trees, of each a page of rollouts; a query is weighed before it runs
 WAIT_MS = 30_000
 VERSIONS = """query ($policy: String!, $first: Int!, $after: String) { policy(id: $policy) { versions(first: $first, after: $after) {
   pageInfo { hasNextPage endCursor }
@@ -124,11 +125,13 @@ class RunRollouts:
 
     def points(self, events: Sequence[Event], known: Callable[[str], bool]) -> list[Point]:
         """Reads the returns, outcomes and lengths of the rollouts that finished, and the run's published metrics with the last of them."""
-        ids = [event.data["rolloutId"] for event in events if event.type == "RolloutFinished"]
-        new = [rollout for rollout in dict.fromkeys(ids) if not known(rollout)]
+        said = [(event.data["treeId"], event.data["rolloutId"]) for event in events if event.type == "RolloutFinished"]
+        new = [place for place in dict.fromkeys(said) if not known(_key(*place))]  # an id is one of its tree
         if new:
             _wait(self._connection, events[-1].position)
-        points = [point for first in range(0, len(new), PER_QUESTION) for point in self._read(new[first : first + PER_QUESTION])]
+        found = self._read(new)
+        # one that a superseded collector finished has no effect: it is not on record
+        points = [self._point(*place, found[place]) for place in new if place in found]
         if points:
             points[-1].metrics.update(self._published())
         return points
@@ -154,22 +157,40 @@ class RunRollouts:
         found = self._connection.graphql(asked, {"id": self.subject.id})["run"]
         return {each["name"]: float(each["value"]) for each in found["publishedMetrics"]}
 
-    def _read(self, ids: Sequence[str]) -> list[Point]:
-        fields = "id finishedAt success stepCount return trajectory { returns { component value } }"
-        parts = " ".join(f"r{at}: rollout(id: {rollout_id!r}) {{ {fields} }}" for at, rollout_id in enumerate(ids)).replace("'", '"')
-        said = self._connection.graphql(f"{{ {parts} }}")
-        rollouts = [said[f"r{at}"] for at in range(len(ids))]
-        # one that a superseded collector finished has no effect: it is not on record
-        return [self._point(rollout) for rollout in rollouts if rollout is not None and rollout["finishedAt"] is not None]
+    def _read(self, wanted: Sequence[tuple[str, str]]) -> dict[tuple[str, str], dict[str, Any]]:
+        """Reads finished rollouts of trees, the last one first, until all are there that are wanted."""
+        found: dict[tuple[str, str], dict[str, Any]] = {}
+        after: dict[str, str | None] = {tree: None for tree, _ in wanted}
+        while after:
+            asked = list(after.items())[:PER_QUESTION]
+            said = self._connection.graphql(f"{{ {' '.join(_page(at, *page) for at, page in enumerate(asked))} }}")
+            for at, (tree, _) in enumerate(asked):
+                page = said[f"t{at}"]
+                found.update({(tree, rollout["id"]): rollout for rollout in page["nodes"]})
+                del after[tree]
+                if page["pageInfo"]["hasNextPage"] and any(place[0] == tree and place not in found for place in wanted):
+                    after[tree] = page["pageInfo"]["endCursor"]
+        return found
 
-    def _point(self, rollout: dict[str, Any]) -> Point:
+    def _point(self, tree: str, rollout_id: str, rollout: dict[str, Any]) -> Point:
         metrics = {"rollout/length": float(rollout["stepCount"]), "rollout/return": float(rollout["return"])}
         if rollout["success"] is not None:
             metrics["rollout/success"] = float(rollout["success"])
         for part in rollout["trajectory"]["returns"]:
             metrics[f"rollout/return/{part['component']}"] = float(part["value"])
-        link = f"{self._connection.url}/view/trajectory/{rollout['id']}"
-        return Point(rollout["id"], -1, metrics, _seconds(rollout["finishedAt"]), link)
+        link = f"{self._connection.url}/view/trajectory/{rollout_id}"
+        return Point(_key(tree, rollout_id), -1, metrics, _seconds(rollout["finishedAt"]), link)
+
+
+def _key(tree: str, rollout: str) -> str:
+    return f"{tree} {rollout}"
+
+
+def _page(at: int, tree: str, after: str | None) -> str:
+    """A part of a question: a page of the finished rollouts of a tree."""
+    chosen = f"filter: {{tree: {json.dumps(tree)}, finished: true}}, first: {PAGE}, after: {json.dumps(after)}"
+    fields = "id finishedAt success stepCount return trajectory { returns { component value } }"
+    return f"t{at}: rollouts({chosen}) {{ pageInfo {{ hasNextPage endCursor }} nodes {{ {fields} }} }}"
 
 
 def _wait(connection: Connection, position: str) -> None:

@@ -35,6 +35,8 @@ describe('checkEvents', () => {
   test.each([
     [{ training: { policyId: 'p', channel: 'training' } }, 'data.config.training.channel', /train/],
     [{ training: { policy: 'p', channel: 'train' } }, 'data.config.training.policyId', /; policy is not read$/],
+    [{ training: { policy_id: 'p' } }, 'data.config.training.policyId', /; policy_id is not read$/],
+    [{ training: { policyId: 'p' } }, 'data.config.training.channel', /train/],
     [{ training: { policyId: 'p', chanel: 'train' } }, 'data.config.training.channel', /; chanel is not read$/],
     [{ traning: { policyId: 'p', channel: 'train' } }, 'data.config.traning', /is not read$/],
   ])('a run of the configuration %j means to feed a training, and is refused', (config, path, message) => {
@@ -42,13 +44,18 @@ describe('checkEvents', () => {
     expect(problemsOf([run])).toMatchObject([{ path, message: expect.stringMatching(message) }]);
   });
 
-  test.each([{ training: { rate: 1 } }, { training: 'yes' }, { training: { policyId: 'p', channel: 'train', more: 1 } }])(
-    'a run of the configuration %j is accepted',
-    (config) => {
-      const run = { ...started, data: { ...started.data, config } };
-      expect(checkEvents([run], NOW, STAMP)).toMatchObject({ kind: 'events' });
-    },
-  );
+  test.each([
+    { training: { rate: 1 } },
+    { training: 'yes' },
+    { training: { policyId: 'p', channel: 'train', more: 1 } },
+    { training: { policy: 'ppo', lr: 1e-5 } },
+    { training: { policy_lr: 1e-5, policy_kl: 0.1, policy_net: 'mlp' } },
+    { training: { channels: 3 } },
+    { training: { policy: 'ppo', channel: 'slack' } },
+  ])('a run of the configuration %j is accepted', (config) => {
+    const run = { ...started, data: { ...started.data, config } };
+    expect(checkEvents([run], NOW, STAMP)).toMatchObject({ kind: 'events' });
+  });
 
   test.each([
     ['a number', 7, { path: '' }],

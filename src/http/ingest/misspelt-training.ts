@@ -7,7 +7,8 @@ const REMEDY = `write {"policyId": NAME, "channel": CHANNEL} as config.training,
 
 /**
  * Finds a configuration of a run that means to feed a training and is not read as that: its rollouts would be no samples, and
- * nothing would say so. Settings under `training` that name neither a policy nor a channel are a program's own.
+ * nothing would say so. Other settings under `training` are a program's own: its `policy` may be an algorithm, and its `channels` a
+ * number.
  */
 export function misspeltTraining({ type, data }: Envelope): Wrong | undefined {
   if (type !== 'RunStarted') return undefined;
@@ -22,19 +23,31 @@ export function misspeltTraining({ type, data }: Envelope): Wrong | undefined {
       remedy: 'did you mean training?',
     };
   const training = fieldsOf(config.training);
-  if (!Object.keys(training).some((name) => closestName(name, NAMES) !== null)) return undefined;
+  const named = Object.keys(training).filter((name) => training[name] !== null);
+  const ofPolicy = named.find(isPolicyId);
+  const ofChannel = named.find((name) => closestName(name, ['channel']) !== null && isChannel(training[name]));
+  if (ofPolicy === undefined && ofChannel === undefined) return undefined;
   const issue = trainingChannel.safeParse(training).error?.issues[0];
   if (issue === undefined) return undefined;
   const field = String(issue.path[0]);
-  const given = Object.keys(training).find(
-    (name) => name !== field && closestName(name, field === 'policyId' ? [field, ...ALIASES] : [field]) !== null,
-  );
+  const given =
+    field === 'channel'
+      ? named.find((name) => closestName(name, ['channel']) !== null)
+      : (ofPolicy ?? named.find((name) => name === 'policy'));
   const meant = training[field] === undefined && given !== undefined ? `; ${given} is not read` : '';
   return { path: `data.config.training.${field}`, message: `${issue.message}${meant}`, remedy: REMEDY };
 }
 
-const ALIASES = ['policy', 'policy_id'];
-const NAMES = ['policyId', 'channel', ...ALIASES];
+const { channel } = trainingChannel.shape;
+
+function isChannel(value: unknown): boolean {
+  return channel.safeParse(value).success;
+}
+
+/** Whether a name is `policyId`, in any case and style: `policy_lr` is as near to it as a misspelling. */
+function isPolicyId(name: string): boolean {
+  return name.replaceAll(/[-_ ]/g, '').toLowerCase() === 'policyid';
+}
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};

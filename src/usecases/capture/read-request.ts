@@ -1,6 +1,6 @@
 import { type CalledTool, type CallMessage, type CallPart, callMessage } from '../../domain/capture/call-message.ts';
 import type { Sampling } from '../../domain/prompts/asked-prompt.ts';
-import { otherSampling } from './other-sampling.ts';
+import { otherSampling, withGenerationConfig } from './other-sampling.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 export type Api = 'chat.completions' | 'responses';
@@ -20,7 +20,7 @@ export interface ReadRequest {
 /** Reads a request in either protocol. What does not have the form expected is left out: the model server judges requests. */
 export function readRequest(api: Api, body: Json): ReadRequest {
   // clients send what is in `extra_body` as fields; spans show it as it was given to the client
-  const asked = isObject(body.extra_body) ? { ...body, ...body.extra_body } : body;
+  const asked = withGenerationConfig(isObject(body.extra_body) ? { ...body, ...body.extra_body } : body);
   const given = api === 'chat.completions' ? list(body.messages).map(chatMessage) : responsesMessages(body);
   return {
     messages: given.filter((message) => message !== null),

@@ -34,7 +34,7 @@ export async function openWebShop({ seed, products: size }: WebShopOptions): Pro
   const goals = generateGoals(products, seed);
   const splits = splitsOf(goals);
   const fingerprint = sha256Hex(
-    JSON.stringify([NAME, CATALOGUE_REVISION, INSTRUCTIONS.webshop, products, goals]),
+    JSON.stringify([NAME, CATALOGUE_REVISION, INSTRUCTIONS.webshop, products, goals, splits]),
     shop.retriever.fingerprint,
   );
   const kind: Kind = { shop, goals, splits, fingerprint };

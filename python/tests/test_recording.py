@@ -12,6 +12,7 @@ try:
     import espalier_rl as er
     from espalier_rl.events import EVENTS
     from espalier_rl.recording.ids import derived_id
+    from espalier_rl.recording.png import write_png
     from espalier_rl.recording.prompts import cut_blocks
 except ImportError:
     httpx = None
@@ -310,12 +311,62 @@ class Recording(RecordingCase):
         self.assertEqual([(each.get("toolCallId"), each.get("name")) for each in last["messages"]], [("c2", "look"), ("c3", "look")])
 
     def test_a_row_warns_of_the_fields_that_are_not_recorded(self):
-        row = {"question": "2 + 2", "answer": "4", "id": 7, "level": 3, "note": "", "solution": "by heart"}
-        with self.db.run("r", policy="p@0") as run, self.assertWarnsRegex(UserWarning, "the fields level, solution of this task are not recorded"):
+        row = {"question": "2 + 2", "answer": "4", "id": 7, "tier": 3, "note": "", "solution": "by heart"}
+        with self.db.run("r", policy="p@0") as run, self.assertWarnsRegex(UserWarning, "the fields tier, solution of this task are not recorded"):
             run.episode(row).cancel("tested")
         with self.db.run("r", policy="p@0") as run, warnings.catch_warnings():
             warnings.simplefilter("error")
             run.episode({"question": "2 + 2", "reward_model": {"ground_truth": "4"}, "index": 0, "split": "test"}).cancel("tested")
+
+    def test_a_field_that_is_not_recorded_is_named_once_however_rows_are_filled(self):
+        with self.db.run("r", policy="p@0") as run, warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for more in ({"hint": "h"}, {"hint": "", "origin": "o"}, {"hint": "h", "origin": "o"}, {"hint": "i"}):
+                run.episode({"question": "2 + 2", **more}).cancel("tested")
+        warned = [(str(each.message).partition(";")[0], each.filename) for each in caught if each.category is UserWarning]
+        self.assertEqual(warned, [(f"the field {name} of this task is not recorded", __file__) for name in ("hint", "origin")])
+
+    def test_a_column_that_is_not_recorded_is_never_read_whatever_it_is(self):
+        class Column:  # as an array, a column of polars or a frame of pandas: none is simply true or equal
+            def __init__(self, length):
+                self.length = length
+
+            def __len__(self):
+                return self.length
+
+            def tolist(self):
+                raise AssertionError("read")
+
+            item = to_list = __eq__ = __bool__ = tolist
+
+        class Scalar(Column):
+            def __len__(self):
+                raise TypeError("len() of an array without dimensions")
+
+        row = {"question": "2 + 2", "empty_column": Column(0), "full_column": Column(3), "scalar_column": Scalar(0), "no_number": float("nan")}
+        with self.db.run("r", policy="p@0") as run, self.assertWarnsRegex(UserWarning, "the fields full_column, scalar_column of this task"):
+            run.episode(row).cancel("tested")
+
+    def test_an_instruction_goes_before_the_turns_of_a_row_and_what_these_and_its_reward_model_lose_is_named(self):
+        image = [{"type": "text", "text": "2+2?"}, {"type": "image_url", "image_url": {"url": "x"}}]
+        prompt = [{"role": "user", "content": "1+1?"}, {"role": "assistant", "content": "2", "tool_calls": [{}], "name": None}, {"role": "user", "content": image}]
+        row = {"instruction": "Be brief.", "prompt": prompt, "reward_model": {"ground_truth": "4", "style": "rule", "extra": None}}
+        lost = r"the fields reward_model\.style, prompt\[\]\.tool_calls, prompt\[\]\.content\[\]\.image_url of this task"
+        with self.db.run("r", policy="p@0") as run, self.assertWarnsRegex(UserWarning, lost):
+            run.episode(row).cancel("tested")
+        [opened] = self.installation.of("TreeOpened")
+        self.assertEqual((opened["instruction"], opened["observation"], opened["task"]["goal"]), ("Be brief.\n\nuser: 1+1?\n\nassistant: 2", "2+2?", "4"))
+
+    def test_rows_that_differ_in_anything_recorded_of_a_task_have_trees_of_their_own(self):
+        red, blue = (write_png(1, 1, bytes(rgb)) for rgb in ((255, 0, 0), (0, 0, 255)))
+        rows = [{"pictures": [red]}, {"pictures": [blue]}, {"actions": ["a"]}, {"actions": ["b"]}, {"split": "test"}, {"depth": 2}]
+        with self.db.run("r", policy="p@0") as run:
+            for more in rows * 2:
+                run.episode({"question": "Which colour?", "answer": "this", **more}).cancel("tested")
+        opened = self.installation.of("TreeOpened")
+        self.assertEqual([(len(tree.get("pictures", [])), tree["admissibleActions"], tree["task"]["split"], tree["task"]["depth"]) for tree in opened], [(1, None, None, None)] * 2 + [(0, ["a"], None, None), (0, ["b"], None, None), (0, None, "test", None), (0, None, None, 2)])
+        self.assertEqual(len({picture["imageId"] for tree in opened[:2] for picture in tree["pictures"]}), 2)
+        self.assertEqual([each["treeId"] for each in self.installation.of("RolloutStarted")], [tree["treeId"] for tree in opened] * 2)
 
     def test_a_question_with_another_answer_is_another_task(self):
         with self.db.run("r", policy="p@0") as run:

@@ -19,8 +19,10 @@ LIMIT = 16  # of one observation
 LARGEST_BYTES = 5 * 2**20
 LARGEST_SIDE = 4_096
 
+Pictures = tuple[list[Json], dict[str, str]]  # pictures of an observation, and their ids by what a message may name them by
 
-def read_pictures(given: Sequence[Any], field: str) -> tuple[list[Json], dict[str, str]]:
+
+def read_pictures(given: Sequence[Any], field: str) -> Pictures:
     """Reads pictures: bytes of a PNG or JPEG, those in base64 or a data URL, a path, or a PIL image. Each is recorded as the PNG of its
     pixels, a transparent one on white. Returns them, and their ids by what a message may name them by. What is no plain PNG needs
     Pillow."""

@@ -23,11 +23,12 @@ from .group import Group
 from .ids import new_id, run_id_of
 from .journal import Draft, Journal, State, run_finished, tree_closed
 from .leftovers import Leftovers
+from .pictures import Pictures, read_pictures
 from .resume import Recorded, read_recorded
 from .rollouts import Decorated, decorate
 from .search import SearchTree
 from .spool import LIMIT_BYTES, Durable, Full, Spool
-from .task import task_of
+from .task import Task, task_of
 from .tree import Place, Tree
 from .values import LARGEST_ID, Json, amount_of, count_of, json_of, name_of, now, policy_name_of, policy_of, refuse, shown, text_of
 
@@ -86,7 +87,7 @@ class Run:
         self._trees: list[Tree | SearchTree] = []  # that are open
         self._begun: dict[str, int] = {}  # how often a task was begun, by alias
         self._episodes: dict[str, str] = {}  # ids of the program's own → rollout
-        self._singles: dict[tuple[str, ...], Tree] = {}
+        self._singles: dict[tuple[object, ...], Tree] = {}  # by all that is recorded of their tasks
         self._captured: dict[str, Callable[[str], None]] = {}  # closes a task of which calls are captured
         self._recorded = Recorded()
         if key is not None:
@@ -126,21 +127,25 @@ class Run:
             raise EspalierError(f"n is {n!r}", remedy="give a number of episodes from 1", field="n")
         with self.journal.lock:
             self._check_going()
-            return Group(self._open_tree(task, n), n)
+            return Group(self._open_tree(task_of(task), n), n)
 
     def episode(self, task: Any, *, id: str | None = None) -> Episode:
-        """Begins one episode of a task, in the one group of such episodes that the task has in the run. `id` is a name of the program's own
-        for it: a second episode of that id is refused."""
+        """Begins one episode of a task, in the one group of such episodes that the task has in the run: a row that differs in its question,
+        ground truth, pictures, actions or whatever else is recorded of a task has a group of its own. `id` is a name of the program's own
+        for the episode: a second one of that id is refused."""
         with self.journal.lock:
             self.check_open()
             if id is not None and (name_of(id, "id") in self._episodes or self._recorded.has_episode(self.id, id)):
                 remedy = "give each episode an id of its own, or none: then one is derived"
                 raise EspalierError(f"the run has an episode {id!r} already", remedy=remedy, field="id", code="recorded")
             read = task_of(task)
-            same = (read.alias, read.observation, read.instruction, read.goal)  # a question with another answer is another task
+            pictures = read_pictures(read.pictures, "pictures")
+            actions = None if read.actions is None else tuple(read.actions)
+            images = tuple(picture["imageId"] for picture in pictures[0])
+            same = (read.alias, read.observation, read.instruction, read.goal, read.split, read.depth, actions, images)
             tree = self._singles.get(same)
             if tree is None or tree.closed:
-                tree = self._singles[same] = self._open_tree(read, 1)
+                tree = self._singles[same] = self._open_tree(read, 1, pictures)
             tree.counted += 1
             episode = self.begin_episode(tree, tree.root, id)
             if id is not None:
@@ -152,11 +157,12 @@ class Run:
         that is on record comes `closed`, and one that was cut short begins again."""
         with self.journal.lock:
             self._check_going()
-            made = self._new_tree(task, planned)
+            read = task_of(task)
+            made = self._new_tree(read, planned)
             recorded = self._recorded.trees.get(made.id)
             while recorded is not None and not recorded.closed:  # a search that was cut short is not gone on with: it begins again
                 self.journal.emit([tree_closed(made.id, "failed", recorded.next, now())])
-                made = self._new_tree(task, planned)
+                made = self._new_tree(read, planned)
                 recorded = self._recorded.trees.get(made.id)
             made.begun = made.closed = recorded is not None
             tree = SearchTree(made)
@@ -301,8 +307,8 @@ class Run:
         if tree in self._trees:
             self._trees.remove(tree)
 
-    def _open_tree(self, task: Any, planned: int) -> Tree:
-        tree = self._new_tree(task, planned)
+    def _open_tree(self, task: Task, planned: int, pictures: Pictures | None = None) -> Tree:
+        tree = self._new_tree(task, planned, pictures)
         recorded = self._recorded.trees.get(tree.id)
         if recorded is not None:
             tree.begun, tree.next, tree.counted, tree.closed = True, recorded.next, recorded.counted, recorded.closed
@@ -310,11 +316,11 @@ class Run:
         self._trees.append(tree)
         return tree
 
-    def _new_tree(self, task: Any, planned: int) -> Tree:
-        read = task_of(task)
-        occurrence = self._begun.get(read.alias, 0)
-        self._begun[read.alias] = occurrence + 1
-        return Tree(self, read, occurrence, planned)
+    def _new_tree(self, task: Task, planned: int, pictures: Pictures | None = None) -> Tree:
+        occurrence = self._begun.get(task.alias, 0)
+        tree = Tree(self, task, read_pictures(task.pictures, "pictures") if pictures is None else pictures, occurrence, planned)
+        self._begun[task.alias] = occurrence + 1
+        return tree
 
     def _end_tree(self, tree: Tree | SearchTree, outcome: str, why: str) -> None:
         if tree.closed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -20,6 +20,8 @@ LONGEST_GOAL = 10_000
 OBSERVATIONS = ("observation", "prompt", "question", "problem", "query", "input", "text")
 ALIASES = ("alias", "id", "task_id", "uid", "index")
 TRUTHS = ("answer", "ground_truth", "solution", "target")
+
+_named_unread: set[str] = set()  # fields that this process has been warned of
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,9 @@ class Task:
 
 def task_of(given: object) -> Task:
     """Reads a task: a Task, a text or number (its observation), or a row: its observation is the first of `observation`, `prompt`,
-    `question`, … (a text, or chat messages: the last one, behind those before as instruction), its alias that of `alias`, `id`, …, its goal the
-    ground truth where the row has one (`answer`, `ground_truth`, `solution`, `target`, or that of `reward_model`). Warns of the fields that are
-    not recorded."""
+    `question`, … (a text, or chat messages: the last one; those before it follow the `instruction` of the row), its alias that of `alias`, `id`,
+    …, its goal the ground truth where the row has one (`answer`, `ground_truth`, `solution`, `target`, or that of `reward_model`). Warns of each
+    field that is not recorded, once in a process."""
     if isinstance(given, Task):
         return _checked(given if given.alias else _named(given))
     if isinstance(given, (str, int)):
@@ -50,7 +52,7 @@ def task_of(given: object) -> Task:
     if not isinstance(given, Mapping):
         remedy = "give a text, a row of a data set (a dict), or er.Task(...)"
         raise EspalierError(f"task is a {type(given).__name__}", remedy=remedy, field="task")
-    found = next((name for name in OBSERVATIONS if given.get(name)), None)
+    found = next((name for name in OBSERVATIONS if _holds(given.get(name))), None)
     if found is None:
         remedy = f"give what the agent is shown first as one of {', '.join(OBSERVATIONS)}"
         raise EspalierError(f"task has the fields {', '.join(map(str, given)) or 'none'}", remedy=remedy, field="task")
@@ -59,12 +61,14 @@ def task_of(given: object) -> Task:
     truth, held_by = _truth_of(given)
     if truth is not None:
         more.setdefault("goal", truth)
-    instruction, observation = _shown(given[found], f"task.{found}")
-    named = next((name for name in ALIASES if given.get(name) is not None), None)
+    before, observation = _shown(given[found], f"task.{found}")
+    instruction = "\n\n".join(part for part in (str(given["instruction"]) if _holds(given.get("instruction")) else "", before) if part)
+    named = next((name for name in ALIASES if _holds(given.get(name))), None)
     alias = "" if named is None else str(given[named])
     read = {found, named, "instruction", *known} | ({held_by} if more.get("goal") == truth else set())
-    _warn_of([str(name) for name, value in given.items() if name not in read and _holds(value)])
-    task = Task(observation, alias=cut(alias, LONGEST_ALIAS), instruction=str(given.get("instruction") or instruction), **more)
+    inner = _unread_in(given["reward_model"], "reward_model.", ("ground_truth",)) if "reward_model" in read else []
+    _warn_of([*_unread_in(given, "", read), *inner, *_unread_of_turns(given[found], found)])
+    task = Task(observation, alias=cut(alias, LONGEST_ALIAS), instruction=instruction, **more)
     return _checked(task if task.alias else _named(task))
 
 
@@ -126,20 +130,41 @@ def _truth_of(row: Mapping[Any, Any]) -> tuple[str | None, str | None]:
 
 
 def _holds(value: Any) -> bool:
-    plain = _plain(value)
-    return plain is not None and plain != "" and plain != [] and plain != {}
+    """Returns whether a field says anything: it is not None, NaN or empty. An array is asked for its length, never for what it holds."""
+    if value is None:
+        return False
+    try:
+        return len(value) > 0 if hasattr(value, "__len__") else bool(value == value)  # NaN, by which pandas says that there is none, is not
+    except Exception:  # an array without dimensions, or whatever a data set holds
+        return True
+
+
+def _unread_in(row: Mapping[Any, Any], prefix: str, read: Collection[object]) -> list[str]:
+    return [f"{prefix}{name}" for name, value in row.items() if name not in read and _holds(value)]
+
+
+def _unread_of_turns(value: object, name: str) -> list[str]:
+    """Names what chat messages hold besides roles and texts."""
+    turns: Sequence[Any] = [] if isinstance(value, str) or not isinstance(value, Sequence) else value
+    names = [unread for turn in turns for unread in _unread_in(turn, f"{name}[].", ("role", "content"))]
+    contents = [turn.get("content") for turn in turns]
+    parts = [part for content in contents if isinstance(content, Sequence) and not isinstance(content, str) for part in content]
+    return names + [f"{name}[].content[].{part.get('type')}" for part in parts if isinstance(part, Mapping) and part.get("text") is None]
 
 
 def _warn_of(names: Sequence[str]) -> None:
-    """Warns that fields of a row are not recorded. Python shows a warning of one text once."""
-    if names:
-        said = f"{len(names)} fields" if len(names) > 20 else ("field " if len(names) == 1 else "fields ") + ", ".join(names)
-        warnings.warn(f"the {said} of this task are not recorded; er.Task(...) has fields for what matters of them", stacklevel=4)
+    """Warns that fields of a row are not recorded; of each field once, although rows differ in which of their fields are filled."""
+    new = [name for name in dict.fromkeys(names) if name not in _named_unread]
+    if new:
+        _named_unread.update(new)
+        said = f"{len(new)} fields" if len(new) > 20 else ("field " if len(new) == 1 else "fields ") + ", ".join(new)
+        are = "is" if len(new) == 1 else "are"
+        warnings.warn(f"the {said} of this task {are} not recorded; er.Task(...) has fields for what matters of them", stacklevel=4)
 
 
 def _plain(value: Any) -> Any:
-    """Returns what a number or an array of numpy or torch holds; None for NaN, by which pandas says that there is none."""
-    for name in ("tolist", "item"):
+    """Returns what a number, an array or a column holds; None for NaN, by which pandas says that there is none."""
+    for name in ("tolist", "to_list", "item"):
         if callable(getattr(value, name, None)):
             value = getattr(value, name)()
             break
@@ -148,5 +173,5 @@ def _plain(value: Any) -> Any:
 
 def _text(content: object) -> str:
     if isinstance(content, Sequence) and not isinstance(content, str):
-        return "".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping))
+        return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
     return "" if content is None else str(content)

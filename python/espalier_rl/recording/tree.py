@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..errors import EspalierError
 from .ids import derived_id, episode_id_of
 from .journal import Draft, tree_closed
-from .pictures import read_pictures
+from .pictures import Pictures
 from .prompts import Known, Message, Shown
 from .task import Task, task_data
 from .values import Json, now, storable
@@ -82,10 +82,11 @@ def _answering(last: list[Message]) -> Json:
 class Tree:
     """The open tree of a task. Its ids follow from the run, how often the task was begun before, and its alias."""
 
-    def __init__(self, run: Run, task: Task, occurrence: int, planned: int) -> None:
+    def __init__(self, run: Run, task: Task, pictures: Pictures, occurrence: int, planned: int) -> None:
         self.run, self.task, self.planned = run, task, planned
         self.id = derived_id("tree", run.id, occurrence, task.alias)
         self.root = Place(derived_id("root", self.id), None, task.instruction, task.observation)
+        self.root.pictures, self.root.images = pictures
         self.next, self.counted = 0, 0  # the next ordinal; rollouts that count towards those planned
         self.open: dict[str, Episode] = {}
         self.exhausted, self.closed, self.begun = False, False, False
@@ -95,7 +96,6 @@ class Tree:
         if self.begun:
             return []
         run, task = self.run, self.task
-        self.root.pictures, self.root.images = read_pictures(task.pictures, "pictures")
         self.begun = True
         data: Json = {
             "treeId": self.id,

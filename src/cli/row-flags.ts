@@ -41,7 +41,7 @@ export function addRowOptions(command: Command, format: RowFlags['format']): Com
     .addOption(
       new Option(
         '--data <data>',
-        'what is exported: whole trajectories, prompts to sample from (verl: a row per task), or examples of searched trees',
+        'what is exported: whole trajectories, prompts to sample from (verl: a row per task and ground truth), or examples of searched trees',
       ).choices(['trajectories', 'prompts', 'good', 'revisions', 'both', 'pairs']),
     )
     .option('--alpha <number>', 'mined: what a good leaf must reach', numberBetween('--alpha', 0, 1), THRESHOLD_DEFAULTS.alpha)

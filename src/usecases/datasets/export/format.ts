@@ -41,7 +41,7 @@ export type ExportFormat =
    * which texts without ids are tokenised with; left out, there is none.
    */
   | { readonly kind: 'verl'; readonly layout: 'trajectory' | 'step'; readonly tokenizer?: string }
-  /** Parquet with a row per task, as verl samples from. `truths`: SHA-256 of the file of ground truths; null takes the goals. */
+  /** Parquet with a row per task and ground truth, as verl samples from. `truths`: SHA-256 of the file of ground truths; null takes the goals. */
   | { readonly kind: 'verl-prompts'; readonly truths: string | null }
   /**
    * The events themselves: what `import` takes back without loss. `trajectories` keeps of each tree what the chosen rollouts

@@ -1,3 +1,4 @@
+import { sha256Hex } from '../../../digest/sha256.ts';
 import { type PromptSource, pictureIds } from '../../../domain/dataset/shown-rows.ts';
 import { DatasetError } from '../dataset-error.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
@@ -9,8 +10,9 @@ import type { Truths } from './truths.ts';
 import { chatColumn } from './verl-schema.ts';
 
 /**
- * One row per task, as verl's `RLHFDataset` reads prompts to sample from: `data_source` (the environment), `prompt` (the chat
- * that the first reply was asked with), `ability`, `reward_model.ground_truth` and `extra_info`, which leads back to the record.
+ * One row per task and ground truth, as verl's `RLHFDataset` reads prompts to sample from: `data_source` (the environment),
+ * `prompt` (the chat that the first reply was asked with), `ability`, `reward_model.ground_truth` and `extra_info`, which leads
+ * back to the record.
  */
 export const verlPrompts = (
   { any: withPictures, structured }: Pick<Pictures, 'any' | 'structured'>,
@@ -32,8 +34,12 @@ export const verlPrompts = (
   ],
 });
 
-/** Writes each task once, in the order of the query, by the first trajectory of it that took a step. */
+/**
+ * Writes each task once for each ground truth, instruction and pictures that it has, in the order of the query, by the first
+ * trajectory that took a step. A task is known by its first observation, which others may share.
+ */
 export class VerlPrompts {
+  /** Digests of what rows were written for. */
   readonly #seen = new Set<string>();
   readonly #pictures: Pictures;
   readonly #truths: Truths;
@@ -43,7 +49,7 @@ export class VerlPrompts {
     this.#truths = truths;
   }
 
-  /** Yields the row of a task that has none yet. @throws DatasetError `invalid-query` for one without a ground truth. */
+  /** Yields the row of what has none yet. @throws DatasetError `invalid-query` for a task without a ground truth. */
   async *rows({
     head,
     root: first,
@@ -51,21 +57,24 @@ export class VerlPrompts {
     steps,
   }: ExportTrajectory): AsyncGenerator<Readonly<Record<string, unknown>>> {
     const [step] = steps;
-    if (!step || this.#seen.has(head.taskId)) return;
+    if (!step) return;
+    const place = `task ${head.alias} (${head.taskId})`;
+    const truth = this.#truth(head, place);
+    const written = sha256Hex(JSON.stringify([head.taskId, truth, head.instruction, firstPictures]));
+    if (this.#seen.has(written)) return;
     const path = { instruction: head.instruction, firstObservation: first.observation, firstPictures, steps: [step] };
     const [shown] = shownSteps(path, []);
     const prompt = shown?.prompt ?? [];
     const source: PromptSource = shown?.source ?? 'composed';
     const ids = pictureIds(prompt);
     const drawn = ids.length === 0 ? [] : await this.#pictures.of(ids, [{ treeId: head.treeId, id: step.stepId }]);
-    const place = `task ${head.alias} (${head.taskId})`;
     yield {
       data_source: head.environment,
       prompt: verlMessages(prompt, place, this.#pictures.any),
       ...(this.#pictures.structured ? { tools: verlTools(shown) } : {}),
       ...(this.#pictures.any ? { images: drawn.map(({ png, id }) => ({ bytes: png, path: `${id}.png` })) } : {}),
       ability: 'agent',
-      reward_model: { style: 'rule', ground_truth: this.#truth(head, place) },
+      reward_model: { style: 'rule', ground_truth: truth },
       extra_info: {
         split: head.split ?? '',
         index: BigInt(this.#seen.size),
@@ -78,7 +87,7 @@ export class VerlPrompts {
         prompt_source: source,
       },
     };
-    this.#seen.add(head.taskId);
+    this.#seen.add(written);
   }
 
   #truth({ alias, goal }: ExportTrajectory['head'], place: string): string | readonly string[] {

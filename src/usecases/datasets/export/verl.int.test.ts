@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, test } from '@jest/globals';
+import { sha256Hex } from '../../../digest/sha256.ts';
 import { pack } from '../../../events/packed.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenEvents } from '../../../testing/given-events.ts';
@@ -196,6 +197,42 @@ describe('a row per step', () => {
     expect(all).toHaveLength(2);
     expect(all[0]).toMatchObject({ responses: null, response_mask: null, rollout_log_probs: null });
   });
+});
+
+test('prompts for verl hold a task once for each ground truth and instruction that it has', async () => {
+  const recorded = new EventBuilder();
+  const runId = recorded.run();
+  const observation = 'Goal: craft bread.';
+  const task = (goal: string) => ({
+    taskId: recorded.id('task', 'bread'),
+    environment: 'textcraft',
+    serverFingerprint: 'world-1',
+    observationHash: sha256Hex(observation),
+    alias: 'bread',
+    goal,
+    depth: null,
+    split: null,
+  });
+  const asked = [
+    ['one', 'Be brief.'],
+    ['two', 'Be brief.'],
+    ['one', 'Be brief.'],
+    ['one', 'Be kind.'],
+  ] as const;
+  for (const [i, [goal, instruction]] of asked.entries())
+    recorded.walk(recorded.tree(runId, `tree ${i}`, { task: task(goal), observation, instruction }), 0, 1, 1);
+  await givenEvents(shop.db, recorded.events);
+  const rows = await shop.rows({ kind: 'verl-prompts', truths: null });
+  expect(rows.map(({ prompt, reward_model: truth }) => [prompt, truth])).toEqual(
+    [asked[0], asked[1], asked[3]].map(([goal, instruction]) => [
+      [
+        { role: 'system', content: instruction },
+        { role: 'user', content: observation },
+      ],
+      { style: 'rule', ground_truth: goal },
+    ]),
+  );
+  expect(rows.map(({ extra_info: info }) => (info as { readonly index: string }).index)).toEqual(['0', '1', '2']);
 });
 
 test('a TRL row is a scored completion of a trajectory, in the group that it is compared in', async () => {

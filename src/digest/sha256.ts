@@ -23,8 +23,13 @@ export function sha256Bytes(...parts: readonly Hashable[]): Buffer {
 /** Returns the SHA-256 of a file, which is read in chunks. @throws as reading does. */
 export async function sha256OfFile(path: string): Promise<string> {
   const hash = openSha256();
-  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer); // a stream without encoding yields buffers
+  await updateFromFile(hash, path);
   return hash.digest('hex');
+}
+
+/** Feeds a hash a file, which is read in chunks. @throws as reading does. */
+export async function updateFromFile(hash: Sha256, path: string): Promise<void> {
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer); // a stream without encoding yields buffers
 }
 
 /** Begins a hash of what comes part by part. */

@@ -122,11 +122,12 @@ async function planSearches({ source, agentTraj, badRows }: ImportOptions): Prom
 }
 
 async function planImport({ source, form: asked, agentTraj, blobs, badRows }: ImportOptions): Promise<ImportPlan> {
-  if (asked === 'detect' && isEventFile(await firstRow(source))) {
+  const first = asked === 'detect' ? await firstRow(source) : null;
+  if (isEventFile(first)) {
     refuseSkipping(source, badRows);
     return { source: 'events', ...WHOLE, drafts: () => eventFileDrafts(source, blobs) };
   }
-  const form = asked === 'detect' || asked === 'agent-r' ? await detectForm(source) : itemFormOf(asked);
+  const form = asked === 'detect' || asked === 'agent-r' ? await detectForm(source, first) : itemFormOf(asked);
   const survey = await surveyAgentTraj(form, source, agentTraj, badRows);
   if (survey.episodes.size === 0)
     throw new DatasetError(

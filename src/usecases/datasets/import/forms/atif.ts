@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { openSha256 } from '../../../../digest/sha256.ts';
 import { wellFormed } from '../../../../events/well-formed.ts';
 import type { EpisodeTurn, ParsedItem } from '../agent-traj-item.ts';
 import { type Chat, chatEpisode, namesIn, refusedShape } from './chat-episode.ts';
@@ -55,7 +54,7 @@ const trajectory = z.looseObject({
 type Step = z.infer<typeof step>;
 
 /** Reads trajectories of ATIF 1.x: one per line, or the file that Harbor writes (`trajectory.json`). */
-export const readAtif: ItemForm['items'] = async function* items(path, { environment }, hash = openSha256()) {
+export const readAtif: ItemForm['items'] = async function* items(path, { environment }, hash) {
   yield* readItems(path, hash, (value) => parseAtif(value, environment));
 };
 

@@ -1,4 +1,3 @@
-import { openSha256 } from '../../../../digest/sha256.ts';
 import { wellFormed } from '../../../../events/well-formed.ts';
 import type { ParsedItem } from '../agent-traj-item.ts';
 import { readParsedRows } from '../read-rows.ts';
@@ -32,7 +31,7 @@ export function isTraceLine(first: Readonly<Record<string, unknown>>): boolean {
  * that follow each other are one. Lines and parts that are not read are counted by their type, and a compaction is noted. Messages
  * of sub-agents are left out, but for a file that holds no others: there each sub-agent is a session.
  */
-export const readTrace: ItemForm['items'] = async function* items(path, { environment }, hash = openSha256()) {
+export const readTrace: ItemForm['items'] = async function* items(path, { environment }, hash) {
   const main = newSession();
   const sidechains = new Map<string, Session>(); // by agent
   let name = '';

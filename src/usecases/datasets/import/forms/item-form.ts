@@ -1,4 +1,4 @@
-import { openSha256, type Sha256 } from '../../../../digest/sha256.ts';
+import type { Sha256 } from '../../../../digest/sha256.ts';
 import { DatasetError } from '../../dataset-error.ts';
 import type { ParsedItem } from '../agent-traj-item.ts';
 import type { AgentTrajOptions } from '../agent-traj-options.ts';
@@ -16,7 +16,7 @@ import { isParquet, readVerlSteps } from './verl-steps.ts';
 type ParseRow = (value: unknown, environment: string | null) => ParsedItem;
 
 function rowsBy(parse: ParseRow): ItemForm['items'] {
-  return (path, { environment }, hash = openSha256()) => readItems(path, hash, (value) => parse(value, environment));
+  return (path, { environment }, hash) => readItems(path, hash, (value) => parse(value, environment));
 }
 
 const forms: { readonly [Name in ItemFormName]: Omit<ItemForm, 'name'> } = {
@@ -37,9 +37,8 @@ export function itemFormOf(name: ItemFormName): ItemForm {
   return { name, ...forms[name] };
 }
 
-/** Finds the form of a file by its first object. @throws DatasetError `bad-row` that names the forms. */
-export async function detectForm(path: string): Promise<ItemForm> {
-  const first = await firstRow(path);
+/** Finds the form of a file by its first row. @throws DatasetError `bad-row` that names the forms. */
+export async function detectForm(path: string, first: unknown): Promise<ItemForm> {
   const name = isObject(first) ? nameOf(first) : null;
   if (name !== null) return itemFormOf(name);
   if (await isParquet(path)) return itemFormOf('verl'); // which says what Parquet is read
@@ -52,10 +51,16 @@ export async function detectForm(path: string): Promise<ItemForm> {
   );
 }
 
-/** Reads the first row of a file that can be read. @throws DatasetError `bad-row` where there is none. */
+/** What tells the form of a file, of the columns of Parquet. */
+const TELLING = [
+  ...['schema_version', 'response_text', 'raw_prompt', 'conversations', 'item_id', 'messages', 'prompt', 'completion'],
+  ...['input', 'output', 'type', 'sessionId'],
+];
+
+/** Reads the first row of a file that can be read, of Parquet what tells its form. @throws DatasetError `bad-row` where there is none. */
 export async function firstRow(path: string): Promise<unknown> {
   let refused: { readonly line: number; readonly reason: string } | undefined;
-  for await (const row of readFileRows(path, openSha256())) {
+  for await (const row of readFileRows(path, TELLING)) {
     if (row.kind === 'row') return row.value;
     refused ??= row;
   }
@@ -74,7 +79,7 @@ function nameOf(first: Readonly<Record<string, unknown>>): ItemFormName | null {
 }
 
 /** Reads rollout dumps of verl, or our own Parquet for it. */
-async function* readVerl(path: string, options: AgentTrajOptions, hash: Sha256 = openSha256()): AsyncGenerator<ItemOfFile> {
+async function* readVerl(path: string, options: AgentTrajOptions, hash?: Sha256): AsyncGenerator<ItemOfFile> {
   yield* (await isParquet(path)) ? readVerlSteps(path, options, hash) : rowsBy(parseVerlRow)(path, options, hash);
 }
 
@@ -82,7 +87,7 @@ async function* readVerl(path: string, options: AgentTrajOptions, hash: Sha256 =
  * Reads ShareGPT conversations. A file whose first row has an `item_id` is one of AgentGym, where every row has one and names its
  * task; of those the ones that open with a system text or call tools, as ours do, have no acknowledgement.
  */
-function readShareGpt(path: string, { environment }: AgentTrajOptions, hash: Sha256 = openSha256()): AsyncGenerator<ItemOfFile> {
+function readShareGpt(path: string, { environment }: AgentTrajOptions, hash?: Sha256): AsyncGenerator<ItemOfFile> {
   let items: boolean | undefined;
   return readItems(path, hash, (value) => {
     items ??= isObject(value) && 'item_id' in value;

@@ -1,5 +1,4 @@
-import { createReadStream } from 'node:fs';
-import type { Sha256 } from '../../../../digest/sha256.ts';
+import { type Sha256, updateFromFile } from '../../../../digest/sha256.ts';
 import { readParquet } from '../../prepare/read-parquet.ts';
 import type { ParsedItem } from '../agent-traj-item.ts';
 import { type ParsedRow, readParsedRows } from '../read-rows.ts';
@@ -10,23 +9,30 @@ import type { ItemOfFile } from './item-of-file.ts';
 import { isParquet } from './verl-steps.ts';
 
 /** Reads an item of each row of a file; one that is not JSON is refused as one without its fields is. */
-export async function* readItems(path: string, hash: Sha256, parse: (value: unknown) => ParsedItem): AsyncGenerator<ItemOfFile> {
-  for await (const row of readFileRows(path, hash))
+export async function* readItems(
+  path: string,
+  hash: Sha256 | undefined,
+  parse: (value: unknown) => ParsedItem,
+): AsyncGenerator<ItemOfFile> {
+  for await (const row of readFileRows(path, 'all', hash))
     yield {
       line: row.line,
       parsed: row.kind === 'refused' ? row : withNotes(parse(row.value), characterNotes(row.value)),
     };
 }
 
-/** Reads the rows of a file of JSON or of Parquet, there with their numbers as lines. @param hash is fed every byte. */
-export async function* readFileRows(path: string, hash: Sha256): AsyncGenerator<ParsedRow> {
+/**
+ * Reads the rows of a file of JSON or of Parquet, there with their numbers as lines. @param columns of Parquet; those that no form
+ * reads are noted by the rows that fill them. @param hash is fed every byte.
+ */
+export async function* readFileRows(path: string, columns: readonly string[] | 'all', hash?: Sha256): AsyncGenerator<ParsedRow> {
   if (!(await isParquet(path))) {
     yield* readParsedRows(path, hash);
     return;
   }
-  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
+  if (hash) await updateFromFile(hash, path);
   let line = 0;
-  for await (const row of readParquet(path, 'all')) yield { kind: 'row', line: ++line, value: asJson(row) };
+  for await (const row of readParquet(path, columns)) yield { kind: 'row', line: ++line, value: asJson(row) };
 }
 
 /** A value of a column as JSON has it: Parquet yields integers of 64 bits as bigint, and times as dates. */

@@ -48,8 +48,15 @@ describe('reading rows', () => {
       }),
       { numRuns: 60 },
     );
+    for (const end of ['', '\n', '\r\n']) {
+      const text = ['{"messages": [', '{"role": "user"}, {"role": "system"},', '{"role": "assistant"}', ']}', '{"messages": []}'];
+      const read = [{ messages: [{ role: 'user' }, { role: 'system' }, { role: 'assistant' }] }, { messages: [] }];
+      expect(await valuesOf(`${text.join(end || '\n')}${end}`)).toEqual(read);
+      expect(await valuesOf(`{"a":${end || '\n'}{"b": "}"}}${end}`)).toEqual([{ a: { b: '}' } }]);
+    }
     expect((await rowsOf('{"a":\n 1}\n\n{\n"b":2}')).map(({ line }) => line)).toEqual([1, 4]);
-    await expect(rowsOf('{"a": [\n{"b":1}\n')).rejects.toThrow('line 1: is not UTF-8 JSON');
+    for (const rest of ['{"b":1}\n', '{"b":1}', '{"b":1}\n{"c":2}'])
+      await expect(rowsOf(`{"a": [\n${rest}`)).rejects.toThrow('line 1: is not UTF-8 JSON');
   });
 
   test('rows longer than a read buffer, with quotes and brackets in their strings, are read whole', async () => {

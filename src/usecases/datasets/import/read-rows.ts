@@ -141,13 +141,13 @@ export interface RawRow {
 }
 
 /**
- * Cuts bytes into rows without parsing them: in an array at the commas of its own level, else at line ends, or where the first
- * line holds no whole object and the second one begins none, behind each object. It knows strings and nesting and nothing more;
- * whether a row is JSON its parser says.
+ * Cuts bytes into rows without parsing them: in an array at the commas of its own level, else at line ends, or where neither the
+ * first line nor the second one is a whole object, behind each object. It knows strings and nesting and nothing more; whether a
+ * row is JSON its parser says.
  */
 class RowSplitter {
   readonly #path: string;
-  #mode: 'unknown' | 'array' | 'first-line' | 'second-line' | 'lines' | 'objects' | 'after' = 'unknown';
+  #mode: 'unknown' | 'array' | 'first-line' | 'between-lines' | 'second-line' | 'lines' | 'objects' | 'after' = 'unknown';
   #line = 1;
   #rowLine = 1;
   #parts: Buffer[] = [];
@@ -156,6 +156,7 @@ class RowSplitter {
   #inString = false;
   #escaped = false;
   #rows = 0;
+  #firstLineSize = 0;
   #blank = true;
 
   constructor(path: string) {
@@ -176,13 +177,15 @@ class RowSplitter {
         if (byte === OPEN_OBJECT) this.#mode = 'first-line';
         else if (!isBlank(byte)) throw badRow(this.#path, this.#line, 'is neither a JSON array nor JSON lines');
       }
-      if (this.#mode === 'second-line' && byte !== NEWLINE && byte !== RETURN) {
-        this.#mode = byte === OPEN_OBJECT ? 'lines' : 'objects';
-        if (this.#mode === 'lines') {
-          this.#keep(chunk.subarray(from, at));
-          from = at;
-          rows.push(this.#take());
-        }
+      if (this.#mode === 'between-lines' && byte !== NEWLINE && byte !== RETURN) {
+        this.#mode = byte === OPEN_OBJECT ? 'second-line' : 'objects';
+        this.#keep(chunk.subarray(from, at));
+        from = at;
+        this.#firstLineSize = this.#size;
+      } else if (this.#mode === 'second-line' && byte === NEWLINE) {
+        this.#keep(chunk.subarray(from, at));
+        from = at;
+        rows.push(...this.#readSecondLine());
       }
       if (this.#blank && !isBlank(byte)) {
         if (this.#mode === 'after') throw badRow(this.#path, this.#line, 'something follows the end of the array');
@@ -206,10 +209,35 @@ class RowSplitter {
       const where = this.#blank ? `after row ${this.#rows}` : `inside row ${this.#rows + 1}`;
       throw badRow(this.#path, this.#line, `the file is cut off ${where}: the array is not closed`);
     }
-    if (this.#blank) return [];
+    const rows = this.#mode === 'second-line' ? this.#readSecondLine() : [];
+    if (this.#blank) return rows;
     if (this.#mode === 'objects' && this.#depth > 0)
       throw badRow(this.#path, this.#rowLine, 'the object that begins here is not closed; JSON lines hold a whole one each');
-    return [this.#take()];
+    return [...rows, this.#take()];
+  }
+
+  /** Decides what the file is by its second line: a whole object is a row behind a broken one, else it continues the first line. */
+  #readSecondLine(): readonly RawRow[] {
+    const both = Buffer.concat(this.#parts);
+    const second = both.subarray(this.#firstLineSize);
+    this.#parts = [both.subarray(0, this.#firstLineSize)];
+    this.#size = this.#firstLineSize;
+    if (!this.#isWholeObject(second)) {
+      this.#mode = 'objects';
+      return this.push(second);
+    }
+    this.#mode = 'lines';
+    const first = this.#take();
+    this.#rowLine = this.#line;
+    this.#blank = false;
+    this.#keep(second);
+    return [first];
+  }
+
+  #isWholeObject(line: Buffer): boolean {
+    const alone = new RowSplitter(this.#path);
+    alone.#mode = 'objects';
+    return alone.push(line).length === 1 && alone.#blank;
   }
 
   /** Follows strings and nesting; returns whether this byte ends a row. */
@@ -217,10 +245,10 @@ class RowSplitter {
     if (this.#mode === 'lines') return byte === NEWLINE;
     if (this.#mode === 'first-line' && byte === NEWLINE) {
       const isWhole = this.#depth === 0 && !this.#inString;
-      this.#mode = isWhole ? 'lines' : 'second-line';
+      this.#mode = isWhole ? 'lines' : 'between-lines';
       return isWhole;
     }
-    if (this.#mode === 'after' || this.#mode === 'second-line') return false;
+    if (this.#mode === 'after' || this.#mode === 'between-lines' || this.#mode === 'second-line') return false;
     if (this.#inString) {
       if (this.#escaped) this.#escaped = false;
       else if (byte === BACKSLASH) this.#escaped = true;

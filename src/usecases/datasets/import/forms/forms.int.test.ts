@@ -170,6 +170,24 @@ describe('files of others', () => {
     expect(await rowsIn(await shop.exportTo('after', format))).toEqual(before);
   });
 
+  test('a trajectory of Parquet for verl of which a row cannot be read is refused whole', async () => {
+    await givenEvents(shop.db, recorded().events);
+    const written = await shop.exportTo('written', { kind: 'verl', layout: 'step' });
+    const duckdb = await DuckDBInstance.create(':memory:');
+    const connection = await duckdb.connect();
+    const replies = "select * replace (nullif(response_text, 'go on') as response_text) from read_parquet";
+    await connection.run(`copy (${replies}('${written}')) to '${shop.path('source')}' (format parquet)`);
+    connection.closeSync();
+    duckdb.closeSync();
+    await shop.startAgain();
+    const { skipped, ...report } = await shop.importing({ badRows: 'skip' });
+    expect(report).toMatchObject({ source: 'verl', rollouts: 1, steps: 1 });
+    expect(skipped.first.map(({ reason }) => reason)).toEqual([
+      expect.stringContaining('response_text'),
+      expect.stringMatching(/^row \d of the trajectory that begins here cannot be read/),
+    ]);
+  });
+
   test('the same chats are one run as JSON lines, as indented JSON, and packed by gzip', async () => {
     const rows = [asked('this'), { messages: [...asked('that').messages, { role: 'user', content: 'on {"' }] }];
     await write(...rows);
@@ -253,6 +271,23 @@ describe('files of others', () => {
     const { notes, ...report } = await shop.importing();
     expect(report).toMatchObject({ source: 'hf-trace', trees: 2, steps: 2 });
     expect(notes).toMatchObject([{ kind: 'sidechain-alone', rows: 2 }]);
+  });
+
+  test('a session that continues after a line that cannot be read is refused whole, and one that ended before is not', async () => {
+    const line = (agentId: string, role: string, content: string) =>
+      JSON.stringify({ type: role, sessionId: 's', isSidechain: true, agentId, message: { role, content } });
+    const ended = [line('a', 'user', 'q'), line('a', 'assistant', 'r')];
+    const divided = [line('b', 'assistant', 'two'), '{"type": "user", ', line('b', 'assistant', 'that never were one')];
+    await writeFile(shop.path('source'), [...ended, line('b', 'user', 'p'), ...divided, '{"type": "us'].join('\n'));
+    await expect(shop.importing()).rejects.toThrow('line 5: is not UTF-8 JSON');
+    const { skipped, ...report } = await shop.importing({ badRows: 'skip' });
+    expect(report).toMatchObject({ source: 'hf-trace', trees: 1, steps: 1 });
+    expect((await steps()).map(({ response }) => response)).toEqual(['r']);
+    expect(skipped.first).toEqual([
+      { line: 5, reason: expect.stringContaining('is not UTF-8 JSON') },
+      { line: 7, reason: expect.stringContaining('is not UTF-8 JSON') },
+      { line: 5, reason: expect.stringContaining('the session continues after this line') },
+    ]);
   });
 
   test('Parquet that holds no texts of replies is refused with what does', async () => {

@@ -1,11 +1,10 @@
 import { wellFormed } from '../../../../events/well-formed.ts';
-import type { ParsedItem } from '../agent-traj-item.ts';
 import { readParsedRows } from '../read-rows.ts';
 import { characterNotes, type RowNote } from '../row-note.ts';
 import { withNotes } from '../with-notes.ts';
 import { CHAT_ROLES, type Chat, chat, chatEpisode, namesIn, refusedShape } from './chat-episode.ts';
 import { isObject } from './is-object.ts';
-import type { ItemForm } from './item-of-file.ts';
+import type { ItemForm, ItemOfFile } from './item-of-file.ts';
 
 const TYPES = [
   'user',
@@ -29,14 +28,17 @@ export function isTraceLine(first: Readonly<Record<string, unknown>>): boolean {
 /**
  * Reads a file that is one session: a line per message, of Claude Code and Pi (`message`) or of Codex (`response_item`). Replies
  * that follow each other are one. Lines and parts that are not read are counted by their type, and a compaction is noted. Messages
- * of sub-agents are left out, but for a file that holds no others: there each sub-agent is a session.
+ * of sub-agents are left out, but for a file that holds no others: there each sub-agent is a session. A session that continues
+ * after a line that cannot be read is refused as well: without that line it would be one that never happened.
  */
 export const readTrace: ItemForm['items'] = async function* items(path, { environment }, hash) {
   const main = newSession();
   const sidechains = new Map<string, Session>(); // by agent
   let name = '';
+  let broken: number | null = null; // the first line that cannot be read, and may be of any session
   for await (const row of readParsedRows(path, hash)) {
     if (row.kind === 'refused') {
+      broken ??= row.line;
       yield { line: row.line, parsed: row };
       continue;
     }
@@ -46,28 +48,31 @@ export const readTrace: ItemForm['items'] = async function* items(path, { enviro
     const agent = line.isSidechain === true ? String(line.agentId ?? '') : null;
     const session = agent === null ? main : (sidechains.get(agent) ?? newSession());
     if (agent !== null) sidechains.set(agent, session);
+    session.brokenAt = broken;
     if (!session.notes.some(({ kind }) => kind === 'characters-replaced')) session.notes.push(...characterNotes(row.value));
     for (const said of messagesOf(line, session.notes)) add(session.messages, said);
   }
   if (main.messages.length > 0 || sidechains.size === 0) {
     if (sidechains.size > 0) main.notes.push({ kind: 'sidechain-left-out', field: null });
-    yield { line: 1, parsed: itemOf(main, name, environment) };
+    yield itemOf(main, name, environment);
     return;
   }
   for (const [agent, session] of sidechains) {
     const notes: RowNote[] = [...session.notes, ...main.notes, { kind: 'sidechain-alone', field: null }];
     const alias = sidechains.size === 1 ? name : `${name} ${agent}`;
-    yield { line: 1, parsed: itemOf({ messages: session.messages, notes }, alias, environment) };
+    yield itemOf({ ...session, notes }, alias, environment);
   }
 };
 
 interface Session {
   readonly messages: Said[];
   readonly notes: RowNote[];
+  /** The first line that cannot be read before its last one. */
+  brokenAt: number | null;
 }
 
 function newSession(): Session {
-  return { messages: [], notes: [] };
+  return { messages: [], notes: [], brokenAt: null };
 }
 
 function add(messages: Said[], said: Said): void {
@@ -77,11 +82,16 @@ function add(messages: Said[], said: Said): void {
   else messages.push(said);
 }
 
-function itemOf({ messages, notes }: Session, name: string, environment: string | null): ParsedItem {
+function itemOf({ messages, notes, brokenAt }: Session, name: string, environment: string | null): ItemOfFile {
+  if (brokenAt !== null) {
+    const reason =
+      'the session continues after this line, which cannot be read; repair the line, or the session is left out whole';
+    return { line: brokenAt, parsed: { kind: 'refused', reason } };
+  }
   const parsed = chat.safeParse(messages);
-  if (!parsed.success) return refusedShape(parsed.error);
+  if (!parsed.success) return { line: 1, parsed: refusedShape(parsed.error) };
   const facts = { environment: environment ?? 'trace', ...(name === '' ? {} : { alias: name }) };
-  return withNotes(chatEpisode(parsed.data as Chat, facts, namesIn('the session')), notes);
+  return { line: 1, parsed: withNotes(chatEpisode(parsed.data as Chat, facts, namesIn('the session')), notes) };
 }
 
 function joined(before: Said, said: Said): Said {

@@ -1,7 +1,6 @@
-import { createReadStream } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { z } from 'zod';
-import { openSha256 } from '../../../../digest/sha256.ts';
+import { updateFromFile } from '../../../../digest/sha256.ts';
 import { wellFormed } from '../../../../events/well-formed.ts';
 import { DatasetError } from '../../dataset-error.ts';
 import { readParquet } from '../../prepare/read-parquet.ts';
@@ -9,7 +8,7 @@ import type { EpisodeTurn, ParsedItem } from '../agent-traj-item.ts';
 import { characterNotes, type RowNote } from '../row-note.ts';
 import { withNotes } from '../with-notes.ts';
 import { type Chat, type ChatFacts, chat, chatEpisode, namesIn, refusedShape } from './chat-episode.ts';
-import type { ItemForm } from './item-of-file.ts';
+import type { ItemForm, ItemOfFile } from './item-of-file.ts';
 import { offeredTools } from './messages-row.ts';
 
 const numbers = z.array(z.number()).nullish();
@@ -52,29 +51,51 @@ export async function isParquet(path: string): Promise<boolean> {
 /**
  * Reads our own Parquet for verl with a row per step: consecutive rows of one `traj_uid` are a trajectory, where each prompt
  * continues the one before. Rewards, token ids, log-probabilities, outcome and policy are kept; the observation behind the last
- * reply is not in the file. @throws DatasetError `bad-row` for other Parquet, with what holds texts.
+ * reply is not in the file. A trajectory of which a row cannot be read is refused: without that step it never happened. @throws
+ * DatasetError `bad-row` for other Parquet, with what holds texts.
  */
-export const readVerlSteps: ItemForm['items'] = async function* items(path, { environment }, hash = openSha256()) {
-  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
-  let [first, steps, notes]: [number, Row[], readonly RowNote[]] = [1, [], []];
+export const readVerlSteps: ItemForm['items'] = async function* items(path, { environment }, hash) {
+  if (hash) await updateFromFile(hash, path);
+  let current: OpenTrajectory | null = null;
   let at = 0;
   for await (const value of readParquet(path, COLUMNS)) {
     at += 1;
     if (at === 1) refuseOther(path, value);
+    if (current && typeof value.traj_uid === 'string' && current.uid !== value.traj_uid) {
+      yield* itemsOf(current, environment);
+      current = null;
+    }
+    current ??= { uid: value.traj_uid, first: at, steps: [], notes: [], brokenAt: null };
     const parsed = row.safeParse(wellFormed(value).value);
     if (!parsed.success) {
+      current.brokenAt ??= at;
       yield { line: at, parsed: refusedShape(parsed.error) };
       continue;
     }
-    if (steps.length > 0 && steps[0]?.traj_uid !== parsed.data.traj_uid) {
-      yield { line: first, parsed: withNotes(episodeOf(steps, environment), notes) };
-      [first, steps, notes] = [at, [], []];
-    }
-    notes = [...notes, ...characterNotes(value)];
-    steps.push(parsed.data);
+    current.notes.push(...characterNotes(value));
+    current.steps.push(parsed.data);
   }
-  if (steps.length > 0) yield { line: first, parsed: withNotes(episodeOf(steps, environment), notes) };
+  if (current) yield* itemsOf(current, environment);
 };
+
+interface OpenTrajectory {
+  readonly uid: unknown;
+  readonly first: number;
+  readonly steps: Row[];
+  readonly notes: RowNote[];
+  /** Its first row that cannot be read. */
+  brokenAt: number | null;
+}
+
+function* itemsOf({ first, steps, notes, brokenAt }: OpenTrajectory, environment: string | null): Generator<ItemOfFile> {
+  if (steps.length === 0) return; // each of its rows is refused
+  if (brokenAt === null) {
+    yield { line: first, parsed: withNotes(episodeOf(steps, environment), notes) };
+    return;
+  }
+  const reason = `row ${brokenAt} of the trajectory that begins here cannot be read; repair it, or the trajectory is left out whole`;
+  yield { line: first, parsed: { kind: 'refused', reason } };
+}
 
 /** @throws DatasetError: files of ours that hold no texts, and of others. */
 function refuseOther(path: string, value: Readonly<Record<string, unknown>>): void {

@@ -116,7 +116,7 @@ describe('waitFor(position)', () => {
     const progress = { done: 400, of: 1_000, rate: 300 } as const;
     await db
       .insertInto('projectionBuilds')
-      .values({ ...at, version: 2_000_001, state: 'building' })
+      .values({ ...at, version: 2_000_002, state: 'building' })
       .execute();
     await db
       .updateTable('projectionBuilds')
@@ -127,9 +127,9 @@ describe('waitFor(position)', () => {
       const { lag } = (await api.ask(`{ lag { projection version build builds { ${fields} } } }`)).data;
       expect(lag.find(({ projection }: { projection: string }) => projection === 'rewards')).toEqual({
         projection: 'rewards',
-        version: 1,
+        version: 2,
         build: 1,
-        builds: [{ version: 1, build: 3, state: 'building', ...progress, secondsLeft: 2, toldAt: '2026-01-01T00:00:00.000Z' }],
+        builds: [{ version: 2, build: 3, state: 'building', ...progress, secondsLeft: 2, toldAt: '2026-01-01T00:00:00.000Z' }],
       });
     } finally {
       await db.deleteFrom('projectionBuilds').execute();

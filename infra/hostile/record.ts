@@ -80,9 +80,12 @@ export async function tryRound(stage: Stage, { servers, projector, follower, nam
   );
   clients.push(appendAll(stage, world, random.fork('log')));
   const killing = killSome([...servers, projector], random.fork('kills'), () => sending);
-  await Promise.all(clients);
-  sending = false;
-  await killing;
+  try {
+    await Promise.all(clients);
+  } finally {
+    sending = false;
+    await killing;
+  }
   const ends = await platform.log.ends(TOPICS);
   await waitUntilProjected(platform.database.db, ends, { timeoutMs: LIMIT_MS });
   const streams = new Set([...world.runs, ...world.trees.map(({ treeId }) => treeId)]);

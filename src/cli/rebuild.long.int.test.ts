@@ -74,9 +74,9 @@ test('a rebuild killed midway resumes, takes over, swaps back and is retired', a
   const [unfinished] = (await status()).builds;
   expect(unfinished).toMatchObject({
     projection: 'step-tree',
-    version: 1,
+    version: 2,
     build: 2,
-    schema: 'step_tree_v1_b2',
+    schema: 'step_tree_v2_b2',
     state: 'building',
     progress: { of: expect.any(Number), rate: expect.any(Number) },
   });
@@ -87,6 +87,8 @@ test('a rebuild killed midway resumes, takes over, swaps back and is retired', a
     // the trees lie in three partitions, by their ids
     ...[
       'divergences: 0',
+      'judgements: 0',
+      'revisions: 0',
       'rollouts: 8',
       'run_counts: 3',
       'run_versions: 3',
@@ -96,7 +98,7 @@ test('a rebuild killed midway resumes, takes over, swaps back and is retired', a
       'tree_tools: 0',
       'trees: 8',
     ].map((table) => `${table} rows, equal by checksum`),
-    'step-tree is live from step_tree_v1_b2; step_tree_v2 is kept: --back returns to it, --retire drops it',
+    'step-tree is live from step_tree_v2_b2; step_tree_v2 is kept: --back returns to it, --retire drops it',
     '',
   ]);
   const { projections: live, builds } = await status();

@@ -11,7 +11,11 @@ import { printError } from './terminal.ts';
 export function throughOutages<T>(signal: AbortSignal, work: (isAgain: boolean) => Promise<T>): Promise<T> {
   let begun = 0;
   let reported: string | null = null;
-  return retryTransient(() => work(begun++ > 0), {
+  const attempt = async (): Promise<T> => {
+    if (begun > 0) signal.throwIfAborted(); // while it was waited
+    return work(begun++ > 0);
+  };
+  return retryTransient(attempt, {
     signal,
     // Of an outage shorter than a hold's limit this process still has the hold, and takes it over as it would another's.
     passes: (error) => isOutage(error) || (begun > 1 && error instanceof RunBusy),

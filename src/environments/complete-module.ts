@@ -34,7 +34,7 @@ export interface ModulePlace {
  */
 export function completeModule(inner: GivenEpisode, from: ModulePlace): Environment {
   const { place, timeout } = from;
-  const within = <T>(what: string, call: () => T | Promise<T>) => inTime(timeout, `${place}: ${what}`, call);
+  const within = <T>(what: string, call: () => T | Promise<T>) => inTime(timeout, `${place}: ${what}`, call).catch(asOwn);
   const { clone, replay } = { clone: inner.clone?.bind(inner), replay: inner.replay?.bind(inner) };
   const opened = (given: unknown): Opening => {
     const opening = typeof given === 'string' ? { observation: given } : given;
@@ -66,6 +66,12 @@ export function completeModule(inner: GivenEpisode, from: ModulePlace): Environm
       : {}),
   };
   return overlay(inner as Environment, over); // with what was left out
+}
+
+/** Throws what a module threw without its code: one of a socket is an outage of what the module asks, not of the record. */
+function asOwn(error: unknown): never {
+  if (error instanceof EnvironmentError || typeof error !== 'object' || error === null || !('code' in error)) throw error;
+  throw new Error('message' in error ? String(error.message) : String(error), { cause: error });
 }
 
 const quoted = (action: string) => JSON.stringify(action.slice(0, 80));

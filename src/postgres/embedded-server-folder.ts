@@ -51,13 +51,14 @@ async function createDataFolder(
     if (name.startsWith('data.new-')) await rm(join(folder, name), { recursive: true, maxRetries: 10, retryDelay: 100 });
   const draft = `${data}.new-${randomBytes(6).toString('hex')}`;
   const passwordFile = `${draft}.password`; // the account cannot read the one that stays
-  const password = `${randomBytes(24).toString('base64url')}\n`;
+  // One that is there belongs to data that was moved away, and may come back.
+  const password = (await readIfPresent(join(folder, 'password'))) ?? `${randomBytes(24).toString('base64url')}\n`;
   try {
     await mkdir(draft, { mode: 0o700 });
     await writeFile(passwordFile, password, { mode: 0o600 });
     if (account.ids) for (const path of [draft, passwordFile]) await chown(path, account.ids.uid, account.ids.gid);
     await initialise(folder, draft, passwordFile, binaries, account, durability);
-    await writeFile(join(folder, 'password'), password, { mode: 0o600 });
+    await writeFile(join(folder, 'password'), password, { mode: 0o600, flush: true });
     await rename(draft, data);
   } finally {
     await rm(passwordFile, { force: true });

@@ -2,16 +2,18 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { chooseAccount } from './embedded-server-account.ts';
 import { findPostgresBinaries } from './embedded-server-binaries.ts';
 import { folderError } from './embedded-server-error.ts';
 import { type Durability, prepareFolder } from './embedded-server-folder.ts';
-import { GREETING, lockFolder, readSupervisor, unlockFolder } from './embedded-server-lock.ts';
+import { greetingOf, lockFolder, readSupervisor, unlockFolder } from './embedded-server-lock.ts';
 import { startPostmaster, stopPostmaster } from './embedded-server-postmaster.ts';
 
 /**
  * Runs the server of a folder until it has no user any more, and starts it again when it ends before. Returns at once where another
- * process is its supervisor. Why it cannot run is printed as one line, the code and message of an `EmbeddedServerError` as JSON.
+ * process is its supervisor. Why it cannot run is printed as one line, the code and message of an
+ * `EmbeddedServerError` as JSON, and the process is left with exit code 1.
  */
 export async function superviseServer(folder: string, durability: Durability): Promise<void> {
   try {
@@ -19,10 +21,12 @@ export async function superviseServer(folder: string, durability: Durability): P
   } catch (error) {
     const { code, message } = folderError(folder, error);
     process.stderr.write(`${JSON.stringify({ code, message })}\n`);
+    process.exitCode = 1;
   }
 }
 
 const LOCK_MS = 1_000;
+const AGAIN_MS = 100; // before a server that ended is started again: it may end at once
 
 async function supervise(folder: string, durability: Durability): Promise<void> {
   const token = randomBytes(16).toString('hex');
@@ -39,12 +43,15 @@ async function supervise(folder: string, durability: Durability): Promise<void> 
     users.admit(server.port);
     while (server.output() === undefined && !users.haveLeft()) await Promise.race([server.ended, users.changed()]);
     users.hold();
-    if (!users.haveLeft()) continue;
+    if (!users.haveLeft()) {
+      await delay(AGAIN_MS);
+      continue;
+    }
     await stopPostmaster(folder);
     if (users.haveLeft()) break;
     users.dismiss();
   }
-  await unlockFolder(folder);
+  await unlockFolder(folder, { token });
 }
 
 const ARRIVAL_MS = 5_000; // of the user that started the supervisor, unless it was killed
@@ -57,7 +64,7 @@ async function receiveUsers(token: string) {
   let isAwaited = true;
   let notify = () => {};
   const server = createServer({ allowHalfOpen: true }, (socket) => {
-    socket.write(GREETING);
+    socket.write(greetingOf(token));
     socket.once('data', (request) => {
       if (String(request) !== `${token}\n`) return socket.end();
       users.add(socket);

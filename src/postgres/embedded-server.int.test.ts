@@ -117,7 +117,8 @@ describe('the end of the last user', () => {
       await value(owner.url, 'create table kept as select generate_series(1, 1000) as n');
       const pid = await postmasterPid();
       owner.process.kill(signal);
-      await until('the postmaster ended', () => !exists(pid));
+      await until('the supervisor ended', async () => (await supervisors()).length === 0);
+      expect(exists(pid)).toBe(false);
       await expect(connect(owner.url)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
       const next = await start('none');
       expect(next.started).toBe(true);

@@ -94,7 +94,9 @@ async function enter(folder: string, durability: Durability) {
       own ??= startSupervisor(folder, durability);
       const end = await Promise.race([own.ended, delay(LOOK_MS)]);
       if (end instanceof EmbeddedServerError) throw end;
-      if (end === 'ended') own = undefined;
+      if (end !== 'ended') continue;
+      own = undefined;
+      await delay(LOOK_MS);
     }
   } finally {
     own?.release();
@@ -128,11 +130,15 @@ function startSupervisor(folder: string, durability: Durability) {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   const failed = new Promise<string>((resolve) => child.once('error', (error) => resolve(error.message)));
-  const output = Promise.race([failed, text(child.stderr).catch(() => '')]);
+  const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
+  const output = text(child.stderr).catch(() => '');
   return {
     pid: child.pid,
-    /** Why it could not start the server; `ended` where there is another supervisor. */
-    ended: output.then((message) => (message === '' ? 'ended' : supervisorError(folder, message))),
+    /** Why it could not start the server; `ended` where there is another supervisor, or it was killed. */
+    ended: Promise.race([
+      failed.then((message) => supervisorError(folder, message)),
+      exited.then(async (code) => (code ? supervisorError(folder, await output) : ('ended' as const))),
+    ]),
     release() {
       child.stderr.destroy();
       child.unref();

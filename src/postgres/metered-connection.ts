@@ -49,12 +49,12 @@ export class MeteredConnection implements DatabaseConnection {
   async #metered<Row>(sql: string, parameters: readonly unknown[], meter: StatementMeter): Promise<QueryResult<Row>> {
     const limit = `set local statement_timeout = ${Math.ceil(meter.statementMs)}`;
     const alone = this.#transaction === 'none';
-    if (alone) await this.#client.query(`begin read only; ${limit}`);
-    else if (this.#transaction === 'open') {
-      await this.#client.query(limit);
-      this.#transaction = 'limited';
-    }
     try {
+      if (alone) await this.#client.query(`begin read only; ${limit}`);
+      else if (this.#transaction === 'open') {
+        await this.#client.query(limit);
+        this.#transaction = 'limited';
+      }
       const result = await this.#send<Row>(sql, parameters, meter);
       if (alone) await this.#client.query('commit');
       return result;

@@ -4,15 +4,23 @@ import { ProjectionsBehind } from './wait-until.ts';
 
 const DISK_FULL = new Set(['ENOSPC', 'EDQUOT']);
 
-/** Returns whether an error passes without us: an outage, or read models that are behind. */
+/** Returns whether an error passes without us: an outage, a statement that the database gave up, read models that are behind. */
 export function isPassingFault(error: unknown): boolean {
-  return error instanceof ProjectionsBehind || isOutage(error);
+  return error instanceof ProjectionsBehind || isDatabaseFault(error) || isOutage(error);
 }
+
+// A statement that always takes longer than its time limit, a database that was dropped, a pooler that refuses the login, a
+// statement that needs more memory than there is: they may pass, and need not.
+const MAY_STAY = new Set(['57014', '57P04', '08P01', '53200']);
 
 /** Returns whether an error is an outage of the world: the database or the log is away, or a disk is full. */
 export function isOutage(error: unknown): boolean {
-  if (isDatabaseFault(error)) return true;
+  if (isDatabaseFault(error)) return !MAY_STAY.has(codeOf(error));
   if (error instanceof LogError) return error.retryable;
   // By its code, not its class: errors of Node's core come from another realm under a test runner.
-  return typeof error === 'object' && error !== null && 'code' in error && DISK_FULL.has(String(error.code));
+  return DISK_FULL.has(codeOf(error));
+}
+
+function codeOf(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
 }

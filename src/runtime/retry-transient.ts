@@ -36,7 +36,9 @@ export function retryTransient<T>(work: () => Promise<T>, options: RetryTransien
     },
     again: ({ error }) => {
       if (signal.aborted || !passes(error)) return false;
-      if (!unlimited(error) && now() - since > limitMs) return false;
+      if (unlimited(error))
+        since = now(); // what follows it has all its time
+      else if (now() - since > limitMs) return false;
       onFault(error);
       return true;
     },

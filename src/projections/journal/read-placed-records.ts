@@ -5,7 +5,7 @@ import type { Db } from '../../postgres/database.ts';
 export interface PlacedRecord {
   readonly stream: string;
   readonly body: string;
-  /** A live projection set it aside at this place. */
+  /** A live projection set it aside at this place, or it repeats a fact of an event before it, which alone takes effect. */
   readonly refused: boolean;
 }
 
@@ -15,11 +15,14 @@ export interface PlacedRecord {
  */
 export async function readPlacedRecords(db: Db, streams: readonly string[]): Promise<readonly PlacedRecord[]> {
   const { rows } = await sql<PlacedRecord>`
-    select p.stream, p.body, coalesce(q.refused, false) as refused
+    select p.stream, p.body, coalesce(q.refused, false) or p.repeats as refused
     from (
-      select e.stream, e.topic, e.partition, e."offset", e.body from events e where e.stream = any(${[...streams]}::uuid[])
+      select e.stream, e.topic, e.partition, e."offset", e.body, a.kind is not null as repeats
+      from events e left join anomalies a
+        on (a.topic, a.partition, a."offset", a.kind) = (e.topic, e.partition, e."offset", 'duplicate')
+      where e.stream = any(${[...streams]}::uuid[])
       union all
-      select stream, r.topic, r.partition, r."offset", e.body
+      select stream, r.topic, r.partition, r."offset", e.body, false
       from quarantine_releases r join events e using (event_id, stream)
       where r.stream = any(${[...streams]}::uuid[]) and (e.topic, e.partition, e."offset") <> (r.topic, r.partition, r."offset")
     ) p

@@ -19,10 +19,12 @@ export interface RevisionRows {
 export function foldRevision(delivery: Delivery, known: Known, rows: RevisionRows): Refused | undefined {
   if (isOf(delivery, 'StepJudged')) rows.judgements.push(judgementRow(delivery));
   if (isOf(delivery, 'RevisionComposed')) {
+    const row = revisionRow(delivery);
+    const key = keyInTree(row.treeId, row.revisionId);
+    if (known.revisions.has(key)) return undefined; // released, and folded before
     const refused = refuseParts(delivery.event, known);
     if (refused) return refused;
-    const row = revisionRow(delivery);
-    known.revisions.set(keyInTree(row.treeId, row.revisionId), row.state);
+    known.revisions.set(key, row.state);
     rows.revisions.push(row);
   }
   if (isOf(delivery, 'RevisionVerified') || isOf(delivery, 'RevisionRejected')) {

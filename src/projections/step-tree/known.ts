@@ -38,7 +38,7 @@ export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<K
     select tree_id, run_id, task_id, environment, closed_at is not null as closed from trees where tree_id = any(${[...wanted.trees]}::uuid[])`.execute(
         trx,
       ),
-    () => (wanted.steps.size === 0 ? [] : stepsOf([...wanted.steps.values()], wanted.withPaths, trx)),
+    () => (wanted.steps.size === 0 ? [] : stepsOf([...wanted.steps.values()], [...wanted.revised], trx)),
     () => (wanted.rollouts.size === 0 ? [] : rolloutsOf([...wanted.rollouts.values()], trx)),
     () => (wanted.revisions.size === 0 ? [] : revisionsOf([...wanted.revisions.values()], trx)),
   );
@@ -56,16 +56,15 @@ export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<K
   return known;
 }
 
-// a look-up by the key for each, whatever the planner expects
-async function stepsOf(wanted: readonly OfTree[], withPaths: boolean, trx: Trx) {
+/** Reads steps, each by a look-up by its key, whatever the planner expects. @param revised of these trees all above them too. */
+async function stepsOf(wanted: readonly OfTree[], revised: readonly string[], trx: Trx) {
   const stepOf = (id: string) => sql`lateral (
     select step_id, tree_id, parent_step_id as parent_id, depth from steps
     where step_id = w.${sql.raw(id)} and tree_id = w.tree_id offset 0) s`;
   const named = sql`select s.* from ${pairsOf(wanted)} w cross join ${stepOf('id')}`;
-  const { rows } = await sql<{ stepId: string; treeId: string; parentId: string | null; depth: number }>`
-    ${withPaths ? sql`with recursive path as (${named} union select s.* from path w cross join ${stepOf('parent_id')}) select * from path` : named}`.execute(
-    trx,
-  );
+  const above = sql`select s.* from path w cross join ${stepOf('parent_id')} where w.tree_id = any(${revised}::uuid[])`;
+  const steps = revised.length === 0 ? named : sql`with recursive path as (${named} union ${above}) select * from path`;
+  const { rows } = await sql<{ stepId: string; treeId: string; parentId: string | null; depth: number }>`${steps}`.execute(trx);
   return rows;
 }
 
@@ -89,12 +88,18 @@ interface References {
   readonly steps: Map<string, OfTree>;
   readonly rollouts: Map<string, OfTree>;
   readonly revisions: Map<string, OfTree>;
-  /** Whether the steps above those named are needed too: revisions are made of paths. */
-  withPaths: boolean;
+  /** Trees of which revisions are composed: they are made of paths. */
+  readonly revised: Set<string>;
 }
 
 function references(batch: readonly Delivery[]): References {
-  const wanted: References = { trees: new Set(), steps: new Map(), rollouts: new Map(), revisions: new Map(), withPaths: false };
+  const wanted: References = {
+    trees: new Set(),
+    steps: new Map(),
+    rollouts: new Map(),
+    revisions: new Map(),
+    revised: new Set(),
+  };
   for (const delivery of batch) {
     const { treeId } = delivery.event.data as { treeId: string }; // every type this projection handles names its tree
     const add = (to: 'steps' | 'rollouts' | 'revisions', id: string) => wanted[to].set(keyInTree(treeId, id), { treeId, id });
@@ -117,7 +122,8 @@ function references(batch: readonly Delivery[]): References {
     if (isOf(delivery, 'RevisionComposed')) {
       const { goodLeafStepId, badLeafStepId, branchStepId, transitionStepId } = delivery.event.data;
       for (const id of [goodLeafStepId, badLeafStepId, branchStepId, transitionStepId]) add('steps', id);
-      wanted.withPaths = true;
+      add('revisions', delivery.event.data.revisionId);
+      wanted.revised.add(treeId);
     }
     if (isOf(delivery, 'RevisionVerified') || isOf(delivery, 'RevisionRejected'))
       add('revisions', delivery.event.data.revisionId);

@@ -6,8 +6,8 @@ import {
   type StageOutput,
   type StageRecord,
 } from '../../projections/experiment-stages/read-stages.ts';
-import { isPassingFault } from '../../projections/passing-fault.ts';
-import { whileHeld } from '../collect/hold-run.ts';
+import { isOutage } from '../../projections/passing-fault.ts';
+import { RunBusy, whileHeld } from '../collect/hold-run.ts';
 import type { PlannedArm, PlannedStage } from './declaration/experiment.ts';
 import { keyOfStage, openFingerprints, seedOf } from './key-of-stage.ts';
 import { type DeclaredExperiment, recordDeclaration, recordStage } from './record-experiment.ts';
@@ -157,7 +157,8 @@ async function endOf(
     });
   } catch (error) {
     if (run.signal.aborted) return null;
-    if (isPassingFault(error instanceof StageFailed ? error.cause : error)) throw error; // the stage did not fail, and goes on
+    const cause = error instanceof StageFailed ? error.cause : error;
+    if (isOutage(cause) || cause instanceof RunBusy) throw cause; // the stage did not fail, and goes on
     const message = error instanceof Error ? error.message : String(error);
     const key = error instanceof StageFailed ? error.key : UNKNOWN_KEY;
     // where the record cannot be written this throws in its turn: no stage failed then, the platform did

@@ -43,8 +43,8 @@ describeWithKafka('a rebuild over Kafka', () => {
         for (const projection of chosen)
           expect(await rebuildProjection(platform, projection, { ...options, differing: 'refuse' })).toMatchObject({
             kind: 'swapped',
-            from: 1,
-            to: 1_000_001,
+            from: projection.version,
+            to: 1_000_000 + projection.version,
             comparison: { differences: [] },
           });
       } finally {

@@ -236,7 +236,7 @@ describe('rebuilds', () => {
     await project();
     await world.settled();
     await rebuildProjection(world, stepTree, strict);
-    const met = await sql`delete from cursors where projection = 'step-tree@1' and topic = 'trees' and next_offset > 0`.execute(
+    const met = await sql`delete from cursors where projection = 'step-tree@2' and topic = 'trees' and next_offset > 0`.execute(
       world.database.db,
     ); // as if it had met none of them
     expect(met.numAffectedRows).toBeGreaterThan(0n);

@@ -73,7 +73,7 @@ describe('the replay of projections', () => {
     expect(report.differences).toContainEqual({
       eventId: null,
       stepId: null,
-      field: `rewards ${victim.rewardId}, value`,
+      field: `rewards ${victim.rewardId} ${victim.treeId}, value`,
       recorded: String(victim.value),
       replayed: String(victim.value + 1),
     });
@@ -96,7 +96,7 @@ describe('the replay of projections', () => {
     [
       'a value that JSON does not distinguish',
       `update rewards_v2.rewards set value = '-0' where value = 0`,
-      [/^rewards [^ ]+, value$/, '-0', '0'],
+      [/^rewards [^ ]+ [^ ]+, value$/, '-0', '0'],
     ],
     [
       'a table that is no more',

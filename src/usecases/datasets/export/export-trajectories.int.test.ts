@@ -268,13 +268,13 @@ describe('export files', () => {
     const { position } = await exportTrajectories(options());
     const ofTrees = `trees.0:${trees}`;
     expect(position).toEqual({
-      'step-tree@1': ofTrees,
-      'rewards@1': ofTrees,
-      'prompts@1': ofTrees,
-      'pictures@1': ofTrees,
+      'step-tree@2': ofTrees,
+      'rewards@2': ofTrees,
+      'prompts@2': ofTrees,
+      'pictures@2': ofTrees,
       'annotations@1': ofTrees,
       'runs@1': 'runs.0:2',
-      'images@1': `runs.0:2,${ofTrees}`,
+      'images@2': `runs.0:2,${ofTrees}`,
     });
   });
 

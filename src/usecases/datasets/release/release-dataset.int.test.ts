@@ -41,13 +41,12 @@ describe('releases', () => {
     });
     expect(Object.keys(dataset.position).sort()).toEqual([
       'annotations@1',
-      'images@1',
-      'pictures@1',
-      'prompts@1',
-      'revisions@1',
-      'rewards@1',
+      'images@2',
+      'pictures@2',
+      'prompts@2',
+      'rewards@2',
       'runs@1',
-      'step-tree@1',
+      'step-tree@2',
     ]);
     expect((await readFile(shop.path('mined.jsonl'), 'utf8')).trimEnd().split('\n')).toHaveLength(2);
     expect(await readDatasetsOfRuns(shop.db, [runId])).toEqual([dataset]);

@@ -1,5 +1,6 @@
 import DataLoader from 'dataloader';
 import type { Db } from '../../src/postgres/database.ts';
+import { keyInTree } from '../../src/projections/of-tree.ts';
 import type { BatchRecord } from '../../src/projections/training-pool/read-batches.ts';
 import { RowsError } from '../../src/training/rows/batch-rows.ts';
 import type { BlobReader } from '../../src/training/rows/read-blob.ts';
@@ -20,7 +21,7 @@ export interface EstimateKey {
 export interface GroupKey extends EstimateKey {
   readonly treeId: string;
 }
-/** Samples, and their steps. */
+/** Samples, and their steps, by `keyInTree`. */
 export interface SampleEstimates {
   readonly ofRollout: ReadonlyMap<string, SampleEstimate>;
   readonly ofStep: ReadonlyMap<string, StepEstimate>;
@@ -113,7 +114,7 @@ async function inTurn<K, V>(keys: readonly K[], read: (key: K) => Promise<V>): P
 function bySample(samples: readonly SampleEstimate[]): SampleEstimates {
   const steps = samples.flatMap((sample) => sample.steps);
   return {
-    ofRollout: new Map(samples.map((sample) => [sample.rolloutId, sample])),
-    ofStep: new Map(steps.map((step) => [step.stepId, step])),
+    ofRollout: new Map(samples.map((sample) => [keyInTree(sample.treeId, sample.rolloutId), sample])),
+    ofStep: new Map(steps.map((step) => [keyInTree(step.treeId, step.stepId), step])),
   };
 }

@@ -1,4 +1,5 @@
 import DataLoader from 'dataloader';
+import { keyInTree } from '../../src/projections/of-tree.ts';
 import type { LogProbs } from '../../src/training/rows/log-prob-file.ts';
 import { ofStep, readNewLogProbs } from '../../src/training/versions/read-new-log-probs.ts';
 import { type ReadAgain, readChoicesAgain } from '../../src/usecases/train/estimates/read-choices-again.ts';
@@ -33,7 +34,7 @@ export const StepEstimate: StepEstimateResolvers = {
     return found && [...ofStep(found, sampled.sample, sampled.from, maskLength ?? 0)];
   },
   readAgain: async ({ stepId, batchId, treeId }, _, context) =>
-    (await choicesAgain(context).load({ batchId, treeId })).get(stepId) ?? null,
+    (await choicesAgain(context).load({ batchId, treeId })).get(keyInTree(treeId, stepId)) ?? null,
 };
 
 /** The groups of a batch that are shown are read together: `estimate` has counted it before. */

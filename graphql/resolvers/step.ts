@@ -1,3 +1,4 @@
+import { keyInTree } from '../../src/projections/of-tree.ts';
 import { refusal } from '../errors.ts';
 import type {
   PackedArrayResolvers,
@@ -48,7 +49,8 @@ export const Step: StepResolvers = {
   estimate: async ({ id, treeId, rolloutId }, { rewards }, { loaders }) => {
     const sample = rolloutId === null ? null : await loaders.sample.load({ treeId, id: rolloutId });
     if (sample?.batchId == null) return null;
-    return (await loaders.estimatesOfGroup.load({ batchId: sample.batchId, treeId, rewards })).ofStep.get(id) ?? null;
+    const { ofStep } = await loaders.estimatesOfGroup.load({ batchId: sample.batchId, treeId, rewards });
+    return ofStep.get(keyInTree(treeId, id)) ?? null;
   },
   captured: ({ id, treeId }, _, context) => callOfStep({ id, treeId }, context),
   tokenTexts: (step, _, context) => tokenTexts(step, context),

@@ -1,3 +1,4 @@
+import { keyInTree } from '../../src/projections/of-tree.ts';
 import { readBatchOutcomes } from '../../src/projections/training-pool/read-batch-outcomes.ts';
 import { BATCH_ORDERING } from '../../src/projections/training-pool/read-batches.ts';
 import { readDiscarded } from '../../src/projections/training-pool/read-discarded.ts';
@@ -154,6 +155,7 @@ export const TrainingSample: TrainingSampleResolvers = {
     (await loaders.actorsOfRollout.load({ id, treeId })).map(({ policyId, version }) => ({ id: policyId, version })),
   estimate: async ({ rolloutId, treeId, batchId }, { rewards }, { loaders }) => {
     if (batchId === null) return null;
-    return (await loaders.estimatesOfGroup.load({ batchId, treeId, rewards })).ofRollout.get(rolloutId) ?? null;
+    const { ofRollout } = await loaders.estimatesOfGroup.load({ batchId, treeId, rewards });
+    return ofRollout.get(keyInTree(treeId, rolloutId)) ?? null;
   },
 };

@@ -1,4 +1,5 @@
 import type { Method } from '../../events/schemas/training.ts';
+import { keyInTree } from '../../projections/of-tree.ts';
 import type { Tensor } from './safetensors.ts';
 
 /** What the estimator of a batch makes of the sampled tokens of its steps; or why it makes nothing. */
@@ -7,7 +8,7 @@ export type RowAdvantages = EstimatedRows | NotEstimated;
 export interface EstimatedRows {
   readonly kind: 'estimated';
   readonly method: Method;
-  /** By the id of the step: one number for each sampled token, or one for all of them. */
+  /** By `keyInTree` of the step: one number for each sampled token, or one for all of them. */
   readonly ofStep: ReadonlyMap<string, StepAdvantages>;
 }
 
@@ -24,6 +25,7 @@ export interface NotEstimated {
 /** A token that a policy sampled: where it is among all tokens of the layout, and the step that it was sampled in. */
 export interface SampledToken {
   readonly at: number;
+  readonly treeId: string;
   readonly stepId: string;
 }
 
@@ -39,11 +41,12 @@ export function advantageColumns(
   if (found?.kind !== 'estimated') return [];
   const [advantages, returns] = [new Float32Array(tokens), new Float32Array(tokens)];
   const taken = new Map<string, number>();
-  for (const { at, stepId } of sampled) {
-    const step = found.ofStep.get(stepId);
+  for (const { at, treeId, stepId } of sampled) {
+    const key = keyInTree(treeId, stepId);
+    const step = found.ofStep.get(key);
     if (!step) continue;
-    const place = taken.get(stepId) ?? 0;
-    taken.set(stepId, place + 1);
+    const place = taken.get(key) ?? 0;
+    taken.set(key, place + 1);
     advantages[at] = step.advantages[step.advantages.length === 1 ? 0 : place] ?? 0;
     returns[at] = step.returns[step.returns.length === 1 ? 0 : place] ?? 0;
   }

@@ -33,7 +33,7 @@ export function stepLayout(rows: BatchRows, advantages: RowAdvantages | null = n
       ...jaggedTokens(tokens, batch.policyId),
       ...advantageColumns(
         steps.reduce((sum, { step }) => sum + (step.tokens?.ids.length ?? 0), 0),
-        sampledTokensOf(steps.map(({ step }) => step)),
+        sampledTokensOf(steps),
         advantages,
       ),
       rewardTensor('rewards', components, stepRewards),
@@ -59,10 +59,14 @@ export function stepLayout(rows: BatchRows, advantages: RowAdvantages | null = n
   };
 }
 
-function* sampledTokensOf(steps: readonly BatchStep[]): Generator<SampledToken> {
+function* sampledTokensOf(
+  steps: readonly { readonly step: BatchStep; readonly trajectory: BatchTrajectory }[],
+): Generator<SampledToken> {
   let from = 0;
-  for (const { stepId, tokens } of steps) {
-    for (const [at, sampled] of tokens?.mask.entries() ?? []) if (sampled === 1) yield { at: from + at, stepId };
+  for (const { step, trajectory } of steps) {
+    const { stepId, tokens } = step;
+    const { treeId } = trajectory;
+    for (const [at, sampled] of tokens?.mask.entries() ?? []) if (sampled === 1) yield { at: from + at, treeId, stepId };
     from += tokens?.ids.length ?? 0;
   }
 }

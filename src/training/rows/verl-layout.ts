@@ -83,7 +83,7 @@ function* sampledTokensOf(placed: readonly Placed[]): Generator<SampledToken> {
   for (const { row, trajectory } of placed) {
     const own = ownSteps(trajectory);
     for (const [at, sampled] of row.mask.entries())
-      if (sampled === 1) yield { at: from + at, stepId: own[row.steps[at] ?? 0]?.stepId ?? '' };
+      if (sampled === 1) yield { at: from + at, treeId: trajectory.treeId, stepId: own[row.steps[at] ?? 0]?.stepId ?? '' };
     from += row.ids.length;
   }
 }

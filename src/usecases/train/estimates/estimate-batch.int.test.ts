@@ -7,8 +7,10 @@ import { recordBatch, recordGroup, recordLineage } from '../../../testing/record
 import { useTestDatabase } from '../../../testing/use-test-database.ts';
 import { stepRowsOf } from '../../../training/backends/step-rows-of.ts';
 import { readBatchRows } from '../../../training/rows/read-batch-rows.ts';
+import { stepLayout } from '../../../training/rows/step-layout.ts';
 import { readBatchUpdate } from '../../../training/versions/read-batch-update.ts';
 import { advantagesOf, estimateBatch, estimateBothWays, estimateGroups } from './estimate-batch.ts';
+import { rowAdvantages } from './row-advantages.ts';
 import { samplesOf } from './samples-of.ts';
 
 const database = useTestDatabase({ emptied: 'before-each' });
@@ -32,6 +34,30 @@ test('the estimates of a batch are those of its rows with every text, which no e
   const estimates = await estimateBatch(database.db, noBlobs, batchId, 'now');
   expect(estimates.samples).toEqual(samplesOf(rows, stepRows, found));
   expect(estimates.samples.map(({ advantage }) => advantage?.toFixed(3))).toEqual(['-1.000', '1.000', '0.000', '0.000', '0.000']);
+});
+
+test('the rows of steps that have one id in two trees of a batch have each the advantages of their own', async () => {
+  const builder = new EventBuilder('estimates');
+  const { batchIds } = recordBatches(builder, { policyId: POLICY, groups: 2, members: 2, steps: 2 });
+  const [one = '', other = ''] = builder.events.flatMap(({ type, stream }) => (type === 'TreeOpened' ? [stream] : []));
+  const stepsOf = (tree: string) =>
+    builder.events.flatMap(({ type, stream, data }) =>
+      type === 'StepTaken' && stream === tree && 'stepId' in data ? [String(data.stepId)] : [],
+    );
+  const theirs = stepsOf(other);
+  const renamed = (text: string) => stepsOf(one).reduce((said, id, i) => said.replaceAll(theirs[i] ?? '', id), text);
+  await givenEvents(
+    database.db,
+    builder.events.map((event) => JSON.parse(event.stream === other ? renamed(JSON.stringify(event)) : JSON.stringify(event))),
+  );
+  await database.pool.query('update rewards set value = -value where tree_id = $1', [other]); // its advantages are others
+  const rows = await readBatchRows(database.db, noBlobs, batchIds[0] ?? '');
+  const { samples } = await estimateBatch(database.db, noBlobs, batchIds[0] ?? '', 'now');
+  const wanted = samples.flatMap(({ steps }) => steps.flatMap(({ advantage }) => [advantage, advantage, advantage])); // tokens
+  const { tensors } = stepLayout(rows, await rowAdvantages(database.db, noBlobs, rows));
+  const found = [...(tensors.find(({ name }) => name === 'advantages')?.data ?? [])];
+  expect(new Set(samples.flatMap(({ steps }) => steps.map(({ stepId }) => stepId))).size).toBe(4); // of eight
+  expect(found.map((advantage) => advantage.toFixed(4))).toEqual(wanted.map((advantage) => advantage?.toFixed(4)));
 });
 
 /** Records of each batch that a trainer made an update of it. */

@@ -1,4 +1,5 @@
 import type { Db } from '../../../postgres/database.ts';
+import { keyInTree } from '../../../projections/of-tree.ts';
 import { CheckpointDamaged } from '../../../training/backends/backend.ts';
 import { type Choice, choiceAt, type Decision, decisionsOf, featureCache } from '../../../training/backends/linear/decisions.ts';
 import { linearBackend } from '../../../training/backends/linear/linear-backend.ts';
@@ -21,7 +22,7 @@ export interface ReadAgain {
 }
 
 /**
- * Reads the steps of some groups of a batch again by the weights before its update and after it, by step. Empty for other
+ * Reads the steps of some groups of a batch again by the weights before its update and after it, by `keyInTree`. Empty for other
  * policies than linear ones: those are read by the model that their trainer has.
  */
 export async function readChoicesAgain(
@@ -35,8 +36,8 @@ export async function readChoicesAgain(
   const [before, after] = [await weightsOf(blobs, update.base), await weightsOf(blobs, update.made)];
   const { rows } = await readRowsOfNow(db, blobs, batchId, new Map(), { trees });
   const stepRows = stepRowsOf(rows);
-  const ids = rows.trajectories.flatMap((trajectory) => ownSteps(trajectory).map(({ stepId }) => stepId)); // in their order
-  const idOf = new Map(stepRows.map((row, i) => [row, ids[i] ?? '']));
+  const steps = rows.trajectories.flatMap(ownSteps); // in their order
+  const keyOf = new Map(stepRows.map((row, i) => [row, keyInTree(row.groupId, steps[i]?.stepId ?? '')]));
   const { decisions } = decisionsOf(stepRows);
   const featuresOf = featureCache();
   const reading = (weights: Float64Array | null, decision: Decision): Reading | null => {
@@ -45,7 +46,7 @@ export async function readChoicesAgain(
     return { logProb, entropy };
   };
   return new Map(
-    decisions.map((each) => [idOf.get(each.row) ?? '', { before: reading(before, each), after: reading(after, each) }]),
+    decisions.map((each) => [keyOf.get(each.row) ?? '', { before: reading(before, each), after: reading(after, each) }]),
   );
 }
 

@@ -1,4 +1,5 @@
 import type { Db } from '../../../postgres/database.ts';
+import { keyInTree } from '../../../projections/of-tree.ts';
 import { stepRowsOf } from '../../../training/backends/step-rows-of.ts';
 import type { BatchRows } from '../../../training/rows/batch-rows.ts';
 import { ownSteps } from '../../../training/rows/jagged.ts';
@@ -22,7 +23,7 @@ export async function rowAdvantages(db: Db, blobs: BlobReader, rows: BatchRows):
   for (const [i, row] of stepRows.entries()) {
     const estimate = found.ofRow.get(row);
     const step = own[i];
-    if (estimate && step) ofStep.set(step.stepId, estimate);
+    if (estimate && step) ofStep.set(keyInTree(row.groupId, step.stepId), estimate);
   }
   return { kind: 'estimated', method: update.method, ofStep };
 }

@@ -36,6 +36,7 @@ export interface PolicyVersionModel {
 /** What a mutation recorded; its annotations are read where they are asked for. */
 export interface AnnotationsRecordedModel {
   readonly ids: readonly string[];
+  readonly treeIds: readonly string[];
   readonly position: string;
 }
 

@@ -8,6 +8,7 @@ import {
   readAnnotationsById,
   readAnnotationsOfTrees,
 } from '../../src/projections/annotations/read-annotations.ts';
+import { keyInTree } from '../../src/projections/of-tree.ts';
 import type { AnnotateAsked, Annotated, NewAnnotation } from '../../src/usecases/annotate/annotate.ts';
 import { argumentId } from '../argument-id.ts';
 import { assertListLimit } from '../assert-list-limit.ts';
@@ -73,9 +74,10 @@ function subjectOf({ step, rollout, revision, tree, row }: input.NewAnnotation, 
 }
 
 export const AnnotationsRecorded: AnnotationsRecordedResolvers = {
-  annotations: async ({ ids }, _, context) => {
-    const found = new Map((await readAnnotationsById(context.sources.db, ids)).map((row) => [row.id, row]));
-    return ids.flatMap((id) => found.get(id) ?? []);
+  annotations: async ({ ids, treeIds }, _, context) => {
+    const rows = await readAnnotationsById(context.sources.db, ids);
+    const found = new Map(rows.map((row) => [keyInTree(row.treeId, row.id), row]));
+    return ids.flatMap((id, place) => found.get(keyInTree(treeIds[place] ?? '', id)) ?? []);
   },
 };
 

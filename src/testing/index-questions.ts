@@ -8,10 +8,10 @@ const page = (columns: string) => `order by ${columns} limit 50`;
  */
 export const INDEX_QUESTIONS: Readonly<Record<string, readonly [file: string, question: string]>> = {
   annotations_id: ['annotations/read-annotations', `where annotation_id = ${U2}`],
-  annotations_added: ['annotations/read-annotations', page('added_at desc, annotation_id desc')],
-  annotations_label: ['annotations/read-annotations', `where label = 'good' ${page('added_at, annotation_id')}`],
+  annotations_added: ['annotations/read-annotations', page('added_at desc, annotation_id desc, tree_id desc')],
+  annotations_label: ['annotations/read-annotations', `where label = 'good' ${page('added_at, annotation_id, tree_id')}`],
   annotations_labelled: ['runs/read-runs', `where label = 'good' and run_id = ${U} and retracted_at is null`],
-  annotations_run: ['annotations/read-annotations', `where run_id = ${U} ${page('added_at, annotation_id')}`],
+  annotations_run: ['annotations/read-annotations', `where run_id = ${U} ${page('added_at, annotation_id, tree_id')}`],
   annotations_step: ['annotations/annotated', `where step_id = ${U}`],
   annotations_rollout: ['annotations/read-annotations', `where rollout_id = ${U}`],
   annotations_revision: ['annotations/read-annotations', `where revision_id = ${U}`],

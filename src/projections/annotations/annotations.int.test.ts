@@ -89,6 +89,25 @@ describe('the annotations projection', () => {
     expect(await findMiscounted(database.db)).toEqual([]);
   });
 
+  test('pages hold annotations of two trees that have one id and one time, each once', async () => {
+    const { builder, runId, treeId, annotate } = recorded();
+    const { annotationId, added } = annotate('a', { kind: 'tree' }, 'one');
+    const other = builder.tree(runId, 'other').treeId;
+    const said = { annotationId, treeId: other, subject: { kind: 'tree' }, label: 'two', score: null, note: '' } as const;
+    const second = builder.record('AnnotationAdded', said, runId);
+    const events = builder.events.map((event) => (event === second ? { ...second, occurredAt: added.occurredAt } : event));
+    await givenEvents(database.db, events);
+    const trees: string[] = [];
+    for (let after: string | null = null, more = true; more; ) {
+      const page = { limit: 1, towards: 'forwards', after, before: null } as const;
+      const [found] = await readAnnotationPages(database.db, [{ runId }], ANNOTATION_ORDERINGS.ADDED_ASC, page);
+      trees.push(...(found?.rows ?? []).map(({ row }) => row.treeId));
+      after = found?.rows.at(-1)?.cursor ?? null;
+      more = found?.hasNext ?? false;
+    }
+    expect(trees).toEqual([treeId, other].sort());
+  });
+
   test('labels are counted the same in any batches, and counted again where the counts are wrong', async () => {
     const { builder, runId, stepId, annotate, retract } = recorded();
     const { annotationId } = annotate('a', { kind: 'step', stepId }, 'bad', 0.1);

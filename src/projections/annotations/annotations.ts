@@ -15,7 +15,7 @@ import { tables } from './tables.ts';
  */
 export const annotations: Projection = {
   name: 'annotations',
-  version: 1,
+  version: 2,
   handles: ['AnnotationAdded', 'AnnotationRetracted'],
   project,
 };

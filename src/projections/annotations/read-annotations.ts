@@ -30,6 +30,7 @@ export interface AnnotationFilter {
 const KEYS = [
   { column: 'annotations.addedAt', type: 'instant' },
   { column: 'annotations.annotationId', type: 'uuid' },
+  { column: 'annotations.treeId', type: 'uuid' }, // an id is one of its tree
 ] as const;
 export const ANNOTATION_ORDERINGS = {
   ADDED_ASC: { name: 'annotations/ADDED_ASC', direction: 'asc', keys: KEYS },
@@ -63,7 +64,11 @@ export async function readAnnotationsById(db: Db, ids: readonly string[]): Promi
 /** Reads the annotations of trees that were not retracted, in the order in which they were added. */
 export async function readAnnotationsOfTrees(db: Db, trees: readonly string[]): Promise<readonly AnnotationRecord[]> {
   if (trees.length === 0) return [];
-  const rows = await wholeRowsWhere(db, 'annotations', { treeId: trees, retractedAt: null }, ['addedAt', 'annotationId']);
+  const rows = await wholeRowsWhere(db, 'annotations', { treeId: trees, retractedAt: null }, [
+    'addedAt',
+    'annotationId',
+    'treeId',
+  ]);
   return rows.map(toAnnotation);
 }
 

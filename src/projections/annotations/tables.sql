@@ -21,10 +21,10 @@ create table annotations (
   primary key (tree_id, annotation_id)
 );
 create index annotations_id on annotations (annotation_id);
-create index annotations_added on annotations (added_at, annotation_id);
-create index annotations_label on annotations (label, added_at, annotation_id);
+create index annotations_added on annotations (added_at, annotation_id, tree_id);
+create index annotations_label on annotations (label, added_at, annotation_id, tree_id);
 create index annotations_labelled on annotations (label, run_id) where retracted_at is null;
-create index annotations_run on annotations (run_id, added_at, annotation_id);
+create index annotations_run on annotations (run_id, added_at, annotation_id, tree_id);
 create index annotations_step on annotations (step_id) where step_id is not null;
 create index annotations_rollout on annotations (rollout_id) where rollout_id is not null;
 create index annotations_revision on annotations (revision_id) where revision_id is not null;

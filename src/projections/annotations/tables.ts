@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 29c7b99459a02282
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 47bba73afe59406d
 import type { Instant } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 

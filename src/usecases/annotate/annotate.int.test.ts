@@ -24,6 +24,7 @@ const runId = builder.run();
 const tree = builder.tree(runId);
 const walked = builder.walk(tree, 0, 2, 1);
 const stepId = walked.steps[0] ?? '';
+const other = builder.tree(runId, 'other');
 
 let annotate: Annotate;
 beforeAll(async () => {
@@ -62,16 +63,48 @@ describe('annotating', () => {
   });
 
   test('events of two processes that annotate one tree are numbered without a gap', async () => {
-    const other = openAnnotate(platform);
-    for (const by of [annotate, other, annotate]) recorded(await by(ofStep(), reviewer));
+    const second = openAnnotate(platform);
+    for (const by of [annotate, second, annotate]) recorded(await by(ofStep(), reviewer));
     expect(await platform.database.db.selectFrom('anomalies').selectAll().execute()).toEqual([]);
   });
 
   test('a repetition under its own id is recorded once, and the id of another annotation is refused', async () => {
     const id = builder.id('own');
     recorded(await annotate(ofStep({ id }), reviewer));
-    expect(await annotate(ofStep({ id }), reviewer)).toEqual({ kind: 'recorded', ids: [id], position: '' });
+    expect(await annotate(ofStep({ id }), reviewer)).toEqual({
+      kind: 'recorded',
+      ids: [id],
+      treeIds: [tree.treeId],
+      position: '',
+    });
     expect(await annotate(ofStep({ id, label: 'good' }), reviewer)).toMatchObject({ kind: 'refused', code: 'conflict' });
+  });
+
+  test('an annotation whose id another key gives one of another tree is repeated and retracted as before', async () => {
+    const id = builder.id('taken');
+    const ofOther: AnnotateAsked = {
+      kind: 'add',
+      annotations: [{ id, subject: { kind: 'tree', treeId: other.treeId }, ...said, label: 'theirs' }],
+    };
+    const taker = key('taker', ['annotate']);
+    const treeIds = [tree.treeId];
+    recorded(await annotate(ofStep({ id }), reviewer));
+    expect(recorded(await annotate(ofOther, taker))).toMatchObject({ ids: [id], treeIds: [other.treeId] });
+    expect(recorded(await annotate(ofStep({ id }), reviewer))).toMatchObject({ treeIds, position: '' });
+    expect(recorded(await annotate(ofOther, taker)).position).toBe('');
+    expect(await annotate(retract([id]), key('third', ['annotate']))).toMatchObject({ code: 'forbidden' });
+    expect(await annotate(retract([id]), localPrincipal())).toMatchObject({
+      code: 'invalid',
+      message: expect.stringContaining(`annotation ${id} is ambiguous`),
+    });
+    expect(recorded(await annotate(retract([id]), reviewer))).toMatchObject({ treeIds });
+    const retracted = (await read([id])).map(({ treeId, retractedBy }) => [treeId, retractedBy]);
+    expect(new Map(retracted as [string, string | null][])).toEqual(
+      new Map([
+        [tree.treeId, 'key:reviewer'],
+        [other.treeId, null],
+      ]),
+    );
   });
 
   test('all of a call is recorded or nothing', async () => {

@@ -1,15 +1,17 @@
 import type { Draft } from '../../append/appender.ts';
 import { EventRefused } from '../../append/prepare-events.ts';
+import { groupBy } from '../../domain/group-by.ts';
 import { catalogue, type DataOf } from '../../events/catalogue.ts';
 import { newId } from '../../events/new-id.ts';
 import { formatPosition, positionAfter } from '../../log/position.ts';
 import { type AppendingWorld, openAppender } from '../../platform/open-appender.ts';
 import { may, owns, type Principal } from '../../postgres/principal.ts';
-import { AmbiguousId } from '../../projections/ambiguous-id.ts';
+import { AmbiguousId, treesNamed } from '../../projections/ambiguous-id.ts';
 import { annotations } from '../../projections/annotations/annotations.ts';
 import { idOf, type Located, locateSubjects, nameOf, type Subject } from '../../projections/annotations/locate-subjects.ts';
 import { type AnnotationRecord, readAnnotationsById } from '../../projections/annotations/read-annotations.ts';
 import { journal } from '../../projections/journal/journal.ts';
+import { keyInTree, type OfTree } from '../../projections/of-tree.ts';
 import { asSeenBy } from '../../projections/visible/see-projects.ts';
 import { ProjectionsBehind, waitUntilProjected } from '../../projections/wait-until.ts';
 import { createExclusive } from '../../runtime/exclusive.ts';
@@ -26,8 +28,13 @@ export type AnnotateAsked =
   | { readonly kind: 'retract'; readonly ids: readonly string[]; readonly reason: string };
 
 export type Annotated =
-  /** All is on record; `position` is empty where it was before. */
-  | { readonly kind: 'recorded'; readonly ids: readonly string[]; readonly position: string }
+  /** All is on record, each annotation in the tree at its place; `position` is empty where it was before. */
+  | {
+      readonly kind: 'recorded';
+      readonly ids: readonly string[];
+      readonly treeIds: readonly string[];
+      readonly position: string;
+    }
   | {
       readonly kind: 'refused';
       readonly code: 'forbidden' | 'unknown' | 'invalid' | 'conflict' | 'unavailable';
@@ -76,17 +83,12 @@ export function openAnnotate({ catchUpMs = CATCH_UP_MS, ...world }: AnnotateWorl
     if (located instanceof AmbiguousId) return refused('invalid', `${located.message}; nothing was recorded`);
     const unknown = subjects.filter((_, place) => !located.has(place));
     if (unknown[0]) return refused('unknown', `no ${nameOf(unknown[0])} is on record; nothing was recorded`);
-    const before = new Map(
-      (
-        await readAnnotationsById(
-          db,
-          named.map(({ id }) => id),
-        )
-      ).map((row) => [row.id, row]),
-    );
+    const ids = named.map(({ id }) => id);
+    const before = new Map((await readAnnotationsById(db, ids)).map((row) => [keyInTree(row.treeId, row.id), row]));
+    const known = named.map(({ id }, place) => before.get(keyInTree(located.get(place)?.treeId ?? '', id)));
     const drafts = named.flatMap((annotation, place): Draft<'AnnotationAdded'>[] => {
       const at = located.get(place);
-      return at && !before.has(annotation.id) ? [draftOf(annotation, at)] : [];
+      return at && !known[place] ? [draftOf(annotation, at)] : [];
     });
     if (named.some(({ label, score, note }) => label === null && score === null && note === ''))
       return refused('invalid', 'an annotation needs a label, a score or a note; nothing was recorded');
@@ -96,44 +98,55 @@ export function openAnnotate({ catchUpMs = CATCH_UP_MS, ...world }: AnnotateWorl
         return refused('invalid', `${error.issues[0]?.path.join('.')} ${error.issues[0]?.message}; nothing was recorded`);
     }
     for (const [place, annotation] of named.entries()) {
-      const known = before.get(annotation.id);
-      if (known && !isSame(known, annotation, located.get(place)))
+      const same = known[place];
+      if (same && !isSame(same, annotation))
         return refused('conflict', `the id ${annotation.id} belongs to another annotation; give a new one a new id`);
     }
     return append(
       drafts,
-      named.map(({ id }) => id),
+      named.map(({ id }, place) => ({ id, treeId: located.get(place)?.treeId ?? '' })),
       principal,
     );
   }
 
   async function retract(ids: readonly string[], reason: string, principal: Principal): Promise<Annotated> {
-    const rows = new Map((await readAnnotationsById(asSeenBy(db, principal), ids)).map((row) => [row.id, row]));
-    const unknown = ids.find((id) => !rows.has(id));
+    const lists = groupBy(await readAnnotationsById(asSeenBy(db, principal), ids), ({ id }) => id);
+    const unknown = ids.find((id) => !lists.has(id));
     if (unknown !== undefined) return refused('unknown', `no annotation ${unknown} is on record; nothing was recorded`);
-    const foreign = [...rows.values()].find((row) => !owns(principal, row.principal) && !may(principal, 'admin'));
-    if (foreign)
-      return refused(
-        'forbidden',
-        `annotation ${foreign.id} was added by ${foreign.principal}, and this is ${principal.principal}: who added it retracts it, or a key with the scope admin`,
-      );
-    const drafts = [...rows.values()].flatMap(({ id, treeId, runId, retractedAt }): Draft<'AnnotationRetracted'>[] =>
+    const rows: AnnotationRecord[] = [];
+    for (const [id, found] of lists) {
+      // another's annotation of another tree under the same id is not meant
+      const [row, ...others] = may(principal, 'admin') ? found : found.filter((each) => owns(principal, each.principal));
+      if (!row)
+        return refused(
+          'forbidden',
+          `annotation ${id} was added by ${found[0]?.principal}, and this is ${principal.principal}: who added it retracts it, or a key with the scope admin`,
+        );
+      if (others.length > 0)
+        return refused(
+          'invalid',
+          `annotation ${id} is ambiguous: the trees ${treesNamed([row, ...others])} have one each; post an AnnotationRetracted, which names the tree; nothing was recorded`,
+        );
+      rows.push(row);
+    }
+    const drafts = rows.flatMap(({ id, treeId, runId, retractedAt }): Draft<'AnnotationRetracted'>[] =>
       retractedAt === null
         ? [{ type: 'AnnotationRetracted', correlationId: runId, causationId: id, data: { annotationId: id, treeId, reason } }]
         : [],
     );
-    return append(drafts, ids, principal);
+    return append(drafts, rows, principal);
   }
 
-  async function append(drafts: readonly Draft[], ids: readonly string[], principal: Principal): Promise<Annotated> {
-    if (drafts.length === 0) return { kind: 'recorded', ids, position: '' };
+  async function append(drafts: readonly Draft[], of: readonly OfTree[], principal: Principal): Promise<Annotated> {
+    const [ids, treeIds] = [of.map(({ id }) => id), of.map(({ treeId }) => treeId)];
+    if (drafts.length === 0) return { kind: 'recorded', ids, treeIds, position: '' };
     // Of a stream that other processes annotate too, the record says the next number.
     const appender = openAppender({ ...world, stamp: { principal: principal.principal, project: principal.project } }, PRODUCER);
     const position = positionAfter(await appender.append(drafts));
     await waitUntilProjected(db, position, { timeoutMs: SHOWN_MS, projections: [annotations] }).catch((error: unknown) => {
       if (!(error instanceof ProjectionsBehind)) throw error;
     });
-    return { kind: 'recorded', ids, position: formatPosition(position) };
+    return { kind: 'recorded', ids, treeIds, position: formatPosition(position) };
   }
 
   return async (asked, principal) => {
@@ -171,9 +184,9 @@ function draftOf(
   };
 }
 
-function isSame(known: AnnotationRecord, { subject, label, score, note }: NewAnnotation, at: Located | undefined): boolean {
+function isSame(known: AnnotationRecord, { subject, label, score, note }: NewAnnotation): boolean {
   const said = known.label === label && known.score === score && known.note === note;
-  return said && known.treeId === at?.treeId && known.kind === subject.kind && isOf(known, subject);
+  return said && known.kind === subject.kind && isOf(known, subject);
 }
 
 function isOf({ stepId, rolloutId, revisionId, datasetId, treeId, line }: AnnotationRecord, subject: Subject): boolean {

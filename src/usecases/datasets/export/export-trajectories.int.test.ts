@@ -272,7 +272,7 @@ describe('export files', () => {
       'rewards@2': ofTrees,
       'prompts@2': ofTrees,
       'pictures@2': ofTrees,
-      'annotations@1': ofTrees,
+      'annotations@2': ofTrees,
       'runs@1': 'runs.0:2',
       'images@2': `runs.0:2,${ofTrees}`,
     });

@@ -40,7 +40,7 @@ describe('releases', () => {
       sha256: manifest.sha256,
     });
     expect(Object.keys(dataset.position).sort()).toEqual([
-      'annotations@1',
+      'annotations@2',
       'images@2',
       'pictures@2',
       'prompts@2',

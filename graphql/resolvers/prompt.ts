@@ -6,7 +6,7 @@ import type { OfTree } from '../../src/projections/of-tree.ts';
 import { type RecordedPrompt, readPromptsRecorded } from '../../src/projections/prompts/read-prompts.ts';
 import type { Context } from '../context.ts';
 import type { DriftResolvers, PromptPartResolvers, RequestedToolResolvers } from '../generated/types.ts';
-import { manyOfTree, one, oneOfTree } from '../loaders/batch.ts';
+import { manyOfTree, mapped, one, oneOfTree } from '../loaders/batch.ts';
 import { loadedBy } from '../loaders/loaded-by.ts';
 import { createPromptLoader } from '../loaders/prompt-loader.ts';
 import type { PromptModel, PromptPartModel } from '../models.ts';
@@ -51,17 +51,27 @@ export async function promptOf(context: Context, of: OfTree): Promise<PromptMode
   return prompt && promptModel(prompt);
 }
 
-const byId = loadedBy((db) =>
-  one(
-    (ids) => rowsWhere(db, 'prompts', { promptId: ids }, ['promptId as id', 'treeId']),
-    ({ id }) => id,
-  ),
+const treeOfJudgement = loadedBy((db) =>
+  mapped(async (keys) => {
+    const asked = keys.map((key) => key.split(' '));
+    const where = { promptHash: asked.map(([hash = '']) => hash), judgementId: asked.map(([, id = '']) => id) };
+    const rows = await rowsWhere(db, 'judgements', where, ['promptHash', 'judgementId', 'treeId']);
+    return new Map(rows.map(({ promptHash, judgementId, treeId }) => [`${promptHash} ${judgementId}`, treeId]));
+  }),
 );
 
-/** Returns the prompt of a judgement of any tree. */
-export async function promptOfId(context: Context, id: string): Promise<PromptModel | null> {
-  const of = await byId(context).load(id);
-  return of && promptOf(context, of);
+/**
+ * Returns the prompt of the judgement that one of a tree took its verdict from: of that tree, or of another one that has the
+ * judgement of the same prompt.
+ */
+export async function promptOfReused(
+  context: Context,
+  { treeId, id, promptHash }: OfTree & { readonly promptHash: string },
+): Promise<PromptModel | null> {
+  const own = await promptOf(context, { treeId, id });
+  if (own) return own;
+  const other = await treeOfJudgement(context).load(`${promptHash} ${id}`);
+  return other === null ? null : promptOf(context, { treeId: other, id });
 }
 
 const recorded = loadedBy((db) => oneOfTree((prompts) => readPromptsRecorded(db, prompts)));

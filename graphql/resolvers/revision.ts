@@ -4,7 +4,7 @@ import type { JudgementResolvers, RevisionResolvers, RevisionTurnResolvers } fro
 import { largeTextsOf } from '../large-text.ts';
 import { annotationsOf } from './annotation.ts';
 import { connectDatasets, scopedTo } from './lists.ts';
-import { promptOf, promptOfId } from './prompt.ts';
+import { promptOf, promptOfReused } from './prompt.ts';
 import { responseOf, sampledTexts, splitTexts } from './token-texts.ts';
 
 export const Revision: RevisionResolvers = {
@@ -19,7 +19,8 @@ export const Revision: RevisionResolvers = {
       (judgement) => judgement.leafStepId === badLeafStepId && judgement.judge === judge,
     ),
   annotations: ({ id, treeId }, _, context) => annotationsOf(context, 'revision', id, treeId),
-  datasets: ({ id }, args, context) => connectDatasets(args, scopedTo(datasetFilter(args.filter), 'revisionId', id), context),
+  datasets: ({ id, treeId }, args, context) =>
+    connectDatasets(args, scopedTo(scopedTo(datasetFilter(args.filter), 'treeId', treeId), 'revisionId', id), context),
   turns: async (revision, _, { loaders }) => {
     const searched = await loaders.searchedTree.load(revision.treeId);
     if (!searched) return []; // the tree is not projected yet
@@ -43,7 +44,7 @@ export const RevisionTurn: RevisionTurnResolvers = {
 
 export const Judgement: JudgementResolvers = {
   step: ({ treeId, stepId: id }, _, { loaders }) => loaders.step.load({ treeId, id }),
-  prompt: ({ treeId, id, reusedFrom }, _, context) =>
-    reusedFrom === null ? promptOf(context, { treeId, id }) : promptOfId(context, reusedFrom),
+  prompt: ({ treeId, id, reusedFrom, promptHash }, _, context) =>
+    reusedFrom === null ? promptOf(context, { treeId, id }) : promptOfReused(context, { treeId, id: reusedFrom, promptHash }),
   largeTexts: largeTextsOf,
 };

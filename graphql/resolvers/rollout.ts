@@ -34,7 +34,8 @@ export const Trajectory: TrajectoryResolvers = {
   length: async ({ treeId, leafStepId: id, rollout }, _, { loaders }) =>
     (await loaders.step.load({ treeId, id }))?.depth ?? rollout.stepCount ?? 0,
   steps: ({ treeId, leafStepId: id }, part, context) => readPath({ treeId, id }, part, context),
-  datasets: ({ id }, args, context) => connectDatasets(args, scopedTo(datasetFilter(args.filter), 'rolloutId', id), context),
+  datasets: ({ id, treeId }, args, context) =>
+    connectDatasets(args, scopedTo(scopedTo(datasetFilter(args.filter), 'treeId', treeId), 'rolloutId', id), context),
   rewards: async (trajectory, { component }, context) =>
     assertListLimit(ofComponent(await rewardsAlong(trajectory, context), component)),
   returns: async (trajectory, _, context) => byComponent(await rewardsAlong(trajectory, context)),

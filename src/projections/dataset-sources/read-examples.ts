@@ -3,6 +3,7 @@ import type { Db } from '../../postgres/database.ts';
 import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import type { Tables } from '../../postgres/tables.ts';
+import { keyInTree } from '../of-tree.ts';
 
 /** An example of a released dataset and the record that it was made of. `line` is its first line in the file, from 1. */
 export interface ExampleRecord {
@@ -48,16 +49,16 @@ export async function countExamples(db: Db, filters: readonly ExampleFilter[]): 
   return countEach(db, queries);
 }
 
-/** Reads the revisions that the examples of datasets were made of. */
+/** Reads the revisions that the examples of datasets were made of, by `keyInTree`. */
 export async function readRevisionsOfDatasets(db: Db, datasets: readonly string[]): Promise<ReadonlySet<string>> {
   if (datasets.length === 0) return new Set();
   const rows = await db
     .selectFrom('datasetExamples')
-    .select('revisionId')
+    .select(['treeId', 'revisionId'])
     .where('datasetId', 'in', [...datasets])
     .where('revisionId', 'is not', null)
     .execute();
-  return new Set(rows.flatMap(({ revisionId }) => revisionId ?? []));
+  return new Set(rows.flatMap(({ treeId, revisionId }) => (revisionId === null ? [] : [keyInTree(treeId, revisionId)])));
 }
 
 /** A policy version whose trajectories are in a dataset. */

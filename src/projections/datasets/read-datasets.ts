@@ -92,12 +92,14 @@ async function read(db: Db, where: RawBuilder<unknown>): Promise<readonly Datase
 
 function chosen(db: Db, { name, format, withdrawn, runId, treeId, rolloutId, revisionId }: DatasetFilter) {
   let query = db.selectFrom('datasets');
-  const among = db.selectFrom('datasetExamples').select('datasetExamples.datasetId');
+  // an id is one of its tree: where both are named, one example has both
+  const all = db.selectFrom('datasetExamples').select('datasetExamples.datasetId');
+  const among = treeId === undefined ? all : all.where('datasetExamples.treeId', '=', treeId);
   if (name !== undefined) query = query.where('datasets.name', '=', name);
   if (format !== undefined) query = query.where('datasets.format', '=', format);
   if (withdrawn !== undefined) query = query.where('datasets.withdrawnAt', withdrawn ? 'is not' : 'is', null);
   if (runId !== undefined) query = query.where(sql<boolean>`datasets.runs @> array[${runId}::uuid]`);
-  if (treeId !== undefined) query = query.where('datasets.datasetId', 'in', among.where('datasetExamples.treeId', '=', treeId));
+  if (treeId !== undefined) query = query.where('datasets.datasetId', 'in', among);
   if (revisionId !== undefined)
     query = query.where('datasets.datasetId', 'in', among.where('datasetExamples.revisionId', '=', revisionId));
   if (rolloutId !== undefined) {

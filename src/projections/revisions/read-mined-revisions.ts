@@ -4,6 +4,7 @@ import type { Thresholds } from '../../domain/revision/thresholds.ts';
 import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
+import { keyInTree } from '../of-tree.ts';
 
 /** A revision as it was mined; `splice` makes its turns again from the tree. */
 export interface MinedRevision {
@@ -32,7 +33,7 @@ export interface RevisionChoice {
   readonly judge?: string | undefined;
   /** Those that were mined by them come before others. */
   readonly thresholds: Thresholds;
-  /** Those that come before all others. */
+  /** Those that come before all others, by `keyInTree`. */
   readonly preferred?: ReadonlySet<string> | undefined;
 }
 
@@ -59,10 +60,8 @@ export async function readMinedRevisions(
     const before = rows[i - 1];
     if (before && isOfContent(before, row)) return [];
     const equal = rows.slice(i, endOfContent(rows, i));
-    return [
-      ...equal.filter(({ revisionId }) => preferred.has(revisionId)),
-      ...equal.filter(({ revisionId }) => !preferred.has(revisionId)),
-    ];
+    const isPreferred = (one: MinedRevision) => preferred.has(keyInTree(one.treeId, one.revisionId));
+    return [...equal.filter(isPreferred), ...equal.filter((one) => !isPreferred(one))];
   });
 }
 

@@ -88,7 +88,7 @@ export function shadowVersion(projection: Projection, version: number): Projecti
 }
 
 /**
- * Returns the schema that holds a version of a projection's tables: `step-tree` version 1 → `step_tree_v2`, its second build →
+ * Returns the schema that holds a version of a projection's tables: `step-tree` version 1 → `step_tree_v1`, its second build →
  * `step_tree_v1_b2`; also where it is a shadow version.
  */
 export function schemaNameOf({ name, version }: { readonly name: string; readonly version: number }): string {

@@ -65,7 +65,8 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
   const { db, log, blobs, limits, metrics, clock = Date.now } = options;
   const exclusive = createExclusive();
   const recentEvents = openCache<Appended>({ max: RECENT });
-  const recentDeclarations = openCache<{ readonly declaration: Declaration; readonly project: string }>({ max: RECENT });
+  // each by its tree, and by its id alone
+  const recentDeclarations = openCache<{ readonly declaration: Declaration; readonly project: string }>({ max: 2 * RECENT });
   const recentStreams = openCache<string>({ max: RECENT }); // their topics
   const caughtUp = createCaughtUp(db, log, options.catchUpMs);
   const folded = createFolded(db, log, options.catchUpMs);
@@ -161,9 +162,12 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
   /** What was appended lately in a project; null: in all of them. */
   function recentOf(project: string | null): Known {
     return {
-      get(kind, id) {
-        const recent = recentDeclarations.get(`${kind} ${id}`);
-        return recent && (project === null || recent.project === project) ? recent.declaration : undefined;
+      get(kind, id, treeId) {
+        const inProject = (key: string) => {
+          const recent = recentDeclarations.get(key);
+          return recent && (project === null || recent.project === project) ? recent.declaration : undefined;
+        };
+        return inProject(`${kind} ${id} ${treeId}`) ?? inProject(`${kind} ${id}`); // else that of another tree
       },
     };
   }
@@ -203,8 +207,11 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
       if (!receipt) throw new Error(`the log gave ${receipts.length} receipts for ${fresh.length} records`);
       for (const key of takenBy(sent.event))
         recentEvents.set(recentKey(key, sent.event), { eventId: sent.event.id, hash, forgotten: false, receipt });
-      for (const declared of declarationsOf(sent.event))
-        recentDeclarations.set(`${declared.kind} ${declared.id}`, { declaration: declared, project: principal.project });
+      for (const declared of declarationsOf(sent.event)) {
+        const { kind, id, treeId } = declared;
+        for (const key of [`${kind} ${id}`, `${kind} ${id} ${treeId}`])
+          recentDeclarations.set(key, { declaration: declared, project: principal.project });
+      }
       counts.set(sent.event.type, (counts.get(sent.event.type) ?? 0) + 1);
     }
     for (const [type, count] of counts) appendedTotal.add(count, { type });

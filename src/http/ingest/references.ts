@@ -19,7 +19,9 @@ export interface Reference {
 }
 
 /**
- * Lists what an event refers to, by the rules of the projections: what would go to their quarantine is refused at the endpoint.
+ * Lists what an event refers to, by the rules of the projections: what names something that is not on record is refused at the
+ * endpoint and not left to their quarantine. What contradicts the record otherwise is met there alone: a revision whose steps are
+ * not on its paths, an outcome of a revision after the other one.
  */
 export function referencesOf(event: Envelope): readonly Reference[] {
   switch (event.type) {

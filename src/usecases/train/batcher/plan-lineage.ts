@@ -149,7 +149,7 @@ const OF_RECORDS = [stepTree, prompts, runs];
 /**
  * Plans batches whose rows can be read and trained on. Of a sample its record is looked at when it would be planned: most are
  * looked at once, and those that wait not again and again. One with a fault is refused, and what follows is planned again. So are
- * those of a batch that were sampled at another temperature than most of it: an update has one.
+ * those of a batch that were sampled at another temperature than most of it, where the torch backend trains: its update has one.
  */
 async function planReadable(
   where: Parameters<typeof readRecordFaults>[0],
@@ -168,9 +168,9 @@ async function planReadable(
     const unreadable = new Map([...(found?.faults ?? []), ...findRepeated(decisions)]);
     for (const { treeId, id } of unseen) looked.add(keyInTree(treeId, id));
     for (const [key, temperature] of found?.temperatures ?? []) temperatures.set(key, temperature);
-    // the linear policy takes each row at its own temperature
-    const mixed = () =>
-      learner === 'candidates' ? [] : findMixedMembers(decisions, (...of) => temperatures.get(keyInTree(...of)));
+    // the linear policy takes each row at its own temperature, and so may trainers elsewhere: rows say theirs
+    const hasOne = learner === 'texts' || learner === 'pictures';
+    const mixed = () => (hasOne ? findMixedMembers(decisions, (...of) => temperatures.get(keyInTree(...of))) : []);
     const faults =
       unreadable.size > 0
         ? unreadable

@@ -242,9 +242,9 @@ test('a rollout that was drawn from another distribution is rejected with the pa
   expect(stepRowsOf(rows).map(({ temperature }) => temperature)).toEqual([0.7]);
 });
 
-test('members of a batch at another temperature than most are rejected, and a request without one was sampled at that of its run', async () => {
-  const builder = new EventBuilder('temperatures');
-  declareAndBegin(builder, { backend: 'torch', torch: { model: { kind: 'folder', path: 'm' } } });
+/** Records a group of three: at 0.7, at that of the run, which is the same, and at 1. Returns its rollouts. */
+function recordTemperatures(builder: EventBuilder, trainer: Readonly<Record<string, unknown>>): readonly string[] {
+  declareAndBegin(builder, trainer);
   const runId = builder.run('collect', { config: { ...RUN.config, temperature: 0.7 } });
   const tree = builder.tree(runId, 'task', { plannedRollouts: 3 });
   const rollouts = [0.7, null, 1].map((temperature, ordinal) => {
@@ -264,6 +264,24 @@ test('members of a batch at another temperature than most are rejected, and a re
     return rolloutId;
   });
   builder.closeTree(tree, 3);
+  return rollouts;
+}
+
+test('a trainer elsewhere gets a batch of several temperatures whole, and each row says its own', async () => {
+  const builder = new EventBuilder('temperatures elsewhere');
+  recordTemperatures(builder, { backend: 'other' });
+  const world = openBatcherWorld(database.db, builder.events);
+  await world.project();
+  expect(await planLineage(world, POLICY, new AbortController().signal)).toMatchObject({ batches: 1, samples: 3, rejected: 0 });
+  await world.project();
+  const [batch] = await database.db.selectFrom('batches').select('batchId').execute();
+  const rows = await readBatchRows(database.db, world.blobs, batch?.batchId ?? '');
+  expect(rows.trajectories.map(({ temperature }) => temperature)).toEqual([0.7, 0.7, 1]);
+});
+
+test('members of a batch at another temperature than most are rejected, and a request without one was sampled at that of its run', async () => {
+  const builder = new EventBuilder('temperatures');
+  const rollouts = recordTemperatures(builder, { backend: 'torch', torch: { model: { kind: 'folder', path: 'm' } } });
   const world = openBatcherWorld(database.db, builder.events);
   await world.project();
   expect(await planLineage(world, POLICY, new AbortController().signal)).toMatchObject({ batches: 1, samples: 2, rejected: 1 });

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { EventLog } from '../log/event-log.ts';
+import { EventBuilder } from '../testing/event-builder.ts';
 import { openTestProxy, postTo, type TestProxy } from './proxy/proxy-testing.ts';
 
 let proxy: TestProxy;
@@ -179,6 +180,27 @@ test('a span that arrives when later ones are placed is kept and named, and is n
   const late = calls.filter(({ message }) => message.includes('arrived when calls that began behind it were placed'));
   expect(late).toMatchObject([{ place: 'branch', stepId: null, outcome: 'failed' }]);
   expect(late[0]?.choices[0]?.message).toContain('step 0');
+});
+
+test('spans are placed behind two calls of one ordinal, of which the path goes on with the first', async () => {
+  const named = { 'espalier.run': 'run', 'espalier.task': 'task', 'espalier.rollout': '0' };
+  const spans = traceOf('f'.repeat(32), 3, named);
+  const isLast = ({ startTimeUnixNano }: Made) => startTimeUnixNano === '1700000000200000000';
+  await send(spans.filter((span) => !isLast(span)));
+  expect(await proxy.place()).toEqual([]);
+  const { said, calls } = await pathOf('task');
+  expect(said).toEqual(['step 0']);
+  const [call] = calls;
+  if (!call) throw new Error('no call was placed');
+  const builder = new EventBuilder('another server');
+  builder.record('CallCaptured', { ...call, callId: builder.id('call'), stepId: null, choices: [], call: null }, call.treeId);
+  expect(await proxy.api.post(builder.events)).toMatchObject({ status: 200 });
+  url = await proxy.restart();
+  await send(spans.filter(isLast));
+  expect(await proxy.place()).toEqual([]);
+  expect((await pathOf('task')).said).toEqual(['step 0', 'step 1']);
+  expect(await postTo(url, '/run/task/0/end', { success: true })).toMatchObject({ status: 200 });
+  expect(await pathOf('task')).toMatchObject({ said: ['step 0', 'step 1', 'step 2'], outcome: 'terminated' });
 });
 
 test('what waits of a rollout is placed before its end or its close, and a span behind the end is rejected', async () => {

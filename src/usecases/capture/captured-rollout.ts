@@ -25,6 +25,8 @@ export interface RolloutState {
   /** The last step of the path. */
   leafStepId: string;
   readonly calls: Call[];
+  /** Ids of the calls that the record held when it was read, also of those whose ordinal an earlier one has. */
+  readonly callIds: ReadonlySet<string>;
   /** Ids of the pictures that the record of the tree holds. */
   readonly pictures: Set<string>;
   ended: {

@@ -230,7 +230,10 @@ export function openCapture(world: CaptureWorld): Capture {
     const world = { db, blobs, confirm };
     if (found.state.isOpen && (await placeSpans(found, holder, world)) === 'placed') return;
     letGo(found); // another server may have opened its run or its task, or placed some, since this one read the record
-    await placeSpans(await find(found.place, principal), holder, world);
+    const again = await find(found.place, principal);
+    if ((await placeSpans(again, holder, world)) === 'placed') return;
+    letGo(again);
+    throw new NotRecorded('calls of the rollout were recorded while its spans were placed');
   }
 
   /** Places what waits of a task, or of a whole run. */

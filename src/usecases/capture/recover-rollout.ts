@@ -67,12 +67,14 @@ export async function recoverRollout(db: Db, named: Named, runId: string, payloa
   const finished = events.filter(isOf('RolloutFinished')).find(({ data }) => data.rolloutId === rolloutId)?.data ?? null;
   const over = ofRun.some(isOf('RunFinished')) ? 'run' : events.some(isOf('TreeClosed')) ? 'task' : null;
   if (start === null && over !== null) throw isOver(over);
+  const captured = events.filter(isOf('CallCaptured')).filter(({ data }) => data.rolloutId === rolloutId);
   const rootStepId = tree?.rootStepId ?? derivedId('root', treeId);
   const state: RolloutState = {
     rootStepId,
     leafStepId: start?.fromStepId ?? rootStepId,
     depths: new Map([[rootStepId, 0]]),
     calls: [],
+    callIds: new Set(captured.map(({ data }) => data.callId)),
     pictures: new Set(
       events.flatMap(({ data }) => ('pictures' in data ? (data.pictures ?? []) : [])).map(({ imageId }) => imageId),
     ),
@@ -91,8 +93,7 @@ export async function recoverRollout(db: Db, named: Named, runId: string, payloa
     state.depths.set(data.stepId, data.depth);
     if (data.rolloutId === rolloutId && data.parentStepId === state.leafStepId) state.leafStepId = data.stepId;
   }
-  for (const event of events.filter(isOf('CallCaptured')))
-    if (event.data.rolloutId === rolloutId) state.calls[event.data.ordinal] ??= await callOf(event, state, payloads);
+  for (const event of captured) state.calls[event.data.ordinal] ??= await callOf(event, state, payloads);
   // a call that was in flight when its server ended left nothing
   for (let i = 0; i < state.calls.length; i++) state.calls[i] ??= lost(state, i);
   const held = { environments: run?.environments ?? null, hasTree: tree !== null, rootStepId };

@@ -1,7 +1,8 @@
 import type { Db } from '../../../postgres/database.ts';
 import { nameOfWaiting, readWaitingRollouts } from '../../../projections/held-spans/read-waiting.ts';
+import { isPassingFault } from '../../../projections/passing-fault.ts';
 import { createExclusive } from '../../../runtime/exclusive.ts';
-import { CaptureRefused } from '../capture-errors.ts';
+import { CaptureRefused, NotRecorded } from '../capture-errors.ts';
 import type { Capture } from '../open-capture.ts';
 import { readSenders } from '../senders.ts';
 
@@ -20,7 +21,10 @@ export interface Quiet {
 export const QUIET: Quiet = { endedMs: 10_000, openMs: 120_000 };
 
 export interface Traces {
-  /** Places what waits and is quiet. Returns why some of it cannot be placed, each once. */
+  /**
+   * Places what waits and is quiet. Returns why some of it cannot be placed, each once: what is refused is left out from then on,
+   * and what failed is tried again. @throws what passes without us, an outage: nothing else would be placed either.
+   */
   place(quiet: Quiet): Promise<readonly string[]>;
 }
 
@@ -28,6 +32,7 @@ export interface Traces {
 export function openTraces({ db, capture }: TracesWorld): Traces {
   const exclusive = createExclusive();
   const refused = new Set<string>();
+  const failed = new Map<string, string>(); // by name, what was said of it
   return {
     place: (quiet) =>
       exclusive.run(['place'], async () => {
@@ -40,12 +45,19 @@ export function openTraces({ db, capture }: TracesWorld): Traces {
           try {
             // the run may have been opened by another since the spans arrived
             await capture.placeSpans(waiting, senderOf(waiting));
+            failed.delete(nameOfWaiting(waiting));
           } catch (error) {
-            if (!(error instanceof CaptureRefused)) throw error;
-            refused.add(nameOfWaiting(waiting)); // until the server is started again
-            said.push(
-              `the spans of rollout ${waiting.rollout} of run ${waiting.run} are no steps: ${error.message}; ${error.remedy}`,
-            );
+            const name = nameOfWaiting(waiting);
+            const spans = `the spans of rollout ${waiting.rollout} of run ${waiting.run}`;
+            if (error instanceof CaptureRefused) {
+              refused.add(name); // until the server is started again
+              said.push(`${spans} are no steps: ${error.message}; ${error.remedy}`);
+              continue;
+            }
+            if (isPassingFault(error instanceof NotRecorded ? error.cause : error)) throw error;
+            const why = `${spans} wait to be placed: ${error instanceof Error ? error.message : String(error)}`;
+            if (failed.get(name) !== why) said.push(why);
+            failed.set(name, why);
           }
         }
         return said;

@@ -39,7 +39,7 @@ export async function placeSpans(
 ): Promise<'placed' | 'behind'> {
   const { treeId, rolloutId } = rollout.place;
   const events = await readEventsOfTypes(db, treeId, ['SpanReceived', 'CallCaptured', 'RolloutFinished']);
-  const recorded = new Set(rollout.state.calls.map(({ callId }) => callId));
+  const recorded = new Set([...rollout.state.callIds, ...rollout.state.calls.map(({ callId }) => callId)]);
   for (const { type, data } of events) {
     if (data.rolloutId !== rolloutId) continue;
     if (type === 'CallCaptured' && !recorded.has(data.callId)) return 'behind';

@@ -189,6 +189,16 @@ class Protocol(unittest.TestCase):
         self.assertEqual(answer["usage"]["completion_tokens"], used)
         self.assertEqual(self.post("/chat/completions", asked)[1]["choices"], answer["choices"])
 
+    def test_a_prompt_that_ends_where_the_rotary_factors_change_is_refused(self):
+        asked = {"messages": CHAT, "max_tokens": 4}
+        for edge, expected in ((3, 200), (4, 400), (5, 200)):
+            with mock.patch.object(type(self.model.model), "original_context", edge):
+                status, answer = self.post("/chat/completions", asked)
+            self.assertEqual(status, expected)
+            if expected == 400:
+                self.assertIn("a prompt of exactly 4 tokens", answer["error"]["message"])
+                self.assertEqual(answer["error"]["code"], "context_length_exceeded")
+
     def test_requests_that_wait_are_drawn_together_and_answered_as_they_would_be_alone(self):
         asked = [{"messages": [{"role": "user", "content": "7" * (1 + i)}], "max_tokens": 4, "seed": i, "return_token_ids": True} for i in range(6)]
         alone = [self.post("/chat/completions", each)[1]["choices"] for each in asked]

@@ -72,6 +72,11 @@ class ModelServer:
         messages, count, longest, temperature, seed, stop = _read_request(request)
         model = self.model  # the tokenizer of all its versions is one
         prompt, pictures = _encode(model, messages)
+        if len(prompt) == model.original_context:  # its keys are of the factors below, and a trainer reads them with its reply by those above
+            raise RequestRefused(
+                f"No reply can be drawn to a prompt of exactly {len(prompt)} tokens, the original context of this model: shorten it.",
+                code="context_length_exceeded",
+            )
         room = model.context - len(prompt)
         if room < (longest or 1):
             needed = len(prompt) + (longest or 1)

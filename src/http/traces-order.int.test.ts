@@ -1,7 +1,11 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { TOPICS } from '../events/catalogue.ts';
 import type { EventLog } from '../log/event-log.ts';
+import { formatPosition } from '../log/position.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
+import { type Capture, openCapture } from '../usecases/capture/open-capture.ts';
+import { openTraces } from '../usecases/capture/traces/open-traces.ts';
 import { openTestProxy, postTo, type TestProxy } from './proxy/proxy-testing.ts';
 
 let proxy: TestProxy;
@@ -201,6 +205,26 @@ test('spans are placed behind two calls of one ordinal, of which the path goes o
   expect((await pathOf('task')).said).toEqual(['step 0', 'step 1']);
   expect(await postTo(url, '/run/task/0/end', { success: true })).toMatchObject({ status: 200 });
   expect(await pathOf('task')).toMatchObject({ said: ['step 0', 'step 1', 'step 2'], outcome: 'terminated' });
+});
+
+test('a rollout that cannot be placed is named once and keeps no other waiting, and an outage ends the round', async () => {
+  const { api } = proxy;
+  for (const [i, task] of ['broken', 'whole'].entries())
+    await send(traceOf(`${i}`.padStart(32, 'e'), 2, { 'espalier.run': 'run', 'espalier.task': task, 'espalier.rollout': '0' }));
+  await api.projected(formatPosition(await api.log.ends(TOPICS)));
+  const capture = openCapture({ database: api.database, log: api.log, blobs: api.blobs, config: {} });
+  let error = new Error('its spans are odd');
+  const placeSpans: Capture['placeSpans'] = async (named, principal) => {
+    if (named.task === 'broken') throw error;
+    return capture.placeSpans(named, principal);
+  };
+  const traces = openTraces({ db: api.database.db, capture: { ...capture, placeSpans } });
+  const now = { endedMs: 0, openMs: 0 };
+  expect(await traces.place(now)).toEqual([expect.stringMatching(/^the spans of rollout 0 of run run wait .* are odd$/)]);
+  expect((await pathOf('whole')).said).toEqual(['step 0']);
+  expect(await traces.place(now)).toEqual([]);
+  error = Object.assign(new Error('no connection'), { code: 'ECONNREFUSED' });
+  await expect(traces.place(now)).rejects.toBe(error);
 });
 
 test('what waits of a rollout is placed before its end or its close, and a span behind the end is rejected', async () => {

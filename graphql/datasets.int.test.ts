@@ -229,7 +229,8 @@ describe('the list of releases', () => {
     expect(await of({ name: 'mined', withdrawn: false })).toEqual(['mined@1'].map(nameOf));
     expect(await of({ format: 'dpo' })).toEqual([]);
     expect(await of({ revision: trees[0]?.revision })).toEqual(['mined@1'].map(nameOf));
-    expect(await of({ rollout: trees[1]?.bad, tree: trees[0]?.treeId })).toEqual(['mined@1'].map(nameOf));
+    expect(await of({ rollout: trees[1]?.bad, tree: trees[1]?.treeId })).toEqual(['mined@1'].map(nameOf));
+    expect(await of({ rollout: trees[1]?.bad, tree: trees[0]?.treeId })).toEqual([]); // a rollout is one of its tree
     const wrong = await api.ask(query, { filter: { tree: 'x' } });
     expect(wrong.errors?.[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT', argument: 'filter.tree' });
   });

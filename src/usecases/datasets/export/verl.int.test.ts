@@ -223,15 +223,15 @@ test('prompts for verl hold a task once for each ground truth and instruction th
     recorded.walk(recorded.tree(runId, `tree ${i}`, { task: task(goal), observation, instruction }), 0, 1, 1);
   await givenEvents(shop.db, recorded.events);
   const rows = await shop.rows({ kind: 'verl-prompts', truths: null });
-  expect(rows.map(({ prompt, reward_model: truth }) => [prompt, truth])).toEqual(
-    [asked[0], asked[1], asked[3]].map(([goal, instruction]) => [
-      [
-        { role: 'system', content: instruction },
-        { role: 'user', content: observation },
-      ],
-      { style: 'rule', ground_truth: goal },
-    ]),
-  );
+  const expected = [asked[0], asked[1], asked[3]].map(([goal, instruction]) => [
+    [
+      { role: 'system', content: instruction },
+      { role: 'user', content: observation },
+    ],
+    { style: 'rule', ground_truth: goal },
+  ]);
+  const texts = (values: readonly unknown[]) => values.map((value) => JSON.stringify(value)).sort(); // trees are ordered by their ids
+  expect(texts(rows.map(({ prompt, reward_model: truth }) => [prompt, truth]))).toEqual(texts(expected));
   expect(rows.map(({ extra_info: info }) => (info as { readonly index: string }).index)).toEqual(['0', '1', '2']);
 });
 

@@ -100,7 +100,7 @@ export function everyEvent(): readonly Envelope[] {
   const refuted = { ...revision, revisionId: builder.id('rejected revision') };
   builder.record(
     'RevisionComposed',
-    { ...refuted, ...leaves, ...found, alpha: 0.5, beta: 0.2, judge, contentHash: sha('e') },
+    { ...refuted, ...leaves, ...found, signal: 'in-form', alpha: 0.5, beta: 0.2, judge, contentHash: sha('e') },
     runId,
   );
   const refused = { reason: 'impossible' as const, reached: null, stepId, detail: 'it was used up' };
@@ -383,6 +383,7 @@ export function fixtureName({ type, schemaVersion, data }: Envelope): string {
 
 function addedTo(data: Envelope['data']): string {
   if ('unclear' in data || 'unclearCalls' in data) return '.unclear';
+  if ('signal' in data && data.signal === 'in-form') return '.form';
   if ('pictures' in data) return '.pictures';
   if ('logProbs' in data) return '.tokens';
   if ('reply' in data && 'response' in data) return '.reply';

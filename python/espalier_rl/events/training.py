@@ -73,7 +73,7 @@ class TrainingDeclaredDataRules(_TrainingDeclaredDataRulesOptional):
     metric: str
     """Reward component by which groups are filtered."""
     unscored: Literal["wait", "reject"]
-    """Whether a member without the metric is rejected, or delays its group as long as it lacks the metric or a trained component of a scorer."""
+    """Whether a member without a trained reward is rejected, or its group waits for that."""
     zeroVariance: Literal["reject", "keep"]
     """Whether a group whose members are all trained on the same reward is rejected or kept."""
     band: TrainingDeclaredDataRulesBand | None
@@ -171,7 +171,7 @@ class BatchPlannedDataRules(_BatchPlannedDataRulesOptional):
     metric: str
     """Reward component by which groups are filtered."""
     unscored: Literal["wait", "reject"]
-    """Whether a member without the metric is rejected, or delays its group as long as it lacks the metric or a trained component of a scorer."""
+    """Whether a member without a trained reward is rejected, or its group waits for that."""
     zeroVariance: Literal["reject", "keep"]
     """Whether a group whose members are all trained on the same reward is rejected or kept."""
     band: BatchPlannedDataRulesBand | None

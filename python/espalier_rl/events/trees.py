@@ -421,7 +421,7 @@ class PromptShownDataSampling(TypedDict):
     seed: int | None
     """Seed that was sent; null when none was."""
     others: list[PromptShownDataSamplingOthers]
-    """Other parameters of the request that change the distribution, such as penalties, biases and forms of the reply; those that change nothing are left out."""
+    """Other parameters of the request that change the distribution, such as penalties and biases."""
 
 
 class PromptShownDataTokens(TypedDict):

@@ -280,7 +280,7 @@ class Rules(TypedDict, total=False):
     rewards: dict[str, float]
     """Weights by reward component that is trained on; absent: the sum of all components."""
     unscored: Literal["wait", "reject"]
-    """Whether a member without the metric is rejected, or delays its group as long as it lacks the metric or a trained component of a scorer."""
+    """Whether a member without a trained reward is rejected, or its group waits for that."""
     zero_variance: Literal["reject", "keep"]
     """Whether a group whose members are all trained on the same reward is rejected or kept."""
     band: RulesBand | None
@@ -353,7 +353,7 @@ class TrainingOptions(TypedDict, total=False):
     rewards: dict[str, float]
     """Weights by reward component that is trained on; absent: the sum of all components."""
     unscored: Literal["wait", "reject"]
-    """Whether a member without the metric is rejected, or delays its group as long as it lacks the metric or a trained component of a scorer."""
+    """Whether a member without a trained reward is rejected, or its group waits for that."""
     zero_variance: Literal["reject", "keep"]
     """Whether a group whose members are all trained on the same reward is rejected or kept."""
     band: RulesBand | None

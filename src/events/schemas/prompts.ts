@@ -30,9 +30,7 @@ export const sampling = z.strictObject({
       }),
     )
     .max(100)
-    .describe(
-      'Other parameters of the request that change the distribution, such as penalties, biases and forms of the reply; those that change nothing are left out.',
-    ),
+    .describe('Other parameters of the request that change the distribution, such as penalties and biases.'),
 });
 
 const part = z.discriminatedUnion('kind', [

@@ -64,9 +64,7 @@ export const planRules = z.strictObject({
     .describe('Weights by reward component that is trained on; absent: the sum of all components.'),
   unscored: z
     .enum(['wait', 'reject'])
-    .describe(
-      'Whether a member without the metric is rejected, or delays its group as long as it lacks the metric or a trained component of a scorer.',
-    ),
+    .describe('Whether a member without a trained reward is rejected, or its group waits for that.'),
   zeroVariance: z
     .enum(['reject', 'keep'])
     .describe('Whether a group whose members are all trained on the same reward is rejected or kept.'),

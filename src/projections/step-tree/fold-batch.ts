@@ -4,6 +4,7 @@ import { isOf, type Poison } from '../projection.ts';
 import { RunCounts, VersionCounts } from './count-runs.ts';
 import { foldRevision, type RevisionRows } from './fold-revisions.ts';
 import type { Known } from './known.ts';
+import { missingStep, type Refused } from './refused.ts';
 import * as row from './rows.ts';
 
 /** Folds a batch into rows and into what is known; returns what breaks an invariant, with the reason. */
@@ -45,8 +46,6 @@ function emptyRows(): Rows {
     versions: new VersionCounts(),
   };
 }
-
-export type Refused = Omit<Poison, 'delivery'>;
 
 /**
  * Folds one event into the rows to write and into what is known for the events after it; returns the reason when it is refused.
@@ -132,14 +131,6 @@ function fold(delivery: Delivery, known: Known, rows: Rows): Refused | undefined
     rows.counts.add(delivery, tree.runId, { closedTrees: 1 });
   }
   return foldRevision(delivery, known, rows);
-}
-
-export function missingStep(field: string, stepId: string, treeId: string): Refused {
-  return {
-    code: 'missing-parent',
-    field,
-    reason: `tree ${treeId} has no step ${stepId}; append that step first, then release this event`,
-  };
 }
 
 function missingRollout(rolloutId: string, treeId: string): Refused {

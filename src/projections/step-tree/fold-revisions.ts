@@ -1,8 +1,8 @@
 import type { Delivery, Envelope } from '../../events/envelope.ts';
 import { keyInTree } from '../of-tree.ts';
 import { isOf } from '../projection.ts';
-import { missingStep, type Refused } from './fold-batch.ts';
 import type { Known } from './known.ts';
+import { missingStep, type Refused } from './refused.ts';
 import { judgementRow, type OutcomeRow, outcomeRow, type RevisionRow, revisionRow } from './revision-rows.ts';
 
 /** The rows that a batch becomes of what is mined from trees. */

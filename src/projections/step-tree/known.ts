@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Delivery } from '../../events/envelope.ts';
 import type { Trx } from '../../postgres/database.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import { sideBySide } from '../../postgres/side-by-side.ts';
 import { keyInTree, type OfTree, pairsOf } from '../of-tree.ts';
 import { isOf } from '../projection.ts';
@@ -69,10 +70,8 @@ async function stepsOf(wanted: readonly OfTree[], revised: readonly string[], tr
 }
 
 async function revisionsOf(wanted: readonly OfTree[], trx: Trx) {
-  const { rows } = await sql<{ revisionId: string; treeId: string; state: string }>`
-    select r.revision_id, r.tree_id, r.state from ${pairsOf(wanted)} w
-    join revisions r on r.revision_id = w.id and r.tree_id = w.tree_id`.execute(trx);
-  return rows;
+  const [revisionId, treeId] = [new Set(wanted.map(({ id }) => id)), new Set(wanted.map((of) => of.treeId))];
+  return rowsWhere(trx, 'revisions', { revisionId, treeId }, ['revisionId', 'treeId', 'state']);
 }
 
 async function rolloutsOf(wanted: readonly OfTree[], trx: Trx) {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { keyInTree } from '../../projections/of-tree.ts';
 import { changesOf, chooseEstimator, describeChange, estimateAdvantages } from './replay-scores-advantages.ts';
 import type { ScoredGroup } from './replay-scores-groups.ts';
 
@@ -42,15 +43,15 @@ describe('advantages in two states', () => {
   test('advantages are (s − μ)/(σ + 1e-6) of the group, with the unbiased σ', () => {
     const found = estimateAdvantages(groups, { before: grpo, after: grpo });
     const two = 0.5 / (Math.sqrt(0.5) + 1e-6);
-    expect(found.get('a0')?.before).toBeCloseTo(two, 12);
-    expect(found.get('a0')?.after).toBeCloseTo(-two, 12);
-    expect(found.get('b0')?.before).toBeCloseTo(2 / 3 / (Math.sqrt(1 / 3) + 1e-6), 12);
-    expect(found.get('b0')?.after).toBe(found.get('b0')?.before);
+    expect(found.get(keyInTree('a', 'a0'))?.before).toBeCloseTo(two, 12);
+    expect(found.get(keyInTree('a', 'a0'))?.after).toBeCloseTo(-two, 12);
+    expect(found.get(keyInTree('b', 'b0'))?.before).toBeCloseTo(2 / 3 / (Math.sqrt(1 / 3) + 1e-6), 12);
+    expect(found.get(keyInTree('b', 'b0'))?.after).toBe(found.get(keyInTree('b', 'b0'))?.before);
   });
 
   test('another estimator alone changes the advantages of equal scores', () => {
     const found = estimateAdvantages(groups, { before: grpo, after: drGrpo });
-    expect(found.get('b0')).toEqual({ before: expect.any(Number), after: 1 - 1 / 3 });
+    expect(found.get(keyInTree('b', 'b0'))).toEqual({ before: expect.any(Number), after: 1 - 1 / 3 });
   });
 
   test('a group whose order changed is reported with its members, and one without a change is not', () => {

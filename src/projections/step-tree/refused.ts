@@ -1,0 +1,12 @@
+import type { Poison } from '../projection.ts';
+
+/** Why an event of a tree is refused. */
+export type Refused = Omit<Poison, 'delivery'>;
+
+export function missingStep(field: string, stepId: string, treeId: string): Refused {
+  return {
+    code: 'missing-parent',
+    field,
+    reason: `tree ${treeId} has no step ${stepId}; append that step first, then release this event`,
+  };
+}

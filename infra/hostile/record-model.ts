@@ -1,3 +1,4 @@
+import { canonicalJson } from '../../src/events/canonical-json.ts';
 import type { Envelope } from '../../src/events/envelope.ts';
 
 /** A record of the log and its place. */
@@ -253,15 +254,5 @@ export function factOf({ type, stream, data }: Envelope): string | null {
 /** What an event says, without measurements, as text that is equal where the content is. */
 export function contentOf({ type, data }: Envelope): string {
   const { timings: _timings, call: _call, ...said } = data as Record<string, unknown>; // absent in most types
-  return JSON.stringify([type, sorted(said)]);
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, inner]) => [key, sorted(inner)]),
-  );
+  return canonicalJson([type, said]);
 }

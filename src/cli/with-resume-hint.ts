@@ -14,8 +14,8 @@ export class RunInterrupted extends Error {
 }
 
 /**
- * Does what collects a run. A fault of the world (a server that hangs) that ends it is thrown with how the
- * run goes on, where it was begun; a refusal names its own remedy. @param command goes on with the run.
+ * Does what collects a run. A fault of the world that ends it (a server that hangs) is thrown with how the run goes on, where it was
+ * begun; a refusal names its own remedy. @param command goes on with the run.
  */
 export async function withResumeHint<T>(
   platform: Pick<Platform, 'database' | 'log'>,

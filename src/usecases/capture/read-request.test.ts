@@ -10,7 +10,8 @@ test('what a request does not say of its sampling is unknown, its temperature to
   expect(samplingOf({ temperature: 0, extra_body: { top_k: 20 } })).toMatchObject({ temperature: 0, topK: 20 });
 });
 
-test.each<[string, Json, Api?]>([
+test.each<[string, Json, ...Api[]]>([
+  // jest hands a callback to a parameter that a row leaves out
   ['presence_penalty', { presence_penalty: 0.5 }],
   ['frequency_penalty', { frequency_penalty: -1 }],
   ['logit_bias', { logit_bias: { 50256: -100 } }],
@@ -23,18 +24,18 @@ test.each<[string, Json, Api?]>([
   ['num_beams', { num_beams: 4 }],
   ['num_beams', { generation_config: '{"do_sample":true,"num_beams":4}' }],
   ['generation_config', { generation_config: 'greedy' }],
-])('%s of %j is recorded among the other parameters', (name, body, api) => {
-  expect(samplingOf(body, api).others).toEqual([{ name, value: expect.stringMatching(/./) }]);
+])('%s of %j is recorded among the other parameters', (name, body, ...api) => {
+  expect(samplingOf(body, ...api).others).toEqual([{ name, value: expect.stringMatching(/./) }]);
 });
 
-test.each<[Json, Api?]>([
+test.each<[Json, ...Api[]]>([
   [{ presence_penalty: 0, frequency_penalty: null, logit_bias: {}, response_format: { type: 'text' }, tool_choice: 'auto' }],
   [{ text: { format: { type: 'text' } } }, 'responses'],
   [{ grammar: '', regex: '', json_schema: '', guided_choice: [], logit_bias: [], bad_words: [], structured_outputs: {} }],
   [{ n: 4, best_of: 4, num_beams: 1, generation_config: {} }],
   [{ user: 'u', stream: true, logprobs: true, metadata: {} }],
-])('parameters of %j change nothing and are left out', (body, api) => {
-  expect(samplingOf(body, api).others).toEqual([]);
+])('parameters of %j change nothing and are left out', (body, ...api) => {
+  expect(samplingOf(body, ...api).others).toEqual([]);
 });
 
 test('the generation config that we write for `transformers serve` is read as the whole distribution, and greedily as temperature 0', () => {

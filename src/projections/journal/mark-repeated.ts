@@ -4,6 +4,8 @@ import { type Delivery, type Envelope, identityOf } from '../../events/envelope.
 import type { Db } from '../../postgres/database.ts';
 import { growsTree } from '../owners/scope-of-others.ts';
 import type { Slice } from '../slice.ts';
+import { isRepetition } from './fold-batch.ts';
+import { readBodiesOf } from './read-bodies.ts';
 
 /**
  * Marks, in slices that are each in offset order, the records that come after the first record of their event or of the fact that
@@ -16,21 +18,25 @@ export async function markRepeated<S extends Slice>(db: Db, slices: readonly S[]
   const deliveries = slices.flatMap(({ items }) => items.flatMap((item) => (item.kind === 'event' ? [item.delivery] : [])));
   const effective = deliveries.filter(({ supersededBy }) => supersededBy === undefined);
   const first = await readFirst(db, effective);
+  const again = occurringAgain(effective.map(ownKeyOf));
   const marks = new Map<Delivery, number>();
   for (const delivery of effective) {
-    const { offset, event } = delivery;
+    const { offset, event, body } = delivery;
+    const own = ownKeyOf(delivery);
     // A released event is the record that waited, which precedes it under its id.
-    const keys = [...(event.released ? [] : [keyOf(delivery, identityOf(event))]), ...factKeyOf(delivery)];
+    const keys = [...(event.released ? [] : [own]), ...factKeyOf(delivery)];
     const earlier = keys
       .flatMap((key) => first.get(key) ?? [])
       .find((record) => record.offset < offset && !(event.released && record.eventId === event.id));
     const opening = growsTree(event) ? first.get(keyOf(delivery, openingOf(event))) : undefined;
     const isForeign = opening !== undefined && opening.offset < offset && opening.correlationId !== event.correlationId;
-    if (earlier) marks.set(delivery, earlier.offset);
-    else if (isForeign) marks.set(delivery, opening.offset);
-    else
-      for (const key of keys)
-        if (!first.has(key)) first.set(key, { offset, eventId: event.id, correlationId: event.correlationId });
+    const record = { offset, eventId: event.id, correlationId: event.correlationId, body };
+    if (earlier) {
+      marks.set(delivery, earlier.offset);
+      // The journal keeps what states a fact again, and its id is taken then.
+      if (again.has(own) && !first.has(own) && (await states(db, earlier, delivery))) first.set(own, record);
+    } else if (isForeign) marks.set(delivery, opening.offset);
+    else for (const key of [own, ...keys]) if (!first.has(key)) first.set(key, record);
   }
   if (marks.size === 0) return slices;
   return slices.map((slice) => ({
@@ -42,6 +48,11 @@ export async function markRepeated<S extends Slice>(db: Db, slices: readonly S[]
   }));
 }
 
+function occurringAgain(keys: readonly string[]): ReadonlySet<string> {
+  const met = new Set<string>();
+  return new Set(keys.filter((key) => met.has(key) || !met.add(key)));
+}
+
 /** The fact by which a tree belongs to a run: `factOf` of its TreeOpened. */
 function openingOf({ stream }: Envelope): string {
   return `${stream} TreeOpened ${stream}`;
@@ -51,6 +62,15 @@ interface First {
   readonly offset: number;
   readonly eventId: string;
   readonly correlationId: string;
+  /** The record; undefined where the journal has it. */
+  readonly body?: string;
+}
+
+/** Returns whether a record says what the first one of its fact said. */
+async function states(db: Db, { eventId, body }: First, delivery: Delivery): Promise<boolean> {
+  const named = { stream: delivery.event.stream, id: eventId };
+  const before = body ?? (await readBodiesOf(db, [named])).get(identityOf(named));
+  return before !== undefined && isRepetition(before, delivery);
 }
 
 /** Reads the first record of each event, fact and opening of a tree from the journal: of its partition, where there is an order. */
@@ -88,6 +108,10 @@ async function readFirst(db: Db, deliveries: readonly Delivery[]): Promise<Map<s
     if (delivery && key) first.set(keyOf(delivery, key), record);
   }
   return first;
+}
+
+function ownKeyOf(delivery: Delivery): string {
+  return keyOf(delivery, identityOf(delivery.event));
 }
 
 function factKeyOf(delivery: Delivery): readonly string[] {

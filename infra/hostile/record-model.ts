@@ -1,5 +1,6 @@
 import { canonicalJson } from '../../src/events/canonical-json.ts';
 import type { Envelope } from '../../src/events/envelope.ts';
+import { recordedForm } from '../../src/events/recorded-form.ts';
 
 /** A record of the log and its place. */
 export interface Placed {
@@ -251,8 +252,8 @@ export function factOf({ type, stream, data }: Envelope): string | null {
   return field === undefined ? null : `${stream} ${type} ${(data as Record<string, unknown>)[field]}`;
 }
 
-/** What an event says, without measurements, as text that is equal where the content is. */
+/** What an event says as it is recorded, without measurements, as text that is equal where the content is. */
 export function contentOf({ type, data }: Envelope): string {
   const { timings: _timings, call: _call, ...said } = data as Record<string, unknown>; // absent in most types
-  return canonicalJson([type, said]);
+  return canonicalJson([type, recordedForm(type, said).data]);
 }

@@ -8,12 +8,13 @@ import { openFileBlobStore } from '../blobs/file-blob-store.ts';
 import { contentHash, decode } from '../events/codec.ts';
 import { DEFAULT_STAMP, type Envelope, stampOf } from '../events/envelope.ts';
 import { pack } from '../events/packed.ts';
+import { INLINE_LIMIT } from '../events/recorded-form.ts';
 import type { Text } from '../events/schemas/values.ts';
 import { wellFormed } from '../events/well-formed.ts';
 import type { EventLog, LogRecord } from '../log/event-log.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
 import { type Appender, type AppenderOptions, createAppender, type Draft } from './appender.ts';
-import { EventRefused, INLINE_LIMIT, prepareEvents } from './prepare-events.ts';
+import { EventRefused, prepareEvents } from './prepare-events.ts';
 
 let folder: string;
 let blobs: BlobStore;

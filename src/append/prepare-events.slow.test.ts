@@ -4,10 +4,11 @@ import { catalogue, type EventType } from '../events/catalogue.ts';
 import { decode, schemaOf } from '../events/codec.ts';
 import type { Envelope } from '../events/envelope.ts';
 import { jsonSchemas } from '../events/json-schema.ts';
+import { INLINE_LIMIT } from '../events/recorded-form.ts';
 import { arbitraryEvent } from '../testing/arbitrary-event.ts';
 import { everyEvent } from '../testing/every-event.ts';
 import { MemoryBlobs } from '../testing/memory-blobs.ts';
-import { EventRefused, INLINE_LIMIT, prepareEvents, prepareParsed } from './prepare-events.ts';
+import { EventRefused, prepareEvents, prepareParsed } from './prepare-events.ts';
 
 const STAMP = { principal: 'key:1', project: 'gauges' };
 const TYPES = Object.keys(catalogue) as EventType[]; // the keys of the catalogue are its types

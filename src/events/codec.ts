@@ -5,6 +5,7 @@ import { canonicalJson } from './canonical-json.ts';
 import { catalogue, type EventType, isEventType } from './catalogue.ts';
 import { type Envelope, envelopeFields, type Sealed } from './envelope.ts';
 import { fillForgotten, joinPayload, type Payload, splitPayload } from './payload.ts';
+import { mayDifferRecorded, recordedForm } from './recorded-form.ts';
 import { SealBroken } from './seal.ts';
 import { streamOf } from './stream-of.ts';
 import { upcast } from './upcasters.ts';
@@ -158,13 +159,15 @@ export function schemaOf(type: EventType): z.ZodObject {
 
 /**
  * Returns the digest of what an event says (type, version, stream, data), not of when and by which producer. Two appends of one
- * id must agree in it; keys are sorted, so two producers that order them differently still agree. How long a step took, which
+ * id must agree in it; keys are sorted, and what is recorded otherwise than it is sent counts as it is recorded. How long a step took, which
  * call to a model server gave its response, and what a cache held are measurements: a resumed producer that takes the same step
  * again measures again.
  */
 export function contentHash({ type, schemaVersion, stream, data }: Envelope): string {
   const { timings: _timings, call: _call, cache: _cache, ...said } = data as Readonly<Record<string, unknown>>; // absent in most types
-  return sha256Hex(`${canonicalJson([type, schemaVersion, stream])}${canonicalJson(said)}`);
+  const text = canonicalJson(said);
+  const recorded = mayDifferRecorded(text) ? canonicalJson(recordedForm(type, said).data) : text;
+  return sha256Hex(`${canonicalJson([type, schemaVersion, stream])}${recorded}`);
 }
 
 /**

@@ -225,17 +225,16 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
 
   /** Finds which events, or the facts that they state, are on record: lately appended here, or in the journal. */
   async function findEarlier(prepared: readonly Prepared[]): Promise<ReadonlyMap<Sent, Earlier>> {
-    const recent = prepared.map((one) => ({
-      ...one,
-      earlier: earlierOf(one, (key) => recentEvents.get(recentKey(key, one.event))),
-    }));
     // what another server or the log was told first contradicts what this one appended: the journal tells which is on record
-    const others = recent.filter(({ earlier, hash }) => earlier?.appended.hash !== hash).map(({ event }) => event);
-    const journalled = await findJournalled(db, others);
+    const journalled = await findJournalled(
+      db,
+      prepared.map(({ event }) => event),
+    );
     const found = new Map<Sent, Earlier>();
-    for (const { earlier, ...one } of recent) {
-      const known = earlierOf(one, (key) => journalled.get(key)) ?? earlier;
-      if (known) found.set(one.sent, known);
+    for (const one of prepared) {
+      const earlier =
+        earlierOf(one, (key) => journalled.get(key)) ?? earlierOf(one, (key) => recentEvents.get(recentKey(key, one.event)));
+      if (earlier) found.set(one.sent, earlier);
     }
     return found;
   }

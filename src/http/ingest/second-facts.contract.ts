@@ -127,6 +127,54 @@ export function describeSecondFacts(open: () => Promise<TestApi>): void {
     });
   });
 
+  test('a second fact that its server took before the journal knew of the first is refused (409) once it is quarantined', async () => {
+    const late = await open();
+    try {
+      const projecting = await late.project();
+      const events = givenRecord();
+      const at = events.findIndex(({ type }) => type === 'StepTaken');
+      const step = events[at] as Envelope;
+      const { position = '' } = (await late.post(events.slice(0, at))).body;
+      await late.projected(position);
+      await projecting.close();
+      const { other } = secondsOf(step);
+      await late.log.append([{ topic: 'trees', key: step.stream, value: encode(other) }]); // as another server does
+      expect(await late.post([step])).toMatchObject({ status: 200, body: { appended: 1 } });
+      expect(await late.post([step])).toMatchObject({ status: 200, body: { duplicates: 1 } });
+      await late.project();
+      await late.projected(formatPosition(await late.log.ends(['runs', 'trees'])));
+      expect(await rowsWhere(late.database.db, 'quarantine', { eventId: step.id }, ['code'])).toEqual([{ code: 'conflict' }]);
+      const message = expect.stringContaining(`event ${other.id} on record`);
+      await refused(late, () => late.post([step]), 409, { path: 'data.stepId', index: 0, id: step.id, message });
+    } finally {
+      await late.close();
+    }
+  });
+
+  test.each([
+    { what: 'a text over 64 KiB and its blob', sent: 'x'.repeat(70_000), same: 'stored', inLog: 'x'.repeat(70_000) },
+    { what: 'a text with NUL and its repair', sent: 'a\0b', same: 'a\uFFFDb', inLog: 'a\uFFFDb' },
+  ])('$what say the same: in one request, on record, and in the log', async ({ sent, same, inLog }) => {
+    const events = givenRecord();
+    const at = events.findIndex(({ type }) => type === 'StepTaken');
+    const { position = '' } = (await api.post(events.slice(0, at))).body;
+    await projected();
+    expect(position).not.toBe('');
+    const observation = same === 'stored' ? await api.blobs.put(Buffer.from(sent, 'utf8'), 'text/plain; charset=utf-8') : same;
+    const step = events[at] as Envelope<'StepTaken'>;
+    const says = (text: Envelope<'StepTaken'>['data']['observation']) =>
+      ({ ...step, id: newId(), data: { ...step.data, observation: text } }) as const;
+    const [first, second, third] = [says(sent), says(observation), says(inLog)];
+    expect(await api.post([first, second])).toMatchObject({ status: 200, body: { appended: 1, duplicates: 1 } });
+    await projected();
+    const { url } = await api.serve();
+    for (const server of [api.server.url, url])
+      expect(await api.post([second], {}, server)).toMatchObject({ status: 200, body: { appended: 0, duplicates: 1 } });
+    await append([third]);
+    expect(await rowsWhere(api.database.db, 'quarantine', { eventId: third.id }, ['code'])).toEqual([]);
+    expect(await rowsWhere(api.database.db, 'anomalies', { eventId: third.id }, ['kind'])).toContainEqual({ kind: 'duplicate' });
+  });
+
   test('an id that two trees give to a revision of theirs names one in each', async () => {
     const revisionId = newId();
     const [one, other] = [givenRevision(revisionId), givenRevision(revisionId)];

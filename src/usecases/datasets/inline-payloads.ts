@@ -1,7 +1,7 @@
-import { BYTES_MEDIA, isLong, TEXT_MEDIA } from '../../append/prepare-events.ts';
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { freeFormFields, pathIn } from '../../events/free-form.ts';
+import { BYTES_MEDIA, isLong, TEXT_MEDIA } from '../../events/recorded-form.ts';
 import { type BlobRef, blobRef } from '../../events/schemas/values.ts';
 import { DatasetError, reasonOf } from './dataset-error.ts';
 

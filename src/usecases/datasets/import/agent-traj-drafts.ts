@@ -39,12 +39,32 @@ export async function* agentTrajDrafts(
 ): AsyncGenerator<LinedDraft> {
   const file = new AgentTrajFile(form, survey, options);
   yield { line: 1, draft: file.started() };
+  let at = -1;
   for await (const { line, parsed } of form.items(path, options)) {
-    if (parsed.kind !== 'episode') continue; // the survey says what became of the others
+    at += 1;
+    if (parsed.kind !== 'episode' || survey.refused.has(at)) continue; // the survey says what became of the others
     for (const draft of file.episode(parsed.episode)) yield { line, draft };
   }
   yield { line: 1, draft: file.finished() };
 }
+
+/** Drafts the events of one episode as of a file that holds no other: what may stand in them, whatever their ids. */
+export function episodeDrafts(form: ItemForm, episode: Episode, options: AgentTrajOptions): readonly IdentifiedDraft[] {
+  const only = { episodes: new Map([[taskKey(episode), 1]]), environments: [episode.environment] };
+  const file = new AgentTrajFile(form, { ...NOTHING, ...only }, { ...options, runId: options.runId ?? derivedId('episode') });
+  return [file.started(), ...file.episode(episode)];
+}
+
+const NOTHING: Survey = {
+  sha256: '',
+  environments: [],
+  episodes: new Map(),
+  withoutConversation: 0,
+  acknowledgement: null,
+  notes: [],
+  skipped: { rows: 0, first: [] },
+  refused: new Set(),
+};
 
 type IdentifiedDraft = LinedDraft['draft'];
 

@@ -1,15 +1,13 @@
 import { EventRefused, prepareEvents } from '../../../append/prepare-events.ts';
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { sha256Hex } from '../../../digest/sha256.ts';
-import { isUuid } from '../../../domain/ids.ts';
 import { catalogue } from '../../../events/catalogue.ts';
-import { type Decoded, decode, sameContent } from '../../../events/codec.ts';
+import { clearHash, contentHash } from '../../../events/codec.ts';
 import { DEFAULT_STAMP, type Envelope, identityOf } from '../../../events/envelope.ts';
 import { streamOf, streamTaken } from '../../../events/stream-of.ts';
 import type { Db } from '../../../postgres/database.ts';
-import { unsealerOf } from '../../../postgres/stream-keys.ts';
 import { readSuperseded } from '../../../projections/epochs/read-superseded.ts';
-import { readBodiesOf } from '../../../projections/journal/read-bodies.ts';
+import { type Appended, findJournalled, takenBy } from '../../../projections/journal/journalled.ts';
 import { readStreamTopics } from '../../../projections/journal/read-stream-topics.ts';
 import { DatasetError } from '../dataset-error.ts';
 import type { LinedDraft } from './lined-draft.ts';
@@ -28,42 +26,45 @@ export async function newToRecord(
   drafts: readonly LinedDraft[],
   homes: Map<string, string>,
 ): Promise<readonly LinedDraft[]> {
-  const streams = drafts.map(({ draft }) => streamOf(draft.type, draft.data) ?? ''); // the schema refuses what is none
-  const asked = drafts.map(({ draft }, i) => ({ id: draft.id, stream: streams[i] ?? '' }));
-  const bodies = await readBodiesOf(
+  const events: Envelope[] = [];
+  for (const lined of drafts) events.push(await prepared(path, lined));
+  const journalled = await findJournalled(db, events);
+  const topics = await readStreamTopics(
     db,
-    asked.filter(({ stream }) => isUuid(stream)),
+    events.map(({ stream }) => stream),
   );
-  const unseal = await unsealerOf(db, bodies.values());
-  const journalled = await readStreamTopics(db, streams.filter(isUuid));
-  const superseded = await readSuperseded(
-    db,
-    asked.filter(({ stream }) => isUuid(stream)),
-  );
+  const superseded = await readSuperseded(db, events);
   const fresh: LinedDraft[] = [];
-  for (const lined of drafts) {
-    const event = await prepared(path, lined);
+  for (const [i, lined] of drafts.entries()) {
+    const event = events[i] as Envelope; // one of each draft
     const { topic } = catalogue[event.type];
-    const home = homes.get(event.stream) ?? journalled.get(event.stream) ?? topic;
+    const home = homes.get(event.stream) ?? topics.get(event.stream) ?? topic;
     if (home !== topic) throw misplaced(path, lined, streamTaken(event.stream, home, topic).message);
     homes.set(event.stream, home);
-    const body = bodies.get(identityOf(event));
-    if (body === undefined) {
+    const recorded = takenBy(event).flatMap((key) => journalled.get(key) ?? [])[0];
+    if (recorded === undefined) {
       if (superseded.has(identityOf(event))) throw withoutEffect(path, lined);
       fresh.push(lined);
-    } else if (!sameEvent(decode(Buffer.from(body, 'utf8'), unseal), event)) throw conflict(path, lined);
+    } else if (recorded.hash !== (recorded.forgotten ? clearHash(event) : contentHash(event)))
+      throw conflict(path, lined, recorded);
   }
   return fresh;
 }
 
 async function prepared(path: string, { line, file = path, draft }: LinedDraft): Promise<Envelope> {
+  const event = await preparedEvent(draft);
+  if (event instanceof Error) throw badRow(file, line, event.message, event);
+  return event;
+}
+
+/** Returns a draft as an append would prepare it, or why its schema refuses it. */
+export async function preparedEvent(draft: LinedDraft['draft']): Promise<Envelope | EventRefused> {
   try {
     const [record] = await prepareEvents([envelopeOf(draft)], hashOnly, DEFAULT_STAMP);
-    const decoded = record && decode(record.value);
-    if (decoded?.kind === 'event') return decoded.event;
-    throw badRow(file, line, decoded?.refusal.message ?? 'holds no event');
+    if (!record) throw new Error('one event makes one record');
+    return record.event;
   } catch (error) {
-    if (error instanceof EventRefused) throw badRow(file, line, error.message, error);
+    if (error instanceof EventRefused) return error;
     throw error;
   }
 }
@@ -84,14 +85,14 @@ function envelopeOf(draft: LinedDraft['draft']): Envelope {
   } as Envelope; // checked against the schema by prepareEvents
 }
 
-function sameEvent(stored: Decoded, event: Envelope): boolean {
-  return stored.kind === 'event' && sameContent(stored.event, event);
-}
-
-function conflict(path: string, { line, file = path, draft }: LinedDraft): DatasetError {
+function conflict(path: string, { line, file = path, draft }: LinedDraft, { eventId }: Appended): DatasetError {
+  const named =
+    draft.id === eventId
+      ? `under the id ${eventId}`
+      : `of the same entity: event ${eventId} states it otherwise than ${draft.id}`;
   return new DatasetError(
     'conflict',
-    `${file} line ${line}: the record holds another ${draft.type} under the id ${draft.id}; nothing was imported. Import into an empty record, or find out which of the two was changed`,
+    `${file} line ${line}: the record holds another ${draft.type} ${named}; nothing was imported. Import into an empty record, or find out which of the two was changed`,
   );
 }
 

@@ -1,5 +1,7 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { blobReferences } from '../../../events/blob-references.ts';
+import { contentHash } from '../../../events/codec.ts';
+import { factOf } from '../../../events/entity-of.ts';
 import { type Envelope, identityOf } from '../../../events/envelope.ts';
 import type { CarriedBlob } from '../carried-blob.ts';
 import { HEADER, parseEventLine } from '../event-line.ts';
@@ -94,6 +96,8 @@ class FileRules {
   #tree: { readonly id: string; readonly shape: TreeShape; readonly lines: Map<string, number> } | undefined;
   /** Identities of the events since the last change of tree. */
   #ids = new Set<string>();
+  /** What was said first of each fact since then, as its hash. */
+  #facts = new Map<string, string>();
 
   /**
    * Ends the tree that the next event, or the end of the file, no longer belongs to: says which of its events refer to what it
@@ -111,6 +115,11 @@ class FileRules {
     if (refused) return refused;
     if (this.#ids.has(identityOf(event))) return 'occurs twice in the file';
     this.#ids.add(identityOf(event));
+    const fact = factOf(event);
+    const hash = contentHash(event);
+    if (fact !== null && (this.#facts.get(fact) ?? hash) !== hash)
+      return 'an event before it says something else of the same entity';
+    if (fact !== null) this.#facts.set(fact, hash);
     if (!isTreeEvent(event) || !this.#tree) return null;
     this.#tree.lines.set(event.id, line);
     return this.#tree.shape.refuse(event);
@@ -122,6 +131,7 @@ class FileRules {
     this.#passed.add(treeId);
     this.#tree = { id: treeId, shape: new TreeShape(), lines: new Map() };
     this.#ids = new Set();
+    this.#facts = new Map();
     return null;
   }
 

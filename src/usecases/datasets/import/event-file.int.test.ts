@@ -329,6 +329,15 @@ describe('JSONL files of events', () => {
       ['a depth does not follow', change(5, /"depth":2/, '"depth":3'), 'line 6: StepTaken'],
       ['a step is missing', (lines) => lines.filter((_, i) => i !== 4), 'has no step'],
       ['a step comes before its parent', (lines) => lines.toSpliced(4, 2, lines[5] ?? '', lines[4] ?? ''), 'line 5: StepTaken'],
+      [
+        'two events state one fact otherwise',
+        (lines) => {
+          const said = JSON.parse(lines[4] ?? '');
+          const other = { ...said, id: said.correlationId, data: { ...said.data, action: 'other' } };
+          return lines.toSpliced(5, 0, JSON.stringify(other));
+        },
+        'line 6: StepTaken',
+      ],
       ['an event occurs twice', (lines) => lines.toSpliced(5, 0, lines[4] ?? ''), 'line 6: StepTaken'],
       [
         'a tree has the id of its run',
@@ -355,6 +364,22 @@ describe('JSONL files of events', () => {
       code: 'conflict',
       message: expect.stringContaining('another StepTaken'),
     });
+    expect(appender.appended).toEqual([]);
+  });
+
+  test('another word on a recorded entity under a new event id is a conflict, and the same word is there already', async () => {
+    const recorded = new EventBuilder();
+    recorded.walk(recorded.tree(recorded.run()), 0, 1, 1);
+    await givenPrepared(shop.db, recorded.events, shop.blobs);
+    const text = await readFile(await shop.exportTo('good', allEvents), 'utf8');
+    const { id } = recorded.events.find(({ type }) => type === 'StepTaken') ?? {};
+    const renamed = text.replace(id ?? '', recorded.id('another event'));
+    await writeFile(shop.path('source'), renamed);
+    expect(await shop.importing()).toMatchObject({ alreadyThere: recorded.events.length });
+    await writeFile(shop.path('source'), renamed.replace('Inventory: You are not', 'Inventory: You were not'));
+    const appender = projectingAppender(shop.db, shop.blobs);
+    const message = expect.stringContaining(`another StepTaken of the same entity: event ${id} states it otherwise`);
+    await expect(shop.importing({ appender })).rejects.toMatchObject({ code: 'conflict', message });
     expect(appender.appended).toEqual([]);
   });
 });

@@ -6,9 +6,10 @@ import type { Db } from '../../../postgres/database.ts';
 import { codeOf, DatasetError, reasonOf } from '../dataset-error.ts';
 import { agentRDrafts, surveyAgentR } from './agent-r-drafts.ts';
 import { agentRFiles, isAgentRSource } from './agent-r-files.ts';
-import { agentTrajDrafts, agentTrajRunId } from './agent-traj-drafts.ts';
+import { agentTrajDrafts, agentTrajRunId, episodeDrafts } from './agent-traj-drafts.ts';
+import type { Episode } from './agent-traj-item.ts';
 import type { AgentTrajOptions } from './agent-traj-options.ts';
-import { newToRecord } from './check-against-record.ts';
+import { newToRecord, preparedEvent } from './check-against-record.ts';
 import { eventFileDrafts, isEventFile } from './event-file-drafts.ts';
 import { detectForm, firstRow, itemFormOf } from './forms/item-form.ts';
 import type { ItemFormName } from './forms/item-of-file.ts';
@@ -128,7 +129,14 @@ async function planImport({ source, form: asked, agentTraj, blobs, badRows }: Im
     return { source: 'events', ...WHOLE, drafts: () => eventFileDrafts(source, blobs) };
   }
   const form = asked === 'detect' || asked === 'agent-r' ? await detectForm(source, first) : itemFormOf(asked);
-  const survey = await surveyAgentTraj(form, source, agentTraj, badRows);
+  const refusalOf = async (episode: Episode) => {
+    for (const draft of episodeDrafts(form, episode, agentTraj)) {
+      const event = await preparedEvent(draft);
+      if (event instanceof Error) return event.message;
+    }
+    return null;
+  };
+  const survey = await surveyAgentTraj(form, source, agentTraj, badRows === 'skip' ? refusalOf : null);
   if (survey.episodes.size === 0)
     throw new DatasetError(
       'bad-row',

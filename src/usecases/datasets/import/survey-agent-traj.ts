@@ -18,6 +18,8 @@ export interface Survey {
   /** What of its rows is not kept as it is. */
   readonly notes: readonly ImportNote[];
   readonly skipped: SkippedRows;
+  /** Places among the items of those that were left out since the schema of an event refuses what they become. */
+  readonly refused: ReadonlySet<number>;
 }
 
 /** Rows that were left out since they cannot be read. */
@@ -29,12 +31,16 @@ export interface SkippedRows {
 
 const NAMED = 20;
 
-/** Reads the file once and checks every row. @throws DatasetError `bad-row` with the line; `cannot-read`. */
+/**
+ * Reads the file once and checks every row. @param refusalOf says why no events can be made of an episode; null: a row that cannot be
+ * taken ends it. @throws DatasetError `bad-row` with the line;
+ * `cannot-read`.
+ */
 export async function surveyAgentTraj(
   form: ItemForm,
   path: string,
   options: AgentTrajOptions,
-  badRows: 'refuse' | 'skip',
+  refusalOf: ((episode: Episode) => Promise<string | null>) | null,
 ): Promise<Survey> {
   const hash = openSha256();
   const episodes = new Map<string, number>();
@@ -42,16 +48,21 @@ export async function surveyAgentTraj(
   const acknowledgements = new Set<string | null>();
   const notes = new NoteCounter();
   const first: { line: number; reason: string }[] = [];
-  let [withoutConversation, skipped] = [0, 0];
+  const refused = new Set<number>();
+  let [withoutConversation, skipped, at] = [0, 0, -1];
+  const skip = (line: number, reason: string) => {
+    skipped += 1;
+    if (first.length < NAMED) first.push({ line, reason });
+  };
   for await (const { line, parsed } of form.items(path, options, hash)) {
+    at += 1;
     if (parsed.kind === 'refused') {
-      if (badRows === 'refuse')
+      if (refusalOf === null)
         throw new DatasetError(
           'bad-row',
           `${path} line ${line}: ${parsed.reason}; nothing was imported (--skip-bad leaves such rows out)`,
         );
-      skipped += 1;
-      if (first.length < NAMED) first.push({ line, reason: parsed.reason });
+      skip(line, parsed.reason);
       continue;
     }
     if (parsed.kind === 'no-conversation') {
@@ -59,6 +70,12 @@ export async function surveyAgentTraj(
       continue;
     }
     const { episode } = parsed;
+    const refusal = refusalOf && (await refusalOf(episode));
+    if (refusal) {
+      refused.add(at);
+      skip(line, refusal);
+      continue;
+    }
     notes.add(line, parsed.notes ?? []);
     const key = taskKey(episode);
     episodes.set(key, (episodes.get(key) ?? 0) + 1);
@@ -74,6 +91,7 @@ export async function surveyAgentTraj(
     acknowledgement: acknowledgements.size === 1 ? only : null,
     notes: notes.finish(),
     skipped: { rows: skipped, first },
+    refused,
   };
 }
 

@@ -26,26 +26,36 @@ function bounded(size: number): number {
   throw new RangeError(`a page says that it takes ${size} bytes, the limit is ${PAGE_BYTES}`);
 }
 
+/** Lists the columns of a Parquet file that hold anything, as far as it says. @throws DatasetError `cannot-read`. */
+export async function filledColumns(path: string): Promise<readonly string[]> {
+  try {
+    const { row_groups: groups } = await parquetMetadataAsync(await asyncBufferFromFile(path));
+    const filled = groups
+      .flatMap(({ columns }) => columns.flatMap(({ meta_data }) => meta_data ?? []))
+      .filter(({ statistics, num_values }) => statistics?.null_count === undefined || statistics.null_count < num_values);
+    return [...new Set(filled.flatMap(({ path_in_schema: [name] }) => name ?? []))];
+  } catch (cause) {
+    throw cannotRead(path, cause);
+  }
+}
+
 /**
  * Reads the rows of a Parquet file, one row group at a time, and of each only the columns that are asked for and there. Integers
  * of 64 bits come as bigint. @throws DatasetError `cannot-read` that names the file.
  */
-export async function* readParquet(
-  path: string,
-  columns: readonly string[] | 'all',
-): AsyncGenerator<Readonly<Record<string, unknown>>> {
+export async function* readParquet(path: string, columns: readonly string[]): AsyncGenerator<Readonly<Record<string, unknown>>> {
   try {
     const file = await asyncBufferFromFile(path);
     const metadata = await parquetMetadataAsync(file);
     const known = new Set(metadata.row_groups[0]?.columns.map(({ meta_data }) => meta_data?.path_in_schema[0]));
-    const wanted = columns === 'all' ? undefined : columns.filter((column) => known.has(column));
+    const wanted = columns.filter((column) => known.has(column));
     let rowStart = 0;
     for (const { num_rows } of metadata.row_groups) {
       const rowEnd = rowStart + Number(num_rows);
       const rows = await parquetReadObjects({
         file,
         metadata,
-        ...(wanted ? { columns: wanted } : {}),
+        columns: wanted,
         rowStart,
         rowEnd,
         compressors: COMPRESSORS,
@@ -54,8 +64,12 @@ export async function* readParquet(
       rowStart = rowEnd;
     }
   } catch (cause) {
-    throw new DatasetError('cannot-read', `cannot read ${path} as Parquet: ${reasonOf(cause)}; the file may be incomplete`, {
-      cause,
-    });
+    throw cannotRead(path, cause);
   }
+}
+
+function cannotRead(path: string, cause: unknown): DatasetError {
+  return new DatasetError('cannot-read', `cannot read ${path} as Parquet: ${reasonOf(cause)}; the file may be incomplete`, {
+    cause,
+  });
 }

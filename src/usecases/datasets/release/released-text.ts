@@ -42,7 +42,7 @@ export async function releasedText(
   const shelf = { pictures, folder: { keep: async ({ id }: { readonly id: string }) => `__images__/${id}.png` } };
   for await (const rows of rowsOf(db, [{ treeId: example.treeId, runId: first.runId, rollouts }], making)) {
     const row = rows.find((each) => isOf(each, example));
-    if (!row) continue;
+    if (!row || row.isAltered) continue;
     const bodies = await shownBodies(row, format, shelf);
     return bodies.map(({ body, said }) => jsonLine(withSource(body, said, row, format))).join('');
   }

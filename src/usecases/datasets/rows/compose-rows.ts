@@ -9,7 +9,6 @@ import type { AnnotationRecord } from '../../../projections/annotations/read-ann
 import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
 import type { MinedJudgement, MinedRevision } from '../../../projections/revisions/read-mined-revisions.ts';
 import { revisionContentHash } from '../../../projections/revisions/revision-content.ts';
-import { DatasetError } from '../dataset-error.ts';
 import { annotationsOn } from '../export/annotations-on.ts';
 import type { RowOrigin } from '../export/row-metadata.ts';
 import type { MinedTree } from './mined-tree.ts';
@@ -38,6 +37,7 @@ export function composeRows(mined: MinedTree, context: RowContext, parameters: R
     return pairs.map(({ good: best, bad, branch }) => ({
       ...commonOf(mined, context),
       kind: 'pair',
+      isAltered: false,
       turns: trained(mined, best.steps),
       pair: { good: best.steps, bad: bad.steps, branch },
       feedback: null,
@@ -54,6 +54,7 @@ function goodRowOf(mined: MinedTree, context: RowContext, path: LeafPath, parame
   return {
     ...commonOf(mined, context),
     kind: 'good',
+    isAltered: false,
     turns: trained(mined, path.steps),
     pair: null,
     feedback: null,
@@ -81,7 +82,6 @@ function revisionRowOf(
   if (!keepsForm(revision.signal, good.steps[branch]?.response ?? '')) return [];
   const pair = { good: good.steps, bad: bad.steps, branch };
   const turns = splice(pair, indexOf(bad, revision.transitionStepId), revision.reflection, revision.signal);
-  refuseOther(mined, revision, turns);
   const judgements = judgementsOf(context, revision);
   const thresholds = { alpha: revision.alpha, beta: revision.beta };
   const source = sourceOf(mined, context, { thresholds }, { kind: 'revision', good, bad, revisionId: revision.revisionId });
@@ -89,6 +89,7 @@ function revisionRowOf(
     {
       ...commonOf(mined, context),
       kind: 'revision',
+      isAltered: isAltered(mined, revision, turns),
       turns: masked(mined, turns),
       pair,
       feedback: revision.transitionCause === 'direct' ? null : judgements.map((judgement) => feedbackOf(bad, judgement)),
@@ -107,13 +108,8 @@ function revisionRowOf(
 }
 
 /** The tree must still be the one that the revision was composed from, or what was verified is not what would be trained on. */
-function refuseOther({ head, firstObservation }: MinedTree, revision: MinedRevision, turns: readonly RevisedTurn[]): void {
-  const { instruction, treeId } = head;
-  if (revisionContentHash({ instruction, firstObservation }, turns) === revision.contentHash) return;
-  throw new DatasetError(
-    'conflict',
-    `revision ${revision.revisionId} of tree ${treeId} does not come out as it was composed: its content hash is another; mine the tree again`,
-  );
+function isAltered({ head, firstObservation }: MinedTree, revision: MinedRevision, turns: readonly RevisedTurn[]): boolean {
+  return revisionContentHash({ instruction: head.instruction, firstObservation }, turns) !== revision.contentHash;
 }
 
 function commonOf(

@@ -196,9 +196,11 @@ describe('training rows of the record', () => {
     expect(rows).toMatchObject([{ metadata: { state: 'composed' } }]);
   });
 
-  test('a revision that differs from its composition is refused and not written', async () => {
+  test('a revision that its tree does not yield as it was composed is left out and counted', async () => {
     await givenEvents(shop.db, recordRevision('verified', new EventBuilder('rows'), 'run', true).builder.events);
-    await expect(exporting()).rejects.toMatchObject({ code: 'conflict' });
+    const { manifest } = await exporting();
+    expect(manifest.counts).toMatchObject({ good: 1, revisions: 0, dropped: { altered: 1 } });
+    await expect(exporting({ parameters: { ...KEEP, data: 'revisions' } })).rejects.toThrow('dropped 1 by altered');
   });
 
   test('thresholds select among revisions that were mined with others', async () => {

@@ -6,7 +6,7 @@ import type { RowGates } from './row-options.ts';
 import type { TrainingRow } from './training-row.ts';
 
 /** Why an example is not written. */
-export const DROPPED = ['test-task', 'evaluation', 'other-channel', 'evaluated-task', 'balance', 'duplicate'] as const;
+export const DROPPED = ['test-task', 'evaluation', 'other-channel', 'evaluated-task', 'balance', 'duplicate', 'altered'] as const;
 export type Dropped = (typeof DROPPED)[number];
 
 /** Decides which examples pass, in the order in which they come. What it remembers: a hash per line and a count per task. */
@@ -32,6 +32,7 @@ export async function openGate(trx: Trx, gates: RowGates): Promise<Gate> {
   };
   return {
     judge(row, bodies) {
+      if (row.isAltered) return { dropped: 'altered' };
       if (testTasks.has(row.taskId) || (gates.testTasks === 'remove' && row.source.task.split === 'test'))
         return drop('test-task', bodies);
       const measures = measuring.get(row.source.run);

@@ -32,6 +32,7 @@ const anyRow: fc.Arbitrary<TrainingRow> = fc
 function rowOf(pair: ReturnType<typeof pairPaths>['pairs'][number], turns: TrainingRow['turns'], imported: boolean): TrainingRow {
   return {
     kind: 'revision',
+    isAltered: false,
     taskId: 'task',
     alias: '7',
     environment: 'textcraft',

@@ -8,6 +8,8 @@ import type { RowOrigin } from '../export/row-metadata.ts';
 /** A training example of a searched tree before it has the form of a file. */
 export interface TrainingRow {
   readonly kind: 'good' | 'revision' | 'pair';
+  /** Whether it is a revision that its tree does not yield as it was composed. */
+  readonly isAltered: boolean;
   readonly taskId: string;
   readonly alias: string;
   readonly environment: string;

@@ -55,7 +55,7 @@ type Step = z.infer<typeof step>;
 
 /** Reads trajectories of ATIF 1.x: one per line, or the file that Harbor writes (`trajectory.json`). */
 export const readAtif: ItemForm['items'] = async function* items(path, { environment }, hash) {
-  yield* readItems(path, hash, (value) => parseAtif(value, environment));
+  yield* readItems(path, hash, Object.keys(trajectory.shape), (value) => parseAtif(value, environment));
 };
 
 /**

@@ -213,8 +213,8 @@ describe('files of others', () => {
     const duckdb = await DuckDBInstance.create(':memory:');
     const connection = await duckdb.connect();
     const copied = (select: string) => connection.run(`copy (${select}) to '${shop.path('source')}' (format parquet)`);
-    await copied(`select [{'role': 'user', 'content': 'q' || i}, {'role': 'assistant', 'content': 'r'}] as messages, i as id, 7 as level
-      from range(3) t(i)`);
+    await copied(`select [{'role': 'user', 'content': 'q' || i}, {'role': 'assistant', 'content': 'r'}] as messages, i as id, 7 as level,
+      null::integer as empty from range(3) t(i)`);
     const note = { kind: 'field-not-read', field: 'level', rows: 3, firstLine: 1, message: expect.any(String) };
     expect(await shop.importing()).toMatchObject({ source: 'openai', trees: 3, steps: 3, notes: [note] });
     const aliases = await shop.db.selectFrom('trees').select('alias').orderBy('alias').execute();
@@ -260,6 +260,35 @@ describe('files of others', () => {
     await givenEvents(shop.db, recorded().events);
     await shop.exportTo('source', { kind: 'jsonl', scope: 'trees' });
     await expect(shop.importing({ badRows: 'skip' })).rejects.toThrow('leave out --skip-bad');
+  });
+
+  test('a row that only the schema of an event refuses is left out with badRows skip and counted, and the others are imported', async () => {
+    const scored = (reply: string, value: number) => ({
+      ...{ prompt: 'q', completion: reply, reward: value },
+    });
+    await write(scored('one', 1), scored('too much', 1e200), scored('three', 0));
+    await expect(shop.importing()).rejects.toThrow('line 2: RewardAssigned: data.value');
+    const { skipped, ...report } = await shop.importing({ badRows: 'skip' });
+    expect(report).toMatchObject({ source: 'verifiers', trees: 1, rollouts: 2, steps: 2, alreadyThere: 0 });
+    expect(skipped).toEqual({ rows: 1, first: [{ line: 2, reason: expect.stringContaining('RewardAssigned: data.value') }] });
+    expect((await steps()).map(({ response }) => response).sort()).toEqual(['one', 'three']);
+    expect(await shop.importing({ badRows: 'skip' })).toMatchObject({ alreadyThere: report.events });
+  });
+
+  test('lines of a session that are no objects, messages without a role and parts of no kind are noted', async () => {
+    const said = (role: string, content: unknown) => ({ type: role, sessionId: 's', message: { role, content } });
+    const lines = [
+      said('user', 'q'),
+      7,
+      ['a list'],
+      { type: 'user', message: { content: 'of nobody' } },
+      said('assistant', ['r', 5]),
+    ];
+    await writeFile(shop.path('source'), lines.map((line) => JSON.stringify(line)).join('\n'));
+    expect((await shop.importing()).notes).toMatchObject([
+      { kind: 'line-not-read', field: null, rows: 1 },
+      { kind: 'part-not-read', field: null, rows: 1 },
+    ]);
   });
 
   test('a session of sub-agents is read where its file holds no other, one trajectory for each', async () => {

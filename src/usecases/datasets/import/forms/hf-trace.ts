@@ -43,7 +43,10 @@ export const readTrace: ItemForm['items'] = async function* items(path, { enviro
       continue;
     }
     const line = wellFormed(row.value).value;
-    if (!isObject(line)) continue;
+    if (!isObject(line)) {
+      main.notes.push(OTHER_LINE);
+      continue;
+    }
     name ||= sessionOf(line);
     const agent = line.isSidechain === true ? String(line.agentId ?? '') : null;
     const session = agent === null ? main : (sidechains.get(agent) ?? newSession());
@@ -63,6 +66,9 @@ export const readTrace: ItemForm['items'] = async function* items(path, { enviro
     yield itemOf({ ...session, notes }, alias, environment);
   }
 };
+
+const OTHER_LINE: RowNote = { kind: 'line-not-read', field: null };
+const OTHER_PART: RowNote = { kind: 'part-not-read', field: null };
 
 interface Session {
   readonly messages: Said[];
@@ -147,7 +153,10 @@ type Fields = Readonly<Record<string, unknown>>;
 
 function messagesIn(message: Fields, notes: RowNote[]): readonly Said[] {
   const { role, content } = message;
-  if (typeof role !== 'string') return [];
+  if (typeof role !== 'string') {
+    notes.push(OTHER_LINE);
+    return [];
+  }
   const parts = readParts(content, notes);
   if (role === 'toolResult') return [{ role: 'tool', content: parts.text, ...answered(message.toolCallId, message.toolName) }];
   // Pi has roles for its own commands and summaries (`bashExecution`, `branchSummary`); its model is shown them as the user's
@@ -160,7 +169,10 @@ function messagesOfCodex(payload: Fields, notes: RowNote[]): readonly Said[] {
   const { type, role, content, name, output, call_id: id } = payload;
   switch (type) {
     case 'message': {
-      if (typeof role !== 'string') return [];
+      if (typeof role !== 'string') {
+        notes.push({ kind: 'line-not-read', field: type });
+        return [];
+      }
       const known = CHAT_ROLES.includes(role) ? role : 'user';
       const said = saidBy(known === 'developer' ? 'system' : known, readParts(content, notes));
       return said ? [said] : [];
@@ -208,7 +220,10 @@ function readParts(content: unknown, notes: RowNote[]): Parts {
   const read: Parts = { text: '', thought: '', calls: [], results: [] };
   for (const part of Array.isArray(content) ? content : [content]) {
     if (typeof part === 'string') read.text = lines(read.text, part);
-    if (!isObject(part)) continue;
+    if (!isObject(part)) {
+      if (typeof part !== 'string' && part !== null && part !== undefined) notes.push(OTHER_PART);
+      continue;
+    }
     const { type, text, thinking, name, input, id } = part;
     if (type === 'thinking' && typeof thinking === 'string') read.thought = lines(read.thought, thinking);
     else if (type === 'tool_use') read.calls.push(calledTool(id, name, input));

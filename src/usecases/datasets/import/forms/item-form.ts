@@ -7,16 +7,16 @@ import { readAtif } from './atif.ts';
 import { isTraceLine, readTrace } from './hf-trace.ts';
 import { isObject } from './is-object.ts';
 import { ITEM_FORMS, type ItemForm, type ItemFormName, type ItemOfFile } from './item-of-file.ts';
-import { parseAgentTrajRow, parseMessagesRow, parseShareGptRow } from './messages-row.ts';
+import { MESSAGES_COLUMNS, parseAgentTrajRow, parseMessagesRow, parseShareGptRow, SHARED_COLUMNS } from './messages-row.ts';
 import { readFileRows, readItems } from './read-items.ts';
-import { parseVerifiersRow } from './verifiers-row.ts';
-import { parseVerlRow } from './verl-row.ts';
+import { parseVerifiersRow, VERIFIERS_COLUMNS } from './verifiers-row.ts';
+import { parseVerlRow, VERL_FIELDS } from './verl-row.ts';
 import { isParquet, readVerlSteps } from './verl-steps.ts';
 
 type ParseRow = (value: unknown, environment: string | null) => ParsedItem;
 
-function rowsBy(parse: ParseRow): ItemForm['items'] {
-  return (path, { environment }, hash) => readItems(path, hash, (value) => parse(value, environment));
+function rowsBy(parse: ParseRow, columns: readonly string[]): ItemForm['items'] {
+  return (path, { environment }, hash) => readItems(path, hash, columns, (value) => parse(value, environment));
 }
 
 const forms: { readonly [Name in ItemFormName]: Omit<ItemForm, 'name'> } = {
@@ -26,10 +26,15 @@ const forms: { readonly [Name in ItemFormName]: Omit<ItemForm, 'name'> } = {
     policyId: 'agent-traj',
     items: readShareGpt,
   },
-  openai: { importer: 'openai/1', title: 'chats', policyId: 'chat', items: rowsBy(parseMessagesRow) },
+  openai: { importer: 'openai/1', title: 'chats', policyId: 'chat', items: rowsBy(parseMessagesRow, MESSAGES_COLUMNS) },
   atif: { importer: 'atif/1', title: 'ATIF', policyId: 'atif', items: readAtif },
   verl: { importer: 'verl/1', title: 'verl', policyId: 'verl', items: readVerl },
-  verifiers: { importer: 'verifiers/1', title: 'verifiers', policyId: 'verifiers', items: rowsBy(parseVerifiersRow) },
+  verifiers: {
+    importer: 'verifiers/1',
+    title: 'verifiers',
+    policyId: 'verifiers',
+    items: rowsBy(parseVerifiersRow, VERIFIERS_COLUMNS),
+  },
   'hf-trace': { importer: 'hf-trace/1', title: 'trace', policyId: 'hf-trace', items: readTrace },
 };
 
@@ -80,7 +85,7 @@ function nameOf(first: Readonly<Record<string, unknown>>): ItemFormName | null {
 
 /** Reads rollout dumps of verl, or our own Parquet for it. */
 async function* readVerl(path: string, options: AgentTrajOptions, hash?: Sha256): AsyncGenerator<ItemOfFile> {
-  yield* (await isParquet(path)) ? readVerlSteps(path, options, hash) : rowsBy(parseVerlRow)(path, options, hash);
+  yield* (await isParquet(path)) ? readVerlSteps(path, options, hash) : rowsBy(parseVerlRow, VERL_FIELDS)(path, options, hash);
 }
 
 /**
@@ -89,7 +94,7 @@ async function* readVerl(path: string, options: AgentTrajOptions, hash?: Sha256)
  */
 function readShareGpt(path: string, { environment }: AgentTrajOptions, hash?: Sha256): AsyncGenerator<ItemOfFile> {
   let items: boolean | undefined;
-  return readItems(path, hash, (value) => {
+  return readItems(path, hash, SHARED_COLUMNS, (value) => {
     items ??= isObject(value) && 'item_id' in value;
     const parse = items && !isChat(value) ? parseAgentTrajRow : parseShareGptRow;
     return parse(value, environment);

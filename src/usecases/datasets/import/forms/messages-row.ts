@@ -60,7 +60,7 @@ export function parseMessagesRow(value: unknown, environment: string | null): Pa
   const { messages, tools, metadata, id } = parsed.data;
   return withNotes(chatEpisode(messages, { ...factsOf(metadata, id, environment), tools }), [
     ...chatNotes(messages),
-    ...unreadNotes(parsed.data, ['messages', 'tools', 'id', ...readMetadata(metadata)]),
+    ...unreadNotes(parsed.data, [...MESSAGES, ...readMetadata(metadata)]),
   ]);
 }
 
@@ -79,7 +79,14 @@ const ROLES: Readonly<Record<string, string>> = {
   function_call: 'assistant',
 };
 
+const MESSAGES = ['messages', 'tools', 'id'];
+/** The columns that `parseMessagesRow` reads. */
+export const MESSAGES_COLUMNS = [...MESSAGES, 'metadata'];
+
 const SHARED = ['conversations', 'tools', 'item_id', 'id', 'system', 'reward', 'success'];
+const MEDIA_COLUMNS = ['images', 'image', 'videos', 'audios'];
+/** The columns that `parseShareGptRow` and `parseAgentTrajRow` read. */
+export const SHARED_COLUMNS = [...SHARED, 'metadata', ...MEDIA_COLUMNS];
 const FUNCTION_CALL: RowNote = { kind: 'role-not-kept', field: 'function_call' };
 
 /** Reads a ShareGPT conversation, `loss: false` on replies that are context. */
@@ -124,7 +131,7 @@ export function parseShareGptRow(value: unknown, environment: string | null): Pa
  */
 function placeOfPicture(row: unknown): string | null {
   if (!isObject(row) || !Array.isArray(row.conversations)) return null;
-  const held = [row.images, row.image, row.videos, row.audios].some((column) =>
+  const held = MEDIA_COLUMNS.map((name) => row[name]).some((column) =>
     Array.isArray(column) ? column.length > 0 : Boolean(column),
   );
   if (!held) return null;

@@ -1,31 +1,37 @@
 import { type Sha256, updateFromFile } from '../../../../digest/sha256.ts';
-import { readParquet } from '../../prepare/read-parquet.ts';
+import { filledColumns, readParquet } from '../../prepare/read-parquet.ts';
 import type { ParsedItem } from '../agent-traj-item.ts';
 import { type ParsedRow, readParsedRows } from '../read-rows.ts';
-import { characterNotes } from '../row-note.ts';
+import { characterNotes, type RowNote } from '../row-note.ts';
 import { withNotes } from '../with-notes.ts';
 import { isObject } from './is-object.ts';
 import type { ItemOfFile } from './item-of-file.ts';
 import { isParquet } from './verl-steps.ts';
 
-/** Reads an item of each row of a file; one that is not JSON is refused as one without its fields is. */
+/**
+ * Reads an item of each row of a file; one that is not JSON is refused as one without its fields is. Of Parquet only `columns` are
+ * read; another column that holds anything is noted.
+ */
 export async function* readItems(
   path: string,
   hash: Sha256 | undefined,
+  columns: readonly string[],
   parse: (value: unknown) => ParsedItem,
 ): AsyncGenerator<ItemOfFile> {
-  for await (const row of readFileRows(path, 'all', hash))
+  const filled = (await isParquet(path)) ? await filledColumns(path) : [];
+  const unread = filled.filter((name) => !columns.includes(name)).map((field): RowNote => ({ kind: 'field-not-read', field }));
+  for await (const row of readFileRows(path, columns, hash))
     yield {
       line: row.line,
-      parsed: row.kind === 'refused' ? row : withNotes(parse(row.value), characterNotes(row.value)),
+      parsed: row.kind === 'refused' ? row : withNotes(parse(row.value), [...characterNotes(row.value), ...unread]),
     };
 }
 
 /**
- * Reads the rows of a file of JSON or of Parquet, there with their numbers as lines. @param columns of Parquet; those that no form
- * reads are noted by the rows that fill them. @param hash is fed every byte.
+ * Reads the rows of a file of JSON or of Parquet, there with their numbers as lines. @param columns of Parquet. @param hash is fed
+ * every byte.
  */
-export async function* readFileRows(path: string, columns: readonly string[] | 'all', hash?: Sha256): AsyncGenerator<ParsedRow> {
+export async function* readFileRows(path: string, columns: readonly string[], hash?: Sha256): AsyncGenerator<ParsedRow> {
   if (!(await isParquet(path))) {
     yield* readParsedRows(path, hash);
     return;

@@ -26,6 +26,9 @@ const READ = ['prompt', 'completion', 'tools', 'reward', 'example_id', 'task'];
 /** What `trl` and `trl-grpo` have besides; the group, the trajectory and the part are of the record that they are made of. */
 const OURS = ['rewards', 'metadata', 'group', 'trajectory', 'part'];
 
+/** The columns that `parseVerifiersRow` reads. */
+export const VERIFIERS_COLUMNS = [...READ, ...OURS];
+
 /**
  * Reads a line of `results.jsonl` as verifiers saves evaluations: `prompt` and `completion` as chats or texts, `reward`,
  * `example_id`; `prompt`, `completion` of other files alike: of TRL, and our own `trl` and `trl-grpo` with what their metadata

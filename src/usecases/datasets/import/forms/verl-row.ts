@@ -12,7 +12,8 @@ const row = z.looseObject({
   step: z.number().int().nonnegative().nullish(),
   uid: z.string().nullish(),
 });
-const READ = Object.keys(row.shape);
+/** The fields that `parseVerlRow` reads. */
+export const VERL_FIELDS = Object.keys(row.shape);
 
 /**
  * Reads a line of verl's rollout dumps (`trainer.rollout_data_dir`): the prompt as a text, the reply, its score, and the step of
@@ -35,5 +36,5 @@ export function parseVerlRow(value: unknown, environment: string | null): Parsed
       ...(uid ? { alias: uid } : {}),
     },
   );
-  return withNotes(read, [{ kind: 'reply-without-mask', field: null }, ...unreadNotes(parsed.data, READ)]);
+  return withNotes(read, [{ kind: 'reply-without-mask', field: null }, ...unreadNotes(parsed.data, VERL_FIELDS)]);
 }

@@ -1,7 +1,7 @@
 import type { EstimatorBatch, Readiness, StepPart } from '../../domain/training/advantages/estimator.ts';
 import { type Rows, rowAt } from '../../domain/training/rows/rows.ts';
 import { sumOf } from '../../domain/training/statistics/sum.ts';
-import type { StepRow } from './step-row.ts';
+import { type StepRow, trajectoryOf } from './step-row.ts';
 
 /** What an estimator sees of a step besides what weights say of it. */
 export type EstimatedStep = Pick<StepRow, 'groupId' | 'rolloutId' | 'step' | 'reward' | 'stateHash' | 'greedyScore' | 'parts'>;
@@ -33,7 +33,7 @@ export function estimatorBatch(
     rewards: byEpisode ? episodeScores(rows, rewards) : rewards,
     masks: rewards.map((row) => new Uint8Array(row.length).fill(1)),
     groups: rows.map(({ groupId }) => groupId),
-    trajectories: rows.map(({ rolloutId }) => rolloutId),
+    trajectories: rows.map(trajectoryOf),
     steps: rows.map(({ step }) => step),
     values: readings.values ?? null,
     bootstraps: readings.bootstraps ?? null,
@@ -61,10 +61,11 @@ function stepPartsOf(rows: readonly EstimatedStep[]): readonly StepPart[] | null
 
 function episodeScores(rows: readonly EstimatedStep[], rewards: Rows): Float64Array[] {
   const totals = new Map<string, number>();
-  for (const [i, { rolloutId }] of rows.entries()) totals.set(rolloutId, (totals.get(rolloutId) ?? 0) + sumOf(rowAt(rewards, i)));
-  return rows.map(({ rolloutId }, i) => {
+  for (const [i, row] of rows.entries())
+    totals.set(trajectoryOf(row), (totals.get(trajectoryOf(row)) ?? 0) + sumOf(rowAt(rewards, i)));
+  return rows.map((row, i) => {
     const scores = new Float64Array(rowAt(rewards, i).length);
-    scores[scores.length - 1] = totals.get(rolloutId) ?? 0; // every rollout was summed
+    scores[scores.length - 1] = totals.get(trajectoryOf(row)) ?? 0; // every rollout was summed
     return scores;
   });
 }

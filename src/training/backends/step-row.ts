@@ -50,6 +50,11 @@ export interface StepRow {
   readonly version: number;
 }
 
+/** Names the trajectory of a row: the rollout, which is one of its tree. */
+export function trajectoryOf({ groupId, rolloutId }: Pick<StepRow, 'groupId' | 'rolloutId'>): string {
+  return `${groupId} ${rolloutId}`;
+}
+
 /** A picture of a prompt, drawn from the record when somebody asks for it. */
 export interface RowPicture {
   /** SHA-256 of size and pixels. */

@@ -12,9 +12,9 @@ const part = (component: string, value: number, of: RewardPart['of'] = 'step'): 
 
 /** A rollout of two steps, the second of which ends it; a call is paid 0.1 and 0.3, by a weight of 2. */
 const ROWS: readonly RewardedStep[] = [
-  { rolloutId: 'a', reward: 0.2, parts: [part('tool', 0.1)] },
-  { rolloutId: 'a', reward: 1.6, parts: [part('tool', 0.3), part('environment', 1)] },
-  { rolloutId: 'b', reward: 0.5, parts: [part('environment', 0.5), part('tool', 0, 'rollout')] },
+  { groupId: 't', rolloutId: 'a', reward: 0.2, parts: [part('tool', 0.1)] },
+  { groupId: 't', rolloutId: 'a', reward: 1.6, parts: [part('tool', 0.3), part('environment', 1)] },
+  { groupId: 't', rolloutId: 'b', reward: 0.5, parts: [part('environment', 0.5), part('tool', 0, 'rollout')] },
 ];
 const process: ProcessRewardSettings = {
   components: ['tool'],

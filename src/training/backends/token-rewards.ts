@@ -1,10 +1,10 @@
 import { addRewards, normaliseOverBatch, placeToolRewards } from '../../domain/training/process/process-rewards.ts';
 import { at, type Rows, rowAt } from '../../domain/training/rows/rows.ts';
 import { positionsByKey } from '../../domain/training/statistics/groups.ts';
-import type { StepRow } from './step-row.ts';
+import { type StepRow, trajectoryOf } from './step-row.ts';
 import type { ProcessRewardSettings } from './training-settings.ts';
 
-export type RewardedStep = Pick<StepRow, 'rolloutId' | 'reward' | 'parts'>;
+export type RewardedStep = Pick<StepRow, 'groupId' | 'rolloutId' | 'reward' | 'parts'>;
 
 /**
  * Puts the reward of each step on its last token, and process rewards where they are declared to stand: their components leave
@@ -52,7 +52,7 @@ function partOf({ parts = [] }: RewardedStep, components: readonly string[]): nu
 
 function normaliseTrajectories(rows: readonly RewardedStep[], placed: Rows): Rows {
   const scaled: Float64Array[] = placed.map((row) => row);
-  const trajectories = [...positionsByKey(rows.map(({ rolloutId }) => rolloutId)).values()];
+  const trajectories = [...positionsByKey(rows.map(trajectoryOf)).values()];
   const whole = normaliseOverBatch(trajectories.map((places) => Float64Array.from(places.flatMap((i) => [...rowAt(placed, i)]))));
   for (const [k, places] of trajectories.entries()) {
     let from = 0;

@@ -11,6 +11,7 @@ import { type Refused, refused } from '../../../domain/training/options.ts';
 import { at, type Rows, rowAt } from '../../../domain/training/rows/rows.ts';
 import type { Method } from '../../../events/schemas/training.ts';
 import type { FeatureVector } from '../../../policies/linear/features.ts';
+import { trajectoryOf } from '../step-row.ts';
 import type { TrainingSettings } from '../training-settings.ts';
 import { fitCritic } from './critic.ts';
 import { addGradient, choiceAt, type Decision } from './decisions.ts';
@@ -104,7 +105,7 @@ async function updateActor(lesson: GradientProblem, policyLoss: ConfiguredPolicy
   const sums = new Map<string, number>();
   const count = (name: string, value: number) => sums.set(name, (sums.get(name) ?? 0) + value);
   let [steps, skipped] = [0, 0];
-  const trajectories = [...new Set(decisions.map(({ row }) => row.rolloutId))];
+  const trajectories = [...new Set(decisions.map(({ row }) => trajectoryOf(row)))];
   for (let epoch = 0; epoch < settings.epochs; epoch++) {
     const order = createRandom(seed).fork(epoch).shuffle(trajectories);
     for (const chosen of miniBatches(decisions, order, settings.miniBatch)) {
@@ -162,10 +163,10 @@ function miniBatches(
   order: readonly string[],
   miniBatchSize: number,
 ): readonly (readonly number[])[] {
-  const place = new Map(order.map((rolloutId, i) => [rolloutId, i]));
-  const rank = (i: number): number => place.get(rowAt(decisions, i).row.rolloutId) ?? 0;
+  const place = new Map(order.map((trajectory, i) => [trajectory, i]));
+  const rank = (i: number): number => place.get(trajectoryOf(rowAt(decisions, i).row)) ?? 0;
   const positions = [...decisions.keys()].sort((a, b) => rank(a) - rank(b) || a - b);
-  const trajectories = positions.map((i) => rowAt(decisions, i).row.rolloutId);
+  const trajectories = positions.map((i) => trajectoryOf(rowAt(decisions, i).row));
   const plan = planTrajectoryBatches(trajectories, new Uint8Array(positions.length).fill(1), { miniBatchSize, ranks: 1 });
   return plan.miniBatches.map((_, miniBatch) =>
     rowAt(plan.ranks, 0).flatMap((row) =>

@@ -19,7 +19,7 @@ const rows = fc.array(rollout, { minLength: 1, maxLength: 4 }).map((rollouts) =>
     return turns.map(({ sampled, shown, drifts, rejected }, step) => {
       const packed = { prompt, sampled, trained: Uint8Array.from(sampled, () => Number(!rejected)) };
       prompt = [...(drifts ? [9] : []), ...prompt, ...sampled, ...shown];
-      return { rolloutId: `r${r}`, step, packed };
+      return { trajectory: `r${r}`, step, packed };
     });
   }),
 );
@@ -68,7 +68,7 @@ describe('merged rows of random rollouts', () => {
 
 test('steps of one conversation are one sequence, and a step that is missing between two of them parts it', () => {
   const row = (step: number, prompt: readonly number[], sampled: readonly number[]) => ({
-    rolloutId: 'r',
+    trajectory: 'r',
     step,
     packed: { prompt, sampled },
   });
@@ -85,7 +85,7 @@ test('steps of one conversation are one sequence, and a step that is missing bet
 test('a step whose prompt shows another picture on the same tokens is a sequence of its own, and a sequence shows what its last prompt shows', () => {
   const row = (step: number, prompt: readonly number[], pictures: readonly string[]) => {
     const shown = { step: `step ${step}`, tokens: prompt.length, pictures };
-    return { rolloutId: 'r', step, packed: { prompt, sampled: [7], shown } };
+    return { trajectory: 'r', step, packed: { prompt, sampled: [7], shown } };
   };
   const [first, more, other] = [row(0, [1], ['a']), row(1, [1, 7, 2], ['a', 'b']), row(2, [1, 7, 2, 7, 3], ['c', 'b'])];
   const { sequences } = mergeRows([first, more, other]);

@@ -19,17 +19,17 @@ export interface MergedRows {
  * (longrope): no sequence goes beyond it that holds a row within it. Null where all are computed alike.
  */
 export function mergeRows(
-  rows: readonly { readonly rolloutId: string; readonly step: number; readonly packed: PackedRow }[],
+  rows: readonly { readonly trajectory: string; readonly step: number; readonly packed: PackedRow }[],
   originalContext: number | null = null,
 ): MergedRows {
   const isWithin = (prompt: readonly number[], ids: readonly number[]) =>
     originalContext !== null && prompt.length + ids.length <= originalContext;
   const open: Open[] = [];
   const places: Place[] = [];
-  for (const [i, { rolloutId, step, packed }] of rows.entries()) {
+  for (const [i, { trajectory, step, packed }] of rows.entries()) {
     const before = rows[i - 1];
     const last = open.at(-1);
-    const follows = before?.rolloutId === rolloutId && before.step === step - 1;
+    const follows = before?.trajectory === trajectory && before.step === step - 1;
     const crosses = last !== undefined && isWithin(last.prompt, last.ids) && !isWithin(packed.prompt, packed.sampled);
     const between = follows && last && !crosses ? continuation(last, packed) : null;
     const into: Open = last && between ? last : { prompt: packed.prompt, ids: [], trained: [], members: [], shown: undefined };

@@ -2,6 +2,7 @@ import { sha256Hex } from '../../../digest/sha256.ts';
 import { type Refused, refused } from '../../../domain/training/options.ts';
 import { countTrained } from '../../../domain/training/rows/rows.ts';
 import type { Backend, Updated, UpdateInput } from '../backend.ts';
+import { trajectoryOf } from '../step-row.ts';
 import { BackendFailed } from './backend-failed.ts';
 import { type MergedRows, mergeRows, unmergedRows } from './merge-rows.ts';
 import { planMiniBatches } from './mini-batches.ts';
@@ -117,7 +118,7 @@ type OpenedOptions = TorchOptions & { readonly vocabulary: number; readonly orig
 
 function mergedOf(rows: readonly TokenRow[], packed: readonly PackedRow[], options: OpenedOptions): MergedRows {
   if (options.rows === 'step') return unmergedRows(packed);
-  const steps = rows.map(({ row: { rolloutId, step } }, i) => ({ rolloutId, step, packed: packed[i] as PackedRow })); // one each
+  const steps = rows.map(({ row }, i) => ({ trajectory: trajectoryOf(row), step: row.step, packed: packed[i] as PackedRow })); // one each
   return mergeRows(steps, options.originalContext);
 }
 
@@ -162,7 +163,7 @@ async function train(
   const { sequences, members } = merged;
   const lengths = sequences.map(({ prompt, sampled }) => prompt.length + sampled.length);
   const plan = planMiniBatches(
-    members.map(([first = 0]) => (kept[first] as TokenRow).row.rolloutId),
+    members.map(([first = 0]) => trajectoryOf((kept[first] as TokenRow).row)),
     lengths,
     { epochs: settings.epochs, size: settings.miniBatch, tokenBudget: options.tokenBudget ?? TOKEN_BUDGET, seed },
   );

@@ -1,4 +1,5 @@
 import { Link, useSearch } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import {
   type ComparePageQuery,
   comparePage,
@@ -6,11 +7,13 @@ import {
 } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
-import { decimal, shortId, whole } from '../parts/format.ts';
+import { decimal, whole } from '../parts/format.ts';
+import { RunLink } from '../parts/links.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Share } from '../parts/share.tsx';
 import { Shown } from '../parts/shown.tsx';
+import { type Column, Table } from '../parts/table.tsx';
 
 type Comparison = ComparePageQuery['compare'][number];
 
@@ -30,56 +33,39 @@ export function ComparePage() {
   );
 }
 
+type Figure = readonly [name: string, of: (run: Comparison['run']) => ReactNode];
+const FIGURES: readonly Figure[] = [
+  ['policy', ({ policy }) => (policy ? `${visible(policy.id)}@${policy.version}` : '–')],
+  [
+    'success, all tasks',
+    ({ totals: { successRate, successes, ...totals } }) =>
+      successRate === null ? (
+        '–'
+      ) : (
+        <Share successes={successes} of={totals.terminated + totals.truncated + totals.failed + totals.cancelled} />
+      ),
+  ],
+  ['mean return, all tasks', ({ totals }) => decimal(totals.meanReturn)],
+];
+
 function Pair({ pair }: { readonly pair: Comparison }) {
   return (
     <section className="panel">
-      <div className="scroll-x" role="region" aria-label="Figures" tabIndex={0}>
-        <table className="rows">
-          <thead>
-            <tr>
-              <th scope="col">
-                <span className="sr">figure</span>
-              </th>
-              {[pair.baseline, pair.run].map((run) => (
-                <th key={run.id} scope="col">
-                  <Link to="/view/run/$id" params={{ id: run.id }}>
-                    <bdi>{visible(run.name) || shortId(run.id)}</bdi>
-                  </Link>
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            <tr>
-              <th scope="row">policy</th>
-              {[pair.baseline, pair.run].map((run) => (
-                <td key={run.id}>{run.policy ? `${visible(run.policy.id)}@${run.policy.version}` : '–'}</td>
-              ))}
-            </tr>
-            <tr>
-              <th scope="row">success, all tasks</th>
-              {[pair.baseline, pair.run].map(({ id, totals }) => (
-                <td key={id}>
-                  {totals.successRate === null ? (
-                    '–'
-                  ) : (
-                    <Share
-                      successes={totals.successes}
-                      of={totals.terminated + totals.truncated + totals.failed + totals.cancelled}
-                    />
-                  )}
-                </td>
-              ))}
-            </tr>
-            <tr>
-              <th scope="row">mean return, all tasks</th>
-              {[pair.baseline, pair.run].map(({ id, totals }) => (
-                <td key={id}>{decimal(totals.meanReturn)}</td>
-              ))}
-            </tr>
-          </tbody>
-        </table>
-      </div>
+      <Table
+        label="Figures"
+        rows={FIGURES}
+        keyOf={([name]) => name}
+        columns={[
+          [
+            <span key="figure" className="sr">
+              figure
+            </span>,
+            ([name]) => name,
+            'name',
+          ],
+          ...[pair.baseline, pair.run].map((run): Column<Figure> => [<RunLink key={run.id} run={run} />, ([, of]) => of(run)]),
+        ]}
+      />
       <h2>{`On the ${whole(pair.tasks)} tasks that both have`}</h2>
       {pair.unpaired > 0 ? (
         <p className="faint">{`${whole(pair.unpaired)} tasks of the second run are not in the first.`}</p>

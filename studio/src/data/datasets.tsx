@@ -6,6 +6,7 @@ import { instant, short } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
+import { Table } from '../parts/table.tsx';
 import { TraceForm } from './trace-form.tsx';
 
 const variables = { first: 200 };
@@ -26,41 +27,28 @@ export function DataPage() {
               No dataset is released. <code>npx espalier dataset release --help</code>
             </p>
           ) : (
-            <div className="scroll-x" role="region" aria-label="Releases" tabIndex={0}>
-              <table className="rows">
-                <thead>
-                  <tr>
-                    <th scope="col">release</th>
-                    <th scope="col">format</th>
-                    <th scope="col">holds</th>
-                    <th scope="col" className="number">
-                      bytes
-                    </th>
-                    <th scope="col">released</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {datasets.nodes.map((each) => (
-                    <tr key={each.id}>
-                      <td>
-                        <Link data-item to="/view/dataset/$id" params={{ id: each.id }}>
-                          <bdi>{`${visible(each.name)}@${each.version}`}</bdi>
-                        </Link>
-                        {each.withdrawnAt ? <div className="reason">withdrawn: {visible(each.withdrawReason ?? '')}</div> : null}
-                      </td>
-                      <td>
-                        <bdi>{visible(each.format)}</bdi>
-                      </td>
-                      <td>
-                        <Counts counts={each.counts} />
-                      </td>
-                      <td className="number">{short(each.bytes)}</td>
-                      <td>{instant(each.releasedAt)}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            <Table
+              label="Releases"
+              rows={datasets.nodes}
+              keyOf={({ id }) => id}
+              columns={[
+                [
+                  'release',
+                  (each) => (
+                    <>
+                      <Link data-item to="/view/dataset/$id" params={{ id: each.id }}>
+                        <bdi>{`${visible(each.name)}@${each.version}`}</bdi>
+                      </Link>
+                      {each.withdrawnAt ? <div className="reason">withdrawn: {visible(each.withdrawReason ?? '')}</div> : null}
+                    </>
+                  ),
+                ],
+                ['format', ({ format }) => <bdi>{visible(format)}</bdi>],
+                ['holds', ({ counts }) => <Counts counts={counts} />],
+                ['bytes', ({ bytes }) => short(bytes), 'number'],
+                ['released', ({ releasedAt }) => instant(releasedAt)],
+              ]}
+            />
           )
         }
       </Shown>

@@ -1,12 +1,12 @@
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { diffPath, diffSide, divergence } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { Failure } from '../parts/failure.tsx';
-import { shortId } from '../parts/format.ts';
+import { GroupLink, RunTrail } from '../parts/links.tsx';
 import { PageHead } from '../parts/page-head.tsx';
-import { visible } from '../parts/plain-text.tsx';
+import { Loading } from '../parts/shown.tsx';
 import { DrawnViews } from '../renderer/drawn-views.tsx';
 import { useRenderer } from '../renderer/use-renderer.ts';
 import { align, type Pair } from './align.ts';
@@ -29,7 +29,10 @@ export function DiffPage() {
   const second = b === '' || ofReplay ? null : right.data?.rollout;
   return (
     <>
-      <PageHead title="Diff of two trajectories" trail={<Trail of={first} />}>
+      <PageHead
+        title="Diff of two trajectories"
+        trail={<RunTrail run={first?.run}>{first?.tree ? <GroupLink tree={first.tree} /> : null}</RunTrail>}
+      >
         {ofReplay || b === '' ? null : (
           <button type="button" onClick={() => set({ a: b, b: a })}>
             Swap
@@ -41,33 +44,9 @@ export function DiffPage() {
       {a === '' ? <p className="empty">Name a rollout in the address: ?a=…, or come from a trajectory.</p> : null}
       {first && ofReplay ? <ReplayDiff of={first} /> : null}
       {first && second ? <Both a={first} b={second} /> : null}
-      {left.isLoading || right.isLoading ? <p className="loading">Loading…</p> : null}
+      {left.isLoading || right.isLoading ? <Loading /> : null}
       {(left.data && !first) || (b !== '' && !ofReplay && right.data && !second) ? (
         <p className="empty">One of the rollouts is not known at this moment of the record.</p>
-      ) : null}
-    </>
-  );
-}
-
-function Trail({ of }: { readonly of: Side | null | undefined }) {
-  return (
-    <>
-      <Link to="/">Runs</Link>
-      {of?.run ? (
-        <>
-          {' › '}
-          <Link to="/view/run/$id" params={{ id: of.run.id }}>
-            {visible(of.run.name) || shortId(of.run.id)}
-          </Link>
-        </>
-      ) : null}
-      {of?.tree ? (
-        <>
-          {' › '}
-          <Link to="/view/group/$id" params={{ id: of.tree.id }}>
-            {visible(of.tree.task.goal || of.tree.task.alias).slice(0, 80)}
-          </Link>
-        </>
       ) : null}
     </>
   );
@@ -82,7 +61,7 @@ function Both({ a, b }: { readonly a: Side; readonly b: Side }) {
   );
   if (a.leafId === null || b.leafId === null) return <p className="empty">One of the rollouts has not ended yet.</p>;
   if (left.error || right.error) return <Failure error={left.error ?? right.error} />;
-  if (!pairs) return <p className="loading">Loading…</p>;
+  if (!pairs) return <Loading />;
   const parted = pairs.findIndex(({ equal }) => !equal);
   return (
     <>

@@ -1,7 +1,8 @@
-import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { count, decimal, whole } from '../parts/format.ts';
+import { RolloutLink } from '../parts/links.tsx';
 import { PlainText, visible } from '../parts/plain-text.tsx';
+import { Rewards } from '../parts/rewards.tsx';
 import type { Pair } from './align.ts';
 import type { Names, Side, Step } from './sides.ts';
 
@@ -20,9 +21,7 @@ export function Name({ side }: { readonly side: Side }) {
   return (
     <div>
       <b>
-        <Link to="/view/trajectory/$id" params={{ id: side.id }}>
-          {`rollout ${side.ordinal}`}
-        </Link>
+        <RolloutLink rollout={side} />
       </b>{' '}
       <span className="faint">{`${visible(side.run?.name ?? '')} · ${visible(side.policy.id)}@${side.policy.version}`}</span>
       <div>{`${side.outcome ?? ''}, return ${decimal(side.return)}${side.success ? ', success' : ''}`}</div>
@@ -86,11 +85,7 @@ function Cell({
       <header>
         <span className="faint">{step.depth === 0 ? 'start' : step.depth}</span>
         <span className="faint diff-side">{side}</span>
-        {step.rewards.map((reward) => (
-          <span key={reward.id} className={`reward ${reward.value < 0 ? 'reward-bad' : ''}`}>
-            {`${visible(reward.component)} ${reward.value > 0 ? '+' : ''}${decimal(reward.value)}`}
-          </span>
-        ))}
+        <Rewards of={step.rewards} />
       </header>
       {step.notes?.map((note) => (
         <p key={note} className="reason">

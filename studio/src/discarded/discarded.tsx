@@ -1,12 +1,14 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type DiscardedBy, type DiscardedPageQuery, discardedPage } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
+import { Choose } from '../parts/choose.tsx';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { count, percent, shortId, whole } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Share } from '../parts/share.tsx';
 import { Shown } from '../parts/shown.tsx';
+import { Table } from '../parts/table.tsx';
 import { ABANDONED, biasOf } from './bias.ts';
 import { DiscardedList } from './discarded-list.tsx';
 
@@ -46,18 +48,13 @@ export function DiscardedPage() {
               <Reasons policy={policy} />
               <div className="row">
                 <h2>Is it biased?</h2>
-                <label className="faint">
-                  by{' '}
-                  <select
-                    aria-label="counted by"
-                    value={by}
-                    onChange={(event) => void navigate({ search: (all) => ({ ...all, by: event.target.value }), replace: true })}
-                  >
-                    {Object.keys(BY).map((each) => (
-                      <option key={each}>{each}</option>
-                    ))}
-                  </select>
-                </label>
+                <Choose
+                  className="faint"
+                  label="counted by"
+                  value={by}
+                  options={Object.keys(BY)}
+                  set={(value) => void navigate({ search: (all) => ({ ...all, by: value }), replace: true })}
+                />
               </div>
               <Parts policy={policy} by={by} />
               <DiscardedList policy={id} reason={reason} reasons={reasonsOf(policy).map((each) => each.reason)} />
@@ -113,54 +110,28 @@ function Parts({ policy, by }: { readonly policy: Policy; readonly by: string })
         {compared.length === 0 && by === 'task' ? ' Count by length or version instead.' : ''}
         {policy.discarded.length === FIRST ? ` Shown are the ${FIRST} that lose most.` : ''}
       </p>
-      <div className="scroll-x scroll-y" role="region" aria-label={`Discarded by ${by}`} tabIndex={0}>
-        <table className="rows">
-          <thead>
-            <tr>
-              <th scope="col">{by}</th>
-              <th scope="col" className="number">
-                samples
-              </th>
-              <th scope="col" className="number">
-                groups
-              </th>
-              <th scope="col">discarded</th>
-              <th scope="col">than all</th>
-              <th scope="col">why</th>
-            </tr>
-          </thead>
-          <tbody>
-            {policy.discarded.map((part, at) => {
-              const bias = biasOf(part, share);
-              return (
-                // biome-ignore lint/suspicious/noArrayIndexKey: parts have no names of their own but what is counted by
-                <tr key={at}>
-                  <td>
-                    <Name part={part} />
-                  </td>
-                  <td className="number">{whole(part.produced)}</td>
-                  <td className="number">{whole(part.groups)}</td>
-                  <td>
-                    <Share successes={part.discarded} of={part.produced} />
-                  </td>
-                  <td>
-                    {bias === 'as the rest' || bias === 'cannot be said' ? (
-                      <span className="faint">
-                        {bias === 'cannot be said' && part.groups === 1 ? 'one group: cannot be said' : bias}
-                      </span>
-                    ) : (
-                      <b>{bias}</b>
-                    )}
-                  </td>
-                  <td>{part.reasons.map(({ reason, samples }) => `${visible(reason)} ${whole(samples)}`).join(', ')}</td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        label={`Discarded by ${by}`}
+        tall
+        rows={policy.discarded}
+        keyOf={(_, at) => at}
+        columns={[
+          [by, (part) => <Name part={part} />],
+          ['samples', (part) => whole(part.produced), 'number'],
+          ['groups', (part) => whole(part.groups), 'number'],
+          ['discarded', (part) => <Share successes={part.discarded} of={part.produced} />],
+          ['than all', (part) => <Bias part={part} share={share} />],
+          ['why', (part) => part.reasons.map(({ reason, samples }) => `${visible(reason)} ${whole(samples)}`).join(', ')],
+        ]}
+      />
     </>
   );
+}
+
+function Bias({ part, share }: { readonly part: Part; readonly share: number }) {
+  const bias = biasOf(part, share);
+  if (bias !== 'as the rest' && bias !== 'cannot be said') return <b>{bias}</b>;
+  return <span className="faint">{bias === 'cannot be said' && part.groups === 1 ? 'one group: cannot be said' : bias}</span>;
 }
 
 function Name({ part: { task, tree, length, version } }: { readonly part: Part }) {

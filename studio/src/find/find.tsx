@@ -1,4 +1,4 @@
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type FormEvent, useEffect, useState } from 'react';
 import {
   type FindStepsQuery,
@@ -9,11 +9,13 @@ import {
   type Verdict,
 } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
+import { Choose, type Option } from '../parts/choose.tsx';
 import { CopyAs } from '../parts/copy-as.tsx';
-import { decimal } from '../parts/format.ts';
+import { StepLink, taskName } from '../parts/links.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { Paging, usePages } from '../parts/paging.tsx';
 import { visible } from '../parts/plain-text.tsx';
+import { Rewards } from '../parts/rewards.tsx';
 import { Shown } from '../parts/shown.tsx';
 
 const FIRST = 50;
@@ -36,6 +38,9 @@ export function FindPage() {
   const pages = usePages(JSON.stringify(filter));
   const variables = { filter, first: FIRST, ...pages.variables };
   const answer = useAsk(findSteps, variables, { enabled: asked });
+  const choose = (label: string, name: keyof Search, options: readonly Option[]) => (
+    <Choose label={label} value={search[name]} options={options} set={(value) => set({ [name]: value || undefined })} />
+  );
   return (
     <>
       <PageHead title="Find">{asked ? <CopyAs operation={findSteps} variables={variables} /> : null}</PageHead>
@@ -51,45 +56,18 @@ export function FindPage() {
               size={32}
             />
           </label>
-          <label>
-            In
-            <select value={search.in ?? ''} onChange={(event) => set({ in: event.target.value || undefined })}>
-              <option value="">all texts</option>
-              {FIELDS.map((field) => (
-                <option key={field}>{field}</option>
-              ))}
-            </select>
-          </label>
+          {choose('In', 'in', [['', 'all texts'], ...FIELDS])}
           <Field name="run" search={search} set={set} />
           <Field name="tool" search={search} set={set} />
-          <label>
-            Rewarded
-            <select value={search.rewarded ?? ''} onChange={(event) => set({ rewarded: event.target.value || undefined })}>
-              <option value="">any</option>
-              <option value="step">the step itself</option>
-              <option value="rollout">its rollout</option>
-              <option value="not">its rollout not</option>
-            </select>
-          </label>
+          {choose('Rewarded', 'rewarded', [
+            ['', 'any'],
+            ['step', 'the step itself'],
+            ['rollout', 'its rollout'],
+            ['not', 'its rollout not'],
+          ])}
           <Field name="component" search={search} set={set} />
-          <label>
-            Verdict
-            <select value={search.verdict ?? ''} onChange={(event) => set({ verdict: event.target.value || undefined })}>
-              <option value="">any</option>
-              <option>good</option>
-              <option>bad</option>
-              <option>uncertain</option>
-              <option>unparsed</option>
-            </select>
-          </label>
-          <label>
-            End
-            <select value={search.termination ?? ''} onChange={(event) => set({ termination: event.target.value || undefined })}>
-              <option value="">any</option>
-              <option>terminated</option>
-              <option>truncated</option>
-            </select>
-          </label>
+          {choose('Verdict', 'verdict', [['', 'any'], 'good', 'bad', 'uncertain', 'unparsed'])}
+          {choose('End', 'termination', [['', 'any'], 'terminated', 'truncated'])}
           <Field name="policy" search={search} set={set} />
           <Field name="version" search={search} set={set} />
           <button type="submit">Find</button>
@@ -174,23 +152,11 @@ function Found({ edge: { node, highlights } }: { readonly edge: FindStepsQuery['
   return (
     <li className="step">
       <header>
-        {node.rolloutId ? (
-          <Link data-item to="/view/trajectory/$id" params={{ id: node.rolloutId }} search={{ step: node.id }}>
-            {`step ${node.depth}`}
-          </Link>
-        ) : (
-          <Link data-item to="/view/tree/$id" params={{ id: node.treeId }} search={{ step: node.id }}>
-            {node.depth === 0 ? 'start' : `node at depth ${node.depth}`}
-          </Link>
-        )}
+        <StepLink step={node} />
         <span className="faint">
-          <bdi>{visible(node.tree?.task.goal || node.tree?.task.alias || '').slice(0, 100)}</bdi>
+          <bdi>{taskName(node.tree, 100)}</bdi>
         </span>
-        {node.rewards.map((reward) => (
-          <span key={reward.id} className={`reward ${reward.value < 0 ? 'reward-bad' : ''}`}>
-            {`${visible(reward.component)} ${reward.value > 0 ? '+' : ''}${decimal(reward.value)}`}
-          </span>
-        ))}
+        <Rewards of={node.rewards} />
       </header>
       {texts.map((text) => (
         <p key={text.field} className="text">

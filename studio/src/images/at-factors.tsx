@@ -7,6 +7,7 @@ import { decimal, percent, whole } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';
 import { RecordImage } from '../parts/record-image.tsx';
 import { Shown } from '../parts/shown.tsx';
+import { Table } from '../parts/table.tsx';
 
 type Image = NonNullable<NonNullable<ImageAtFactorsQuery['step']>['historyImage']>;
 type At = Image['atFactors'][number];
@@ -48,49 +49,35 @@ function Choice({ image }: { readonly image: Image }) {
   const chosen = image.atFactors.find((each) => each.factor === factor);
   return (
     <>
-      <div className="scroll-x" role="region" aria-label="Factors" tabIndex={0}>
-        <table className="rows factors">
-          <thead>
-            <tr>
-              <th scope="col">factor</th>
-              <th scope="col">size</th>
-              <th scope="col" className="number">
-                tokens
-              </th>
-              <th scope="col" className="number">
-                saved of the text
-              </th>
-              <th scope="col" className="number">
-                line of text
-              </th>
-              <th scope="col">legibility</th>
-            </tr>
-          </thead>
-          <tbody>
-            {image.atFactors.map((each) => (
-              <tr key={each.factor} aria-selected={each.factor === factor}>
-                <td>
-                  <label>
-                    <input
-                      type="radio"
-                      name={`factor of ${image.id}`}
-                      checked={each.factor === factor}
-                      onChange={() => setFactor(each.factor)}
-                    />
-                    {decimal(each.factor)}
-                    {each.shown ? <span className="faint"> as it was shown</span> : null}
-                  </label>
-                </td>
-                <td>{`${each.width} × ${each.height}`}</td>
-                <td className="number">{whole(each.visionTokens)}</td>
-                <td className="number">{image.textTokens > 0 ? percent(each.saved / image.textTokens) : '–'}</td>
-                <td className="number">{each.linePixels === null ? '–' : `${decimal(each.linePixels)} px`}</td>
-                <td>{each.legibility === null ? '–' : <Legibility of={each.legibility} />}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        label="Factors"
+        className="factors"
+        rows={image.atFactors}
+        keyOf={(each) => each.factor}
+        rowProps={(each) => ({ 'aria-selected': each.factor === factor })}
+        columns={[
+          [
+            'factor',
+            (each) => (
+              <label>
+                <input
+                  type="radio"
+                  name={`factor of ${image.id}`}
+                  checked={each.factor === factor}
+                  onChange={() => setFactor(each.factor)}
+                />
+                {decimal(each.factor)}
+                {each.shown ? <span className="faint"> as it was shown</span> : null}
+              </label>
+            ),
+          ],
+          ['size', ({ width, height }) => `${width} × ${height}`],
+          ['tokens', ({ visionTokens }) => whole(visionTokens), 'number'],
+          ['saved of the text', ({ saved }) => (image.textTokens > 0 ? percent(saved / image.textTokens) : '–'), 'number'],
+          ['line of text', ({ linePixels }) => (linePixels === null ? '–' : `${decimal(linePixels)} px`), 'number'],
+          ['legibility', ({ legibility }) => (legibility === null ? '–' : <Legibility of={legibility} />)],
+        ]}
+      />
       <p className="faint">
         Legibility is the share of the strokes that is left: 100 % is text as it is drawn (mean structural similarity). What a
         model still reads is for an evaluation to say.

@@ -5,6 +5,7 @@ import { Chart } from '../parts/chart.tsx';
 import { decimal, percent, whole } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';
 import type { Point } from '../parts/point.ts';
+import { Table } from '../parts/table.tsx';
 
 /** What is drawn by version: a name, and what a version's images amount to; null is left out. */
 const CURVES: readonly (readonly [string, (of: CompressionOfVersionFragment) => number | null])[] = [
@@ -57,35 +58,20 @@ export function Compression({
       )}
       <details open={shown.length === 1}>
         <summary>As a table</summary>
-        <div className="scroll-x" role="region" aria-label="Compression by version" tabIndex={0}>
-          <table className="rows">
-            <thead>
-              <tr>
-                <th scope="col">version</th>
-                {['images', 'mean factor', 'tokens as images', 'tokens as text', 'saved', 'success'].map((name) => (
-                  <th key={name} scope="col" className="number">
-                    {name}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {shown.map(({ key, policy, images, rollouts }) => (
-                <tr key={key}>
-                  <td>
-                    <bdi>{`${visible(policy?.id ?? '')}@${policy?.version}`}</bdi>
-                  </td>
-                  <td className="number">{whole(images.steps)}</td>
-                  <td className="number">{decimal(images.meanFactor)}</td>
-                  <td className="number">{whole(images.visionTokens)}</td>
-                  <td className="number">{whole(images.textTokens)}</td>
-                  <td className="number">{images.textTokens > 0 ? percent(images.saved / images.textTokens) : '–'}</td>
-                  <td className="number">{percent(rollouts.successRate)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <Table
+          label="Compression by version"
+          rows={shown}
+          keyOf={({ key }) => key}
+          columns={[
+            ['version', ({ policy }) => <bdi>{`${visible(policy?.id ?? '')}@${policy?.version}`}</bdi>],
+            ['images', ({ images }) => whole(images.steps), 'number'],
+            ['mean factor', ({ images }) => decimal(images.meanFactor), 'number'],
+            ['tokens as images', ({ images }) => whole(images.visionTokens), 'number'],
+            ['tokens as text', ({ images }) => whole(images.textTokens), 'number'],
+            ['saved', ({ images }) => (images.textTokens > 0 ? percent(images.saved / images.textTokens) : '–'), 'number'],
+            ['success', ({ rollouts }) => percent(rollouts.successRate), 'number'],
+          ]}
+        />
       </details>
     </section>
   );

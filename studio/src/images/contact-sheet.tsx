@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { type HistoryImageOrder, runImages } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
+import { Choose } from '../parts/choose.tsx';
 import { decimal, whole } from '../parts/format.ts';
 import { Paging, usePages } from '../parts/paging.tsx';
 import { RecordImage } from '../parts/record-image.tsx';
@@ -33,16 +34,13 @@ export function ContactSheet({
     <section aria-labelledby="sheet">
       <div className="row">
         <h2 id="sheet">{`Contact sheet${answer.data?.run ? `: ${whole(answer.data.run.historyImages.totalCount)}` : ''}`}</h2>
-        <label className="faint">
-          in order{' '}
-          <select value={order} onChange={(event) => setOrder(event.target.value as HistoryImageOrder)}>
-            {ORDERS.map(({ order: value, name }) => (
-              <option key={value} value={value}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Choose
+          className="faint"
+          label="in order"
+          value={order}
+          options={ORDERS.map(({ order: value, name }) => [value, name])}
+          set={(value) => setOrder(value as HistoryImageOrder)}
+        />
       </div>
       <Shown of={answer}>
         {({ run: found }) =>

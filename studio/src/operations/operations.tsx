@@ -6,6 +6,7 @@ import { count, duration, percent, whole } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
+import { Table } from '../parts/table.tsx';
 import { Leases } from './leases.tsx';
 import { Partitions } from './partitions.tsx';
 import { Quarantine } from './quarantine.tsx';
@@ -27,26 +28,36 @@ export function OperationsPage() {
           <>
             <End position={position} />
             <h2>Projections</h2>
-            <div className="scroll-x" role="region" aria-label="Projections" tabIndex={0}>
-              <table className="rows">
-                <thead>
-                  <tr>
-                    <th scope="col">projection</th>
-                    <th scope="col">state</th>
-                    <th scope="col" className="number">
-                      behind
-                    </th>
-                    <th scope="col">partitions behind</th>
-                    <th scope="col">builds</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {lag.map((each) => (
-                    <Projection key={each.projection} lag={each} />
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            <Table
+              label="Projections"
+              rows={lag}
+              keyOf={({ projection }) => projection}
+              columns={[
+                [
+                  'projection',
+                  ({ projection, version, build }) => (
+                    <>
+                      {projection} <span className="faint">{`v${version} build ${build}`}</span>
+                    </>
+                  ),
+                ],
+                [
+                  'state',
+                  ({ state, reason }) => (
+                    <>
+                      <span className={`state ${state === 'stopped' ? 'state-failed' : 'state-completed'}`}>{state}</span>
+                      {reason ? <div className="reason">{visible(reason)}</div> : null}
+                    </>
+                  ),
+                ],
+                ['behind', (each) => whole(each.lag), 'number'],
+                ['partitions behind', ({ partitions }) => behindIn(partitions) || <span className="faint">none</span>],
+                [
+                  'builds',
+                  ({ builds }) => builds.map((build) => <div key={`${build.version} ${build.build}`}>{buildText(build)}</div>),
+                ],
+              ]}
+            />
             <Partitions of={lag} />
             <Leases />
             <Quarantine of={quarantine} />
@@ -90,32 +101,12 @@ function End({ position }: { readonly position: string }) {
   );
 }
 
-function Projection({ lag }: { readonly lag: Lag }) {
-  const behind = lag.partitions.filter((each) => each.lag > 0);
-  return (
-    <tr>
-      <td>
-        {lag.projection} <span className="faint">{`v${lag.version} build ${lag.build}`}</span>
-      </td>
-      <td>
-        <span className={`state ${lag.state === 'stopped' ? 'state-failed' : 'state-completed'}`}>{lag.state}</span>
-        {lag.reason ? <div className="reason">{visible(lag.reason)}</div> : null}
-      </td>
-      <td className="number">{whole(lag.lag)}</td>
-      <td>
-        {behind.map((each) => `${each.topic}.${each.partition}: ${whole(each.lag)}`).join(', ') || (
-          <span className="faint">none</span>
-        )}
-      </td>
-      <td>
-        {lag.builds.map((build) => (
-          <div key={`${build.version} ${build.build}`}>
-            {`v${build.version} build ${build.build}: ${build.state}`}
-            {build.done !== null && build.of ? ` ${percent(build.done / build.of)}` : ''}
-            {build.secondsLeft === null ? '' : `, ${duration(build.secondsLeft * 1_000)} left`}
-          </div>
-        ))}
-      </td>
-    </tr>
-  );
+function behindIn(partitions: Lag['partitions']): string {
+  const behind = partitions.filter(({ lag }) => lag > 0);
+  return behind.map(({ topic, partition, lag }) => `${topic}.${partition}: ${whole(lag)}`).join(', ');
+}
+
+function buildText({ version, build, state, done, of, secondsLeft }: Lag['builds'][number]): string {
+  const share = done !== null && of ? ` ${percent(done / of)}` : '';
+  return `v${version} build ${build}: ${state}${share}${secondsLeft === null ? '' : `, ${duration(secondsLeft * 1_000)} left`}`;
 }

@@ -1,5 +1,6 @@
 import type { OperationsPageQuery } from '../../../graphql/studio/generated/operations.ts';
 import { whole } from '../parts/format.ts';
+import { Table } from '../parts/table.tsx';
 
 const SEEN = 5; // rows that the table shows at once
 
@@ -21,32 +22,22 @@ export function Partitions({ of }: { readonly of: Lags }) {
     <section aria-labelledby="partitions">
       <h2 id="partitions">{`Partitions: ${whole(partitions.length)}`}</h2>
       {partitions.length > SEEN ? <p className="faint">The furthest behind first; the table scrolls through all.</p> : null}
-      <div className="scroll-x scroll-y" role="region" aria-label="Partitions" tabIndex={0}>
-        <table className="rows">
-          <thead>
-            <tr>
-              <th scope="col">partition</th>
-              <th scope="col" className="number">
-                records
-              </th>
-              <th scope="col" className="number">
-                behind
-              </th>
-              <th scope="col">the furthest behind</th>
-            </tr>
-          </thead>
-          <tbody>
-            {partitions.map(({ name, end, lag, slowest, projections }) => (
-              <tr key={name}>
-                <td>{name}</td>
-                <td className="number">{whole(end)}</td>
-                <td className="number">{whole(lag)}</td>
-                <td>{lag === 0 ? <span className="faint">{`none of ${projections} projections`}</span> : slowest.join(', ')}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        label="Partitions"
+        tall
+        rows={partitions}
+        keyOf={({ name }) => name}
+        columns={[
+          ['partition', ({ name }) => name],
+          ['records', ({ end }) => whole(end), 'number'],
+          ['behind', ({ lag }) => whole(lag), 'number'],
+          [
+            'the furthest behind',
+            ({ lag, slowest, projections }) =>
+              lag === 0 ? <span className="faint">{`none of ${projections} projections`}</span> : slowest.join(', '),
+          ],
+        ]}
+      />
     </section>
   );
 }

@@ -2,9 +2,11 @@ import { Link } from '@tanstack/react-router';
 import { type ReplaysQuery, replays as replaysOperation } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { duration, instant, whole } from '../parts/format.ts';
+import { RunLink } from '../parts/links.tsx';
 import { Paging, usePages } from '../parts/paging.tsx';
 import { PlainText, visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
+import { Table } from '../parts/table.tsx';
 
 type Replay = ReplaysQuery['replays']['nodes'][number];
 const FIRST = 20;
@@ -43,9 +45,7 @@ function Report({ replay }: { readonly replay: Replay }) {
   return (
     <li data-item tabIndex={-1} className="notice wrap">
       <span className={`state ${outcome === 'equal' ? 'state-completed' : 'state-failed'}`}>{outcome}</span> <b>{mode}</b> of{' '}
-      <Link to="/view/run/$id" params={{ id: runId }}>
-        <bdi>{visible(run?.name || runId).slice(0, 120)}</bdi>
-      </Link>
+      <RunLink run={run ?? { id: runId, name: runId }} />
       {` · ${whole(compared)} compared, ${whole(differing)} differ · ${instant(replay.finishedAt)}`}
       <details>
         <summary>{`Report of the replay${differences.length > 0 ? `, with ${differences.length} of what differs` : ''}`}</summary>
@@ -57,35 +57,29 @@ function Report({ replay }: { readonly replay: Replay }) {
         {differences.length === 0 ? (
           <p className="faint">All that was compared is the same.</p>
         ) : (
-          <div className="scroll-x" role="region" aria-label="What differs" tabIndex={0}>
-            <table className="rows">
-              <thead>
-                <tr>
-                  <th scope="col">field</th>
-                  <th scope="col">recorded</th>
-                  <th scope="col">replayed</th>
-                  <th scope="col">of</th>
-                </tr>
-              </thead>
-              <tbody>
-                {differences.map(({ eventId, stepId, field, recorded, replayed }) => (
-                  <tr key={`${eventId} ${stepId} ${field}`}>
-                    <td>{visible(field)}</td>
-                    <td>{visible(recorded).slice(0, 500)}</td>
-                    <td>{visible(replayed).slice(0, 500)}</td>
-                    <td>
-                      {eventId === null ? null : (
-                        <Link to="/view/lineage/$id" params={{ id: eventId }}>
-                          event {eventId.slice(0, 8)}
-                        </Link>
-                      )}{' '}
-                      {stepId === null ? null : <code>step {stepId.slice(0, 8)}</code>}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <Table
+            label="What differs"
+            rows={differences}
+            keyOf={({ eventId, stepId, field }) => `${eventId} ${stepId} ${field}`}
+            columns={[
+              ['field', ({ field }) => visible(field)],
+              ['recorded', ({ recorded }) => visible(recorded).slice(0, 500)],
+              ['replayed', ({ replayed }) => visible(replayed).slice(0, 500)],
+              [
+                'of',
+                ({ eventId, stepId }) => (
+                  <>
+                    {eventId === null ? null : (
+                      <Link to="/view/lineage/$id" params={{ id: eventId }}>
+                        event {eventId.slice(0, 8)}
+                      </Link>
+                    )}{' '}
+                    {stepId === null ? null : <code>step {stepId.slice(0, 8)}</code>}
+                  </>
+                ),
+              ],
+            ]}
+          />
         )}
       </details>
     </li>

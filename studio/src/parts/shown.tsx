@@ -1,6 +1,7 @@
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Failure } from './failure.tsx';
+import { visible } from './plain-text.tsx';
 
 /** Shows an answer, or that it is awaited, or why there is none. */
 export function Shown<Answer>({
@@ -18,6 +19,38 @@ export function Shown<Answer>({
       </>
     );
   if (of.error) return <Failure error={of.error} />;
+  return <Loading />;
+}
+
+/** Shows what has an id, or that nothing has it. */
+export function Found<Answer, One>({
+  of,
+  what,
+  id,
+  one,
+  children,
+}: {
+  readonly of: UseQueryResult<Answer>;
+  readonly what: string;
+  readonly id: string;
+  readonly one: (answer: Answer) => One | null;
+  readonly children: (one: One) => ReactNode;
+}) {
+  return (
+    <Shown of={of}>
+      {(answer) => {
+        const found = one(answer);
+        return found === null ? (
+          <p className="empty">{`No ${what} has the id ${visible(id)} at this moment of the record.`}</p>
+        ) : (
+          children(found)
+        );
+      }}
+    </Shown>
+  );
+}
+
+export function Loading() {
   return (
     <p className="loading" role="status">
       Loading…

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { type LatestAnnotationsQuery, latestAnnotations } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { whole } from '../parts/format.ts';
-import { visible } from '../parts/plain-text.tsx';
+import { RolloutLink, taskName } from '../parts/links.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { Said } from './annotations.tsx';
 
@@ -41,7 +41,7 @@ export function LatestAnnotations() {
 
 function Of({ annotation }: { readonly annotation: LatestAnnotationsQuery['annotations']['nodes'][number] }) {
   const { kind, step, rolloutId, revisionId, datasetId, line, treeId, tree } = annotation;
-  const task = <bdi>{visible(tree?.task.goal || tree?.task.alias || '').slice(0, 60)}</bdi>;
+  const task = <bdi>{taskName(tree, 60)}</bdi>;
   if (step?.rolloutId)
     return (
       <Link to="/view/trajectory/$id" params={{ id: step.rolloutId }} search={{ step: step.id }}>
@@ -49,12 +49,7 @@ function Of({ annotation }: { readonly annotation: LatestAnnotationsQuery['annot
         {task}
       </Link>
     );
-  if (rolloutId)
-    return (
-      <Link to="/view/trajectory/$id" params={{ id: rolloutId }}>
-        rollout of {task}
-      </Link>
-    );
+  if (rolloutId) return <RolloutLink rollout={{ id: rolloutId }}>rollout of {task}</RolloutLink>;
   if (revisionId)
     return (
       <Link to="/view/revision/$id" params={{ id: revisionId }}>

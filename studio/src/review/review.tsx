@@ -2,11 +2,14 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type FormEvent, useEffect, useRef } from 'react';
 import { labels, type ReviewQueueQuery, reviewQueue } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
+import { type Option, Options } from '../parts/choose.tsx';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { decimal } from '../parts/format.ts';
+import { StepLink, taskName } from '../parts/links.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { Paging, usePages } from '../parts/paging.tsx';
 import { visible } from '../parts/plain-text.tsx';
+import { Rewards } from '../parts/rewards.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { StepText } from '../trajectory/step-text.tsx';
 import { AnnotateButton, Annotations } from './annotations.tsx';
@@ -87,6 +90,14 @@ function Fields({ queue }: { readonly queue: Queue }) {
       <input name={name} defaultValue={queue[name] ?? ''} size={size} />
     </label>
   );
+  const choose = (name: keyof Queue, label: string, options: readonly Option[]) => (
+    <label>
+      {label}
+      <select name={name} defaultValue={queue[name] ?? ''}>
+        <Options of={options} />
+      </select>
+    </label>
+  );
   return (
     <search>
       <form className="filters" onSubmit={submit}>
@@ -94,36 +105,18 @@ function Fields({ queue }: { readonly queue: Queue }) {
           Words
           <input data-find name="words" defaultValue={queue.words ?? ''} size={28} />
         </label>
-        <label>
-          In
-          <select name="in" defaultValue={queue.in ?? ''}>
-            <option value="">all texts</option>
-            <option value="said">thought and action</option>
-            <option>observation</option>
-          </select>
-        </label>
+        {choose('in', 'In', [['', 'all texts'], ['said', 'thought and action'], 'observation'])}
         {field('run', 'Run', 10)}
         {field('from', 'Return from', 8)}
         {field('until', 'Below', 8)}
-        <label>
-          Verdict
-          <select name="verdict" defaultValue={queue.verdict ?? ''}>
-            <option value="">any</option>
-            <option>good</option>
-            <option>bad</option>
-            <option>uncertain</option>
-          </select>
-        </label>
-        <label>
-          Fault
-          <select name="fault" defaultValue={queue.fault ?? ''}>
-            <option value="">any</option>
-            <option value="form">not well formatted</option>
-            <option value="executable">not executable</option>
-            <option value="truncated">cut off</option>
-            <option value="rejected">sample rejected</option>
-          </select>
-        </label>
+        {choose('verdict', 'Verdict', [['', 'any'], 'good', 'bad', 'uncertain'])}
+        {choose('fault', 'Fault', [
+          ['', 'any'],
+          ['form', 'not well formatted'],
+          ['executable', 'not executable'],
+          ['truncated', 'cut off'],
+          ['rejected', 'sample rejected'],
+        ])}
         {field('label', 'With label', 10)}
         {field('without', 'Without label', 10)}
         <button type="submit">Show</button>
@@ -168,28 +161,16 @@ function StepToReview({ step }: { readonly step: Item }) {
   return (
     <>
       <header>
-        {step.rolloutId ? (
-          <Link data-item to="/view/trajectory/$id" params={{ id: step.rolloutId }} search={{ step: step.id }}>
-            {`step ${step.depth}`}
-          </Link>
-        ) : (
-          <Link data-item to="/view/tree/$id" params={{ id: step.treeId }} search={{ step: step.id }}>
-            {`node at depth ${step.depth}`}
-          </Link>
-        )}
+        <StepLink step={step} />
         <span className="faint">
-          <bdi>{visible(tree?.task.goal || tree?.task.alias || '').slice(0, 100)}</bdi>
+          <bdi>{taskName(tree, 100)}</bdi>
         </span>
         {rollout === null ? null : (
           <span
             className={`reward ${(rollout.return ?? 0) <= 0 ? 'reward-bad' : ''}`}
           >{`return ${decimal(rollout.return)}`}</span>
         )}
-        {step.rewards.map((reward) => (
-          <span key={reward.id} className={`reward ${reward.value < 0 ? 'reward-bad' : ''}`}>
-            {`${visible(reward.component)} ${reward.value > 0 ? '+' : ''}${decimal(reward.value)}`}
-          </span>
-        ))}
+        <Rewards of={step.rewards} />
         <AnnotateButton what={{ subject: { step: step.id }, name: `step ${step.depth}` }} />
       </header>
       <Annotations of={step.annotations} />

@@ -9,12 +9,14 @@ import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { decimal, shortId } from '../parts/format.ts';
 import { LargeText } from '../parts/large-text.tsx';
+import { RunTrail, taskName } from '../parts/links.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { PlainText, visible } from '../parts/plain-text.tsx';
-import { Shown } from '../parts/shown.tsx';
+import { Found } from '../parts/shown.tsx';
 import { DrawnViews, type View } from '../renderer/drawn-views.tsx';
 import { Instruction, StepText } from '../trajectory/step-text.tsx';
 import { MaskBar } from './mask-bar.tsx';
+import { RevisionState } from './revision-state.tsx';
 import { TurnTokens } from './turn-tokens.tsx';
 
 type Revision = NonNullable<RevisionPageQuery['revision']>;
@@ -28,15 +30,9 @@ export function RevisionPage() {
   const { id } = useParams({ from: '/view/revision/$id' });
   const answer = useAsk(revisionPage, { id });
   return (
-    <Shown of={answer}>
-      {({ revision }) =>
-        revision ? (
-          <Whole revision={revision} />
-        ) : (
-          <p className="empty">No revision has the id {id} at this moment of the record.</p>
-        )
-      }
-    </Shown>
+    <Found of={answer} what="revision" id={id} one={({ revision }) => revision}>
+      {(revision) => <Whole revision={revision} />}
+    </Found>
   );
 }
 
@@ -47,18 +43,13 @@ function Whole({ revision }: { readonly revision: Revision }) {
   return (
     <>
       <PageHead
-        title={`Revision: ${visible(tree?.task.goal || tree?.task.alias || shortId(revision.id)).slice(0, 120)}`}
+        title={`Revision: ${taskName(tree, 120) || shortId(revision.id)}`}
         trail={
-          <>
-            <Link to="/">Runs</Link> ›{' '}
-            <Link to="/view/run/$id" params={{ id: revision.runId }}>
-              {visible(tree?.run?.name ?? '') || shortId(revision.runId)}
-            </Link>{' '}
-            ›{' '}
+          <RunTrail run={{ id: revision.runId, name: tree?.run?.name }}>
             <Link to="/view/tree/$id" params={{ id: revision.treeId }}>
               tree
             </Link>
-          </>
+          </RunTrail>
         }
       >
         {goodLeaf?.rolloutId && badLeaf?.rolloutId ? (
@@ -72,11 +63,7 @@ function Whole({ revision }: { readonly revision: Revision }) {
         <CopyAs operation={revisionPage} variables={{ id: revision.id }} command={`espalier trace ${revision.id}`} />
       </PageHead>
       <div className="row">
-        <span
-          className={`state state-${revision.state === 'verified' ? 'completed' : revision.state === 'rejected' ? 'failed' : 'running'}`}
-        >
-          {revision.state}
-        </span>
+        <RevisionState of={revision.state} />
         <span>
           {revision.reached === null ? 'not executed to its end' : `reached ${decimal(revision.reached)}`}
           {revision.threshold === null ? '' : `, had to reach ${decimal(revision.threshold)}`}

@@ -4,7 +4,7 @@ import { type RunFailuresQuery, runFailures } from '../../../graphql/studio/gene
 import { isPage } from '../graphql/ask.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { whole } from '../parts/format.ts';
-import { visible } from '../parts/plain-text.tsx';
+import { RolloutLink, taskName } from '../parts/links.tsx';
 import { Shown } from '../parts/shown.tsx';
 
 type Ended = RunFailuresQuery['truncated'];
@@ -78,10 +78,7 @@ function End({
         <ul className="plain">
           {nodes.map(({ id, ordinal, tree }) => (
             <li key={id}>
-              <Link to="/view/trajectory/$id" params={{ id }}>
-                {`rollout ${ordinal}`}
-              </Link>{' '}
-              <span className="faint">{visible(tree?.task.goal || tree?.task.alias || '').slice(0, 80)}</span>
+              <RolloutLink rollout={{ id, ordinal }} /> <span className="faint">{taskName(tree)}</span>
             </li>
           ))}
         </ul>

@@ -1,7 +1,7 @@
-import { Link } from '@tanstack/react-router';
 import { runFailures } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { whole } from '../parts/format.ts';
+import { RolloutLink } from '../parts/links.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 
@@ -22,9 +22,9 @@ export function Failures({ run }: { readonly run: string }) {
                 <li key={reason}>
                   <b>{failed.length} ×</b> <span className="reason">{visible(reason).slice(0, 300)}</span>{' '}
                   {failed.slice(0, 3).map(({ id }, i) => (
-                    <Link key={id} to="/view/trajectory/$id" params={{ id }}>
+                    <RolloutLink key={id} rollout={{ id }}>
                       {`${i === 0 ? '' : ', '}rollout`}
-                    </Link>
+                    </RolloutLink>
                   ))}
                 </li>
               ))}

@@ -3,8 +3,10 @@ import { useState } from 'react';
 import { type RunTreesQuery, runTrees, type TreeOrder } from '../../../graphql/studio/generated/operations.ts';
 import { LIST_SIZES } from '../../../graphql/studio/list-sizes.ts';
 import { useAsk } from '../graphql/use-ask.ts';
+import { Choose } from '../parts/choose.tsx';
 import { colourOf, scaleOf } from '../parts/colour.ts';
 import { count, decimal } from '../parts/format.ts';
+import { taskName } from '../parts/links.tsx';
 import { Paging, usePages } from '../parts/paging.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
@@ -20,14 +22,17 @@ export function HeatMap({ run }: { readonly run: string }) {
     <section aria-labelledby="tasks">
       <div className="row">
         <h2 id="tasks">Tasks and rollouts</h2>
-        <label className="faint">
-          in order of{' '}
-          <select value={orderBy} onChange={(event) => setOrder(event.target.value as TreeOrder)}>
-            <option value="OPENED_ASC">opening</option>
-            <option value="OPENED_DESC">opening, the last first</option>
-            <option value="RETURN_VARIANCE_DESC">variance of returns</option>
-          </select>
-        </label>
+        <Choose
+          className="faint"
+          label="in order of"
+          value={orderBy}
+          options={[
+            ['OPENED_ASC', 'opening'],
+            ['OPENED_DESC', 'opening, the last first'],
+            ['RETURN_VARIANCE_DESC', 'variance of returns'],
+          ]}
+          set={(value) => setOrder(value as TreeOrder)}
+        />
         <span className="legend">
           <i style={{ background: colourOf(0, 0, 1) }} /> low return <i style={{ background: colourOf(1, 0, 1) }} /> high return{' '}
           <i className="mark-failed" /> failed <i className="mark-open" /> goes on
@@ -55,7 +60,7 @@ function Marks({ trees }: { readonly trees: readonly Tree[] }) {
       {trees.map((tree) => (
         <li key={tree.id}>
           <Link data-item to="/view/group/$id" params={{ id: tree.id }} className="heat-task" title={visible(tree.task.goal)}>
-            <bdi>{visible(tree.task.goal || tree.task.alias).slice(0, 80)}</bdi>
+            <bdi>{taskName(tree)}</bdi>
             <span className="faint">{tree.task.depth === null ? '' : ` depth ${tree.task.depth}`}</span>
           </Link>
           <span className="heat-marks">

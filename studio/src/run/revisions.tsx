@@ -3,8 +3,10 @@ import { runRevisions } from '../../../graphql/studio/generated/operations.ts';
 import { LIST_SIZES } from '../../../graphql/studio/list-sizes.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { decimal, shortId, whole } from '../parts/format.ts';
+import { taskName } from '../parts/links.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
+import { RevisionState } from '../revision/revision-state.tsx';
 
 /** The revisions that were mined from a run. */
 export function Revisions({ run }: { readonly run: string }) {
@@ -20,13 +22,9 @@ export function Revisions({ run }: { readonly run: string }) {
             <ul className="plain">
               {revisions.nodes.map((each) => (
                 <li key={each.id}>
-                  <span
-                    className={`state state-${each.state === 'verified' ? 'completed' : each.state === 'rejected' ? 'failed' : 'running'}`}
-                  >
-                    {each.state}
-                  </span>{' '}
+                  <RevisionState of={each.state} />{' '}
                   <Link data-item to="/view/revision/$id" params={{ id: each.id }}>
-                    {visible(each.tree?.task.goal || each.tree?.task.alias || shortId(each.id)).slice(0, 70)}
+                    {taskName(each.tree, 70) || shortId(each.id)}
                   </Link>{' '}
                   <span className="faint">
                     {each.reason ? visible(each.reason) : each.reached === null ? '' : `reached ${decimal(each.reached)}`}

@@ -1,9 +1,10 @@
-import { Link } from '@tanstack/react-router';
 import type { RunsQuery } from '../../../graphql/studio/generated/operations.ts';
 import { count, decimal, duration, instant, percent, short, shortId, whole } from '../parts/format.ts';
+import { RolloutLink, RunLink } from '../parts/links.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Share } from '../parts/share.tsx';
 import { Sparkline } from '../parts/sparkline.tsx';
+import { Table } from '../parts/table.tsx';
 
 type RunRow = RunsQuery['runs']['nodes'][number];
 
@@ -28,103 +29,84 @@ export function RunsTable({ rows, chosen, choose, filtered }: RunsTableProps) {
       </div>
     );
   return (
-    <div className="scroll-x" role="region" aria-label="Runs" tabIndex={0}>
-      <table className="rows">
-        <thead>
-          <tr>
-            <th scope="col">
-              <span className="sr">compare</span>
-            </th>
-            <th scope="col">Run</th>
-            <th scope="col">State</th>
-            <th scope="col">Success</th>
-            <th scope="col">Return</th>
-            <th scope="col" className="number">
-              Trees
-            </th>
-            <th scope="col" className="number">
-              Rollouts
-            </th>
-            <th scope="col">Failed</th>
-            <th scope="col" className="number">
-              Steps
-            </th>
-            <th scope="col" className="number">
-              Tokens
-            </th>
-            <th scope="col" className="number">
-              Events
-            </th>
-            <th scope="col">Policy at start</th>
-            <th scope="col">Environment</th>
-            <th scope="col">Started</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((run) => (
-            <Row key={run.id} run={run} chosen={chosen.includes(run.id)} choose={choose} />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      label="Runs"
+      rows={rows}
+      keyOf={({ id }) => id}
+      columns={[
+        [
+          <span key="compare" className="sr">
+            compare
+          </span>,
+          ({ id }) => (
+            <input
+              type="checkbox"
+              checked={chosen.includes(id)}
+              onChange={() => choose(id)}
+              aria-label={`compare run ${shortId(id)}`}
+            />
+          ),
+        ],
+        [
+          'Run',
+          (run) => (
+            <>
+              <RunLink run={run} item />
+              <div className="faint">{`${run.kind} · ${shortId(run.id)}`}</div>
+            </>
+          ),
+        ],
+        ['State', (run) => <State run={run} />],
+        [
+          'Success',
+          ({ totals }) =>
+            totals.successRate === null ? (
+              <span className="faint">–</span>
+            ) : (
+              <Share successes={totals.successes} of={finishedOf(totals)} />
+            ),
+        ],
+        [
+          'Return',
+          ({ totals, lastReturns }) => (
+            <>
+              {decimal(totals.meanReturn)}
+              <div>
+                <Sparkline
+                  values={lastReturns}
+                  label={`returns of the last ${count(lastReturns.length, 'rollout')}, from ${decimal(Math.min(...lastReturns))} to ${decimal(Math.max(...lastReturns))}`}
+                />
+              </div>
+            </>
+          ),
+        ],
+        ['Trees', ({ totals }) => `${whole(totals.closedTrees)}/${whole(totals.trees)}`, 'number'],
+        ['Rollouts', ({ totals }) => whole(totals.rollouts), 'number'],
+        ['Failed', (run) => <Failed run={run} />],
+        ['Steps', ({ totals }) => whole(totals.steps), 'number'],
+        ['Tokens', ({ totals }) => <Tokens {...totals} />, 'number'],
+        ['Events', (run) => <Events run={run} />, 'number'],
+        [
+          'Policy at start',
+          ({ policy }) => (policy ? <bdi>{`${visible(policy.id)}@${policy.version}`}</bdi> : <span className="faint">–</span>),
+        ],
+        ['Environment', (run) => <bdi>{visible(run.environments.map(({ environment }) => environment).join(', '))}</bdi>],
+        [
+          'Started',
+          ({ startedAt, finishedAt }) => (
+            <>
+              <time dateTime={startedAt}>{instant(startedAt)}</time>
+              <div className="faint">{finishedAt ? duration(Date.parse(finishedAt) - Date.parse(startedAt)) : 'goes on'}</div>
+            </>
+          ),
+        ],
+      ]}
+    />
   );
 }
 
-function Row({ run, chosen, choose }: { readonly run: RunRow; readonly chosen: boolean; readonly choose: (id: string) => void }) {
-  const { totals } = run;
-  const finished = totals.terminated + totals.truncated + totals.failed + totals.cancelled;
-  return (
-    <tr>
-      <td>
-        <input type="checkbox" checked={chosen} onChange={() => choose(run.id)} aria-label={`compare run ${shortId(run.id)}`} />
-      </td>
-      <td>
-        <Link data-item to="/view/run/$id" params={{ id: run.id }}>
-          <bdi>{visible(run.name).slice(0, 120) || shortId(run.id)}</bdi>
-        </Link>
-        <div className="faint">
-          {run.kind} · {shortId(run.id)}
-        </div>
-      </td>
-      <td>
-        <State run={run} />
-      </td>
-      <td>
-        {totals.successRate === null ? <span className="faint">–</span> : <Share successes={totals.successes} of={finished} />}
-      </td>
-      <td>
-        {decimal(totals.meanReturn)}
-        <div>
-          <Sparkline
-            values={run.lastReturns}
-            label={`returns of the last ${count(run.lastReturns.length, 'rollout')}, from ${decimal(Math.min(...run.lastReturns))} to ${decimal(Math.max(...run.lastReturns))}`}
-          />
-        </div>
-      </td>
-      <td className="number">{`${whole(totals.closedTrees)}/${whole(totals.trees)}`}</td>
-      <td className="number">{whole(totals.rollouts)}</td>
-      <td>
-        <Failed run={run} finished={finished} />
-      </td>
-      <td className="number">{whole(totals.steps)}</td>
-      <td className="number">
-        <Tokens {...totals} />
-      </td>
-      <td className="number">
-        <Events run={run} />
-      </td>
-      <td>{run.policy ? <bdi>{`${visible(run.policy.id)}@${run.policy.version}`}</bdi> : <span className="faint">–</span>}</td>
-      <td>
-        <bdi>{visible(run.environments.map(({ environment }) => environment).join(', '))}</bdi>
-      </td>
-      <td>
-        <time dateTime={run.startedAt}>{instant(run.startedAt)}</time>
-        <div className="faint">
-          {run.finishedAt ? duration(Date.parse(run.finishedAt) - Date.parse(run.startedAt)) : 'goes on'}
-        </div>
-      </td>
-    </tr>
-  );
+function finishedOf({ terminated, truncated, failed, cancelled }: RunRow['totals']): number {
+  return terminated + truncated + failed + cancelled;
 }
 
 function State({ run }: { readonly run: RunRow }) {
@@ -137,17 +119,17 @@ function State({ run }: { readonly run: RunRow }) {
   );
 }
 
-function Failed({ run: { totals, failures }, finished }: { readonly run: RunRow; readonly finished: number }) {
+function Failed({ run: { totals, failures } }: { readonly run: RunRow }) {
   if (totals.failed === 0) return <>0</>;
   return (
     <>
-      {`${whole(totals.failed)} (${percent(totals.failed / Math.max(1, finished))})`}
+      {`${whole(totals.failed)} (${percent(totals.failed / Math.max(1, finishedOf(totals)))})`}
       {failures.map(({ reason, rollouts, rolloutId }) => (
         <div key={reason} className="reason">
           {`${whole(rollouts)} × `}
-          <Link to="/view/trajectory/$id" params={{ id: rolloutId }}>
+          <RolloutLink rollout={{ id: rolloutId }}>
             <bdi>{visible(reason).slice(0, 80) || 'no reason is recorded'}</bdi>
-          </Link>
+          </RolloutLink>
         </div>
       ))}
     </>

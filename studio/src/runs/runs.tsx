@@ -1,6 +1,7 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { type RunKind, runFilters, runs as runsOperation } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
+import { Choose } from '../parts/choose.tsx';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { Paging, usePages } from '../parts/paging.tsx';
@@ -47,24 +48,18 @@ export function Runs() {
       <Folded given={Object.keys(filter).length}>
         <search className="filters">
           <FilterText name="Text" find value={search.text} set={(text) => set({ text })} hint="words of name or id" />
-          <label>
-            Kind
-            <select value={search.kind ?? ''} onChange={(event) => set({ kind: event.target.value || undefined })}>
-              <option value="">all</option>
-              {KINDS.map((kind) => (
-                <option key={kind}>{kind}</option>
-              ))}
-            </select>
-          </label>
-          <label>
-            State
-            <select value={search.state ?? ''} onChange={(event) => set({ state: event.target.value || undefined })}>
-              <option value="">all</option>
-              <option>running</option>
-              <option>completed</option>
-              <option>failed</option>
-            </select>
-          </label>
+          <Choose
+            label="Kind"
+            value={search.kind}
+            options={[['', 'all'], ...KINDS]}
+            set={(kind) => set({ kind: kind || undefined })}
+          />
+          <Choose
+            label="State"
+            value={search.state}
+            options={[['', 'all'], 'running', 'completed', 'failed']}
+            set={(state) => set({ state: state || undefined })}
+          />
           <FilterText
             name="Environment"
             value={search.environment}

@@ -1,9 +1,10 @@
-import { Link } from '@tanstack/react-router';
 import { versionBatch } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { count, decimal, instant, whole } from '../parts/format.ts';
+import { GroupLink, RolloutLink } from '../parts/links.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
+import { Table } from '../parts/table.tsx';
 
 /** The batch that made a version: who trained it, and the samples in its order. */
 export function BatchPanel({ id, version }: { readonly id: string; readonly version: number }) {
@@ -21,58 +22,21 @@ export function BatchPanel({ id, version }: { readonly id: string; readonly vers
                   .map((lease) => `, leased by ${visible(lease.consumer)}${lease.endedBy ? ` (${lease.endedBy})` : ''}`)
                   .join('')}
               </p>
-              <div className="scroll-x scroll-y" role="region" aria-label="Samples of the batch" tabIndex={0}>
-                <table className="rows">
-                  <thead>
-                    <tr>
-                      <th scope="col" className="number">
-                        place
-                      </th>
-                      <th scope="col">rollout</th>
-                      <th scope="col">task</th>
-                      <th scope="col" className="number">
-                        return
-                      </th>
-                      <th scope="col" className="number">
-                        steps
-                      </th>
-                      <th scope="col" className="number">
-                        tokens
-                      </th>
-                      <th scope="col" className="number">
-                        staleness
-                      </th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {batch.samples.map((sample) => (
-                      <tr key={sample.place}>
-                        <td className="number">{sample.place}</td>
-                        <td>
-                          {sample.rollout ? (
-                            <Link data-item to="/view/trajectory/$id" params={{ id: sample.rollout.id }}>
-                              {`rollout ${sample.rollout.ordinal}`}
-                            </Link>
-                          ) : (
-                            '–'
-                          )}
-                        </td>
-                        <td>
-                          {sample.tree ? (
-                            <Link to="/view/group/$id" params={{ id: sample.tree.id }}>
-                              <bdi>{visible(sample.tree.task.goal || sample.tree.task.alias).slice(0, 80)}</bdi>
-                            </Link>
-                          ) : null}
-                        </td>
-                        <td className="number">{decimal(sample.rollout?.return)}</td>
-                        <td className="number">{sample.rollout?.stepCount ?? '–'}</td>
-                        <td className="number">{whole(sample.sampledTokens)}</td>
-                        <td className="number">{sample.staleness ?? '–'}</td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </div>
+              <Table
+                label="Samples of the batch"
+                tall
+                rows={batch.samples}
+                keyOf={({ place }, at) => place ?? at}
+                columns={[
+                  ['place', ({ place }) => place, 'number'],
+                  ['rollout', ({ rollout }) => <RolloutLink rollout={rollout} item />],
+                  ['task', ({ tree }) => <GroupLink tree={tree} />],
+                  ['return', ({ rollout }) => decimal(rollout?.return), 'number'],
+                  ['steps', ({ rollout }) => rollout?.stepCount ?? '–', 'number'],
+                  ['tokens', ({ sampledTokens }) => whole(sampledTokens), 'number'],
+                  ['staleness', ({ staleness }) => staleness ?? '–', 'number'],
+                ]}
+              />
               {batch.sampleCount > batch.samples.length ? <p className="faint">{`the first ${batch.samples.length}`}</p> : null}
             </>
           ) : (

@@ -3,6 +3,7 @@ import { isPage } from '../graphql/ask.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { decimal } from '../parts/format.ts';
 import { Shown } from '../parts/shown.tsx';
+import { Table } from '../parts/table.tsx';
 import type { TokenRow } from './token-rows.ts';
 
 type Estimate = NonNullable<NonNullable<StepReadAgainQuery['step']>['estimate']>;
@@ -37,35 +38,20 @@ export function ReadAgain({ step, recorded }: { readonly step: string; readonly 
           { name: batch.update ? `version ${batch.update.version}, that resulted` : 'no version resulted yet', reading: after },
         ];
         return (
-          <div className="scroll-x" role="region" aria-label="Old against new" tabIndex={0}>
-            <table className="rows">
-              <thead>
-                <tr>
-                  <th scope="col">old against new</th>
-                  <th scope="col" className="number">
-                    log-prob
-                  </th>
-                  <th scope="col" className="number">
-                    probability
-                  </th>
-                  <th scope="col" className="number">
-                    entropy
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {rows.map(({ name, reading }) => (
-                  <tr key={name}>
-                    <th scope="row">{name}</th>
-                    <td className="number">{decimal(reading?.logProb)}</td>
-                    <td className="number">{reading ? decimal(Math.exp(reading.logProb)) : '–'}</td>
-                    <td className="number">{decimal(reading?.entropy)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
+          <>
+            <Table
+              label="Old against new"
+              rows={rows}
+              keyOf={({ name }) => name}
+              columns={[
+                ['old against new', ({ name }) => name, 'name'],
+                ['log-prob', ({ reading }) => decimal(reading?.logProb), 'number'],
+                ['probability', ({ reading }) => (reading ? decimal(Math.exp(reading.logProb)) : '–'), 'number'],
+                ['entropy', ({ reading }) => decimal(reading?.entropy), 'number'],
+              ]}
+            />
             <p className="faint">{changed(before, after)}</p>
-          </div>
+          </>
         );
       }}
     </Shown>

@@ -3,6 +3,7 @@ import type { StepShownFragment } from '../../../graphql/studio/generated/operat
 import { count, decimal, duration, instant } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';
 import { RecordImage } from '../parts/record-image.tsx';
+import { Loading } from '../parts/shown.tsx';
 import { AnnotateButton, Annotations } from '../review/annotations.tsx';
 import { annotatable } from '../review/open-annotator.ts';
 import { RequestedTool } from './requested-tool.tsx';
@@ -113,7 +114,7 @@ export function StepCard({
       )}
       {part === null ? null : (
         <div className="step-part">
-          <Suspense fallback={<p className="loading">Loading…</p>}>
+          <Suspense fallback={<Loading />}>
             {part === 'prompt' ? <Prompt step={step.id} /> : null}
             {part === 'response' ? <WholeReply step={step} /> : null}
             {part === 'tokens' ? <Tokens step={step.id} /> : null}

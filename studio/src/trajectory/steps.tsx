@@ -4,6 +4,7 @@ import { useWindowVirtualizer, type Virtualizer } from '@tanstack/react-virtual'
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { StepShownFragment } from '../../../graphql/studio/generated/operations.ts';
 import { Failure } from '../parts/failure.tsx';
+import { Loading } from '../parts/shown.tsx';
 import { useRenderer } from '../renderer/use-renderer.ts';
 import { ViewAside } from '../renderer/view-aside.tsx';
 import { useMoment } from '../shell/moment.ts';
@@ -20,12 +21,7 @@ export function Steps({ rollout, tree }: { readonly rollout: string; readonly tr
   }, [hasNextPage, isFetchingNextPage, fetchNextPage]);
   const steps = answer.data?.pages.flatMap((part) => part.steps) ?? [];
   if (answer.error && steps.length === 0) return <Failure error={answer.error} />;
-  if (answer.isPending)
-    return (
-      <p className="loading" role="status">
-        Loading…
-      </p>
-    );
+  if (answer.isPending) return <Loading />;
   if (steps.length === 0) return <p className="empty">No step is recorded yet.</p>;
   return <List steps={steps} tree={tree} />;
 }

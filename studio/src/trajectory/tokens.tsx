@@ -8,6 +8,7 @@ import { decimal, whole } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';
 import { showWhitespace } from '../parts/show-whitespace.ts';
 import { Shown } from '../parts/shown.tsx';
+import { Table } from '../parts/table.tsx';
 import { ReadAgain } from './read-again.tsx';
 import { type TokenRow, tokenRows } from './token-rows.ts';
 
@@ -78,7 +79,7 @@ export function Tokens({ step: id }: { readonly step: string }) {
             <ReadAgain step={id} recorded={recorded} />
             <details>
               <summary>Each token</summary>
-              <Table rows={rows} known={known} />
+              <EachToken rows={rows} known={known} />
             </details>
           </>
         );
@@ -134,45 +135,23 @@ function said({ id, text, logProb, entropy, trained, advantage, newLogProb }: To
     .join(', ');
 }
 
-function Table({ rows, known }: { readonly rows: readonly TokenRow[]; readonly known: ReadonlySet<Colouring> }) {
+function EachToken({ rows, known }: { readonly rows: readonly TokenRow[]; readonly known: ReadonlySet<Colouring> }) {
   const [until, setUntil] = useState(ROWS);
   return (
     <>
-      <div className="scroll-x scroll-y" role="region" aria-label="Each token" tabIndex={0}>
-        <table className="rows">
-          <thead>
-            <tr>
-              {['place', 'id'].map((name) => (
-                <th key={name} scope="col" className="number">
-                  {name}
-                </th>
-              ))}
-              <th scope="col">text</th>
-              {[...known].map((name) => (
-                <th key={name} scope="col" className="number">
-                  {name}
-                </th>
-              ))}
-              <th scope="col">mask</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.slice(0, until).map((row) => (
-              <tr key={row.place}>
-                <td className="number">{row.place}</td>
-                <td className="number">{row.id}</td>
-                <td>{row.text === null ? <span className="faint">not known</span> : <bdi>{showWhitespace(row.text)}</bdi>}</td>
-                {[...known].map((name) => (
-                  <td key={name} className="number">
-                    {decimal(FIGURES[name](row))}
-                  </td>
-                ))}
-                <td>{row.trained ? 'trained' : <span className="faint">masked</span>}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        label="Each token"
+        tall
+        rows={rows.slice(0, until)}
+        keyOf={({ place }) => place}
+        columns={[
+          ['place', ({ place }) => place, 'number'],
+          ['id', ({ id }) => id, 'number'],
+          ['text', ({ text }) => (text === null ? <span className="faint">not known</span> : <bdi>{showWhitespace(text)}</bdi>)],
+          ...[...known].map((name) => [name, (row: TokenRow) => decimal(FIGURES[name](row)), 'number'] as const),
+          ['mask', ({ trained }) => (trained ? 'trained' : <span className="faint">masked</span>)],
+        ]}
+      />
       {rows.length > until ? (
         <button type="button" className="more" onClick={() => setUntil(until * 4)}>
           {`show more (${whole(rows.length - until)} tokens)`}

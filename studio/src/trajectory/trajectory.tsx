@@ -2,10 +2,11 @@ import { Link, useParams } from '@tanstack/react-router';
 import { type TrajectoryPageQuery, trajectoryPage } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
-import { count, decimal, shortId } from '../parts/format.ts';
+import { count, decimal } from '../parts/format.ts';
+import { RunTrail, taskName } from '../parts/links.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
-import { Shown } from '../parts/shown.tsx';
+import { Found } from '../parts/shown.tsx';
 import { AnnotateButton, Annotations } from '../review/annotations.tsx';
 import { BatchLink } from '../training/batch-link.tsx';
 import { Undeclared } from '../training/undeclared.tsx';
@@ -20,11 +21,9 @@ export function TrajectoryPage() {
   const answer = useAsk(trajectoryPage, { id });
   return (
     <>
-      <Shown of={answer}>
-        {({ rollout }) =>
-          rollout ? <Head rollout={rollout} /> : <p className="empty">No rollout has the id {id} at this moment of the record.</p>
-        }
-      </Shown>
+      <Found of={answer} what="rollout" id={id} one={({ rollout }) => rollout}>
+        {(rollout) => <Head rollout={rollout} />}
+      </Found>
       {answer.data && !answer.data.rollout ? null : <Steps rollout={id} tree={answer.data?.rollout?.treeId} />}
     </>
   );
@@ -37,14 +36,13 @@ function Head({ rollout }: { readonly rollout: Rollout }) {
   return (
     <>
       <PageHead
-        title={`${visible(tree?.task.goal || tree?.task.alias || 'trajectory').slice(0, 120)} · rollout ${rollout.ordinal}`}
+        title={`${taskName(tree, 120) || 'trajectory'} · rollout ${rollout.ordinal}`}
         trail={
-          <>
-            <Link to="/">Runs</Link> › {run ? <RunLink run={run} /> : null} ›{' '}
+          <RunTrail run={run}>
             <Link to="/view/group/$id" params={{ id: rollout.treeId }}>
               group
             </Link>
-          </>
+          </RunTrail>
         }
       >
         <Link
@@ -108,13 +106,5 @@ function Head({ rollout }: { readonly rollout: Rollout }) {
         </details>
       ) : null}
     </>
-  );
-}
-
-function RunLink({ run }: { readonly run: { readonly id: string; readonly name: string } }) {
-  return (
-    <Link to="/view/run/$id" params={{ id: run.id }}>
-      {visible(run.name) || shortId(run.id)}
-    </Link>
   );
 }

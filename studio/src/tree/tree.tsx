@@ -2,12 +2,13 @@ import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { useMemo, useState } from 'react';
 import { type TreePageQuery, treePage } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
+import { Choose } from '../parts/choose.tsx';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { Failure } from '../parts/failure.tsx';
-import { count, shortId, whole } from '../parts/format.ts';
+import { count, whole } from '../parts/format.ts';
+import { RunTrail, taskName } from '../parts/links.tsx';
 import { PageHead } from '../parts/page-head.tsx';
-import { visible } from '../parts/plain-text.tsx';
-import { Shown } from '../parts/shown.tsx';
+import { Found, Loading } from '../parts/shown.tsx';
 import { Canvas } from './canvas.tsx';
 import { layOut } from './layout.ts';
 import { NodePanel } from './node-panel.tsx';
@@ -23,50 +24,31 @@ export function TreePage() {
   const { id } = useParams({ from: '/view/tree/$id' });
   const answer = useAsk(treePage, { id });
   return (
-    <Shown of={answer}>
-      {({ tree }) =>
-        tree ? (
-          <>
-            <PageHead
-              title={`Tree: ${visible(tree.task.goal || tree.task.alias).slice(0, 120)}`}
-              trail={
-                <>
-                  <Link to="/">Runs</Link> ›{' '}
-                  <Link to="/view/run/$id" params={{ id: tree.runId }}>
-                    {visible(tree.run?.name ?? '') || shortId(tree.runId)}
-                  </Link>
-                </>
-              }
-            >
-              <Link className="button" to="/view/group/$id" params={{ id }}>
-                As a group
-              </Link>
-              <CopyAs operation={treePage} variables={{ id }} command={`espalier tree ${id}`} />
-            </PageHead>
-            <p className="faint">
-              {`${count(tree.size.steps, 'step')}, depth ${tree.size.depth}, ${count(tree.size.leaves, 'leaf', 'leaves')}`}
-              {tree.simulations > 0 ? `, ${whole(tree.simulations)} simulations` : ''}
-              {tree.closedAt ? `, closed: ${tree.closeReason}` : ', it grows'}
-            </p>
-            <Drawing tree={tree} />
-          </>
-        ) : (
-          <p className="empty">No tree has the id {id} at this moment of the record.</p>
-        )
-      }
-    </Shown>
+    <Found of={answer} what="tree" id={id} one={({ tree }) => tree}>
+      {(tree) => (
+        <>
+          <PageHead title={`Tree: ${taskName(tree, 120)}`} trail={<RunTrail run={tree.run ?? { id: tree.runId }} />}>
+            <Link className="button" to="/view/group/$id" params={{ id }}>
+              As a group
+            </Link>
+            <CopyAs operation={treePage} variables={{ id }} command={`espalier tree ${id}`} />
+          </PageHead>
+          <p className="faint">
+            {`${count(tree.size.steps, 'step')}, depth ${tree.size.depth}, ${count(tree.size.leaves, 'leaf', 'leaves')}`}
+            {tree.simulations > 0 ? `, ${whole(tree.simulations)} simulations` : ''}
+            {tree.closedAt ? `, closed: ${tree.closeReason}` : ', it grows'}
+          </p>
+          <Drawing tree={tree} />
+        </>
+      )}
+    </Found>
   );
 }
 
 function Drawing({ tree }: { readonly tree: Tree }) {
   const { outline, error } = useOutline(tree.id);
   if (error && !outline) return <Failure error={error} />;
-  if (!outline)
-    return (
-      <p className="loading" role="status">
-        Loading…
-      </p>
-    );
+  if (!outline) return <Loading />;
   return <Drawn tree={tree} outline={outline} />;
 }
 
@@ -93,14 +75,17 @@ function Drawn({ tree, outline }: { readonly tree: Tree; readonly outline: Outli
   return (
     <>
       <div className="row">
-        <label className="faint">
-          colour by{' '}
-          <select value={colouring} onChange={(event) => set({ colour: event.target.value })}>
-            <option value="value">value of the search</option>
-            <option value="success">success</option>
-            <option value="reward">reward of the step</option>
-          </select>
-        </label>
+        <Choose
+          className="faint"
+          label="colour by"
+          value={colouring}
+          options={[
+            ['value', 'value of the search'],
+            ['success', 'success'],
+            ['reward', 'reward of the step'],
+          ]}
+          set={(colour) => set({ colour })}
+        />
         <label className="faint">
           <input type="checkbox" checked={collapse} onChange={(event) => setCollapse(event.target.checked)} /> collapse chains
         </label>

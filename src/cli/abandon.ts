@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { openLeaseService } from '../usecases/train/open-lease-service.ts';
-import { ensureProjector } from './ensure-projector.ts';
 import { print } from './terminal.ts';
-import { wantsJson, withPlatform } from './with-platform.ts';
+import { wantsJson } from './with-platform.ts';
+import { withProjector } from './with-projector.ts';
 
 /** `espalier abandon`: gives up a batch that cannot be trained, so that its policy goes on with the next one. */
 export function addAbandon(program: Command): void {
@@ -11,17 +11,12 @@ export function addAbandon(program: Command): void {
     .argument('<batch>', 'the id of the batch, as its trainer, its lease or GraphQL says it')
     .requiredOption('--reason <text>', 'why it cannot be trained; it is recorded');
   command.action((batchId: string, { reason }: { reason: string }) =>
-    withPlatform('abandon', async (platform) => {
-      const projector = await ensureProjector(platform);
-      try {
-        await projector.settle();
-        const answer = await openLeaseService(platform).abandon({ batchId, reason });
-        if (answer.kind === 'refused') throw new Error(`${answer.message}; ${answer.remedy}`);
-        if (wantsJson(command)) return print(JSON.stringify(answer));
-        print(`batch ${answer.ordinal} is abandoned; \`espalier ledger\` counts its samples`);
-      } finally {
-        await projector.close();
-      }
+    withProjector('abandon', async ({ platform, settle }) => {
+      await settle();
+      const answer = await openLeaseService(platform).abandon({ batchId, reason });
+      if (answer.kind === 'refused') throw new Error(`${answer.message}; ${answer.remedy}`);
+      if (wantsJson(command)) return print(JSON.stringify(answer));
+      print(`batch ${answer.ordinal} is abandoned; \`espalier ledger\` counts its samples`);
     }),
   );
 }

@@ -1,17 +1,13 @@
 import type { Command } from 'commander';
 import { isUuid } from '../domain/ids.ts';
-import { TOPICS } from '../events/catalogue.ts';
 import { derivedId } from '../events/derived-id.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { localPrincipal } from '../postgres/principal.ts';
 import { locateSubjects, nameOf, type Subject } from '../projections/annotations/locate-subjects.ts';
-import { waitUntilProjected } from '../projections/wait-until.ts';
 import { type AnnotateAsked, type Annotated, openAnnotate } from '../usecases/annotate/annotate.ts';
-import { ensureProjector } from './ensure-projector.ts';
 import { print } from './terminal.ts';
-import { numberBetween, wantsJson, withPlatform } from './with-platform.ts';
-
-const CATCH_UP_MS = 60_000;
+import { numberBetween, wantsJson } from './with-platform.ts';
+import { withProjector } from './with-projector.ts';
 
 interface AnnotateFlags {
   readonly label?: string;
@@ -36,18 +32,12 @@ export function addAnnotate(program: Command): void {
     .option('--reason <text>', 'with --retract: why');
   command.action((ids: readonly string[], flags: AnnotateFlags) => {
     checkFlags(flags);
-    return withPlatform('annotate', async (platform, signal) => {
-      const projector = await ensureProjector(platform);
-      try {
-        const { db } = platform.database;
-        await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
-        const asked = await askedOf(platform, ids, flags);
-        const annotated = await openAnnotate(platform)(asked, localPrincipal(platform.config.project));
-        if (annotated.kind === 'refused') throw new Error(annotated.message);
-        print(wantsJson(command) ? JSON.stringify(annotated) : described(asked, annotated));
-      } finally {
-        await projector.close();
-      }
+    return withProjector('annotate', async ({ platform, settle }) => {
+      await settle();
+      const asked = await askedOf(platform, ids, flags);
+      const annotated = await openAnnotate(platform)(asked, localPrincipal(platform.config.project));
+      if (annotated.kind === 'refused') throw new Error(annotated.message);
+      print(wantsJson(command) ? JSON.stringify(annotated) : described(asked, annotated));
     });
   });
 }

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { TOPICS } from '../events/catalogue.ts';
 import {
   ANNOTATION_ORDERINGS,
   type AnnotationFilter,
@@ -7,13 +6,10 @@ import {
   countAnnotations,
   readAnnotationPages,
 } from '../projections/annotations/read-annotations.ts';
-import { waitUntilProjected } from '../projections/wait-until.ts';
 import { checkedId } from './collect.ts';
-import { ensureProjector } from './ensure-projector.ts';
 import { print, printError, table } from './terminal.ts';
-import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
-
-const CATCH_UP_MS = 60_000;
+import { wantsJson, wholeNumber } from './with-platform.ts';
+import { withProjector } from './with-projector.ts';
 
 interface AnnotationsFlags {
   readonly run?: string;
@@ -34,21 +30,16 @@ export function addAnnotations(program: Command): void {
     .option('--first <n>', 'how many', wholeNumber('--first', 1, 10_000), 50);
   command.action((flags: AnnotationsFlags) => {
     const filter = filterOf(flags);
-    return withPlatform('annotations', async (platform, signal) => {
-      const projector = await ensureProjector(platform);
-      try {
-        const { db } = platform.database;
-        await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
-        const asked = { limit: flags.first, towards: 'forwards', after: null, before: null } as const;
-        const [page] = await readAnnotationPages(db, [filter], ANNOTATION_ORDERINGS.ADDED_DESC, asked);
-        const rows = page?.rows.map(({ row }) => row) ?? [];
-        if (wantsJson(command)) return print(JSON.stringify(rows));
-        const [total = 0] = await countAnnotations(db, [filter]);
-        print(table(['added', 'of', 'label', 'score', 'by', 'note', 'id'], rows.map(lineOf)));
-        if (total > rows.length) printError(`${total - rows.length} more; --first ${total} lists all`);
-      } finally {
-        await projector.close();
-      }
+    return withProjector('annotations', async ({ platform, settle }) => {
+      const { db } = platform.database;
+      await settle();
+      const asked = { limit: flags.first, towards: 'forwards', after: null, before: null } as const;
+      const [page] = await readAnnotationPages(db, [filter], ANNOTATION_ORDERINGS.ADDED_DESC, asked);
+      const rows = page?.rows.map(({ row }) => row) ?? [];
+      if (wantsJson(command)) return print(JSON.stringify(rows));
+      const [total = 0] = await countAnnotations(db, [filter]);
+      print(table(['added', 'of', 'label', 'score', 'by', 'note', 'id'], rows.map(lineOf)));
+      if (total > rows.length) printError(`${total - rows.length} more; --first ${total} lists all`);
     });
   });
 }

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { collectBlobs } from '../usecases/forget/collect-blobs.ts';
-import { ensureProjector } from './ensure-projector.ts';
 import { print } from './terminal.ts';
-import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+import { wantsJson, wholeNumber } from './with-platform.ts';
+import { withProjector } from './with-projector.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -20,22 +20,17 @@ export function addBlobs(program: Command): void {
       24,
     );
   collect.action(({ dryRun, grace }: { readonly dryRun?: true; readonly grace: number }) =>
-    withPlatform('blobs', async (platform, signal) => {
-      const projector = await ensureProjector(platform);
-      try {
-        const mode = dryRun ? 'count' : 'delete';
-        const done = await collectBlobs(platform, { graceMs: grace * HOUR_MS, mode, signal });
-        if (wantsJson(collect)) return print(JSON.stringify(done));
-        const { unreferenced, drafts, deleted, looked, young } = done;
-        print([
-          `${looked} blobs are older than ${grace} hours, ${young} are not and stay`,
-          `${unreferenced.blobs} blobs of ${unreferenced.bytes} bytes are referred to by no record`,
-          ...(drafts.files > 0 ? [`${drafts.files} files of ${drafts.bytes} bytes were left by puts that did not end`] : []),
-          dryRun ? 'nothing was changed' : `${deleted} blobs deleted`,
-        ]);
-      } finally {
-        await projector.close();
-      }
+    withProjector('blobs', async ({ platform, signal }) => {
+      const mode = dryRun ? 'count' : 'delete';
+      const done = await collectBlobs(platform, { graceMs: grace * HOUR_MS, mode, signal });
+      if (wantsJson(collect)) return print(JSON.stringify(done));
+      const { unreferenced, drafts, deleted, looked, young } = done;
+      print([
+        `${looked} blobs are older than ${grace} hours, ${young} are not and stay`,
+        `${unreferenced.blobs} blobs of ${unreferenced.bytes} bytes are referred to by no record`,
+        ...(drafts.files > 0 ? [`${drafts.files} files of ${drafts.bytes} bytes were left by puts that did not end`] : []),
+        dryRun ? 'nothing was changed' : `${deleted} blobs deleted`,
+      ]);
     }),
   );
 }

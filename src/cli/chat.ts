@@ -16,12 +16,12 @@ import { surveysFolder } from '../usecases/collect/survey-tasks.ts';
 import { type ChatPerson, chatPerson, turnLines } from './chat-person.ts';
 import { checkedId, nameOfRun } from './collect.ts';
 import { endAsCollected } from './end-as-collected.ts';
-import { ensureProjector } from './ensure-projector.ts';
 import { type LineReader, openLineReader } from './line-reader.ts';
 import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { tasksOf } from './tasks-of.ts';
 import { print, printError } from './terminal.ts';
-import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+import { numberBetween, wantsJson, wholeNumber } from './with-platform.ts';
+import { withProjector } from './with-projector.ts';
 import { withResumeHint } from './with-resume-hint.ts';
 
 interface ChatFlags extends PromptFlags {
@@ -65,8 +65,7 @@ export function addChat(program: Command): void {
   addPromptOptions(command, 'iteration');
   command.action(async (flags: ChatFlags) => {
     const json = wantsJson(command);
-    await withPlatform('chat', async (platform, signal) => {
-      const projector = await ensureProjector(platform);
+    await withProjector('chat', async ({ platform, signal, settle }) => {
       const input = flags.message ?? openLineReader(process.stdin);
       try {
         if (process.stdin.isTTY && typeof input !== 'string') printError('say something; /help lists what else can be done');
@@ -77,10 +76,9 @@ export function addChat(program: Command): void {
           const again = await talk(chat, next, next.runId === resume ? 'resume' : 'new');
           next = again ? { ...next, runId: newId() } : null;
         }
-        await projector.settle();
+        await settle();
       } finally {
         if (typeof input !== 'string') input.close();
-        await projector.close();
       }
     });
   });
@@ -102,8 +100,8 @@ async function talk({ platform, input, json, signal }: Chat, planned: Planned, m
   if (opening === null) return person.wantsAnother();
   if (mode === 'resume' && !json) await showRecorded(platform, planned);
   const command = `espalier chat --resume ${runId}`;
-  const { state, message, steps, mostFailed } = await withResumeHint(platform, { runId, command, signal }, () =>
-    collect(platform, { ...planned, concurrency: 1, signal, mode, chat: { person, opening } }),
+  const { state, message, steps, mostFailed } = await withResumeHint(platform, { runId, command, signal }, (isAgain) =>
+    collect(platform, { ...planned, concurrency: 1, signal, mode: isAgain ? 'resume' : mode, chat: { person, opening } }),
   );
   if (json) print(JSON.stringify({ run: runId, state, steps, message }));
   else print([`run ${runId} ${state}: ${steps} steps`, message === '' ? [] : message]);

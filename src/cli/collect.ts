@@ -14,12 +14,11 @@ import type { Collected, Progress } from '../usecases/collect/collect-run.ts';
 import { type CollectPlan, collectPlan, type PlannedTask } from '../usecases/collect/plan.ts';
 import { surveysFolder } from '../usecases/collect/survey-tasks.ts';
 import { endAsCollected } from './end-as-collected.ts';
-import { ensureProjector } from './ensure-projector.ts';
 import { addPromptOptions, compressionNote, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { tasksOf } from './tasks-of.ts';
 import { print, printError, progressLine } from './terminal.ts';
-import { throughOutages } from './through-outages.ts';
-import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+import { numberBetween, wantsJson, wholeNumber } from './with-platform.ts';
+import { withProjector } from './with-projector.ts';
 import { withResumeHint } from './with-resume-hint.ts';
 
 export interface CollectFlags extends PromptFlags {
@@ -109,41 +108,34 @@ export function addCollect(program: Command): void {
   addPromptOptions(command, 'iteration');
   command.action(async (flags: CollectFlags) => {
     const json = wantsJson(command);
-    await withPlatform('collect', async (platform, signal) => {
-      const projector = await ensureProjector(platform, signal);
-      try {
-        const collection = flags.resume
-          ? { runId: flags.resume, ...(await readCollection(platform, checkedId('--resume', flags.resume))) }
-          : await newCollection(platform, flags);
-        const { runId } = collection;
-        const again = `espalier collect --resume ${runId}`;
-        const { state, message, ...progress } = await withResumeHint(platform, { runId, command: again, signal }, () =>
-          throughOutages(signal, (isAgain) =>
-            collectShowing(platform, {
-              ...collection,
-              concurrency: flags.concurrency,
-              signal,
-              mode: isAgain || flags.resume || flags.run ? 'resume' : 'new',
-            }),
-          ),
+    await withProjector('collect', async ({ platform, signal, settle }) => {
+      const collection = flags.resume
+        ? { runId: flags.resume, ...(await readCollection(platform, checkedId('--resume', flags.resume))) }
+        : await newCollection(platform, flags);
+      const { runId } = collection;
+      const again = `espalier collect --resume ${runId}`;
+      const { state, message, ...progress } = await withResumeHint(platform, { runId, command: again, signal }, (isAgain) =>
+        collectShowing(platform, {
+          ...collection,
+          concurrency: flags.concurrency,
+          signal,
+          mode: isAgain || flags.resume || flags.run ? 'resume' : 'new',
+        }),
+      );
+      if (json) print(JSON.stringify({ run: collection.runId, state, ...progress, message }));
+      else
+        print(
+          `run ${collection.runId} ${state}: ${progress.rollouts} rollouts, ${progress.steps} steps, ${progress.succeeded} succeeded`,
         );
-        if (json) print(JSON.stringify({ run: collection.runId, state, ...progress, message }));
-        else
-          print(
-            `run ${collection.runId} ${state}: ${progress.rollouts} rollouts, ${progress.steps} steps, ${progress.succeeded} succeeded`,
-          );
-        if (message !== '' && !json) print(message);
-        if (progress.comparisons !== null && !json)
-          print(`${progress.comparisons} answers of the search were compared with episodes from the opening, and none differed`);
-        if (progress.unshapedImages > 0)
-          printError(
-            `note: ${progress.unshapedImages} images hold characters that the published renderer may draw otherwise (unshaped of historyImage in GraphQL)`,
-          );
-        endAsCollected(runId, { state, mostFailed: progress.mostFailed }, json ? null : again);
-        await projector.settle();
-      } finally {
-        await projector.close();
-      }
+      if (message !== '' && !json) print(message);
+      if (progress.comparisons !== null && !json)
+        print(`${progress.comparisons} answers of the search were compared with episodes from the opening, and none differed`);
+      if (progress.unshapedImages > 0)
+        printError(
+          `note: ${progress.unshapedImages} images hold characters that the published renderer may draw otherwise (unshaped of historyImage in GraphQL)`,
+        );
+      endAsCollected(runId, { state, mostFailed: progress.mostFailed }, json ? null : again);
+      await settle();
     });
   });
 }

@@ -14,11 +14,11 @@ import {
   withdrawDataset,
 } from '../usecases/datasets/release/release-dataset.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
-import { ensureProjector } from './ensure-projector.ts';
 import { addQueryOptions, describeRows, type QueryFlags, queryTexts } from './export.ts';
 import { addRowOptions, generalOf, parametersOf, type RowFlags, rowFormatOf } from './row-flags.ts';
 import { print, progressLine, table } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
+import { withProjector } from './with-projector.ts';
 
 interface ReleaseFlags extends QueryFlags, RowFlags {
   readonly name: string;
@@ -116,18 +116,12 @@ function addRelease(dataset: Command): void {
 type Writing = Pick<ReleaseOptions, 'db' | 'appender' | 'settled'>;
 
 async function withWriting(use: (writing: Writing, platform: Platform, signal: AbortSignal) => Promise<void>): Promise<void> {
-  await withPlatform('dataset', async (platform, signal) => {
-    const { database } = platform;
-    const projector = await ensureProjector(platform);
-    try {
-      await projector.settle();
-      const appender = openAppender(platform, 'datasets');
-      const settled: Writing['settled'] = (receipts) =>
-        waitUntilProjected(database.db, positionAfter(receipts), { timeoutMs: WAIT_MS, signal });
-      await use({ db: database.db, appender, settled }, platform, signal);
-    } finally {
-      await projector.close();
-    }
+  await withProjector('dataset', async ({ platform, signal, settle }) => {
+    const { db } = platform.database;
+    await settle();
+    const settled: Writing['settled'] = (receipts) =>
+      waitUntilProjected(db, positionAfter(receipts), { timeoutMs: WAIT_MS, signal });
+    await use({ db, appender: openAppender(platform, 'datasets'), settled }, platform, signal);
   });
 }
 

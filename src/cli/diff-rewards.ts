@@ -6,10 +6,10 @@ import { waitUntilProjected } from '../projections/wait-until.ts';
 import { type DiffAsked, diffRewards, type RewardsDiff } from '../usecases/score/diff-rewards.ts';
 import { describeChange } from '../usecases/score/replay-scores-advantages.ts';
 import { checkedId } from './collect.ts';
-import { ensureProjector } from './ensure-projector.ts';
 import { describeTouched } from './recall.ts';
 import { type Lines, print, table } from './terminal.ts';
-import { wantsJson, withPlatform } from './with-platform.ts';
+import { wantsJson } from './with-platform.ts';
+import { withProjector } from './with-projector.ts';
 
 const CATCH_UP_MS = 60_000;
 const SHOWN = 20; // groups; --json has all
@@ -33,21 +33,16 @@ export function addDiffRewards(program: Command): void {
     .option('--and <position>', '… against what was at this one, as trees.0:41,trees.1:7');
   command.action((flags: DiffFlags) => {
     const [runId, asked] = [checkedId('--run', flags.run), askedOf(flags)];
-    return withPlatform('diff-rewards', async (platform, signal) => {
-      const projector = await ensureProjector(platform);
-      try {
-        const { db } = platform.database;
-        const end = await platform.log.ends(TOPICS);
-        if (asked.kind === 'positions') {
-          mustLieWithin('--at', asked.before, end);
-          mustLieWithin('--and', asked.after, end);
-        }
-        await waitUntilProjected(db, end, { timeoutMs: CATCH_UP_MS, signal });
-        const diff = await diffRewards(db, { runId, asked, signal });
-        print(wantsJson(command) ? JSON.stringify(diff) : describeDiff(diff));
-      } finally {
-        await projector.close();
+    return withProjector('diff-rewards', async ({ platform, signal }) => {
+      const { db } = platform.database;
+      const end = await platform.log.ends(TOPICS);
+      if (asked.kind === 'positions') {
+        mustLieWithin('--at', asked.before, end);
+        mustLieWithin('--and', asked.after, end);
       }
+      await waitUntilProjected(db, end, { timeoutMs: CATCH_UP_MS, signal });
+      const diff = await diffRewards(db, { runId, asked, signal });
+      print(wantsJson(command) ? JSON.stringify(diff) : describeDiff(diff));
     });
   });
 }

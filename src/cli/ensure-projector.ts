@@ -32,7 +32,7 @@ export async function ensureProjector(platform: Platform, signal?: AbortSignal):
     async settle(timeoutMs = 60_000) {
       const settle = async () => {
         if (fault) throw fault;
-        await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs });
+        await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs, ...(signal && { signal }) });
       };
       await (signal ? throughOutages(signal, settle) : settle());
     },

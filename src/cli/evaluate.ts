@@ -14,13 +14,12 @@ import { evaluate } from '../usecases/evaluate/evaluate.ts';
 import { planRecovery } from '../usecases/evaluate/plan-recovery.ts';
 import { checkedId, progressText } from './collect.ts';
 import { endAsCollected } from './end-as-collected.ts';
-import { ensureProjector } from './ensure-projector.ts';
 import { plotSvg } from './plot-svg.ts';
 import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { tasksOf } from './tasks-of.ts';
-import { type Lines, print, progressLine, table } from './terminal.ts';
-import { throughOutages } from './through-outages.ts';
-import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+import { type Lines, print, table } from './terminal.ts';
+import { numberBetween, wantsJson, wholeNumber } from './with-platform.ts';
+import { withProjector } from './with-projector.ts';
 import { withResumeHint } from './with-resume-hint.ts';
 import { plotFile, writePlot } from './write-plot.ts';
 
@@ -79,38 +78,30 @@ export function addEvaluate(program: Command): void {
     .option('--plot <file>', 'write success by depth as a drawing, an .svg or a .png', plotFile);
   addPromptOptions(command);
   command.action(async (flags: EvaluateFlags) => {
-    await withPlatform('evaluate', async (platform, signal) => {
-      const projector = await ensureProjector(platform, signal);
-      try {
-        const planned = flags.resume
-          ? { runId: flags.resume, ...(await readCollection(platform, checkedId('--resume', flags.resume), 'evaluate')) }
-          : await plannedEvaluation(platform, flags);
-        const line = progressLine();
-        const began = Date.now();
-        const { runId } = planned;
-        const again = `espalier evaluate --resume ${runId}`;
-        const { result, collected } = await withResumeHint(platform, { runId, command: again, signal }, () =>
-          throughOutages(signal, (isAgain) =>
-            evaluate(platform, {
-              ...planned,
-              concurrency: flags.concurrency,
-              signal,
-              mode: isAgain || flags.resume || flags.run ? 'resume' : 'new',
-              progress: (p) => line.show(progressText(p, (Date.now() - began) / 1_000)),
-            }),
-          ),
-        );
-        line.end();
-        if (!result) return sayUnmeasured(planned.runId, collected, wantsJson(command));
-        if (flags.plot !== undefined) await writePlot(flags.plot, successPlot(result));
-        const { state, failed, message, reasons } = collected;
-        endAsCollected(planned.runId, collected, null);
-        if (wantsJson(command)) return print(JSON.stringify({ ...result, state, failed, message, reasons }));
-        print(evaluationText(result));
-        if (failed > 0) print(message);
-      } finally {
-        await projector.close();
-      }
+    await withProjector('evaluate', async ({ platform, signal, line }) => {
+      const planned = flags.resume
+        ? { runId: flags.resume, ...(await readCollection(platform, checkedId('--resume', flags.resume), 'evaluate')) }
+        : await plannedEvaluation(platform, flags);
+      const began = Date.now();
+      const { runId } = planned;
+      const again = `espalier evaluate --resume ${runId}`;
+      const { result, collected } = await withResumeHint(platform, { runId, command: again, signal }, (isAgain) =>
+        evaluate(platform, {
+          ...planned,
+          concurrency: flags.concurrency,
+          signal,
+          mode: isAgain || flags.resume || flags.run ? 'resume' : 'new',
+          progress: (p) => line.show(progressText(p, (Date.now() - began) / 1_000)),
+        }),
+      );
+      line.end();
+      if (!result) return sayUnmeasured(planned.runId, collected, wantsJson(command));
+      if (flags.plot !== undefined) await writePlot(flags.plot, successPlot(result));
+      const { state, failed, message, reasons } = collected;
+      endAsCollected(planned.runId, collected, null);
+      if (wantsJson(command)) return print(JSON.stringify({ ...result, state, failed, message, reasons }));
+      print(evaluationText(result));
+      if (failed > 0) print(message);
     });
   });
 }

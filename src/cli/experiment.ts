@@ -10,12 +10,12 @@ import { shownReport } from '../usecases/experiment/report.ts';
 import { type ExperimentResult, runExperiment, type StageState } from '../usecases/experiment/run-experiment.ts';
 import { releasesFolder } from '../usecases/experiment/stages/data-stages.ts';
 import { checkedId } from './collect.ts';
-import { ensureProjector } from './ensure-projector.ts';
 import { describeStages, reportPlot, reportTable } from './experiment-text.ts';
 import { exitStopped } from './stoppable.ts';
 import { print, printError, progressLine, table } from './terminal.ts';
 import { throughOutages } from './through-outages.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+import { withProjector } from './with-projector.ts';
 import { plotFile, writePlot } from './write-plot.ts';
 
 interface RunFlags {
@@ -42,7 +42,7 @@ export function addSweep(program: Command): void {
     .option('--plot <file>', PLOT, plotFile);
   sweep.action(async (file: string, flags: RunFlags & { over: readonly string[] }) => {
     const swept = sweptExperiment(await readExperimentFile(file), flags.over.map(parseAxis));
-    await withProjections((platform, signal) => runAndReport(sweep, platform, declaredAs(swept), flags, signal));
+    await withProjector('experiment', ({ platform, signal }) => runAndReport(sweep, platform, declaredAs(swept), flags, signal));
   });
 }
 
@@ -62,7 +62,7 @@ function addRun(experiment: Command): void {
     if ((file === undefined) === (flags.resume === undefined))
       throw new Error('name the file of the experiment, or --resume ID for one that is on record');
     const given = file === undefined ? null : declaredAs(await readExperimentFile(file));
-    await withProjections(async (platform, signal) => {
+    await withProjector('experiment', async ({ platform, signal }) => {
       const declared = given ?? (await readExperiment(platform, checkedId('--resume', flags.resume ?? '')));
       await runAndReport(run, platform, declared, flags, signal);
     });
@@ -79,7 +79,7 @@ function addRerun(experiment: Command): void {
     .option('--plot <file>', PLOT, plotFile);
   rerun.action(async (id: string, flags: RunFlags & { set?: readonly string[] }) => {
     const changes = (flags.set ?? []).map(parseChange);
-    await withProjections(async (platform, signal) => {
+    await withProjector('experiment', async ({ platform, signal }) => {
       const before = await readExperiment(platform, checkedId('the experiment', id));
       const declared = declaredAs(changedExperiment(before.experiment, changes), before.experimentId);
       await runAndReport(rerun, platform, declared, flags, signal);
@@ -125,19 +125,9 @@ function addShow(experiment: Command): void {
 }
 
 async function withRecorded(id: string, use: (platform: Platform, declared: DeclaredExperiment) => Promise<void>): Promise<void> {
-  await withProjections(async (platform) => use(platform, await readExperiment(platform, checkedId('the experiment', id))));
-}
-
-/** Opens the platform for one command, with projections that fold what is appended. */
-async function withProjections(use: (platform: Platform, signal: AbortSignal) => Promise<void>): Promise<void> {
-  await withPlatform('experiment', async (platform, signal) => {
-    const projector = await ensureProjector(platform, signal);
-    try {
-      await use(platform, signal);
-    } finally {
-      await projector.close();
-    }
-  });
+  await withProjector('experiment', async ({ platform }) =>
+    use(platform, await readExperiment(platform, checkedId('the experiment', id))),
+  );
 }
 
 async function runAndReport(

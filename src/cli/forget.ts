@@ -6,9 +6,9 @@ import type { Forgettable } from '../projections/forgetting/read-forgettable.ts'
 import { CannotForget, forget } from '../usecases/forget/forget.ts';
 import { type ForgetPlan, planForgetting } from '../usecases/forget/plan-forgetting.ts';
 import { describeBuildProgress } from './describe-build.ts';
-import { ensureProjector } from './ensure-projector.ts';
-import { print, progressLine } from './terminal.ts';
-import { wantsJson, withPlatform } from './with-platform.ts';
+import { print } from './terminal.ts';
+import { wantsJson } from './with-platform.ts';
+import { withProjector } from './with-projector.ts';
 
 interface Flags {
   readonly run?: readonly string[];
@@ -34,36 +34,28 @@ export function addForget(program: Command): void {
   command.action((flags: Flags) => {
     const asked = askedFor(flags);
     if (!flags.dryRun && !flags.reason) throw new Error('--reason is missing: say why it is forgotten; it is recorded');
-    return withPlatform('forget', async (platform, signal) => {
-      const projector = await ensureProjector(platform);
-      const line = progressLine();
-      try {
-        await projector.settle();
-        const plan = await planForgetting(platform, asked);
-        if (plan.runs.length === 0)
-          throw new Error(`nothing on record is ${describe(asked)}; \`espalier status\` lists the runs`);
-        const nothing = plan.keys + plan.unfinished + plan.clear === 0;
-        if (flags.dryRun || nothing) return report(command, plan, nothing ? 'nothing is left to forget' : 'nothing was changed');
-        if (plan.clear === 0 && !flags.yes && !(await confirmed(plan)))
-          throw new Error('nothing was forgotten: not confirmed; --yes forgets without asking');
-        const done = await forget(platform, plan, {
-          by: flags.by ?? userInfo().username,
-          reason: flags.reason ?? '',
-          signal,
-          limitMs: 300_000,
-          progress: (state) => line.show(describeBuildProgress(state)),
-        });
-        line.end();
-        if (wantsJson(command)) return print(JSON.stringify({ ...countsOf(plan), forgotten: done }));
-        const left =
-          done.blobsLeft > 0
-            ? `; ${done.blobsLeft} blobs were put within the last minute: \`espalier blobs collect\` deletes them`
-            : '';
-        print([...describePlan(plan), `forgotten: ${done.keys} keys are destroyed, ${done.blobs} blobs deleted${left}`]);
-      } finally {
-        line.end();
-        await projector.close();
-      }
+    return withProjector('forget', async ({ platform, signal, settle, line }) => {
+      await settle();
+      const plan = await planForgetting(platform, asked);
+      if (plan.runs.length === 0) throw new Error(`nothing on record is ${describe(asked)}; \`espalier status\` lists the runs`);
+      const nothing = plan.keys + plan.unfinished + plan.clear === 0;
+      if (flags.dryRun || nothing) return report(command, plan, nothing ? 'nothing is left to forget' : 'nothing was changed');
+      if (plan.clear === 0 && !flags.yes && !(await confirmed(plan)))
+        throw new Error('nothing was forgotten: not confirmed; --yes forgets without asking');
+      const done = await forget(platform, plan, {
+        by: flags.by ?? userInfo().username,
+        reason: flags.reason ?? '',
+        signal,
+        limitMs: 300_000,
+        progress: (state) => line.show(describeBuildProgress(state)),
+      });
+      line.end();
+      if (wantsJson(command)) return print(JSON.stringify({ ...countsOf(plan), forgotten: done }));
+      const left =
+        done.blobsLeft > 0
+          ? `; ${done.blobsLeft} blobs were put within the last minute: \`espalier blobs collect\` deletes them`
+          : '';
+      print([...describePlan(plan), `forgotten: ${done.keys} keys are destroyed, ${done.blobs} blobs deleted${left}`]);
     });
   });
 }

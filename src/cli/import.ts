@@ -1,14 +1,13 @@
 import { type Command, Option } from 'commander';
-import { TOPICS } from '../events/catalogue.ts';
 import { positionAfter } from '../log/position.ts';
 import { openAppender } from '../platform/open-appender.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { type AgentTrajTexts, parseAgentTrajOptions } from '../usecases/datasets/import/agent-traj-options.ts';
 import { ITEM_FORMS, type ItemFormName } from '../usecases/datasets/import/forms/item-of-file.ts';
 import { type ImportReport, importTrajectories } from '../usecases/datasets/import/import-trajectories.ts';
-import { ensureProjector } from './ensure-projector.ts';
-import { print, printError, progressLine } from './terminal.ts';
-import { wantsJson, withPlatform } from './with-platform.ts';
+import { print, printError } from './terminal.ts';
+import { wantsJson } from './with-platform.ts';
+import { withProjector } from './with-projector.ts';
 
 type ImportFlags = AgentTrajTexts & {
   readonly run?: string;
@@ -62,54 +61,48 @@ export function addImport(program: Command): void {
     const { run, fingerprint, agentR, skipBad, format, ...texts } = flags;
     if (agentR && format !== 'auto') throw new Error('--agent-r and --format each say how to read the file; give one of them');
     const agentTraj = parseAgentTrajOptions({ ...texts, runId: run, serverFingerprint: fingerprint });
-    return withPlatform('import', async (platform, signal) => {
+    return withProjector('import', async ({ platform, signal, settle, line }) => {
       const { blobs, database } = platform;
-      const projector = await ensureProjector(platform);
-      const line = progressLine();
       let appended: { readonly done: number; readonly total: number } | undefined;
-      try {
-        // what an import that was killed just before appended is known to be there once it is folded
-        await waitUntilProjected(database.db, await platform.log.ends(TOPICS), { timeoutMs: WAIT_MS, signal });
-        const report = await importTrajectories({
-          source: file,
-          form: agentR ? 'agent-r' : format === 'auto' ? 'detect' : format,
-          db: database.db,
-          appender: openAppender(platform, 'importer', { numbers: 'begin' }),
-          blobs,
-          badRows: skipBad ? 'skip' : 'refuse',
-          agentTraj,
-          signal,
-          onProgress: (p) => {
-            if (p.kind === 'appending') appended = p;
-            line.show(p.kind === 'checking' ? `checking: ${p.events} events` : `importing: ${p.done}/${p.total} events`);
-          },
-        }).catch((error: unknown) => {
-          if (appended)
-            line.end(`${appended.done} of ${appended.total} events were appended; the same command goes on behind them`);
-          throw error;
-        });
-        await waitUntilProjected(database.db, positionAfter(report.receipts), { timeoutMs: WAIT_MS, signal });
-        line.end();
-        const { receipts, ...summary } = report;
-        if (wantsJson(command)) return print(JSON.stringify(summary));
-        const again = report.alreadyThere > 0 ? `, ${report.alreadyThere} of them already there` : '';
-        print(
-          `${file}: ${report.trees} trees, ${report.rollouts} rollouts, ${report.steps} steps in ${report.events} events${again}`,
-        );
-        print(`run ${report.runs.join(', ')}`);
-        if (report.withoutConversation > 0)
-          printError(`note: ${report.withoutConversation} items name a task and hold no conversation; they are passed over`);
-        const { rows, first } = report.skipped;
-        for (const { line, reason } of first) printError(`skipped line ${line}: ${reason}`);
-        if (rows > 0)
-          printError(`note: ${rows} ${rows === 1 ? 'row that cannot be read is' : 'rows that cannot be read are'} left out`);
-        for (const { message } of report.notes) printError(`note: ${message}`);
-        const notKept = NOT_KEPT[report.source];
-        if (notKept !== null)
-          printError(`note: not kept, where the file was made of a record: ${notKept}; events (jsonl) hold everything`);
-      } finally {
-        await projector.close();
-      }
+      // what an import that was killed just before appended is known to be there once it is folded
+      await settle();
+      const report = await importTrajectories({
+        source: file,
+        form: agentR ? 'agent-r' : format === 'auto' ? 'detect' : format,
+        db: database.db,
+        appender: openAppender(platform, 'importer', { numbers: 'begin' }),
+        blobs,
+        badRows: skipBad ? 'skip' : 'refuse',
+        agentTraj,
+        signal,
+        onProgress: (p) => {
+          if (p.kind === 'appending') appended = p;
+          line.show(p.kind === 'checking' ? `checking: ${p.events} events` : `importing: ${p.done}/${p.total} events`);
+        },
+      }).catch((error: unknown) => {
+        if (appended)
+          line.end(`${appended.done} of ${appended.total} events were appended; the same command goes on behind them`);
+        throw error;
+      });
+      await waitUntilProjected(database.db, positionAfter(report.receipts), { timeoutMs: WAIT_MS, signal });
+      line.end();
+      const { receipts, ...summary } = report;
+      if (wantsJson(command)) return print(JSON.stringify(summary));
+      const again = report.alreadyThere > 0 ? `, ${report.alreadyThere} of them already there` : '';
+      print(
+        `${file}: ${report.trees} trees, ${report.rollouts} rollouts, ${report.steps} steps in ${report.events} events${again}`,
+      );
+      print(`run ${report.runs.join(', ')}`);
+      if (report.withoutConversation > 0)
+        printError(`note: ${report.withoutConversation} items name a task and hold no conversation; they are passed over`);
+      const { rows, first } = report.skipped;
+      for (const { line, reason } of first) printError(`skipped line ${line}: ${reason}`);
+      if (rows > 0)
+        printError(`note: ${rows} ${rows === 1 ? 'row that cannot be read is' : 'rows that cannot be read are'} left out`);
+      for (const { message } of report.notes) printError(`note: ${message}`);
+      const notKept = NOT_KEPT[report.source];
+      if (notKept !== null)
+        printError(`note: not kept, where the file was made of a record: ${notKept}; events (jsonl) hold everything`);
     });
   });
 }

@@ -2,9 +2,9 @@ import { type Command, Option } from 'commander';
 import { describePlace, type LogPlace, parsePlace } from '../projections/place.ts';
 import { readWaiting } from '../projections/read-waiting.ts';
 import { type ReleaseOutcome, releaseQuarantined } from '../usecases/release/release-quarantined.ts';
-import { ensureProjector } from './ensure-projector.ts';
 import { print, table } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+import { withProjector } from './with-projector.ts';
 
 /** `espalier quarantine`: what no projection could fold, and why; `release` offers it again. */
 export function addQuarantine(program: Command): void {
@@ -39,20 +39,15 @@ function addRelease(quarantine: Command): void {
     .addOption(new Option('--reason <text>', 'why, kept in the log').argParser(reasonOf))
     .option('--wait <seconds>', 'how long to wait for the projections to pass them', wholeNumber('--wait', 1, 86_400), 60);
   release.action((wanted: string | undefined, { reason, wait }: { readonly reason?: string; readonly wait: number }) =>
-    withPlatform('quarantine', async (platform, signal) => {
+    withProjector('quarantine', async ({ platform, signal }) => {
       const place = wanted === undefined ? null : placeOf(wanted);
-      const projector = await ensureProjector(platform);
-      try {
-        const options = { place, reason: reason ?? null, clock: Date.now, timeoutMs: wait * 1_000, signal };
-        const outcomes = await releaseQuarantined(platform, options);
-        if (wanted !== undefined && outcomes.length === 0)
-          throw new Error(`nothing is quarantined at ${wanted}; \`espalier quarantine list\` shows the places`);
-        if (wantsJson(release)) print(JSON.stringify(outcomes.map(shown)));
-        else for (const line of describe(outcomes)) print(line);
-        if (outcomes.some(({ result }) => result.kind !== 'released')) process.exitCode = 1;
-      } finally {
-        await projector.close();
-      }
+      const options = { place, reason: reason ?? null, clock: Date.now, timeoutMs: wait * 1_000, signal };
+      const outcomes = await releaseQuarantined(platform, options);
+      if (wanted !== undefined && outcomes.length === 0)
+        throw new Error(`nothing is quarantined at ${wanted}; \`espalier quarantine list\` shows the places`);
+      if (wantsJson(release)) print(JSON.stringify(outcomes.map(shown)));
+      else for (const line of describe(outcomes)) print(line);
+      if (outcomes.some(({ result }) => result.kind !== 'released')) process.exitCode = 1;
     }),
   );
 }

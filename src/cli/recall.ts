@@ -1,17 +1,14 @@
 import type { Command } from 'commander';
 import { isUuid } from '../domain/ids.ts';
-import { TOPICS } from '../events/catalogue.ts';
 import type { Moment } from '../projections/as-of/moment.ts';
 import { type RecallAsked, seedOf } from '../projections/lineage/recall-seeds.ts';
 import { readTouched } from '../projections/lineage/recall-touched.ts';
 import type { Touched } from '../projections/lineage/touched.ts';
-import { waitUntilProjected } from '../projections/wait-until.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
-import { ensureProjector } from './ensure-projector.ts';
 import { type Lines, print, table } from './terminal.ts';
-import { wantsJson, withPlatform } from './with-platform.ts';
+import { wantsJson } from './with-platform.ts';
+import { withProjector } from './with-projector.ts';
 
-const CATCH_UP_MS = 60_000;
 const SHOWN = 50; // lines of each list; --json has all
 
 interface RecallFlags {
@@ -37,18 +34,12 @@ export function addRecall(program: Command): void {
     .option('--as-of <moment>', AS_OF, parseMoment);
   command.action((flags: RecallFlags) => {
     const asked = askedOf(flags);
-    return withPlatform('recall', async (platform, signal) => {
-      const projector = await ensureProjector(platform);
-      try {
-        const { db } = platform.database;
-        await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
-        const touched = await atMoment(platform, flags.asOf, 'all', signal, async (source) =>
-          readTouched(source, await seedOf(source, asked)),
-        );
-        print(wantsJson(command) ? JSON.stringify({ asked, ...touched }) : describeTouched(touched));
-      } finally {
-        await projector.close();
-      }
+    return withProjector('recall', async ({ platform, signal, settle }) => {
+      await settle();
+      const touched = await atMoment(platform, flags.asOf, 'all', signal, async (source) =>
+        readTouched(source, await seedOf(source, asked)),
+      );
+      print(wantsJson(command) ? JSON.stringify({ asked, ...touched }) : describeTouched(touched));
     });
   });
 }

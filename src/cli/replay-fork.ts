@@ -11,10 +11,9 @@ import { type ForkChanges, planFork } from '../usecases/fork/plan-fork.ts';
 import { checkedId, progressText } from './collect.ts';
 import { describeReport } from './describe-report.ts';
 import { endAsCollected } from './end-as-collected.ts';
-import { ensureProjector } from './ensure-projector.ts';
-import { print, progressLine } from './terminal.ts';
-import { throughOutages } from './through-outages.ts';
-import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+import { print } from './terminal.ts';
+import { numberBetween, wantsJson, wholeNumber } from './with-platform.ts';
+import { withProjector } from './with-projector.ts';
 import { withResumeHint } from './with-resume-hint.ts';
 
 interface ForkFlags extends ForkChanges {
@@ -48,37 +47,30 @@ export function addReplayFork(replay: Command): void {
     .option('--run <id>', 'id of the new run (a UUID); drawn when left out. A run that is there already is gone on with')
     .option('--concurrency <n>', 'trees at a time', wholeNumber('--concurrency', 1, 10_000), 8);
   command.action((flags: ForkFlags) =>
-    withPlatform('replay', async (platform, signal) => {
-      const projector = await ensureProjector(platform, signal);
-      const line = progressLine();
-      try {
-        await projector.settle();
-        const planned = await forkOf(platform, flags);
-        const began = Date.now();
-        const progress = (p: Progress) => line.show(progressText(p, (Date.now() - began) / 1_000));
-        const { concurrency } = flags;
-        const { runId } = planned;
-        const again = `espalier replay fork --run ${runId}`;
-        const forked = await withResumeHint(platform, { runId, command: again, signal }, () =>
-          throughOutages(signal, () => fork(platform, { ...planned, concurrency, signal, progress })),
-        );
-        line.end();
-        const { report, progress: done } = forked;
-        const state = report === null ? 'stopped' : (done?.state ?? 'failed');
-        if (wantsJson(command)) print(JSON.stringify({ run: planned.runId, ...planned.plan.fork, ...report, ...done, state }));
-        else {
-          if (report) print(describeReport(report));
-          const went = done ? `${done.rollouts} rollouts, ${done.steps} steps, ${done.succeeded} succeeded` : 'no rollouts';
-          print(`run ${planned.runId} ${state}: ${went}`);
-          if (done?.message) print(done.message);
-        }
-        if (report?.outcome === 'differs') process.exitCode = 1;
-        endAsCollected(runId, { state, mostFailed: done?.mostFailed ?? false }, wantsJson(command) ? null : again);
-        await projector.settle();
-      } finally {
-        line.end();
-        await projector.close();
+    withProjector('replay', async ({ platform, signal, settle, line }) => {
+      await settle();
+      const planned = await forkOf(platform, flags);
+      const began = Date.now();
+      const progress = (p: Progress) => line.show(progressText(p, (Date.now() - began) / 1_000));
+      const { concurrency } = flags;
+      const { runId } = planned;
+      const again = `espalier replay fork --run ${runId}`;
+      const forked = await withResumeHint(platform, { runId, command: again, signal }, () =>
+        fork(platform, { ...planned, concurrency, signal, progress }),
+      );
+      line.end();
+      const { report, progress: done } = forked;
+      const state = report === null ? 'stopped' : (done?.state ?? 'failed');
+      if (wantsJson(command)) print(JSON.stringify({ run: planned.runId, ...planned.plan.fork, ...report, ...done, state }));
+      else {
+        if (report) print(describeReport(report));
+        const went = done ? `${done.rollouts} rollouts, ${done.steps} steps, ${done.succeeded} succeeded` : 'no rollouts';
+        print(`run ${planned.runId} ${state}: ${went}`);
+        if (done?.message) print(done.message);
       }
+      if (report?.outcome === 'differs') process.exitCode = 1;
+      endAsCollected(runId, { state, mostFailed: done?.mostFailed ?? false }, wantsJson(command) ? null : again);
+      await settle();
     }),
   );
 }

@@ -5,9 +5,9 @@ import { PROJECT } from '../postgres/principal.ts';
 import { countClear, readForgettable } from '../projections/forgetting/read-forgettable.ts';
 import { type Due, readRetention, retain } from '../usecases/forget/retain.ts';
 import { describeBuildProgress } from './describe-build.ts';
-import { ensureProjector } from './ensure-projector.ts';
-import { print, progressLine, table } from './terminal.ts';
+import { print, table } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+import { withProjector } from './with-projector.ts';
 
 /** `espalier retention`: after how many days the payload of a project is forgotten, and doing it now. */
 export function addRetention(program: Command): void {
@@ -63,36 +63,28 @@ function addRun(retention: Command): void {
     .description('forget now what is older; `espalier up` and projectors do it at their start and once a day')
     .option('--dry-run', 'only show what would be forgotten');
   run.action((flags: { readonly dryRun?: true }) =>
-    withPlatform('retention', async (platform, signal) => {
-      const projector = await ensureProjector(platform);
-      const line = progressLine();
-      try {
-        await projector.settle();
-        const due = await readRetention(platform, Date.now());
-        const clear = await countClearEvents(platform, due);
-        const done = flags.dryRun
-          ? null
-          : await retain(platform, due, {
-              signal,
-              limitMs: 300_000,
-              progress: (state) => line.show(describeBuildProgress(state)),
-            });
-        line.end();
-        const { runs, keys, blobs, blobsLeft } = done ? { ...done, runs: done.plan.runs.length } : NOTHING;
-        if (wantsJson(run))
-          return print(JSON.stringify({ due, clearEvents: clear, forgotten: { runs, keys, blobs, blobsLeft } }));
-        const all = due.reduce((sum, each) => sum + each.runs.length, 0);
-        print([
-          ...due.map(({ project, days, runs: { length } }) => `${project}: ${length} runs ended more than ${days} days ago`),
-          ...(clear > 0 ? [`${clear} events of older runs lie in the clear and cannot be forgotten`] : []),
-          flags.dryRun || all === 0
-            ? `${all === 0 ? 'nothing is left to forget' : 'nothing was changed'}`
-            : `forgotten: ${runs} runs, ${keys} keys are destroyed, ${blobs} blobs deleted`,
-        ]);
-      } finally {
-        line.end();
-        await projector.close();
-      }
+    withProjector('retention', async ({ platform, signal, settle, line }) => {
+      await settle();
+      const due = await readRetention(platform, Date.now());
+      const clear = await countClearEvents(platform, due);
+      const done = flags.dryRun
+        ? null
+        : await retain(platform, due, {
+            signal,
+            limitMs: 300_000,
+            progress: (state) => line.show(describeBuildProgress(state)),
+          });
+      line.end();
+      const { runs, keys, blobs, blobsLeft } = done ? { ...done, runs: done.plan.runs.length } : NOTHING;
+      if (wantsJson(run)) return print(JSON.stringify({ due, clearEvents: clear, forgotten: { runs, keys, blobs, blobsLeft } }));
+      const all = due.reduce((sum, each) => sum + each.runs.length, 0);
+      print([
+        ...due.map(({ project, days, runs: { length } }) => `${project}: ${length} runs ended more than ${days} days ago`),
+        ...(clear > 0 ? [`${clear} events of older runs lie in the clear and cannot be forgotten`] : []),
+        flags.dryRun || all === 0
+          ? `${all === 0 ? 'nothing is left to forget' : 'nothing was changed'}`
+          : `forgotten: ${runs} runs, ${keys} keys are destroyed, ${blobs} blobs deleted`,
+      ]);
     }),
   );
 }

@@ -2,10 +2,10 @@ import type { Command } from 'commander';
 import { PUBLISHED_SEED } from '../domain/revision/pair-as-published.ts';
 import type { PublishedDataType } from '../domain/revision/rows-as-published.ts';
 import { type FaithfullyRevised, reviseFaithfully } from '../usecases/revise/revise-faithfully.ts';
-import { ensureProjector } from './ensure-projector.ts';
 import { exitStopped } from './stoppable.ts';
-import { type Lines, print, progressLine } from './terminal.ts';
-import { wantsJson, withPlatform } from './with-platform.ts';
+import { type Lines, print } from './terminal.ts';
+import { wantsJson } from './with-platform.ts';
+import { withProjector } from './with-projector.ts';
 
 /** What `--mode faithful` takes besides what both modes do. */
 export interface FaithfulFlags {
@@ -50,34 +50,27 @@ export async function reviseFaithfullyByFlags(command: Command, flags: Flags): P
   const revise = flags.revise !== '0';
   if (out === undefined) throw new Error('--mode faithful writes rows to a file: name it with --out FILE');
   refuseIdleJudge(flags, revise, dataType);
-  await withPlatform('revise', async (platform, signal) => {
-    const projector = await ensureProjector(platform);
-    const line = progressLine();
-    try {
-      const revised = await reviseFaithfully(platform, {
-        runId,
-        out,
-        xtuner,
-        existing: flags.force ? 'replace' : 'refuse',
-        plan: { alpha, beta, dataType, revise, seed: flags.seed ?? PUBLISHED_SEED, maxTokenLength },
-        judge: flags.judge ?? 'self',
-        environment: flags.environment ?? null,
-        concurrency: flags.concurrency,
-        signal,
-        progress: (so) => line.show(`revising: ${so.trees}/${so.plannedTrees} trees, ${so.rows} rows, ${so.asked} steps judged`),
-      });
-      line.end();
-      print(
-        wantsJson(command)
-          ? JSON.stringify({ run: runId, state: revised.files ? 'completed' : 'stopped', out, xtuner, ...revised })
-          : describeRows(runId, out, xtuner, revised),
-      );
-      if (!revised.files) exitStopped();
-      await projector.settle();
-    } finally {
-      line.end();
-      await projector.close();
-    }
+  await withProjector('revise', async ({ platform, signal, settle, line }) => {
+    const revised = await reviseFaithfully(platform, {
+      runId,
+      out,
+      xtuner,
+      existing: flags.force ? 'replace' : 'refuse',
+      plan: { alpha, beta, dataType, revise, seed: flags.seed ?? PUBLISHED_SEED, maxTokenLength },
+      judge: flags.judge ?? 'self',
+      environment: flags.environment ?? null,
+      concurrency: flags.concurrency,
+      signal,
+      progress: (so) => line.show(`revising: ${so.trees}/${so.plannedTrees} trees, ${so.rows} rows, ${so.asked} steps judged`),
+    });
+    line.end();
+    print(
+      wantsJson(command)
+        ? JSON.stringify({ run: runId, state: revised.files ? 'completed' : 'stopped', out, xtuner, ...revised })
+        : describeRows(runId, out, xtuner, revised),
+    );
+    if (!revised.files) exitStopped();
+    await settle();
   });
 }
 

@@ -6,12 +6,12 @@ import { ENVIRONMENT_FORMS } from '../environments/open-environment.ts';
 import { JUDGE_FORMS } from '../policies/create-judge.ts';
 import { revise } from '../usecases/revise/revise.ts';
 import type { ReviseCounts } from '../usecases/revise/revise-run.ts';
-import { ensureProjector } from './ensure-projector.ts';
 import { FAITHFUL_HELP, FAITHFUL_ONLY, type FaithfulFlags, reviseFaithfullyByFlags, SOUND_ONLY } from './revise-faithfully.ts';
 import { exitStopped } from './stoppable.ts';
-import { type Lines, print, progressLine } from './terminal.ts';
+import { type Lines, print } from './terminal.ts';
 import { throughOutages } from './through-outages.ts';
-import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+import { numberBetween, wantsJson, wholeNumber } from './with-platform.ts';
+import { withProjector } from './with-projector.ts';
 
 interface ReviseFlags extends FaithfulFlags {
   readonly run: string;
@@ -101,31 +101,24 @@ export function addRevise(program: Command): void {
     if (!isUuid(runId)) throw new Error(`--run takes a run id, a UUID in lower case, not ${JSON.stringify(runId)}`);
     refuseOtherMode(command, flags.mode);
     if (flags.mode === 'faithful') return reviseFaithfullyByFlags(command, flags);
-    await withPlatform('revise', async (platform, signal) => {
-      const projector = await ensureProjector(platform, signal);
-      const line = progressLine();
-      try {
-        const counts = await throughOutages(signal, () =>
-          revise(platform, {
-            runId,
-            plan: { alpha, beta, seed, unparsed, beforeBranch, signal: flags.signal },
-            judge: flags.judge ?? 'planner',
-            checking: flags.verify ? 'execute' : 'none',
-            environment: flags.environment ?? null,
-            concurrency: flags.concurrency,
-            signal,
-            progress: (so) => line.show(progressText(so)),
-          }),
-        );
-        line.end();
-        const state = signal.aborted ? 'stopped' : 'completed';
-        print(wantsJson(command) ? JSON.stringify({ run: runId, state, ...counts }) : describeCounts(runId, state, counts));
-        if (state === 'stopped') exitStopped();
-        await projector.settle();
-      } finally {
-        line.end();
-        await projector.close();
-      }
+    await withProjector('revise', async ({ platform, signal, settle, line }) => {
+      const counts = await throughOutages(signal, () =>
+        revise(platform, {
+          runId,
+          plan: { alpha, beta, seed, unparsed, beforeBranch, signal: flags.signal },
+          judge: flags.judge ?? 'planner',
+          checking: flags.verify ? 'execute' : 'none',
+          environment: flags.environment ?? null,
+          concurrency: flags.concurrency,
+          signal,
+          progress: (so) => line.show(progressText(so)),
+        }),
+      );
+      line.end();
+      const state = signal.aborted ? 'stopped' : 'completed';
+      print(wantsJson(command) ? JSON.stringify({ run: runId, state, ...counts }) : describeCounts(runId, state, counts));
+      if (state === 'stopped') exitStopped();
+      await settle();
     });
   });
 }

@@ -3,11 +3,11 @@ import { listScorers } from '../domain/reward/scorers.ts';
 import { REWARD_FORMS } from '../environments/tool-env/open-reward.ts';
 import { score } from '../usecases/score/score.ts';
 import { checkedId } from './collect.ts';
-import { ensureProjector } from './ensure-projector.ts';
 import { exitStopped } from './stoppable.ts';
 import { print } from './terminal.ts';
 import { throughOutages } from './through-outages.ts';
-import { wantsJson, withPlatform } from './with-platform.ts';
+import { wantsJson } from './with-platform.ts';
+import { withProjector } from './with-projector.ts';
 
 interface ScoreFlags {
   readonly run: string;
@@ -26,29 +26,24 @@ export function addScore(program: Command): void {
     .option('--environment <name>', 'knows the ground truth, in place of the one the run was collected in');
   command.action(async (flags: ScoreFlags) => {
     const runId = checkedId('--run', flags.run);
-    await withPlatform('score', async (platform, signal) => {
-      const projector = await ensureProjector(platform, signal);
-      try {
-        const counts = await throughOutages(signal, () =>
-          score(platform, {
-            runId,
-            scorer: flags.scorer,
-            component: flags.component ?? null,
-            environment: flags.environment ?? null,
-            signal,
-          }),
+    await withProjector('score', async ({ platform, signal, settle }) => {
+      const counts = await throughOutages(signal, () =>
+        score(platform, {
+          runId,
+          scorer: flags.scorer,
+          component: flags.component ?? null,
+          environment: flags.environment ?? null,
+          signal,
+        }),
+      );
+      const state = signal.aborted ? 'stopped' : 'completed';
+      if (wantsJson(command)) print(JSON.stringify({ run: runId, state, ...counts }));
+      else
+        print(
+          `${counts.scorer} on ${counts.trees} trees of run ${runId}, ${state}: ${counts.assigned} rewards assigned, ${counts.revised} revised, ${counts.standing} already in force${counts.forgotten > 0 ? `; ${counts.forgotten} trees left out: their payload is forgotten` : ''}`,
         );
-        const state = signal.aborted ? 'stopped' : 'completed';
-        if (wantsJson(command)) print(JSON.stringify({ run: runId, state, ...counts }));
-        else
-          print(
-            `${counts.scorer} on ${counts.trees} trees of run ${runId}, ${state}: ${counts.assigned} rewards assigned, ${counts.revised} revised, ${counts.standing} already in force${counts.forgotten > 0 ? `; ${counts.forgotten} trees left out: their payload is forgotten` : ''}`,
-          );
-        if (state === 'stopped') exitStopped();
-        await projector.settle();
-      } finally {
-        await projector.close();
-      }
+      if (state === 'stopped') exitStopped();
+      await settle();
     });
   });
 }

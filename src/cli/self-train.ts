@@ -8,13 +8,13 @@ import { METHODS, type Method, SELF_TRAIN_DEFAULTS, type SelfTrainPlan, TRAIN_FO
 import { type IterationResult, type SelfTraining, selfTrain } from '../usecases/self-train/self-train.ts';
 import { type Summary, summarise } from '../usecases/self-train/summarise.ts';
 import { checkedId } from './collect.ts';
-import { ensureProjector } from './ensure-projector.ts';
 import { plotSvg } from './plot-svg.ts';
 import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { exitStopped } from './stoppable.ts';
 import { type Lines, print, printError, table } from './terminal.ts';
 import { throughOutages } from './through-outages.ts';
-import { numberBetween, wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+import { numberBetween, wantsJson, wholeNumber } from './with-platform.ts';
+import { withProjector } from './with-projector.ts';
 import { plotFile, writePlot } from './write-plot.ts';
 
 interface SelfTrainFlags extends PromptFlags {
@@ -109,46 +109,39 @@ export function addSelfTrain(program: Command): void {
   addPromptOptions(command);
   command.addHelpText('after', TRAINER_HELP);
   command.action(async (flags: SelfTrainFlags) => {
-    await withPlatform('self-train', async (platform, signal) => {
-      const projector = await ensureProjector(platform, signal);
-      try {
-        const plan = planOf(flags);
-        // By default what is to be done is the name, so that whoever was killed needs to say nothing more than before.
-        const named = derivedId('self-train', canonicalJson(plan), flags.trainCommand ?? '');
-        const selfTrainId = flags.run ? checkedId('--run', flags.run) : named;
-        printError(`experiment ${selfTrainId}; begun again with the same options it goes on where the record ends`);
-        const began = Date.now();
-        const results = await throughOutages(signal, () =>
-          selfTrain(platform, {
-            selfTrainId,
-            plan,
-            concurrency: flags.concurrency,
-            signal,
-            ...trainerOf(flags),
-            onResult: (result) => printError(`${resultText(result, Date.now() - began)}`),
-          }),
-        ).catch((error: unknown) => {
-          if (error instanceof RunFailed && wantsJson(command))
-            print(JSON.stringify({ run: selfTrainId, state: 'failed', message: error.message }));
-          throw error;
-        });
-        if (signal.aborted) {
-          print(
-            wantsJson(command)
-              ? JSON.stringify({ run: selfTrainId, state: 'stopped' })
-              : 'stopped; continue with the same command',
-          );
-          return exitStopped();
-        }
-        await projector.settle();
-        const summaries = summarise(results);
-        if (flags.plot !== undefined) await writePlot(flags.plot, summaryPlot(summaries));
-        if (wantsJson(command)) return print(JSON.stringify({ run: selfTrainId, state: 'completed', summaries }));
-        print(summaryTable(summaries));
-        print(`experiment ${selfTrainId}, ${((Date.now() - began) / 1_000).toFixed(0)} s`);
-      } finally {
-        await projector.close();
+    await withProjector('self-train', async ({ platform, signal, settle }) => {
+      const plan = planOf(flags);
+      // By default what is to be done is the name, so that whoever was killed needs to say nothing more than before.
+      const named = derivedId('self-train', canonicalJson(plan), flags.trainCommand ?? '');
+      const selfTrainId = flags.run ? checkedId('--run', flags.run) : named;
+      printError(`experiment ${selfTrainId}; begun again with the same options it goes on where the record ends`);
+      const began = Date.now();
+      const results = await throughOutages(signal, () =>
+        selfTrain(platform, {
+          selfTrainId,
+          plan,
+          concurrency: flags.concurrency,
+          signal,
+          ...trainerOf(flags),
+          onResult: (result) => printError(`${resultText(result, Date.now() - began)}`),
+        }),
+      ).catch((error: unknown) => {
+        if (error instanceof RunFailed && wantsJson(command))
+          print(JSON.stringify({ run: selfTrainId, state: 'failed', message: error.message }));
+        throw error;
+      });
+      if (signal.aborted) {
+        print(
+          wantsJson(command) ? JSON.stringify({ run: selfTrainId, state: 'stopped' }) : 'stopped; continue with the same command',
+        );
+        return exitStopped();
       }
+      await settle();
+      const summaries = summarise(results);
+      if (flags.plot !== undefined) await writePlot(flags.plot, summaryPlot(summaries));
+      if (wantsJson(command)) return print(JSON.stringify({ run: selfTrainId, state: 'completed', summaries }));
+      print(summaryTable(summaries));
+      print(`experiment ${selfTrainId}, ${((Date.now() - began) / 1_000).toFixed(0)} s`);
     });
   });
 }

@@ -75,7 +75,7 @@ export function progressLine(now: () => number = Date.now): ProgressLine {
       process.stderr.write(terminal ? `\r\x1b[K${line}` : `${line}\n`);
     },
     end(text) {
-      if (terminal) process.stderr.write('\r\x1b[K');
+      if (terminal && shown > 0) process.stderr.write('\r\x1b[K');
       if (text !== undefined) printError(text);
     },
   };

@@ -1,17 +1,13 @@
 import type { Command } from 'commander';
-import { TOPICS } from '../events/catalogue.ts';
 import type { Moment } from '../projections/as-of/moment.ts';
 import type { Touched } from '../projections/lineage/touched.ts';
 import type { Links } from '../projections/lineage/trace-links.ts';
-import { waitUntilProjected } from '../projections/wait-until.ts';
 import { type Trace, traceRecord } from '../usecases/lineage/trace-record.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
-import { ensureProjector } from './ensure-projector.ts';
 import { describeTouched } from './recall.ts';
 import { type Lines, print } from './terminal.ts';
-import { wantsJson, withPlatform } from './with-platform.ts';
-
-const CATCH_UP_MS = 60_000;
+import { wantsJson } from './with-platform.ts';
+import { withProjector } from './with-projector.ts';
 
 /** `espalier trace ID`: shows what an id names, which events made it, where it came from and what resulted from it. */
 export function addTrace(program: Command): void {
@@ -23,20 +19,14 @@ export function addTrace(program: Command): void {
     );
   command.option('--as-of <moment>', AS_OF, parseMoment);
   command.action((id: string, { asOf }: { readonly asOf?: Moment }) =>
-    withPlatform('trace', async (platform, signal) => {
-      const projector = await ensureProjector(platform);
-      try {
-        const { db } = platform.database;
-        await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
-        const trace = await atMoment(platform, asOf, 'all', signal, (source) => traceRecord(source, id));
-        print(
-          wantsJson(command)
-            ? JSON.stringify({ ...trace, touched: trace.touched && cutTouched(trace.touched) })
-            : describeTrace(trace),
-        );
-      } finally {
-        await projector.close();
-      }
+    withProjector('trace', async ({ platform, signal, settle }) => {
+      await settle();
+      const trace = await atMoment(platform, asOf, 'all', signal, (source) => traceRecord(source, id));
+      print(
+        wantsJson(command)
+          ? JSON.stringify({ ...trace, touched: trace.touched && cutTouched(trace.touched) })
+          : describeTrace(trace),
+      );
     }),
   );
 }

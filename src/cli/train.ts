@@ -6,7 +6,6 @@ import { isOwn } from '../usecases/train/declaration/trainer-of.ts';
 import { train } from '../usecases/train/train.ts';
 import { backendOf, promptOf, type TrainPlan } from '../usecases/train/train-plan.ts';
 import type { EvaluatedVersion, TrainedPolicy } from '../usecases/train/training.ts';
-import { ensureProjector } from './ensure-projector.ts';
 import { writeLedger } from './ledger.ts';
 import { plotSvg } from './plot-svg.ts';
 import { compressionNote } from './prompt-flags.ts';
@@ -15,7 +14,8 @@ import { type Lines, print, printError, progressLine, table } from './terminal.t
 import { throughOutages } from './through-outages.ts';
 import { addTrainOptions, type TrainFlags } from './train-options.ts';
 import { trainPlanOf } from './train-plan-of.ts';
-import { wantsJson, withPlatform } from './with-platform.ts';
+import { wantsJson } from './with-platform.ts';
+import { withProjector } from './with-projector.ts';
 import { writePlot } from './write-plot.ts';
 
 /** `espalier train`: a policy from its first version to the one asked for, collector, batcher and trainer at work together. */
@@ -24,20 +24,15 @@ export function addTrain(program: Command): void {
   addTrainOptions(command);
   command.action(async (flags: TrainFlags) => {
     const plan = await trainPlanOf(command, flags);
-    await withPlatform('train', async (platform, signal) => {
-      const projector = await ensureProjector(platform, signal);
-      try {
-        await projector.settle();
-        await refuseTaken(platform, plan, flags);
-        const trained = await throughOutages(signal, () => trainAndReport(platform, plan, signal));
-        if (flags.plot !== undefined) await writePlot(flags.plot, plotOf(plan, trained.evaluations));
-        if (wantsJson(command)) print(JSON.stringify(trained));
-        else report(trained, plan);
-        if (trained.state !== 'completed' || trained.ledger.difference !== 0) process.exitCode = 1;
-        if (trained.state === 'stopped') exitStopped();
-      } finally {
-        await projector.close();
-      }
+    await withProjector('train', async ({ platform, signal, settle }) => {
+      await settle();
+      await refuseTaken(platform, plan, flags);
+      const trained = await throughOutages(signal, () => trainAndReport(platform, plan, signal));
+      if (flags.plot !== undefined) await writePlot(flags.plot, plotOf(plan, trained.evaluations));
+      if (wantsJson(command)) print(JSON.stringify(trained));
+      else report(trained, plan);
+      if (trained.state !== 'completed' || trained.ledger.difference !== 0) process.exitCode = 1;
+      if (trained.state === 'stopped') exitStopped();
     });
   });
 }

@@ -5,6 +5,7 @@ import { waitUntilProjected } from '../projections/wait-until.ts';
 import { AnotherWorld } from '../usecases/collect/another-world.ts';
 import { RunRefused } from '../usecases/collect/hold-run.ts';
 import { PolicyUnfit } from '../usecases/collect/refuse-unfit.ts';
+import { throughOutages } from './through-outages.ts';
 
 const CATCH_UP_MS = 10_000;
 
@@ -14,16 +15,16 @@ export class RunInterrupted extends Error {
 }
 
 /**
- * Does what collects a run. A fault of the world that ends it (a server that hangs) is thrown with how the run goes on, where it was
+ * Does what collects a run, through outages. Another fault of the world that ends it (a server that hangs) is thrown with how the run goes on, where it was
  * begun; a refusal names its own remedy. @param command goes on with the run.
  */
 export async function withResumeHint<T>(
   platform: Pick<Platform, 'database' | 'log'>,
   { runId, command, signal }: { readonly runId: string; readonly command: string; readonly signal: AbortSignal },
-  work: () => Promise<T>,
+  work: (isAgain: boolean) => Promise<T>,
 ): Promise<T> {
   try {
-    return await work();
+    return await throughOutages(signal, work);
   } catch (error) {
     const isRefusal = [RunRefused, AnotherWorld, PolicyUnfit].some((kind) => error instanceof kind);
     if (isRefusal || signal.aborted || !(error instanceof Error) || !(await isOpen(platform, runId))) throw error;

@@ -1,5 +1,6 @@
 import {
   diffSide,
+  type GroupPageQuery,
   groupPage,
   type PageStepsQuery,
   type PageStepsQueryVariables,
@@ -14,7 +15,6 @@ import {
   runPage,
   runRevisions,
   runTrees,
-  type TrajectoryPageQuery,
   type TreeOrder,
   trajectoryPage,
   treeOutline,
@@ -26,7 +26,7 @@ import { answerKey, hasPrompt, type PageRecord, type PageStep } from '../studio/
 import type { Ask } from './ask.ts';
 import { embedImages, type ReadImage } from './embed-images.ts';
 
-type Rollout = NonNullable<TrajectoryPageQuery['rollout']>;
+type Rollout = NonNullable<GroupPageQuery['tree']>['rollouts'][number];
 type StepsOperation = Operation<PageStepsQuery, PageStepsQueryVariables>;
 
 /** What a page is gathered from. */
@@ -111,21 +111,19 @@ async function listTrees(draft: PageDraft, id: string, orderBy: TreeOrder): Prom
 async function gatherTree(draft: PageDraft, id: string): Promise<boolean> {
   const { tree } = await draft.ask(treePage, { id });
   if (!tree) return false;
-  await draft.ask(groupPage, { id });
+  const group = await draft.ask(groupPage, { id });
   await draft.ask(renderedTask, { tree: id });
   await draft.ask(treeOutline, { id });
-  const rollouts: Rollout[] = [];
   for (const [i, { id: rollout }] of tree.rollouts.entries()) {
     if (!draft.hasRoom) {
       draft.leaveOut('# trajectories of trees, for which there was no room.', tree.rollouts.length - i);
       break;
     }
-    const answer = await draft.ask(trajectoryPage, { id: rollout });
+    await draft.ask(trajectoryPage, { id: rollout });
     await draft.ask(diffSide, { id: rollout });
-    if (answer.rollout) rollouts.push(answer.rollout);
   }
   await gatherSteps(draft, id, tree.size.steps + 1); // the root is none of them
-  await gatherPartings(draft, rollouts);
+  await gatherPartings(draft, group.tree?.rollouts ?? []);
   return true;
 }
 

@@ -1,4 +1,4 @@
-// Builds the page that opens without a server: the studio's views, one script and one style sheet, in one HTML file.
+// Builds the page that opens without a server: the studio as one script and one style sheet, in one HTML file.
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -10,9 +10,15 @@ export async function buildPage(bundle, sources, folder) {
   const made = await mkdtemp(join(folder, 'page-'));
   try {
     await bundle({
-      configFile: join(sources, 'vite.page.config.ts'),
+      configFile: join(sources, 'vite.config.ts'),
       logLevel: 'error',
-      build: { outDir: made, emptyOutDir: true },
+      build: {
+        outDir: made,
+        emptyOutDir: true,
+        modulePreload: false,
+        cssCodeSplit: false,
+        rollupOptions: { output: { inlineDynamicImports: true } },
+      },
     });
     const assets = await readdir(join(made, 'assets'));
     const read = async (ending) => {
@@ -21,10 +27,18 @@ export async function buildPage(bundle, sources, folder) {
       return readFile(join(made, 'assets', found[0]), 'utf8');
     };
     const [script, style] = [await read('.js'), await read('.css')];
-    const html = (await readFile(join(made, 'page.html'), 'utf8'))
+    const html = (await readFile(join(made, 'index.html'), 'utf8'))
+      .replace(
+        /(?=\s*<title>)/,
+        '\n    <meta http-equiv="Content-Security-Policy" content="%RULES%" />\n    <meta name="referrer" content="no-referrer" />',
+      )
       .replace(/\s*<script type="module"[^>]*><\/script>/, '')
       .replace(/\s*<link rel="stylesheet"[^>]*>/, () => `\n    <style>${style.replaceAll('</', '<\\/')}</style>`)
-      .replace(/\s*<\/body>/, () => `\n    <script type="module">${inScript(script)}</script>\n  </body>`);
+      .replace(
+        /\s*<\/body>/,
+        () =>
+          `\n    <script id="record" type="application/json">"%RECORD%"</script>\n    <script type="module">${inScript(script)}</script>\n  </body>`,
+      );
     await writeFile(join(folder, 'page.html'), html);
   } finally {
     await rm(made, { recursive: true, force: true });

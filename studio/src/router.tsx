@@ -1,11 +1,14 @@
 import type { QueryClient } from '@tanstack/react-query';
 import {
+  createHashHistory,
+  createMemoryHistory,
   createRootRouteWithContext,
   createRoute,
   createRouter,
   lazyRouteComponent,
   retainSearchParams,
 } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
 import {
   groupPage,
   imagesPage,
@@ -15,14 +18,28 @@ import {
   treePage,
 } from '../../graphql/studio/generated/operations.ts';
 import { texts } from './address-texts.ts';
+import type { Moment } from './graphql/ask.ts';
 import { askAhead } from './graphql/use-ask.ts';
+import { Contents } from './page/contents.tsx';
+import { PageShell } from './page/page-shell.tsx';
+import { heldPage, isPage } from './page/stored-page.ts';
 import { Failure } from './parts/failure.tsx';
 import { Runs } from './runs/runs.tsx';
 import { Shell } from './shell/shell.tsx';
 import { stepsOf } from './trajectory/steps-of.ts';
 
+function Frame(): ReactNode {
+  const page = heldPage();
+  return page ? <PageShell page={page} /> : <Shell />;
+}
+
+function Home(): ReactNode {
+  const page = heldPage();
+  return page ? <Contents page={page} /> : <Runs />;
+}
+
 const root = createRootRouteWithContext<{ readonly queries: QueryClient }>()({
-  component: Shell,
+  component: Frame,
   validateSearch: texts('at'),
   search: { middlewares: [retainSearchParams(['at'])] },
   errorComponent: ({ error }) => <Failure error={error} />,
@@ -30,143 +47,96 @@ const root = createRootRouteWithContext<{ readonly queries: QueryClient }>()({
 });
 
 /** What a view begins with is asked for while its script is loaded: two ways to the server become one. */
-const moment = ({ search: { at } }: { readonly search: { readonly at?: string } }) => ({ at: at ?? null });
+type Ahead = (queries: QueryClient, id: string, at: Moment) => void;
+
+function view<const Path extends string, Module extends object, const Name extends string = never>(
+  path: Path,
+  load: () => Promise<Module>,
+  component: keyof Module & string,
+  { texts: names = [], ahead }: { readonly texts?: readonly Name[]; readonly ahead?: Ahead } = {},
+) {
+  return createRoute({
+    getParentRoute: () => root,
+    path,
+    validateSearch: texts(...names),
+    loaderDeps: ({ search: { at } }: { readonly search: { readonly at?: string } }) => ({ at: at ?? null }),
+    loader: ({ context: { queries }, params, deps: { at } }) => ahead?.(queries, (params as { id?: string }).id ?? '', at),
+    component: lazyRouteComponent(load as () => Promise<Readonly<Record<string, () => ReactNode>>>, component), // views take nothing
+  });
+}
 
 const runs = createRoute({
   getParentRoute: () => root,
   path: '/',
   validateSearch: texts('text', 'kind', 'state', 'environment', 'policy', 'tag', 'compare'),
-  component: Runs,
+  component: Home,
 });
-const run = createRoute({
-  getParentRoute: () => root,
-  path: '/view/run/$id',
-  loaderDeps: moment,
-  loader: ({ context: { queries }, params: { id }, deps: { at } }) => askAhead(queries, runPage, { id }, at),
-  component: lazyRouteComponent(() => import('./run/run.tsx'), 'RunPage'),
-});
-const images = createRoute({
-  getParentRoute: () => root,
-  path: '/view/images/$id',
-  validateSearch: texts('order', 'step'),
-  loaderDeps: moment,
-  loader: ({ context: { queries }, params: { id }, deps: { at } }) => askAhead(queries, imagesPage, { id }, at),
-  component: lazyRouteComponent(() => import('./images/images.tsx'), 'ImagesPage'),
-});
-const group = createRoute({
-  getParentRoute: () => root,
-  path: '/view/group/$id',
-  validateSearch: texts('estimator'),
-  loaderDeps: moment,
-  loader: ({ context: { queries }, params: { id }, deps: { at } }) => askAhead(queries, groupPage, { id }, at),
-  component: lazyRouteComponent(() => import('./group/group.tsx'), 'GroupPage'),
-});
-const trajectory = createRoute({
-  getParentRoute: () => root,
-  path: '/view/trajectory/$id',
-  validateSearch: texts('step', 'tab'),
-  loaderDeps: moment,
-  loader: ({ context: { queries }, params: { id }, deps: { at } }) => {
-    askAhead(queries, trajectoryPage, { id }, at);
-    void queries.prefetchInfiniteQuery(stepsOf(id, at));
-  },
-  component: lazyRouteComponent(() => import('./trajectory/trajectory.tsx'), 'TrajectoryPage'),
-});
-const tree = createRoute({
-  getParentRoute: () => root,
-  path: '/view/tree/$id',
-  validateSearch: texts('step', 'simulation', 'colour'),
-  loaderDeps: moment,
-  loader: ({ context: { queries }, params: { id }, deps: { at } }) => {
-    askAhead(queries, treePage, { id }, at);
-    askAhead(queries, treeOutline, { id }, at);
-  },
-  component: lazyRouteComponent(() => import('./tree/tree.tsx'), 'TreePage'),
-});
-const diff = createRoute({
-  getParentRoute: () => root,
-  path: '/view/diff',
-  validateSearch: texts('a', 'b'),
-  component: lazyRouteComponent(() => import('./diff/diff.tsx'), 'DiffPage'),
-});
-const compare = createRoute({
-  getParentRoute: () => root,
-  path: '/view/compare',
-  validateSearch: texts('runs'),
-  component: lazyRouteComponent(() => import('./compare/compare.tsx'), 'ComparePage'),
-});
-const find = createRoute({
-  getParentRoute: () => root,
-  path: '/view/find',
-  validateSearch: texts('words', 'in', 'run', 'tool', 'rewarded', 'component', 'verdict', 'policy', 'version', 'termination'),
-  component: lazyRouteComponent(() => import('./find/find.tsx'), 'FindPage'),
-});
-const review = createRoute({
-  getParentRoute: () => root,
-  path: '/view/review',
-  validateSearch: texts('words', 'in', 'run', 'verdict', 'from', 'until', 'fault', 'label', 'without'),
-  component: lazyRouteComponent(() => import('./review/review.tsx'), 'ReviewPage'),
-});
-const training = createRoute({
-  getParentRoute: () => root,
-  path: '/view/training',
-  validateSearch: texts('policy', 'metric', 'version', 'beside'),
-  component: lazyRouteComponent(() => import('./training/training.tsx'), 'TrainingPage'),
-});
-const discarded = createRoute({
-  getParentRoute: () => root,
-  path: '/view/discarded',
-  validateSearch: texts('policy', 'by', 'reason'),
-  component: lazyRouteComponent(() => import('./discarded/discarded.tsx'), 'DiscardedPage'),
-});
-const revision = createRoute({
-  getParentRoute: () => root,
-  path: '/view/revision/$id',
-  component: lazyRouteComponent(() => import('./revision/revision.tsx'), 'RevisionPage'),
-});
-const data = createRoute({
-  getParentRoute: () => root,
-  path: '/view/data',
-  component: lazyRouteComponent(() => import('./data/datasets.tsx'), 'DataPage'),
-});
-const dataset = createRoute({
-  getParentRoute: () => root,
-  path: '/view/dataset/$id',
-  component: lazyRouteComponent(() => import('./data/dataset.tsx'), 'DatasetPage'),
-});
-const lineage = createRoute({
-  getParentRoute: () => root,
-  path: '/view/lineage/$id',
-  component: lazyRouteComponent(() => import('./lineage/lineage.tsx'), 'LineagePage'),
-});
-const operations = createRoute({
-  getParentRoute: () => root,
-  path: '/view/operations',
-  component: lazyRouteComponent(() => import('./operations/operations.tsx'), 'OperationsPage'),
-});
+const views = [
+  view('/view/run/$id', () => import('./run/run.tsx'), 'RunPage', {
+    ahead: (queries, id, at) => askAhead(queries, runPage, { id }, at),
+  }),
+  view('/view/images/$id', () => import('./images/images.tsx'), 'ImagesPage', {
+    texts: ['order', 'step'],
+    ahead: (queries, id, at) => askAhead(queries, imagesPage, { id }, at),
+  }),
+  view('/view/group/$id', () => import('./group/group.tsx'), 'GroupPage', {
+    texts: ['estimator'],
+    ahead: (queries, id, at) => askAhead(queries, groupPage, { id }, at),
+  }),
+  view('/view/trajectory/$id', () => import('./trajectory/trajectory.tsx'), 'TrajectoryPage', {
+    texts: ['step', 'tab'],
+    ahead: (queries, id, at) => {
+      askAhead(queries, trajectoryPage, { id }, at);
+      void queries.prefetchInfiniteQuery(stepsOf(id, at));
+    },
+  }),
+  view('/view/tree/$id', () => import('./tree/tree.tsx'), 'TreePage', {
+    texts: ['step', 'simulation', 'colour'],
+    ahead: (queries, id, at) => {
+      askAhead(queries, treePage, { id }, at);
+      askAhead(queries, treeOutline, { id }, at);
+    },
+  }),
+  view('/view/diff', () => import('./diff/diff.tsx'), 'DiffPage', { texts: ['a', 'b'] }),
+  view('/view/compare', () => import('./compare/compare.tsx'), 'ComparePage', { texts: ['runs'] }),
+  view('/view/find', () => import('./find/find.tsx'), 'FindPage', {
+    texts: ['words', 'in', 'run', 'tool', 'rewarded', 'component', 'verdict', 'policy', 'version', 'termination'],
+  }),
+  view('/view/review', () => import('./review/review.tsx'), 'ReviewPage', {
+    texts: ['words', 'in', 'run', 'verdict', 'from', 'until', 'fault', 'label', 'without'],
+  }),
+  view('/view/training', () => import('./training/training.tsx'), 'TrainingPage', {
+    texts: ['policy', 'metric', 'version', 'beside'],
+  }),
+  view('/view/discarded', () => import('./discarded/discarded.tsx'), 'DiscardedPage', {
+    texts: ['policy', 'by', 'reason'],
+  }),
+  view('/view/revision/$id', () => import('./revision/revision.tsx'), 'RevisionPage'),
+  view('/view/data', () => import('./data/datasets.tsx'), 'DataPage'),
+  view('/view/dataset/$id', () => import('./data/dataset.tsx'), 'DatasetPage'),
+  view('/view/lineage/$id', () => import('./lineage/lineage.tsx'), 'LineagePage'),
+  view('/view/operations', () => import('./operations/operations.tsx'), 'OperationsPage'),
+] as const;
 
-/** Makes the router: every view is an address. */
+/** Makes the router: every view is an address, in a page without a server one after #. */
 export function makeRouter(queries: QueryClient) {
-  const routeTree = root.addChildren([
-    runs,
-    run,
-    images,
-    group,
-    trajectory,
-    tree,
-    diff,
-    compare,
-    find,
-    review,
-    training,
-    discarded,
-    revision,
-    data,
-    dataset,
-    lineage,
-    operations,
-  ]);
-  return createRouter({ routeTree, context: { queries }, defaultPreload: 'intent', scrollRestoration: true });
+  const routeTree = root.addChildren([runs, ...views]);
+  return createRouter({
+    routeTree,
+    context: { queries },
+    defaultPreload: 'intent',
+    scrollRestoration: !isPage(),
+    ...historyOfPage(),
+  });
+}
+
+/** A page that is a frame of a notebook has no address: its history is in memory. */
+function historyOfPage() {
+  const first = heldPage()?.record.first;
+  if (first === undefined) return {};
+  if (location.protocol === 'about:') return { history: createMemoryHistory({ initialEntries: [first] }) };
+  if (location.hash === '') history.replaceState(null, '', `#${first}`);
+  return { history: createHashHistory() };
 }
 
 declare module '@tanstack/react-router' {

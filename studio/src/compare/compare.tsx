@@ -1,4 +1,4 @@
-import { Link, useSearch } from '@tanstack/react-router';
+import { useSearch } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import {
   type ComparePageQuery,
@@ -8,6 +8,7 @@ import {
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { decimal, whole } from '../parts/format.ts';
+import { Link } from '../parts/link.tsx';
 import { RunLink } from '../parts/links.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';

@@ -1,9 +1,10 @@
-import { Link, useParams } from '@tanstack/react-router';
+import { useParams } from '@tanstack/react-router';
 import { type DatasetPageQuery, datasetPage } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { Facts } from '../parts/facts.tsx';
 import { decimal, instant, shortId, whole } from '../parts/format.ts';
+import { Link } from '../parts/link.tsx';
 import { RolloutLink, RunLink, taskName } from '../parts/links.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { Paging, usePages } from '../parts/paging.tsx';

@@ -1,8 +1,8 @@
-import { Link } from '@tanstack/react-router';
 import { datasets as datasetsOperation } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { instant, short } from '../parts/format.ts';
+import { Link } from '../parts/link.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';

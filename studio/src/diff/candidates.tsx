@@ -1,6 +1,6 @@
 import { type DiffCandidatesQuery, diffCandidates } from '../../../graphql/studio/generated/operations.ts';
-import { isPage } from '../graphql/ask.ts';
 import { useAsk } from '../graphql/use-ask.ts';
+import { isPage } from '../page/stored-page.ts';
 import { decimal, shortId, whole } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';
 import { REPLAY } from './replayed.ts';

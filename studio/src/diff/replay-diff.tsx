@@ -1,8 +1,8 @@
-import { Link } from '@tanstack/react-router';
 import { diffPath, diffReplays } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { count, instant, whole } from '../parts/format.ts';
+import { Link } from '../parts/link.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { replayedPairs } from './replayed.ts';

@@ -1,9 +1,10 @@
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type DiscardedBy, type DiscardedPageQuery, discardedPage } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { Choose } from '../parts/choose.tsx';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { count, percent, shortId, whole } from '../parts/format.ts';
+import { Link } from '../parts/link.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Share } from '../parts/share.tsx';

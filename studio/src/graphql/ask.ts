@@ -1,5 +1,6 @@
 import type { QueryKey } from '@tanstack/react-query';
 import type { Operation } from '../../../graphql/studio/operation.ts';
+import { heldPage } from '../page/stored-page.ts';
 import { NotLetIn, Refused, ServerAway } from './faults.ts';
 import { authorization } from './key.ts';
 import { type Fault, noteFaults } from './missing.ts';
@@ -19,20 +20,6 @@ export function requestOf<Answer, Variables>(operation: Operation<Answer, Variab
   return { query: operation.asOf, variables: { ...variables, ...moment }, operationName: operation.name };
 }
 
-/** Answers an operation from what a page holds. @throws NotInPage. */
-type Answers = <Answer, Variables>(operation: Operation<Answer, Variables>, variables: Variables) => Answer;
-let held: Answers | undefined;
-
-/** Has everything answered from what the page holds: no server is asked any more. */
-export function answerFrom(answers: Answers): void {
-  held = answers;
-}
-
-/** Whether the answers lie in the page: nothing can be changed then. */
-export function isPage(): boolean {
-  return held !== undefined;
-}
-
 /** How an operation is asked. */
 export interface Asking {
   readonly at?: Moment;
@@ -50,7 +37,8 @@ export async function ask<Answer, Variables>(
   variables: Variables,
   { at = null, signal, partOf }: Asking = {},
 ): Promise<Answer> {
-  if (held) return held(operation, variables);
+  const page = heldPage();
+  if (page) return page.answer(operation, variables);
   const request = requestOf(operation, variables, at);
   const response = await fetch('/graphql', {
     method: 'POST',

@@ -1,10 +1,11 @@
-import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { type GroupPageQuery, groupPage, parting } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { Choose } from '../parts/choose.tsx';
 import { colourOf, scaleOf } from '../parts/colour.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { count, decimal, whole } from '../parts/format.ts';
+import { Link } from '../parts/link.tsx';
 import { RolloutLink, RunTrail, taskName } from '../parts/links.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';

@@ -1,9 +1,9 @@
-import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { type ImageAtFactorsQuery, imageAtFactors } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { decimal, percent, whole } from '../parts/format.ts';
+import { Link } from '../parts/link.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { RecordImage } from '../parts/record-image.tsx';
 import { Shown } from '../parts/shown.tsx';

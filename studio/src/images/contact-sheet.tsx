@@ -1,8 +1,8 @@
-import { Link } from '@tanstack/react-router';
 import { type HistoryImageOrder, runImages } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { Choose } from '../parts/choose.tsx';
 import { decimal, whole } from '../parts/format.ts';
+import { Link } from '../parts/link.tsx';
 import { Paging, usePages } from '../parts/paging.tsx';
 import { RecordImage } from '../parts/record-image.tsx';
 import { Shown } from '../parts/shown.tsx';

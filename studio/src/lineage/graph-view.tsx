@@ -1,9 +1,9 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { lineageNode } from '../../../graphql/studio/generated/operations.ts';
 import { ask } from '../graphql/ask.ts';
 import { shortId, whole } from '../parts/format.ts';
+import { Link } from '../parts/link.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { useMoment } from '../shell/moment.ts';

@@ -1,9 +1,10 @@
-import { Link, useParams } from '@tanstack/react-router';
+import { useParams } from '@tanstack/react-router';
 import { type LineagePageQuery, type LinksShownFragment, lineagePage } from '../../../graphql/studio/generated/operations.ts';
 import { TraceForm } from '../data/trace-form.tsx';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { count, decimal, instant, shortId, whole } from '../parts/format.ts';
+import { Link } from '../parts/link.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { PlainText, visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';

@@ -1,4 +1,4 @@
-import { Link } from '@tanstack/react-router';
+import { Link } from '../parts/link.tsx';
 
 const VIEWS = {
   run: '/view/run/$id',

@@ -1,7 +1,7 @@
-import { Link } from '@tanstack/react-router';
 import { type ReplaysQuery, replays as replaysOperation } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { duration, instant, whole } from '../parts/format.ts';
+import { Link } from '../parts/link.tsx';
 import { RunLink } from '../parts/links.tsx';
 import { Paging, usePages } from '../parts/paging.tsx';
 import { PlainText, visible } from '../parts/plain-text.tsx';

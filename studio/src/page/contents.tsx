@@ -1,7 +1,7 @@
-import { Link } from '@tanstack/react-router';
+import { Link } from '../parts/link.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
-import { heldPage } from './stored-page.ts';
+import type { StoredPage } from './stored-page.ts';
 
 interface Named {
   readonly id: string;
@@ -16,8 +16,8 @@ interface Named {
 }
 
 /** What a page holds: its runs, and its trees with their rollouts. */
-export function Contents() {
-  const { record } = heldPage();
+export function Contents({ page }: { readonly page: StoredPage }) {
+  const { record } = page;
   const of = (name: string, field: string) =>
     Object.entries(record.answers).flatMap(([key, answer]) =>
       key.startsWith(`${name} `) ? [(answer as Readonly<Record<string, Named>>)[field]].filter((one) => one !== undefined) : [],

@@ -1,15 +1,13 @@
-import { Link, Outlet } from '@tanstack/react-router';
-import { useState } from 'react';
+import { Outlet } from '@tanstack/react-router';
 import { instant } from '../parts/format.ts';
+import { Link } from '../parts/link.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Keys } from '../shell/keys.tsx';
-import { chosenTheme, nextTheme } from '../shell/theme.ts';
-import { heldPage } from './stored-page.ts';
+import { ThemeButton } from '../shell/shell.tsx';
+import type { StoredPage } from './stored-page.ts';
 
 /** The frame of every view of a page that opens without a server: what it holds, since when, and what it does not. */
-export function PageShell() {
-  const { record } = heldPage();
-  const [theme, setTheme] = useState(chosenTheme);
+export function PageShell({ page: { record } }: { readonly page: StoredPage }) {
   return (
     <>
       <button type="button" className="skip" onClick={toMain}>
@@ -21,9 +19,7 @@ export function PageShell() {
         </Link>
         <span className="faint page-source">{`${visible(record.source)}, written ${instant(record.madeAt)}`}</span>
         <div className="bar-end">
-          <button type="button" className="quiet" onClick={() => setTheme(nextTheme())}>
-            {`${theme} colours`}
-          </button>
+          <ThemeButton />
         </div>
       </header>
       <main id="main" tabIndex={-1}>

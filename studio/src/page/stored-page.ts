@@ -1,19 +1,24 @@
 import type { PageRecord } from '../../../graphql/studio/page-record.ts';
-import type { PageAnswers } from './answers.ts';
+import { readShared, type SharedValues } from '../../../graphql/studio/shared-values.ts';
+import { type PageAnswers, pageAnswers } from './answers.ts';
 
-/** The page and its answers, once `main.tsx` has read them. */
+/** A page that opens without a server: what is written in it, and the answers that the views get from that. */
 export interface StoredPage extends PageAnswers {
   readonly record: PageRecord;
 }
-let page: StoredPage | undefined;
+let page: StoredPage | null | undefined; // undefined before it was looked for
 
-/** Keeps what the page holds. */
-export function hold(held: StoredPage): void {
-  page = held;
+/** Returns what the document holds; null where a server is asked instead. */
+export function heldPage(): StoredPage | null {
+  if (page === undefined) {
+    const written = document.getElementById('record')?.textContent;
+    const record = written ? (readShared(JSON.parse(written) as SharedValues) as PageRecord) : null; // as the same version wrote it
+    page = record && { record, ...pageAnswers(record) };
+  }
+  return page;
 }
 
-/** Returns what the page holds. @throws Error before it is read. */
-export function heldPage(): StoredPage {
-  if (!page) throw new Error('the page is not read yet');
-  return page;
+/** Whether the answers lie in the page: nothing can be changed then. */
+export function isPage(): boolean {
+  return heldPage() !== null;
 }

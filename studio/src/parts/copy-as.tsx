@@ -1,7 +1,8 @@
 import { DropdownMenu } from 'radix-ui';
 import { useState } from 'react';
 import type { Operation } from '../../../graphql/studio/operation.ts';
-import { isPage, requestOf } from '../graphql/ask.ts';
+import { requestOf } from '../graphql/ask.ts';
+import { isPage } from '../page/stored-page.ts';
 import { useMoment } from '../shell/moment.ts';
 
 /**

@@ -1,6 +1,6 @@
-import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { shortId } from './format.ts';
+import { Link } from './link.tsx';
 import { visible } from './plain-text.tsx';
 
 interface Tree {

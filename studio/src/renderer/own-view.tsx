@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from 'react';
+import frameDocument from '../../frame.html?raw';
+import { isPage } from '../page/stored-page.ts';
 import { PlainText, visible } from '../parts/plain-text.tsx';
 import { RendererFrame } from './frame.ts';
-import { frameSource } from './frame-source.ts';
 import type { Given } from './renderer.ts';
 
 /** Shows a step as its environment draws it, in a frame that reaches nothing; where that fails, its text with the reason. */
@@ -50,7 +51,7 @@ export function OwnView({ source, given, label }: { readonly source: string; rea
       )}
       {broken === null ? (
         <iframe
-          {...frameSource}
+          {...(isPage() ? { srcDoc: frameDocument } : { src: '/frame.html' })}
           ref={element}
           className="own-view"
           title={label}

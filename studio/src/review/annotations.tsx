@@ -1,8 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type AnnotationShownFragment, retractAnnotations, viewer } from '../../../graphql/studio/generated/operations.ts';
-import { ask, isPage } from '../graphql/ask.ts';
+import { ask } from '../graphql/ask.ts';
 import { useAsk } from '../graphql/use-ask.ts';
+import { isPage } from '../page/stored-page.ts';
 import { decimal, instant } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';
 import { useMoment } from '../shell/moment.ts';

@@ -1,7 +1,7 @@
-import { Link } from '@tanstack/react-router';
 import { type LatestAnnotationsQuery, latestAnnotations } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { whole } from '../parts/format.ts';
+import { Link } from '../parts/link.tsx';
 import { RolloutLink, taskName } from '../parts/links.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { Said } from './annotations.tsx';

@@ -1,10 +1,11 @@
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type FormEvent, useEffect, useRef } from 'react';
 import { labels, type ReviewQueueQuery, reviewQueue } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { type Option, Options } from '../parts/choose.tsx';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { decimal } from '../parts/format.ts';
+import { Link } from '../parts/link.tsx';
 import { StepLink, taskName } from '../parts/links.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { Paging, usePages } from '../parts/paging.tsx';

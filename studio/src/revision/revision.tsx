@@ -1,4 +1,4 @@
-import { Link, useParams } from '@tanstack/react-router';
+import { useParams } from '@tanstack/react-router';
 import {
   type JudgementTextsQuery,
   judgementTexts,
@@ -9,6 +9,7 @@ import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { decimal, shortId } from '../parts/format.ts';
 import { LargeText } from '../parts/large-text.tsx';
+import { Link } from '../parts/link.tsx';
 import { RunTrail, taskName } from '../parts/links.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { PlainText, visible } from '../parts/plain-text.tsx';

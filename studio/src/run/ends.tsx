@@ -1,9 +1,9 @@
-import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { type RunFailuresQuery, runFailures } from '../../../graphql/studio/generated/operations.ts';
-import { isPage } from '../graphql/ask.ts';
 import { useAsk } from '../graphql/use-ask.ts';
+import { isPage } from '../page/stored-page.ts';
 import { whole } from '../parts/format.ts';
+import { Link } from '../parts/link.tsx';
 import { RolloutLink, taskName } from '../parts/links.tsx';
 import { Shown } from '../parts/shown.tsx';
 

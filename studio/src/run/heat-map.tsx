@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { type RunTreesQuery, runTrees, type TreeOrder } from '../../../graphql/studio/generated/operations.ts';
 import { LIST_SIZES } from '../../../graphql/studio/list-sizes.ts';
@@ -6,6 +5,7 @@ import { useAsk } from '../graphql/use-ask.ts';
 import { Choose } from '../parts/choose.tsx';
 import { colourOf, scaleOf } from '../parts/colour.ts';
 import { count, decimal } from '../parts/format.ts';
+import { Link } from '../parts/link.tsx';
 import { taskName } from '../parts/links.tsx';
 import { Paging, usePages } from '../parts/paging.tsx';
 import { visible } from '../parts/plain-text.tsx';

@@ -1,8 +1,8 @@
-import { Link } from '@tanstack/react-router';
 import { runRevisions } from '../../../graphql/studio/generated/operations.ts';
 import { LIST_SIZES } from '../../../graphql/studio/list-sizes.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { decimal, shortId, whole } from '../parts/format.ts';
+import { Link } from '../parts/link.tsx';
 import { taskName } from '../parts/links.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';

@@ -1,11 +1,12 @@
-import { Link, useParams } from '@tanstack/react-router';
+import { useParams } from '@tanstack/react-router';
 import { type RunPageQuery, runLengths, runPage } from '../../../graphql/studio/generated/operations.ts';
 import { LIST_SIZES } from '../../../graphql/studio/list-sizes.ts';
-import { isPage } from '../graphql/ask.ts';
 import { useAsk } from '../graphql/use-ask.ts';
+import { isPage } from '../page/stored-page.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { Facts, Figures } from '../parts/facts.tsx';
 import { count, decimal, duration, instant, percent, shortId, whole } from '../parts/format.ts';
+import { Link } from '../parts/link.tsx';
 import { RunLink } from '../parts/links.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';

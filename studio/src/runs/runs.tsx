@@ -1,8 +1,9 @@
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type RunKind, runFilters, runs as runsOperation } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { Choose } from '../parts/choose.tsx';
 import { CopyAs } from '../parts/copy-as.tsx';
+import { Link } from '../parts/link.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { Paging, usePages } from '../parts/paging.tsx';
 import { Shown } from '../parts/shown.tsx';
@@ -34,7 +35,7 @@ export function Runs() {
   const variables = { filter, first: FIRST, ...pages.variables };
   const answer = useAsk(runsOperation, variables);
   const known = useAsk(runFilters, {});
-  const chosen = search.compare?.split(',').filter(Boolean) ?? [];
+  const chosen: readonly string[] = search.compare?.split(',').filter(Boolean) ?? [];
   const choose = (id: string) =>
     set({
       compare: (chosen.includes(id) ? chosen.filter((each) => each !== id) : [...chosen, id].slice(-2)).join(',') || undefined,

@@ -1,4 +1,4 @@
-import { Link, Outlet } from '@tanstack/react-router';
+import { Outlet } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { state } from '../../../graphql/studio/generated/operations.ts';
 import { NotLetIn } from '../graphql/faults.ts';
@@ -6,6 +6,7 @@ import { useAsk } from '../graphql/use-ask.ts';
 import { useServerAway } from '../graphql/use-server-away.ts';
 import { Failure } from '../parts/failure.tsx';
 import { whole } from '../parts/format.ts';
+import { Link } from '../parts/link.tsx';
 import { MissingNotice } from '../parts/missing-notice.tsx';
 import { Annotator } from '../review/annotator.tsx';
 import { Keys } from './keys.tsx';
@@ -94,7 +95,7 @@ export function Shell() {
 
 const LIVE = { live: 'live', waiting: 'connecting', past: 'past' } as const;
 
-function ThemeButton() {
+export function ThemeButton() {
   const [theme, setTheme] = useState(chosenTheme);
   return (
     <button type="button" className="quiet" onClick={() => setTheme(nextTheme())}>

@@ -1,4 +1,4 @@
-import { Link } from '@tanstack/react-router';
+import { Link } from '../parts/link.tsx';
 
 /** What the link needs of a batch. */
 export interface LinkedBatch {

@@ -1,8 +1,8 @@
-import { Link } from '@tanstack/react-router';
 import { type PolicyLedgerQuery, policyLedger } from '../../../graphql/studio/generated/operations.ts';
 import { ABANDONED } from '../discarded/bias.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { count, percent, whole } from '../parts/format.ts';
+import { Link } from '../parts/link.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { type Branch, flowOf } from './flow.ts';

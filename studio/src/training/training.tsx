@@ -1,4 +1,4 @@
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import {
   compressionOfPolicy,
@@ -13,6 +13,7 @@ import { Chart } from '../parts/chart.tsx';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { instant, whole } from '../parts/format.ts';
+import { Link } from '../parts/link.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';

@@ -1,6 +1,6 @@
 import { policies } from '../../../graphql/studio/generated/operations.ts';
-import { isPage } from '../graphql/ask.ts';
 import { useAsk } from '../graphql/use-ask.ts';
+import { isPage } from '../page/stored-page.ts';
 import { visible } from '../parts/plain-text.tsx';
 import { trainedBy } from './trained-by.ts';
 

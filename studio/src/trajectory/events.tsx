@@ -1,7 +1,7 @@
-import { Link } from '@tanstack/react-router';
 import { stepEvents } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { instant, shortId, whole } from '../parts/format.ts';
+import { Link } from '../parts/link.tsx';
 import { PlainText, visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 

@@ -5,8 +5,8 @@ import {
   segmentTexts,
   stepPrompt,
 } from '../../../graphql/studio/generated/operations.ts';
-import { isPage } from '../graphql/ask.ts';
 import { useAsk } from '../graphql/use-ask.ts';
+import { isPage } from '../page/stored-page.ts';
 import { decimal, whole } from '../parts/format.ts';
 import { LargeText } from '../parts/large-text.tsx';
 import { PlainText, visible } from '../parts/plain-text.tsx';

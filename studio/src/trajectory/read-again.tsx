@@ -1,6 +1,6 @@
 import { type StepReadAgainQuery, stepReadAgain } from '../../../graphql/studio/generated/operations.ts';
-import { isPage } from '../graphql/ask.ts';
 import { useAsk } from '../graphql/use-ask.ts';
+import { isPage } from '../page/stored-page.ts';
 import { decimal } from '../parts/format.ts';
 import { Shown } from '../parts/shown.tsx';
 import { Table } from '../parts/table.tsx';

@@ -1,8 +1,8 @@
 import { useState } from 'react';
 import { stepReadAgain, stepTokens } from '../../../graphql/studio/generated/operations.ts';
-import { isPage } from '../graphql/ask.ts';
 import { useMissing } from '../graphql/missing.ts';
 import { useAsk } from '../graphql/use-ask.ts';
+import { isPage } from '../page/stored-page.ts';
 import { colourOf, scaleOf } from '../parts/colour.ts';
 import { decimal, whole } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';

@@ -1,8 +1,9 @@
-import { Link, useParams } from '@tanstack/react-router';
+import { useParams } from '@tanstack/react-router';
 import { type TrajectoryPageQuery, trajectoryPage } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { count, decimal } from '../parts/format.ts';
+import { Link } from '../parts/link.tsx';
 import { RunTrail, taskName } from '../parts/links.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';

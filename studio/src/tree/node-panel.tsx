@@ -1,9 +1,9 @@
-import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { type TreePageQuery, treeNode } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { Facts } from '../parts/facts.tsx';
 import { count, decimal, whole } from '../parts/format.ts';
+import { Link } from '../parts/link.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Rewards } from '../parts/rewards.tsx';
 import { Share } from '../parts/share.tsx';

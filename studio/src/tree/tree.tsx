@@ -1,4 +1,4 @@
-import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { type TreePageQuery, treePage } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
@@ -6,6 +6,7 @@ import { Choose } from '../parts/choose.tsx';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { count, whole } from '../parts/format.ts';
+import { Link } from '../parts/link.tsx';
 import { RunTrail, taskName } from '../parts/links.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { Found, Loading } from '../parts/shown.tsx';

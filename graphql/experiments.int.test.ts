@@ -4,7 +4,7 @@ import { readExperimentPlans } from '../src/projections/experiment-stages/read-s
 import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
 import { declaredOf } from '../src/usecases/experiment/record-experiment.ts';
-import { shownReport } from '../src/usecases/experiment/report.ts';
+import { reportOf } from '../src/usecases/experiment/report.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
 const builder = new EventBuilder('experiments');
@@ -137,7 +137,7 @@ describe('an experiment in GraphQL', () => {
     const { experiment } = await asked(`{ experiment(id: "${id}") { rerunOf { id } ${COMPARISON} } }`);
     const [plan] = await readExperimentPlans(api.database.db, [String(id)]);
     if (!plan) throw new Error('the experiment was declared');
-    const shown = await shownReport(api.database.db, declaredOf(plan));
+    const shown = await reportOf(api.database.db, declaredOf(plan));
     const values = (of: Readonly<Record<string, number>>) => Object.entries(of).map(([name, value]) => ({ name, value }));
     expect(experiment.comparison).toEqual(shown.map((arm) => ({ ...arm, values: values(arm.values) })));
     expect(shown.map(({ difference }) => difference?.to)).toEqual(compared);

@@ -7,7 +7,7 @@ import {
 import { ExperimentRefused } from '../../src/usecases/experiment/declaration/experiment.ts';
 import { type DeclaredExperiment, declaredForm, declaredOf } from '../../src/usecases/experiment/record-experiment.ts';
 import { armsOfRecords, recordedArms } from '../../src/usecases/experiment/recorded-arms.ts';
-import { shownReport } from '../../src/usecases/experiment/report.ts';
+import { reportOf } from '../../src/usecases/experiment/report.ts';
 import type { Context } from '../context.ts';
 import { runFilter } from '../filters.ts';
 import type { ArmResultResolvers, ExperimentResolvers, ExperimentStageResolvers } from '../generated/types.ts';
@@ -58,7 +58,7 @@ export const Experiment: ExperimentResolvers = {
   comparison: async ({ id }, _, context) => {
     const declared = await declaredIn(id, context);
     if (declared === null || declared instanceof ExperimentRefused) return [];
-    return shownReport(context.sources.db, declared);
+    return reportOf(context.sources.db, declared);
   },
   runs: ({ id }, args, context) => connectRuns(args, scopedTo(runFilter(args.filter), 'experimentId', id), context),
 };

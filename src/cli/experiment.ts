@@ -6,7 +6,7 @@ import { readExperimentCounts, readStages } from '../projections/experiment-stag
 import { changedExperiment, parseAxis, parseChange, sweptExperiment } from '../usecases/experiment/change-experiment.ts';
 import { readExperimentFile } from '../usecases/experiment/declaration/read-experiment-file.ts';
 import { type DeclaredExperiment, declaredAs, readExperiment } from '../usecases/experiment/record-experiment.ts';
-import { shownReport } from '../usecases/experiment/report.ts';
+import { reportOf } from '../usecases/experiment/report.ts';
 import { type ExperimentResult, runExperiment, type StageState } from '../usecases/experiment/run-experiment.ts';
 import { releasesFolder } from '../usecases/experiment/stages/data-stages.ts';
 import { checkedId } from './collect.ts';
@@ -195,7 +195,7 @@ async function report(
   flags: Pick<RunFlags, 'plot'>,
   result: ExperimentResult | null = null,
 ): Promise<void> {
-  const arms = await shownReport(platform.database.db, declared);
+  const arms = await reportOf(platform.database.db, declared);
   const { experimentId } = declared;
   const plot = flags.plot ?? (result === null ? null : await usualPlot(platform, experimentId));
   const drawn = plot !== null && arms.some(({ seeds }) => seeds > 0);

@@ -40,45 +40,18 @@ interface MeasuredArm {
 }
 
 /**
- * Sums up an experiment as it is shown: next to the one that it repeats, where that is on record, else each arm against its
- * baseline. @throws ExperimentRefused where this version cannot read what was repeated.
+ * Sums up what is recorded of an experiment: where it repeats one that is on record, next to that, each arm against the same arm
+ * before; else each arm against its baseline. @throws ExperimentRefused where this version cannot read what was repeated.
  */
-export async function shownReport(db: Db, declared: DeclaredExperiment): Promise<readonly ArmResult[]> {
+export async function reportOf(db: Db, declared: DeclaredExperiment): Promise<readonly ArmResult[]> {
   const [before] = declared.rerunOf === null ? [] : await readExperimentPlans(db, [declared.rerunOf]);
-  return before ? comparedReport(db, declaredOf(before), declared) : reportOf(db, declared);
-}
-
-/** Sums up what is recorded of an experiment: each arm against its baseline. */
-export async function reportOf(db: Db, { experimentId, experiment }: DeclaredExperiment): Promise<readonly ArmResult[]> {
-  const measured = await measuredArms(db, experimentId, experiment);
-  return measured.map((one) =>
-    resultOf(
-      one,
-      measured.find(({ arm, stage }) => arm === experiment.baseline && stage === one.stage),
-    ),
-  );
-}
-
-/** Sums up an experiment next to the one that it repeats: each arm against the same arm before. */
-export async function comparedReport(
-  db: Db,
-  before: DeclaredExperiment,
-  after: DeclaredExperiment,
-): Promise<readonly ArmResult[]> {
-  const earlier = (await measuredArms(db, before.experimentId, before.experiment)).map((one) => ({
-    ...one,
-    arm: `${one.arm} (before)`,
-  }));
-  const now = await measuredArms(db, after.experimentId, after.experiment);
-  return [
-    ...earlier.map((one) => resultOf(one, undefined)),
-    ...now.map((one) =>
-      resultOf(
-        one,
-        earlier.find(({ arm, stage }) => arm === `${one.arm} (before)` && stage === one.stage),
-      ),
-    ),
-  ];
+  const earlier = before && (await measuredArms(db, declaredOf(before))).map((one) => ({ ...one, arm: `${one.arm} (before)` }));
+  const now = await measuredArms(db, declared);
+  const otherOf = ({ arm, stage }: MeasuredArm) => {
+    const [among, name] = earlier ? [earlier, `${arm} (before)`] : [now, declared.experiment.baseline];
+    return among.find((each) => each.arm === name && each.stage === stage);
+  };
+  return [...(earlier ?? []).map((one) => resultOf(one, undefined)), ...now.map((one) => resultOf(one, otherOf(one)))];
 }
 
 /** The stages that say what an arm achieved: evaluations, else its rollouts. */
@@ -89,7 +62,7 @@ function measuringStages({ arms }: Experiment): readonly string[] {
   return [...new Set(shown.map(({ name }) => name))];
 }
 
-async function measuredArms(db: Db, experimentId: string, experiment: Experiment): Promise<readonly MeasuredArm[]> {
+async function measuredArms(db: Db, { experimentId, experiment }: DeclaredExperiment): Promise<readonly MeasuredArm[]> {
   const stages = measuringStages(experiment);
   const records = (await readStages(db, [experimentId])).filter(({ outcome }) => outcome === 'completed');
   const measured: MeasuredArm[] = [];

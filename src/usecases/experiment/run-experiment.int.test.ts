@@ -9,7 +9,7 @@ import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { changedExperiment, parseChange } from './change-experiment.ts';
 import { experimentOf } from './declaration/parse-experiment.ts';
 import { type DeclaredExperiment, declaredAs, readExperiment } from './record-experiment.ts';
-import { comparedReport, reportOf } from './report.ts';
+import { reportOf } from './report.ts';
 import { runExperiment } from './run-experiment.ts';
 import { releasesFolder } from './stages/data-stages.ts';
 
@@ -65,7 +65,7 @@ describe('an experiment', () => {
     const rerun = declaredAs(first.experiment, first.experimentId);
     const before = await running(first);
     expect(await running(rerun)).toMatchObject({ states: statesOf(() => 'reused'), digests: before.digests });
-    const report = await comparedReport(platform.database.db, first, rerun);
+    const report = await reportOf(platform.database.db, rerun);
     expect(report.map(({ arm, difference }) => [arm, difference?.success?.mean])).toEqual([
       ['base (before)', undefined],
       ['agent-r (before)', undefined],

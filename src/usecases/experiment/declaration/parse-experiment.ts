@@ -10,7 +10,7 @@ import {
   type PlannedStage,
   type Refuse,
 } from './experiment.ts';
-import { parseStage, refuseShape } from './parse-stage.ts';
+import { parseStage, refuseShape, usesOf } from './parse-stage.ts';
 import type { StageKind } from './stage-fields.ts';
 
 /** The arm of an experiment that declares none. */
@@ -108,13 +108,7 @@ function checkUses({ kind, options, uses }: PlannedStage, earlier: readonly Plan
 
 /** What each stage uses, as far as unchecked options say. */
 function nodesOf(stages: Readonly<Record<string, Options>>): readonly StageNode[] {
-  return Object.entries(stages).map(([name, options]) => ({
-    name,
-    uses: Object.entries(options).flatMap(([field, value]) => {
-      if ((field === 'of' || field === 'on') && typeof value === 'string') return [value];
-      return isOptions(value) && typeof value.of === 'string' && Object.keys(value).length === 1 ? [value.of] : [];
-    }),
-  }));
+  return Object.entries(stages).map(([name, options]) => ({ name, uses: Object.values(usesOf(options)) }));
 }
 
 function optionNaming(options: object, used: string): readonly string[] {

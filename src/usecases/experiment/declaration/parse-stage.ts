@@ -50,10 +50,10 @@ export function refuseShape({ issues: [issue] }: z.ZodError, names: readonly str
 }
 
 /** The stages that options name, by the option. */
-function usesOf(options: object): Readonly<Record<string, string>> {
+export function usesOf(options: object): Readonly<Record<string, string>> {
   const entries = Object.entries(options).flatMap(([field, value]): [string, string][] => {
     if ((field === 'of' || field === 'on') && typeof value === 'string') return [[field, value]];
-    return isOptions(value) && typeof value.of === 'string' ? [[field, value.of]] : [];
+    return isOptions(value) && typeof value.of === 'string' && Object.keys(value).length === 1 ? [[field, value.of]] : [];
   });
   return Object.fromEntries(entries);
 }

@@ -1,7 +1,7 @@
 import type { BlobStore } from '../src/blobs/blob-store.ts';
 import type { EventLog } from '../src/log/event-log.ts';
+import { countedRows } from '../src/postgres/counted-rows.ts';
 import type { Db } from '../src/postgres/database.ts';
-import { metered } from '../src/postgres/metered.ts';
 import type { Notices } from '../src/postgres/notices.ts';
 import type { Principal } from '../src/postgres/principal.ts';
 import type { Snapshots } from '../src/projections/as-of/snapshots.ts';
@@ -12,19 +12,17 @@ import type { TokenDecoders } from '../src/usecases/datasets/export/token-decode
 import type { Release } from '../src/usecases/release/open-release.ts';
 import { Moments } from './as-of/moments.ts';
 import { LargeTexts } from './large-text.ts';
+import { type Gate, Turn } from './limits/gate.ts';
+import type { Limits } from './limits/limits.ts';
+import { QueryLimits } from './limits/query-limits.ts';
 import { createLoaders, type Loaders } from './loaders/create-loaders.ts';
 import { EstimateBudget } from './loaders/estimate-budget.ts';
 import { PathBudget } from './loaders/path-budget.ts';
-import type { Budgets } from './metering/budgets.ts';
-import type { Callers } from './metering/callers.ts';
-import { Place } from './metering/place.ts';
-import { QueryMeter } from './metering/query-meter.ts';
-import type { QueryUse } from './metering/query-use.ts';
 
 /** What the API reads from: the read models, the end of the log, the blobs, and word of moved cursors. */
 export interface Sources {
   readonly db: Db;
-  /** The same database for what waits and follows: of short statements that nobody is charged with. */
+  /** The same database for what waits and follows: of short statements that count to no query. */
   readonly tails: Db;
   readonly log: Pick<EventLog, 'ends'>;
   readonly blobs: Pick<BlobStore, 'get'>;
@@ -61,10 +59,10 @@ export interface Context extends ServerContext {
   readonly moment: string | null;
   /** All that this request looks at. */
   readonly moments: Moments<Context>;
-  /** Charged with all that the request reads. */
-  readonly meter: QueryMeter;
+  /** Counts all that the request reads. */
+  readonly limits: QueryLimits;
   /** The request among the others. */
-  readonly place: Place;
+  readonly turn: Turn;
   /** Lets a subscription begin. Returns what ends it. @throws LIMIT_EXCEEDED. */
   readonly beginSubscription: () => () => void;
   /** Ends when the caller leaves. */
@@ -77,28 +75,26 @@ export interface Context extends ServerContext {
  */
 export function createContext(
   given: Sources,
-  budgets: Budgets,
-  callers: Callers,
-  report: (key: string, use: QueryUse) => void,
+  allowed: Limits,
+  gate: Gate,
   { signal, principal }: ServerContext & { readonly signal: AbortSignal },
 ): Omit<Context, keyof ServerContext> {
   const key = principal.keyId ?? 'local';
-  const account = callers.accountOf({ key, rowsPerMinute: principal.quota?.rowsPerMinute ?? null });
-  const meter = new QueryMeter(budgets.query, account, (use) => report(key, use));
-  const keys = metered(given.db, meter);
+  const limits = new QueryLimits(allowed);
+  const keys = countedRows(given.db, limits.countRows);
   const sources = { ...given, keys, db: asSeenBy(keys, principal), tails: asSeenBy(given.tails, principal) };
   const texts = new LargeTexts(sources.blobs);
   const moments = new Moments<Context>();
   const left = () => {
     moments.end();
-    meter.abandon();
+    limits.abandon();
   };
   signal.addEventListener('abort', left, { once: true });
   const loaders = createLoaders(sources.db, texts, sources.blobs, {
     estimateBudget: new EstimateBudget(),
-    pathBudget: new PathBudget((hops) => meter.walk(hops)),
+    pathBudget: new PathBudget(),
   });
-  const place = new Place(callers.turns, account, signal, budgets.server.waitMs);
-  const beginSubscription = () => callers.beginSubscription(account);
-  return { sources, loaders, texts, moment: null, moments, meter, place, beginSubscription, signal };
+  const turn = new Turn(gate, key, signal);
+  const beginSubscription = () => gate.beginSubscription(key);
+  return { sources, loaders, texts, moment: null, moments, limits, turn, beginSubscription, signal };
 }

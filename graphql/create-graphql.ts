@@ -4,13 +4,11 @@ import { type Logger, SILENT } from '../src/runtime/logger.ts';
 import { useMoments } from './as-of/use-moments.ts';
 import { type Context, createContext, type ServerContext, type Sources } from './context.ts';
 import { graphiqlOptions, renderPage } from './graphiql.ts';
+import { Gate } from './limits/gate.ts';
 import { LIMITS, type Limits } from './limits/limits.ts';
 import { useLimits } from './limits/use-limits.ts';
+import { useQueryLimits } from './limits/use-query-limits.ts';
 import { createMaskError } from './mask-error.ts';
-import { type BudgetOverrides, budgetsWith } from './metering/budgets.ts';
-import { Callers } from './metering/callers.ts';
-import type { QueryUse } from './metering/query-use.ts';
-import { useMetering } from './metering/use-metering.ts';
 import { readOperations, useShippedOperations } from './persisted-operations.ts';
 import { createExecutableSchema } from './schema.ts';
 import { useCompressedPage } from './use-compressed-page.ts';
@@ -22,12 +20,8 @@ export interface GraphqlOptions extends Omit<Sources, 'projections' | 'tails'> {
   readonly projections?: Sources['projections'];
   readonly logger?: Logger;
   readonly limits?: Partial<Limits>;
-  readonly budgets?: BudgetOverrides;
-  /** The accounts of callers and their turns, where others share them. */
-  readonly callers?: Callers;
-  readonly clock?: () => number;
-  /** Is called with what queries used, and the id of the key that asked; `local` without one. */
-  readonly used?: (key: string, use: QueryUse) => void;
+  /** The turns of callers, where others share them. */
+  readonly gate?: Gate;
   /** 'persisted-only' answers nothing but the operations of `operations/`. */
   readonly documents?: 'any' | 'persisted-only';
   /** The path that the server mounts this at. */
@@ -41,18 +35,16 @@ const BODY_LIMIT = 1_000_000; // bytes of a request: a document and its variable
  * listener. It opens nothing and needs no closing: what it reads from belongs to the caller.
  */
 export async function createGraphql(options: GraphqlOptions): Promise<YogaServerInstance<ServerContext, Context>> {
-  const { db, log, blobs, notices, snapshots, projections = registered, logger = SILENT, clock = Date.now } = options;
+  const { db, log, blobs, notices, snapshots, projections = registered, logger = SILENT } = options;
   const { annotate, release, tokenizers } = options;
   const written = { ...(annotate ? { annotate } : {}), ...(release ? { release } : {}), ...(tokenizers ? { tokenizers } : {}) };
   const sources: Sources = { db, tails: options.tails ?? db, log, blobs, notices, snapshots, projections, ...written };
-  const budgets = budgetsWith(options.budgets);
-  const callers = options.callers ?? new Callers(budgets, clock);
-  const used = options.used ?? (() => undefined);
+  const limits = { ...LIMITS, ...options.limits };
+  const gate = options.gate ?? new Gate();
   const operations = await readOperations();
   return createYoga<ServerContext, Context>({
     schema: await createExecutableSchema(),
-    context: ({ request: { signal }, ...given }) =>
-      createContext(sources, budgets, callers, used, { ...given, signal }) as Context, // yoga adds the server's context to it
+    context: ({ request: { signal }, ...given }) => createContext(sources, limits, gate, { ...given, signal }) as Context, // yoga adds the server's context to it
     graphqlEndpoint: options.endpoint ?? '/graphql',
     landingPage: false,
     multipart: false, // nothing is uploaded
@@ -67,9 +59,9 @@ export async function createGraphql(options: GraphqlOptions): Promise<YogaServer
     plugins: [
       useReadableRequest(),
       useShippedOperations(operations, options.documents ?? 'any'),
-      useLimits({ ...LIMITS, ...options.limits }),
+      useLimits(limits),
       useJsonMutations(),
-      useMetering(),
+      useQueryLimits(),
       useMoments(),
       useCompressedPage(),
     ],

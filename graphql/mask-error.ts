@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { GraphQLError } from 'graphql';
 import { cutText } from '../src/domain/text/cut-text.ts';
-import { isDatabaseFault } from '../src/projections/fault.ts';
+import { isCanceled, isDatabaseFault } from '../src/projections/fault.ts';
 import type { Logger } from '../src/runtime/logger.ts';
 import type { ErrorCode } from './errors.ts';
 
@@ -13,6 +13,8 @@ export function createMaskError(logger: Logger): (error: unknown) => Error {
   return (error) => {
     if (error instanceof GraphQLError && isForCaller(error)) return shortened(coded(error));
     const original = error instanceof GraphQLError ? error.originalError : error;
+    if (isCanceled(original))
+      return new GraphQLError(TOO_LONG, { ...placeOf(error), extensions: { code: 'LIMIT_EXCEEDED', limit: 'statement' } });
     const errorId = randomUUID();
     logger.error('graphql: a query failed', { errorId, error: original });
     const fault = isDatabaseFault(original);
@@ -20,9 +22,14 @@ export function createMaskError(logger: Logger): (error: unknown) => Error {
       ? 'the database does not answer; try again in a moment'
       : 'the server failed on this query; its log has the cause under the errorId';
     const code = fault ? 'UNAVAILABLE' : 'INTERNAL_SERVER_ERROR';
-    const place = error instanceof GraphQLError ? { nodes: error.nodes ?? null, path: error.path ?? null } : {};
-    return new GraphQLError(message, { ...place, extensions: { code, errorId } });
+    return new GraphQLError(message, { ...placeOf(error), extensions: { code, errorId } });
   };
+}
+
+const TOO_LONG = 'a statement took too long; narrow the filter, leave out totals and counts, or read one tree or run at a time';
+
+function placeOf(error: unknown) {
+  return error instanceof GraphQLError ? { nodes: error.nodes ?? null, path: error.path ?? null } : {};
 }
 
 /** Errors of syntax, validation and variables, and refusals, have no error beneath that is not a GraphQLError itself. */

@@ -15,9 +15,7 @@ create table api_keys (
   requests_per_minute integer     check (requests_per_minute > 0),
   bytes_per_minute    bigint      check (bytes_per_minute > 0),
   -- The keys that this one replaces, the first of them first: what they opened belongs to it too.
-  replaces            uuid[]      not null default '{}',
-  -- How many rows its queries may read.
-  rows_per_minute     bigint      check (rows_per_minute > 0)
+  replaces            uuid[]      not null default '{}'
 );
 
 -- The keys by which payload is sealed, one in force per stream. A key that is destroyed keeps its row without the key: what it

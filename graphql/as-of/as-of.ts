@@ -1,7 +1,7 @@
 import type { GraphQLResolveInfo } from 'graphql';
 import type { Offsets } from '../../src/log/event-log.ts';
 import { formatPosition } from '../../src/log/position.ts';
-import { metered } from '../../src/postgres/metered.ts';
+import { countedRows } from '../../src/postgres/counted-rows.ts';
 import { AsOfError } from '../../src/projections/as-of/as-of-error.ts';
 import type { Moment } from '../../src/projections/as-of/moment.ts';
 import type { Snapshot } from '../../src/projections/as-of/snapshots.ts';
@@ -28,7 +28,7 @@ export async function asOf(args: AsOfArguments, context: Context, info: GraphQLR
       argument: 'position',
     });
   const moment = momentOf(args);
-  const snapshot = await context.place.whileAway(() => take(moment, context, info));
+  const snapshot = await context.turn.whileAway(() => take(moment, context, info));
   context.moments.open(info.path, contextAt(context, snapshot), snapshot.release);
   return {};
 }
@@ -51,9 +51,9 @@ async function take(moment: Moment, { sources, signal }: Context, info: GraphQLR
 
 /** The context of now, over other read models and a log that ends there. What one request may spend stays one budget. */
 function contextAt(context: Context, snapshot: Snapshot): Context {
-  const { sources, texts, loaders, meter, principal } = context;
+  const { sources, texts, loaders, limits, principal } = context;
   const { position } = snapshot;
-  const db = asSeenBy(metered(snapshot.db, meter), principal);
+  const db = asSeenBy(countedRows(snapshot.db, limits.countRows), principal);
   const log = {
     ends: async (topics: readonly string[]): Promise<Offsets> =>
       new Map([...position].filter(([topic]) => topics.includes(topic))),

@@ -14,7 +14,7 @@ import { type TailItem, tail } from './tail.ts';
  */
 export async function subscribeToEvents(
   args: Partial<SubscriptionEventsArgs>,
-  { sources, signal, meter, beginSubscription }: Context,
+  { sources, signal, beginSubscription }: Context,
 ): Promise<AsyncIterable<{ events: EventDeliveryModel }>> {
   const { after, types, run, tree } = args;
   for (const type of types ?? []) {
@@ -36,18 +36,13 @@ export async function subscribeToEvents(
   const from = typeof after === 'string' ? argumentPosition('after', after) : ends;
   mustLieWithin('after', from, ends); // beyond it every event would be passed over in silence until the log has come there
   const leave = beginSubscription();
-  const end = () => {
-    leave();
-    meter.end(0);
-  };
-  signal.addEventListener('abort', end, { once: true });
-  return mapped(tail(sources.tails, sources.notices, from, filter, signal), () => meter.nextEvent(), end);
+  signal.addEventListener('abort', leave, { once: true });
+  return mapped(tail(sources.tails, sources.notices, from, filter, signal), leave);
 }
 
 /** Maps by hand: a generator around the tail would hold back `return` until the tail's next event. */
 function mapped(
   items: AsyncIterableIterator<TailItem, undefined>,
-  onItem: () => void,
   onEnd: () => void,
 ): AsyncIterable<{ events: EventDeliveryModel }> {
   const end = { done: true, value: undefined } as const;
@@ -59,7 +54,6 @@ function mapped(
           throw error;
         });
         if (item.done) onEnd();
-        else onItem();
         return item.done ? end : { done: false, value: { events: toDelivery(item.value) } };
       },
       async return() {

@@ -11,13 +11,10 @@ const LIMIT = {
  */
 export class PathBudget {
   readonly #limit: typeof LIMIT;
-  readonly #walk: (hops: number) => void;
   #steps = 0;
   #hops = 0;
 
-  /** @param walk is called with the steps that a walk reads on its way, before it begins. */
-  constructor(walk: (hops: number) => void = () => undefined, limit = LIMIT) {
-    this.#walk = walk;
+  constructor(limit = LIMIT) {
     this.#limit = limit;
   }
 
@@ -32,6 +29,5 @@ export class PathBudget {
         `the paths of this query have more than ${limit.steps} steps, or lie under more than ${limit.hops}; ask for fewer paths at once, for parts of them (first, after), or for the steps of the tree`,
         { limit: 'paths' },
       );
-    this.#walk(hops);
   }
 }

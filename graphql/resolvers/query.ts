@@ -121,9 +121,9 @@ export const Query: QueryResolvers = {
     (await readProjects(db)).map(({ project: name, ...totals }) => ({ name, ...totals })),
   position: async (_, _args, { sources }) => formatPosition(await logEnd(sources)),
   lag: (_, _args, { sources }) => measureLag(sources),
-  waitFor: (_, { position, timeoutMs }, { sources, signal, moment, place }) => {
+  waitFor: (_, { position, timeoutMs }, { sources, signal, moment, turn }) => {
     if (moment !== null) throw refusal('BAD_USER_INPUT', `nothing is waited for as of ${moment}; put asOf within waitFor`);
-    return place.whileAway(() => waitFor(sources, position, timeoutMs, signal));
+    return turn.whileAway(() => waitFor(sources, position, timeoutMs, signal));
   },
   asOf: (_, args, context, info) => asOf(args, context, info),
 };

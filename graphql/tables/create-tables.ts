@@ -3,45 +3,38 @@ import { GraphQLError } from 'graphql';
 import type { BlobStore } from '../../src/blobs/blob-store.ts';
 import { formatPosition } from '../../src/log/position.ts';
 import type { Db } from '../../src/postgres/database.ts';
-import { metered } from '../../src/postgres/metered.ts';
 import { AsOfError } from '../../src/projections/as-of/as-of-error.ts';
 import type { Snapshots } from '../../src/projections/as-of/snapshots.ts';
-import { isDatabaseFault } from '../../src/projections/fault.ts';
+import { isCanceled, isDatabaseFault } from '../../src/projections/fault.ts';
 import { readTablePosition } from '../../src/projections/tables/read-table.ts';
 import { isTableName } from '../../src/projections/tables/tables.ts';
 import { asSeenBy } from '../../src/projections/visible/see-projects.ts';
 import { type Logger, SILENT } from '../../src/runtime/logger.ts';
 import { ARROW_STREAM, parseTableQuery, type TableRequest } from '../../src/usecases/datasets/tables/table-query.ts';
 import type { ServerContext } from '../context.ts';
-import type { Budgets } from '../metering/budgets.ts';
-import type { Callers } from '../metering/callers.ts';
-import { QueryMeter } from '../metering/query-meter.ts';
-import type { QueryUse } from '../metering/query-use.ts';
+import type { Gate } from '../limits/gate.ts';
 import { boundStreams } from './bound-streams.ts';
 import { compressed, encodingFor } from './encoding.ts';
 import { inTurns } from './in-turns.ts';
 import { refusal } from './refusal.ts';
 
 export interface TablesOptions {
-  /** Connections of their own: each stream holds one while it is read. */
+  /** Connections of their own, whose statements end in time: each stream holds one while it is read. */
   readonly db: Db;
   readonly blobs: Pick<BlobStore, 'get'>;
   readonly snapshots: Pick<Snapshots, 'at'>;
-  readonly callers: Callers;
-  readonly budgets: Budgets;
+  readonly gate: Gate;
   readonly logger?: Logger;
-  readonly used?: (key: string, use: QueryUse) => void;
 }
 
-const STATEMENT_MS = 60_000; // a page of what is rare looks at 4,096 trees
 const IDLE_MS = 180_000; // beyond this Postgres ends the transaction of a process that is stopped
 
 /**
- * Answers `/v1/tables/NAME` as Arrow streams, in the turns and by the accounts of queries. A stream reads one snapshot: a
+ * Answers `/v1/tables/NAME` as Arrow streams, in the turns of queries. A stream reads one snapshot: a
  * transaction, or the read models as of a moment.
  */
 export function createTables(options: TablesOptions) {
-  const { callers, budgets, logger = SILENT, used = () => undefined } = options;
+  const { gate, logger = SILENT } = options;
   const enter = boundStreams();
 
   async function fetch(request: Request, { principal }: ServerContext): Promise<Response> {
@@ -54,27 +47,18 @@ export function createTables(options: TablesOptions) {
     const key = principal.keyId ?? 'local';
     const leave = enter(key);
     if (!leave) return refusal(429, 'busy', 'too many tables are being read', 'ask again when one of them has ended', 1);
-    const account = callers.accountOf({ key, rowsPerMinute: principal.quota?.rowsPerMinute ?? null });
-    const unlimited = { rows: Infinity, bytes: Infinity, fields: Infinity, answer: Infinity, statementMs: STATEMENT_MS };
-    const meter = new QueryMeter(unlimited, account, (use) => used(key, use));
     const ends: (() => unknown)[] = [leave];
     const close = async () => {
       for (const end of ends.splice(0).reverse()) await end();
     };
-    request.signal.addEventListener('abort', () => meter.abandon(), { once: true });
     try {
-      ends.push(account.beginQuery());
-      const read = await open(parsed.value, meter, request.signal, ends);
+      ends.push(gate.beginQuery(key));
+      const read = await open(parsed.value, request.signal, ends);
       const { streamTable } = await import('../../src/usecases/datasets/tables/stream-table.ts'); // 0.1 s of a start that may not need it
       const { asked } = parsed.value;
       const sources = { db: asSeenBy(read.db, principal), keys: read.keys, blobs: options.blobs };
-      const pages = inTurns(streamTable(sources, asked, read.position), {
-        callers,
-        account,
-        meter,
-        waitMs: budgets.server.waitMs,
-        close,
-      });
+      const enter = (signal: AbortSignal) => gate.enter(key, signal);
+      const pages = inTurns(streamTable(sources, asked, read.position), { enter, close });
       const encoding = encodingFor(request.headers.get('accept-encoding'));
       const body = await startedStream(pages(request.signal));
       return new Response(compressed(body, encoding), {
@@ -93,17 +77,11 @@ export function createTables(options: TablesOptions) {
   }
 
   /** Opens what a table is read from, and adds to `ends` what closes it. */
-  async function open(
-    { asked, moment, entities }: TableRequest,
-    meter: QueryMeter,
-    signal: AbortSignal,
-    ends: (() => unknown)[],
-  ) {
+  async function open({ asked, moment, entities }: TableRequest, signal: AbortSignal, ends: (() => unknown)[]) {
     if (moment !== null) {
       const snapshot = await options.snapshots.at(moment, entities, signal);
       ends.push(snapshot.release);
-      const db = metered(snapshot.db, meter);
-      return { db, keys: metered(options.db, meter), position: formatPosition(snapshot.position) };
+      return { db: snapshot.db, keys: options.db, position: formatPosition(snapshot.position) };
     }
     const trx = await options.db.startTransaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute();
     ends.push(() =>
@@ -113,8 +91,7 @@ export function createTables(options: TablesOptions) {
         .catch(() => undefined),
     ); // the connection may be gone
     const position = await readTablePosition(trx, asked.table, IDLE_MS);
-    const db = metered(trx, meter);
-    return { db, keys: db, position: formatPosition(position) };
+    return { db: trx, keys: trx, position: formatPosition(position) };
   }
 
   return { fetch };
@@ -145,6 +122,7 @@ function refused(error: unknown, logger: Logger): Response {
     return error.code === 'too-large'
       ? refusal(422, 'unprocessable', error.message, 'name a run, or an earlier moment')
       : refusal(400, 'invalid', `asOf: ${error.message}`, 'pass a position that this server gave');
+  if (isCanceled(error)) return refusal(422, 'unprocessable', 'a statement took too long', 'narrow the filter, or name a run');
   if (isDatabaseFault(error)) {
     logger.error('the database failed a table', { error });
     return refusal(503, 'unavailable', 'the database does not answer as it should', 'ask again', 2);

@@ -1,10 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { budgetsWith } from '../metering/budgets.ts';
-import { Callers } from '../metering/callers.ts';
-import { QueryMeter } from '../metering/query-meter.ts';
+import { Gate } from '../limits/gate.ts';
 import { inTurns, type TurnOptions } from './in-turns.ts';
 
-const caller = { key: 'k', rowsPerMinute: null };
+const gate = new Gate({ running: 1 });
+const enter = (of: AbortSignal) => gate.enter('k', of);
 const signal = new AbortController().signal;
 
 async function* parts(count: number): AsyncGenerator<Uint8Array> {
@@ -12,13 +11,8 @@ async function* parts(count: number): AsyncGenerator<Uint8Array> {
 }
 
 function options(overrides: Partial<TurnOptions> = {}): TurnOptions & { closed: number } {
-  const budgets = budgetsWith({ server: { running: 1 } });
-  const callers = new Callers(budgets, Date.now);
   const of = {
-    callers,
-    account: callers.accountOf(caller),
-    meter: new QueryMeter(budgets.query),
-    waitMs: 30_000,
+    enter,
     closed: 0,
     close: async () => {
       of.closed++;
@@ -32,8 +26,8 @@ test('between two parts the turn belongs to others', async () => {
   const of = options();
   const stream = inTurns(parts(2), of)(signal);
   expect((await stream.next()).value).toEqual(Uint8Array.of(0));
-  const turn = await of.callers.turns.take(of.account, signal); // the only one of the server
-  turn();
+  const leave = await enter(signal); // the only one of the key
+  leave();
   expect((await stream.next()).value).toEqual(Uint8Array.of(1));
   expect([(await stream.next()).done, of.closed > 0]).toEqual([true, true]);
 });
@@ -47,11 +41,4 @@ test('a client that takes nothing closes what the stream reads from, and its ans
   await stream.next();
   await whenClosed;
   await expect(stream.next()).rejects.toThrow('too slowly');
-});
-
-test('a caller that owes more rows than it may wait for is ended with when it may go on', async () => {
-  const of = options({ waitMs: 1_000 });
-  of.account.charge(of.account.budget.rowsPerMinute * 2);
-  await expect(inTurns(parts(1), of)(signal).next()).rejects.toThrow('rows in a minute of a key');
-  expect(of.closed).toBeGreaterThan(0);
 });

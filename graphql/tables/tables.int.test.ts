@@ -10,8 +10,7 @@ import { EventBuilder } from '../../src/testing/event-builder.ts';
 import { appendTo, givenEvents, testLog } from '../../src/testing/given-events.ts';
 import { recordBatches } from '../../src/testing/record-batches.ts';
 import { until } from '../../src/testing/until.ts';
-import { budgetsWith } from '../metering/budgets.ts';
-import { Callers } from '../metering/callers.ts';
+import { Gate } from '../limits/gate.ts';
 import { openTestGraphql, type TestGraphql } from '../testing/open-test-graphql.ts';
 import { createTables } from './create-tables.ts';
 import { readTable } from './table-testing.ts';
@@ -42,12 +41,12 @@ beforeAll(async () => {
   api = await openTestGraphql();
   const records = await prepareEvents(builder.events, api.blobs, DEFAULT_STAMP);
   await givenEvents(api.database.db, records as unknown as Envelope[]); // a log of tests takes records too
-  tables = createTables({ ...worldOf(api), callers: new Callers(budgetsWith(), Date.now) });
+  tables = createTables({ ...worldOf(api), gate: new Gate() });
 });
 afterAll(() => api.close());
 
 function worldOf({ database, blobs, snapshots }: TestGraphql) {
-  return { db: database.db, blobs, snapshots, budgets: budgetsWith() };
+  return { db: database.db, blobs, snapshots };
 }
 
 async function get(table: string, query: Record<string, string> = {}, principal = localPrincipal(), headers = {}) {
@@ -130,7 +129,7 @@ describe('tables as Arrow streams', () => {
   test('a text that the blob store lacks ends the stream with what is wrong and the remedy', async () => {
     const { BlobMissing } = await import('../../src/blobs/blob-store.ts');
     const blobs = { get: async () => Promise.reject(new BlobMissing('gone')) };
-    const without = createTables({ ...worldOf(api), blobs, callers: new Callers(budgetsWith(), Date.now) });
+    const without = createTables({ ...worldOf(api), blobs, gate: new Gate() });
     const asked = new Request(`http://api/v1/tables/steps?run=${other}`);
     const answer = await without.fetch(asked, { principal: localPrincipal() });
     const { end, error = '{}' } = readTable(new Uint8Array(await answer.arrayBuffer()));
@@ -217,7 +216,7 @@ describe('what a table may show', () => {
   test('a table as of a position is what it was when the record ended there', async () => {
     const own = await openTestGraphql();
     try {
-      const at = createTables({ ...worldOf(own), callers: new Callers(budgetsWith(), Date.now) });
+      const at = createTables({ ...worldOf(own), gate: new Gate() });
       const earlier = new EventBuilder('earlier');
       const tree = earlier.tree(earlier.run('revised'), 'x');
       const walk = earlier.walk(tree, 0, 1, 1);
@@ -313,21 +312,6 @@ describe('a request that is wrong, or too much', () => {
     const idle = sql<{ count: number }>`select count(*)::int as count from pg_stat_activity
       where datname = current_database() and state = 'idle in transaction'`;
     await until(async () => (await idle.execute(api.database.db)).rows[0]?.count === 0);
-  });
-
-  test('a key that used up its rows of a minute is refused with when it may ask again', async () => {
-    const callers = new Callers(budgetsWith({ key: { rowsPerMinute: 5 } }), Date.now);
-    const few = createTables({ ...worldOf(api), callers });
-    const ask = () => few.fetch(new Request('http://api/v1/tables/steps'), { principal: localPrincipal() });
-    const parts: Uint8Array[] = [];
-    const reading = async () => {
-      for await (const part of (await ask()).body ?? []) parts.push(part);
-    };
-    await expect(reading()).rejects.toThrow('rows in a minute');
-    const { end, rows } = readTable(Buffer.concat(parts)); // what a minute allows is whole, and the rest comes later
-    expect([end, rows.length > 5]).toEqual([undefined, true]);
-    const again = await ask();
-    expect([again.status, Number(again.headers.get('retry-after')) > 0]).toEqual([429, true]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { projectInThread } from '../../src/app/project-in-thread.ts';
+import { startInThread } from '../../src/app/start-in-thread.ts';
 import { TOPICS } from '../../src/events/catalogue.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
 import { waitUntilProjected } from '../../src/projections/wait-until.ts';
@@ -80,7 +80,7 @@ async function measureLag(size: Size, { name, kind, stage, database, log }: On):
     interleave(recordTrajectories({ ...GROUP, trees: Math.ceil(count / EVENTS_PER_GROUP), name: name }), TREES_AT_ONCE),
   );
   const config = readConfig({ ESPALIER_HOME: await homeOf(stage), ...(await stage.settings(kind)) });
-  const projecting = await projectInThread({ config, databaseUrl: database.url, directUrl: database.url }, SILENT);
+  const projecting = await startInThread('project', { config, databaseUrl: database.url, directUrl: database.url }, SILENT);
   const watching = await watchCursors(database, ['journal', 'step-tree']);
 
   const queryable: number[] = [];

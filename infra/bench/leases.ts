@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { to as copyTo } from 'pg-copy-streams';
-import { projectInThread } from '../../src/app/project-in-thread.ts';
 import { serveApi } from '../../src/app/serve-api.ts';
+import { startInThread } from '../../src/app/start-in-thread.ts';
 import { connect } from '../../src/postgres/pool.ts';
 import { childEnvironment, readConfig } from '../../src/runtime/config.ts';
 import { SILENT } from '../../src/runtime/logger.ts';
@@ -34,7 +34,7 @@ interface Leased {
 export async function benchLeases(stage: Stage): Promise<BenchResult> {
   const platform = await openStagePlatform(stage);
   const database = await stage.database();
-  const projector = await projectInThread(platform, SILENT);
+  const projector = await startInThread('project', platform, SILENT);
   stage.closing(() => projector.close());
   const [batches, samples] = [BATCHES[stage.size], SAMPLES[stage.size]];
   await fillBatches(database.db, { policyId: POLICY, batches, samples, tokens: TOKENS });

@@ -1,5 +1,5 @@
-import { projectInThread } from '../../src/app/project-in-thread.ts';
 import { serveApi } from '../../src/app/serve-api.ts';
+import { startInThread } from '../../src/app/start-in-thread.ts';
 import { prepareEvents } from '../../src/append/prepare-events.ts';
 import { TOPICS } from '../../src/events/catalogue.ts';
 import { DEFAULT_STAMP, type Envelope } from '../../src/events/envelope.ts';
@@ -116,7 +116,7 @@ async function warm(round: Round, once: (turn: Round) => Promise<number>): Promi
 }
 
 function project(platform: Platform) {
-  return projectInThread(platform, SILENT);
+  return startInThread('project', platform, SILENT);
 }
 
 async function untilProjected({ log, database }: Platform): Promise<void> {

@@ -74,8 +74,7 @@ const API = {
   blobs: NOTHING,
   metrics: METRICS,
   limits: DEFAULT_LIMITS,
-  graphql: () => undefined,
-  tables: () => undefined,
+  queries: () => undefined,
   training: { service: NOTHING, declare: NOTHING },
   proxy: { capture: NOTHING, upstream: null, whenUnrecorded: 'fail' as const },
 };

@@ -1,15 +1,30 @@
 import type { Subscription } from '../log/event-log.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { type RunnerReport, runProjections } from '../projections/runner.ts';
+import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { keepRetention } from './retention.ts';
 
 /** Runs the projections in this process, and says once what stops, is set aside or waits. */
 export async function project({ log, database }: Platform, logger: Logger): Promise<Subscription> {
   return runProjections({ log, database, report: (event) => logReport(logger, event) });
 }
 
+/** Runs the projections, and forgets what is older than its project keeps it. */
+export async function keepProjected(platform: Platform, logger: Logger): Promise<Running> {
+  const subscription = await project(platform, logger);
+  const retention = keepRetention(platform, logger);
+  return {
+    finished: subscription.finished,
+    async close() {
+      await retention.close();
+      await subscription.close();
+    },
+  };
+}
+
 /** Logs what stops, is set aside or waits. */
-export function logReport(logger: Logger, { kind, ...fields }: RunnerReport): void {
+function logReport(logger: Logger, { kind, ...fields }: RunnerReport): void {
   if (kind === 'stopped') logger.error('projection stopped', fields);
   if (kind === 'quarantined') logger.warn('events quarantined; `espalier quarantine list` says why', fields);
   if (kind === 'retrying') logger.warn('projections wait for the database', fields);

@@ -4,8 +4,7 @@ import { type Running, runUntilStopped } from '../runtime/lifecycle.ts';
 import { createLogger, type Logger } from '../runtime/logger.ts';
 import { batch } from '../usecases/train/batch.ts';
 import { relay } from '../usecases/train/relay.ts';
-import { project } from './project.ts';
-import { keepRetention } from './retention.ts';
+import { keepProjected } from './project.ts';
 import { serveApi } from './serve-api.ts';
 
 /** What a part of an installation does. It waits for work, and any number of its processes may run. */
@@ -23,20 +22,7 @@ const role = <Started extends Pick<Running, 'close'>>(defined: Role<Started>) =>
  */
 export const ROLES = {
   /** Folds the log into the read models, and forgets what is older than its project keeps it. */
-  project: role({
-    ready: 'projecting',
-    async start(platform, logger) {
-      const subscription = await project(platform, logger);
-      const retention = keepRetention(platform, logger);
-      return {
-        finished: subscription.finished,
-        async close() {
-          await retention.close();
-          await subscription.close();
-        },
-      };
-    },
-  }),
+  project: role({ ready: 'projecting', start: keepProjected }),
   /** Serves GraphQL, ingest, leases, the studio, health and metrics. Any number may run behind one address. */
   api: role({ ready: 'serving', start: serveApi }),
   /** Appends what was decided in Postgres to the log, and ends leases that ran out. One process sends at a time. */

@@ -3,9 +3,8 @@ import { type ClosingPart, closeInTurn } from '../runtime/close-in-turn.ts';
 import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Batching } from '../usecases/train/batch.ts';
-import { projectInThread } from './project-in-thread.ts';
-import { keepRetention } from './retention.ts';
 import { ROLES, type RoleName } from './roles.ts';
+import { startInThread } from './start-in-thread.ts';
 
 export interface RunningAll extends Running {
   readonly url: string;
@@ -38,18 +37,10 @@ export async function runAll(platform: Platform, logger: Logger): Promise<Runnin
     throw error;
   }
 
-  /** The role of projections, of which the thread folds. */
   function inThread(): Running {
-    const projecting = projectInThread(platform, logger);
-    const retention = keepRetention(platform, logger);
-    const finished = projecting.then((subscription) => subscription.finished);
+    const starting = startInThread('project', platform, logger);
+    const finished = starting.then((projecting) => projecting.finished);
     finished.catch(() => undefined); // the caller waits for it
-    return {
-      finished,
-      async close() {
-        await retention.close();
-        await (await projecting.catch(() => null))?.close();
-      },
-    };
+    return { finished, close: async () => (await starting.catch(() => null))?.close() };
   }
 }

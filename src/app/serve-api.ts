@@ -1,5 +1,3 @@
-import { countQueryUse } from '../../graphql/metering/query-use.ts';
-import { openQueryThread } from '../../graphql/thread/open-query-thread.ts';
 import type { Stamp } from '../events/envelope.ts';
 import { apiRoutes } from '../http/api-routes.ts';
 import { type HttpServer, startHttp } from '../http/server.ts';
@@ -15,30 +13,23 @@ import { countMoves } from '../projections/moved-cursors.ts';
 import { installationToken } from '../runtime/installation-token.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
-import { openAnnotate } from '../usecases/annotate/annotate.ts';
 import { dropDrawn, segmentCacheOf } from '../usecases/collect/open-prompter.ts';
 import { missingTokenizers } from '../usecases/datasets/export/token-decoder.ts';
-import { openRelease } from '../usecases/release/open-release.ts';
 import { declarePolicy } from '../usecases/train/declare-policy.ts';
 import { openLeaseService } from '../usecases/train/open-lease-service.ts';
+import { forwardQueries } from './forward-queries.ts';
 import { placeTraces } from './place-traces.ts';
 import { proxyOf } from './serve-proxy.ts';
+import { startInThread } from './start-in-thread.ts';
+
+const QUERIES_HEAP_MB = 1_536; // the largest queries at once take some 750 MB
 
 /** Serves every endpoint of the platform over HTTP: GraphQL, ingest, training, health, metrics. */
 export async function serveApi(platform: Platform, logger: Logger): Promise<HttpServer> {
   const { config, database, log, blobs } = platform;
   const notices = await countMoves(platform.directUrl, ['training']); // trainers wait for what is planned and leased
-  const { databaseUrl, directUrl } = platform;
-  const { blobs: folder, asOfLimit, masterKeyFile, tokenizers } = config;
   const metrics = createMetrics({ process: true });
-  const queries = openQueryThread({
-    data: { config: { blobs: folder, asOfLimit, masterKeyFile, tokenizers }, databaseUrl, directUrl },
-    log,
-    logger,
-    annotate: openAnnotate(platform),
-    release: openRelease(platform),
-    used: countQueryUse(metrics),
-  });
+  const queries = forwardQueries(() => startInThread('queries', platform, logger, { heapMb: QUERIES_HEAP_MB }), logger);
   try {
     await dropLeftSnapshots(platform.directUrl, database.db); // a server that was killed kept some
     const segmentCache = segmentCacheOf(platform);
@@ -52,7 +43,7 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
     const training = { service: openLeaseService(platform), notices, declare, as, packed, asking };
     const studio = openStudio();
     if (!studio) logger.warn('the studio is not built; `npm run studio:build` builds it');
-    for (const missing of missingTokenizers(tokenizers)) logger.warn(missing);
+    for (const missing of missingTokenizers(config.tokenizers)) logger.warn(missing);
     const proxy = proxyOf(platform);
     const routes = apiRoutes({
       db: database.db,
@@ -61,9 +52,7 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
       metrics,
       limits: config.limits,
       logger,
-      graphql: queries.listener,
-      tables: queries.listener,
-      pages: queries.listener,
+      queries: queries.listener,
       segmentCache,
       training,
       ...(studio ? { studio } : {}),

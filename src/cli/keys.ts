@@ -12,7 +12,6 @@ interface CreateFlags {
   readonly expires?: Date;
   readonly rate?: number;
   readonly bytes?: number;
-  readonly rowsPerMinute?: number;
 }
 
 /** `espalier keys`: who may connect when the server listens on more than loopback. */
@@ -49,24 +48,17 @@ function addCreate(keys: Command): void {
     .option('--project <list>', 'projects that it sees, the first of which it writes; * for all', projectsNamed, ['default'])
     .option('--expires <when>', 'when it ends: 90d, 12h, 30m, or a time as ISO 8601', momentOf('--expires'))
     .option('--rate <n>', 'requests that it may make in a minute', wholeNumber('--rate', 1, 2_147_483_647))
-    .option('--bytes <n>', 'bytes that it may send in a minute', wholeNumber('--bytes', 1, 2_147_483_647))
-    .option(
-      '--rows-per-minute <n>',
-      'rows that its queries may read in a minute (default 6,000,000)',
-      wholeNumber('--rows-per-minute', 1, 1_000_000_000_000),
-    );
-  create.action(
-    async ({ name, scopes, project: projects, expires: expiresAt = undefined, rate, bytes, rowsPerMinute }: CreateFlags) => {
-      const quota = { requestsPerMinute: rate ?? null, bytesPerMinute: bytes ?? null, rowsPerMinute: rowsPerMinute ?? null };
-      await withPlatform('keys', async ({ database }) => {
-        if (name.trim() === '') throw new Error('--name is empty: name who or what will use the key');
-        const { key, apiKey } = await createKey(database.db, { name, scopes, projects, expiresAt: expiresAt ?? null, quota });
-        if (wantsJson(create)) return print(JSON.stringify({ key, ...apiKey, scopes }));
-        print(key);
-        print(keepIt(apiKey));
-      });
-    },
-  );
+    .option('--bytes <n>', 'bytes that it may send in a minute', wholeNumber('--bytes', 1, 2_147_483_647));
+  create.action(async ({ name, scopes, project: projects, expires: expiresAt = undefined, rate, bytes }: CreateFlags) => {
+    const quota = { requestsPerMinute: rate ?? null, bytesPerMinute: bytes ?? null };
+    await withPlatform('keys', async ({ database }) => {
+      if (name.trim() === '') throw new Error('--name is empty: name who or what will use the key');
+      const { key, apiKey } = await createKey(database.db, { name, scopes, projects, expiresAt: expiresAt ?? null, quota });
+      if (wantsJson(create)) return print(JSON.stringify({ key, ...apiKey, scopes }));
+      print(key);
+      print(keepIt(apiKey));
+    });
+  });
 }
 
 interface ReplaceFlags {
@@ -109,7 +101,6 @@ function rowOf({ keyId, replaces, name, scopes, projects, quota, createdAt, expi
   const limits = [
     ...(quota.requestsPerMinute === null ? [] : [`${quota.requestsPerMinute} requests/min`]),
     ...(quota.bytesPerMinute === null ? [] : [`${quota.bytesPerMinute} bytes/min`]),
-    ...(quota.rowsPerMinute === null ? [] : [`${quota.rowsPerMinute} rows/min`]),
   ];
   return [
     ...[keyId, name, scopes.join(','), projects === 'all' ? '*' : projects.join(','), limits.join(', ')],

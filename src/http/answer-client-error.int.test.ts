@@ -64,7 +64,7 @@ test('garbage after a request in flight is not read, and the connection ends wit
 });
 
 test('an invalid Host is refused before an address is built from it', async () => {
-  const { url } = await api.serve({ api: { graphql: (_req, res) => res.end('answered') } });
+  const { url } = await api.serve({ api: { queries: (_req, res) => res.end('answered') } });
   const ask = (host: string) => send(`GET /graphql HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`, url);
   expect(await ask('localhost:1')).toContain('answered');
   const received = await ask('127.0.0.1:99999');

@@ -31,12 +31,8 @@ export interface ApiOptions {
   readonly logger?: Logger;
   /** The drawn segments that this process keeps; one of its own unless given. */
   readonly segmentCache?: SegmentCache;
-  /** Answers everything at `/graphql`. */
-  readonly graphql?: NodeListener;
-  /** Streams whole tables at `/v1/tables/NAME`. */
-  readonly tables?: NodeListener;
-  /** Writes pages that open without a server, at `/v1/pages`. */
-  readonly pages?: NodeListener;
+  /** Answers GraphQL at `/graphql`, streams whole tables at `/v1/tables/NAME`, and writes pages at `/v1/pages`. */
+  readonly queries?: NodeListener;
   /** Returns batches to trainers at `/v1/training/…`. */
   readonly training?: TrainingLeases;
   /** The pages that show the record; without them `/` lists the endpoints. */
@@ -49,14 +45,12 @@ export interface ApiOptions {
 
 /** Returns the endpoints of the platform: events in, queries, images, training, schemas, health, metrics. */
 export function apiRoutes(options: ApiOptions): readonly Route[] {
-  const { metrics, graphql, tables, projections = registered } = options;
+  const { metrics, queries, projections = registered } = options;
   const world = { ...options, projections };
   addGauges(metrics, world);
   addTrainingGauges(metrics, world.db);
   return [
-    ...(graphql ? [graphqlMount(graphql)] : []),
-    ...(tables ? tableMounts(tables) : []),
-    ...(options.pages ? [pageMount(options.pages)] : []),
+    ...(queries ? [graphqlMount(queries), ...tableMounts(queries), pageMount(queries)] : []),
     ingestEndpoint(options),
     takeRunEndpoint(options),
     imageEndpoint(options),

@@ -5,7 +5,7 @@ import { localPrincipal, type Principal } from '../postgres/principal.ts';
 import { keyQuotas } from './key-quotas.ts';
 
 function keyOf(requestsPerMinute: number | null, bytesPerMinute: number | null): Principal {
-  const quota = { requestsPerMinute, bytesPerMinute, rowsPerMinute: null };
+  const quota = { requestsPerMinute, bytesPerMinute };
   return { ...localPrincipal(), principal: 'key:k', keyId: 'k', name: 'writer', quota };
 }
 

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 const graphql: NonNullable<Parameters<TestApi['serve']>[0]>['api'] = {
-  graphql: (req, res) => res.end(JSON.stringify({ data: { path: req.url } })),
+  queries: (req, res) => res.end(JSON.stringify({ data: { path: req.url } })),
 };
 
 describe('addresses that the server listens on', () => {
@@ -95,7 +95,7 @@ describe('keys off loopback', () => {
   });
 
   test('a key beyond its quota is refused with the seconds to wait, and every answer carries an id of its request', async () => {
-    const quota = { requestsPerMinute: 2, bytesPerMinute: null, rowsPerMinute: null };
+    const quota = { requestsPerMinute: 2, bytesPerMinute: null };
     const { key, apiKey } = await createKey(api.database.db, { name: 'slow', scopes: ['read'], projects: 'all', quota });
     const server = await api.serve({ host: '0.0.0.0', clock: () => 0 });
     const ask = (path: string, id = '') =>
@@ -122,7 +122,7 @@ describe('keys off loopback', () => {
       scopes: ['ingest'],
       project: 'default',
       projects: 'all',
-      quota: { requestsPerMinute: null, bytesPerMinute: null, rowsPerMinute: null },
+      quota: { requestsPerMinute: null, bytesPerMinute: null },
       createdAt: expect.any(Date),
       expiresAt: null,
       revokedAt: null,
@@ -210,7 +210,7 @@ describe('endpoints', () => {
     const { url } = await api.serve({
       logger: createLogger({ form: 'json', write: (line) => void lines.push(line) }),
       api: {
-        graphql: () => {
+        queries: () => {
           throw new Error('secret detail');
         },
       },
@@ -329,7 +329,7 @@ describe('slow and leaving clients', () => {
   });
 
   test('a client that sends requests one after the other and leaves does not keep the places of its key', async () => {
-    const { url } = await api.serve({ requestsPerKey: 20, api: { graphql: () => undefined } });
+    const { url } = await api.serve({ requestsPerKey: 20, api: { queries: () => undefined } });
     const leaving = connect(Number(new URL(url).port), '127.0.0.1');
     leaving.write('GET /graphql HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(20));
     const status = async () => (await fetch(`${url}/v1/key`)).status;
@@ -339,7 +339,7 @@ describe('slow and leaving clients', () => {
   });
 
   test('a listener that writes to a response that has ended does not end the server', async () => {
-    const { url } = await api.serve({ api: { graphql: (_req, res) => res.end('done').write('late') } });
+    const { url } = await api.serve({ api: { queries: (_req, res) => res.end('done').write('late') } });
     expect(await (await fetch(`${url}/graphql`)).text()).toBe('done');
     expect((await fetch(`${url}/healthz`)).status).toBe(200);
   });
@@ -365,7 +365,7 @@ describe('close', () => {
     });
     const server = await api.serve({
       api: {
-        graphql: (req, res) => {
+        queries: (req, res) => {
           if (req.url === '/graphql/stream') {
             res.writeHead(200, { 'content-type': 'text/event-stream' });
             res.write(':\n\n');
@@ -392,7 +392,7 @@ describe('close', () => {
   });
 
   test('close cuts what does not end within its limit', async () => {
-    const server = await api.serve({ api: { graphql: () => undefined }, timeouts: { closeMs: 50 } });
+    const server = await api.serve({ api: { queries: () => undefined }, timeouts: { closeMs: 50 } });
     const never = fetch(`${server.url}/graphql`);
     const failed = expect(never).rejects.toThrow();
     await until(async () => (await fetch(`${server.url}/healthz`)).ok);

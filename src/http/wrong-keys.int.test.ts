@@ -27,7 +27,7 @@ test('responses of a revoked key end within 5 s, begun or not, and those of othe
     host: '0.0.0.0',
     timeouts: { closeMs: 50 },
     api: {
-      graphql: (req, res) => {
+      queries: (req, res) => {
         if (req.url?.includes('stream')) res.writeHead(200, { 'content-type': 'text/event-stream' }).write(':\n\n');
       },
     },

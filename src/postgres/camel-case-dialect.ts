@@ -1,7 +1,7 @@
 import { type Driver, PostgresDialect, PostgresQueryCompiler, type TransactionSettings } from 'kysely';
 import type pg from 'pg';
 import { snakeCase } from './camel-case.ts';
-import { MeteredConnection } from './metered-connection.ts';
+import { PoolConnection } from './pool-connection.ts';
 
 /**
  * Postgres as kysely speaks to it, with tables and columns in camelCase here and in snake_case there. Identifiers are translated
@@ -36,20 +36,20 @@ class PoolDriver implements Driver {
     this.#pool = pool;
   }
   async init(): Promise<void> {}
-  async acquireConnection(): Promise<MeteredConnection> {
-    return new MeteredConnection(await this.#pool.connect());
+  async acquireConnection(): Promise<PoolConnection> {
+    return new PoolConnection(await this.#pool.connect());
   }
-  async beginTransaction(connection: MeteredConnection, { isolationLevel, accessMode }: TransactionSettings): Promise<void> {
+  async beginTransaction(connection: PoolConnection, { isolationLevel, accessMode }: TransactionSettings): Promise<void> {
     const level = isolationLevel ? ` isolation level ${isolationLevel}` : '';
-    await connection.control(`begin${level}${accessMode ? ` ${accessMode}` : ''}`, 'open');
+    await connection.control(`begin${level}${accessMode ? ` ${accessMode}` : ''}`);
   }
-  async commitTransaction(connection: MeteredConnection): Promise<void> {
-    await connection.control('commit', 'none');
+  async commitTransaction(connection: PoolConnection): Promise<void> {
+    await connection.control('commit');
   }
-  async rollbackTransaction(connection: MeteredConnection): Promise<void> {
-    await connection.control('rollback', 'none');
+  async rollbackTransaction(connection: PoolConnection): Promise<void> {
+    await connection.control('rollback');
   }
-  async releaseConnection(connection: MeteredConnection): Promise<void> {
+  async releaseConnection(connection: PoolConnection): Promise<void> {
     connection.release();
   }
   async destroy(): Promise<void> {

@@ -1,7 +1,6 @@
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { camelCase } from './camel-case.ts';
-import type { StatementMeter } from './statement-meter.ts';
 
 /** Rows in the text form of COPY. As the only parameter of `copy … from stdin` it is the data that Postgres reads. */
 export class CopyText {
@@ -15,11 +14,8 @@ export class CopyText {
 export class CopyBinary {
   /** Called with each row as Postgres sends it; the bytes are others as soon as it returns. */
   readonly take: (row: Buffer) => void;
-  /** Whether a row that is refused ends the connection, as of a statement that is metered. */
-  readonly metered: boolean;
-  constructor(take: (row: Buffer) => void, metered = false) {
+  constructor(take: (row: Buffer) => void) {
     this.take = take;
-    this.metered = metered;
   }
 }
 
@@ -27,11 +23,9 @@ export class CopyBinary {
 export class CamelCaseQuery {
   readonly text: string;
   readonly values: readonly unknown[];
-  readonly meter: StatementMeter | undefined;
-  constructor(text: string, values: readonly unknown[], meter?: StatementMeter) {
+  constructor(text: string, values: readonly unknown[]) {
     this.text = text;
     this.values = values;
-    this.meter = meter;
   }
 }
 
@@ -54,21 +48,18 @@ export class CopyingClient extends pg.Client {
     return Reflect.apply(pg.Client.prototype.query, this, args);
   }) as pg.Client['query'];
 
-  #camelCase({ text, values, meter }: CamelCaseQuery): Promise<pg.QueryResult> {
+  #camelCase({ text, values }: CamelCaseQuery): Promise<pg.QueryResult> {
     return new Promise((resolve, reject) => {
       const done = (error: Error | undefined, result: unknown) => (error ? reject(error) : resolve(result as pg.QueryResult));
-      const config = { text, values: [...values] };
-      const query = meter ? new Metered(config, done, meter) : new Renaming(config, done);
-      Reflect.apply(pg.Client.prototype.query, this, [query]);
+      Reflect.apply(pg.Client.prototype.query, this, [new Renaming({ text, values: [...values] }, done)]);
     });
   }
 
-  #copyBinary(statement: string, { take, metered }: CopyBinary): Promise<pg.QueryResult> {
+  #copyBinary(statement: string, { take }: CopyBinary): Promise<pg.QueryResult> {
     return new Promise((resolve, reject) => {
       const done = (error: unknown, result: unknown) => (error ? reject(error) : resolve(result as pg.QueryResult));
       const text = `copy (${statement}) to stdout (format binary)`;
-      const query = new Copying({ text }, done, take, metered);
-      Reflect.apply(pg.Client.prototype.query, this, [query]);
+      Reflect.apply(pg.Client.prototype.query, this, [new Copying({ text }, done, take)]);
     });
   }
 
@@ -86,17 +77,6 @@ export class CopyingClient extends pg.Client {
 /** What pg calls of a query that a client was handed, as its cursors and streams are; the types leave it out. */
 interface Described {
   handleRowDescription(message: { readonly fields: { name: string }[] }): void;
-  handleDataRow(message: DataRow): void;
-  submit(connection: Wire): Error | null;
-  /** What pg fails the query with when it ends, whatever the server says; it takes no more rows. */
-  _canceledDueToError: Error | false;
-}
-interface DataRow {
-  /** Bytes on the wire. */
-  readonly length: number;
-}
-interface Wire {
-  readonly stream: { destroy(): void };
 }
 type Done = (error: Error | undefined, result: unknown) => void;
 
@@ -109,23 +89,16 @@ class Renaming extends (pg.Query as unknown as new (config: object, done: Done) 
 
 /**
  * COPY in its binary form: Postgres sends each row as a message of its own, which pg hands over as it lies in its buffer. Once a
- * row is refused, the others are read and dropped; of a metered one, where Postgres may have much to send, the connection ends.
+ * row is refused, the others are read and dropped.
  */
 class Copying extends (pg.Query as unknown as new (config: pg.QueryConfig, done: CopyDone) => Described) {
   readonly #take: (row: Buffer) => void;
   readonly #refused: { error: unknown };
-  readonly #metered: boolean;
-  #wire: Wire | undefined;
-  constructor(config: pg.QueryConfig, done: CopyDone, take: (row: Buffer) => void, metered: boolean) {
+  constructor(config: pg.QueryConfig, done: CopyDone, take: (row: Buffer) => void) {
     const refused: { error: unknown } = { error: undefined };
     super(config, (error, result) => done(refused.error ?? error, result));
     this.#take = take;
     this.#refused = refused;
-    this.#metered = metered;
-  }
-  override submit(connection: Wire): Error | null {
-    this.#wire = connection;
-    return super.submit(connection);
   }
   handleCopyData({ chunk }: { readonly chunk: Buffer }): void {
     if (this.#refused.error !== undefined) return;
@@ -133,33 +106,7 @@ class Copying extends (pg.Query as unknown as new (config: pg.QueryConfig, done:
       this.#take(chunk);
     } catch (error) {
       this.#refused.error = error;
-      if (this.#metered) this.#wire?.stream.destroy();
     }
   }
 }
 type CopyDone = (error: unknown, result: unknown) => void;
-
-/** Ends with its connection when the meter refuses a row: else Postgres would send all the others, to be thrown away here. */
-class Metered extends Renaming {
-  readonly #meter: StatementMeter;
-  #wire: Wire | undefined;
-  constructor(config: pg.QueryConfig, done: Done, meter: StatementMeter) {
-    super(config, done);
-    this.#meter = meter;
-  }
-  override submit(connection: Wire): Error | null {
-    this.#wire = connection;
-    return super.submit(connection);
-  }
-  override handleDataRow(message: DataRow): void {
-    if (this._canceledDueToError) return;
-    try {
-      this.#meter.row(message.length);
-    } catch (error) {
-      this._canceledDueToError = error instanceof Error ? error : new Error(String(error));
-      this.#wire?.stream.destroy();
-      return;
-    }
-    super.handleDataRow(message);
-  }
-}

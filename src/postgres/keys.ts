@@ -37,8 +37,6 @@ export interface Quota {
   readonly requestsPerMinute: number | null;
   /** Bytes of bodies that it sends. */
   readonly bytesPerMinute: number | null;
-  /** Rows that its queries read; null for as many as any key may. */
-  readonly rowsPerMinute: number | null;
 }
 
 export interface NewKey {
@@ -74,7 +72,6 @@ export async function createKey(
       projects: projects === 'all' ? [ALL_PROJECTS] : [...new Set(projects)],
       requestsPerMinute: quota.requestsPerMinute ?? null,
       bytesPerMinute: quota.bytesPerMinute ?? null,
-      rowsPerMinute: quota.rowsPerMinute ?? null,
     })
     .returning(COLUMNS)
     .executeTakeFirstOrThrow();
@@ -158,13 +155,13 @@ function active(of: ExpressionBuilder<Tables, 'apiKeys'>) {
 const FORM = /^espalier_[A-Za-z0-9_-]{43}$/;
 const COLUMNS = [
   ...(['keyId', 'replaces', 'name', 'scopes', 'project', 'projects'] as const),
-  ...(['requestsPerMinute', 'bytesPerMinute', 'rowsPerMinute'] as const),
+  ...(['requestsPerMinute', 'bytesPerMinute'] as const),
   ...(['createdAt', 'expiresAt', 'revokedAt'] as const),
 ] as const;
 
 type Row = Pick<Selectable<Tables['apiKeys']>, (typeof COLUMNS)[number]>;
 
-function fromRow({ scopes, projects, requestsPerMinute, bytesPerMinute, rowsPerMinute, ...row }: Row): ApiKey {
+function fromRow({ scopes, projects, requestsPerMinute, bytesPerMinute, ...row }: Row): ApiKey {
   return {
     keyId: row.keyId,
     replaces: row.replaces,
@@ -172,7 +169,7 @@ function fromRow({ scopes, projects, requestsPerMinute, bytesPerMinute, rowsPerM
     scopes: SCOPES.filter((scope) => scopes.includes(scope)),
     project: row.project,
     projects: projects.includes(ALL_PROJECTS) ? 'all' : projects,
-    quota: { requestsPerMinute, bytesPerMinute, rowsPerMinute },
+    quota: { requestsPerMinute, bytesPerMinute },
     createdAt: row.createdAt,
     expiresAt: row.expiresAt,
     revokedAt: row.revokedAt,

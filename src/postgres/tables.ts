@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 4705b7391c9b404a
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 1af57c66dea2e78a
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 
@@ -119,7 +119,6 @@ export const tables = {
     requestsPerMinute: column<number | null>('integer'),
     bytesPerMinute: column<number | null>('bigint'),
     replaces: defaulted<Defaulted<string[]>>('uuid[]'),
-    rowsPerMinute: column<number | null>('bigint'),
   }),
   streamKeys: table('stream_keys', ['keyId'], {
     keyId: column<string>('uuid'),

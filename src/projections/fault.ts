@@ -13,6 +13,11 @@ export function isDatabaseFault(error: unknown): boolean {
   return /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(message);
 }
 
+/** Returns whether Postgres ended a statement that took longer than its connection allows. */
+export function isCanceled(error: unknown): boolean {
+  return partsOf(error).code === '57014';
+}
+
 /** A fold threw: one of the events that it was offered may be to blame. */
 export class FoldFailed extends Error {
   override readonly name = 'FoldFailed';

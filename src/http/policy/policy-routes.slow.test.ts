@@ -107,7 +107,7 @@ describe('a policy that belongs to a project', () => {
     replaces: [],
     project,
     projects: [project],
-    quota: { requestsPerMinute: null, bytesPerMinute: null, rowsPerMinute: null },
+    quota: { requestsPerMinute: null, bytesPerMinute: null },
     createdAt: new Date(0),
     expiresAt: null,
     revokedAt: null,

@@ -45,6 +45,7 @@ export interface SnapshotLimits {
 }
 
 const KEPT = 8; // each holds tables of about the size of what it shows, and no connection after 10 s of rest
+const STATEMENT_MS = 60_000; // that reads one
 const CONNECTIONS = 4; // projections folded at once: more wait for two cores
 
 /** Keeps read models as of moments of the record, each in a schema of its own. It opens nothing before it is first asked. */
@@ -121,7 +122,7 @@ export function keepSnapshots(database: Database, url: string, limits: SnapshotL
       } finally {
         await folding.close();
       }
-      const settings = { search_path: schema, default_transaction_read_only: 'on' };
+      const settings = { search_path: schema, default_transaction_read_only: 'on', statement_timeout: String(STATEMENT_MS) };
       const reading = await openDatabase(url, { ...named('read'), settings });
       return {
         db: reading.db,

@@ -6,7 +6,7 @@ import { countRecord } from '../projections/runs/count-record.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { SILENT } from '../runtime/logger.ts';
 import { useTestPlatform } from '../testing/use-test-platform.ts';
-import { ProjectorEnded, projectInThread } from './project-in-thread.ts';
+import { startInThread, ThreadEnded } from './start-in-thread.ts';
 
 const platform = useTestPlatform({ opened: 'before-each', projector: 'none' });
 
@@ -26,23 +26,23 @@ async function beginRun(): Promise<string> {
 const settled = async () => waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 30_000 });
 
 test('a thread folds what is appended, and leaves its partitions to the next one when it is closed', async () => {
-  const first = await projectInThread(platform, SILENT);
+  const first = await startInThread('project', platform, SILENT);
   open.push(first);
   const runs = [await beginRun()];
   await settled();
   await first.close();
   await first.finished;
   runs.push(await beginRun());
-  open.push(await projectInThread(platform, SILENT));
+  open.push(await startInThread('project', platform, SILENT));
   await settled();
   for (const runId of runs) expect(await countRecord(platform.database.db, runId)).toMatchObject({ events: 1 });
 });
 
-test('a thread that dies ends the projector with the reason, and one that cannot begin fails its start', async () => {
-  const dying = await projectInThread(platform, SILENT, 'src/testing/projector-that-dies.ts');
+test('a thread that dies says why, and one that cannot begin fails its start', async () => {
+  const dying = await startInThread('project', platform, SILENT, { program: 'src/testing/thread-that-dies.ts' });
   open.push(dying);
-  await expect(dying.finished).rejects.toThrow(/^the thread that projects ended: no memory is left$/);
-  await expect(dying.finished).rejects.toBeInstanceOf(ProjectorEnded);
+  await expect(dying.finished).rejects.toThrow(/^the thread of the role project ended: no memory is left$/);
+  await expect(dying.finished).rejects.toBeInstanceOf(ThreadEnded);
   const config = { ...platform.config, home: '/dev/null/none' };
-  await expect(projectInThread({ ...platform, config }, SILENT)).rejects.toThrow(/cannot write to \/dev\/null\/none/);
+  await expect(startInThread('project', { ...platform, config }, SILENT)).rejects.toThrow(/cannot write to \/dev\/null\/none/);
 });

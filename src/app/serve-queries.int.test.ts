@@ -1,15 +1,15 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { serveApi } from '../../src/app/serve-api.ts';
-import { createKey } from '../../src/postgres/keys.ts';
-import { localPrincipal } from '../../src/postgres/principal.ts';
-import { SILENT } from '../../src/runtime/logger.ts';
-import { EventBuilder } from '../../src/testing/event-builder.ts';
-import { givenEvents } from '../../src/testing/given-events.ts';
-import { LOCAL } from '../../src/testing/local-token.ts';
-import { openTestPlatform } from '../../src/testing/open-test-platform.ts';
-import { openQueryThread } from './open-query-thread.ts';
+import { localPrincipal } from '../postgres/principal.ts';
+import { SILENT } from '../runtime/logger.ts';
+import { EventBuilder } from '../testing/event-builder.ts';
+import { givenEvents } from '../testing/given-events.ts';
+import { LOCAL } from '../testing/local-token.ts';
+import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { forwardQueries } from './forward-queries.ts';
+import { serveApi } from './serve-api.ts';
+import { startInThread } from './start-in-thread.ts';
 
 let platform: Awaited<ReturnType<typeof openTestPlatform>>;
 let server: Awaited<ReturnType<typeof serveApi>>;
@@ -52,20 +52,6 @@ test('an answer of many megabytes arrives whole', async () => {
   expect(JSON.parse(text).data.path).toHaveLength(2_001);
 });
 
-test('what the queries of a key used is in the metrics: rows, bytes and the time of its turns', async () => {
-  const { key, apiKey } = await createKey(platform.database.db, { name: 'reader', scopes: ['read'], projects: 'all' });
-  const headers = { 'content-type': 'application/json', authorization: `Bearer ${key}` };
-  const answer = await ask(`{ path(leaf: "${steps.at(-1)}") { observation } }`, { headers });
-  expect((await answer.json()).data.path).toHaveLength(2_001);
-  const metrics = await (await fetch(`${server.url}/metrics`, { headers })).text();
-  const used = (what: string) =>
-    Number(new RegExp(`^espalier_query_${what}_by_key_total\\{key="${apiKey.keyId}"\\} (\\S+)$`, 'm').exec(metrics)?.[1]);
-  expect(used('rows')).toBeGreaterThan(4_000); // the way to the root, and what the steps on it hold
-  expect(used('rows')).toBeLessThan(4_010);
-  expect(used('bytes')).toBeGreaterThan(100_000);
-  expect(used('seconds')).toBeGreaterThan(0);
-});
-
 test('a query of which fields fail after its answer ends no other', async () => {
   const large = new EventBuilder('large');
   const bad = large.tree(large.run('large'), 'large');
@@ -99,7 +85,7 @@ test('a refusal keeps its status and its headers, and a page for a browser is se
   expect((await fetch(`${server.url}/graphql?query=%7Bposition%7D`, { headers: LOCAL })).status).toBe(200);
 });
 
-test('subscriptions of one client over the budget of its key are refused, each on a connection of its own', async () => {
+test('subscriptions of one client over the share of its key are refused, each on a connection of its own', async () => {
   const left = new AbortController();
   const headers = { 'content-type': 'application/json', accept: 'text/event-stream', ...LOCAL };
   const refusals: string[] = [];
@@ -113,16 +99,12 @@ test('subscriptions of one client over the budget of its key are refused, each o
         .catch(reject);
   });
   left.abort();
-  for (const text of refusals) expect(text).toMatch(/subscriptions of a key.* allows 64, and 65 are used; follow several runs/);
+  for (const text of refusals) expect(text).toMatch(/subscriptions of a key.* is 64, and this is 65; follow several runs/);
 });
 
 test('a thread that ends fails what it was answering with 503 and the remedy, and the next query starts another one', async () => {
-  const queries = openQueryThread({
-    data: { config: { blobs: '', asOfLimit: 1, masterKeyFile: null, tokenizers: {} }, databaseUrl: '', directUrl: '' },
-    log: platform.log,
-    logger: SILENT,
-    program: 'graphql/testing/dying-thread.ts',
-  });
+  const start = () => startInThread('queries', platform, SILENT, { program: 'src/testing/queries-that-die.ts' });
+  const queries = forwardQueries(start, SILENT);
   const dying = createServer((req, res) => void queries.listener(req, res, { principal: localPrincipal() })).listen(0);
   await once(dying, 'listening');
   const address = dying.address();
@@ -130,10 +112,7 @@ test('a thread that ends fails what it was answering with 503 and the remedy, an
   for (const _ of [1, 2]) {
     expect(await (await fetch(`${url}/live`)).text()).toBe('alive');
     const died = await fetch(`${url}/die`);
-    expect([died.status, await died.json()]).toEqual([
-      503,
-      { errors: [expect.objectContaining({ extensions: { code: 'UNAVAILABLE' } })] },
-    ]);
+    expect([died.status, await died.json()]).toEqual([503, { error: expect.objectContaining({ code: 'unavailable' }) }]);
   }
   await queries.close();
   dying.closeAllConnections();

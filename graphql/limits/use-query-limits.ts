@@ -3,27 +3,26 @@ import { isAsyncIterable, type Plugin } from 'graphql-yoga';
 import type { Context } from '../context.ts';
 
 /**
- * Lets a query begin when it is its turn, counts the fields that it resolves, and replaces an answer that is over a budget by the
+ * Lets a query begin when it is its turn, counts the fields that it resolves, and replaces an answer that is over a limit by the
  * one error that says so: a part never looks like the whole.
  */
-export function useMetering(): Plugin<Context> {
+export function useQueryLimits(): Plugin<Context> {
   return {
     async onExecute({ args, setResultAndStopExecution }) {
-      const { place, meter } = args.contextValue;
+      const { turn, limits } = args.contextValue;
       args.fieldResolver = counted;
       try {
-        await place.take();
+        await turn.take();
       } catch (error) {
         if (!(error instanceof GraphQLError)) throw error;
         return void setResultAndStopExecution({ errors: [error] });
       }
       return {
         onExecuteDone({ result, setResult }) {
-          place.leave();
+          turn.end();
           if (isAsyncIterable(result)) return;
-          meter.answer(result.data);
-          meter.end(place.seconds);
-          if (meter.refusal) setResult({ errors: [meter.refusal] });
+          limits.checkAnswer(result.data);
+          if (limits.refusal) setResult({ errors: [limits.refusal] });
         },
       };
     },
@@ -31,6 +30,6 @@ export function useMetering(): Plugin<Context> {
 }
 
 const counted: GraphQLFieldResolver<unknown, Context> = (source, args, context, info) => {
-  context.meter.field();
+  context.limits.countField();
   return defaultFieldResolver(source, args, context, info);
 };

@@ -1,0 +1,47 @@
+import type { MessagePort } from 'node:worker_threads';
+import { openPlatform, type Platform } from '../platform/open-platform.ts';
+import type { Running } from '../runtime/lifecycle.ts';
+import type { Fields, Logger } from '../runtime/logger.ts';
+import type { FromThread, ThreadData, ThreadRole } from './start-in-thread.ts';
+
+type Start = (platform: Platform, logger: Logger) => Promise<Running & { readonly url?: string }>;
+
+/** Loaded by the thread that needs them alone. */
+const STARTS: Readonly<Record<ThreadRole, () => Promise<Start>>> = {
+  project: async () => (await import('./project.ts')).keepProjected,
+  queries: async () => (await import('./serve-queries.ts')).serveQueries,
+};
+
+/** Runs a role over a platform of its own until the process that started the thread asks it to end (`start-in-thread.ts`). */
+export async function serveInThread(port: MessagePort, { role, config }: ThreadData): Promise<void> {
+  const asked = new Promise<void>((resolve) => port.once('message', () => resolve()));
+  const say = (message: FromThread) => port.postMessage(message);
+  // The process has refused a log that is not as it was recorded where it must; what such a log holds can still be asked.
+  const platform = await openPlatform(config, role, role === 'queries' ? 'report' : 'refuse');
+  try {
+    const start = await STARTS[role]();
+    const running = await start(platform, loggerTo(say));
+    say({ kind: 'ready', url: running.url ?? null });
+    try {
+      await Promise.race([asked, running.finished]);
+    } finally {
+      await running.close();
+    }
+  } finally {
+    await platform.close();
+  }
+}
+
+function loggerTo(say: (message: FromThread) => void, bound: Fields = {}): Logger {
+  const at =
+    (level: 'debug' | 'info' | 'warn' | 'error') =>
+    (message: string, fields: Fields = {}) =>
+      say({ kind: 'log', level, message, fields: { ...bound, ...fields } });
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    with: (fields) => loggerTo(say, { ...bound, ...fields }),
+  };
+}

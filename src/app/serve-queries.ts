@@ -1,0 +1,116 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setPriority, platform as system } from 'node:os';
+import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { createGraphql } from '../../graphql/create-graphql.ts';
+import { Gate } from '../../graphql/limits/gate.ts';
+import { ignoreOrphanedRejections } from '../../graphql/orphaned-rejections.ts';
+import { createPages } from '../../graphql/pages/create-pages.ts';
+import { createTables } from '../../graphql/tables/create-tables.ts';
+import { newId } from '../events/new-id.ts';
+import type { Platform } from '../platform/open-platform.ts';
+import { openDatabase } from '../postgres/database.ts';
+import { countNotices } from '../postgres/notices.ts';
+import type { Principal } from '../postgres/principal.ts';
+import { keepSnapshots } from '../projections/as-of/snapshots.ts';
+import { CURSOR_CHANNEL } from '../projections/moved-cursors.ts';
+import type { Running } from '../runtime/lifecycle.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { openAnnotate } from '../usecases/annotate/annotate.ts';
+import { tokenDecoders } from '../usecases/datasets/export/token-decoder.ts';
+import { openRelease } from '../usecases/release/open-release.ts';
+import { ASKED_BY } from './forward-queries.ts';
+
+const QUERY_CONNECTIONS = 6; // of the database, for the statements of the few queries that run at once
+const TABLE_CONNECTIONS = 4; // a table holds one while its client reads it
+const CONNECT_MS = 60_000; // a statement waits for those before it
+const STATEMENT_MS = 10_000;
+const TABLE_STATEMENT_MS = 60_000; // a page of what is rare looks at 4,096 trees
+const NICE = 5; // a third of the processor time of a thread that is as busy
+
+/**
+ * Answers GraphQL, tables and pages at a port of this machine for the API server, which checks who asks and passes it on
+ * (`forward-queries.ts`). Who knows the path of `url` may ask as anybody: it is told to that server alone.
+ */
+export async function serveQueries(platform: Platform, logger: Logger): Promise<Running & { readonly url: string }> {
+  // On Linux a priority is the thread's own: where processors are scarce, health, ingest and leases come before queries.
+  if (system() === 'linux') setPriority(NICE);
+  ignoreOrphanedRejections((reason) => logger.warn('a query failed after its answer', { reason: String(reason) }));
+  const { directUrl, log, blobs, config } = platform;
+  // Sessions of one's own: a pooler would pass their settings on to others.
+  const pool = (name: string, max: number, statementMs: number) =>
+    openDatabase(directUrl, {
+      applicationName: `espalier ${name}`,
+      connectMs: CONNECT_MS,
+      max,
+      settings: { statement_timeout: String(statementMs), default_transaction_read_only: 'on' },
+    });
+  const database = await pool('queries', QUERY_CONNECTIONS, STATEMENT_MS);
+  const reading = await pool('tables', TABLE_CONNECTIONS, TABLE_STATEMENT_MS);
+  const notices = await countNotices(directUrl, [CURSOR_CHANNEL]);
+  const snapshots = keepSnapshots(platform.database, directUrl, { records: config.asOfLimit });
+  const gate = new Gate();
+  const { db } = database;
+  const graphql = await createGraphql({
+    db,
+    tails: platform.database.db,
+    log,
+    blobs,
+    notices,
+    snapshots,
+    gate,
+    logger,
+    annotate: openAnnotate(platform),
+    release: openRelease(platform),
+    tokenizers: tokenDecoders(config.tokenizers),
+  });
+  const tables = createTables({ db: reading.db, blobs, snapshots, gate, logger });
+  const pages = createPages({ db, blobs, graphql, logger });
+  const handlerOf = (pathname: string) =>
+    pathname.startsWith('/v1/tables/') ? tables : pathname === '/v1/pages' ? pages : graphql;
+
+  const secret = newId();
+  const server = createServer({ maxHeaderSize: 1_048_576 }, (req, res) => {
+    const [shown, principal = ''] = String(req.headers[ASKED_BY]).split(' ');
+    if (shown !== secret) return void res.writeHead(403).end();
+    const asker = JSON.parse(decodeURIComponent(principal)) as Principal; // as the server wrote it
+    return void answer(req, res, asker).catch((error: unknown) => {
+      if (!res.destroyed) logger.error('a query was not answered', { error });
+      res.destroy();
+    });
+  });
+
+  async function answer(req: IncomingMessage, res: ServerResponse, principal: Principal): Promise<void> {
+    const left = new AbortController();
+    res.once('close', () => left.abort());
+    const { method = 'GET', headers } = req;
+    const url = new URL(req.url ?? '/', `http://${headers.host ?? 'localhost'}`);
+    const body = method === 'GET' || method === 'HEAD' ? null : await buffer(req);
+    const names = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
+    const request = new Request(url, { method, headers: names, signal: left.signal, body });
+    const response = await handlerOf(url.pathname).fetch(request, { principal });
+    if (res.destroyed) return void response.body?.cancel();
+    res.writeHead(response.status, Object.fromEntries(response.headers));
+    if (response.body)
+      await pipeline(response.body as unknown as AsyncIterable<Uint8Array>, res); // yoga's own class of streams is one too
+    else res.end();
+  }
+
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // a TCP server that listens has one
+  return {
+    url: `http://${secret}@127.0.0.1:${port}`,
+    finished: new Promise(() => undefined),
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      await snapshots.close();
+      await notices.close();
+      await reading.close();
+      await database.close();
+    },
+  };
+}

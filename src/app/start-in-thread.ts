@@ -1,0 +1,89 @@
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import type { Platform } from '../platform/open-platform.ts';
+import type { Config, LogLevel } from '../runtime/config.ts';
+import type { Running } from '../runtime/lifecycle.ts';
+import type { Fields, Logger } from '../runtime/logger.ts';
+
+const RUN = fileURLToPath(new URL('../../bin/run.js', import.meta.url));
+const PROGRAM = 'workers/thread.ts';
+const CLOSE_MS = 30_000; // a slice in flight is written first
+
+/** What runs in a thread of a process that does other things too. */
+export type ThreadRole = 'project' | 'queries';
+
+/** What a thread is started with: its configuration names the database, so that it starts no server. */
+export interface ThreadData {
+  readonly role: ThreadRole;
+  readonly config: Config;
+}
+
+/** What a thread says. That it failed is its end. */
+export type FromThread =
+  | { readonly kind: 'ready'; readonly url: string | null }
+  | { readonly kind: 'log'; readonly level: LogLevel; readonly message: string; readonly fields: Fields };
+
+/** A thread ended by itself. */
+export class ThreadEnded extends Error {
+  override readonly name = 'ThreadEnded';
+}
+
+export interface ThreadOptions {
+  /** Megabytes of its heap; more ends the thread alone. */
+  readonly heapMb?: number;
+  /** What it runs, for `bin/run.js`; a test has programs of its own. */
+  readonly program?: string;
+}
+
+/**
+ * Runs a role in a thread of this process, with connections of its own, so that it takes nothing from the event loop that serves
+ * or collects. Resolves when the role is at work; `url` is where it serves, null where it does not. @throws ThreadEnded.
+ */
+export async function startInThread(
+  role: ThreadRole,
+  { config, databaseUrl, directUrl }: Pick<Platform, 'config' | 'databaseUrl' | 'directUrl'>,
+  logger: Logger,
+  { heapMb, program = PROGRAM }: ThreadOptions = {},
+): Promise<Running & { readonly url: string | null }> {
+  const data: ThreadData = { role, config: { ...config, databaseUrl, databaseDirectUrl: directUrl } };
+  const worker = new Worker(RUN, {
+    argv: [program],
+    execArgv: [],
+    workerData: data,
+    ...(heapMb === undefined ? {} : { resourceLimits: { maxOldGenerationSizeMb: heapMb } }),
+  });
+  let closing = false;
+  const finished = new Promise<void>((resolve, reject) => {
+    let cause: unknown;
+    worker.on('error', (error) => {
+      cause = error;
+    });
+    worker.once('exit', (code) => {
+      if (closing && cause === undefined) return resolve();
+      const why = cause instanceof Error ? cause.message : `it ended with code ${code}`;
+      reject(new ThreadEnded(`the thread of the role ${role} ended: ${why}`, { cause }));
+    });
+  });
+  finished.catch(() => undefined); // whoever asks for it gets it
+  const ready = new Promise<string | null>((resolve) => {
+    worker.on('message', (message: FromThread) => {
+      if (message.kind === 'ready') resolve(message.url);
+      else logger[message.level](message.message, message.fields);
+    });
+  });
+  const url = await Promise.race([ready, finished.then(() => null)]);
+  return {
+    url,
+    finished,
+    async close() {
+      closing = true;
+      if (worker.threadId < 0) return; // it ended
+      const exited = once(worker, 'exit');
+      worker.postMessage('close');
+      const timer = setTimeout(() => void worker.terminate(), CLOSE_MS);
+      await exited.catch(() => undefined); // `finished` says why
+      clearTimeout(timer);
+    },
+  };
+}

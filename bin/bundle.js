@@ -47,31 +47,40 @@ function readCurrent() {
   }
 }
 
+/**
+ * Compiles the command line and the workers into a folder two levels below the root of what it runs in (`dist/FOLDER`).
+ * @param {string} target the folder
+ * @param {object} libraries where the libraries come from: `packages: 'external'` leaves them where they are installed
+ * @returns the metafile of esbuild, and size and time of each source by its path
+ */
+export async function compile(target, libraries) {
+  const { build: bundle } = await import('esbuild');
+  const workers = readdirSync(join(ROOT, 'workers')).filter((file) => /^\w+\.ts$/.test(file));
+  const programs = ['src/cli/main.ts', ...workers.map((file) => `workers/${file}`)];
+  const seen = new Map();
+  const { metafile } = await bundle({
+    absWorkingDir: ROOT,
+    entryPoints: programs.map((file) => ({ in: file, out: file.replaceAll('/', '.').replace(/\.ts$/, '') })),
+    outdir: target, // no folders in it: see `load`
+    bundle: true,
+    splitting: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    outExtension: { '.js': '.mjs' },
+    metafile: true,
+    logLevel: 'silent',
+    plugins: [{ name: 'places', setup: (bundler) => bundler.onLoad({ filter: /\.ts$/ }, ({ path }) => load(path, seen)) }],
+    ...libraries,
+  });
+  return { metafile, seen };
+}
+
 async function build() {
-  const { build: compile } = await import('esbuild');
   await mkdir(DIST, { recursive: true });
   const target = await mkdtemp(join(DIST, 'building-'));
   try {
-    const workers = readdirSync(join(ROOT, 'workers')).filter((file) => /^\w+\.ts$/.test(file));
-    const programs = ['src/cli/main.ts', ...workers.map((file) => `workers/${file}`)];
-    const seen = new Map();
-    const { metafile } = await compile({
-      absWorkingDir: ROOT,
-      entryPoints: programs.map((file) => ({ in: file, out: file.replaceAll('/', '.').replace(/\.ts$/, '') })),
-      outdir: target, // no folders in it: see `load`
-      bundle: true,
-      splitting: true,
-      packages: 'external',
-      platform: 'node',
-      format: 'esm',
-      target: 'node20',
-      outExtension: { '.js': '.mjs' },
-      sourcemap: true,
-      sourcesContent: false,
-      metafile: true,
-      logLevel: 'silent',
-      plugins: [{ name: 'places', setup: (bundler) => bundler.onLoad({ filter: /\.ts$/ }, ({ path }) => load(path, seen)) }],
-    });
+    const { metafile, seen } = await compile(target, { packages: 'external', sourcemap: true, sourcesContent: false });
     const inputs = Object.keys(metafile.inputs).map((file) => [
       file,
       ...(seen.get(join(ROOT, file)) ?? sizeAndTime(join(ROOT, file))),

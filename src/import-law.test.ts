@@ -29,8 +29,11 @@ const RANKS: readonly (readonly string[])[] = [
 ];
 /** `runtime` may be used by all but domain and events, and itself uses nothing. */
 const RUNTIME = 'src/runtime';
-/** The way sideways: the embedded log keeps its records in Postgres. */
-const SIDEWAYS = [{ from: /^src\/log\/embedded-log/, to: 'src/postgres' }];
+/** The ways sideways: the embedded log keeps its records in Postgres; a release compiles as a checkout does. */
+const SIDEWAYS = [
+  { from: /^src\/log\/embedded-log/, to: 'src/postgres' },
+  { from: /^infra\/release\//, to: 'bin' },
+];
 /** What runs in a browser imports its operations and the pure rules. */
 const OF_STUDIO = /^(studio\/|graphql\/studio\/|src\/domain\/|package:)/;
 

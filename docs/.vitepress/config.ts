@@ -24,6 +24,7 @@ export default defineConfig({
       {
         text: 'Guides',
         items: [
+          page('Install', '/guides/install'),
           page('The studio', '/guides/studio'),
           page('What happened in my run?', '/guides/what-happened'),
           page('Review', '/guides/review'),

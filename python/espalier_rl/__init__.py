@@ -7,6 +7,7 @@ from .adapters.gymnasium import from_gymnasium
 from .adapters.verifiers import from_verifiers
 from .environment import BackendAway, Environment, Opening, Step, UnknownTask
 from .errors import EspalierError, Unreachable
+from .installation import VERSION
 from .serving import make_server, serve
 from .tools import ToolUnavailable, make_tool_server, tool
 
@@ -52,7 +53,7 @@ __all__ = [
     "tool",
     "view",
 ]
-__version__ = "0.2.0"
+__version__ = VERSION
 
 # imported when they are asked for: environments and tools are served by Pythons that have the standard library alone
 _LATER = {"Connection": "connection", "Database": "database", "LeaseLost": "training", "NoBatch": "training", "connect": "database", "view": "database"}

@@ -6,6 +6,7 @@ import asyncio
 import json
 import random
 import time
+import warnings
 import weakref
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -14,7 +15,7 @@ from typing import Any
 import httpx
 
 from .errors import EspalierError, Unreachable
-from .installation import find_token, find_url
+from .installation import VERSION, find_token, find_url
 
 __all__ = ["Connection", "EspalierError", "Unreachable", "refusal_of"]
 
@@ -42,6 +43,7 @@ class Connection:
         self.token: str | None = token or find_token(self.url)
         self.timeout_s, self.retry_s = timeout_s, retry_s
         self._sync: httpx.Client | None = None
+        self._warned = False
         self._async: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = weakref.WeakKeyDictionary()
 
     def __repr__(self) -> str:
@@ -162,15 +164,29 @@ class Connection:
 
     def _client(self) -> httpx.Client:
         if self._sync is None:
-            self._sync = httpx.Client(base_url=self.url, headers=self._headers(), timeout=self.timeout_s)
+            self._sync = httpx.Client(base_url=self.url, headers=self._headers(), timeout=self.timeout_s, event_hooks={"response": [self._compare_versions]})
         return self._sync
 
     def _async_client(self) -> httpx.AsyncClient:
         loop = asyncio.get_running_loop()  # a connection belongs to the loop that opened it
         client = self._async.get(loop)
         if client is None:
-            client = self._async[loop] = httpx.AsyncClient(base_url=self.url, headers=self._headers(), timeout=self.timeout_s)
+
+            async def compare(answer: httpx.Response) -> None:
+                self._compare_versions(answer)
+
+            hooks = {"response": [compare]}
+            client = self._async[loop] = httpx.AsyncClient(base_url=self.url, headers=self._headers(), timeout=self.timeout_s, event_hooks=hooks)
         return client
+
+    def _compare_versions(self, answer: httpx.Response) -> None:
+        """Warns once where server and client are of different releases."""
+        theirs = answer.headers.get("espalier-version")
+        if theirs is None or theirs == VERSION or self._warned:
+            return
+        self._warned = True
+        remedy = f"pip install 'espalier-rl=={theirs}', or start a server {VERSION}"
+        warnings.warn(f"the server at {self.url} is Espalier {theirs}, this client is {VERSION}; they may not fit together: {remedy}", stacklevel=2)
 
     def _headers(self) -> dict[str, str]:
         return {"authorization": f"Bearer {self.token}"} if self.token else {}

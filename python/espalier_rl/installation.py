@@ -5,6 +5,7 @@ import os
 import pathlib
 import urllib.parse
 
+VERSION = "0.1.0"  # of this package, which its server has too
 DEFAULT_URL = "http://127.0.0.1:4000"
 
 

@@ -1,4 +1,4 @@
-"""Starts an installation from Python, where Node is there: what `npx espalier up` starts."""
+"""Starts an installation from Python: the server that `espalier-rl[server]` brings, or one that Node has here."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import threading
 from types import TracebackType
 
@@ -44,11 +45,11 @@ class Server:
 
 
 def start_server(*, port: int = 4000, home: str | None = None, start_s: float = 180) -> Server:
-    """Starts `espalier up` by ESPALIER_BIN (a command, or a path of `bin/espalier.js`), `espalier` or `npx espalier`, waits until it
+    """Starts `espalier up` by ESPALIER_BIN (a command, or a path of `bin/espalier.js`), the package `espalier-rl-server` or `npx espalier`, waits until it
     listens, and lets `er.connect()` of this program find it. `port=0` takes a free one; `home` is the folder of its data
     (ESPALIER_HOME, else `.espalier`). Raises EspalierError with what it said where it does not start."""
-    command = _command()
-    environment = {**os.environ, "ESPALIER_PORT": str(port), **({"ESPALIER_HOME": home} if home else {})}
+    command, environment = _command()
+    environment = {**environment, "ESPALIER_PORT": str(port), **({"ESPALIER_HOME": home} if home else {})}
     try:
         process = subprocess.Popen(
             [*command, "up"], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -80,19 +81,37 @@ def start_server(*, port: int = 4000, home: str | None = None, start_s: float = 
     return Server(match.group(1), process)
 
 
-def _command() -> list[str]:
-    named = os.environ.get("ESPALIER_BIN")
+def main() -> int:
+    """The command `espalier`: the server's command line, with its exit code."""
+    try:
+        command, environment = _command()
+    except EspalierError as error:
+        print(f"espalier: {error}", file=sys.stderr)
+        return 2
+    line = [*command, *sys.argv[1:]]
+    if os.name != "nt":
+        os.execvpe(line[0], line, environment)  # signals and the exit code are the server's own
+    return subprocess.run(line, env=environment).returncode
+
+
+def _command() -> tuple[list[str], dict[str, str]]:
+    own = dict(os.environ)
+    named = own.get("ESPALIER_BIN")
     if named:
-        return ["node", named] if named.endswith((".js", ".mjs")) else [named]
-    if shutil.which("espalier"):
-        return ["espalier"]
+        return ["node", named] if named.endswith((".js", ".mjs")) else [named], own
+    try:
+        import espalier_rl_server
+
+        return espalier_rl_server.command(), {**espalier_rl_server.environment(), **own}
+    except ImportError:
+        pass
     npx = shutil.which("npx")
     if npx:
-        return [npx, "--no-install", "espalier"]
-    remedy = "install Node 20, or start the server elsewhere and name it by ESPALIER_URL"
-    raise EspalierError("there is no espalier, and no npx", remedy=remedy, field="ESPALIER_BIN", code="not-found")
+        return [npx, "--no-install", "espalier"], own
+    remedy = "pip install 'espalier-rl[server]', or start the server elsewhere and name it by ESPALIER_URL"
+    raise EspalierError("the server of Espalier is not installed", remedy=remedy, code="not-found")
 
 
 def _not_started(command: list[str], why: str) -> EspalierError:
-    remedy = "run it in a checkout of Espalier, or name its bin/espalier.js by ESPALIER_BIN"
+    remedy = "pip install 'espalier-rl[server]', or name a server's bin/espalier.js by ESPALIER_BIN"
     return EspalierError(f"{' '.join(command)} up did not start: {why}", remedy=remedy, field="ESPALIER_BIN", code="not-started")

@@ -5,6 +5,7 @@ import json
 import os
 import tempfile
 import unittest
+import warnings
 from pathlib import Path
 from unittest import mock
 
@@ -53,6 +54,18 @@ class Connections(unittest.TestCase):
         [(method, path, body, headers)] = server.seen
         self.assertEqual((method, path, json.loads(body), headers["authorization"]), ("POST", "/v1/x", {"a": 1}, "Bearer key"))
         self.assertEqual(headers["content-type"], "application/json")
+
+    def test_a_server_of_another_release_is_named_once_and_one_of_the_same_never(self):
+        server = self.scripted(*[(200, {"espalier-version": version}, {}) for version in (er.__version__, "9.9.9", "9.9.9")])
+        connection = self.connect(server)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            connection.json("GET", "/v1/x")
+        with self.assertWarnsRegex(UserWarning, f"is Espalier 9.9.9, this client is {er.__version__}; .*pip install 'espalier-rl==9.9.9'"):
+            connection.json("GET", "/v1/x")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            connection.json("GET", "/v1/x")
 
     def test_a_refusal_names_the_field_the_reason_and_the_remedy_and_is_not_repeated(self):
         problems = [{"index": 0, "id": "x", "path": "data.depth", "message": "must be an integer from 1"}]

@@ -1,13 +1,17 @@
 """An installation that is started from Python, against a command that stands in for `espalier`."""
 
+import contextlib
+import io
 import os
 import stat
+import sys
 import tempfile
 import unittest
 from pathlib import Path
 from unittest import mock
 
 import espalier_rl as er
+from espalier_rl.server import main
 
 UP = """#!/bin/sh
 [ "$1" = up ] || exit 3
@@ -36,9 +40,18 @@ class Servers(unittest.TestCase):
     def test_a_command_that_does_not_start_is_named_with_what_it_said(self):
         for text, said in (("#!/bin/sh\necho 'port 4000 is taken'; exit 1\n", "port 4000 is taken"), (None, "No such file")):
             patched = self.command(text) if text else mock.patch.dict(os.environ, {"ESPALIER_BIN": "/nowhere/espalier"})
-            with patched, self.assertRaisesRegex(er.EspalierError, f"up did not start: .*{said}.*; run it in a checkout") as refused:
+            with patched, self.assertRaisesRegex(er.EspalierError, f"up did not start: .*{said}.*; pip install 'espalier-rl") as refused:
                 er.serve()
             self.assertEqual(refused.exception.field, "ESPALIER_BIN")
+
+    def test_without_a_server_package_and_without_node_the_remedy_is_to_install_it(self):
+        with mock.patch.dict(os.environ, {"PATH": "/nowhere", "ESPALIER_BIN": ""}), mock.patch.dict(sys.modules, {"espalier_rl_server": None}):
+            with self.assertRaisesRegex(er.EspalierError, r"not installed; pip install 'espalier-rl\[server\]'") as refused:
+                er.serve()
+            self.assertEqual(refused.exception.code, "not-found")
+            with contextlib.redirect_stderr(io.StringIO()) as said:
+                self.assertEqual(main(), 2)
+            self.assertIn("espalier: the server of Espalier is not installed", said.getvalue())
 
 
 if __name__ == "__main__":

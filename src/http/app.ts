@@ -1,6 +1,7 @@
 import { type IncomingMessage, METHODS, maxHeaderSize } from 'node:http';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { z } from 'zod';
+import { CODE_VERSION } from '../platform/code-version.ts';
 import { type Logger, SILENT } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { addAccessLog } from './access-log.ts';
@@ -96,6 +97,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     const { originalUrl, routeOptions } = request;
     const { method = 'GET', httpVersion, headers } = request.raw;
     setPageRules(reply.raw, pathOf(originalUrl));
+    reply.raw.setHeader('espalier-version', CODE_VERSION);
     reply.raw.setMaxListeners(RESPONSE_LISTENERS);
     const refused =
       refuseUnnamed(httpVersion, request.raw) ??

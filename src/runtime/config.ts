@@ -14,6 +14,8 @@ export interface Config {
    * pooler.
    */
   readonly databaseDirectUrl: string | null;
+  /** Folder of the Postgres that the embedded server runs; null where npm installed one. */
+  readonly postgresFolder: string | null;
   /** Kafka brokers to use; null keeps the log in Postgres tables. */
   readonly kafkaBrokers: readonly string[] | null;
   /** Prefixes the name of every topic and consumer group in Kafka, so that installations share a cluster without meeting. */
@@ -138,6 +140,11 @@ export const VARIABLES = {
     rule: url(['postgres:', 'postgresql:']),
     unset: 'DATABASE_URL',
     about: 'the same database past the pooler that DATABASE_URL leads to: for LISTEN, snapshots and readers of the embedded log',
+  },
+  ESPALIER_POSTGRES: {
+    rule: z.string(),
+    unset: 'the programs that npm installs',
+    about: 'folder of a Postgres 18 (`bin/initdb`, `bin/postgres`) that the embedded server runs',
   },
   KAFKA_BROKERS: { rule: brokers, unset: 'the log in Postgres tables', about: 'Kafka brokers, host:port,host:port' },
   ESPALIER_KAFKA_PREFIX: {
@@ -289,6 +296,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     home,
     databaseUrl: read(env, 'DATABASE_URL') ?? null,
     databaseDirectUrl: read(env, 'DATABASE_DIRECT_URL') ?? null,
+    postgresFolder: read(env, 'ESPALIER_POSTGRES') ?? null,
     kafkaBrokers: read(env, 'KAFKA_BROKERS') ?? null,
     kafkaPrefix: read(env, 'ESPALIER_KAFKA_PREFIX') ?? 'espalier.',
     kafkaSessionMs: read(env, 'ESPALIER_KAFKA_SESSION_MS') ?? 30_000,

@@ -1,0 +1,40 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { packNpm } from './pack-npm.ts';
+import { PLATFORMS, packWheels, thisPlatform } from './pack-wheels.ts';
+import { sumFiles } from './sum-files.ts';
+
+const USAGE = `npm run release -- [--out FOLDER] [--platform NAME|all]
+
+Builds what is published into one folder, empty before: the npm package \`espalier\`, the wheels of \`espalier-rl\` and
+\`espalier-rl-server\`, a list of their parts (CycloneDX), the licences of the libraries in them, and SHA256SUMS.
+  --out       the folder; release when left out
+  --platform  of the server's wheel: ${Object.keys(PLATFORMS).join(', ')}, or all; this machine's when left out
+`;
+
+const { values } = parseArgs({
+  options: {
+    out: { type: 'string', default: 'release' },
+    platform: { type: 'string', default: thisPlatform() },
+    help: { type: 'boolean' },
+  },
+});
+if (values.help) {
+  process.stdout.write(USAGE);
+} else {
+  const platforms = values.platform === 'all' ? Object.keys(PLATFORMS) : [values.platform];
+  const unknown = platforms.find((each) => !Object.hasOwn(PLATFORMS, each));
+  if (unknown !== undefined) {
+    process.stderr.write(`release: no platform ${unknown}; there are ${Object.keys(PLATFORMS).join(', ')}\n`);
+    process.exit(2);
+  }
+  const out = resolve(values.out);
+  const work = join(out, 'building');
+  await rm(out, { recursive: true, force: true });
+  await mkdir(work, { recursive: true });
+  const tarball = await packNpm(work, out);
+  await packWheels({ tarball, work, out, platforms });
+  await rm(work, { recursive: true });
+  process.stdout.write(await sumFiles(out));
+}

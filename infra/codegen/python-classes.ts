@@ -28,7 +28,19 @@ export function pythonClasses(type: EventType, schema: object): string {
 }
 
 /** Objects that mean the same wherever they are, by their fields: a module of their own has them. */
-const SHARED: Readonly<Record<string, string>> = { 'blob size mediaType': 'BlobRef', 'dtype length bytes': 'Packed' };
+const SHARED: Readonly<Record<string, string>> = {
+  'blob size mediaType': 'BlobRef',
+  'dtype length bytes': 'Packed',
+  'promptTokens completionTokens': 'TokenUsage',
+  'responseId model requestHash attempts latencyMs usage trimmed fingerprint': 'ModelCall',
+  'name revision mode': 'NamedMethod',
+  'name revision': 'NamedScorer',
+  'width height': 'PixelSize',
+  'imageId width height png': 'ShownPicture',
+  'policyId version': 'PolicyVersion',
+  'groupsPerBatch group maxStaleness offPolicy metric rewards unscored zeroVariance band truncated unclear maxTokens layout tokenBudget':
+    'PlanRules',
+};
 export const SHARED_NAMES = Object.values(SHARED);
 
 function sharedNameOf({ properties = {} }: Schema): string | undefined {
@@ -49,6 +61,14 @@ export function sharedClasses(schemas: readonly object[]): string {
 const ABOUT: Readonly<Record<string, string>> = {
   BlobRef: 'A payload in the blob store.',
   Packed: 'An array of tokens or bytes, packed.',
+  TokenUsage: 'Tokens of a call as the server counted them.',
+  ModelCall: 'A call of a model server.',
+  NamedMethod: 'An estimator or a loss with its options.',
+  NamedScorer: 'What scored or judged.',
+  PixelSize: 'The size of an image in pixels.',
+  ShownPicture: 'A picture that an environment showed.',
+  PolicyVersion: 'A version of a policy.',
+  PlanRules: 'The rules by which batches are planned.',
 };
 
 function findObject(schema: Schema, fields: string): Schema | undefined {

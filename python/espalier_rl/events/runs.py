@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypedDict
 
-from .shared import BlobRef
+from .shared import BlobRef, PolicyVersion
 
 
 class _ExperimentDeclaredDataOptional(TypedDict, total=False):
@@ -87,15 +87,6 @@ class RunStartedDataEnvironments(_RunStartedDataEnvironmentsOptional):
     """Fingerprint of the environment server and its data; equal fingerprints mean equal behaviour."""
 
 
-class RunStartedDataPolicy(TypedDict):
-    """An object within RunStartedData."""
-
-    policyId: str
-    """Name of the policy."""
-    version: int
-    """Version of the policy, counted in training updates; 0 before the first update and for a policy that is not trained."""
-
-
 class _RunStartedDataOptional(TypedDict, total=False):
     """Fields that may be absent."""
 
@@ -122,7 +113,7 @@ class RunStartedData(_RunStartedDataOptional):
     """Configuration of the run: everything but the seed that determines it, as free-form JSON."""
     environments: list[RunStartedDataEnvironments]
     """Environments that the run acts in."""
-    policy: RunStartedDataPolicy | None
+    policy: PolicyVersion | None
     """Policy that the run starts with; null when it has none."""
 
 
@@ -182,15 +173,6 @@ class PayloadForgottenData(TypedDict):
     """Who asked for it: the name of a person or a program."""
     reason: str
     """Reason that was given."""
-
-
-class EvaluationFinishedDataPolicy(TypedDict):
-    """Policy that was evaluated."""
-
-    policyId: str
-    """Name of the policy."""
-    version: int
-    """Version of the policy, counted in training updates; 0 before the first update and for a policy that is not trained."""
 
 
 class EvaluationFinishedDataReturnInterval(TypedDict):
@@ -282,7 +264,7 @@ class EvaluationFinishedData(TypedDict):
 
     runId: str
     """UUID of the run."""
-    policy: EvaluationFinishedDataPolicy
+    policy: PolicyVersion
     """Policy that was evaluated."""
     environment: str
     """Name of the environment."""

@@ -4,88 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypedDict
 
-from .shared import BlobRef
-
-
-class TrainingDeclaredDataEstimator(TypedDict):
-    """Estimator that computes the advantages."""
-
-    name: str
-    """Name of the computation, for example `grpo`."""
-    revision: str
-    """Revision of the computation, which changes when its results change."""
-    mode: Any
-    """Options of the computation, as free-form JSON."""
-
-
-class TrainingDeclaredDataRulesGroupAll(TypedDict):
-    """An object within TrainingDeclaredDataRulesGroup."""
-
-    kind: Literal["all"]
-    """`all`: every planned member must be fit for training."""
-
-
-class TrainingDeclaredDataRulesGroupAtleast(TypedDict):
-    """An object within TrainingDeclaredDataRulesGroup."""
-
-    kind: Literal["at-least"]
-    """`at-least`: a given number of fit members is enough."""
-    members: int
-    """Least number of fit members, for `at-least`."""
-
-
-class TrainingDeclaredDataRulesGroupReplacefailed(TypedDict):
-    """An object within TrainingDeclaredDataRulesGroup."""
-
-    kind: Literal["replace-failed"]
-    """`replace-failed`: as many fit members as were planned, with further rollouts in place of failed ones."""
-
-
-class TrainingDeclaredDataRulesBand(TypedDict):
-    """An object within TrainingDeclaredDataRules."""
-
-    low: float
-    """Least mean of the metric."""
-    high: float
-    """Greatest mean of the metric."""
-
-
-class _TrainingDeclaredDataRulesOptional(TypedDict, total=False):
-    """Fields that may be absent."""
-
-    rewards: dict[str, float]
-    """Weights by reward component that is trained on; absent: the sum of all components."""
-    unclear: Literal["keep", "reject"]
-    """Whether rollouts with calls next to their path that may belong to it are kept or rejected; absent for rejected."""
-
-
-class TrainingDeclaredDataRules(_TrainingDeclaredDataRulesOptional):
-    """Rules by which batches are planned."""
-
-    groupsPerBatch: int
-    """Number of groups in each batch."""
-    group: TrainingDeclaredDataRulesGroupAll | TrainingDeclaredDataRulesGroupAtleast | TrainingDeclaredDataRulesGroupReplacefailed
-    """Condition under which a closed group is trained on."""
-    maxStaleness: int | None
-    """Most versions between the oldest token of a sample and the version that is trained; null for no limit."""
-    offPolicy: Literal["any", "log-probs"]
-    """What a sample of an older version must have: the log-probability of every token, or nothing."""
-    metric: str
-    """Reward component by which groups are filtered."""
-    unscored: Literal["wait", "reject"]
-    """Whether a member without a trained reward is rejected, or its group waits for that."""
-    zeroVariance: Literal["reject", "keep"]
-    """Whether a group whose members are all trained on the same reward is rejected or kept."""
-    band: TrainingDeclaredDataRulesBand | None
-    """Range of the mean metric outside of which a group is rejected; null for no limit."""
-    truncated: Literal["keep", "reject"]
-    """Whether rollouts that a limit ended are kept or rejected."""
-    maxTokens: int | None
-    """Most tokens in a row that is trained on; null for no limit besides `tokenBudget`."""
-    layout: Literal["verl", "step"]
-    """What a row is: a whole trajectory (`verl`) or one step with its prompt (`step`)."""
-    tokenBudget: int
-    """Most tokens in a micro-batch."""
+from .shared import BlobRef, NamedMethod, PlanRules
 
 
 class TrainingDeclaredData(TypedDict):
@@ -95,95 +14,14 @@ class TrainingDeclaredData(TypedDict):
     """UUID of the lineage, the stream of all versions of the policy, derived from `policyId`."""
     policyId: str
     """Name of the policy that is trained."""
-    estimator: TrainingDeclaredDataEstimator
+    estimator: NamedMethod
     """Estimator that computes the advantages."""
-    rules: TrainingDeclaredDataRules
+    rules: PlanRules
     """Rules by which batches are planned."""
     seed: int
     """Seed of the order of groups in batches."""
     trainer: Any
     """Settings of the trainer, such as backend, loss and learning rates, as free-form JSON."""
-
-
-class BatchPlannedDataEstimator(TypedDict):
-    """Estimator that computes the advantages."""
-
-    name: str
-    """Name of the computation, for example `grpo`."""
-    revision: str
-    """Revision of the computation, which changes when its results change."""
-    mode: Any
-    """Options of the computation, as free-form JSON."""
-
-
-class BatchPlannedDataRulesGroupAll(TypedDict):
-    """An object within BatchPlannedDataRulesGroup."""
-
-    kind: Literal["all"]
-    """`all`: every planned member must be fit for training."""
-
-
-class BatchPlannedDataRulesGroupAtleast(TypedDict):
-    """An object within BatchPlannedDataRulesGroup."""
-
-    kind: Literal["at-least"]
-    """`at-least`: a given number of fit members is enough."""
-    members: int
-    """Least number of fit members, for `at-least`."""
-
-
-class BatchPlannedDataRulesGroupReplacefailed(TypedDict):
-    """An object within BatchPlannedDataRulesGroup."""
-
-    kind: Literal["replace-failed"]
-    """`replace-failed`: as many fit members as were planned, with further rollouts in place of failed ones."""
-
-
-class BatchPlannedDataRulesBand(TypedDict):
-    """An object within BatchPlannedDataRules."""
-
-    low: float
-    """Least mean of the metric."""
-    high: float
-    """Greatest mean of the metric."""
-
-
-class _BatchPlannedDataRulesOptional(TypedDict, total=False):
-    """Fields that may be absent."""
-
-    rewards: dict[str, float]
-    """Weights by reward component that is trained on; absent: the sum of all components."""
-    unclear: Literal["keep", "reject"]
-    """Whether rollouts with calls next to their path that may belong to it are kept or rejected; absent for rejected."""
-
-
-class BatchPlannedDataRules(_BatchPlannedDataRulesOptional):
-    """Rules by which the batch was planned."""
-
-    groupsPerBatch: int
-    """Number of groups in each batch."""
-    group: BatchPlannedDataRulesGroupAll | BatchPlannedDataRulesGroupAtleast | BatchPlannedDataRulesGroupReplacefailed
-    """Condition under which a closed group is trained on."""
-    maxStaleness: int | None
-    """Most versions between the oldest token of a sample and the version that is trained; null for no limit."""
-    offPolicy: Literal["any", "log-probs"]
-    """What a sample of an older version must have: the log-probability of every token, or nothing."""
-    metric: str
-    """Reward component by which groups are filtered."""
-    unscored: Literal["wait", "reject"]
-    """Whether a member without a trained reward is rejected, or its group waits for that."""
-    zeroVariance: Literal["reject", "keep"]
-    """Whether a group whose members are all trained on the same reward is rejected or kept."""
-    band: BatchPlannedDataRulesBand | None
-    """Range of the mean metric outside of which a group is rejected; null for no limit."""
-    truncated: Literal["keep", "reject"]
-    """Whether rollouts that a limit ended are kept or rejected."""
-    maxTokens: int | None
-    """Most tokens in a row that is trained on; null for no limit besides `tokenBudget`."""
-    layout: Literal["verl", "step"]
-    """What a row is: a whole trajectory (`verl`) or one step with its prompt (`step`)."""
-    tokenBudget: int
-    """Most tokens in a micro-batch."""
 
 
 class BatchPlannedDataGroups(TypedDict):
@@ -208,9 +46,9 @@ class BatchPlannedData(TypedDict):
     """Number of the batch in its lineage, from 0."""
     policyVersion: int
     """Version that the batch is trained on: the newest one once the batches before it are trained."""
-    estimator: BatchPlannedDataEstimator
+    estimator: NamedMethod
     """Estimator that computes the advantages."""
-    rules: BatchPlannedDataRules
+    rules: PlanRules
     """Rules by which the batch was planned."""
     seed: int
     """Seed of the order of the groups."""
@@ -361,28 +199,6 @@ class CheckpointSavedData(TypedDict):
     """Ordinal of the last batch that the weights contain; null for the first version."""
 
 
-class PolicyUpdatedDataEstimator(TypedDict):
-    """An object within PolicyUpdatedData."""
-
-    name: str
-    """Name of the computation, for example `grpo`."""
-    revision: str
-    """Revision of the computation, which changes when its results change."""
-    mode: Any
-    """Options of the computation, as free-form JSON."""
-
-
-class PolicyUpdatedDataLoss(TypedDict):
-    """An object within PolicyUpdatedData."""
-
-    name: str
-    """Name of the computation, for example `grpo`."""
-    revision: str
-    """Revision of the computation, which changes when its results change."""
-    mode: Any
-    """Options of the computation, as free-form JSON."""
-
-
 class _PolicyUpdatedDataOptional(TypedDict, total=False):
     """Fields that may be absent."""
 
@@ -409,9 +225,9 @@ class PolicyUpdatedData(_PolicyUpdatedDataOptional):
     """UUID of the checkpoint that holds the version."""
     weights: str
     """SHA-256 of the weights."""
-    estimator: PolicyUpdatedDataEstimator | None
+    estimator: NamedMethod | None
     """Estimator that computed the advantages; null for the first version and for behaviour cloning."""
-    loss: PolicyUpdatedDataLoss | None
+    loss: NamedMethod | None
     """Loss that was minimised; null for the first version."""
     samples: int
     """Number of samples that the update was trained on."""

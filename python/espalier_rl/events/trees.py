@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypedDict
 
-from .shared import BlobRef, Packed
+from .shared import BlobRef, Packed, TokenUsage, ModelCall, NamedScorer, PixelSize, ShownPicture, PolicyVersion
 
 
 class _TreeOpenedDataTaskOptional(TypedDict, total=False):
@@ -35,23 +35,10 @@ class TreeOpenedDataTask(_TreeOpenedDataTaskOptional):
     """Split that the task belongs to, for example `train` or `test`; null when it is not known."""
 
 
-class TreeOpenedDataPictures(TypedDict):
-    """An object within TreeOpenedData."""
-
-    imageId: str
-    """SHA-256 of the size and the pixels of the picture."""
-    width: int
-    """Width in pixels."""
-    height: int
-    """Height in pixels."""
-    png: Packed
-    """The picture as a PNG, as uint8."""
-
-
 class _TreeOpenedDataOptional(TypedDict, total=False):
     """Fields that may be absent."""
 
-    pictures: list[TreeOpenedDataPictures]
+    pictures: list[ShownPicture]
     """Pictures behind the text of the observation, in order; absent when it has none."""
 
 
@@ -91,15 +78,6 @@ class TreeResumedData(TypedDict):
     """Epoch of the collector that goes on with the tree, above those of all before it."""
 
 
-class RolloutStartedDataPolicy(TypedDict):
-    """Policy that acts."""
-
-    policyId: str
-    """Name of the policy."""
-    version: int
-    """Version of the policy, counted in training updates; 0 before the first update and for a policy that is not trained."""
-
-
 class RolloutStartedData(TypedDict):
     """A rollout started at a step of a tree. Topic: trees; stream and key: data.treeId."""
 
@@ -113,7 +91,7 @@ class RolloutStartedData(TypedDict):
     """Number of the rollout in its tree, from 0."""
     seed: int
     """Seed of the rollout."""
-    policy: RolloutStartedDataPolicy
+    policy: PolicyVersion
     """Policy that acts."""
 
 
@@ -135,19 +113,6 @@ class StepTakenDataReply(TypedDict):
     """Whether `thought` is reasoning that came apart from `response`."""
     toolCalls: list[StepTakenDataReplyToolCalls]
     """Calls of tools in the reply, in order."""
-
-
-class StepTakenDataPictures(TypedDict):
-    """An object within StepTakenData."""
-
-    imageId: str
-    """SHA-256 of the size and the pixels of the picture."""
-    width: int
-    """Width in pixels."""
-    height: int
-    """Height in pixels."""
-    png: Packed
-    """The picture as a PNG, as uint8."""
 
 
 StepTakenDataPolicySpans = TypedDict(
@@ -186,62 +151,6 @@ class StepTakenDataTokens(_StepTakenDataTokensOptional):
     """1 for each token that the policy sampled, else 0, as uint8; null when it sampled all."""
 
 
-class StepTakenDataUsage(TypedDict):
-    """An object within StepTakenData."""
-
-    promptTokens: int
-    """Number of tokens in the prompt."""
-    completionTokens: int
-    """Number of tokens in the response."""
-
-
-class StepTakenDataCallUsage(TypedDict):
-    """An object within StepTakenDataCall."""
-
-    promptTokens: int
-    """Number of tokens in the prompt."""
-    completionTokens: int
-    """Number of tokens in the response."""
-
-
-StepTakenDataCallTrimmed = TypedDict(
-    "StepTakenDataCallTrimmed",
-    {
-        # Index of the first step left out, from 0.
-        "from": "int",
-        # Index after the last step left out.
-        "to": "int",
-    },
-)
-"""An object within StepTakenDataCall."""
-
-
-class _StepTakenDataCallOptional(TypedDict, total=False):
-    """Fields that may be absent."""
-
-    fingerprint: str
-    """Name of the weights that drew it: `system_fingerprint`, SGLang: `weight_version`; absent when the server sends none."""
-
-
-class StepTakenDataCall(_StepTakenDataCallOptional):
-    """An object within StepTakenData."""
-
-    responseId: str | None
-    """Id that the server gave the response; null when it gave none."""
-    model: str | None
-    """Model as the server names it; null when it names none."""
-    requestHash: str
-    """SHA-256 of the body of the request."""
-    attempts: int
-    """Number of times the request was sent until it was answered."""
-    latencyMs: float
-    """Time from the first attempt to the whole response in milliseconds."""
-    usage: StepTakenDataCallUsage | None
-    """Tokens of all choices of the request, as the server counts; null when it does not report them."""
-    trimmed: StepTakenDataCallTrimmed | None
-    """Range of history steps left out so that the prompt fits; null when the prompt is whole."""
-
-
 class StepTakenDataTimings(TypedDict):
     """Durations of the step."""
 
@@ -256,7 +165,7 @@ class _StepTakenDataOptional(TypedDict, total=False):
 
     reply: StepTakenDataReply
     """What the reply is besides `response`; absent when it is that text alone."""
-    pictures: list[StepTakenDataPictures]
+    pictures: list[ShownPicture]
     """Pictures behind the text of the observation, in order; absent when it has none."""
 
 
@@ -291,11 +200,11 @@ class StepTakenData(_StepTakenDataOptional):
     """Policy version that sampled each range of the tokens of the response."""
     tokens: StepTakenDataTokens | None
     """Sampled tokens as the engine returned them; null when it returned none."""
-    usage: StepTakenDataUsage | None
+    usage: TokenUsage | None
     """Number of tokens of this response and its prompt; null when it is not exactly known."""
     finishReason: str | None
     """Why sampling stopped, for example `stop` or `length`; null when it is not reported."""
-    call: StepTakenDataCall | None
+    call: ModelCall | None
     """Request to a model server that returned the response; null for a policy that uses no server."""
     timings: StepTakenDataTimings
     """Durations of the step."""
@@ -435,15 +344,6 @@ class PromptShownDataTokens(TypedDict):
     """Token ids that follow the kept ones, as int32."""
 
 
-class PromptShownDataAnswerUsage(TypedDict):
-    """An object within PromptShownDataAnswer."""
-
-    promptTokens: int
-    """Number of tokens in the prompt."""
-    completionTokens: int
-    """Number of tokens in the response."""
-
-
 class PromptShownDataAnswerTokens(TypedDict):
     """An object within PromptShownDataAnswer."""
 
@@ -453,63 +353,16 @@ class PromptShownDataAnswerTokens(TypedDict):
     """Log-probability of each token, as float32; null when the engine returns none."""
 
 
-class PromptShownDataAnswerCallUsage(TypedDict):
-    """An object within PromptShownDataAnswerCall."""
-
-    promptTokens: int
-    """Number of tokens in the prompt."""
-    completionTokens: int
-    """Number of tokens in the response."""
-
-
-PromptShownDataAnswerCallTrimmed = TypedDict(
-    "PromptShownDataAnswerCallTrimmed",
-    {
-        # Index of the first step left out, from 0.
-        "from": "int",
-        # Index after the last step left out.
-        "to": "int",
-    },
-)
-"""An object within PromptShownDataAnswerCall."""
-
-
-class _PromptShownDataAnswerCallOptional(TypedDict, total=False):
-    """Fields that may be absent."""
-
-    fingerprint: str
-    """Name of the weights that drew it: `system_fingerprint`, SGLang: `weight_version`; absent when the server sends none."""
-
-
-class PromptShownDataAnswerCall(_PromptShownDataAnswerCallOptional):
-    """An object within PromptShownDataAnswer."""
-
-    responseId: str | None
-    """Id that the server gave the response; null when it gave none."""
-    model: str | None
-    """Model as the server names it; null when it names none."""
-    requestHash: str
-    """SHA-256 of the body of the request."""
-    attempts: int
-    """Number of times the request was sent until it was answered."""
-    latencyMs: float
-    """Time from the first attempt to the whole response in milliseconds."""
-    usage: PromptShownDataAnswerCallUsage | None
-    """Tokens of all choices of the request, as the server counts; null when it does not report them."""
-    trimmed: PromptShownDataAnswerCallTrimmed | None
-    """Range of history steps left out so that the prompt fits; null when the prompt is whole."""
-
-
 class PromptShownDataAnswer(TypedDict):
     """What came with the reply; absent when the reply became a step, which holds it."""
 
     finishReason: str | None
     """Why the reply ended; null when the server does not say."""
-    usage: PromptShownDataAnswerUsage | None
+    usage: TokenUsage | None
     """Tokens of the prompt and of the reply; null when they are not known."""
     tokens: PromptShownDataAnswerTokens | None
     """Sampled tokens of the reply; null when the server returned none."""
-    call: PromptShownDataAnswerCall | None
+    call: ModelCall | None
     """Request that was answered; null for a policy that uses no server."""
 
 
@@ -585,15 +438,6 @@ class CallCapturedDataChoicesTokens(TypedDict):
     """Log-probability of each token, as float32; null when the engine returns none."""
 
 
-class CallCapturedDataChoicesUsage(TypedDict):
-    """An object within CallCapturedDataChoices."""
-
-    promptTokens: int
-    """Number of tokens in the prompt."""
-    completionTokens: int
-    """Number of tokens in the response."""
-
-
 class _CallCapturedDataChoicesOptional(TypedDict, total=False):
     """Fields that may be absent."""
 
@@ -610,57 +454,10 @@ class CallCapturedDataChoices(_CallCapturedDataChoicesOptional):
     """Digest of the conversation up to this message, by which a later request is seen to continue it."""
     tokens: CallCapturedDataChoicesTokens | None
     """Sampled tokens; null when the server returned none."""
-    usage: CallCapturedDataChoicesUsage | None
+    usage: TokenUsage | None
     """Tokens of the prompt and of this choice; null when they are not exactly known."""
     finishReason: str | None
     """Why sampling stopped; null when it is not reported."""
-
-
-class CallCapturedDataCallUsage(TypedDict):
-    """An object within CallCapturedDataCall."""
-
-    promptTokens: int
-    """Number of tokens in the prompt."""
-    completionTokens: int
-    """Number of tokens in the response."""
-
-
-CallCapturedDataCallTrimmed = TypedDict(
-    "CallCapturedDataCallTrimmed",
-    {
-        # Index of the first step left out, from 0.
-        "from": "int",
-        # Index after the last step left out.
-        "to": "int",
-    },
-)
-"""An object within CallCapturedDataCall."""
-
-
-class _CallCapturedDataCallOptional(TypedDict, total=False):
-    """Fields that may be absent."""
-
-    fingerprint: str
-    """Name of the weights that drew it: `system_fingerprint`, SGLang: `weight_version`; absent when the server sends none."""
-
-
-class CallCapturedDataCall(_CallCapturedDataCallOptional):
-    """An object within CallCapturedData."""
-
-    responseId: str | None
-    """Id that the server gave the response; null when it gave none."""
-    model: str | None
-    """Model as the server names it; null when it names none."""
-    requestHash: str
-    """SHA-256 of the body of the request."""
-    attempts: int
-    """Number of times the request was sent until it was answered."""
-    latencyMs: float
-    """Time from the first attempt to the whole response in milliseconds."""
-    usage: CallCapturedDataCallUsage | None
-    """Tokens of all choices of the request, as the server counts; null when it does not report them."""
-    trimmed: CallCapturedDataCallTrimmed | None
-    """Range of history steps left out so that the prompt fits; null when the prompt is whole."""
 
 
 class CallCapturedDataTimings(TypedDict):
@@ -672,25 +469,12 @@ class CallCapturedDataTimings(TypedDict):
     """Time until the end of the call in milliseconds."""
 
 
-class CallCapturedDataPictures(TypedDict):
-    """An object within CallCapturedData."""
-
-    imageId: str
-    """SHA-256 of the size and the pixels of the picture."""
-    width: int
-    """Width in pixels."""
-    height: int
-    """Height in pixels."""
-    png: Packed
-    """The picture as a PNG, as uint8."""
-
-
 class _CallCapturedDataOptional(TypedDict, total=False):
     """Fields that may be absent."""
 
     unclear: Literal["altered-history", "tools-waiting"]
     """Why a call next to the path may belong to it: its history was altered, or the path waits for tools; absent when none does."""
-    pictures: list[CallCapturedDataPictures]
+    pictures: list[ShownPicture]
     """Pictures of the prompt that no observation of the tree holds, in order; absent when there are none."""
     attributes: str | BlobRef
     """Attributes of the span that have no place elsewhere, as JSON; absent when there are none."""
@@ -727,7 +511,7 @@ class CallCapturedData(_CallCapturedDataOptional):
     """Digest of the conversation that was sent; null when the request could not be read."""
     choices: list[CallCapturedDataChoices]
     """Choices that the model returned; of a cancelled call what had arrived of them."""
-    call: CallCapturedDataCall | None
+    call: ModelCall | None
     """Request that was answered; null when it was not."""
     timings: CallCapturedDataTimings
     """Durations of the call."""
@@ -756,15 +540,6 @@ class ToolCalledData(TypedDict):
     """Duration of the call in milliseconds."""
 
 
-class RewardAssignedDataScorer(TypedDict):
-    """Scorer that assigned the reward."""
-
-    name: str
-    """Name of the scorer: the environment, a reward function or a judge."""
-    revision: str
-    """Revision of the scorer, which changes when its scores can change."""
-
-
 class RewardAssignedDataRaw(TypedDict):
     """An object within RewardAssignedData."""
 
@@ -791,19 +566,10 @@ class RewardAssignedData(TypedDict):
     """Component of the reward, for example `environment`."""
     value: float
     """Value that the reward adds to the return."""
-    scorer: RewardAssignedDataScorer
+    scorer: NamedScorer
     """Scorer that assigned the reward."""
     raw: RewardAssignedDataRaw | None
     """Reward as the environment returned it; null when it does not come from the environment."""
-
-
-class RewardRevisedDataScorer(TypedDict):
-    """Scorer that revised the reward."""
-
-    name: str
-    """Name of the scorer: the environment, a reward function or a judge."""
-    revision: str
-    """Revision of the scorer, which changes when its scores can change."""
 
 
 class RewardRevisedData(TypedDict):
@@ -815,7 +581,7 @@ class RewardRevisedData(TypedDict):
     """UUID of the tree; also the stream and the log key of its events."""
     value: float
     """New value of the reward."""
-    scorer: RewardRevisedDataScorer
+    scorer: NamedScorer
     """Scorer that revised the reward."""
     reason: str
     """Reason for the revision."""
@@ -984,52 +750,16 @@ HistoryRenderedDataPrefix = TypedDict(
 """An object within HistoryRenderedData."""
 
 
-class HistoryRenderedDataSizesRaw(TypedDict):
-    """Size of the stacked segments."""
-
-    width: int
-    """Width in pixels."""
-    height: int
-    """Height in pixels."""
-
-
-class HistoryRenderedDataSizesResized(TypedDict):
-    """Size after the resize by the factor."""
-
-    width: int
-    """Width in pixels."""
-    height: int
-    """Height in pixels."""
-
-
-class HistoryRenderedDataSizesBordered(TypedDict):
-    """Size with the border, which is what the model is sent."""
-
-    width: int
-    """Width in pixels."""
-    height: int
-    """Height in pixels."""
-
-
-class HistoryRenderedDataSizesModel(TypedDict):
-    """Size after the image processor of the model."""
-
-    width: int
-    """Width in pixels."""
-    height: int
-    """Height in pixels."""
-
-
 class HistoryRenderedDataSizes(TypedDict):
     """Sizes of the image at each stage."""
 
-    raw: HistoryRenderedDataSizesRaw
+    raw: PixelSize
     """Size of the stacked segments."""
-    resized: HistoryRenderedDataSizesResized
+    resized: PixelSize
     """Size after the resize by the factor."""
-    bordered: HistoryRenderedDataSizesBordered
+    bordered: PixelSize
     """Size with the border, which is what the model is sent."""
-    model: HistoryRenderedDataSizesModel
+    model: PixelSize
     """Size after the image processor of the model."""
 
 
@@ -1113,15 +843,6 @@ class HistoryRenderedData(TypedDict):
     """Durations of the rendering."""
 
 
-class StepJudgedDataJudge(TypedDict):
-    """Judge that gave the verdict."""
-
-    name: str
-    """Name of the scorer: the environment, a reward function or a judge."""
-    revision: str
-    """Revision of the scorer, which changes when its scores can change."""
-
-
 class StepJudgedData(TypedDict):
     """A judge gave a verdict on a step of a trajectory. Topic: trees; stream and key: data.treeId."""
 
@@ -1133,7 +854,7 @@ class StepJudgedData(TypedDict):
     """UUID of the step that was judged."""
     index: int
     """Index of the step on the trajectory, from 0 for the first action."""
-    judge: StepJudgedDataJudge
+    judge: NamedScorer
     """Judge that gave the verdict."""
     promptHash: str
     """SHA-256 of everything that the judge was asked with."""
@@ -1141,15 +862,6 @@ class StepJudgedData(TypedDict):
     """Verdict on the step; `unparsed` when no verdict could be read from the reply."""
     reply: str | BlobRef
     """Whole reply of the judge."""
-
-
-class RevisionComposedDataJudge(TypedDict):
-    """Judge of the steps of the bad trajectory."""
-
-    name: str
-    """Name of the scorer: the environment, a reward function or a judge."""
-    revision: str
-    """Revision of the scorer, which changes when its scores can change."""
 
 
 class RevisionComposedData(TypedDict):
@@ -1179,7 +891,7 @@ class RevisionComposedData(TypedDict):
     """Threshold alpha: the least score of the good trajectory."""
     beta: float
     """Threshold beta: the least difference between the scores of the good and the bad trajectory."""
-    judge: RevisionComposedDataJudge
+    judge: NamedScorer
     """Judge of the steps of the bad trajectory."""
     contentHash: str
     """SHA-256 of the turns of the revision."""

@@ -5,7 +5,7 @@ import { EnvironmentError } from '../environment.ts';
 
 const START_MS = 120_000; // what the user's file imports is read from disk
 const SHOWN = 5; // lines
-const EXIT_MS = 1_000;
+const EXIT_MS = 10_000; // from broken connections to the exit that is seen: memory is freed in between
 const UNANSWERED: ReadonlySet<EnvironmentError['code']> = new Set(['unreachable', 'gone']);
 
 /** What is served, by the words of `python -m espalier_rl`. */
@@ -95,7 +95,8 @@ export async function startPython(...command: PythonCommand): Promise<PythonProc
         return await Promise.race([answer, ended]);
       } catch (error) {
         if (!(error instanceof EnvironmentError) || !UNANSWERED.has(error.code)) throw error;
-        await Promise.race([ended, delay(EXIT_MS, undefined, { ref: false })]); // a connection breaks before the exit is seen
+        // a connection breaks before the exit is seen; what is late runs
+        if (error.cause !== undefined) await Promise.race([ended, delay(EXIT_MS, undefined, { ref: false })]);
         process.isReplaced = true;
         throw lost(error.message, inFlight.size);
       } finally {

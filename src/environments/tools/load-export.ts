@@ -54,7 +54,7 @@ export async function loadExport(text: string, what: string, usual: string): Pro
   try {
     module = await (bare === undefined ? importModule(pathToFileURL(file).href) : importPackage(bare));
   } catch (cause) {
-    throw new ToolError(`${what} ${text}: the module cannot be loaded: ${messageOf(cause)}`, { cause });
+    throw new ToolError(`${what} ${text}: the module cannot be loaded: ${messageOf(cause)}${remedyOf(path, cause)}`, { cause });
   }
   if (!Object.hasOwn(module, name)) {
     const others = Object.keys(module).filter((each) => each !== 'default');
@@ -81,6 +81,12 @@ async function importModule(url: string): Promise<Readonly<Record<string, unknow
 async function importPackage(name: string): Promise<Readonly<Record<string, unknown>>> {
   const { tsImport } = await import('tsx/esm/api');
   return await tsImport(name, pathToFileURL(join(resolve('.'), 'program.mjs')).href);
+}
+
+/** A .ts file is a CommonJS module, which cannot load every ES module, where no package.json says otherwise. */
+function remedyOf(path: string, cause: unknown): string {
+  if (!/\.ts$/.test(path) || !/Cannot require\(\) ES Module|"cjs" output format/.test(messageOf(cause))) return '';
+  return `; name the file ${path.replace(/\.ts$/, '.mts')}, or put a package.json with "type": "module" next to it`;
 }
 
 function messageOf(error: unknown): string {

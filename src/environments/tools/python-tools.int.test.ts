@@ -30,6 +30,16 @@ def leave(word: str) -> str:
 
 
 @tool
+def leave_slowly(word: str) -> str:
+    """Breaks all connections, and ends the process later."""
+    import os, time
+
+    os.closerange(3, 200)
+    time.sleep(1.6)
+    os._exit(5)
+
+
+@tool
 def huge(word: str) -> str:
     """Returns 3,000,000 letters, which are 6 MB."""
     return "é" * 3_000_000
@@ -82,7 +92,7 @@ test('functions of a Python file are tools of an episode, with their schema from
 test('a Python file that marks no such function is refused with those that it marks', async () => {
   const address = `tool-env:tools=${join(folder, 'my_tools.py')}#whisper;tasks=${join(folder, 'tasks.jsonl')}`;
   await expect(openEnvironment(address)).rejects.toThrow(
-    'marks count_letter, shout, leave, huge, overpaid, wait by @tool, and not whisper',
+    'marks count_letter, shout, leave, leave_slowly, huge, overpaid, wait by @tool, and not whisper',
   );
 });
 
@@ -102,8 +112,23 @@ test('a call over which the process of a Python file ends has failed with the ex
   }
 });
 
+test('every call that was in flight when a process ended names its exit code, and blames no call of its own', async () => {
+  const [count, , , leave, , , wait] = await openPythonTools(join(folder, 'my_tools.py'), 20_000);
+  const signal = new AbortController().signal;
+  try {
+    const calls = [wait, wait, leave].map((tool) => tool?.execute({ word: '' }, signal));
+    const ended = await Promise.allSettled(calls);
+    const message = `the process of ${join(folder, 'my_tools.py')} has ended (it ended with exit code 5)`;
+    const reason = expect.objectContaining({ name: 'ToolUnavailable', message });
+    expect(ended).toEqual(calls.map(() => ({ status: 'rejected', reason })));
+    expect(await count?.execute({ word: 'berry', letter: 'r' }, signal)).toEqual({ content: '2' });
+  } finally {
+    await count?.close?.();
+  }
+});
+
 test('a process that does not answer in time is replaced', async () => {
-  const [count, , , , , wait] = await openPythonTools(join(folder, 'my_tools.py'), 1_000);
+  const [count, , , , , , wait] = await openPythonTools(join(folder, 'my_tools.py'), 1_000);
   const signal = new AbortController().signal;
   try {
     await expect(wait?.execute({ word: '' }, signal)).rejects.toMatchObject({
@@ -117,7 +142,7 @@ test('a process that does not answer in time is replaced', async () => {
 });
 
 test('a result of 6 MB in another alphabet arrives, and a reward that is no number fails the call', async () => {
-  const [count, , , huge, overpaid] = await openPythonTools(join(folder, 'my_tools.py'), 20_000);
+  const [count, , , , huge, overpaid] = await openPythonTools(join(folder, 'my_tools.py'), 20_000);
   const signal = new AbortController().signal;
   try {
     expect(await huge?.execute({ word: '' }, signal)).toEqual({ content: 'é'.repeat(3_000_000) });

@@ -1,3 +1,4 @@
+import { awaitedComponents } from './awaited-components.ts';
 import { judgeGroup } from './judge-group.ts';
 import { type PlanRequest, planBatches, versionOf } from './plan-batches.ts';
 
@@ -8,8 +9,8 @@ export interface PoolOutlook {
   readonly rejections: number;
   /** Groups that are fit and too few for a batch. */
   readonly ready: number;
-  /** Closed groups that wait for the metric of a member, and how many members lack it. */
-  readonly unscored: { readonly groups: number; readonly members: number };
+  /** Closed groups that wait for rewards, how many members lack one, and which components they lack, by their names. */
+  readonly unscored: { readonly groups: number; readonly members: number; readonly components: readonly string[] };
   /** Closed groups that wait for a greedy rollout of their task. */
   readonly greedy: number;
 }
@@ -23,7 +24,9 @@ export function lookAhead(request: PlanRequest): PoolOutlook {
   );
   const batches = decisions.filter(({ kind }) => kind === 'plan').length;
   const version = versionOf(state, state.planned + batches);
-  let [ready, greedy, unscored] = [0, 0, { groups: 0, members: 0 }];
+  let [ready, greedy, groupsUnscored, membersUnscored] = [0, 0, 0, 0];
+  const awaited = awaitedComponents(rules);
+  const lacking = new Set<string>();
   for (const group of groups) {
     if (planned.has(group.treeId)) continue;
     const judged = judgeGroup(group, { policyId: state.policyId, version, rules, readiness }, Number.POSITIVE_INFINITY);
@@ -31,8 +34,11 @@ export function lookAhead(request: PlanRequest): PoolOutlook {
     if (judged.kind !== 'waiting') continue;
     if (judged.for === 'greedy-sibling') greedy += 1;
     if (judged.for !== 'reward') continue;
-    const members = group.samples.filter(({ scoredMs, rejected }) => scoredMs === null && rejected === null).length;
-    unscored = { groups: unscored.groups + 1, members: unscored.members + members };
+    const members = group.samples.filter(({ scoredMs, rejected }) => scoredMs === null && rejected === null);
+    groupsUnscored += 1;
+    membersUnscored += members.length;
+    for (const name of awaited) if (members.some(({ scores }) => !Object.hasOwn(scores, name))) lacking.add(name);
   }
+  const unscored = { groups: groupsUnscored, members: membersUnscored, components: [...lacking].sort() };
   return { batches, rejections: decisions.length - batches, ready, unscored, greedy };
 }

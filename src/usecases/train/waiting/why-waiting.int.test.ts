@@ -101,8 +101,20 @@ test('a closed group whose members have no reward yet waits for their scores', a
   expect(await why()).toMatchObject({
     waitingFor: 'scores',
     groups: { ...NONE, closed: 1 },
-    next: '1 group waits for the reward environment of 2 members',
+    next: expect.stringMatching(/^1 group waits for the reward environment of 2 members; /),
   });
+});
+
+test('a component that a program gives to some rollouts only is named with what to do about it', async () => {
+  await given((builder) => {
+    recordLineage(builder, POLICY, { groupsPerBatch: 1, unscored: 'wait', rewards: { environment: 1, 'answer-f1': 0.1 } });
+    const tree = builder.tree(builder.run('collect', TRAIN), 'unscored', { plannedRollouts: 2 });
+    for (const ordinal of [0, 1]) member(builder, tree, ordinal, ordinal);
+    builder.closeTree(tree, 2);
+  });
+  const next = (await why())?.next;
+  expect(next).toMatch(/^1 group waits for the reward answer-f1 of 2 members; `espalier score` gives/);
+  expect(next).toMatch(/a component itself gives it to every rollout, 0 where it is not earned, or .* `rules.unscored: reject`$/);
 });
 
 test('a closed group waits for a greedy rollout of its task where the estimator compares with one', async () => {

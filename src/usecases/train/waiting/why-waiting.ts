@@ -1,4 +1,3 @@
-import { awaitedComponents } from '../../../domain/training/planning/awaited-components.ts';
 import { lookAhead, type PoolOutlook } from '../../../domain/training/planning/look-ahead.ts';
 import type { PlanRules } from '../../../domain/training/planning/plan-rules.ts';
 import type { Db } from '../../../postgres/database.ts';
@@ -113,10 +112,9 @@ function explain(
     return ['planner', `${what}, and no planner did yet: \`espalier up\` runs one, or workers/batch.ts`];
   }
   if (unscored.groups > 0) {
-    const { groups, members } = unscored;
-    const awaited = awaitedComponents(rules);
-    const what = `the reward${awaited.length > 1 ? 's' : ''} ${awaited.join(', ')}`;
-    return ['scores', `${many(groups, 'group')} ${waits(groups)} for ${what} of ${many(members, 'member')}`];
+    const { groups, members, components } = unscored;
+    const what = `the reward${components.length > 1 ? 's' : ''} ${components.join(', ')}`;
+    return ['scores', `${many(groups, 'group')} ${waits(groups)} for ${what} of ${many(members, 'member')}; ${SCORES_REMEDY}`];
   }
   if (greedy > 0)
     return ['greedy-sibling', `${many(greedy, 'group')} ${waits(greedy)} for a greedy rollout of the task by the same version`];
@@ -135,6 +133,9 @@ function explain(
   if (openRuns > 0) return ['groups', `${collected}; ${many(openRuns, 'run')} can open more, and none is open`];
   return ['tasks', `${collected}, and every run that feeds it is over: record more groups`];
 }
+
+const SCORES_REMEDY =
+  '`espalier score` gives what a scorer gives; a program that gives a component itself gives it to every rollout, 0 where it is not earned, or the declaration says `rules.unscored: reject`';
 
 function many(count: number, one: string, several = `${one}s`): string {
   return `${count} ${count === 1 ? one : several}`;

@@ -14,6 +14,7 @@ import type { Collected, Progress } from '../usecases/collect/collect-run.ts';
 import { type CollectPlan, collectPlan, type PlannedTask } from '../usecases/collect/plan.ts';
 import { surveysFolder } from '../usecases/collect/survey-tasks.ts';
 import { endAsCollected } from './end-as-collected.ts';
+import { noteUnshaped } from './note-unshaped.ts';
 import { addPromptOptions, compressionNote, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { tasksOf } from './tasks-of.ts';
 import { print, printError, progressLine } from './terminal.ts';
@@ -128,14 +129,10 @@ export function addCollect(program: Command): void {
           `run ${collection.runId} ${state}: ${progress.rollouts} rollouts, ${progress.steps} steps, ${progress.succeeded} succeeded`,
         );
       if (message !== '' && !json) print(message);
-      if (progress.comparisons !== null && !json)
-        print(`${progress.comparisons} answers of the search were compared with episodes from the opening, and none differed`);
-      if (progress.unshapedImages > 0)
-        printError(
-          `note: ${progress.unshapedImages} images hold characters that the published renderer may draw otherwise (unshaped of historyImage in GraphQL)`,
-        );
+      if (progress.comparisons !== null && !json) print(comparedText(progress.comparisons, progress.undecided));
       endAsCollected(runId, { state, mostFailed: progress.mostFailed }, json ? null : again);
       await settle();
+      await noteUnshaped(platform, runId);
     });
   });
 }
@@ -150,6 +147,12 @@ export async function collectShowing(platform: Platform, collection: Collection)
   });
   line.end();
   return progress;
+}
+
+function comparedText(compared: number, undecided: number): string {
+  const text = `${compared} answers of the search were compared with episodes from the opening, and `;
+  if (undecided === 0) return `${text}none differed`;
+  return `${text}${undecided} differed where the same actions, taken twice, are answered otherwise too: whether copies share state cannot be told there`;
 }
 
 export function progressText(p: Progress, seconds: number): string {

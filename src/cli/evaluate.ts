@@ -14,6 +14,7 @@ import { evaluate } from '../usecases/evaluate/evaluate.ts';
 import { planRecovery } from '../usecases/evaluate/plan-recovery.ts';
 import { checkedId, progressText } from './collect.ts';
 import { endAsCollected } from './end-as-collected.ts';
+import { noteUnshaped } from './note-unshaped.ts';
 import { plotSvg } from './plot-svg.ts';
 import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { tasksOf } from './tasks-of.ts';
@@ -95,6 +96,7 @@ export function addEvaluate(program: Command): void {
         }),
       );
       line.end();
+      await noteUnshaped(platform, runId);
       if (!result) return sayUnmeasured(planned.runId, collected, wantsJson(command));
       if (flags.plot !== undefined) await writePlot(flags.plot, successPlot(result));
       const { state, failed, message, reasons } = collected;

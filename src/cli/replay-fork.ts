@@ -11,6 +11,7 @@ import { type ForkChanges, planFork } from '../usecases/fork/plan-fork.ts';
 import { checkedId, progressText } from './collect.ts';
 import { describeReport } from './describe-report.ts';
 import { endAsCollected } from './end-as-collected.ts';
+import { noteUnshaped } from './note-unshaped.ts';
 import { print } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber } from './with-platform.ts';
 import { withProjector } from './with-projector.ts';
@@ -71,6 +72,7 @@ export function addReplayFork(replay: Command): void {
       if (report?.outcome === 'differs') process.exitCode = 1;
       endAsCollected(runId, { state, mostFailed: done?.mostFailed ?? false }, wantsJson(command) ? null : again);
       await settle();
+      await noteUnshaped(platform, runId);
     }),
   );
 }

@@ -7,6 +7,7 @@ import { train } from '../usecases/train/train.ts';
 import { backendOf, promptOf, type TrainPlan } from '../usecases/train/train-plan.ts';
 import type { EvaluatedVersion, TrainedPolicy } from '../usecases/train/training.ts';
 import { writeLedger } from './ledger.ts';
+import { noteUnshaped } from './note-unshaped.ts';
 import { plotSvg } from './plot-svg.ts';
 import { compressionNote } from './prompt-flags.ts';
 import { exitStopped } from './stoppable.ts';
@@ -28,6 +29,8 @@ export function addTrain(program: Command): void {
       await settle();
       await refuseTaken(platform, plan, flags);
       const trained = await throughOutages(signal, () => trainAndReport(platform, plan, signal));
+      await settle();
+      await noteUnshaped(platform, trained.runId);
       if (flags.plot !== undefined) await writePlot(flags.plot, plotOf(plan, trained.evaluations));
       if (wantsJson(command)) print(JSON.stringify(trained));
       else report(trained, plan);

@@ -50,6 +50,8 @@ export interface ActRequest {
   readonly seed: number;
   readonly n: number;
   readonly temperature: number;
+  /** The replies are to be trained on: what returns no log-probabilities of what it drew refuses the request. */
+  readonly trains?: true;
 }
 
 export interface PastStep {

@@ -28,7 +28,8 @@ async function model(fingerprint: () => string | null): Promise<{ readonly serve
       response.destroy();
       return;
     }
-    const choices = [{ message: { content: 'look' }, finish_reason: 'stop' }];
+    const logprobs = { content: [{ token: 'look', logprob: -0.5 }] };
+    const choices = [{ message: { content: 'look' }, finish_reason: 'stop', token_ids: [7], logprobs }];
     response.end(JSON.stringify({ choices, model: 'policy', system_fingerprint: said }));
   });
   listening.push(http);
@@ -58,6 +59,17 @@ test('requests, and those that are sent on, ask for the whole distribution where
     expect.objectContaining({ ...whole, top_k: -1, temperature: 0.7 }),
     { ...whole, top_k: 5, temperature: 0.5, messages: [], model: 'policy' },
   ]);
+  await gate.close();
+});
+
+test('log-probabilities from before the temperature are refused for training, and left out of what is recorded elsewhere', async () => {
+  const { server } = await model(() => 'three');
+  const gate = new WeightsGate(async () => ({ ...server, logProbs: { kind: 'raw', remedy: 'start it otherwise' } }));
+  const policy = servedPolicy(gate, version);
+  await expect(policy.act(anActRequest({ temperature: 0.5, trains: true }), signal)).rejects.toThrow(/start it otherwise$/);
+  expect(bodies).toEqual([]);
+  expect(await policy.act(anActRequest({ temperature: 0.5 }), signal)).toMatchObject([{ tokens: { ids: [7], logProbs: null } }]);
+  expect(await policy.act(anActRequest({ temperature: 1 }), signal)).toMatchObject([{ tokens: { logProbs: [-0.5] } }]);
   await gate.close();
 });
 

@@ -68,15 +68,17 @@ export function servedPolicy(gate: WeightsGate, version: ServedVersion, options:
     act(request, signal) {
       const own = temperature === undefined ? request : { ...request, temperature };
       return asked(signal, async (held, either) => {
-        refuseRaw(held, own.temperature);
+        const raw = rawLogProbs(held, own.temperature);
+        if (raw && own.trains) throw raw;
         const acts = await asking(held).act(own, either);
-        return acts.map((act) => confirmed(act, held, version));
+        return acts.map((act) => confirmed(raw ? withoutLogProbs(act) : act, held, version));
       });
     },
     forward: (body, signal) =>
       asked(signal, async (held, either) => {
         const whole = completed(body, held, options);
-        refuseRaw(held, Number(whole.temperature));
+        const raw = rawLogProbs(held, Number(whole.temperature));
+        if (raw) throw raw;
         return sendOn({ ...whole, model: held.model }, held.server.baseUrl, either);
       }),
     close: async () => undefined, // the gate is shared, and closed by who opened it
@@ -96,13 +98,17 @@ function completed(
   return { max_tokens: options.maxTokens, ...usual, ...Object.fromEntries(said) };
 }
 
-/** @throws PolicyError where the log-probabilities of a reply would not be those of what was drawn. */
-function refuseRaw({ server: { baseUrl, logProbs } }: HeldWeights, temperature: number): void {
-  if (logProbs === undefined || temperature === 1 || temperature === 0) return;
-  throw new PolicyError(
+/** Returns the refusal of a request whose log-probabilities would not be those of what is drawn; null where they are. */
+function rawLogProbs({ server: { baseUrl, logProbs } }: HeldWeights, temperature: number): PolicyError | null {
+  if (logProbs === undefined || temperature === 1 || temperature === 0) return null;
+  return new PolicyError(
     'refused',
     `the model server at ${baseUrl} returns log-probabilities from before the temperature, and is asked at temperature ${temperature}; ${logProbs.remedy}`,
   );
+}
+
+function withoutLogProbs({ tokens, ...act }: Act): Act {
+  return { ...act, tokens: tokens && { ...tokens, logProbs: null } };
 }
 
 async function sendOn(body: object, baseUrl: string, signal: AbortSignal): Promise<Forwarded> {

@@ -78,17 +78,17 @@ test('a server that was not started for it is refused with the flags that it nee
 });
 
 test.each([0.5, 2])(
-  'vLLM whose log-probabilities are from before the temperature is refused at temperature %s, and asked at 1',
+  'vLLM whose log-probabilities are from before the temperature is refused for training at temperature %s, and asked at 1',
   async (temperature) => {
     const one = await version(1, 'whole');
     const raw = servedPolicy(gateOf('vllm', await startVllm({ dev: true, logProbs: 'raw' })), one);
-    await expect(raw.act(anActRequest({ temperature }), signal)).rejects.toThrow(
+    await expect(raw.act(anActRequest({ temperature, trains: true }), signal)).rejects.toThrow(
       /log-probabilities from before the temperature, .*; start it with --logprobs-mode processed_logprobs/,
     );
     await expect(raw.forward({ messages: [], temperature }, signal)).rejects.toThrow(/--logprobs-mode processed_logprobs/);
-    expect(await raw.act(anActRequest({ temperature: 1 }), signal)).toHaveLength(1);
+    expect(await raw.act(anActRequest({ temperature: 1, trains: true }), signal)).toHaveLength(1);
     const processed = servedPolicy(gateOf('vllm', await startVllm({ dev: true, logProbs: 'processed' })), one);
-    expect(await processed.act(anActRequest({ temperature }), signal)).toHaveLength(1);
+    expect(await processed.act(anActRequest({ temperature, trains: true }), signal)).toHaveLength(1);
   },
 );
 

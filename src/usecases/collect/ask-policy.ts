@@ -53,7 +53,6 @@ export async function askPolicy(
   try {
     step = prompter ? await promptStep(prompter, opening, path) : null;
     if (step?.history) await recordSegments(tree, step.history);
-    if (step?.history && step.history.rendered.image.unshaped > 0) tree.onUnshaped();
   } catch (error) {
     if (error instanceof RenderRefused) return { kind: 'failed', reason: error.message };
     throw error;
@@ -76,6 +75,7 @@ export async function askPolicy(
     seed: seedFrom('step', seed, path.length),
     n,
     temperature,
+    ...(tree.plan.training ? { trains: true } : {}),
     ...(prompt ? { messages: prompt.messages } : {}),
     ...(step ? { shown: step.shown } : {}),
   };

@@ -36,7 +36,8 @@ export function wantsComparison(kind: EnvironmentKind, { path, stepId }: Pick<Se
 /**
  * Plays an episode from the opening to where an answer was given, and compares what it shows: copies that share state with each
  * other or with their original answer for actions that were taken in the others, and an environment that answers equal actions
- * otherwise is not deterministic. Of environments that neither repeat themselves nor claim to, nothing can be said. @throws
+ * otherwise is not deterministic. Of an environment that
+ * neither repeats itself nor claims to, nothing can be said: that comparison is `undecided`. @throws
  * EnvironmentError `protocol`, with the remedy.
  */
 export async function compareWithOpening(tree: GrowingTree, { path, action, result }: SearchedAnswer): Promise<void> {
@@ -44,14 +45,13 @@ export async function compareWithOpening(tree: GrowingTree, { path, action, resu
   const actions = [...path.slice(1).map((node) => node.action), action];
   const first = await play(tree, actions);
   if (first === null) return;
-  tree.onCompared();
   const at = seen.findIndex((recorded, i) => !first[i] || !sameObservation(first[i], recorded));
   const [was, is] = [seen[at], first[at]];
-  if (!was || !is) return;
+  if (!was || !is) return tree.onCompared('same');
   const again = await play(tree, actions);
   const repeats = again?.every((shown, i) => first[i] && shownText(shown) === shownText(first[i])) ?? false;
   const { name, deterministic } = tree.kind;
-  if (!repeats && !deterministic) return;
+  if (!repeats && !deterministic) return tree.onCompared('undecided');
   const difference = `behind ${quoted(actions[at - 1] ?? '')} a search was shown ${quoted(observationText(was))}, and the same actions from the opening show ${quoted(shownText(is))}`;
   throw new EnvironmentError(
     'protocol',

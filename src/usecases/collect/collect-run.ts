@@ -78,8 +78,8 @@ export interface Collected extends Progress {
   readonly mostFailed: boolean;
   /** Answers of a search that this process compared with episodes from the opening; null where nothing is to be compared. */
   readonly comparisons: number | null;
-  /** Images that this process showed with characters that the published renderer may draw otherwise. */
-  readonly unshapedImages: number;
+  /** Those of them that differed in an environment that answers equal actions otherwise each time: nothing follows. */
+  readonly undecided: number;
   readonly reasons: readonly FailureReason[];
 }
 
@@ -109,8 +109,7 @@ export async function collectRun(options: CollectOptions): Promise<Collected> {
   };
   const tally = failureTally();
   const away = failureTally();
-  let comparisons = 0;
-  let unshapedImages = 0;
+  let [comparisons, undecided] = [0, 0];
   let unopened = 0; // rollouts, or searches, of which nothing is recorded
   let openedOtherwise = false;
   const report = () => options.progress?.({ ...progress });
@@ -159,11 +158,9 @@ export async function collectRun(options: CollectOptions): Promise<Collected> {
         report();
       },
       onAway: (reason) => away.add(reason),
-      onCompared: () => {
+      onCompared: (verdict) => {
         comparisons++;
-      },
-      onUnshaped: () => {
-        unshapedImages++;
+        if (verdict === 'undecided') undecided++;
       },
       onUnopened: (reason) => {
         const lost = plan.search ? 1 : task.rollouts;
@@ -189,7 +186,7 @@ export async function collectRun(options: CollectOptions): Promise<Collected> {
     ...progress,
     mostFailed: progress.failed > total / 2,
     comparisons: plan.search && options.kind.unproven ? comparisons : null,
-    unshapedImages,
+    undecided,
     reasons: tally.reasons(),
   };
   if (recordedEnd) return { ...collected, state: recordedEnd.outcome, message: recordedEnd.message };

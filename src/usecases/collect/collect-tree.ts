@@ -8,13 +8,12 @@ import { picturesOf } from '../../environments/with-pictures.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { allOrStop } from './all-or-stop.ts';
 import { closing } from './close-tree.ts';
-import { environmentFault } from './environment-fault.ts';
+import { type EnvironmentFault, orFault } from './environment-fault.ts';
 import type { FailedAt, GrowingTree, TreeOptions } from './growing-tree.ts';
 import type { PlannedTask } from './plan.ts';
 import { PrefixDiverged, playPrefix } from './play-prefix.ts';
 import type { Prefix } from './prefix.ts';
-import type { RecordedTree } from './recorded-tree.ts';
-import { diverged } from './restore-environment.ts';
+import type { RecordedOpening, RecordedTree } from './recorded-tree.ts';
 import { pictureData } from './rollout-events.ts';
 import { growSearch } from './search/grow-search.ts';
 import type { TreeNode } from './tree-node.ts';
@@ -30,31 +29,30 @@ export function treeIdOf(runId: string, task: PlannedTask, index: number): strin
  * bushy tree one after the other, since each starts at a node drawn from what the others reached. An aborted signal leaves the
  * rest for a resume, and so does an environment whose servers are away.
  */
-export async function collectTree(options: TreeOptions): Promise<void> {
-  try {
-    await grow(options);
-  } catch (error) {
-    const fault = environmentFault(error);
-    if (fault === null) throw error;
-    if (fault.kind === 'away' && !options.plan.training) options.onAway(fault.reason);
-    else options.onUnopened(fault.reason);
-  }
-}
-
-async function grow(given: TreeOptions): Promise<void> {
+export async function collectTree(given: TreeOptions): Promise<void> {
   let leftOpen = false;
   const onAway = (reason: string) => {
     leftOpen = true;
     given.onAway(reason);
   };
   const options = { ...given, onAway };
-  const { task, tree, signal, plan } = options;
+  const { task, tree, plan } = options;
   if (tree?.closed) return countRecorded(options);
   const prefix = task.behind && (await options.readPrefix?.(task.behind));
-  const growing = await openTree(options, prefix ?? null);
-  if (growing === null) return options.onFailed(failedAt(options));
+  const growing = await orFault(openTree(options, prefix ?? null));
+  const isAway = ({ kind }: EnvironmentFault) => kind === 'away' && !plan.training;
+  if ('reason' in growing) return isAway(growing) ? onAway(growing.reason) : options.onUnopened(growing.reason);
+  const fault = await orFault(grow(growing, prefix, () => leftOpen));
+  if (!fault) return;
+  if (isAway(fault)) return onAway(fault.reason);
+  await closeTree(growing, 'failed');
+  for (let lost = plan.search ? 1 : task.rollouts; lost > 0; lost--) options.onFailure(fault.reason);
+}
+
+async function grow(growing: GrowingTree, prefix: Prefix | undefined, leftOpen: () => boolean): Promise<void> {
+  const { task, tree, signal, plan } = growing;
   if (plan.search) {
-    countRecorded(options);
+    countRecorded(growing);
     const reason = await growSearch(growing, { plan: plan.search, facts: tree?.searchFacts ?? [] });
     if (reason !== 'stopped') await closeTree(growing, reason);
     return;
@@ -65,7 +63,7 @@ async function grow(given: TreeOptions): Promise<void> {
   } catch (error) {
     // A fork has nothing else to do; an evaluation has other tasks, and says how many it could not begin.
     if (!(error instanceof PrefixDiverged) || !plan.evaluation) throw error;
-    return options.onFailed('way');
+    return growing.onFailed('way');
   }
   if (task.branching === 'root') {
     const walks = Array.from(
@@ -75,18 +73,18 @@ async function grow(given: TreeOptions): Promise<void> {
     await allOrStop(signal, walks);
   } else {
     // where a rollout is left open, later ones would start elsewhere than they do after it
-    for (let ordinal = 0; ordinal < task.rollouts && !signal.aborted && !leftOpen; ordinal++) {
+    for (let ordinal = 0; ordinal < task.rollouts && !signal.aborted && !leftOpen(); ordinal++) {
       await walkRollout(growing, ordinal, startOf(growing, ordinal));
     }
   }
-  if (!signal.aborted && !leftOpen) await closeTree(growing, 'completed');
+  if (!signal.aborted && !leftOpen()) await closeTree(growing, 'completed');
 }
 
-async function closeTree(tree: GrowingTree, reason: 'completed' | 'exhausted'): Promise<void> {
-  const failed = tree.openedOtherwise.size > 0;
+async function closeTree(tree: GrowingTree, reason: 'completed' | 'exhausted' | 'failed'): Promise<void> {
+  const openedOtherwise = tree.openedOtherwise.size > 0;
   tree.onClosing?.();
-  await tree.appender.append([closing(tree, failed ? 'failed' : reason)]);
-  if (failed) tree.onFailed(failedAt(tree));
+  await tree.appender.append([closing(tree, openedOtherwise ? 'failed' : reason)]);
+  if (openedOtherwise) tree.onFailed(failedAt(tree));
 }
 
 /** What a plan goes on behind was recorded by another run, whose opening it repeats too. */
@@ -108,40 +106,31 @@ function countRecorded(options: TreeOptions): void {
   for (const fact of tree?.searchFacts ?? []) if (fact.kind === 'node-expanded' && fact.reason) onFailure(fact.reason);
 }
 
-/**
- * Starts the task and opens its tree, or goes on with the recorded one. Null, and the tree closed as failed, where the task opens
- * otherwise than the recorded tree did.
- */
-async function openTree(options: TreeOptions, prefix: Prefix | null): Promise<GrowingTree | null> {
+/** Starts the task and opens its tree, or goes on with the recorded one: whether the task opens alike is seen by each rollout. */
+async function openTree(options: TreeOptions, prefix: Prefix | null): Promise<GrowingTree> {
   const { runId, task, treeIndex, plan, kind, tree, appender } = options;
   const treeId = treeIdOf(runId, task, treeIndex);
   const rootStepId = derivedId('root', treeId);
-  const recorded = tree?.steps.get(rootStepId)?.observation ?? prefix?.observation ?? null;
-  const pictures = tree ? (tree.pictures.get(rootStepId) ?? []) : prefix?.pictures;
+  const openedOtherwise = new Set(tree?.openedOtherwise);
+  const growing = { ...options, treeId, rootStepId, openedOtherwise };
+  if (tree) return { ...growing, opening: tree.opening, nodes: recordedNodes(tree, rootStepId, tree.opening) };
   const start = { alias: task.alias, seed: plan.taskSeed };
   const environment = await kind.create();
   try {
-    const { opening, ...started } =
-      recorded === null
-        ? { opening: await environment.reset(start), kind: 'same' }
-        : await resetAsRecorded(environment, start, recorded, pictures);
-    const nodes = recordedNodes(tree, rootStepId, opening);
-    const openedOtherwise = new Set(tree?.openedOtherwise);
-    const growing = { ...options, treeId, rootStepId, opening, nodes, openedOtherwise };
-    if (!tree) await appender.append([openingEvent(growing)]);
-    else if (started.kind === 'differs') {
-      const { stateHash = null } = tree.steps.get(rootStepId) ?? {};
-      const root = { stepId: rootStepId, observation: recorded ?? '', pictures, stateHash };
-      await appender.append([diverged(growing, treeId, root, opening), closing(growing, 'failed', 0)]);
-      return null;
-    }
-    return growing;
+    const opening = prefix?.observation
+      ? (await resetAsRecorded(environment, start, prefix.observation, prefix.pictures)).opening
+      : await environment.reset(start);
+    await appender.append([openingEvent(growing, opening)]);
+    return { ...growing, opening, nodes: recordedNodes(null, rootStepId, opening) };
   } finally {
     await environment.close();
   }
 }
 
-function openingEvent({ runId, plan, task, kind, treeId, rootStepId, opening }: GrowingTree): Draft {
+function openingEvent(
+  { runId, plan, task, kind, treeId, rootStepId }: Omit<GrowingTree, 'opening' | 'nodes'>,
+  opening: Opening,
+): Draft {
   const observationHash = sha256Hex(opening.observation.toWellFormed());
   return {
     type: 'TreeOpened',
@@ -174,7 +163,7 @@ function openingEvent({ runId, plan, task, kind, treeId, rootStepId, opening }: 
   };
 }
 
-function recordedNodes(tree: RecordedTree | null, rootStepId: string, opening: Opening): Map<string, TreeNode> {
+function recordedNodes(tree: RecordedTree | null, rootStepId: string, opening: RecordedOpening): Map<string, TreeNode> {
   const nodes = new Map<string, TreeNode>();
   const root = {
     stepId: rootStepId,
@@ -185,8 +174,7 @@ function recordedNodes(tree: RecordedTree | null, rootStepId: string, opening: O
     observation: opening.observation,
     pictures: picturesOf(opening),
   };
-  const stateHash = tree?.steps.get(rootStepId)?.stateHash ?? opening.stateHash;
-  const { admissibleActions } = opening;
+  const { admissibleActions, stateHash } = opening;
   nodes.set(rootStepId, { ...root, ended: false, admissibleActions, stateHash, policyVersion: 0, prompt: null });
   for (const step of tree?.steps.values() ?? []) {
     if (step.depth > 0) {

@@ -1,12 +1,12 @@
 import type { Appender } from '../../append/appender.ts';
 import type { Tie } from '../../domain/search/best-child.ts';
 import type { CountTokens } from '../../domain/search/published-prompt.ts';
-import type { EnvironmentKind, Opening } from '../../environments/environment.ts';
+import type { EnvironmentKind } from '../../environments/environment.ts';
 import type { Policy } from '../../policies/policy.ts';
 import type { CollectPlan, PlannedTask } from './plan.ts';
 import type { ReadPrefix } from './prefix.ts';
 import type { Prompter } from './prompting/step-prompt.ts';
-import type { RecordedTree } from './recorded-tree.ts';
+import type { RecordedOpening, RecordedTree } from './recorded-tree.ts';
 import type { TreeNode } from './tree-node.ts';
 
 /** Where a tree failed: its task opened otherwise than it had, or the way that its plan goes on behind was not repeated. */
@@ -41,10 +41,11 @@ export interface TreeOptions {
   readonly onAway: (reason: string) => void;
   /** The task could not be opened, and nothing of it is recorded. */
   readonly onUnopened: (reason: string) => void;
-  /** What the environment says of itself was compared with an episode that was played from the opening. */
-  readonly onCompared: () => void;
-  /** A step was shown an image with characters that the published renderer may draw otherwise. */
-  readonly onUnshaped: () => void;
+  /**
+   * What the environment says of itself was compared with an episode that was played from the opening. `undecided`: the same
+   * actions are answered otherwise each time, so that nothing follows.
+   */
+  readonly onCompared: (verdict: 'same' | 'undecided') => void;
 }
 
 /**
@@ -61,7 +62,7 @@ export interface Overrides {
 export interface GrowingTree extends TreeOptions {
   readonly treeId: string;
   readonly rootStepId: string;
-  readonly opening: Opening;
+  readonly opening: RecordedOpening;
   /** Every node so far, in the order it was reached: recorded ones first. */
   readonly nodes: Map<string, TreeNode>;
   /** Who found that the task opens otherwise than this tree did: then the tree is closed as failed. */

@@ -19,6 +19,8 @@ class Faults(Environment):
 
     def reset(self, task, seed):
         self.task, self.taken = task, 0
+        if os.path.exists(os.path.join(os.path.dirname(__file__), "closed")):
+            raise KeyError("the house is closed")
         if task == "exits at reset":
             os._exit(4)
         return Opening("go " + task, actions=["go"])
@@ -99,6 +101,46 @@ test('a Python environment that ends, hangs or raises for one task fails that ro
   expect(reasons.get('raises')).toContain("Faults raised KeyError: 'no such room'");
   expect(result.message).toContain(`1 × the process of ${file} has ended (it ended with exit code 4); ${again}`);
   expect(ends.filter(({ outcome }) => outcome === 'failed').map(({ steps }) => steps)).toEqual([1, 1, 1]);
+});
+
+test.each<[string, CollectPlan['search']]>([
+  ['rollouts', null],
+  ['a search', { iterations: 2, candidates: 1, maxDepth: 4, exploration: 1 }],
+])('a task that a resumed run cannot open any more ends what is open of %s with the reason, and its tree', async (_, search) => {
+  const runId = newId();
+  const plan: CollectPlan = {
+    environment: `python:${join(folder, 'faults.py')};timeout=5`,
+    tasks: [{ alias: 'well', rollouts: 2, branching: 'root' }],
+    taskSeed: 0,
+    policy: 'random',
+    temperature: 1,
+    maxSteps: 5,
+    search,
+  };
+  const run = { runId, name: 'r', seed: 1, plan, concurrency: 1 };
+  const stopping = new AbortController();
+  const progress = ({ steps }: { steps: number }) => {
+    if (steps > 0) stopping.abort();
+  };
+  expect(await collect(platform, { ...run, signal: stopping.signal, mode: 'new', progress })).toMatchObject({ state: 'stopped' });
+  const { db } = platform.database;
+  const settled = async () => waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: 30_000 });
+  await settled();
+  await writeFile(join(folder, 'closed'), '');
+  try {
+    const ended = await collect(platform, { ...run, signal: new AbortController().signal, mode: 'resume' });
+    expect(ended).toMatchObject({ failedTrees: 0 });
+    expect(ended.state).not.toBe('stopped');
+    if (search === null) expect(ended).toMatchObject({ state: 'failed', rollouts: 2, failed: 2 });
+  } finally {
+    await rm(join(folder, 'closed'));
+  }
+  await settled();
+  const tree = await db.selectFrom('trees').select(['treeId', 'closedAt']).where('runId', '=', runId).executeTakeFirstOrThrow();
+  expect(tree.closedAt).not.toBeNull();
+  const ends = await db.selectFrom('rollouts').select(['outcome', 'reason']).where('treeId', '=', tree.treeId).execute();
+  const failed = { outcome: 'failed', reason: expect.stringContaining('the house is closed') };
+  expect(ends).toEqual(search === null ? [failed, failed] : []);
 });
 
 test('a run in which most rollouts failed says so', async () => {

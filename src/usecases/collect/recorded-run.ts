@@ -1,4 +1,5 @@
 import type { RememberedPrompt } from '../../append/shown-prompt.ts';
+import type { Picture } from '../../images/picture.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readEventsOfTypes } from '../../projections/journal/read-events-of-types.ts';
 import { readPicturesOfTree } from '../../projections/pictures/read-pictures.ts';
@@ -106,7 +107,19 @@ export async function readRecordedTree(
   const searchFacts = await readSearchFacts(db, treeId);
   const expanded = new Set(searchFacts.flatMap((fact) => (fact.kind === 'node-expanded' ? [fact.stepId] : [])));
   const steps = await readRecordedSteps(db, treeId, resolve);
+  const pictures =
+    tree.closedAt === null ? await readPicturesOfTree(db, treeId, readBytes) : new Map<string, readonly Picture[]>();
+  const { observation = '', admissibleActions = null, stateHash = null } = steps.get(tree.rootStepId) ?? {};
+  const long = tree.blobs?.instruction;
   return {
+    opening: {
+      goal: tree.task.goal,
+      instruction: long ? await resolve(long.blob) : tree.instruction,
+      observation,
+      pictures: pictures.get(tree.rootStepId) ?? [],
+      admissibleActions,
+      stateHash,
+    },
     closed: tree.closedAt === null ? null : (tree.closeReason ?? 'completed'),
     openedOtherwise: tree.closedAt === null ? await readOpenedOtherwise(db, treeId, tree.rootStepId) : [],
     searchFacts,
@@ -118,7 +131,7 @@ export async function readRecordedTree(
       ]),
     ),
     steps,
-    pictures: tree.closedAt === null ? await readPicturesOfTree(db, treeId, readBytes) : new Map(),
+    pictures,
     prompts: tree.closedAt === null ? await readRememberedPrompts(db, treeId, [...steps.keys()], resolve, readBytes) : new Map(),
     rewarded: await readRewardedSteps(db, treeId),
     ...(tree.closedAt === null && searchFacts.length > 0 ? { answers: await readRecordedAnswers(db, treeId, steps) } : {}),

@@ -1,6 +1,6 @@
 import type { RememberedPrompt } from '../../append/shown-prompt.ts';
 import type { SearchFact } from '../../domain/search/search-facts.ts';
-import type { StepResult } from '../../environments/environment.ts';
+import type { Opening, StepResult } from '../../environments/environment.ts';
 import type { Picture } from '../../images/picture.ts';
 import type { Act } from '../../policies/policy.ts';
 import type { RecordedStep } from '../../projections/step-tree/read-recorded-steps.ts';
@@ -19,10 +19,17 @@ export interface RecordedRollout {
   readonly reason: string;
 }
 
+/** What the record holds of how a task opened. */
+export type RecordedOpening = Pick<
+  Opening,
+  'goal' | 'instruction' | 'observation' | 'pictures' | 'admissibleActions' | 'stateHash'
+>;
+
 /** What the record holds of one tree: enough to go on where it ends. Steps are in the order in which they were taken. */
 export interface RecordedTree {
   /** Why it was closed; null while it is open. */
   readonly closed: string | null;
+  readonly opening: RecordedOpening;
   readonly rollouts: ReadonlyMap<number, RecordedRollout>;
   readonly steps: ReadonlyMap<string, RecordedStep>;
   /** What happened in a search of it, in log order. */

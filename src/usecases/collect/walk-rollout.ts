@@ -43,10 +43,11 @@ export async function walkRollout(tree: GrowingTree, ordinal: number, fromStepId
     seed: seedFrom('rollout', tree.seed, tree.task.alias, tree.treeIndex, ordinal),
   };
 
-  const environment = await tree.kind.create();
+  const path = pathTo(tree, taken.at(-1)?.stepId ?? fromStepId);
+  const environment = await orFault(tree.kind.create());
+  if (!recorded) await append(walk, [started(walk)]);
+  if ('reason' in environment) return giveUp(walk, path.at(-1), environment);
   try {
-    if (!recorded) await append(walk, [started(walk)]);
-    const path = pathTo(tree, taken.at(-1)?.stepId ?? fromStepId);
     const replayed = await orFault(restoreEnvironment(tree, environment, path, rolloutId));
     if (replayed.kind === 'diverged') return await finish(walk, path.at(-1), 'failed', null, reasonOf(replayed.at));
     if (replayed.kind !== 'same') return await giveUp(walk, path.at(-1), replayed);

@@ -78,5 +78,5 @@ const quoted = (action: string) => JSON.stringify(action.slice(0, 80));
 
 function mustFit(shape: z.ZodType, value: unknown, what: string, where: string): void {
   const issue = shape.safeParse(value).error?.issues[0];
-  if (issue) throw new EnvironmentError('protocol', `${[what, ...issue.path].join('.')} ${issue.message}${where}`);
+  if (issue) throw new EnvironmentError('failed', `${[what, ...issue.path].join('.')} ${issue.message}${where}`);
 }

@@ -110,7 +110,7 @@ describe('an environment from a module', () => {
     const stuck = await (await openEnvironment(`module:${file}#stuck`)).create();
     expect(await stuck.reset({ alias: '0', seed: 0 })).toMatchObject({ observation: 'Begin.' });
     await expect(stuck.step('wait')).rejects.toMatchObject({
-      code: 'unreachable',
+      code: 'failed',
       message: `environment ${file}#stuck: step at the action "wait" has not settled within 0.05 s; see what it waits for, or let open return a larger timeout, in seconds`,
     });
     await expect((await openEnvironment(`module:${file}#unmade`)).create()).rejects.toThrow(/#unmade: create has not settled/);

@@ -1,5 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { rebuildEnvironment } from './surviving.ts';
+import { EnvironmentError } from './environment.ts';
+import { StartGate } from './http/start-gate.ts';
+import { rebuildEnvironment, surviving } from './surviving.ts';
 import { openTextCraft } from './textcraft/textcraft.ts';
 
 const kind = await openTextCraft();
@@ -35,4 +37,45 @@ describe('rebuildEnvironment', () => {
     });
     expect(await rebuildEnvironment(kind, { ...path, firstObservation: 'another' })).toMatchObject({ kind: 'diverged', at: 0 });
   });
+});
+
+test.each(['step', 'reset'] as const)('an episode that could not be brought back is begun anew by the next %s', async (next) => {
+  let failures = 0;
+  const fail = () => {
+    if (failures-- > 0) throw new EnvironmentError('lost', 'its process has ended');
+  };
+  const dying = surviving(
+    {
+      ...kind,
+      create: async () => {
+        const inner = await kind.create();
+        let isClosed = false;
+        const open = () => {
+          if (isClosed) throw new EnvironmentError('gone', 'the environment was closed');
+          fail();
+        };
+        return {
+          ...inner,
+          reset: async (start) => {
+            open();
+            return inner.reset(start);
+          },
+          step: async (action) => {
+            open();
+            return inner.step(action);
+          },
+          close: async () => {
+            isClosed = true;
+          },
+        };
+      },
+    },
+    new StartGate(),
+  );
+  const episode = await dying.create();
+  await episode.reset(task);
+  failures = 2; // of the step, and of the reset that brings it back
+  await expect(episode.step('inventory')).rejects.toMatchObject({ code: 'failed' });
+  const seen = next === 'step' ? await episode.step('dance') : await episode.reset(task);
+  expect(seen.observation).not.toBe('');
 });

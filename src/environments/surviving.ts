@@ -54,7 +54,8 @@ const TRIES = 2; // on a fresh environment, before the error of a step is final
  * step that was not answered in time. The lost environment is given up, another is brought to the same place, and the step is
  * taken there: no environment ever takes a step twice. A copy survives as its original does.
  * @param gate given where the environments share a process of this program: a request over which it was `lost` is repeated while
- * no other is in flight, so that a second loss names the request that causes it, which has `failed` then.
+ * no other is in flight, so that a second loss names the request that causes it, which has `failed` then. So has one that is
+ * answered by what the protocol does not allow: it is our process that would say so again, and no server that can be put right.
  */
 export function surviving(kind: EnvironmentKind, gate: StartGate | null = null): EnvironmentKind {
   const read = withPictures(kind); // so that they can be compared
@@ -74,26 +75,35 @@ interface Survival {
 function survivingEnvironment({ kind, gate }: Survival, first: Environment, begun: EpisodePath | null): Environment {
   let environment = first;
   let path = begun;
+  let isClosed = false; // nothing came in its place, and the next request tries again
 
   async function rebuild(lost: EpisodePath): Promise<void> {
-    await environment.close(); // first: where environments are few, the new one may need its place
+    if (!isClosed) await environment.close(); // first: where environments are few, the new one may need its place
+    isClosed = true;
     const rebuilt = await rebuildEnvironment(kind, lost);
     if (rebuilt.kind === 'diverged') throw anotherWorld(lost, rebuilt, gate ? 'failed' : 'gone');
     environment = rebuilt.environment;
+    isClosed = false;
   }
 
-  /** @param at a `start` needs no episode that is where the lost one was. */
-  function tried<T>(ask: () => Promise<T>, at: 'start' | 'way' = 'way'): Promise<T> {
+  /** @param at a `start` needs no episode that is where the lost one was; what is wrong with a `copy` is wrong with all. */
+  function tried<T>(ask: () => Promise<T>, at: 'start' | 'way' | 'copy' = 'way'): Promise<T> {
     const attempt = async (count: number): Promise<T> => {
-      if (count > 1 && at === 'way' && path) await rebuild(path);
+      if (at !== 'start' && path && (count > 1 || isClosed)) await rebuild(path);
+      else if (isClosed) {
+        environment = await kind.create();
+        isClosed = false;
+      }
       return ask();
     };
     const gated = (count: number) => (gate ? gate.pass(count > 1 ? 'alone' : 'together', () => attempt(count)) : attempt(count));
     const again = ({ error, tries }: Failure): boolean => {
       if (!(error instanceof EnvironmentError)) return false;
+      if (error.code === 'protocol' && gate && at !== 'copy')
+        throw new EnvironmentError('failed', error.message, { cause: error });
       if (error.code === 'lost' && tries > 1)
         throw new EnvironmentError('failed', `${error.message}; so did the one that was started in its place`, { cause: error });
-      return error.code === 'lost' || (at === 'way' && path !== null && error.retryable && tries <= TRIES);
+      return error.code === 'lost' || (at !== 'start' && path !== null && error.retryable && tries <= TRIES);
     };
     return retry(gated, { again, pauseMs: 0 });
   }
@@ -128,7 +138,10 @@ function survivingEnvironment({ kind, gate }: Survival, first: Environment, begu
     ...(clone
       ? {
           clone: () =>
-            tried(async () => survivingEnvironment({ kind, gate }, (await environment.clone?.()) ?? (await kind.create()), path)),
+            tried(
+              async () => survivingEnvironment({ kind, gate }, (await environment.clone?.()) ?? (await kind.create()), path),
+              'copy',
+            ),
         }
       : {}),
     ...(expertAction ? { expertAction: () => tried(async () => (await environment.expertAction?.()) ?? null) } : {}),

@@ -60,7 +60,7 @@ export async function startPython(...command: PythonCommand): Promise<PythonProc
       if (closed) throw new EnvironmentError('gone', `${name} was closed`);
       if (await isSame(running.baseUrl)) return running;
       throw new EnvironmentError(
-        'protocol',
+        'unknown-task',
         `${name} was changed since this program opened it, and its process had to be started again; put back what was opened, or begin a new run`,
       );
     } catch (error) {

@@ -6,12 +6,13 @@ import { startProcess } from '../../src/testing/worker-process.ts';
 import { projectsProperty } from './projects.ts';
 import { tryRecord } from './record.ts';
 import { installSchemathesis, runSchemathesis } from './schemathesis.ts';
+import { trySearch } from './search.ts';
 import { repliesProperty, socketsProperty } from './sockets.ts';
 import type { Stage } from './stage.ts';
 
 /** How much of the time of a campaign each part has. */
 const PARTS = {
-  openapi: 0.35,
+  openapi: 0.3,
   graphql: 0.15,
   policy: 0.05,
   sockets: 0.15,
@@ -19,6 +20,7 @@ const PARTS = {
   projects: 0.1,
   readers: 0.1,
   record: 0.05,
+  search: 0.05,
 } as const;
 export type Part = keyof typeof PARTS;
 export const parts = Object.keys(PARTS) as readonly Part[];
@@ -66,24 +68,26 @@ export async function runCampaign(
     const trying =
       part === 'record'
         ? tryRecord(stage, seed, limit).then((cases) => ({ cases, fault: undefined }))
-        : stage.watch(async (): Promise<Tried> => {
-            switch (part) {
-              case 'openapi':
-              case 'graphql':
-              case 'policy':
-                return runSchemathesis(await installSchemathesis(), { schema: schema[part], seed, seconds: limit, ids });
-              case 'sockets':
-                return check(socketsProperty(stage), seed, limit);
-              case 'replies':
-                return check(repliesProperty(stage), seed, limit);
-              case 'projects':
-                return check(await projectsProperty(stage), seed, limit);
-              case 'readers':
-                return readFiles(stage, seed, limit);
-              default:
-                return part satisfies never;
-            }
-          });
+        : part === 'search'
+          ? trySearch(stage.platform, seed, limit).then((cases) => ({ cases, fault: undefined }))
+          : stage.watch(async (): Promise<Tried> => {
+              switch (part) {
+                case 'openapi':
+                case 'graphql':
+                case 'policy':
+                  return runSchemathesis(await installSchemathesis(), { schema: schema[part], seed, seconds: limit, ids });
+                case 'sockets':
+                  return check(socketsProperty(stage), seed, limit);
+                case 'replies':
+                  return check(repliesProperty(stage), seed, limit);
+                case 'projects':
+                  return check(await projectsProperty(stage), seed, limit);
+                case 'readers':
+                  return readFiles(stage, seed, limit);
+                default:
+                  return part satisfies never;
+              }
+            });
     let tried = await trying.catch((error: Error): Tried => ({ cases: 0, fault: error.message }));
     if (tried.cases === 0) tried = { cases: 0, fault: tried.fault ?? `no case was tried in ${limit} s` };
     const result = { part, seconds: (performance.now() - began) / 1_000, ...tried };

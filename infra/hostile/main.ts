@@ -9,7 +9,8 @@ import { openStage } from './stage.ts';
 
 const HELP = `Sends hostile input to an installation of its own: what its OpenAPI documents and its GraphQL schema allow and forbid (by Schemathesis,
 which it installs), and drawn bytes on connections, replies of a model server, requests for another project, and files. The part \`record\` has clients
-say colliding things of the same entities while servers are killed, and compares every reader with a model in memory.
+say colliding things of the same entities while servers are killed, and compares every reader with a model in memory; \`search\` collects
+in an environment that dies, hangs, lies and answers odd things, and accounts for every rollout.
 
   npm run hostile -- [--seconds 480] [--seed 1] [--part NAME,…] [--log embedded|kafka]
 

@@ -7,15 +7,15 @@ import { asSeenBy } from '../../src/projections/visible/see-projects.ts';
 import { type Logger, SILENT } from '../../src/runtime/logger.ts';
 import type { ServerContext } from '../context.ts';
 import { refusal } from '../tables/refusal.ts';
-import { asker, NoAnswer } from './ask.ts';
 import type { ReadImage } from './embed-images.ts';
 import { gatherPage } from './gather-page.ts';
+import { type Asked, NoAnswer } from './page-draft.ts';
 import { openPageWriter, StudioNotBuilt } from './write-page.ts';
 
 export interface PagesOptions {
   readonly db: Db;
   readonly blobs: Pick<BlobStore, 'get'>;
-  readonly graphql: { fetch(request: Request, context: ServerContext): Response | Promise<Response> };
+  readonly graphql: Asked['graphql'];
   readonly logger?: Logger;
 }
 
@@ -46,13 +46,9 @@ export function createPages({ db, blobs, graphql, logger = SILENT }: PagesOption
 
   async function answer(id: string, signal: AbortSignal, context: ServerContext): Promise<Response> {
     const write = await openPageWriter();
-    const sources = {
-      ask: asker(graphql, context, signal),
-      image: imagesSeenBy({ db, blobs }, context.principal),
-      source: 'an installation of Espalier',
-      now: () => new Date(),
-    };
-    const record = await gatherPage(sources, id);
+    const image = imagesSeenBy({ db, blobs }, context.principal);
+    const source = 'an installation of Espalier';
+    const record = await gatherPage({ graphql, context, signal, image, source, madeAt: new Date() }, id);
     if (!record) return refusal(404, 'not-found', `no run, tree or rollout has the id ${id}`, 'GraphQL lists them');
     return new Response(write(record), {
       headers: {

@@ -2,8 +2,6 @@ import {
   diffSide,
   type GroupPageQuery,
   groupPage,
-  type PageStepsQuery,
-  type PageStepsQueryVariables,
   pageSteps,
   pageStepsWithPrompts,
   pageSubject,
@@ -21,21 +19,18 @@ import {
   treePage,
 } from '../studio/generated/operations.ts';
 import { LIST_SIZES } from '../studio/list-sizes.ts';
-import type { Operation } from '../studio/operation.ts';
-import { answerKey, hasPrompt, type PageRecord, type PageStep } from '../studio/page-record.ts';
-import type { Ask } from './ask.ts';
+import { hasPrompt, type PageRecord } from '../studio/page-record.ts';
 import { embedImages, type ReadImage } from './embed-images.ts';
+import { type Asked, PageDraft } from './page-draft.ts';
 
 type Rollout = NonNullable<GroupPageQuery['tree']>['rollouts'][number];
-type StepsOperation = Operation<PageStepsQuery, PageStepsQueryVariables>;
 
 /** What a page is gathered from. */
-export interface PageSources {
-  readonly ask: Ask;
+export interface PageSources extends Asked {
   readonly image: ReadImage;
   /** Where the data come from, in words. */
   readonly source: string;
-  readonly now: () => Date;
+  readonly madeAt: Date;
 }
 
 /** Bytes of a page's data as JSON, and of its images. */
@@ -52,23 +47,22 @@ const PARTINGS = 64; // of a group
  * one by one. @param limit bytes of the data, and of the images. @returns null where nothing has the id. @throws NoAnswer.
  */
 export async function gatherPage(
-  { ask, image, source, now }: PageSources,
+  { image, source, madeAt, ...asked }: PageSources,
   id: string,
   limit = PAGE_BYTES,
 ): Promise<PageRecord | null> {
-  const draft = new PageDraft(ask, limit);
-  const subject = await gatherSubject(ask, draft, id);
+  const draft = new PageDraft(asked, limit);
+  const subject = await gatherSubject(draft, id);
   if (!subject) return null;
   const { answers, steps } = draft;
   const images = await embedImages([answers, steps], image, limit);
   draft.leaveOut('# images, for which there was no room.', images.leftOut);
   draft.leaveOut('# images that the record does not give any more.', images.missing);
-  for (const [what, places] of ask.lost) draft.leaveOut(`Not read, in # places: ${what}`, places);
-  return { ...subject, madeAt: now().toISOString(), source, leftOut: draft.leftOut, answers, steps };
+  return { ...subject, madeAt: madeAt.toISOString(), source, leftOut: draft.leftOut, answers, steps };
 }
 
-async function gatherSubject(ask: Ask, draft: PageDraft, id: string): Promise<Pick<PageRecord, 'title' | 'first'> | null> {
-  const { run, tree, rollout } = await ask(pageSubject, { id });
+async function gatherSubject(draft: PageDraft, id: string): Promise<Pick<PageRecord, 'title' | 'first'> | null> {
+  const { run, tree, rollout } = await draft.read(pageSubject, { id });
   if (run) return { title: `Run ${(await gatherRun(draft, id)) || id}`, first: `/view/run/${id}` };
   if (tree && (await gatherTree(draft, id))) return { title: `Tree ${id}`, first: `/view/tree/${id}` };
   if (rollout && (await gatherTree(draft, rollout.treeId))) return { title: `Trajectory ${id}`, first: `/view/trajectory/${id}` };
@@ -151,49 +145,4 @@ async function gatherPartings(draft: PageDraft, rollouts: readonly Rollout[]): P
   const ended = others.filter(({ finishedAt }) => finishedAt !== null);
   for (const { id: b } of ended.slice(0, PARTINGS)) await draft.ask(parting, { a: best.id, b });
   draft.leaveOut('Where # rollouts part from the best of their group.', ended.length - PARTINGS);
-}
-
-/** A page while it is gathered: what it holds so far, and what there was no room for. */
-class PageDraft {
-  readonly answers: Record<string, unknown> = {};
-  readonly steps: PageStep[] = [];
-  readonly #ask: Ask;
-  readonly #limit: number;
-  readonly #leftOut = new Map<string, number>();
-  #bytes = 0;
-
-  constructor(ask: Ask, limit: number) {
-    this.#ask = ask;
-    this.#limit = limit;
-  }
-
-  get hasRoom(): boolean {
-    return this.#bytes < this.#limit;
-  }
-
-  /** Adds the answer of an operation. @throws NoAnswer. */
-  async ask<Answer, Variables>(operation: Operation<Answer, Variables>, variables: Variables): Promise<Answer> {
-    const answer = await this.#ask(operation, variables);
-    this.answers[answerKey(operation.name, variables)] = answer;
-    this.#bytes += JSON.stringify(answer).length;
-    return answer;
-  }
-
-  /** Adds the steps that an operation answers. @throws NoAnswer. */
-  async askSteps(operation: StepsOperation, variables: PageStepsQueryVariables): Promise<readonly PageStep[]> {
-    const { tree } = await this.#ask(operation, variables);
-    const steps = tree?.steps ?? [];
-    for (const step of steps) this.steps.push(step);
-    this.#bytes += JSON.stringify(steps).length;
-    return steps;
-  }
-
-  leaveOut(what: string, count: number): void {
-    if (count > 0) this.#leftOut.set(what, (this.#leftOut.get(what) ?? 0) + count);
-  }
-
-  /** What there was no room for, in sentences. */
-  get leftOut(): readonly string[] {
-    return [...this.#leftOut].map(([what, count]) => what.replace('#', count.toLocaleString('en')));
-  }
 }

@@ -3,7 +3,6 @@ import { basename } from 'node:path';
 import type { Command } from 'commander';
 import { createGraphql } from '../../graphql/create-graphql.ts';
 import { ignoreOrphanedRejections } from '../../graphql/orphaned-rejections.ts';
-import { type Ask, asker } from '../../graphql/pages/ask.ts';
 import { imagesSeenBy } from '../../graphql/pages/create-pages.ts';
 import { gatherPage } from '../../graphql/pages/gather-page.ts';
 import { openPageWriter } from '../../graphql/pages/write-page.ts';
@@ -101,26 +100,23 @@ async function gathered(
   try {
     const id = await idOf();
     await projector.settle();
-    const ask = await askOf(platform, snapshots, signal);
     if (id === undefined) return null;
-    const image = imagesSeenBy({ db: platform.database.db, blobs: platform.blobs }, localPrincipal());
-    return await gatherPage({ ask, image, source, now: () => new Date() }, id, limit);
+    const context = { principal: localPrincipal() };
+    const image = imagesSeenBy({ db: platform.database.db, blobs: platform.blobs }, context.principal);
+    const graphql = await graphqlOf(platform, snapshots);
+    return await gatherPage({ graphql, context, signal, image, source, madeAt: new Date() }, id, limit);
   } finally {
     await snapshots.close();
     await projector.close();
   }
 }
 
-async function askOf(
-  { database, log, blobs }: Platform,
-  snapshots: ReturnType<typeof keepSnapshots>,
-  signal: AbortSignal,
-): Promise<Ask> {
+function graphqlOf({ database, log, blobs }: Platform, snapshots: ReturnType<typeof keepSnapshots>) {
   const notices = { count: 0, beyond: async () => undefined }; // a page waits for nothing
   ignoreOrphanedRejections((reason) => {
     throw reason;
   });
-  const graphql = await createGraphql({
+  return createGraphql({
     db: database.db,
     log,
     blobs,
@@ -128,5 +124,4 @@ async function askOf(
     notices,
     limits: { cost: 10_000_000, rows: Infinity, answerFields: Infinity, answerCharacters: Infinity },
   });
-  return asker(graphql, { principal: localPrincipal() }, signal);
 }

@@ -32,7 +32,9 @@ export async function ensureProjector(platform: Platform, signal?: AbortSignal):
     async settle(timeoutMs = 60_000) {
       const settle = async () => {
         if (fault) throw fault;
-        await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs, ...(signal && { signal }) });
+        // Ctrl-C ends the wait; what is done behind it is still waited for
+        const ending = signal && !signal.aborted ? { signal } : {};
+        await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs, ...ending });
       };
       await (signal ? throughOutages(signal, settle) : settle());
     },

@@ -1,8 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../src/postgres/database.ts';
-import { countedImages, IMAGE_COLUMNS } from '../../src/projections/images/image-sums.ts';
 import { KEPT_COUNTS } from '../../src/projections/runs/find-miscounted.ts';
-import { CLOSED_TREES, columnsOf, counted, TREE_SUMS_TABLES } from '../../src/projections/step-tree/tree-sums.ts';
 import { settleRuns } from '../../src/projections/training-pool/settled-samples.ts';
 
 /** Counts what folds would have counted of rows that were filled in by statements. */
@@ -10,7 +8,5 @@ export async function countFilled(db: Db): Promise<void> {
   const insert = (table: string, columns: readonly string[], rows: RawBuilder<unknown>) =>
     sql`insert into ${sql.table(table)} (${sql.join(columns.map((column) => sql.ref(column)))}) ${rows}`.execute(db);
   for (const { table, columns, full } of KEPT_COUNTS) await insert(table, columns, sql.raw(full));
-  for (const table of TREE_SUMS_TABLES) await insert(table, columnsOf(table), counted(table, CLOSED_TREES));
-  await insert('tree_images', IMAGE_COLUMNS, countedImages());
   await settleRuns(db);
 }

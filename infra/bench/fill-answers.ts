@@ -155,11 +155,7 @@ const TABLES = [
     'revisions',
     'dataset_examples',
     'backups',
-    'tree_sums',
-    'tree_tools',
-    'tree_images',
     'run_versions',
-    'label_counts',
     'settled_samples',
   ],
 ];

@@ -94,8 +94,6 @@ test('a rebuild killed midway resumes, takes over, swaps back and is retired', a
       'run_versions: 3',
       'steps: 40',
       'tool_calls: 0',
-      'tree_sums: 0',
-      'tree_tools: 0',
       'trees: 8',
     ].map((table) => `${table} rows, equal by checksum`),
     'step-tree is live from step_tree_v2_b2; step_tree_v2 is kept: --back returns to it, --retire drops it',

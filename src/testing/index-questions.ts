@@ -32,7 +32,6 @@ export const INDEX_QUESTIONS: Readonly<Record<string, readonly [file: string, qu
     `where run_id = ${U} ${page('vision_tokens desc, step_id desc, tree_id desc')}`,
   ],
   history_images_differing: ['images/read-image-totals', `where run_id = ${U} order by image_id collate "C"`],
-  tree_images_run: ['images/read-image-totals', `where run_id = ${U}`],
   history_images_image: ['images/read-history-images', `where image_id = any(array['i'])`],
   events_stream: ['journal/read-captured-calls', `where stream = ${U} order by position`],
   events_fact: ['journal/mark-repeated', `where stream = ${U} and entity_id = ${U} and type = 'StepTaken'`],

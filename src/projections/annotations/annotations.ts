@@ -5,7 +5,6 @@ import type { Trx } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
 import type { Row } from '../../postgres/table.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
-import { countLabelled, type LabelChange } from './count-labels.ts';
 import { tables } from './tables.ts';
 
 /**
@@ -25,7 +24,6 @@ type Retraction = Pick<AnnotationRow, 'treeId' | 'annotationId' | 'retractedAt' 
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const known = await knownAnnotations(batch, trx);
-  const counted: LabelChange[] = [];
   const added: AnnotationRow[] = [];
   const retracted = new Map<string, Retraction>();
   const poison: Poison[] = [];
@@ -33,51 +31,37 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
     if (isOf(delivery, 'AnnotationAdded')) {
       const row = annotationRow(delivery.event);
       if (known.has(keyOf(row))) continue;
-      known.set(keyOf(row), { ...row, retracted: false });
+      known.add(keyOf(row));
       added.push(row);
-      count(delivery, row, 1);
     }
     if (isOf(delivery, 'AnnotationRetracted')) {
       const row = retractionOf(delivery.event);
-      const before = known.get(keyOf(row));
-      if (!before) {
+      if (!known.has(keyOf(row))) {
         const reason = `tree ${row.treeId} has no annotation ${row.annotationId}; append its AnnotationAdded first`;
         poison.push({ delivery, code: 'missing-annotation', field: 'data.annotationId', reason });
         continue;
       }
-      if (before.retracted) continue;
-      known.set(keyOf(row), { ...before, retracted: true });
-      retracted.set(keyOf(row), row);
-      count(delivery, before, -1);
+      if (!retracted.has(keyOf(row))) retracted.set(keyOf(row), row);
     }
   }
   await insertRows(trx, tables.annotations, added);
   await updateRows(trx, tables.annotations, [...retracted.values()], 'retractedAt');
-  await countLabelled(trx, counted);
   return poison;
-
-  function count({ partition }: Delivery, { runId, label, score }: Labelled, more: 1 | -1): void {
-    if (label !== null) counted.push({ runId, partition, label, score, more });
-  }
 }
 
 function keyOf({ treeId, annotationId }: Pick<AnnotationRow, 'treeId' | 'annotationId'>): string {
   return `${treeId} ${annotationId}`;
 }
 
-type Labelled = Pick<AnnotationRow, 'runId' | 'label' | 'score'>;
-type KnownAnnotation = Labelled & { readonly retracted: boolean };
-
-async function knownAnnotations(batch: readonly Delivery[], trx: Trx): Promise<Map<string, KnownAnnotation>> {
+async function knownAnnotations(batch: readonly Delivery[], trx: Trx): Promise<Set<string>> {
   const ids = batch.flatMap(({ event }) => ('annotationId' in event.data ? [event.data.annotationId] : []));
-  if (ids.length === 0) return new Map();
-  const columns = ['treeId', 'annotationId', 'runId', 'label', 'score', 'retractedAt'] as const;
-  const rows = await rowsWhere(trx, 'annotations', { annotationId: ids }, columns);
-  return new Map(rows.map(({ retractedAt, ...row }) => [keyOf(row), { ...row, retracted: retractedAt !== null }]));
+  if (ids.length === 0) return new Set();
+  const rows = await rowsWhere(trx, 'annotations', { annotationId: ids }, ['treeId', 'annotationId']);
+  return new Set(rows.map(keyOf));
 }
 
 /** Returns the row that an annotation becomes. */
-export function annotationRow(event: Envelope<'AnnotationAdded'>): AnnotationRow {
+function annotationRow(event: Envelope<'AnnotationAdded'>): AnnotationRow {
   const { annotationId, treeId, subject, label, score, note } = event.data;
   return {
     annotationId,

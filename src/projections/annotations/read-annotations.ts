@@ -79,12 +79,12 @@ export interface LabelCount {
   readonly meanScore: number | null;
 }
 
-/** Sums up the counts of labels that were given and not retracted, of a run or of everything, the most frequent first. */
+/** Counts the labels that were given and not retracted, of a run or of everything, the most frequent first. */
 export async function countLabels(db: Db, runId: string | null, limit: number): Promise<readonly LabelCount[]> {
   const { rows } = await sql<LabelCount>`
-    select label, sum(annotations)::bigint as count, (sum(total) / nullif(sum(scored), 0))::float8 as mean_score from label_counts
-    where ${runId}::uuid is null or run_id = ${runId}::uuid
-    group by label having sum(annotations) > 0 order by sum(annotations) desc, label collate "C" limit ${limit}`.execute(db);
+    select label, count(*) as count, avg(score::text::numeric)::float8 as mean_score from annotations
+    where retracted_at is null and label is not null and (${runId}::uuid is null or run_id = ${runId}::uuid)
+    group by label order by count(*) desc, label collate "C" limit ${limit}`.execute(db);
   return rows;
 }
 

@@ -29,15 +29,3 @@ create index annotations_step on annotations (step_id) where step_id is not null
 create index annotations_rollout on annotations (rollout_id) where rollout_id is not null;
 create index annotations_revision on annotations (revision_id) where revision_id is not null;
 create index annotations_row on annotations (dataset_id, line) where dataset_id is not null;
-
--- The annotations of a label that are not retracted, counted as they are folded: a row for each label that was ever given.
--- `total` is the sum of their scores, as decimals.
-create table label_counts (
-  run_id      uuid    not null,
-  partition   integer not null,
-  label       text    not null,
-  annotations bigint  not null,
-  scored      bigint  not null,
-  total       numeric not null,
-  primary key (run_id, partition, label)
-);

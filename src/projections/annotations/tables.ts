@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 47bba73afe59406d
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 0e7a4a21c025d67b
 import type { Instant } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -21,14 +21,6 @@ export const tables = {
     retractedAt: column<Instant | null>('timestamptz'),
     retractedBy: column<string | null>('text'),
     retractReason: column<string | null>('text'),
-  }),
-  labelCounts: table('label_counts', ['runId', 'partition', 'label'], {
-    runId: column<string>('uuid'),
-    partition: column<number>('integer'),
-    label: column<string>('text'),
-    annotations: column<number>('bigint'),
-    scored: column<number>('bigint'),
-    total: column<string>('numeric'),
   }),
 };
 

@@ -1,9 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import { IMAGE_FACTS, IMAGE_TOTALS, IMAGE_VALUES, summedImages } from '../images/image-sums.ts';
-import type { ImageTotals } from '../images/read-image-totals.ts';
+import { IMAGE_TOTALS, type ImageTotals } from '../images/read-image-totals.ts';
 import { successRate } from '../step-tree/success-rate.ts';
-import { sumsOf, type TreeSumsTable } from '../step-tree/tree-sums.ts';
 
 /** What rollouts are summed up by. */
 export const AGGREGATE_BY = ['RUN', 'TASK', 'DEPTH', 'KIND', 'POLICY_VERSION', 'ENVIRONMENT', 'TOOL'] as const;
@@ -96,7 +94,7 @@ export async function aggregate(
   const asked = { by, filter };
   const [rollouts, counts, steps, tools, components, images, differing] = await Promise.all([
     read<RolloutSums>('rollouts', rolloutSums(asked)),
-    read<RolloutSums>('counts', by === 'TOOL' ? rolloutSums(asked) : rolloutCounts(asked)),
+    read<RolloutSums>('counts', rolloutCounts(asked)),
     read<StepSums>('steps', stepSums(asked)),
     read<ToolSums>('tools', toolSums(asked)),
     read<ComponentSums>('components', componentSums(asked)),
@@ -215,71 +213,50 @@ function grouped(by: AggregateBy): RawBuilder<unknown> {
 }
 
 function rolloutSums({ by, filter }: Asked): RawBuilder<GroupKey & RolloutSums> {
-  const called = sql`join (
-      select k.tree_id, unnest(k.rollout_ids) as rollout_id, k.tool from ${ofTreesSummed('tree_tools', { by, filter })} k) k
-      on k.rollout_id = o.rollout_id and k.tree_id = o.tree_id`;
   // returns are joined where the number of rollouts is known: behind the calls, of which Postgres expects few, it would look up
   // one after the other
   const valued = sql`(select o.*, v.value from (${rolloutsOf(filter)} offset 0) o left join ${factsOf('returns', filter)} v using (rollout_id, tree_id) offset 0)`;
-  const of = by === 'TOOL' ? sql`(select o.*, k.tool from ${valued} o ${called})` : valued;
   return sql`
-    select ${key(by)}, count(*) as rollouts, count(g.finished_at) as finished, count(*) filter (where g.success) as successes,
-           ${successRate('g')} as success_rate, avg(g.value) as mean_return, min(g.value) as min_return, max(g.value) as max_return,
+    select ${key(by)}, ${COUNTS}, avg(g.value) as mean_return, min(g.value) as min_return, max(g.value) as max_return,
            avg(g.steps) filter (where g.finished_at is not null)::float8 as mean_steps
-    from ${of} g
+    from ${by === 'TOOL' ? calledBy(valued, filter) : valued} g
     group by ${grouped(by)}`;
 }
 
-function rolloutCounts(asked: Asked): RawBuilder<GroupKey & RolloutSums> {
-  const { runIds } = asked.filter;
-  const counts = isOfRuns(asked) && runIds ? sql`run_versions g where g.run_id = any(${[...runIds]}::uuid[])` : null;
+function rolloutCounts({ by, filter }: Asked): RawBuilder<GroupKey & RolloutSums> {
+  const rollouts = sql`(${rolloutsOf(filter)})`;
   return sql`
-    select ${key(asked.by)}, ${sum('rollouts')}, ${sum('finished')}, ${sum('successes')},
-           case when sum(g.judged) > 0 then sum(g.successes)::float8 / sum(g.finished)::float8 end as success_rate
-    from ${counts ?? sql`${ofTreesSummed('tree_sums', asked)} g where true`} and ${ofSums(asked)} and g.rollouts > 0
-    group by ${grouped(asked.by)}`;
+    select ${key(by)}, ${COUNTS}
+    from ${by === 'TOOL' ? calledBy(rollouts, filter) : rollouts} g
+    group by ${grouped(by)}`;
 }
 
-/** Whether what is counted of whole runs answers. */
-function isOfRuns({ by, filter: { taskIds, environment, split, taskDepth, taskKind } }: Asked): boolean {
-  const ofTrees = [taskIds, environment, split, taskDepth, taskKind];
-  return (by === 'RUN' || by === 'POLICY_VERSION') && ofTrees.every((part) => part === undefined);
+const COUNTS = sql`count(*) as rollouts, count(g.finished_at) as finished, count(*) filter (where g.success) as successes,
+  ${successRate('g')} as success_rate`;
+
+/** Rollouts, each once for every tool that it called. */
+function calledBy(rollouts: RawBuilder<unknown>, filter: AggregateFilter): RawBuilder<unknown> {
+  return sql`(select o.*, k.tool from ${rollouts} o join (
+    select distinct s.tree_id, s.rollout_id, k.tool
+    from ${factsOf('tool_calls', filter)} k join ${factsOf('steps', filter)} s using (step_id, tree_id)) k using (rollout_id, tree_id))`;
 }
 
-/** Of the sums that the folds keep of each tree: a run of 36,000 steps has 450 trees, and a row or two of each. */
+/** Steps of an index of their tree alone, which holds what is summed up. */
 function stepSums(asked: Asked): RawBuilder<GroupKey & StepSums> {
-  const sums = ofTreesSummed(asked.by === 'TOOL' ? 'tree_tools' : 'tree_sums', asked);
   return sql`
-    select ${key(asked.by)}, ${sum('steps')}, ${sum('well_formatted')}, ${sum('executable')}, ${sum('prompt_tokens')},
-           ${sum('completion_tokens')}, sum(g.policy_ms) as policy_ms, sum(g.environment_ms) as environment_ms
-    from ${sums} g where ${ofSums(asked)} and g.steps > 0
+    select ${key(asked.by)}, count(*) as steps, count(*) filter (where s.well_formatted) as well_formatted,
+           count(*) filter (where s.executable) as executable, coalesce(sum(s.prompt_tokens), 0)::bigint as prompt_tokens,
+           coalesce(sum(s.completion_tokens), 0)::bigint as completion_tokens, sum(s.policy_ms) as policy_ms,
+           sum(s.environment_ms) as environment_ms
+    from ${placed('steps', asked)} where s.depth > 0
     group by ${grouped(asked.by)}`;
 }
 
 function toolSums(asked: Asked): RawBuilder<GroupKey & ToolSums> {
   return sql`
-    select ${key(asked.by)}, ${sum('calls')}, ${sum('errors')}, sum(g.duration_ms) as duration_ms
-    from ${ofTreesSummed('tree_tools', asked)} g where ${ofSums(asked)}
+    select ${key(asked.by)}, count(*) as calls, count(*) filter (where s.outcome = 'error') as errors, sum(s.duration_ms) as duration_ms
+    from ${placed('tool_calls', asked)}
     group by ${grouped(asked.by)}`;
-}
-
-const FEW_RUNS = 4;
-const isOfFew = ({ runIds }: AggregateFilter) => (runIds?.length ?? 0) <= FEW_RUNS;
-
-/** The sums of the chosen trees: of some runs each is looked up, of many all are read. */
-function ofTreesSummed(table: TreeSumsTable, { filter }: Asked): RawBuilder<unknown> {
-  return sumsOf(table, ofTrees(filter), isOfFew(filter) ? 'few' : 'many');
-}
-
-const sum = (column: string) => sql`sum(g.${sql.ref(column)})::bigint as ${sql.ref(column)}`;
-
-/** Those sums that belong to the chosen policies; what no rollout took is of no version. */
-function ofSums({ by, filter: { policyId, policyVersion } }: Asked, g = 'g'): RawBuilder<unknown> {
-  const all: RawBuilder<unknown>[] = [sql`true`];
-  if (policyId !== undefined) all.push(sql`${sql.ref(`${g}.policy_id`)} = ${policyId}`);
-  if (policyVersion !== undefined) all.push(sql`${sql.ref(`${g}.policy_version`)} = ${policyVersion}`);
-  if (all.length > 1 || by === 'POLICY_VERSION') all.push(sql`${sql.ref(`${g}.policy_version`)} >= 0`);
-  return sql.join(all, sql` and `);
 }
 
 function componentSums(asked: Asked): RawBuilder<GroupKey & ComponentSums> {
@@ -298,49 +275,13 @@ function differingImages(asked: Asked): RawBuilder<GroupKey & Pick<ImageSums, 'i
 }
 
 function ofImages(asked: Asked): RawBuilder<GroupKey & Omit<ImageSums, 'images'>> {
-  const { by, filter } = asked;
-  const sums =
-    by === 'TOOL'
-      ? summedImages(sql`(select g.tool, ${named('s', IMAGE_FACTS)} from ${placed('history_images', asked)})`, ['tool'])
-      : imagesOfTrees(asked, by === 'POLICY_VERSION' || ofPolicy(filter) !== null);
   return sql`
-    select ${key(by)}, ${IMAGE_TOTALS}
-    from ${sums} p cross join lateral (select ${named('p', KEYS[by])}) g
-    group by ${grouped(by)}`;
+    select ${key(asked.by)}, ${IMAGE_TOTALS}
+    from ${placed('history_images', asked)}
+    group by ${grouped(asked.by)}`;
 }
 
-const OF_TREE = ['run_id', 'task_id', 'task_depth', 'task_kind', 'environment'];
-const OF_VERSION = [...OF_TREE, 'policy_id', 'policy_version'];
-const named = (of: string, columns: readonly string[]) => sql.join(columns.map((column) => sql.ref(`${of}.${column}`)));
-
-/**
- * What is counted of the images of the chosen trees. Where the images of a tree are those of the steps of one version of a
- * policy, by the sums of their ids, they are of that version; of others each is placed by the rollout that took its step.
- */
-function imagesOfTrees({ filter }: Asked, byVersion: boolean): RawBuilder<unknown> {
-  const trees = sql`select t.tree_id, t.run_id, t.task_id, t.task_depth, t.kind as task_kind, t.environment from trees t where ${ofTrees(filter)}`;
-  const shown = isOfFew(filter)
-    ? sql`(${trees} offset 0) t cross join lateral (select i.* from tree_images i where i.tree_id = t.tree_id offset 0) p`
-    : sql`tree_images p cross join lateral (${trees} and t.tree_id = p.tree_id offset 0) t`;
-  if (!byVersion) return sql`(select ${named('t', OF_TREE)}, ${named('p', IMAGE_VALUES)} from ${shown})`;
-  const ofOne = sql`(select k.policy_id, k.policy_version from tree_sums k where k.tree_id = p.tree_id
-    and k.steps = p.steps and k.ids_one = p.ids_one and k.ids_other = p.ids_other offset 0)`;
-  const others = sql`(
-    select f.* from (
-      select p.tree_id, p.run_id from ${shown} left join lateral ${ofOne} k on true where k.policy_id is null offset 0) p
-    cross join lateral (
-      select ${named('o', OF_VERSION)}, ${named('h', IMAGE_FACTS)}
-      from (select * from history_images h where h.tree_id = p.tree_id and h.run_id = p.run_id offset 0) h
-      join (select s.step_id, s.rollout_id from steps s where s.tree_id = p.tree_id offset 0) s on s.step_id = h.step_id
-      join (${rolloutsOf(filter)} and o.tree_id = p.tree_id offset 0) o on o.rollout_id = s.rollout_id offset 0) f)`;
-  return sql`(
-    select ${named('t', OF_TREE)}, k.policy_id, k.policy_version, ${named('p', IMAGE_VALUES)}
-    from ${shown} cross join lateral ${ofOne} k where ${ofSums({ by: 'POLICY_VERSION', filter }, 'k')}
-    union all
-    select ${named('p', OF_VERSION)}, ${named('p', IMAGE_VALUES)} from ${summedImages(others, OF_VERSION)} p)`;
-}
-
-type Fact = 'rewards' | 'history_images';
+type Fact = 'steps' | 'tool_calls' | 'rewards' | 'history_images';
 
 /**
  * The facts `s` of a table, each in its groups `g`: those of its tree, the steps of a search that no rollout took included; those
@@ -349,9 +290,10 @@ type Fact = 'rewards' | 'history_images';
 function placed(fact: Fact, { by, filter }: Asked): RawBuilder<unknown> {
   const facts = factsOf(fact, filter);
   if (by === 'TOOL') {
-    const calls = sql`${factsOf('tool_calls', filter)} k`;
     const acted = ofPolicy(filter) ? sql`and (k.step_id, k.tree_id) in (${stepsOfRollouts(filter)})` : sql``;
-    return sql`(select distinct k.tree_id, k.step_id, k.tool from ${calls} where true ${acted}) g
+    if (fact === 'tool_calls')
+      return sql`(select k.* from ${facts} k where true ${acted}) s cross join lateral (select s.tool) g`;
+    return sql`(select distinct k.tree_id, k.step_id, k.tool from ${factsOf('tool_calls', filter)} k where true ${acted}) g
       join ${facts} s on s.step_id = g.step_id and s.tree_id = g.tree_id`;
   }
   if (by !== 'POLICY_VERSION' && ofPolicy(filter) === null)
@@ -359,13 +301,14 @@ function placed(fact: Fact, { by, filter }: Asked): RawBuilder<unknown> {
       join ${sql.table(fact)} s on s.tree_id = g.tree_id`;
   // by itself (`offset 0`): as a part of the join Postgres expects few rows of it, and reads all rollouts or one after the other
   const rollouts = sql`(${rolloutsOf(filter)} offset 0) g`;
-  if (fact === 'history_images')
+  if (fact === 'steps') return sql`${facts} s join ${rollouts} on g.rollout_id = s.rollout_id and g.tree_id = s.tree_id`;
+  if (fact !== 'rewards')
     // each tree that has any by itself
     return sql`(
       select p.* from (
-        select t.tree_id from trees t where ${ofTrees(filter)} and exists (select from history_images h where h.tree_id = t.tree_id) offset 0) t
+        select t.tree_id from trees t where ${ofTrees(filter)} and exists (select from ${sql.table(fact)} h where h.tree_id = t.tree_id) offset 0) t
       cross join lateral (
-        select h.*, s.rollout_id from (select * from history_images h where h.tree_id = t.tree_id offset 0) h
+        select h.*, s.rollout_id from (select * from ${sql.table(fact)} h where h.tree_id = t.tree_id offset 0) h
         join (select s.step_id, s.rollout_id from steps s where s.tree_id = t.tree_id offset 0) s using (step_id) offset 0
       ) p) s join ${rollouts} on g.rollout_id = s.rollout_id and g.tree_id = s.tree_id`;
   // few rewards are of a step alone: their rollouts are looked up one by one, and not joined with all steps
@@ -378,7 +321,7 @@ function placed(fact: Fact, { by, filter }: Asked): RawBuilder<unknown> {
  * The rows of a table that lie in the chosen trees. Both sides of a join are narrowed to these trees: an index holds what is
  * summed up of a tree, and nothing is looked up row by row.
  */
-function factsOf(table: Fact | 'returns' | 'steps' | 'tool_calls', filter: AggregateFilter): RawBuilder<unknown> {
+function factsOf(table: Fact | 'returns', filter: AggregateFilter): RawBuilder<unknown> {
   return sql`(select f.* from trees t join ${sql.table(table)} f on f.tree_id = t.tree_id where ${ofTrees(filter)})`;
 }
 

@@ -2,7 +2,6 @@ import { type RawBuilder, sql } from 'kysely';
 import { isAlfworldTaskType } from '../../domain/evaluation/alfworld-task-type.ts';
 import type { Db } from '../../postgres/database.ts';
 import { successRate } from '../step-tree/success-rate.ts';
-import { sumsOf } from '../step-tree/tree-sums.ts';
 import { aggregate } from './aggregate.ts';
 
 /** A metric of a run under the name that a published system has for it. */
@@ -96,12 +95,8 @@ async function ofShops(db: Db, runId: string): Promise<PublishedMetric[]> {
   return rows.flatMap(({ count, mean }) => single('episode/webshop_task_score (not success_rate)', mean, count));
 }
 
-/**
- * Of the actions that rollouts took, from the sums that are kept of each tree. In the published loop an action is valid when
- * it has the form that was asked for.
- */
+/** Of the actions that rollouts took. In the published loop an action is valid when it has the form that was asked for. */
 async function ofSteps(db: Db, runId: string): Promise<PublishedMetric[]> {
-  const ofRun = sql`t.run_id = ${runId}::uuid`;
   const { rows } = await sql<{
     episodes: number;
     steps: number;
@@ -116,13 +111,20 @@ async function ofSteps(db: Db, runId: string): Promise<PublishedMetric[]> {
     responseMax: number | null;
     cut: number;
   }>`
-    select s.*, (select coalesce(sum(k.calls), 0)::bigint from ${sumsOf('tree_tools', ofRun)} k where k.policy_version >= 0) as calls from (
-      select coalesce(sum(s.walked), 0)::bigint as episodes, coalesce(sum(s.steps), 0)::bigint as steps,
-             (sum(s.well_formatted) / nullif(sum(s.steps), 0))::float8 as valid, coalesce(sum(s.prompts), 0)::bigint as prompts,
-             (sum(s.prompt_tokens) / nullif(sum(s.prompts), 0))::float8 as prompt_mean, min(s.prompt_min) as prompt_min,
-             max(s.prompt_max) as prompt_max, (sum(s.completion_tokens) / nullif(sum(s.responses), 0))::float8 as response_mean,
-             min(s.response_min) as response_min, max(s.response_max) as response_max, coalesce(sum(s.cut), 0)::bigint as cut
-      from ${sumsOf('tree_sums', ofRun)} s where s.policy_version >= 0) s`.execute(db);
+    with acted as (
+      select s.* from trees t cross join lateral (
+        select s.tree_id, s.step_id, s.rollout_id, s.well_formatted, s.prompt_tokens, s.completion_tokens from steps s
+        where s.tree_id = t.tree_id and s.depth > 0 and s.rollout_id is not null offset 0) s
+      where t.run_id = ${runId}::uuid)
+    select count(distinct (rollout_id, tree_id)) as episodes, count(*) as steps, avg(well_formatted::integer)::float8 as valid,
+           count(prompt_tokens) as prompts, avg(prompt_tokens)::float8 as prompt_mean, min(prompt_tokens) as prompt_min,
+           max(prompt_tokens) as prompt_max, avg(completion_tokens)::float8 as response_mean,
+           min(completion_tokens) as response_min, max(completion_tokens) as response_max,
+           (select count(*) from trees t join tool_calls k using (tree_id) join acted using (step_id, tree_id)
+            where t.run_id = ${runId}::uuid) as calls,
+           (select count(*) from trees t join steps c using (tree_id) where t.run_id = ${runId}::uuid and c.finish_reason = 'length'
+            and c.depth > 0 and c.rollout_id is not null and c.completion_tokens is not null) as cut
+    from acted`.execute(db);
   return rows.flatMap((row) => [
     ...single('episode/valid_action_ratio', row.valid, row.steps),
     ...single('episode/tool_call_count/mean', row.episodes === 0 ? null : row.calls / row.episodes, row.episodes),
@@ -134,6 +136,7 @@ async function ofSteps(db: Db, runId: string): Promise<PublishedMetric[]> {
 }
 
 const FACTOR = 'ocr/compression_factor';
+const MEMORY = 'prompt_length/memory_tokens';
 
 /** The published loop counts a step without an image as one whose factor is 1. */
 function withPlainSteps({ count, mean, min, max, steps }: Spread & { readonly steps: number }): Spread {
@@ -143,31 +146,18 @@ function withPlainSteps({ count, mean, min, max, steps }: Spread & { readonly st
 
 /** `memory_visual_token_count` is what the loop sums per step, `prompt_length/memory_tokens` how it is reported. */
 async function ofImages(db: Db, runId: string): Promise<PublishedMetric[]> {
-  const kinds = [
-    ['prompt_length/memory_tokens', 'vision', 'vision_tokens'],
-    [FACTOR, 'factor', 'factors'],
-    ['ocr/image_height', 'height', 'heights'],
-    ['ocr/image_width', 'width', 'widths'],
-    ['ocr/image_size', 'pixels', 'pixels'],
-  ] as const;
-  const columns = kinds.map(([, of, total], i) => {
-    const named = (what: string) => sql.ref(`${what}_${i}`);
-    return sql`(sum(${sql.ref(total)}) / nullif(sum(steps), 0))::float8 as ${named('mean')},
-      min(${sql.ref(`${of}_min`)})::float8 as ${named('min')}, max(${sql.ref(`${of}_max`)})::float8 as ${named('max')}`;
-  });
-  const each = kinds.map(
-    ([name], i) => sql`(${sql.lit(name)}, h.${sql.ref(`mean_${i}`)}, h.${sql.ref(`min_${i}`)}, h.${sql.ref(`max_${i}`)})`,
-  );
   const { rows } = await sql<Spread & { name: string; steps: number }>`
-    select k.name, h.count, k.mean, k.min, k.max, (select coalesce(sum(s.steps), 0)::bigint
-      from ${sumsOf('tree_sums', sql`t.run_id = ${runId}::uuid`)} s where s.policy_version >= 0) as steps
-    from (select coalesce(sum(steps), 0)::bigint as count, ${sql.join(columns)} from tree_images where run_id = ${runId}::uuid) h
-    cross join lateral (values ${sql.join(each)}) as k (name, mean, min, max)`.execute(db);
-  const [tokens] = rows;
-  return [
-    ...single('memory_visual_token_count', tokens?.mean ?? null, tokens?.count ?? 0),
-    ...rows.flatMap((row) => spread(row.name, row.name === FACTOR ? withPlainSteps(row) : row)),
-  ];
+    select k.name, count(*) as count, avg(k.value) as mean, min(k.value) as min, max(k.value) as max, (
+      select count(*) from trees t join steps s using (tree_id)
+      where t.run_id = ${runId}::uuid and s.depth > 0 and s.rollout_id is not null) as steps
+    from history_images h cross join lateral (values
+      (1, ${MEMORY}, h.vision_tokens::float8), (2, ${FACTOR}, h.factor), (3, 'ocr/image_height', h.height), (4, 'ocr/image_width', h.width),
+      (5, 'ocr/image_size', h.width::bigint * h.height)) as k (place, name, value)
+    where h.run_id = ${runId}::uuid group by k.place, k.name order by k.place`.execute(db);
+  return rows.flatMap((row) => [
+    ...(row.name === MEMORY ? single('memory_visual_token_count', row.mean, row.count) : []),
+    ...spread(row.name, row.name === FACTOR ? withPlainSteps(row) : row),
+  ]);
 }
 
 /** The scorers whose value is an exact match. */

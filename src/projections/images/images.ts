@@ -8,7 +8,6 @@ import { copyNew, insertRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { keyInTree, keyOf, type OfTree, pairsOf } from '../of-tree.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
-import { addImages } from './image-sums.ts';
 import { historyRow, runSpecRow, segmentRow, specRow } from './rows.ts';
 import { tables } from './tables.ts';
 
@@ -60,7 +59,6 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
   await insertRows(trx, tables.runRenderSpecs, [...runSpecs.values()]);
   await insertRows(trx, tables.segments, [...segments.values()]);
   await copyNew(trx, tables.historyImages, histories);
-  await addImages(trx, histories);
   return poison;
 }
 

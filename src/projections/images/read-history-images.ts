@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import { mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
+import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import { keyInTree, type OfTree, pairsOf } from '../of-tree.ts';
 
@@ -98,17 +98,12 @@ export async function readHistoryImagePages(
   });
 }
 
-/** Counts the images of each run, in one statement, from what is counted as they are folded. */
-export async function countHistoryImages(db: Db, runs: readonly string[]): Promise<readonly number[]> {
-  if (runs.length === 0) return [];
-  const counts = await db
-    .selectFrom('treeImages')
-    .select(({ fn }) => ['runId', fn.sum<number>('steps').as('images')])
-    .where('runId', 'in', [...runs])
-    .groupBy('runId')
-    .execute();
-  const ofRun = new Map(counts.map(({ runId, images }) => [runId, Number(images)]));
-  return runs.map((run) => ofRun.get(run) ?? 0);
+/** Counts the images of each run, in one statement. */
+export function countHistoryImages(db: Db, runs: readonly string[]): Promise<readonly number[]> {
+  return countEach(
+    db,
+    runs.map((runId) => db.selectFrom('historyImages').where('runId', '=', runId)),
+  );
 }
 
 /** Finds a step that was shown an image, by the image's id: the first one of the record, of whatever run. */

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { type OfTree, pairsOf } from '../of-tree.ts';
-import { IMAGE_TOTALS, summedImages } from './image-sums.ts';
 
 /**
  * What showing histories as images amounts to, over the steps of a run or of a rollout. Shares are null while there is nothing to
@@ -34,14 +33,25 @@ export interface ImageTotals {
   readonly renderMs: number;
 }
 
-/** The sums alone, from what is counted as images are folded: how many images differ is another reading. */
+const summed = (column: string, as = column) => sql`coalesce(sum(s.${sql.ref(column)}), 0)::bigint as ${sql.ref(as)}`;
+const MISSES = sql`coalesce(sum(jsonb_array_length(s.missed)), 0)::bigint`;
+
+/** What showing images amounts to, of rows `s` of `history_images`. */
+export const IMAGE_TOTALS = sql`count(s.step_id) as steps, ${summed('vision_tokens')}, ${summed('text_tokens')},
+  coalesce(sum(s.text_tokens - s.vision_tokens), 0)::bigint as saved, ${summed('length', 'segments')},
+  coalesce(sum(s.length), 0)::bigint - ${MISSES} as hits, ${MISSES} as misses,
+  (sum(s.length) - ${MISSES})::float8 / nullif(sum(s.length), 0)::float8 as hit_rate,
+  coalesce(sum(s.width::bigint * s.height), 0)::bigint as pixels, avg(s.factor) as mean_factor, ${summed('cut_segments')},
+  ${summed('cut_lines')}, ${summed('outside')}, ${summed('unshaped')}, coalesce(sum(s.render_ms), 0) as render_ms`;
+
+/** The sums alone: how many images differ is another reading. */
 export type ImageSums = Omit<ImageTotals, 'images'>;
 
 /** Sums up the images of runs: a row for each id, of zeroes where a run shows none. */
 export async function readImageTotalsOfRuns(db: Db, runs: readonly string[]): Promise<readonly ImageSums[]> {
   const { rows } = await sql<ImageSums>`
     select c.of_id, p.* from unnest(${[...runs]}::uuid[]) as c (of_id)
-    cross join lateral (select ${IMAGE_TOTALS} from tree_images p where p.run_id = c.of_id) p`.execute(db);
+    cross join lateral (select ${IMAGE_TOTALS} from history_images s where s.run_id = c.of_id) p`.execute(db);
   return rows;
 }
 
@@ -64,15 +74,12 @@ export async function readImageTotalsOfRollouts(
 ): Promise<readonly (ImageTotals & { readonly treeId: string })[]> {
   if (rollouts.length === 0) return [];
   const trees = [...new Set(rollouts.map(({ treeId }) => treeId))];
-  const shown = sql`(select s.rollout_id, h.* from history_images h join steps s using (step_id, tree_id)
-    where h.tree_id = any(${trees}::uuid[]) and s.rollout_id = any(${rollouts.map(({ id }) => id)}::uuid[]))`;
   const { rows } = await sql<ImageTotals & { readonly treeId: string }>`
-    with shown as ${shown}
-    select c.tree_id, c.id as of_id, ${IMAGE_TOTALS}, coalesce(max(h.images), 0) as images from ${pairsOf(rollouts)} c
-    left join ${summedImages(sql`shown`, ['tree_id', 'rollout_id'])} p on p.rollout_id = c.id and p.tree_id = c.tree_id
+    select c.tree_id, c.id as of_id, ${IMAGE_TOTALS}, count(distinct s.image_id collate "C") as images from ${pairsOf(rollouts)} c
     left join (
-      select tree_id, rollout_id, count(distinct image_id collate "C") as images from shown group by tree_id, rollout_id
-    ) h on h.rollout_id = c.id and h.tree_id = c.tree_id
+      select o.rollout_id, h.* from history_images h join steps o using (step_id, tree_id)
+      where h.tree_id = any(${trees}::uuid[]) and o.rollout_id = any(${rollouts.map(({ id }) => id)}::uuid[])
+    ) s on s.rollout_id = c.id and s.tree_id = c.tree_id
     group by c.tree_id, c.id`.execute(db);
   return rows;
 }

@@ -70,39 +70,3 @@ create index history_images_tree on history_images (tree_id, log_offset);
 create index history_images_tokens on history_images (run_id, vision_tokens, step_id, tree_id) include (factor);
 create index history_images_differing on history_images (run_id, image_id collate "C");
 create index history_images_image on history_images (image_id);
-
--- What the images of a tree amount to, by the run of their events, counted as they are folded. `ids_one` and `ids_other` are sums
--- of two hashes of the ids of their steps: by them a reader knows whether these are the steps of one version of a policy
--- (`tree_sums`). Doubles are summed up as decimals, in any order.
-create table tree_images (
-  tree_id       uuid             not null,
-  run_id        uuid             not null,
-  steps         bigint           not null,
-  ids_one       bigint           not null,
-  ids_other     bigint           not null,
-  vision_tokens bigint           not null,
-  vision_min    integer          not null,
-  vision_max    integer          not null,
-  text_tokens   bigint           not null,
-  segments      bigint           not null,
-  misses        bigint           not null,
-  factors       numeric          not null,
-  factor_min    double precision not null,
-  factor_max    double precision not null,
-  widths        bigint           not null,
-  width_min     integer          not null,
-  width_max     integer          not null,
-  heights       bigint           not null,
-  height_min    integer          not null,
-  height_max    integer          not null,
-  pixels        bigint           not null,
-  pixels_min    bigint           not null,
-  pixels_max    bigint           not null,
-  cut_segments  bigint           not null,
-  cut_lines     bigint           not null,
-  outside       bigint           not null,
-  unshaped      bigint           not null,
-  render_ms     numeric          not null,
-  primary key (tree_id, run_id)
-);
-create index tree_images_run on tree_images (run_id);

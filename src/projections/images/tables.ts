@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 16ead2a5da780f2c
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 3800f3eae33d2309
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -62,36 +62,6 @@ export const tables = {
     renderMs: column<number>('double precision'),
     renderedAt: column<Instant>('timestamptz'),
     logOffset: column<number>('bigint'),
-  }),
-  treeImages: table('tree_images', ['treeId', 'runId'], {
-    treeId: column<string>('uuid'),
-    runId: column<string>('uuid'),
-    steps: column<number>('bigint'),
-    idsOne: column<number>('bigint'),
-    idsOther: column<number>('bigint'),
-    visionTokens: column<number>('bigint'),
-    visionMin: column<number>('integer'),
-    visionMax: column<number>('integer'),
-    textTokens: column<number>('bigint'),
-    segments: column<number>('bigint'),
-    misses: column<number>('bigint'),
-    factors: column<string>('numeric'),
-    factorMin: column<number>('double precision'),
-    factorMax: column<number>('double precision'),
-    widths: column<number>('bigint'),
-    widthMin: column<number>('integer'),
-    widthMax: column<number>('integer'),
-    heights: column<number>('bigint'),
-    heightMin: column<number>('integer'),
-    heightMax: column<number>('integer'),
-    pixels: column<number>('bigint'),
-    pixelsMin: column<number>('bigint'),
-    pixelsMax: column<number>('bigint'),
-    cutSegments: column<number>('bigint'),
-    cutLines: column<number>('bigint'),
-    outside: column<number>('bigint'),
-    unshaped: column<number>('bigint'),
-    renderMs: column<string>('numeric'),
   }),
 };
 

@@ -1,8 +1,6 @@
-import { type RawBuilder, sql } from 'kysely';
-import type { Db, Trx } from '../../postgres/database.ts';
-import { countedImages, IMAGE_COLUMNS } from '../images/image-sums.ts';
+import { sql } from 'kysely';
+import type { Db } from '../../postgres/database.ts';
 import { EVENTS_OF_RUNS } from '../journal/events-of-runs.ts';
-import { CLOSED_TREES, columnsOf, counted, TREE_SUMS_TABLES, type TreeSumsTable } from '../step-tree/tree-sums.ts';
 import { findMissettled } from '../training-pool/settled-samples.ts';
 
 /** Counts that folds keep of runs: the table, and the full count that it stands for. A tree lies where its first event does. */
@@ -59,16 +57,6 @@ export const KEPT_COUNTS = [
       from rollouts o left join events e on e.stream = o.tree_id and e.position = 1 group by 1, 2, 3, 4`,
   },
   {
-    table: 'label_counts',
-    by: 'run_id, label',
-    columns: ['run_id', 'partition', 'label', 'annotations', 'scored', 'total'],
-    full: `
-      select a.run_id, coalesce(e.partition, -1) as partition, a.label, count(*) filter (where a.retracted_at is null) as annotations,
-             count(a.score) filter (where a.retracted_at is null) as scored,
-             trim_scale(coalesce(sum(a.score::text::numeric) filter (where a.retracted_at is null), 0)) as total
-      from annotations a left join events e on e.stream = a.tree_id and e.position = 1 where a.label is not null group by 1, 2, 3`,
-  },
-  {
     table: 'run_returns',
     by: 'run_id',
     columns: ['run_id', 'partition', 'returns', 'total'],
@@ -107,31 +95,12 @@ export async function findMiscounted(db: Db): Promise<readonly Miscounted[]> {
           where k is distinct from f order by 1`.execute(trx);
         for (const { runId } of rows) found.push({ table, runId });
       }
-      for (const table of TREE_SUMS_TABLES)
-        for (const each of await findMissummed(trx, table, columnsOf(table), counted(table, CLOSED_TREES))) found.push(each);
-      for (const each of await findMissummed(trx, 'tree_images', IMAGE_COLUMNS, countedImages())) found.push(each);
       for (const runId of await findMissettled(trx)) found.push({ table: 'settled_samples', runId });
       return found;
     });
 }
 
-/** Compares what is kept of trees with a full count; a tree that lacks it, or is not on record, differs too. */
-async function findMissummed(
-  trx: Trx,
-  table: TreeSumsTable | 'tree_images',
-  columns: readonly string[],
-  full: RawBuilder<unknown>,
-): Promise<readonly Miscounted[]> {
-  const kept = sql`select ${sql.join(columns.map((column) => sql.ref(column)))} from ${sql.table(table)}`;
-  const { rows } = await sql<{ runId: string }>`
-    select distinct coalesce(t.run_id, d.tree_id) as run_id
-    from ((${kept} except ${full}) union all (${full} except ${kept})) d left join trees t using (tree_id) order by 1`.execute(
-    trx,
-  );
-  return rows.map(({ runId }) => ({ table, runId }));
-}
-
 const SUMMED: ReadonlySet<string> = new Set([
   ...['trees', 'closed_trees', 'rollouts', 'terminated', 'truncated', 'failed', 'cancelled', 'judged', 'successes', 'steps'],
-  ...['prompt_tokens', 'completion_tokens', 'returns', 'total', 'events', 'finished', 'annotations', 'scored'],
+  ...['prompt_tokens', 'completion_tokens', 'returns', 'total', 'events', 'finished'],
 ]);

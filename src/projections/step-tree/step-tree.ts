@@ -1,11 +1,9 @@
 import type { EventType } from '../../events/catalogue.ts';
 import type { Delivery } from '../../events/envelope.ts';
 import type { Trx } from '../../postgres/database.ts';
-import { sideBySide } from '../../postgres/side-by-side.ts';
 import type { Poison, Projection } from '../projection.ts';
 import { foldBatch } from './fold-batch.ts';
 import { loadKnown } from './known.ts';
-import { sumTrees } from './sum-trees.ts';
 import { writeRows } from './write-rows.ts';
 
 const HANDLES: readonly EventType[] = [
@@ -32,14 +30,6 @@ export const stepTree: Projection = { name: 'step-tree', version: 2, handles: HA
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const known = await loadKnown(batch, trx);
   const { rows, poison } = foldBatch(batch, known);
-  const closed = [...new Set(batch.map(treeOf))].filter((treeId) => known.closed.has(treeId));
-  await sideBySide(
-    () => writeRows(rows, trx),
-    () => sumTrees(trx, closed), // it reads what is written before it
-  );
+  await writeRows(rows, trx);
   return poison;
-}
-
-function treeOf({ event }: Delivery): string {
-  return (event.data as { treeId: string }).treeId; // every type that this projection handles names its tree
 }

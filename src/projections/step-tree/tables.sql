@@ -162,57 +162,6 @@ create table run_versions (
   primary key (run_id, policy_id, policy_version, partition)
 );
 
--- Sums of trees that are closed, by the version of the policy that acted, counted from the tables above when a tree closes and
--- whenever it grows behind its end. A tree without a row is counted by readers. What no rollout took has the policy '' and the
--- version -1; `walked` are rollouts that took a step, `cut` the steps whose reply was cut at its length. `ids_one` and
--- `ids_other` are sums of two hashes of the ids of the steps.
-create table tree_sums (
-  tree_id           uuid             not null,
-  policy_id         text             not null,
-  policy_version    integer          not null,
-  rollouts          bigint           not null,
-  finished          bigint           not null,
-  judged            bigint           not null,
-  successes         bigint           not null,
-  walked            bigint           not null,
-  steps             bigint           not null,
-  well_formatted    bigint           not null,
-  executable        bigint           not null,
-  prompts           bigint           not null,
-  prompt_tokens     bigint           not null,
-  prompt_min        integer,
-  prompt_max        integer,
-  responses         bigint           not null,
-  completion_tokens bigint           not null,
-  response_min      integer,
-  response_max      integer,
-  cut               bigint           not null,
-  policy_ms         double precision not null,
-  environment_ms    double precision not null,
-  ids_one           bigint           not null,
-  ids_other         bigint           not null,
-  primary key (tree_id, policy_id, policy_version)
-);
-
--- The same of calls of tools: the calls, the steps that made them and the rollouts of these.
-create table tree_tools (
-  tree_id           uuid             not null,
-  tool              text             not null,
-  policy_id         text             not null,
-  policy_version    integer          not null,
-  calls             bigint           not null,
-  errors            bigint           not null,
-  duration_ms       double precision not null,
-  steps             bigint           not null,
-  well_formatted    bigint           not null,
-  executable        bigint           not null,
-  prompt_tokens     bigint           not null,
-  completion_tokens bigint           not null,
-  policy_ms         double precision not null,
-  environment_ms    double precision not null,
-  rollout_ids       uuid[]           not null,
-  primary key (tree_id, tool, policy_id, policy_version)
-);
 -- One row per judgement. A verdict is looked up by what the judge was asked; `run_id` is the run that its tree belongs to.
 create table judgements (
   judgement_id uuid        not null,

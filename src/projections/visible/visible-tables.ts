@@ -148,20 +148,11 @@ const CURSORS = `select t.projection, t.version, t.topic, t.partition,
       and p.version = c.version where p.name = 'owners' and (c.topic, c.partition) = (t.topic, t.partition)), 0))
     else t.next_offset end as next_offset, t.updated_at from cursors t`;
 
-/**
- * Labels are counted by the run that an event names, which may be one of another project: they are counted again by what belongs
- * to the trees of the projects, as annotations do.
- */
-const labelCounts = (projects: string) => `select t.run_id, -1 as partition, t.label, count(*) as annotations,
-  count(t.score) as scored, sum(t.score::text::numeric) as total from annotations t
-  where t.label is not null and t.retracted_at is null and ${ofTree(projects)} group by t.run_id, t.label`;
-
 /** Returns, for each table that is not open to everyone, the rows of some projects (a literal of Postgres) as a query. */
 export function visibleTables(projects: string): ReadonlyMap<string, string> {
   const written = Object.entries(RULES).map(([name, rule]) => [snakeCase(name), rule] as const);
   const rows = [...new Map([...usual(), ...written])].flatMap(([table, rule]): [string, string][] => {
     if (table === 'cursors') return [[table, CURSORS]];
-    if (table === 'label_counts') return [[table, labelCounts(projects)]];
     if (rule === 'all') return [];
     return [[table, `select t.* from ${table} t where ${rule === 'none' ? 'false' : rule(projects)}`]];
   });

@@ -2,11 +2,9 @@ import { expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
-import { emptyReadModels } from '../../testing/read-models.ts';
 import { recordDrawnHistories } from '../../testing/record-drawn-histories.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
 import { type AGGREGATE_BY, type AggregateFilter, aggregate } from '../answers/aggregate.ts';
-import { findMiscounted } from '../runs/find-miscounted.ts';
 import { countDifferingImages, readImageTotalsOfRuns } from './read-image-totals.ts';
 
 const database = useTestDatabase({ emptied: 'before-each' });
@@ -95,38 +93,8 @@ async function expectAll(run: string): Promise<void> {
   expect({ key: run, steps, visionTokens, meanFactor, images }).toEqual(whole);
 }
 
-async function kept(): Promise<readonly unknown[]> {
-  return (await sql`select * from tree_images order by tree_id`.execute(database.db)).rows;
-}
-
-test('sums of images by version, task and run are those of a full count, whatever is kept of the trees', async () => {
+test('sums of images by version, task and run are those of a count row by row', async () => {
   const { builder, run } = record();
   await givenEvents(database.db, builder.events);
-  expect(await findMiscounted(database.db)).toEqual([]);
   await expectAll(run);
-  const { rows } = await sql<{ trees: number }>`
-    select count(*)::int as trees from tree_images i join tree_sums k using (tree_id)
-    where (k.steps, k.ids_one, k.ids_other) = (i.steps, i.ids_one, i.ids_other)`.execute(database.db);
-  expect(rows).toEqual([{ trees: 1 }]); // the closed one of one version, all of whose steps were shown an image
-  await sql`delete from tree_sums`.execute(database.db);
-  await expectAll(run);
-});
-
-test('sums of images are the same in any batches', async () => {
-  const { builder } = record();
-  await givenEvents(database.db, builder.events);
-  const whole = await kept();
-  expect(whole).toHaveLength(5);
-  await emptyReadModels(database.db);
-  for (const event of builder.events) await givenEvents(database.db, [event]);
-  expect(await kept()).toEqual(whole);
-});
-
-test('sums of images that are wrong or missing are found', async () => {
-  const { builder, run } = record();
-  await givenEvents(database.db, builder.events);
-  for (const damage of ['update tree_images set ids_one = ids_one + 1', 'delete from tree_images']) {
-    await sql.raw(damage).execute(database.db);
-    expect(await findMiscounted(database.db)).toEqual([{ table: 'tree_images', runId: run }]);
-  }
 });

@@ -1,12 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { sql } from 'kysely';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
-import { emptyReadModels } from '../../testing/read-models.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
-import { AGGREGATE_BY, type AggregatePart, aggregate } from '../answers/aggregate.ts';
-import { readPublishedMetrics } from '../answers/read-published-metrics.ts';
-import { findMiscounted } from '../runs/find-miscounted.ts';
+import { AGGREGATE_BY, type AggregateBy, type AggregateFilter, type AggregatePart, aggregate } from './aggregate.ts';
+import { readPublishedMetrics } from './read-published-metrics.ts';
 
 const database = useTestDatabase({ emptied: 'before-each' });
 const PARTS: ReadonlySet<AggregatePart> = new Set(['rollouts', 'steps', 'tools', 'components']);
@@ -31,7 +28,7 @@ function record() {
   }
   const [closed = { treeId: '', runId: '', rootStepId: '' }] = trees;
   builder.closeTree(closed, 3);
-  return { builder, run, closed };
+  return { builder, run };
 }
 
 function call(builder: EventBuilder, run: string, { treeId }: { readonly treeId: string }, stepId: string, ordinal: number) {
@@ -39,19 +36,6 @@ function call(builder: EventBuilder, run: string, { treeId }: { readonly treeId:
   const tool = ordinal === 0 ? 'search' : 'calculator';
   const said = { tool, arguments: '{}', output: 'found', outcome: ordinal === 0 ? 'ok' : 'error', durationMs: 0.3 } as const;
   builder.record('ToolCalled', { toolCallId, treeId, stepId, ordinal, ...said }, run);
-}
-
-const answers = async (run: string) => ({
-  sums: await Promise.all(AGGREGATE_BY.map((by) => aggregate(database.db, by, { runIds: [run] }, PARTS))),
-  ofVersion: await Promise.all(
-    AGGREGATE_BY.map((by) => aggregate(database.db, by, { runIds: [run], policyId: 'p', policyVersion: 1 }, PARTS)),
-  ),
-  metrics: await readPublishedMetrics(database.db, run),
-});
-
-async function summedTrees(): Promise<readonly string[]> {
-  const { rows } = await sql<{ treeId: string }>`select distinct tree_id from tree_sums order by 1`.execute(database.db);
-  return rows.map(({ treeId }) => treeId);
 }
 
 test('a tool that a closed tree called at its root alone is counted once', async () => {
@@ -65,20 +49,30 @@ test('a tool that a closed tree called at its root alone is counted once', async
   expect(counted.map(({ tools }) => tools?.calls)).toEqual([1]);
 });
 
-test('sums are kept of closed trees, and every answer is the same where none are kept', async () => {
-  const { builder, run, closed } = record();
+test('rollouts, steps and calls are summed up by run, version and tool, steps of no rollout with their run', async () => {
+  const { builder, run } = record();
   await givenEvents(database.db, builder.events);
-  expect(await summedTrees()).toEqual([closed.treeId]);
-  expect(await findMiscounted(database.db)).toEqual([]);
-  const kept = await answers(run);
-  expect(kept.sums[0]?.[0]).toMatchObject({
-    rollouts: { rollouts: 6, successes: 2 },
-    steps: { steps: 8, executable: 6, promptTokens: 66, completionTokens: 6 },
-    tools: { calls: 6, errors: 0 },
-  });
-  await sql`delete from tree_sums`.execute(database.db);
-  await sql`delete from tree_tools`.execute(database.db);
-  expect(await answers(run)).toEqual(kept);
+  const summed = async (by: AggregateBy, filter: AggregateFilter = {}) =>
+    aggregate(database.db, by, { runIds: [run], ...filter }, PARTS);
+  expect(await summed('RUN')).toMatchObject([
+    {
+      rollouts: { rollouts: 6, successes: 2, meanReturn: 1, meanSteps: 1 },
+      steps: { steps: 8, executable: 6, promptTokens: 66, completionTokens: 6 },
+      tools: { calls: 6, errors: 0, durationMs: expect.closeTo(1.8) },
+    },
+  ]);
+  const ofVersion = { rollouts: { rollouts: 2, successes: 0 }, steps: { steps: 2, promptTokens: 22 }, tools: { calls: 2 } };
+  expect(await summed('POLICY_VERSION')).toMatchObject([
+    { policyVersion: 0, rollouts: { rollouts: 4, successes: 2 }, steps: { steps: 4, promptTokens: 44 }, tools: { calls: 4 } },
+    { policyVersion: 1, ...ofVersion },
+  ]);
+  expect(await summed('RUN', { policyId: 'p', policyVersion: 1 })).toMatchObject([{ runId: run, ...ofVersion }]);
+  expect(await summed('TOOL', { policyId: 'p', policyVersion: 1 })).toMatchObject([{ tool: 'search', ...ofVersion }]);
+  const metrics = new Map((await readPublishedMetrics(database.db, run)).map(({ name, value, count }) => [name, [value, count]]));
+  expect(metrics.get('episode/valid_action_ratio')).toEqual([1, 6]);
+  expect(metrics.get('episode/tool_call_count/mean')).toEqual([1, 6]);
+  expect(metrics.get('prompt_length/mean')).toEqual([11, 6]);
+  expect(metrics.get('response_length/clip_ratio')).toEqual([expect.closeTo(1 / 3), 6]);
 });
 
 test('the counts of rollouts are those of the sums with returns', async () => {
@@ -99,34 +93,4 @@ test('the counts of rollouts are those of the sums with returns', async () => {
     new Set(['counts']),
   );
   expect([counted?.rollouts, others]).toMatchObject([{ rollouts: 4, finished: 4, successes: 2, successRate: 0.5 }, []]);
-  await sql`update run_versions set finished = finished + 1`.execute(database.db);
-  expect(await findMiscounted(database.db)).toEqual([{ table: 'run_versions', runId: run }]);
-});
-
-test('a step, a call and an end that come behind the close of their tree are summed up with it, in any batches', async () => {
-  const { builder, run, closed } = record();
-  const rolloutId = builder.rollout(closed, 3, { policy: { policyId: 'p', version: 7 } });
-  const leaf = builder.step(closed, rolloutId, closed.rootStepId, 1);
-  call(builder, run, closed, leaf, 1);
-  builder.finishRollout(closed, rolloutId, leaf, { steps: 1, success: true });
-  for (const event of builder.events) await givenEvents(database.db, [event]);
-  expect(await findMiscounted(database.db)).toEqual([]);
-  const [search] = await aggregate(database.db, 'POLICY_VERSION', { runIds: [run], policyVersion: 7 }, PARTS);
-  expect(search).toMatchObject({ rollouts: { rollouts: 1, successes: 1 }, steps: { steps: 1 }, tools: { calls: 1, errors: 1 } });
-});
-
-test('a sum that is wrong, missing or of no tree is found', async () => {
-  const { builder, closed } = record();
-  const damages = [
-    sql`update tree_sums set prompt_tokens = prompt_tokens + 1 where policy_version = 0`,
-    sql`update tree_tools set rollout_ids = '{}'`,
-    sql`delete from tree_sums`,
-    sql`insert into tree_tools select ${closed.runId}::uuid, 'none', policy_id, policy_version, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, '{}' from tree_tools limit 1`,
-  ];
-  for (const damage of damages) {
-    await emptyReadModels(database.db);
-    await givenEvents(database.db, builder.events);
-    await damage.execute(database.db);
-    expect(await findMiscounted(database.db)).not.toEqual([]);
-  }
 });

@@ -1,6 +1,6 @@
 import type { Offsets } from '../../src/log/event-log.ts';
 import { buildOf, codeVersionOf } from '../../src/projections/projection.ts';
-import { readCursors } from '../../src/projections/read-cursors.ts';
+import { readProjectionStatuses } from '../../src/projections/projection-statuses.ts';
 import { type BuildStatus, readBuilds } from '../../src/projections/rebuild/read-builds.ts';
 import type { Sources } from '../context.ts';
 import type { ProjectionLag } from '../generated/types.ts';
@@ -10,7 +10,7 @@ import { logEnd, within } from './log-end.ts';
  * Measures how far each projection is behind the log. Cursors are read before the ends, so a lag is never below zero for a race.
  */
 export async function measureLag(sources: Sources): Promise<ProjectionLag[]> {
-  const [statuses, builds] = [await readCursors(sources.db), await readBuilds(sources.db)];
+  const [statuses, builds] = [await readProjectionStatuses(sources.db), await readBuilds(sources.db)];
   const end = await logEnd(sources);
   return statuses.flatMap(({ name, version, state, reason, cursors }) => {
     const projection = sources.projections.find((p) => p.name === name);

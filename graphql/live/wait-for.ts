@@ -1,6 +1,6 @@
 import type { Offsets } from '../../src/log/event-log.ts';
 import { formatPosition, reached } from '../../src/log/position.ts';
-import { type ProjectionCursors, readCursors } from '../../src/projections/read-cursors.ts';
+import { type ProjectionStatus, readProjectionStatuses } from '../../src/projections/projection-statuses.ts';
 import { bounded } from '../connection.ts';
 import type { Sources } from '../context.ts';
 import { refusal } from '../errors.ts';
@@ -21,7 +21,7 @@ export async function waitFor(sources: Sources, text: string, timeoutMs: number,
   const limit = bounded('timeoutMs', timeoutMs, LONGEST_MS);
   for (let first = true; ; first = false) {
     const { count } = sources.notices; // before the look, so that a move after it wakes us
-    const statuses = await readCursors(sources.tails);
+    const statuses = await readProjectionStatuses(sources.tails);
     // A position beyond the log would be waited for without success, and one of a topic that nobody reads would be reached at
     // once.
     if (first && !isRead(statuses, position)) mustLieWithin('position', position, await logEnd(sources));
@@ -39,7 +39,7 @@ export async function waitFor(sources: Sources, text: string, timeoutMs: number,
   }
 }
 
-function behind(statuses: readonly ProjectionCursors[], { projections }: Sources, position: Offsets): ProjectionCursors[] {
+function behind(statuses: readonly ProjectionStatus[], { projections }: Sources, position: Offsets): ProjectionStatus[] {
   return statuses.filter(({ name, cursors }) => {
     const projection = projections.find((p) => p.name === name);
     return projection !== undefined && !reached(cursors, within(position, projection));
@@ -50,7 +50,7 @@ function behind(statuses: readonly ProjectionCursors[], { projections }: Sources
  * Returns whether every partition of a position was read up to it by some projection; what none reads is no proof that the log
  * has it.
  */
-function isRead(statuses: readonly ProjectionCursors[], position: Offsets): boolean {
+function isRead(statuses: readonly ProjectionStatus[], position: Offsets): boolean {
   return [...position].every(([topic, partitions]) =>
     [...partitions].every(([partition, next]) =>
       statuses.some(({ cursors }) => (cursors.get(topic)?.get(partition) ?? -1) >= next),
@@ -58,7 +58,7 @@ function isRead(statuses: readonly ProjectionCursors[], position: Offsets): bool
   );
 }
 
-function timedOut(waiting: readonly ProjectionCursors[], { projections }: Sources, limit: number) {
+function timedOut(waiting: readonly ProjectionStatus[], { projections }: Sources, limit: number) {
   const missing = waiting.map(({ name, cursors }) => {
     const projection = projections.find((p) => p.name === name);
     return `${name} (at ${projection ? formatPosition(within(cursors, projection)) || 'the beginning' : 'an unknown place'})`;

@@ -168,7 +168,7 @@ export function createLoaders(
       (r) => r.id,
     ),
     revisions: createListLoader(
-      (filters: readonly RevisionFilter[], _ordering, page) => readRevisionPages(db, filters, page),
+      (filters: readonly RevisionFilter[], ordering, page) => readRevisionPages(db, filters, ordering, page),
       (filters) => countRevisions(db, filters),
     ),
     searchedTree: new DataLoader<string, SearchedTree | null>(async (ids) => {
@@ -213,7 +213,7 @@ export function createLoaders(
       (filters) => countDatasets(db, filters),
     ),
     examples: createListLoader(
-      (filters: readonly ExampleFilter[], _ordering, page) => readExamplePages(db, filters, page),
+      (filters: readonly ExampleFilter[], ordering, page) => readExamplePages(db, filters, ordering, page),
       (filters) => countExamples(db, filters),
     ),
     policiesOfDataset: many(

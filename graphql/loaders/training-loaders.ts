@@ -66,7 +66,7 @@ export function createTrainingLoaders(db: Db, blobs: BlobReader, estimateBudget:
       (bin) => bin.of,
     ),
     policyUpdates: createListLoader(
-      (filters: readonly PolicyUpdateFilter[], _ordering, page) => readPolicyUpdatePages(db, filters, page),
+      (filters: readonly PolicyUpdateFilter[], ordering, page) => readPolicyUpdatePages(db, filters, ordering, page),
       (filters) => countPolicyUpdates(db, filters),
     ),
     policyUpdate: new DataLoader<VersionKey, PolicyUpdateRecord | null, string>(
@@ -81,7 +81,7 @@ export function createTrainingLoaders(db: Db, blobs: BlobReader, estimateBudget:
       (u) => u.batchId ?? '',
     ),
     batches: createListLoader(
-      (filters: readonly BatchFilter[], _ordering, page) => readBatchPages(db, filters, page),
+      (filters: readonly BatchFilter[], ordering, page) => readBatchPages(db, filters, ordering, page),
       (filters) => countBatches(db, filters),
     ),
     batch,

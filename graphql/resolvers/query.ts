@@ -2,10 +2,10 @@ import { formatPosition } from '../../src/log/position.ts';
 import type { Page } from '../../src/postgres/keyset.ts';
 import { countVerifications, readVerifications } from '../../src/postgres/verifications.ts';
 import { countLabels } from '../../src/projections/annotations/read-annotations.ts';
-import { countAnomalies, readAnomalies } from '../../src/projections/journal/read-anomalies.ts';
+import { ANOMALIES_BY_OFFSET, countAnomalies, readAnomalies } from '../../src/projections/journal/read-anomalies.ts';
 import { readProjects } from '../../src/projections/owners/read-owners.ts';
-import { countQuarantine, readQuarantine } from '../../src/projections/read-quarantine.ts';
-import { countReplays, readReplayPages } from '../../src/projections/replays/read-replays.ts';
+import { countQuarantine, QUARANTINE_ORDERING, readQuarantine } from '../../src/projections/read-quarantine.ts';
+import { countReplays, REPLAY_ORDERING, readReplayPages } from '../../src/projections/replays/read-replays.ts';
 import { countExperiments, EXPERIMENT_ORDERINGS, readExperiments } from '../../src/projections/runs/read-experiments.ts';
 import { readLineages } from '../../src/projections/training-pool/read-lineages.ts';
 import type { KeptVerification } from '../../src/usecases/verify/keep-verification.ts';
@@ -42,8 +42,8 @@ export const Query: QueryResolvers = {
   experiments: (_, args, { sources: { db } }) =>
     connect(
       args,
-      async (page) => only(await readExperiments(db, EXPERIMENT_ORDERINGS[args.orderBy], page)),
-      async () => only(await countExperiments(db)),
+      async (page) => only(await readExperiments(db, ['all'], EXPERIMENT_ORDERINGS[args.orderBy], page)),
+      async () => only(await countExperiments(db, ['all'])),
     ),
   run: (_, { id }, { loaders }) => loaders.run.load(argumentId('id', id)),
   runs: (_, args, context) => connectRuns(args, runFilter(args.filter), context),
@@ -80,24 +80,24 @@ export const Query: QueryResolvers = {
     const filter = anomalyFilter(args.filter);
     return connect(
       args,
-      async (page) => only(await readAnomalies(db, filter, page)),
-      async () => only(await countAnomalies(db, filter)),
+      async (page) => only(await readAnomalies(db, [filter], ANOMALIES_BY_OFFSET, page)),
+      async () => only(await countAnomalies(db, [filter])),
     );
   },
   quarantine: (_, args, { sources: { db } }) => {
     const filter = quarantineFilter(args.filter);
     return connect(
       args,
-      async (page) => only(await readQuarantine(db, filter, page)),
-      async () => only(await countQuarantine(db, filter)),
+      async (page) => only(await readQuarantine(db, [filter], QUARANTINE_ORDERING, page)),
+      async () => only(await countQuarantine(db, [filter])),
     );
   },
   replays: (_, args, { sources: { db } }) => {
     const filter = replayFilter(args.filter);
     return connect(
       args,
-      async (page) => only(await readReplayPages(db, filter, page)),
-      async () => only(await countReplays(db, filter)),
+      async (page) => only(await readReplayPages(db, [filter], REPLAY_ORDERING, page)),
+      async () => only(await countReplays(db, [filter])),
     );
   },
   verifications: (_, args, { principal, sources: { keys } }) => {

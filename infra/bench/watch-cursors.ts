@@ -1,7 +1,7 @@
 import type { Receipt } from '../../src/log/event-log.ts';
 import { listen } from '../../src/postgres/notices.ts';
 import { CURSOR_CHANNEL } from '../../src/projections/moved-cursors.ts';
-import { readCursors } from '../../src/projections/wait-until.ts';
+import { readCursors } from '../../src/projections/projection-statuses.ts';
 import type { StageDatabase } from './stage.ts';
 
 export interface CursorWatch {

@@ -1,5 +1,7 @@
 import { type QueryExecutorProvider, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
+import type { Db } from './database.ts';
 import { compareKeys, cursorOf, type Key, type KeyValue, type Ordering, parseCursor } from './keyset-cursor.ts';
+import type { Tables } from './tables.ts';
 
 /**
  * One page: `forwards` reads on from `after`, `backwards` reads up to `before`; the rows are in the ordering's order either way.
@@ -65,6 +67,37 @@ export async function countEach<DB, TB extends keyof DB>(
   const counted = await sql<{ keysetQuery: number; rows: number }>`${sql.join(parts, sql` union all `)}`.execute(db);
   const counts = new Map(counted.rows.map(({ keysetQuery, rows }) => [keysetQuery, rows]));
   return queries.map((_, index) => counts.get(index) ?? 0);
+}
+
+/**
+ * A list of what filters choose: reads one page for each filter, and counts the rows of each, all in one statement.
+ * @param to what a row is shown as.
+ */
+export function listOf<Filter, TB extends keyof Tables, Row, Item>(
+  chosen: (db: Db, filter: Filter) => SelectQueryBuilder<Tables, TB, Row>,
+  to: (row: Row) => Item,
+) {
+  const all = (db: Db, filters: readonly Filter[]) => filters.map((filter) => chosen(db, filter));
+  return {
+    /** @throws InvalidCursor. */
+    async pages(db: Db, filters: readonly Filter[], ordering: Ordering, page: PageRequest): Promise<readonly Page<Item>[]> {
+      return mapPages(await readPages(db, all(db, filters), ordering, page), to);
+    },
+    counts: (db: Db, filters: readonly Filter[]): Promise<readonly number[]> => countEach(db, all(db, filters)),
+  };
+}
+
+/** Chooses the rows whose columns have the values that a filter has under their names; what it leaves out chooses all. */
+export function whereEqual<Name extends keyof Tables & string, Filter extends object, TB extends keyof Tables, Row>(
+  query: SelectQueryBuilder<Tables, TB, Row>,
+  table: Name,
+  filter: Filter,
+  columns: readonly (keyof Filter & keyof Tables[Name] & string)[],
+): SelectQueryBuilder<Tables, TB, Row> {
+  return columns.reduce((some, column) => {
+    const value = filter[column];
+    return value === undefined ? some : some.where(sql<boolean>`${sql.ref(`${table}.${column}`)} = ${value}`);
+  }, query);
 }
 
 /** A count that ends at a number. */

@@ -17,7 +17,7 @@ import { CURSOR_CHANNEL } from './moved-cursors.ts';
 import { atVersion, type Projection } from './projection.ts';
 import { projections as registered } from './registry.ts';
 import type { Slice } from './slice.ts';
-import { readCursors } from './wait-until.ts';
+import { readCursors } from './projection-statuses.ts';
 
 /** The group as which projectors read the log. */
 export const PROJECTORS = 'projections';

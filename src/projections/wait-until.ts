@@ -6,30 +6,12 @@ import type { Db, Trx } from '../postgres/database.ts';
 import { doubling } from '../runtime/retry.ts';
 import { topicsOf } from './concerns.ts';
 import type { Projection } from './projection.ts';
+import { readCursors } from './projection-statuses.ts';
 import { projections as registered } from './registry.ts';
-
-/** Returns the cursors of live projections, all unless they are named: name → next offsets. */
-export async function readCursors(db: Db, names?: readonly string[]): Promise<ReadonlyMap<string, Offsets>> {
-  const rows = await db
-    .selectFrom('cursors')
-    .innerJoin('projections', (join) =>
-      join.onRef('projections.name', '=', 'cursors.projection').onRef('projections.version', '=', 'cursors.version'),
-    )
-    .select(['cursors.projection', 'cursors.topic', 'cursors.partition', 'cursors.nextOffset'])
-    .$if(names !== undefined, (some) => some.where('cursors.projection', 'in', names ?? []))
-    .execute();
-  const cursors = new Map<string, Map<string, Map<number, number>>>();
-  for (const { projection, topic, partition, nextOffset } of rows) {
-    const topics = cursors.get(projection) ?? new Map<string, Map<number, number>>();
-    const partitions = topics.get(topic) ?? new Map<number, number>();
-    cursors.set(projection, topics.set(topic, partitions.set(partition, nextOffset)));
-  }
-  return cursors;
-}
 
 /** Returns the cursor of one live projection. */
 export async function readCursor(db: Db, { name }: Projection): Promise<Offsets> {
-  return (await readCursors(db, [name])).get(name) ?? new Map();
+  return (await readCursors(db)).get(name) ?? new Map();
 }
 
 /** Returns how far any live projection has read each partition. */

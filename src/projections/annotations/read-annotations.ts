@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
+import { listOf, whereEqual } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import { wholeRowsWhere } from '../../postgres/rows-where.ts';
 import type { Tables } from '../../postgres/tables.ts';
@@ -37,22 +37,11 @@ export const ANNOTATION_ORDERINGS = {
   ADDED_DESC: { name: 'annotations/ADDED_DESC', direction: 'desc', keys: KEYS },
 } as const satisfies Record<string, Ordering>;
 
-/** Reads one page of annotations for each filter, in one statement. @throws InvalidCursor. */
-export async function readAnnotationPages(
-  db: Db,
-  filters: readonly AnnotationFilter[],
-  ordering: Ordering,
-  page: PageRequest,
-): Promise<readonly Page<AnnotationRecord>[]> {
-  const queries = filters.map((filter) => chosenAnnotations(db, filter).selectAll('annotations'));
-  return mapPages(await readPages(db, queries, ordering, page), toAnnotation);
-}
-
-/** Counts the annotations of each filter, in one statement. */
-export async function countAnnotations(db: Db, filters: readonly AnnotationFilter[]): Promise<readonly number[]> {
-  const queries = filters.map((filter) => chosenAnnotations(db, filter));
-  return countEach(db, queries);
-}
+/** The pages of annotations, and their counts. */
+export const { pages: readAnnotationPages, counts: countAnnotations } = listOf(
+  (db, filter: AnnotationFilter) => chosenAnnotations(db, filter).selectAll('annotations'),
+  toAnnotation,
+);
 
 /** Reads annotations by their ids, in one statement, retracted ones too; ids that are unknown are left out. */
 export async function readAnnotationsById(db: Db, ids: readonly string[]): Promise<readonly AnnotationRecord[]> {
@@ -90,16 +79,9 @@ export async function countLabels(db: Db, runId: string | null, limit: number): 
 
 /** The annotations of a filter, as a query to go on from. */
 export function chosenAnnotations(db: Db, filter: AnnotationFilter) {
-  let query = db.selectFrom('annotations');
-  if (filter.runId !== undefined) query = query.where('annotations.runId', '=', filter.runId);
-  if (filter.treeId !== undefined) query = query.where('annotations.treeId', '=', filter.treeId);
-  if (filter.kind !== undefined) query = query.where('annotations.kind', '=', filter.kind);
-  if (filter.stepId !== undefined) query = query.where('annotations.stepId', '=', filter.stepId);
-  if (filter.rolloutId !== undefined) query = query.where('annotations.rolloutId', '=', filter.rolloutId);
-  if (filter.revisionId !== undefined) query = query.where('annotations.revisionId', '=', filter.revisionId);
-  if (filter.datasetId !== undefined) query = query.where('annotations.datasetId', '=', filter.datasetId);
-  if (filter.label !== undefined) query = query.where('annotations.label', '=', filter.label);
-  if (filter.principal !== undefined) query = query.where('annotations.principal', '=', filter.principal);
+  let query = whereEqual(db.selectFrom('annotations'), 'annotations', filter, [
+    ...(['runId', 'treeId', 'kind', 'stepId', 'rolloutId', 'revisionId', 'datasetId', 'label', 'principal'] as const),
+  ]);
   if (filter.scoreFrom !== undefined) query = query.where('annotations.score', '>=', filter.scoreFrom);
   if (filter.scoreUntil !== undefined) query = query.where('annotations.score', '<', filter.scoreUntil);
   return filter.retracted ? query : query.where('annotations.retractedAt', 'is', null);

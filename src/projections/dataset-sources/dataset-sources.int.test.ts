@@ -3,7 +3,7 @@ import type { DataOf } from '../../events/catalogue.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
-import { countExamples, type ExampleFilter, readExamplePages, readPoliciesOfDatasets } from './read-examples.ts';
+import { countExamples, type ExampleFilter, EXAMPLE_ORDERING, readExamplePages, readPoliciesOfDatasets } from './read-examples.ts';
 
 const database = useTestDatabase({ emptied: 'before-each' });
 let builder: EventBuilder;
@@ -32,7 +32,7 @@ function good(line: number, treeId: string, goodRolloutId: string): Example {
 }
 
 async function lines(filter: ExampleFilter, after: string | null = null, limit = 10) {
-  const [page] = await readExamplePages(database.db, [filter], { limit, towards: 'forwards', after, before: null });
+  const [page] = await readExamplePages(database.db, [filter], EXAMPLE_ORDERING, { limit, towards: 'forwards', after, before: null });
   return page?.rows.map(({ row }) => row.line) ?? [];
 }
 
@@ -45,7 +45,7 @@ describe('dataset sources', () => {
     recordSources(datasetId, [good(1, treeId, builder.id('r')), good(3, builder.id('other'), builder.id('s'))]);
     await givenEvents(database.db, builder.events);
     expect(await lines({ datasetId })).toEqual([1, 3, 9]);
-    const [first] = await readExamplePages(database.db, [{ datasetId }], {
+    const [first] = await readExamplePages(database.db, [{ datasetId }], EXAMPLE_ORDERING, {
       limit: 1,
       towards: 'forwards',
       after: null,

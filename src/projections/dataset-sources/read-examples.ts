@@ -1,21 +1,12 @@
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
+import { listOf, whereEqual } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import type { Tables } from '../../postgres/tables.ts';
 import { keyInTree } from '../of-tree.ts';
 
 /** An example of a released dataset and the record that it was made of. `line` is its first line in the file, from 1. */
-export interface ExampleRecord {
-  readonly datasetId: string;
-  readonly line: number;
-  readonly lines: number;
-  readonly kind: Tables['datasetExamples']['kind'];
-  readonly treeId: string;
-  readonly goodRolloutId: string;
-  readonly badRolloutId: string | null;
-  readonly revisionId: string | null;
-}
+export type ExampleRecord = Selectable<Tables['datasetExamples']>;
 
 /** What examples of one dataset are chosen by; a part that is left out chooses all. */
 export interface ExampleFilter {
@@ -33,21 +24,14 @@ export const EXAMPLE_ORDERING: Ordering = {
   keys: [{ column: 'datasetExamples.line', type: 'integer' }],
 };
 
-/** Reads one page of examples for each filter, in one statement. @throws InvalidCursor. */
-export async function readExamplePages(
-  db: Db,
-  filters: readonly ExampleFilter[],
-  page: PageRequest,
-): Promise<readonly Page<ExampleRecord>[]> {
-  const queries = filters.map((filter) => chosen(db, filter).selectAll('datasetExamples'));
-  return mapPages(await readPages(db, queries, EXAMPLE_ORDERING, page), toExample);
-}
-
-/** Counts the examples of each filter, in one statement. */
-export async function countExamples(db: Db, filters: readonly ExampleFilter[]): Promise<readonly number[]> {
-  const queries = filters.map((filter) => chosen(db, filter));
-  return countEach(db, queries);
-}
+/** The pages of examples, and their counts. */
+export const { pages: readExamplePages, counts: countExamples } = listOf(
+  (db, filter: ExampleFilter) =>
+    whereEqual(db.selectFrom('datasetExamples'), 'datasetExamples', filter, [
+      ...(['datasetId', 'kind', 'treeId', 'revisionId', 'line'] as const),
+    ]).selectAll('datasetExamples'),
+  (row): ExampleRecord => row,
+);
 
 /** Reads the revisions that the examples of datasets were made of, by `keyInTree`. */
 export async function readRevisionsOfDatasets(db: Db, datasets: readonly string[]): Promise<ReadonlySet<string>> {
@@ -75,26 +59,4 @@ export async function readPoliciesOfDatasets(db: Db, datasets: readonly string[]
     from dataset_examples e join rollouts r on r.rollout_id in (e.good_rollout_id, e.bad_rollout_id) and r.tree_id = e.tree_id
     where e.dataset_id = any(${[...datasets]}::uuid[]) order by 1, 2, 3`.execute(db);
   return rows;
-}
-
-function chosen(db: Db, { datasetId, kind, treeId, revisionId, line }: ExampleFilter) {
-  let query = db.selectFrom('datasetExamples').where('datasetExamples.datasetId', '=', datasetId);
-  if (kind !== undefined) query = query.where('datasetExamples.kind', '=', kind);
-  if (treeId !== undefined) query = query.where('datasetExamples.treeId', '=', treeId);
-  if (revisionId !== undefined) query = query.where('datasetExamples.revisionId', '=', revisionId);
-  if (line !== undefined) query = query.where('datasetExamples.line', '=', line);
-  return query;
-}
-
-function toExample(row: Selectable<Tables['datasetExamples']>): ExampleRecord {
-  return {
-    datasetId: row.datasetId,
-    line: row.line,
-    lines: row.lines,
-    kind: row.kind,
-    treeId: row.treeId,
-    goodRolloutId: row.goodRolloutId,
-    badRolloutId: row.badRolloutId,
-    revisionId: row.revisionId,
-  };
 }

@@ -1,27 +1,12 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
+import { listOf } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import type { Tables } from '../../postgres/tables.ts';
 
 /** A frozen dataset as it is now. `runs` are those that its examples come from. */
-export interface DatasetRecord {
+export interface DatasetRecord extends Omit<Selectable<Tables['datasets']>, 'datasetId'> {
   readonly id: string;
-  readonly name: string;
-  readonly version: number;
-  readonly format: string;
-  readonly formatVersion: number;
-  readonly query: unknown;
-  readonly parameters: unknown;
-  readonly position: Readonly<Record<string, string>>;
-  readonly counts: unknown;
-  readonly bytes: number;
-  readonly sha256: string;
-  readonly codeVersion: string;
-  readonly runs: readonly string[];
-  readonly releasedAt: Date;
-  readonly withdrawnAt: Date | null;
-  readonly withdrawReason: string | null;
 }
 
 /** What datasets are chosen by; a part that is left out chooses all. A trajectory is named by its rollout. */
@@ -44,22 +29,11 @@ export const DATASET_ORDERINGS = {
   RELEASED_DESC: { name: 'datasets/RELEASED_DESC', direction: 'desc', keys: RELEASED },
 } as const satisfies Record<string, Ordering>;
 
-/** Reads one page of datasets for each filter, in one statement. @throws InvalidCursor. */
-export async function readDatasetPages(
-  db: Db,
-  filters: readonly DatasetFilter[],
-  ordering: Ordering,
-  page: PageRequest,
-): Promise<readonly Page<DatasetRecord>[]> {
-  const queries = filters.map((filter) => chosen(db, filter).selectAll('datasets'));
-  return mapPages(await readPages(db, queries, ordering, page), toDataset);
-}
-
-/** Counts the datasets of each filter, in one statement. */
-export async function countDatasets(db: Db, filters: readonly DatasetFilter[]): Promise<readonly number[]> {
-  const queries = filters.map((filter) => chosen(db, filter));
-  return countEach(db, queries);
-}
+/** The pages of datasets, and their counts. */
+export const { pages: readDatasetPages, counts: countDatasets } = listOf(
+  (db, filter: DatasetFilter) => chosen(db, filter).selectAll('datasets'),
+  toDataset,
+);
 
 /** Reads every dataset, by name and version. */
 export async function readDatasets(db: Db): Promise<readonly DatasetRecord[]> {
@@ -82,12 +56,9 @@ export async function readDatasetsById(db: Db, ids: readonly string[]): Promise<
 }
 
 async function read(db: Db, where: RawBuilder<unknown>): Promise<readonly DatasetRecord[]> {
-  const { rows } = await sql<DatasetRecord>`
-    select dataset_id as id, name, version, format, format_version, query, parameters, position, counts, bytes,
-           sha256, code_version, runs, released_at, withdrawn_at,
-           withdraw_reason
-    from datasets where ${where} order by name collate "C", version, dataset_id`.execute(db);
-  return rows;
+  const rows = await sql<Selectable<Tables['datasets']>>`
+    select * from datasets where ${where} order by name collate "C", version, dataset_id`.execute(db);
+  return rows.rows.map(toDataset);
 }
 
 function chosen(db: Db, { name, format, withdrawn, runId, treeId, rolloutId, revisionId }: DatasetFilter) {
@@ -110,23 +81,6 @@ function chosen(db: Db, { name, format, withdrawn, runId, treeId, rolloutId, rev
   return query;
 }
 
-function toDataset(row: Selectable<Tables['datasets']>): DatasetRecord {
-  return {
-    id: row.datasetId,
-    name: row.name,
-    version: row.version,
-    format: row.format,
-    formatVersion: row.formatVersion,
-    query: row.query,
-    parameters: row.parameters,
-    position: row.position,
-    counts: row.counts,
-    bytes: row.bytes,
-    sha256: row.sha256,
-    codeVersion: row.codeVersion,
-    runs: row.runs,
-    releasedAt: row.releasedAt,
-    withdrawnAt: row.withdrawnAt,
-    withdrawReason: row.withdrawReason,
-  };
+function toDataset({ datasetId, ...row }: Selectable<Tables['datasets']>): DatasetRecord {
+  return { id: datasetId, ...row };
 }

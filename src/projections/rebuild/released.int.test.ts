@@ -13,7 +13,7 @@ import { applySlice } from '../apply-slices.ts';
 import { decodeRecords } from '../decode-records.ts';
 import type { Projection } from '../projection.ts';
 import { asFirstRead } from '../quarantine.ts';
-import { countQuarantine, readQuarantine } from '../read-quarantine.ts';
+import { countQuarantine, QUARANTINE_ORDERING, readQuarantine } from '../read-quarantine.ts';
 import { rewards } from '../rewards/rewards.ts';
 import { stepTree } from '../step-tree/step-tree.ts';
 import type { Build } from './build.ts';
@@ -129,11 +129,11 @@ test('a reward has the value of its last revision, before and after a rebuild ta
     { ordinal: 2, value: 0.75 },
   ]);
   const page = { limit: 10, towards: 'forwards', after: null, before: null } as const;
-  const [listed] = await readQuarantine(database.db, {}, page);
+  const [listed] = await readQuarantine(database.db, [{}], QUARANTINE_ORDERING, page);
   expect(listed?.rows.map(({ row }) => [row.projection, row.offset, row.releasedOffset])).toEqual([
     ['rewards', early, before.length],
   ]); // once, though the version that was live before keeps its own
-  expect(await countQuarantine(database.db, {})).toEqual([1]);
+  expect(await countQuarantine(database.db, [{}])).toEqual([1]);
   await swapVersions(database, await reopenKept(database, { ends: async () => endsOf(log) }, rewards, from), waiting);
   await dropBuild(database.db, rewards, build.version);
 });

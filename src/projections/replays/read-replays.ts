@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { DataOf } from '../../events/catalogue.ts';
 import type { Db } from '../../postgres/database.ts';
-import { countEach, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
+import { listOf, whereEqual } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 
 /** What was done over, and how it came out. */
@@ -17,7 +17,7 @@ export interface ReplayFilter {
   readonly outcome?: ReplayRecord['outcome'];
 }
 
-const REPLAY_ORDERING = {
+export const REPLAY_ORDERING = {
   name: 'replays/FINISHED_DESC',
   direction: 'desc',
   keys: [
@@ -26,29 +26,11 @@ const REPLAY_ORDERING = {
   ],
 } as const satisfies Ordering;
 
-/** Reads one page of the replays, the last to finish first. @throws InvalidCursor. */
-export async function readReplayPages(db: Db, filter: ReplayFilter, page: PageRequest): Promise<readonly Page<ReplayRecord>[]> {
-  const query = chosen(db, filter).select(REPLAY_COLUMNS).$castTo<ReplayRecord>(); // the fold writes what the event's schema checked
-  return readPages(db, [query], REPLAY_ORDERING, page);
-}
-
-/** Counts the replays of a filter. */
-export async function countReplays(db: Db, filter: ReplayFilter): Promise<readonly number[]> {
-  return countEach(db, [chosen(db, filter)]);
-}
-
-const REPLAY_COLUMNS = [
-  ...(['replayId', 'runId', 'mode', 'outcome', 'compared', 'differing', 'differences', 'notes', 'parameters'] as const),
-  ...(['codeVersion', 'seconds', 'finishedAt'] as const),
-];
-
-function chosen(db: Db, { runId, mode, outcome }: ReplayFilter) {
-  let query = db.selectFrom('replays');
-  if (runId !== undefined) query = query.where('runId', '=', runId);
-  if (mode !== undefined) query = query.where('mode', '=', mode);
-  if (outcome !== undefined) query = query.where('outcome', '=', outcome);
-  return query;
-}
+/** The pages of replays, and their counts. */
+export const { pages: readReplayPages, counts: countReplays } = listOf(
+  (db, filter: ReplayFilter) => whereEqual(db.selectFrom('replays'), 'replays', filter, ['runId', 'mode', 'outcome']).selectAll(),
+  (row) => row as unknown as ReplayRecord, // the fold writes what the event's schema checked
+);
 
 /** A replay of a policy's training. */
 export type TrainingReplayRecord = ReplayRecord & { readonly policyId: string };

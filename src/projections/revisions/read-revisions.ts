@@ -1,37 +1,17 @@
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
+import { listOf, whereEqual } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import { wholeRowsWhere } from '../../postgres/rows-where.ts';
 import type { Tables } from '../../postgres/tables.ts';
 import { type OfTree, pairsOf } from '../of-tree.ts';
 
-export interface RevisionRecord {
+type Row = Selectable<Tables['revisions']>;
+
+/** `judged` is the revision length: steps that the judge looked at; `judge` is name@revision. */
+export interface RevisionRecord extends Omit<Row, 'revisionId' | 'transitionCause' | 'logOffset'> {
   readonly id: string;
-  readonly treeId: string;
-  readonly runId: string;
-  readonly goodLeafStepId: string;
-  readonly badLeafStepId: string;
-  readonly branchStepId: string;
-  readonly transitionStepId: string;
-  readonly cause: Tables['revisions']['transitionCause'];
-  /** The revision length: steps that the judge looked at. */
-  readonly judged: number;
-  readonly reflection: string;
-  readonly signal: Tables['revisions']['signal'];
-  readonly alpha: number;
-  readonly beta: number;
-  /** name@revision. */
-  readonly judge: string;
-  readonly contentHash: string;
-  readonly state: Tables['revisions']['state'];
-  readonly reached: number | null;
-  readonly threshold: number | null;
-  readonly reason: string | null;
-  readonly detail: string | null;
-  readonly atStepId: string | null;
-  readonly composedAt: Date;
-  readonly checkedAt: Date | null;
+  readonly cause: Row['transitionCause'];
 }
 
 /** What revisions are chosen by; a part that is left out chooses all. */
@@ -55,25 +35,15 @@ export const REVISION_ORDERING: Ordering = {
   ],
 };
 
-/** Reads one page of revisions for each filter, in one statement. @throws InvalidCursor. */
-export async function readRevisionPages(
-  db: Db,
-  filters: readonly RevisionFilter[],
-  page: PageRequest,
-): Promise<readonly Page<RevisionRecord>[]> {
-  const queries = filters.map((filter) => chosen(db, filter).selectAll('revisions'));
-  return mapPages(await readPages(db, queries, REVISION_ORDERING, page), toRevision);
-}
-
-/** Counts the revisions of each filter, in one statement. */
-export async function countRevisions(db: Db, filters: readonly RevisionFilter[]): Promise<readonly number[]> {
-  const queries = filters.map((filter) => chosen(db, filter));
-  return countEach(db, queries);
-}
+/** The pages of revisions, and their counts. */
+export const { pages: readRevisionPages, counts: countRevisions } = listOf(
+  (db, filter: RevisionFilter) => chosen(db, filter).selectAll('revisions'),
+  toRevision,
+);
 
 /** Reads revisions, in one statement, in no order; those that are unknown are left out. */
 export async function readRevisionsNamed(db: Db, revisions: readonly OfTree[]): Promise<readonly RevisionRecord[]> {
-  const { rows } = await sql<Selectable<Tables['revisions']>>`
+  const { rows } = await sql<Row>`
     select r.* from ${pairsOf(revisions)} w join revisions r on r.revision_id = w.id and r.tree_id = w.tree_id`.execute(db);
   return rows.map(toRevision);
 }
@@ -104,11 +74,7 @@ export async function readRevisedTrees(db: Db): Promise<readonly string[]> {
 }
 
 function chosen(db: Db, filter: RevisionFilter) {
-  let query = db.selectFrom('revisions');
-  if (filter.runId !== undefined) query = query.where('revisions.runId', '=', filter.runId);
-  if (filter.treeId !== undefined) query = query.where('revisions.treeId', '=', filter.treeId);
-  if (filter.state !== undefined) query = query.where('revisions.state', '=', filter.state);
-  if (filter.judge !== undefined) query = query.where('revisions.judge', '=', filter.judge);
+  let query = whereEqual(db.selectFrom('revisions'), 'revisions', filter, ['runId', 'treeId', 'state', 'judge']);
   if (filter.datasetId !== undefined) {
     query = query.where(sql<boolean>`(revisions.revision_id, revisions.tree_id) in (
       select e.revision_id, e.tree_id from dataset_examples e where e.dataset_id = ${filter.datasetId})`);
@@ -116,30 +82,6 @@ function chosen(db: Db, filter: RevisionFilter) {
   return query;
 }
 
-function toRevision(row: Selectable<Tables['revisions']>): RevisionRecord {
-  return {
-    id: row.revisionId,
-    treeId: row.treeId,
-    runId: row.runId,
-    goodLeafStepId: row.goodLeafStepId,
-    badLeafStepId: row.badLeafStepId,
-    branchStepId: row.branchStepId,
-    transitionStepId: row.transitionStepId,
-    cause: row.transitionCause,
-    judged: row.judged,
-    reflection: row.reflection,
-    signal: row.signal,
-    alpha: row.alpha,
-    beta: row.beta,
-    judge: row.judge,
-    contentHash: row.contentHash,
-    state: row.state,
-    reached: row.reached,
-    threshold: row.threshold,
-    reason: row.reason,
-    detail: row.detail,
-    atStepId: row.atStepId,
-    composedAt: row.composedAt,
-    checkedAt: row.checkedAt,
-  };
+function toRevision({ revisionId, transitionCause, logOffset: _, ...row }: Row): RevisionRecord {
+  return { id: revisionId, cause: transitionCause, ...row };
 }

@@ -1,6 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
+import { listOf } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import type { Tables } from '../../postgres/tables.ts';
 import { type OfTree, pairsOf } from '../of-tree.ts';
@@ -44,22 +44,11 @@ export const TRAJECTORY_ORDERINGS = {
   STEPS_DESC: { name: 'trajectories/STEPS_DESC', direction: 'desc', keys: STEPS },
 } as const satisfies Record<string, Ordering>;
 
-/** Reads one page of trajectories for each filter, in one statement. @throws InvalidCursor. */
-export async function readTrajectories(
-  db: Db,
-  filters: readonly TrajectoryFilter[],
-  ordering: Ordering,
-  page: PageRequest,
-): Promise<readonly Page<TrajectoryRecord>[]> {
-  const queries = filters.map((filter) => chosenTrajectories(db, filter).selectAll('rollouts').select(RETURNED));
-  return mapPages(await readPages(db, queries, ordering, page), toTrajectory);
-}
-
-/** Counts the trajectories of each filter, in one statement. */
-export async function countTrajectories(db: Db, filters: readonly TrajectoryFilter[]): Promise<readonly number[]> {
-  const queries = filters.map((filter) => chosenTrajectories(db, filter));
-  return countEach(db, queries);
-}
+/** The pages of trajectories, and their counts. */
+export const { pages: readTrajectories, counts: countTrajectories } = listOf(
+  (db, filter: TrajectoryFilter) => chosenTrajectories(db, filter).selectAll('rollouts').select(RETURNED),
+  toTrajectory,
+);
 
 /** Reads trajectories by their rollouts, in no order; rollouts that go on have none yet. */
 export async function readTrajectoriesNamed(db: Db, rollouts: readonly OfTree[]): Promise<readonly TrajectoryRecord[]> {

@@ -7,7 +7,7 @@ import { readRecords } from '../as-of/read-records.ts';
 import { decodeRecords } from '../decode-records.ts';
 import { markRepeated } from '../journal/mark-repeated.ts';
 import { keyInTree } from '../of-tree.ts';
-import { readCursors } from '../wait-until.ts';
+import { readCursors } from '../projection-statuses.ts';
 import { foldBatch } from './fold-batch.ts';
 import { knownFacts } from './known.ts';
 

@@ -1,5 +1,5 @@
 import type { Db } from '../../postgres/database.ts';
-import { countEach, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
+import { listOf } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 
 export interface ExperimentRecord {
@@ -18,15 +18,11 @@ export const EXPERIMENT_ORDERINGS = {
   DECLARED_DESC: { name: 'experiments/DECLARED_DESC', direction: 'desc', keys: DECLARED },
 } as const satisfies Record<string, Ordering>;
 
-/** Reads one page of all experiments. @throws InvalidCursor. */
-export async function readExperiments(db: Db, ordering: Ordering, page: PageRequest): Promise<readonly Page<ExperimentRecord>[]> {
-  return readPages(db, [selected(db)], ordering, page);
-}
-
-/** Counts all experiments. */
-export async function countExperiments(db: Db): Promise<readonly number[]> {
-  return countEach(db, [db.selectFrom('experiments')]);
-}
+/** The pages of all experiments, and their count. */
+export const { pages: readExperiments, counts: countExperiments } = listOf(
+  (db, _: 'all') => selected(db),
+  (row): ExperimentRecord => row,
+);
 
 /** Reads experiments by their ids, in one statement, in no order; ids that are unknown are left out. */
 export async function readExperimentsById(db: Db, ids: readonly string[]): Promise<readonly ExperimentRecord[]> {

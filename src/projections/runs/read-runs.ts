@@ -1,24 +1,15 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
+import { listOf, whereEqual } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import { wholeRowsWhere } from '../../postgres/rows-where.ts';
 import type { Tables } from '../../postgres/tables.ts';
 
-export interface RunRecord {
+type Row = Selectable<Tables['runs']>;
+
+export interface RunRecord extends Omit<Row, 'runId' | 'policyId' | 'policyVersion'> {
   readonly id: string;
-  readonly experimentId: string | null;
-  readonly name: string;
-  readonly kind: string;
-  readonly seed: number;
-  readonly codeVersion: string;
-  readonly config: unknown;
-  readonly environments: readonly { readonly environment: string; readonly fingerprint: string }[];
   readonly policy: { readonly id: string; readonly version: number } | null;
-  readonly startedAt: Date;
-  readonly finishedAt: Date | null;
-  readonly outcome: string | null;
-  readonly message: string | null;
 }
 /** What runs are chosen by; a part that is left out chooses all. Times are [from, until). */
 export interface RunFilter {
@@ -45,22 +36,11 @@ export const RUN_ORDERINGS = {
   STARTED_DESC: { name: 'runs/STARTED_DESC', direction: 'desc', keys: STARTED },
 } as const satisfies Record<string, Ordering>;
 
-/** Reads one page of runs for each filter, in one statement. @throws InvalidCursor. */
-export async function readRuns(
-  db: Db,
-  filters: readonly RunFilter[],
-  ordering: Ordering,
-  page: PageRequest,
-): Promise<readonly Page<RunRecord>[]> {
-  const queries = filters.map((filter) => chosen(db, filter).selectAll('runs'));
-  return mapPages(await readPages(db, queries, ordering, page), toRun);
-}
-
-/** Counts the runs of each filter, in one statement. */
-export async function countRuns(db: Db, filters: readonly RunFilter[]): Promise<readonly number[]> {
-  const queries = filters.map((filter) => chosen(db, filter));
-  return countEach(db, queries);
-}
+/** The pages of runs, and their counts. */
+export const { pages: readRuns, counts: countRuns } = listOf(
+  (db, filter: RunFilter) => chosen(db, filter).selectAll('runs'),
+  toRun,
+);
 
 /** Reads runs by their ids, in one statement, in no order; ids that are unknown are left out. */
 export async function readRunsById(db: Db, ids: readonly string[]): Promise<readonly RunRecord[]> {
@@ -81,14 +61,11 @@ export async function readNewestRuns(db: Db, limit: number): Promise<readonly Ru
 }
 
 function chosen(db: Db, filter: RunFilter) {
-  let query = db.selectFrom('runs');
+  let query = whereEqual(db.selectFrom('runs'), 'runs', filter, ['kind', 'outcome', 'policyId']);
   if (filter.experimentId !== undefined) query = query.where(sql<boolean>`${ofExperiment(filter.experimentId)}`);
-  if (filter.kind !== undefined) query = query.where('runs.kind', '=', filter.kind);
-  if (filter.outcome !== undefined) query = query.where('runs.outcome', '=', filter.outcome);
   if (filter.running !== undefined) query = query.where('runs.finishedAt', filter.running ? 'is' : 'is not', null);
   if (filter.startedFrom !== undefined) query = query.where('runs.startedAt', '>=', filter.startedFrom);
   if (filter.startedUntil !== undefined) query = query.where('runs.startedAt', '<', filter.startedUntil);
-  if (filter.policyId !== undefined) query = query.where('runs.policyId', '=', filter.policyId);
   const words = filter.text === undefined ? [] : wordsOf(filter.text);
   if (words.length > 0)
     query = query.where(sql<boolean>`${WORDS} @@ to_tsquery('simple', ${words.map((w) => `${w}:*`).join(' & ')})`);
@@ -116,20 +93,6 @@ function wordsOf(text: string): readonly string[] {
   return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 }
 
-export function toRun(row: Selectable<Tables['runs']>): RunRecord {
-  return {
-    id: row.runId,
-    experimentId: row.experimentId,
-    name: row.name,
-    kind: row.kind,
-    seed: row.seed,
-    codeVersion: row.codeVersion,
-    config: row.config,
-    environments: row.environments,
-    policy: row.policyId === null ? null : { id: row.policyId, version: row.policyVersion ?? 0 },
-    startedAt: row.startedAt,
-    finishedAt: row.finishedAt,
-    outcome: row.outcome,
-    message: row.message,
-  };
+export function toRun({ runId, policyId, policyVersion, ...row }: Row): RunRecord {
+  return { id: runId, policy: policyId === null ? null : { id: policyId, version: policyVersion ?? 0 }, ...row };
 }

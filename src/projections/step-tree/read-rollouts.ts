@@ -1,30 +1,18 @@
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
+import { listOf, whereEqual } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import { wholeRowsWhere } from '../../postgres/rows-where.ts';
 import type { Tables } from '../../postgres/tables.ts';
 import { type AnnotatedFilter, rolloutAnnotated } from '../annotations/annotated.ts';
 import { type OfTree, pairsOf } from '../of-tree.ts';
 
-export interface RolloutRecord {
+type Row = Selectable<Tables['rollouts']>;
+
+export interface RolloutRecord extends Omit<Row, 'rolloutId' | 'policyId' | 'policyVersion' | 'steps'> {
   readonly id: string;
-  readonly treeId: string;
-  readonly runId: string;
-  readonly taskId: string;
-  readonly environment: string;
-  readonly fromStepId: string;
-  readonly ordinal: number;
-  readonly seed: number;
   readonly policy: { readonly id: string; readonly version: number };
-  readonly startedAt: Date;
-  readonly finishedAt: Date | null;
-  readonly outcome: 'terminated' | 'truncated' | 'failed' | 'cancelled' | null;
-  readonly success: boolean | null;
-  readonly leafStepId: string | null;
   readonly stepCount: number | null;
-  readonly reason: string | null;
-  readonly unclearCalls: number | null;
 }
 /** What rollouts are chosen by; a part that is left out chooses all. Ranges are [from, until). */
 export interface RolloutFilter {
@@ -58,16 +46,10 @@ export const ROLLOUT_ORDERINGS = {
   STEPS_DESC: { name: 'rollouts/STEPS_DESC', direction: 'desc', keys: STEPS },
 } as const satisfies Record<string, Ordering>;
 
+const { pages, counts } = listOf((db, filter: RolloutFilter) => chosenRollouts(db, filter).selectAll('rollouts'), toRollout);
+
 /** Reads one page of rollouts for each filter, in one statement. @throws InvalidCursor. */
-export async function readRollouts(
-  db: Db,
-  filters: readonly RolloutFilter[],
-  ordering: Ordering,
-  page: PageRequest,
-): Promise<readonly Page<RolloutRecord>[]> {
-  const queries = filters.map((filter) => chosenRollouts(db, filter).selectAll('rollouts'));
-  return mapPages(await readPages(db, queries, ordering, page), toRollout);
-}
+export const readRollouts = pages;
 
 /** Counts the rollouts of each filter: where the folds keep the counts of its run, by these, and all others in one statement. */
 export async function countRollouts(db: Db, filters: readonly RolloutFilter[]): Promise<readonly number[]> {
@@ -75,9 +57,9 @@ export async function countRollouts(db: Db, filters: readonly RolloutFilter[]): 
   const runs = new Set(kept.flatMap((count) => count?.runId ?? []));
   const [rows, counted] = await Promise.all([
     runs.size === 0 ? [] : wholeRowsWhere(db, 'runCounts', { runId: runs }),
-    countEach(
+    counts(
       db,
-      filters.filter((_, i) => kept[i] === null).map((filter) => chosenRollouts(db, filter)),
+      filters.filter((_, i) => kept[i] === null),
     ),
   ]);
   const others = counted.values();
@@ -104,7 +86,7 @@ function keptCount({ runId, outcomes, finished, ...others }: RolloutFilter): Kep
 
 /** Reads rollouts, in one statement, in no order; those that are unknown are left out. */
 export async function readRolloutsNamed(db: Db, rollouts: readonly OfTree[]): Promise<readonly RolloutRecord[]> {
-  const { rows } = await sql<Selectable<Tables['rollouts']>>`
+  const { rows } = await sql<Row>`
     select r.* from ${pairsOf(rollouts)} w join rollouts r on r.rollout_id = w.id and r.tree_id = w.tree_id`.execute(db);
   return rows.map(toRollout);
 }
@@ -123,23 +105,20 @@ export async function readRolloutsOfTrees(db: Db, trees: readonly string[]): Pro
 
 /** The rollouts of a filter, as a query to go on from. */
 export function chosenRollouts(db: Db, filter: RolloutFilter) {
-  let query = db.selectFrom('rollouts');
-  if (filter.runId !== undefined) query = query.where('rollouts.runId', '=', filter.runId);
-  if (filter.treeId !== undefined) query = query.where('rollouts.treeId', '=', filter.treeId);
+  let query = whereEqual(db.selectFrom('rollouts'), 'rollouts', filter, [
+    ...(['runId', 'treeId', 'environment', 'success', 'policyId'] as const),
+  ]);
   const { taskId } = filter;
   if (taskId !== undefined)
     // through its trees, which are indexed by task, as the list of a few that they are: Postgres reads all rollouts for a join
     query = query
       .where('rollouts.taskId', '=', taskId)
       .where((eb) => eb('rollouts.treeId', '=', eb.fn.any(treesOfTask(db, taskId))));
-  if (filter.environment !== undefined) query = query.where('rollouts.environment', '=', filter.environment);
   if (filter.outcomes !== undefined)
     // a list of texts; `any` also takes an empty one
     query = query.where((eb) => eb('rollouts.outcome', '=', eb.fn.any(eb.val([...(filter.outcomes ?? [])] as never[]))));
   if (filter.finished !== undefined) query = query.where('rollouts.finishedAt', filter.finished ? 'is not' : 'is', null);
-  if (filter.success !== undefined) query = query.where('rollouts.success', '=', filter.success);
   if (filter.annotated !== undefined) query = query.where(rolloutAnnotated('rollouts', filter.annotated));
-  if (filter.policyId !== undefined) query = query.where('rollouts.policyId', '=', filter.policyId);
   if (filter.policyVersionFrom !== undefined) query = query.where('rollouts.policyVersion', '>=', filter.policyVersionFrom);
   if (filter.policyVersionUntil !== undefined) query = query.where('rollouts.policyVersion', '<', filter.policyVersionUntil);
   if (filter.finishedFrom !== undefined) query = query.where('rollouts.finishedAt', '>=', filter.finishedFrom);
@@ -152,24 +131,6 @@ function treesOfTask(db: Db, taskId: string) {
   return sql<string[]>`array(${trees})`;
 }
 
-export function toRollout(row: Selectable<Tables['rollouts']>): RolloutRecord {
-  return {
-    id: row.rolloutId,
-    treeId: row.treeId,
-    runId: row.runId,
-    taskId: row.taskId,
-    environment: row.environment,
-    fromStepId: row.fromStepId,
-    ordinal: row.ordinal,
-    seed: row.seed,
-    policy: { id: row.policyId, version: row.policyVersion },
-    startedAt: row.startedAt,
-    finishedAt: row.finishedAt,
-    outcome: row.outcome,
-    success: row.success,
-    leafStepId: row.leafStepId,
-    stepCount: row.steps,
-    reason: row.reason,
-    unclearCalls: row.unclearCalls,
-  };
+export function toRollout({ rolloutId, policyId, policyVersion, steps, ...row }: Row): RolloutRecord {
+  return { id: rolloutId, policy: { id: policyId, version: policyVersion }, stepCount: steps, ...row };
 }

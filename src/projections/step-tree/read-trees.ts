@@ -1,33 +1,16 @@
 import { type Selectable, sql } from 'kysely';
-import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
-import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
+import { listOf, type Page, type PageRequest, whereEqual } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import { wholeRowsWhere } from '../../postgres/rows-where.ts';
 import type { Tables } from '../../postgres/tables.ts';
 
-export interface TreeRecord {
+type Row = Selectable<Tables['trees']>;
+type Task = 'taskId' | 'environment' | 'serverFingerprint' | 'observationHash' | 'alias' | 'goal' | 'taskDepth' | 'split' | 'kind';
+
+export interface TreeRecord extends Omit<Row, 'treeId' | Task> {
   readonly id: string;
-  readonly runId: string;
-  readonly task: {
-    readonly id: string;
-    readonly environment: string;
-    readonly serverFingerprint: string;
-    readonly observationHash: string;
-    readonly alias: string;
-    readonly goal: string;
-    readonly depth: number | null;
-    readonly split: string | null;
-    readonly kind: string | null;
-  };
-  readonly rootStepId: string;
-  readonly instruction: string;
-  readonly plannedRollouts: number;
-  readonly seed: number;
-  readonly openedAt: Date;
-  readonly closedAt: Date | null;
-  readonly closeReason: string | null;
-  readonly blobs: Blobs | null;
+  readonly task: Pick<Row, Exclude<Task, 'taskId' | 'taskDepth'>> & { readonly id: string; readonly depth: number | null };
 }
 /** What trees are chosen by; a part that is left out chooses all. Times are [from, until). */
 export interface TreeFilter {
@@ -59,32 +42,21 @@ export const TREE_ORDERINGS = {
   RETURN_VARIANCE_DESC: { name: 'trees/RETURN_VARIANCE_DESC', direction: 'desc', keys: VARIED },
 } as const satisfies Record<string, Ordering>;
 
+const list = listOf((db, filter: TreeFilter) => chosen(db, filter).selectAll('trees'), toTree);
+const variedList = listOf((db, filter: TreeFilter) => varied(db, filter).selectAll('trees'), toTree);
+
 /** Reads one page of trees for each filter, in one statement. @throws InvalidCursor. */
-export async function readTrees(
+export function readTrees(
   db: Db,
   filters: readonly TreeFilter[],
   ordering: Ordering,
   page: PageRequest,
 ): Promise<readonly Page<TreeRecord>[]> {
-  if (ordering === TREE_ORDERINGS.RETURN_VARIANCE_DESC)
-    return mapPages(
-      await readPages(
-        db,
-        filters.map((filter) => varied(db, filter).selectAll('trees')),
-        ordering,
-        page,
-      ),
-      toTree,
-    );
-  const queries = filters.map((filter) => chosen(db, filter).selectAll('trees'));
-  return mapPages(await readPages(db, queries, ordering, page), toTree);
+  return (ordering === TREE_ORDERINGS.RETURN_VARIANCE_DESC ? variedList : list).pages(db, filters, ordering, page);
 }
 
 /** Counts the trees of each filter, in one statement. */
-export async function countTrees(db: Db, filters: readonly TreeFilter[]): Promise<readonly number[]> {
-  const queries = filters.map((filter) => chosen(db, filter));
-  return countEach(db, queries);
-}
+export const countTrees = list.counts;
 
 /** Reads trees by their ids, in one statement, in no order; ids that are unknown are left out. */
 export async function readTreesById(db: Db, ids: readonly string[]): Promise<readonly TreeRecord[]> {
@@ -118,12 +90,7 @@ export async function readReturnVariances(db: Db, trees: readonly string[]): Pro
 }
 
 function chosen(db: Db, filter: TreeFilter) {
-  let query = db.selectFrom('trees');
-  if (filter.runId !== undefined) query = query.where('trees.runId', '=', filter.runId);
-  if (filter.taskId !== undefined) query = query.where('trees.taskId', '=', filter.taskId);
-  if (filter.environment !== undefined) query = query.where('trees.environment', '=', filter.environment);
-  if (filter.split !== undefined) query = query.where('trees.split', '=', filter.split);
-  if (filter.taskDepth !== undefined) query = query.where('trees.taskDepth', '=', filter.taskDepth);
+  let query = whereEqual(db.selectFrom('trees'), 'trees', filter, ['runId', 'taskId', 'environment', 'split', 'taskDepth']);
   if (filter.taskKind !== undefined) query = query.where('trees.kind', '=', filter.taskKind);
   if (filter.closed !== undefined) query = query.where('trees.closedAt', filter.closed ? 'is not' : 'is', null);
   if (filter.openedFrom !== undefined) query = query.where('trees.openedAt', '>=', filter.openedFrom);
@@ -135,28 +102,8 @@ function chosen(db: Db, filter: TreeFilter) {
   return query;
 }
 
-function toTree(row: Selectable<Tables['trees']>): TreeRecord {
-  return {
-    id: row.treeId,
-    runId: row.runId,
-    task: {
-      id: row.taskId,
-      environment: row.environment,
-      serverFingerprint: row.serverFingerprint,
-      observationHash: row.observationHash,
-      alias: row.alias,
-      goal: row.goal,
-      depth: row.taskDepth,
-      split: row.split,
-      kind: row.kind,
-    },
-    rootStepId: row.rootStepId,
-    instruction: row.instruction,
-    plannedRollouts: row.plannedRollouts,
-    seed: row.seed,
-    openedAt: row.openedAt,
-    closedAt: row.closedAt,
-    closeReason: row.closeReason,
-    blobs: row.blobs,
-  };
+function toTree(row: Row): TreeRecord {
+  const { treeId, taskId, environment, serverFingerprint, observationHash, alias, goal, taskDepth, split, kind, ...tree } = row;
+  const task = { id: taskId, environment, serverFingerprint, observationHash, alias, goal, depth: taskDepth, split, kind };
+  return { id: treeId, task, ...tree };
 }

@@ -3,7 +3,7 @@ import type { Offsets } from '../../log/event-log.ts';
 import type { Db, Trx } from '../../postgres/database.ts';
 import { keyAsText, keyAsValue } from '../../postgres/keyset.ts';
 import { cursorOf, type Key, type KeyValue, type Ordering, parseCursor } from '../../postgres/keyset-cursor.ts';
-import { readCursors } from '../read-cursors.ts';
+import { readProjectionStatuses } from '../projection-statuses.ts';
 import { column, type PolicyTable, type TableColumn, type TableFilter, type TableQuery, type TreeTable } from './table.ts';
 import { readableTables, type TableName } from './tables.ts';
 
@@ -225,7 +225,7 @@ export async function readTablePosition(trx: Trx, table: TableName, idleMs: numb
   await sql`select set_config('idle_in_transaction_session_timeout', ${`${idleMs}ms`}, true)`.execute(trx);
   const from: readonly string[] = readableTables[table].from;
   const position = new Map<string, Map<number, number>>();
-  for (const { name, cursors } of await readCursors(trx)) {
+  for (const { name, cursors } of await readProjectionStatuses(trx)) {
     if (!from.includes(name)) continue;
     for (const [topic, partitions] of cursors) {
       const least = position.get(topic) ?? new Map<number, number>();

@@ -1,7 +1,6 @@
 import { type Selectable, sql } from 'kysely';
-import type { Method } from '../../events/schemas/training.ts';
 import type { Db } from '../../postgres/database.ts';
-import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
+import { listOf } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
 import type { Tables } from '../../postgres/tables.ts';
@@ -10,23 +9,9 @@ import type { LeaseEnd } from './training-rows.ts';
 export type BatchState = 'planned' | 'leased' | 'trained' | 'abandoned';
 
 /** A batch as it was planned, and its state. */
-export interface BatchRecord {
+export interface BatchRecord extends Omit<Selectable<Tables['batches']>, 'batchId' | 'lineageId'> {
   readonly id: string;
-  readonly policyId: string;
-  readonly ordinal: number;
-  readonly policyVersion: number;
   readonly state: BatchState;
-  readonly estimator: Method;
-  readonly rules: unknown;
-  readonly seed: number;
-  readonly position: string;
-  readonly groups: number;
-  readonly samples: number;
-  readonly tokens: number;
-  readonly shards: readonly (readonly number[])[];
-  readonly previousHash: string | null;
-  readonly manifestHash: string;
-  readonly plannedAt: Date;
 }
 
 export interface BatchFilter {
@@ -40,21 +25,11 @@ export const BATCH_ORDERING: Ordering = {
   keys: [{ column: 'batches.ordinal', type: 'integer' }],
 };
 
-/** Reads one page of batches for each filter, the last planned first, in one statement. @throws InvalidCursor. */
-export async function readBatchPages(
-  db: Db,
-  filters: readonly BatchFilter[],
-  page: PageRequest,
-): Promise<readonly Page<BatchRecord>[]> {
-  const queries = filters.map((filter) => chosen(db, filter).selectAll('batches').select(STATE.as('state')));
-  return mapPages(await readPages(db, queries, BATCH_ORDERING, page), toBatch);
-}
-
-/** Counts the batches of each filter, in one statement. */
-export async function countBatches(db: Db, filters: readonly BatchFilter[]): Promise<readonly number[]> {
-  const queries = filters.map((filter) => chosen(db, filter));
-  return countEach(db, queries);
-}
+/** The pages of batches, and their counts. */
+export const { pages: readBatchPages, counts: countBatches } = listOf(
+  (db, filter: BatchFilter) => chosen(db, filter).selectAll('batches').select(STATE.as('state')),
+  toBatch,
+);
 
 /** Reads batches by id, in one statement, in no order; those that are not there are left out. */
 export async function readBatchesById(db: Db, ids: readonly string[]): Promise<readonly BatchRecord[]> {
@@ -120,23 +95,10 @@ function chosen(db: Db, { policyId, state }: BatchFilter) {
   return state === undefined ? query : query.where(batchIs(state));
 }
 
-function toBatch(row: Selectable<Tables['batches']> & { readonly state: BatchState }): BatchRecord {
-  return {
-    id: row.batchId,
-    policyId: row.policyId,
-    ordinal: row.ordinal,
-    policyVersion: row.policyVersion,
-    state: row.state,
-    estimator: row.estimator,
-    rules: row.rules,
-    seed: row.seed,
-    position: row.position,
-    groups: row.groups,
-    samples: row.samples,
-    tokens: row.tokens,
-    shards: row.shards,
-    previousHash: row.previousHash,
-    manifestHash: row.manifestHash,
-    plannedAt: row.plannedAt,
-  };
+function toBatch({
+  batchId,
+  lineageId: _,
+  ...row
+}: Selectable<Tables['batches']> & { readonly state: BatchState }): BatchRecord {
+  return { id: batchId, ...row };
 }

@@ -4,7 +4,7 @@ import { formatPosition } from '../../../log/position.ts';
 import type { Db, Trx } from '../../../postgres/database.ts';
 import { topicsOf } from '../../../projections/concerns.ts';
 import { codeVersionOf, type Projection } from '../../../projections/projection.ts';
-import { type ProjectionCursors, readCursors } from '../../../projections/read-cursors.ts';
+import { type ProjectionStatus, readProjectionStatuses } from '../../../projections/projection-statuses.ts';
 import { DatasetError } from '../dataset-error.ts';
 
 /**
@@ -69,7 +69,7 @@ function look<T>(
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
     .execute(async (trx) => {
-      const found = await readCursors(trx); // the first statement: it takes the snapshot
+      const found = await readProjectionStatuses(trx); // the first statement: it takes the snapshot
       const cursors = new Map(found.map((status) => [status.name, status]));
       const target = furthest(projections, cursors);
       const behind = projections.filter((projection) => !hasReached(projection, cursors.get(projection.name)?.cursors, target));
@@ -85,12 +85,12 @@ function look<T>(
 }
 
 /** Why a projection is stopped; null while it runs. */
-function stopReasonOf(status: ProjectionCursors | undefined): string | null {
+function stopReasonOf(status: ProjectionStatus | undefined): string | null {
   return status?.state === 'stopped' ? (status.reason ?? 'no reason given') : null;
 }
 
 /** A cursor counts on the topics that its projection folds. */
-function furthest(projections: readonly Projection[], cursors: ReadonlyMap<string, ProjectionCursors>): Offsets {
+function furthest(projections: readonly Projection[], cursors: ReadonlyMap<string, ProjectionStatus>): Offsets {
   const target = new Map<string, Map<number, number>>();
   for (const projection of projections) {
     const topics = topicsOf(projection);

@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Appender } from '../../../append/appender.ts';
-import { readExamplePages } from '../../../projections/dataset-sources/read-examples.ts';
+import { EXAMPLE_ORDERING, readExamplePages } from '../../../projections/dataset-sources/read-examples.ts';
 import { readDatasets, readDatasetsOfRuns } from '../../../projections/datasets/read-datasets.ts';
 import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
 import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
@@ -104,7 +104,7 @@ describe('releases', () => {
     const { dataset } = await releasing({ appender: halved });
     const page = { limit: 10, towards: 'forwards', after: null, before: null } as const;
     const examples = async () => {
-      const [found] = await readExamplePages(shop.db, [{ datasetId: dataset.id }], page);
+      const [found] = await readExamplePages(shop.db, [{ datasetId: dataset.id }], EXAMPLE_ORDERING, page);
       return found?.rows.map(({ row }) => row);
     };
     expect(await examples()).toEqual([]);

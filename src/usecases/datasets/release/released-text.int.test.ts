@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { readExamplePages } from '../../../projections/dataset-sources/read-examples.ts';
+import { EXAMPLE_ORDERING, readExamplePages } from '../../../projections/dataset-sources/read-examples.ts';
 import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
 import { asSeenBy } from '../../../projections/visible/see-projects.ts';
 import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
@@ -81,7 +81,7 @@ describe('the text of a released example', () => {
       settled: async () => undefined,
     });
     const page = { limit: 10, towards: 'forwards', after: null, before: null } as const;
-    const [found] = await readExamplePages(shop.db, [{ datasetId: dataset.id }], page);
+    const [found] = await readExamplePages(shop.db, [{ datasetId: dataset.id }], EXAMPLE_ORDERING, page);
     return { dataset, examples: found?.rows.map(({ row }) => row) ?? [], file: await readFile(out, 'utf8') };
   }
 });

@@ -1,7 +1,8 @@
-import { type RawBuilder, sql } from 'kysely';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { countEach, mapPages, type Page, type PageRequest, readPages } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
+import type { Tables } from '../../postgres/tables.ts';
 import { keyInTree, type OfTree, pairsOf } from '../of-tree.ts';
 
 /** Pixels. */
@@ -10,39 +11,23 @@ export interface Size {
   readonly height: number;
 }
 
-/** The history that the prompt of a step showed as an image, as it was measured when it was drawn. */
-export interface HistoryImageRecord extends Size {
-  /** The SHA-256 of size and pixels. */
+type Columns = Pick<
+  Selectable<Tables['historyImages']>,
+  | ('stepId' | 'treeId' | 'runId' | 'renderSpecId' | 'length' | 'history' | 'missed' | 'factor' | 'factorChosenBy' | 'width')
+  | ('height' | 'visionTokens' | 'visionPreset' | 'textTokens' | 'tokenizer' | 'cutSegments' | 'cutLines' | 'outside')
+  | ('unshaped' | 'renderMs' | 'renderedAt')
+>;
+
+/**
+ * The history that the prompt of a step showed as an image, as it was measured when it was drawn. `id` is the SHA-256 of size and
+ * pixels, `length` the number of segments that it shows; `missed` are the places of those that had to be drawn.
+ */
+export interface HistoryImageRecord extends Columns {
   readonly id: string;
-  readonly stepId: string;
-  readonly treeId: string;
-  readonly runId: string;
-  readonly renderSpecId: string;
-  /** How many segments it shows. */
-  readonly length: number;
-  /** What takes its place where it shows none: a history without a character, or none because nothing has happened yet. */
-  readonly history: 'segments' | 'blank' | 'absent';
-  /** The places of those that had to be drawn; a cache held the others. */
-  readonly missed: readonly number[];
-  readonly factor: number;
-  readonly factorChosenBy: string | null;
-  /**
-   * All segments on one another; after the resize by the factor; `width` and `height` are those with the border; what the model
-   * takes.
-   */
+  /** All segments on one another; after the resize by the factor; what the model takes. With the border: `width`, `height`. */
   readonly raw: Size;
   readonly resized: Size;
   readonly model: Size;
-  readonly visionTokens: number;
-  readonly visionPreset: string;
-  readonly textTokens: number;
-  readonly tokenizer: string;
-  readonly cutSegments: number;
-  readonly cutLines: number;
-  readonly outside: number;
-  readonly unshaped: number;
-  readonly renderMs: number;
-  readonly renderedAt: Date;
 }
 
 /** Reads the images of steps; steps that were shown none are left out. */

@@ -1,38 +1,22 @@
-import { sql } from 'kysely';
-import type { Blobs } from '../../postgres/column-types.ts';
+import { type Selectable, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import { rowsWhere } from '../../postgres/rows-where.ts';
+import { rowsWhere, wholeRowsWhere } from '../../postgres/rows-where.ts';
+import type { Tables } from '../../postgres/tables.ts';
 import { keyInTree, type OfTree, pairsOf } from '../of-tree.ts';
 import { type HistoryLink, resolveHistories } from './resolve-histories.ts';
 
-/** One record of history, drawn by one render spec. */
-export interface SegmentRecord {
-  /** The hash of render spec and text. */
+/**
+ * One record of history, drawn by one render spec: `id` is the hash of both, `runId` the run that drew it first. Its text is ''
+ * where `blobs` names it: it is in the blob store.
+ */
+export interface SegmentRecord extends Omit<Selectable<Tables['segments']>, 'segmentId'> {
   readonly id: string;
-  readonly renderSpecId: string;
-  /** '' where `blobs` names it: it lies in the blob store. */
-  readonly text: string;
-  readonly lines: number;
-  readonly width: number;
-  readonly height: number;
-  /** The SHA-256 of its pixels. */
-  readonly rgb: string;
-  readonly cutLines: number;
-  readonly outside: number;
-  readonly unshaped: number;
-  /** The run that drew it first. */
-  readonly runId: string;
-  readonly blobs: Blobs | null;
 }
 
 /** Reads segments by their ids, in no order; those that are not on record are left out. */
 export async function readSegments(db: Db, ids: readonly string[]): Promise<readonly SegmentRecord[]> {
-  if (ids.length === 0) return [];
-  const { rows } = await sql<SegmentRecord>`
-    select segment_id as id, render_spec_id, text, lines, width, height, rgb, cut_lines, outside, unshaped,
-           run_id, blobs
-    from segments where segment_id = any(${[...ids]}::text[])`.execute(db);
-  return rows;
+  const rows = await wholeRowsWhere(db, 'segments', { segmentId: ids });
+  return rows.map(({ segmentId, ...row }) => ({ id: segmentId, ...row }));
 }
 
 /**

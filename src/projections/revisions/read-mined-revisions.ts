@@ -1,29 +1,18 @@
-import { sql } from 'kysely';
-import type { RecordedSignal } from '../../domain/revision/splice.ts';
+import { type Selectable, sql } from 'kysely';
 import type { Thresholds } from '../../domain/revision/thresholds.ts';
-import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
+import type { Tables } from '../../postgres/tables.ts';
 import { keyInTree } from '../of-tree.ts';
 
 /** A revision as it was mined; `splice` makes its turns again from the tree. */
-export interface MinedRevision {
-  readonly revisionId: string;
-  readonly treeId: string;
-  readonly goodLeafStepId: string;
-  readonly badLeafStepId: string;
-  readonly branchStepId: string;
-  readonly transitionStepId: string;
-  readonly transitionCause: string;
-  readonly judged: number;
-  readonly reflection: string;
-  readonly signal: RecordedSignal;
-  readonly alpha: number;
-  readonly beta: number;
-  readonly judge: string;
-  readonly contentHash: string;
+export interface MinedRevision
+  extends Pick<
+    Selectable<Tables['revisions']>,
+    | ('revisionId' | 'treeId' | 'goodLeafStepId' | 'badLeafStepId' | 'branchStepId' | 'transitionStepId' | 'transitionCause')
+    | ('judged' | 'reflection' | 'signal' | 'alpha' | 'beta' | 'judge' | 'contentHash' | 'reached')
+  > {
   readonly state: 'composed' | 'verified';
-  readonly reached: number | null;
 }
 
 /** Which revisions are read, and in which order those of equal content. */
@@ -77,27 +66,13 @@ function endOfContent(rows: readonly MinedRevision[], from: number): number {
   return end;
 }
 
+const JUDGEMENT = ['judgementId', 'treeId', 'leafStepId', 'stepId', 'stepIndex', 'judge', 'verdict', 'reply', 'blobs'] as const;
+
 /** What a judge said of a step of a trajectory. */
-export interface MinedJudgement {
-  readonly judgementId: string;
-  readonly treeId: string;
-  readonly leafStepId: string;
-  readonly stepId: string;
-  readonly stepIndex: number;
-  readonly judge: string;
-  readonly verdict: string;
-  readonly reply: string;
-  readonly blobs: Blobs | null;
-}
+export type MinedJudgement = Pick<Selectable<Tables['judgements']>, (typeof JUDGEMENT)[number]>;
 
 /** Reads the judgements of trees, those of one trajectory in the order of its steps. */
 export async function readMinedJudgements(trx: Db, treeIds: readonly string[]): Promise<readonly MinedJudgement[]> {
-  const rows = await rowsWhere(
-    trx,
-    'judgements',
-    { treeId: treeIds },
-    ['judgementId', 'treeId', 'leafStepId', 'stepId', 'stepIndex', 'judge', 'verdict', 'reply', 'blobs'],
-    ['treeId', 'leafStepId', 'stepIndex', 'judgementId'],
-  );
-  return rows;
+  const order = ['treeId', 'leafStepId', 'stepIndex', 'judgementId'] as const;
+  return rowsWhere(trx, 'judgements', { treeId: treeIds }, JUDGEMENT, order);
 }

@@ -5,30 +5,19 @@ import { wholeRowsWhere } from '../../postgres/rows-where.ts';
 import type { Tables } from '../../postgres/tables.ts';
 import { type OfTree, pairsOf } from '../of-tree.ts';
 
-export interface RewardRecord {
-  readonly id: string;
-  readonly treeId: string;
-  readonly stepId: string | null;
-  readonly rolloutId: string | null;
-  readonly component: string;
-  /** The judgement in force; `assignedValue` is the first one. */
-  readonly value: number;
-  readonly assignedValue: number;
+interface Scorer {
   readonly scorer: { readonly name: string; readonly revision: string };
-  readonly raw: { readonly value: number; readonly scale: number; readonly kind: string } | null;
-  readonly revisionCount: number;
-  readonly assignedAt: Date;
-  readonly revisedAt: Date | null;
 }
-export interface RewardRevisionRecord {
+
+/** `value` is the judgement in force, `assignedValue` the first one. */
+export interface RewardRecord
+  extends Omit<Selectable<Tables['rewards']>, 'rewardId' | 'scorer' | 'scorerRevision' | 'revisions'>, Scorer {
   readonly id: string;
-  readonly treeId: string;
-  readonly rewardId: string;
-  readonly ordinal: number;
-  readonly value: number;
-  readonly scorer: { readonly name: string; readonly revision: string };
-  readonly reason: string;
-  readonly occurredAt: Date;
+  readonly revisionCount: number;
+}
+export interface RewardRevisionRecord
+  extends Omit<Selectable<Tables['rewardRevisions']>, 'eventId' | 'scorer' | 'scorerRevision'>, Scorer {
+  readonly id: string;
 }
 
 /** Reads the rewards on steps, oldest first. The trees of the steps narrow the search: `rewards` is indexed by tree. */
@@ -49,33 +38,13 @@ export async function readRewardRevisions(db: Db, rewards: readonly OfTree[]): P
   const { rows } = await sql<Selectable<Tables['rewardRevisions']>>`
     select v.* from ${pairsOf(rewards)} w join reward_revisions v on v.reward_id = w.id and v.tree_id = w.tree_id
     order by v.tree_id, v.reward_id, v.ordinal`.execute(db);
-  return rows.map((row) => ({
-    id: row.eventId,
-    treeId: row.treeId,
-    rewardId: row.rewardId,
-    ordinal: row.ordinal,
-    value: row.value,
-    scorer: { name: row.scorer, revision: row.scorerRevision },
-    reason: row.reason,
-    occurredAt: row.occurredAt,
-  }));
+  return rows.map(({ eventId, scorer, scorerRevision, ...row }) => {
+    return { id: eventId, scorer: { name: scorer, revision: scorerRevision }, ...row };
+  });
 }
 
-function toReward(row: Selectable<Tables['rewards']>): RewardRecord {
-  return {
-    id: row.rewardId,
-    treeId: row.treeId,
-    stepId: row.stepId,
-    rolloutId: row.rolloutId,
-    component: row.component,
-    value: row.value,
-    assignedValue: row.assignedValue,
-    scorer: { name: row.scorer, revision: row.scorerRevision },
-    raw: row.raw,
-    revisionCount: row.revisions,
-    assignedAt: row.assignedAt,
-    revisedAt: row.revisedAt,
-  };
+function toReward({ rewardId, scorer, scorerRevision, revisions, ...row }: Selectable<Tables['rewards']>): RewardRecord {
+  return { id: rewardId, scorer: { name: scorer, revision: scorerRevision }, revisionCount: revisions, ...row };
 }
 
 /** Sums the rewards in force on the steps of trees; steps without one are left out. */

@@ -1,27 +1,12 @@
-import { sql } from 'kysely';
+import { type Selectable, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import type { Tables } from '../../postgres/tables.ts';
 
 /** What a run amounts to so far. Rates and means are null while there is nothing to divide by. */
-export interface RunTotals {
-  readonly runId: string;
-  readonly trees: number;
-  readonly closedTrees: number;
-  readonly rollouts: number;
-  readonly terminated: number;
-  readonly truncated: number;
-  readonly failed: number;
-  readonly cancelled: number;
-  /** Actions taken; the roots of the trees are no actions. */
-  readonly steps: number;
-  readonly successes: number;
+export interface RunTotals extends Omit<Selectable<Tables['runCounts']>, 'partition' | 'judged'> {
   /** Successes per finished rollout; null where the environment judges none. */
   readonly successRate: number | null;
   readonly meanReturn: number | null;
-  /** What its steps say that the policy read and wrote. */
-  readonly promptTokens: number;
-  readonly completionTokens: number;
-  /** Captured calls that may belong to the path of a rollout and lie next to it. */
-  readonly unclearCalls: number;
 }
 export interface DepthTotals {
   readonly runId: string;

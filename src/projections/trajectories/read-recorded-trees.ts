@@ -37,11 +37,10 @@ export async function weighTrees(trx: Db, treeIds: readonly string[]): Promise<R
 }
 
 async function readHeads(trx: Db, treeIds: readonly string[]): Promise<readonly TreeHead[]> {
-  const { rows } = await sql<TreeHead>`
-    select tree_id, run_id, task_id, environment, server_fingerprint, alias,
-           goal, task_depth, split, instruction, seed, blobs
-    from trees where tree_id = any(${[...treeIds]}::uuid[])`.execute(trx);
-  return rows;
+  return rowsWhere(trx, 'trees', { treeId: treeIds }, [
+    ...(['treeId', 'runId', 'taskId', 'environment', 'serverFingerprint', 'alias', 'goal', 'taskDepth', 'split'] as const),
+    ...(['instruction', 'seed', 'blobs'] as const),
+  ]);
 }
 
 async function readSteps(trx: Db, treeIds: readonly string[]): Promise<readonly RecordedStep[]> {
@@ -55,21 +54,14 @@ async function readSteps(trx: Db, treeIds: readonly string[]): Promise<readonly 
 }
 
 async function readRollouts(trx: Db, treeIds: readonly string[]): Promise<readonly RecordedRollout[]> {
-  const { rows } = await sql<RecordedRollout>`
-    select tree_id, rollout_id, from_step_id, leaf_step_id, ordinal, seed,
-           policy_id, policy_version, outcome, success, started_at,
-           finished_at
-    from rollouts where tree_id = any(${[...treeIds]}::uuid[]) order by tree_id, ordinal, rollout_id`.execute(trx);
-  return rows;
+  const columns = [
+    ...(['treeId', 'rolloutId', 'fromStepId', 'leafStepId', 'ordinal', 'seed', 'policyId', 'policyVersion'] as const),
+    ...(['outcome', 'success', 'startedAt', 'finishedAt'] as const),
+  ];
+  return rowsWhere(trx, 'rollouts', { treeId: treeIds }, columns, ['treeId', 'ordinal', 'rolloutId']);
 }
 
 async function readRewards(trx: Db, treeIds: readonly string[]): Promise<readonly (TreeReward & { readonly treeId: string })[]> {
-  const rows = await rowsWhere(
-    trx,
-    'rewards',
-    { treeId: treeIds },
-    ['treeId', 'stepId', 'rolloutId', 'component', 'value'],
-    ['treeId', 'rewardId'],
-  );
-  return rows;
+  const columns = ['treeId', 'stepId', 'rolloutId', 'component', 'value'] as const;
+  return rowsWhere(trx, 'rewards', { treeId: treeIds }, columns, ['treeId', 'rewardId']);
 }

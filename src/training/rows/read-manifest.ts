@@ -1,6 +1,4 @@
 import { sql } from 'kysely';
-import type { PlanRules } from '../../domain/training/planning/plan-rules.ts';
-import type { Method } from '../../events/schemas/training.ts';
 import type { Db } from '../../postgres/database.ts';
 import { type BatchManifest, RowsError } from './batch-rows.ts';
 
@@ -17,21 +15,8 @@ export async function readManifest(db: Db, batchId: string): Promise<BatchManife
   const held = row.groups.reduce((sum, { rolloutIds }) => sum + rolloutIds.length, 0);
   if (held !== row.samples)
     throw new RowsError('incomplete', `batch ${batchId} has ${row.samples} samples, and ${held} are on record`);
-  const { lineageId, policyId, policyVersion, manifestHash } = row;
-  const { ordinal, estimator, rules, seed, groups, shards } = row;
-  return { batchId, lineageId, policyId, ordinal, policyVersion, estimator, rules, seed, manifestHash, groups, shards };
+  const { samples: _, ...manifest } = row;
+  return { batchId, ...manifest };
 }
 
-interface Row {
-  readonly lineageId: string;
-  readonly policyId: string;
-  readonly ordinal: number;
-  readonly policyVersion: number;
-  readonly estimator: Method;
-  readonly rules: PlanRules;
-  readonly seed: number;
-  readonly samples: number;
-  readonly shards: readonly (readonly number[])[];
-  readonly manifestHash: string;
-  readonly groups: readonly { readonly treeId: string; readonly rolloutIds: readonly string[] }[];
-}
+type Row = Omit<BatchManifest, 'batchId'> & { readonly samples: number };

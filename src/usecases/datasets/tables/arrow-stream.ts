@@ -17,6 +17,7 @@ import {
   TimestampMicrosecond,
   Uint8,
   Utf8,
+  vectorFromArray,
 } from 'apache-arrow';
 import { camelCase } from '../../../postgres/camel-case.ts';
 import type { Row } from '../../../projections/tables/read-table.ts';
@@ -49,10 +50,7 @@ export function openArrowStream(columns: readonly TableColumn[]): ArrowStream {
       return sink.take();
     },
     batch(rows, metadata) {
-      const children: Data<DataType>[] = columns.map(({ name, type }) => {
-        const property = camelCase(name);
-        return COLUMN_DATA[type](rows.map((row) => row[property] ?? null));
-      });
+      const children = columns.map((column) => dataOf(column, rows));
       const data = makeData({ type: new Struct(fields), length: rows.length, nullCount: 0, children });
       writer.write(new RecordBatch(schema, data, new Map(Object.entries(metadata))));
       return sink.take();
@@ -98,119 +96,67 @@ const COLUMN_TYPES: Readonly<Record<ColumnType, DataType>> = {
   amounts: item(new Struct(AMOUNT)),
 };
 
-type ToData = (values: readonly unknown[]) => Data<DataType>;
-
 /** Makes the data of a column from the values that its statement returned; null is null. */
-const COLUMN_DATA: Readonly<Record<ColumnType, ToData>> = {
-  utf8: (values) => texts(values as readonly (string | null)[]),
-  bool: (values) => {
-    const bits = new Uint8Array(bytesOf(values.length));
-    for (let i = 0; i < values.length; i++) if (values[i] === true) bits[i >> 3] = (bits[i >> 3] ?? 0) | (1 << (i & 7));
-    return makeData({ type: new Bool(), length: values.length, ...nulls(values), data: bits });
-  },
-  int32: (values) => numbers(new Int32(), values, new Int32Array(values.length)),
-  float64: (values) => numbers(new Float64(), values, new Float64Array(values.length)),
-  int64: (values) => makeData({ type: new Int64(), length: values.length, ...nulls(values), data: bigints(values) }),
-  instant: (values) =>
-    makeData({ type: new TimestampMicrosecond('UTC'), length: values.length, ...nulls(values), data: bigints(values) }),
-  int32s: (values) => packed(values, Int32Array, (length, data) => makeData({ type: new Int32(), length, nullCount: 0, data })),
-  float32s: (values) =>
-    packed(values, Float32Array, (length, data) => makeData({ type: new Float32(), length, nullCount: 0, data })),
-  uint8s: (values) => packed(values, Uint8Array, (length, data) => makeData({ type: new Uint8(), length, nullCount: 0, data })),
-  texts: (values) => {
-    const lists = values as readonly (readonly string[] | null)[];
-    return list(new Utf8(), lists, texts(lists.flatMap((each) => each ?? [])));
-  },
-  amounts: (values) => {
-    const lists = values.map((value) => (value === null ? null : Object.entries(value as Readonly<Record<string, number>>)));
-    const all = lists.flatMap((each) => each ?? []);
-    const children = [
-      texts(all.map(([component]) => component)),
-      numbers(
-        new Float64(),
-        all.map(([, value]) => value),
-        new Float64Array(all.length),
-      ),
-    ];
-    return list(
-      new Struct(AMOUNT),
-      lists,
-      makeData({ type: new Struct(AMOUNT), length: all.length, nullCount: 0, children: children as Data<DataType>[] }),
-    );
-  },
-};
+function dataOf({ name, type }: TableColumn, rows: readonly Row[]): Data<DataType> {
+  const property = camelCase(name);
+  const values = rows.map((row) => row[property] ?? null);
+  const arrow = COLUMN_TYPES[type];
+  switch (type) {
+    case 'int64':
+      return built(arrow, values, BigInt);
+    case 'instant':
+      return built(new Int64(), values, BigInt).clone(arrow); // the builder of instants takes milliseconds
+    case 'int32':
+    case 'float64':
+      return built(arrow, values, Number);
+    case 'amounts':
+      return built(arrow, values, (value) =>
+        Object.entries(value as object).map(([component, amount]) => ({ component, value: amount })),
+      );
+    case 'int32s':
+      return packed(arrow, values, new Int32(), Int32Array);
+    case 'float32s':
+      return packed(arrow, values, new Float32(), Float32Array);
+    case 'uint8s':
+      return packed(arrow, values, new Uint8(), Uint8Array);
+    default:
+      return built(arrow, values, (value) => value);
+  }
+}
 
-/** Elements of a packed array, as they lie in the record: little-endian, as Arrow has them. */
+function built(type: DataType, values: readonly unknown[], of: (value: never) => unknown): Data<DataType> {
+  const all = values.map((value) => (value === null ? null : of(value as never)));
+  const [data] = vectorFromArray(all, type).data;
+  if (!data) throw new Error('a vector of values is one chunk');
+  return data;
+}
+
+/** Elements of a packed array, as they are in the record: little-endian, as Arrow has them. */
 export interface Elements {
   readonly bytes: Uint8Array;
 }
 
-function numbers<T extends Int32 | Float64>(
-  type: T,
+/** Lists of numbers, whose bytes are copied whole: the library would set them element by element. */
+function packed(
+  type: DataType,
   values: readonly unknown[],
-  data: T['TArray'] & Record<number, number>,
+  child: DataType,
+  array: new (buffer: ArrayBuffer) => Int32Array | Float32Array | Uint8Array,
 ): Data<DataType> {
-  for (let i = 0; i < values.length; i++) data[i] = Number(values[i] ?? 0);
-  return makeData({ type, length: values.length, ...nulls(values), data } as unknown as Parameters<typeof makeData>[0]);
-}
-
-function bigints(values: readonly unknown[]): BigInt64Array {
-  return BigInt64Array.from(values, (value) => BigInt((value as number | null) ?? 0));
-}
-
-function texts(values: readonly (string | null)[]): Data<DataType> {
-  const valueOffsets = new Int32Array(values.length + 1);
-  let length = 0;
-  for (let i = 0; i < values.length; i++) {
-    length += Buffer.byteLength(values[i] ?? '');
-    valueOffsets[i + 1] = length;
-  }
-  const data = Buffer.allocUnsafe(length);
-  for (let i = 0; i < values.length; i++) data.write(values[i] ?? '', valueOffsets[i] ?? 0);
-  return makeData({ type: new Utf8(), length: values.length, ...nulls(values), valueOffsets, data });
-}
-
-function list(type: DataType, values: readonly ({ readonly length: number } | null)[], child: Data<DataType>): Data<DataType> {
-  const valueOffsets = new Int32Array(values.length + 1);
-  for (let i = 0; i < values.length; i++) valueOffsets[i + 1] = (valueOffsets[i] ?? 0) + (values[i]?.length ?? 0);
-  return makeData({ type: item(type), length: values.length, ...nulls(values), valueOffsets, child });
-}
-
-interface ElementArray<A> {
-  readonly BYTES_PER_ELEMENT: number;
-  new (buffer: ArrayBuffer): A;
-}
-
-function packed<A extends Int32Array | Float32Array | Uint8Array>(
-  values: readonly unknown[],
-  array: ElementArray<A>,
-  dataOf: (length: number, data: A) => Data<DataType>,
-): Data<DataType> {
-  const all = (values as readonly (Elements | null)[]).map((value) => value?.bytes ?? null);
-  const bytes = new Uint8Array(all.reduce((sum, each) => sum + (each?.byteLength ?? 0), 0)); // a copy begins at an element
+  const all = (values as readonly (Elements | null)[]).map((value) => value?.bytes ?? new Uint8Array());
+  const data = new array(Uint8Array.from(Buffer.concat(all)).buffer); // a copy begins at an element
   let at = 0;
-  for (const each of all) {
-    if (each) bytes.set(each, at);
-    at += each?.byteLength ?? 0;
-  }
-  const width = array.BYTES_PER_ELEMENT;
-  const child = dataOf(bytes.byteLength / width, new array(bytes.buffer));
-  return list(
-    child.type,
-    all.map((each) => each && { length: each.byteLength / width }),
-    child,
-  );
-}
-
-function nulls(values: readonly unknown[]): { readonly nullCount: number; readonly nullBitmap?: Uint8Array } {
-  let nullCount = 0;
-  for (let i = 0; i < values.length; i++) if (values[i] === null) nullCount++;
-  if (nullCount === 0) return { nullCount };
-  const nullBitmap = new Uint8Array(bytesOf(values.length));
-  for (let i = 0; i < values.length; i++) if (values[i] !== null) nullBitmap[i >> 3] = (nullBitmap[i >> 3] ?? 0) | (1 << (i & 7));
-  return { nullCount, nullBitmap };
-}
-
-function bytesOf(bits: number): number {
-  return Math.ceil(bits / 8);
+  const ends = all.map(({ byteLength }) => (at += byteLength) / data.BYTES_PER_ELEMENT);
+  const [{ nullCount = 0, nullBitmap } = {}] = vectorFromArray(
+    values.map((value) => (value === null ? null : true)),
+    new Bool(),
+  ).data;
+  return makeData({
+    type: type as List,
+    length: values.length,
+    nullCount,
+    nullBitmap,
+    valueOffsets: Int32Array.of(0, ...ends),
+    child: makeData({ type: child as Int32, length: data.length, nullCount: 0, data: data as Int32Array }),
+  });
 }

@@ -155,7 +155,6 @@ const TABLES = [
     'revisions',
     'dataset_examples',
     'backups',
-    'run_versions',
     'settled_samples',
   ],
 ];

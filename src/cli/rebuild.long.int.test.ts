@@ -91,7 +91,6 @@ test('a rebuild killed midway resumes, takes over, swaps back and is retired', a
       'revisions: 0',
       'rollouts: 8',
       'run_counts: 3',
-      'run_versions: 3',
       'steps: 40',
       'tool_calls: 0',
       'trees: 8',

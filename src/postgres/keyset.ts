@@ -73,8 +73,8 @@ export async function countEach<DB, TB extends keyof DB>(
  * A list of what filters choose: reads one page for each filter, and counts the rows of each, all in one statement.
  * @param to what a row is shown as.
  */
-export function listOf<Filter, TB extends keyof Tables, Row, Item>(
-  chosen: (db: Db, filter: Filter) => SelectQueryBuilder<Tables, TB, Row>,
+export function listOf<Filter, DB, TB extends keyof DB, Row, Item>(
+  chosen: (db: Db, filter: Filter) => SelectQueryBuilder<DB, TB, Row>,
   to: (row: Row) => Item,
 ) {
   const all = (db: Db, filters: readonly Filter[]) => filters.map((filter) => chosen(db, filter));

@@ -65,12 +65,6 @@ export function buildOf(version: number): number {
   return Math.floor(version / BUILD) + 1;
 }
 
-/** Formats a version for people: `version 1`, `version 1, build 2`. */
-export function describeVersion(version: number): string {
-  const build = buildOf(version);
-  return `version ${codeVersionOf(version)}${build > 1 ? `, build ${build}` : ''}`;
-}
-
 /** Returns the next version of the same code, above all those that there are. */
 export function nextBuild(code: number, versions: readonly number[]): number {
   const builds = versions.filter((version) => codeVersionOf(version) === code);

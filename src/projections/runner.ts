@@ -15,9 +15,9 @@ import { keepAtCursors } from './keep-at-cursors.ts';
 import { liveStatusOf, readLiveVersions } from './live-versions.ts';
 import { CURSOR_CHANNEL } from './moved-cursors.ts';
 import { atVersion, type Projection } from './projection.ts';
+import { readCursors } from './projection-statuses.ts';
 import { projections as registered } from './registry.ts';
 import type { Slice } from './slice.ts';
-import { readCursors } from './projection-statuses.ts';
 
 /** The group as which projectors read the log. */
 export const PROJECTORS = 'projections';

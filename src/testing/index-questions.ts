@@ -85,7 +85,7 @@ export const INDEX_QUESTIONS: Readonly<Record<string, readonly [file: string, qu
     'step-tree/read-rollouts',
     `where run_id = ${U} ${page('finished_at desc, rollout_id desc, tree_id desc')}`,
   ],
-  steps_cut: ['step-tree/tree-sums', `where tree_id = ${U} and finish_reason = 'length'`],
+  steps_cut: ['answers/read-published-metrics', `where tree_id = ${U} and finish_reason = 'length'`],
   steps_of_tree: ['step-tree/read-steps', `where tree_id = ${U} and log_offset > 1 ${page('log_offset')}`],
   steps_parent: ['step-tree/read-steps', `where tree_id = ${U2} and parent_step_id = ${U2}`],
   steps_taken: ['answers/step-query', page('occurred_at desc, step_id desc, tree_id desc')],

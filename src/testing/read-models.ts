@@ -7,7 +7,7 @@ import { forgetGivenEvents } from './given-events.ts';
 
 const SCHEMAS = projections.map(schemaNameOf);
 
-const COUNTS_OF_PARTITIONS = ['run_counts', 'run_versions', 'run_returns', 'run_events'];
+const COUNTS_OF_PARTITIONS = ['run_counts', 'run_returns', 'run_events'];
 const TIMES_OF_COUNTS = ['last_at', 'minute', 'in_minute', 'minute_before'];
 
 /**

@@ -1,9 +1,6 @@
 import { parsePythonFloat } from '../text/python-float.ts';
 import { pythonStrip } from '../text/python-strip.ts';
 
-/** Raised when the same answer would be read otherwise; recorded with every factor. */
-export const FACTOR_READER_VERSION = 1;
-
 /** The published range (specification of AgentOCR, §2.2): 1 keeps the image as it is, 5 leaves a fifth of its pixels. */
 export const FACTOR_RANGE = { least: 1, most: 5 } as const;
 

@@ -16,9 +16,6 @@ export function assistantBlocks(chat: string): string[] {
   }
 }
 
-/** What may stand between a thought and what follows it. */
-export type Gap = 'newline' | 'white-space' | 'anything';
-
 /**
  * Takes what is between `<think>…</think>` at the beginning of a block and `<tag>…</tag>` at its end; null where the block is
  * not made so.

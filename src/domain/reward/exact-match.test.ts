@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { exactMatch, lastAnswer, normalizeAnswer, scoreLastAnswer } from './exact-match.ts';
+import { exactMatch, lastAnswer, normalizeAnswer } from './exact-match.ts';
 
 // Printed by CPython's version of the same rules.
 const NORMALISED: readonly (readonly [text: string, normal: string])[] = [
@@ -64,14 +64,12 @@ describe('exact match', () => {
 
 describe('the last answer', () => {
   test('the last of two answers counts', () => {
-    expect(scoreLastAnswer('<answer>wrong</answer> so <answer> Canary </answer>', ['canary'])).toBe(1);
-    expect(scoreLastAnswer('<answer>canary</answer> so <answer>wrong</answer>', ['canary'])).toBe(0);
+    expect(lastAnswer('<answer>wrong</answer> so <answer> Canary </answer>')).toBe(' Canary ');
   });
 
-  test('an answer without a complete tag scores nothing, not even against an empty gold', () => {
+  test('text without a complete tag holds no answer', () => {
     for (const text of ['canary', '<answer>canary', '<ANSWER>canary</ANSWER>']) {
       expect(lastAnswer(text)).toBeNull();
-      expect(scoreLastAnswer(text, ['canary', ''])).toBe(0);
     }
   });
 

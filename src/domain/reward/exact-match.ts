@@ -29,13 +29,3 @@ export function exactMatch(prediction: string, golds: readonly string[]): boolea
 export function lastAnswer(text: string): string | null {
   return findEnclosed(text, 'answer', 'as-written').at(-1)?.content ?? null;
 }
-
-/**
- * Scores a search episode by its text: 1 where the last answer in it matches a gold answer, else 0 (specification of AgentOCR,
- * §4.2). The reference reads the whole chat, retrieved passages included, so a passage that holds an answer tag can win or lose
- * an episode; give the agent's own words alone.
- */
-export function scoreLastAnswer(text: string, golds: readonly string[]): 0 | 1 {
-  const answer = lastAnswer(text);
-  return answer !== null && exactMatch(answer, golds) ? 1 : 0;
-}

@@ -1,5 +1,5 @@
 import { sumAmounts } from '../reward/amount.ts';
-import { pathTo, type Tree, type TreeStep } from './grow-tree.ts';
+import type { TreeStep } from './grow-tree.ts';
 
 /** A walk of a policy. `leafStepId` is null while it is under way. */
 export interface TreeRollout {
@@ -20,16 +20,6 @@ export interface TreeReward {
 export interface Trajectory<S extends TreeStep, R extends TreeRollout> {
   readonly rollout: R;
   readonly path: readonly S[];
-}
-
-/** Returns the trajectory of every finished rollout, in the order of the rollouts. */
-export function* trajectoriesOf<S extends TreeStep, R extends TreeRollout>(
-  tree: Tree<S>,
-  rollouts: readonly R[],
-): Generator<Trajectory<S, R>> {
-  for (const rollout of rollouts) {
-    if (rollout.leafStepId !== null) yield { rollout, path: pathTo(tree, rollout.leafStepId) };
-  }
 }
 
 /** The rewards of a tree by what they stand on. */
@@ -63,11 +53,6 @@ export function sumByComponent(rewards: readonly TreeReward[]): Readonly<Record<
   for (const { component, value } of rewards) push(values, component, value);
   const sums = [...values].map(([component, all]) => [component, sumAmounts(all)] as const);
   return Object.fromEntries(sums.sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-/** Returns the return of a trajectory: the sum of every reward that counts for it. */
-export function returnOf(trajectory: Trajectory<TreeStep, TreeRollout>, index: RewardIndex): number {
-  return sumAmounts(rewardsAlong(trajectory, index).map(({ value }) => value));
 }
 
 function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {

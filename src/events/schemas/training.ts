@@ -26,7 +26,6 @@ export type Method = z.infer<typeof method>;
  * `validation` and `held-out` never meet a trainer.
  */
 export const CHANNELS = ['train', 'baseline', 'validation', 'held-out'] as const;
-export type Channel = (typeof CHANNELS)[number];
 
 /**
  * The part `training` of a run's configuration that puts its rollouts into the pool of a policy; a plan may say more besides.

@@ -3,7 +3,13 @@ import type { DataOf } from '../../events/catalogue.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
-import { countExamples, type ExampleFilter, EXAMPLE_ORDERING, readExamplePages, readPoliciesOfDatasets } from './read-examples.ts';
+import {
+  countExamples,
+  EXAMPLE_ORDERING,
+  type ExampleFilter,
+  readExamplePages,
+  readPoliciesOfDatasets,
+} from './read-examples.ts';
 
 const database = useTestDatabase({ emptied: 'before-each' });
 let builder: EventBuilder;
@@ -32,7 +38,12 @@ function good(line: number, treeId: string, goodRolloutId: string): Example {
 }
 
 async function lines(filter: ExampleFilter, after: string | null = null, limit = 10) {
-  const [page] = await readExamplePages(database.db, [filter], EXAMPLE_ORDERING, { limit, towards: 'forwards', after, before: null });
+  const [page] = await readExamplePages(database.db, [filter], EXAMPLE_ORDERING, {
+    limit,
+    towards: 'forwards',
+    after,
+    before: null,
+  });
   return page?.rows.map(({ row }) => row.line) ?? [];
 }
 

@@ -3,7 +3,7 @@ import type { DataOf } from '../../events/catalogue.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
-import { readDatasets, readDatasetsById, readDatasetsOfName, readDatasetsOfRuns } from './read-datasets.ts';
+import { readDatasets, readDatasetsById, readDatasetsOfName } from './read-datasets.ts';
 
 const database = useTestDatabase({ emptied: 'before-each' });
 
@@ -26,7 +26,7 @@ describe('datasets', () => {
     runs,
   });
 
-  test('datasets are read by name, by id and by their runs, with every field as released', async () => {
+  test('datasets are read by name and by id, with every field as released', async () => {
     const recorded = new EventBuilder('recorded');
     for (const data of [release('b', 1, [one, two]), release('a', 2, [two]), release('a', 1, [one])])
       recorded.record('DatasetReleased', data, data.datasetId);
@@ -34,7 +34,6 @@ describe('datasets', () => {
     const names = (records: Awaited<ReturnType<typeof readDatasets>>) => records.map(({ name, version }) => `${name}@${version}`);
     expect(names(await readDatasets(database.db))).toEqual(['a@1', 'a@2', 'b@1']);
     expect(names(await readDatasetsOfName(database.db, 'a'))).toEqual(['a@1', 'a@2']);
-    expect(names(await readDatasetsOfRuns(database.db, [one]))).toEqual(['a@1', 'b@1']);
     const [record] = await readDatasetsById(database.db, [builder.id('b', 1)]);
     const { datasetId: id, ...released } = release('b', 1, [one, two]);
     expect(record).toEqual({

@@ -45,20 +45,15 @@ export async function readDatasetsOfName(db: Db, name: string): Promise<readonly
   return read(db, sql`name = ${name}`);
 }
 
-/** Reads the datasets that hold examples of any of the runs: what was made of them. */
-export async function readDatasetsOfRuns(db: Db, runs: readonly string[]): Promise<readonly DatasetRecord[]> {
-  return read(db, sql`runs && ${[...runs]}::uuid[]`);
-}
-
 /** Reads datasets by id; those that are not there are left out. */
 export async function readDatasetsById(db: Db, ids: readonly string[]): Promise<readonly DatasetRecord[]> {
   return read(db, sql`dataset_id = any(${[...ids]}::uuid[])`);
 }
 
 async function read(db: Db, where: RawBuilder<unknown>): Promise<readonly DatasetRecord[]> {
-  const rows = await sql<Selectable<Tables['datasets']>>`
+  const { rows } = await sql<Selectable<Tables['datasets']>>`
     select * from datasets where ${where} order by name collate "C", version, dataset_id`.execute(db);
-  return rows.rows.map(toDataset);
+  return rows.map(toDataset);
 }
 
 function chosen(db: Db, { name, format, withdrawn, runId, treeId, rolloutId, revisionId }: DatasetFilter) {

@@ -11,12 +11,14 @@ interface Scorer {
 
 /** `value` is the judgement in force, `assignedValue` the first one. */
 export interface RewardRecord
-  extends Omit<Selectable<Tables['rewards']>, 'rewardId' | 'scorer' | 'scorerRevision' | 'revisions'>, Scorer {
+  extends Omit<Selectable<Tables['rewards']>, 'rewardId' | 'scorer' | 'scorerRevision' | 'revisions'>,
+    Scorer {
   readonly id: string;
   readonly revisionCount: number;
 }
 export interface RewardRevisionRecord
-  extends Omit<Selectable<Tables['rewardRevisions']>, 'eventId' | 'scorer' | 'scorerRevision'>, Scorer {
+  extends Omit<Selectable<Tables['rewardRevisions']>, 'eventId' | 'scorer' | 'scorerRevision'>,
+    Scorer {
   readonly id: string;
 }
 

@@ -7,23 +7,9 @@ import { findMissettled } from '../training-pool/settled-samples.ts';
 export const KEPT_COUNTS = [
   {
     table: 'run_counts',
-    by: 'run_id',
     columns: [
-      'run_id',
-      'partition',
-      'trees',
-      'closed_trees',
-      'rollouts',
-      'terminated',
-      'truncated',
-      'failed',
-      'cancelled',
-      'judged',
-      'successes',
-      'steps',
-      'prompt_tokens',
-      'completion_tokens',
-      'unclear_calls',
+      ...['run_id', 'partition', 'trees', 'closed_trees', 'rollouts', 'terminated', 'truncated', 'failed', 'cancelled', 'judged'],
+      ...['successes', 'steps', 'prompt_tokens', 'completion_tokens', 'unclear_calls'],
     ],
     full: `
       select t.run_id, coalesce(e.partition, -1) as partition, count(*) as trees, count(t.closed_at) as closed_trees,
@@ -48,17 +34,7 @@ export const KEPT_COUNTS = [
       group by t.run_id, coalesce(e.partition, -1)`,
   },
   {
-    table: 'run_versions',
-    by: 'run_id, policy_id, policy_version',
-    columns: ['run_id', 'policy_id', 'policy_version', 'partition', 'rollouts', 'finished', 'judged', 'successes'],
-    full: `
-      select o.run_id, o.policy_id, o.policy_version, coalesce(e.partition, -1) as partition, count(*) as rollouts,
-             count(o.finished_at) as finished, count(o.success) as judged, count(*) filter (where o.success) as successes
-      from rollouts o left join events e on e.stream = o.tree_id and e.position = 1 group by 1, 2, 3, 4`,
-  },
-  {
     table: 'run_returns',
-    by: 'run_id',
     columns: ['run_id', 'partition', 'returns', 'total'],
     full: `
       select v.run_id, coalesce(e.partition, -1) as partition, count(*) as returns, trim_scale(sum(v.value::text::numeric)) as total
@@ -66,7 +42,6 @@ export const KEPT_COUNTS = [
   },
   {
     table: 'run_events',
-    by: 'run_id',
     columns: ['run_id', 'topic', 'partition', 'events', 'last_at', 'minute', 'in_minute', 'minute_before'],
     full: EVENTS_OF_RUNS,
   },
@@ -85,13 +60,11 @@ export async function findMiscounted(db: Db): Promise<readonly Miscounted[]> {
     .setIsolationLevel('repeatable read')
     .execute(async (trx) => {
       const found: Miscounted[] = [];
-      for (const { table, by, columns, full } of KEPT_COUNTS) {
-        const summed = columns.filter((name) => SUMMED.has(name)).map((name) => `sum(${name}) as ${name}`);
+      for (const { table, columns, full } of KEPT_COUNTS) {
+        const sums = sql.raw(columns.flatMap((name) => (UNSUMMED.has(name) ? [] : [`sum(${name}) as ${name}`])).join(', '));
         const { rows } = await sql<{ runId: string }>`
-          select distinct run_id
-          from (select ${sql.raw(by)}, ${sql.raw(summed.join(', '))} from ${sql.raw(table)} group by ${sql.raw(by)}) k
-          full join (select ${sql.raw(by)}, ${sql.raw(summed.join(', '))} from (${sql.raw(full)}) c group by ${sql.raw(by)}) f
-            using (${sql.raw(by)})
+          select run_id from (select run_id, ${sums} from ${sql.raw(table)} group by run_id) k
+          full join (select run_id, ${sums} from (${sql.raw(full)}) c group by run_id) f using (run_id)
           where k is distinct from f order by 1`.execute(trx);
         for (const { runId } of rows) found.push({ table, runId });
       }
@@ -100,7 +73,12 @@ export async function findMiscounted(db: Db): Promise<readonly Miscounted[]> {
     });
 }
 
-const SUMMED: ReadonlySet<string> = new Set([
-  ...['trees', 'closed_trees', 'rollouts', 'terminated', 'truncated', 'failed', 'cancelled', 'judged', 'successes', 'steps'],
-  ...['prompt_tokens', 'completion_tokens', 'returns', 'total', 'events', 'finished'],
+const UNSUMMED: ReadonlySet<string> = new Set([
+  'run_id',
+  'topic',
+  'partition',
+  'last_at',
+  'minute',
+  'in_minute',
+  'minute_before',
 ]);

@@ -2,7 +2,7 @@ import type { Delivery } from '../../events/envelope.ts';
 import type { Row } from '../../postgres/table.ts';
 import type { tables } from './tables.ts';
 
-export type CountRow = Row<typeof tables.runCounts>;
+type CountRow = Row<typeof tables.runCounts>;
 type Counted = { -readonly [Name in Exclude<keyof CountRow, 'runId' | 'partition'>]: number };
 
 const NONE: Counted = {
@@ -34,36 +34,6 @@ export class RunCounts {
   }
 
   rows(): readonly CountRow[] {
-    return [...this.byPlace.values()];
-  }
-}
-
-type VersionRow = Row<typeof tables.runVersions>;
-type OfVersion = Pick<VersionRow, 'policyId' | 'policyVersion'>;
-type CountedOfVersion = { -readonly [Name in Exclude<keyof VersionRow, 'runId' | 'partition' | keyof OfVersion>]: number };
-
-/** What a batch adds to the counts of the rollouts of runs, by the version of their policy. */
-export class VersionCounts {
-  private readonly byPlace = new Map<string, CountedOfVersion & Pick<VersionRow, 'runId' | 'partition'> & OfVersion>();
-
-  /** Adds what an event of a rollout that has effect brings. */
-  add({ partition }: Delivery, runId: string, { policyId, policyVersion }: OfVersion, brought: Partial<CountedOfVersion>): void {
-    const place = JSON.stringify([runId, partition, policyId, policyVersion]);
-    const counts = this.byPlace.get(place) ?? {
-      runId,
-      partition,
-      policyId,
-      policyVersion,
-      rollouts: 0,
-      finished: 0,
-      judged: 0,
-      successes: 0,
-    };
-    for (const [name, more] of Object.entries(brought) as [keyof CountedOfVersion, number][]) counts[name] += more;
-    this.byPlace.set(place, counts);
-  }
-
-  rows(): readonly VersionRow[] {
     return [...this.byPlace.values()];
   }
 }

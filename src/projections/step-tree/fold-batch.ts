@@ -1,7 +1,7 @@
 import type { Delivery } from '../../events/envelope.ts';
 import { keyInTree } from '../of-tree.ts';
 import { isOf, type Poison } from '../projection.ts';
-import { RunCounts, VersionCounts } from './count-runs.ts';
+import { RunCounts } from './count-runs.ts';
 import { foldRevision, type RevisionRows } from './fold-revisions.ts';
 import type { Known } from './known.ts';
 import { missingStep, type Refused } from './refused.ts';
@@ -28,7 +28,6 @@ export interface Rows extends RevisionRows {
   readonly toolCalls: ReturnType<typeof row.toolCallRow>[];
   readonly divergences: ReturnType<typeof row.divergenceRow>[];
   readonly counts: RunCounts;
-  readonly versions: VersionCounts;
 }
 function emptyRows(): Rows {
   return {
@@ -43,7 +42,6 @@ function emptyRows(): Rows {
     revisions: [],
     outcomes: [],
     counts: new RunCounts(),
-    versions: new VersionCounts(),
   };
 }
 
@@ -100,24 +98,24 @@ function fold(delivery: Delivery, known: Known, rows: Rows): Refused | undefined
     const key = keyInTree(treeId, data.rolloutId);
     if (!stepOf(data.fromStepId)) return missingStep('data.fromStepId', data.fromStepId, treeId);
     if (known.rollouts.has(key)) return undefined;
-    const started = { policyId: data.policy.policyId, policyVersion: data.policy.version };
-    known.rollouts.set(key, started);
+    known.rollouts.add(key);
     rows.rollouts.push(row.rolloutRow(delivery.event, tree));
     rows.counts.add(delivery, tree.runId, { rollouts: 1 });
-    rows.versions.add(delivery, tree.runId, started, { rollouts: 1 });
   }
   if (isOf(delivery, 'RolloutFinished')) {
     const { data } = delivery.event;
     const key = keyInTree(treeId, data.rolloutId);
-    const started = known.rollouts.get(key);
-    if (!started) return missingRollout(data.rolloutId, treeId);
+    if (!known.rollouts.has(key)) return missingRollout(data.rolloutId, treeId);
     if (!stepOf(data.leafStepId)) return missingStep('data.leafStepId', data.leafStepId, treeId);
     if (known.ended.has(key)) return undefined;
     known.ended.add(key);
     rows.ends.push(row.endRow(delivery.event));
-    const judged = { judged: data.success === null ? 0 : 1, successes: data.success === true ? 1 : 0 };
-    rows.counts.add(delivery, tree.runId, { [data.outcome]: 1, ...judged, unclearCalls: data.unclearCalls ?? 0 });
-    rows.versions.add(delivery, tree.runId, started, { finished: 1, ...judged });
+    rows.counts.add(delivery, tree.runId, {
+      [data.outcome]: 1,
+      judged: data.success === null ? 0 : 1,
+      successes: data.success === true ? 1 : 0,
+      unclearCalls: data.unclearCalls ?? 0,
+    });
   }
   if (isOf(delivery, 'ToolCalled') || isOf(delivery, 'ReplayDiverged')) {
     const { stepId } = delivery.event.data;

@@ -14,7 +14,7 @@ import type { KnownTree } from './rows.ts';
 export interface Known {
   readonly trees: Map<string, KnownTree>;
   readonly steps: Map<string, { readonly parentId: string | null; readonly depth: number }>;
-  readonly rollouts: Map<string, { readonly policyId: string; readonly policyVersion: number }>;
+  readonly rollouts: Set<string>;
   readonly ended: Set<string>;
   readonly closed: Set<string>;
   /** The states of revisions. */
@@ -27,7 +27,7 @@ export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<K
   const known: Known = {
     trees: new Map(),
     steps: new Map(),
-    rollouts: new Map(),
+    rollouts: new Set(),
     ended: new Set(),
     closed: new Set(),
     revisions: new Map(),
@@ -48,9 +48,9 @@ export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<K
     if (tree.closed) known.closed.add(tree.treeId);
   }
   for (const { treeId, stepId, parentId, depth } of steps) known.steps.set(keyInTree(treeId, stepId), { parentId, depth });
-  for (const { treeId, rolloutId, ended, policyId, policyVersion } of rollouts) {
+  for (const { treeId, rolloutId, ended } of rollouts) {
     const key = keyInTree(treeId, rolloutId);
-    known.rollouts.set(key, { policyId, policyVersion });
+    known.rollouts.add(key);
     if (ended) known.ended.add(key);
   }
   for (const { treeId, revisionId, state } of revisions) known.revisions.set(keyInTree(treeId, revisionId), state);
@@ -75,9 +75,9 @@ async function revisionsOf(wanted: readonly OfTree[], trx: Trx) {
 }
 
 async function rolloutsOf(wanted: readonly OfTree[], trx: Trx) {
-  const { rows } = await sql<{ rolloutId: string; treeId: string; policyId: string; policyVersion: number; ended: boolean }>`
+  const { rows } = await sql<{ rolloutId: string; treeId: string; ended: boolean }>`
     select r.* from ${pairsOf(wanted)} w cross join lateral (
-      select rollout_id, tree_id, policy_id, policy_version, finished_at is not null as ended from rollouts
+      select rollout_id, tree_id, finished_at is not null as ended from rollouts
       where rollout_id = w.id and tree_id = w.tree_id offset 0) r`.execute(trx);
   return rows;
 }

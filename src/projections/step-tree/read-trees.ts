@@ -6,7 +6,16 @@ import { wholeRowsWhere } from '../../postgres/rows-where.ts';
 import type { Tables } from '../../postgres/tables.ts';
 
 type Row = Selectable<Tables['trees']>;
-type Task = 'taskId' | 'environment' | 'serverFingerprint' | 'observationHash' | 'alias' | 'goal' | 'taskDepth' | 'split' | 'kind';
+type Task =
+  | 'taskId'
+  | 'environment'
+  | 'serverFingerprint'
+  | 'observationHash'
+  | 'alias'
+  | 'goal'
+  | 'taskDepth'
+  | 'split'
+  | 'kind';
 
 export interface TreeRecord extends Omit<Row, 'treeId' | Task> {
   readonly id: string;

@@ -149,19 +149,6 @@ create table run_counts (
   primary key (run_id, partition)
 );
 
--- The rollouts of a run by the version of the policy that acts, counted likewise.
-create table run_versions (
-  run_id         uuid    not null,
-  policy_id      text    not null,
-  policy_version integer not null,
-  partition      integer not null,
-  rollouts       bigint  not null,
-  finished       bigint  not null,
-  judged         bigint  not null,
-  successes      bigint  not null,
-  primary key (run_id, policy_id, policy_version, partition)
-);
-
 -- One row per judgement. A verdict is looked up by what the judge was asked; `run_id` is the run that its tree belongs to.
 create table judgements (
   judgement_id uuid        not null,

@@ -26,7 +26,6 @@ export async function writeRows(rows: Rows, trx: Trx): Promise<void> {
     () => insertRows(trx, tables.revisions, revisions.whole),
     () => updateRows(trx, tables.revisions, revisions.later, 'checkedAt'),
     () => addToRows(trx, tables.runCounts, rows.counts.rows()),
-    () => addToRows(trx, tables.runVersions, rows.versions.rows()),
   );
 }
 

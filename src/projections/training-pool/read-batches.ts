@@ -95,10 +95,6 @@ function chosen(db: Db, { policyId, state }: BatchFilter) {
   return state === undefined ? query : query.where(batchIs(state));
 }
 
-function toBatch({
-  batchId,
-  lineageId: _,
-  ...row
-}: Selectable<Tables['batches']> & { readonly state: BatchState }): BatchRecord {
+function toBatch({ batchId, lineageId: _, ...row }: Selectable<Tables['batches']> & { readonly state: BatchState }): BatchRecord {
   return { id: batchId, ...row };
 }

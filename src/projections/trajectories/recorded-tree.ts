@@ -15,7 +15,18 @@ export interface RecordedTree {
 
 export type TreeHead = Pick<
   Selectable<Tables['trees']>,
-  | ('treeId' | 'runId' | 'taskId' | 'environment' | 'serverFingerprint' | 'alias' | 'goal' | 'taskDepth' | 'split' | 'instruction')
+  | (
+      | 'treeId'
+      | 'runId'
+      | 'taskId'
+      | 'environment'
+      | 'serverFingerprint'
+      | 'alias'
+      | 'goal'
+      | 'taskDepth'
+      | 'split'
+      | 'instruction'
+    )
   | ('seed' | 'blobs')
 >;
 

@@ -1,21 +1,18 @@
 import type { HistoryRecord } from '../../../projections/training-pool/batch-history.ts';
 import {
   boolean,
-  type Column,
   double,
+  each,
   instant,
   int32,
   int64,
   list,
-  optional,
+  maybe,
   type ParquetShape,
   struct,
   text,
 } from '../export/parquet-file.ts';
 import { fileNames } from './file-names.ts';
-
-const maybe = (names: readonly string[], column: (name: string) => Column): readonly Column[] =>
-  names.map((name) => optional(column(name)));
 
 /**
  * One row per batch, and one per rejected sample, distinguished by `kind`: the other kind's columns are null and its lists empty.
@@ -24,16 +21,16 @@ const maybe = (names: readonly string[], column: (name: string) => Column): read
 export const BATCH_HISTORY: ParquetShape = {
   name: 'batches/1',
   columns: [
-    ...['kind', 'policy_id', 'lineage_id'].map((name) => text(name)),
-    ...maybe(['batch_id'], text),
-    ...maybe(['ordinal', 'policy_version'], int32),
-    ...maybe(['estimator', 'rules'], text),
-    ...maybe(['seed'], int64),
-    ...maybe(['position'], text),
-    ...maybe(['tokens'], int64),
-    ...maybe(['shards', 'previous_hash', 'manifest_hash'], text),
-    ...maybe(['chained'], boolean),
-    ...maybe(['planned_at'], instant),
+    ...each(text, 'kind', 'policy_id', 'lineage_id'),
+    ...each(maybe(text), 'batch_id'),
+    ...each(maybe(int32), 'ordinal', 'policy_version'),
+    ...each(maybe(text), 'estimator', 'rules'),
+    ...each(maybe(int64), 'seed'),
+    ...each(maybe(text), 'position'),
+    ...each(maybe(int64), 'tokens'),
+    ...each(maybe(text), 'shards', 'previous_hash', 'manifest_hash'),
+    ...each(maybe(boolean), 'chained'),
+    ...each(maybe(instant), 'planned_at'),
     list(
       'samples',
       struct('element', [
@@ -41,10 +38,10 @@ export const BATCH_HISTORY: ParquetShape = {
         text('tree_id'),
         int32('group_ordinal'),
         int32('place'),
-        ...maybe(['outcome'], text),
-        ...maybe(['success'], boolean),
-        ...maybe(['oldest_version', 'newest_version'], int32),
-        ...maybe(['sampled_tokens'], int64),
+        ...each(maybe(text), 'outcome'),
+        ...each(maybe(boolean), 'success'),
+        ...each(maybe(int32), 'oldest_version', 'newest_version'),
+        ...each(maybe(int64), 'sampled_tokens'),
         list('scores', struct('element', [text('component'), double('value')])),
       ]),
     ),
@@ -53,18 +50,18 @@ export const BATCH_HISTORY: ParquetShape = {
       struct('element', [
         text('lease_id'),
         int64('fence'),
-        ...maybe(['consumer'], text),
-        ...maybe(['leased_at', 'deadline', 'ended_at'], instant),
-        ...maybe(['ended_by', 'end_reason'], text),
+        ...each(maybe(text), 'consumer'),
+        ...each(maybe(instant), 'leased_at', 'deadline', 'ended_at'),
+        ...each(maybe(text), 'ended_by', 'end_reason'),
       ]),
     ),
-    ...maybe(['acked_lease_id'], text),
-    ...maybe(['acked_at'], instant),
-    ...maybe(['version', 'parent_version'], int32),
-    ...maybe(['checkpoint_id', 'weights', 'loss', 'metrics'], text),
-    ...maybe(['rollout_id', 'tree_id', 'reason', 'rule'], text),
-    ...maybe(['measured'], double),
-    ...maybe(['rejected_at'], instant),
+    ...each(maybe(text), 'acked_lease_id'),
+    ...each(maybe(instant), 'acked_at'),
+    ...each(maybe(int32), 'version', 'parent_version'),
+    ...each(maybe(text), 'checkpoint_id', 'weights', 'loss', 'metrics'),
+    ...each(maybe(text), 'rollout_id', 'tree_id', 'reason', 'rule'),
+    ...each(maybe(double), 'measured'),
+    ...each(maybe(instant), 'rejected_at'),
   ],
 };
 

@@ -100,28 +100,24 @@ export function list(name: string, element: Column): Column {
 export function optional([first, ...rest]: Column): Column {
   return first ? [{ ...first, repetition_type: 'OPTIONAL' }, ...rest] : [];
 }
-export function text(name: string): Column {
-  return [{ name, type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' }, repetition_type: 'REQUIRED' }];
-}
-export function binary(name: string): Column {
-  return [{ name, type: 'BYTE_ARRAY', repetition_type: 'REQUIRED' }];
-}
-export function boolean(name: string): Column {
-  return [{ name, type: 'BOOLEAN', repetition_type: 'REQUIRED' }];
-}
-export function int32(name: string): Column {
-  return [{ name, type: 'INT32', repetition_type: 'REQUIRED' }];
-}
+const scalar =
+  (type: 'BYTE_ARRAY' | 'BOOLEAN' | 'INT32' | 'INT64' | 'FLOAT' | 'DOUBLE', of: Partial<SchemaElement> = {}) =>
+  (name: string): Column => [{ name, type, ...of, repetition_type: 'REQUIRED' }];
+export const text = scalar('BYTE_ARRAY', { converted_type: 'UTF8', logical_type: { type: 'STRING' } });
+export const binary = scalar('BYTE_ARRAY');
+export const boolean = scalar('BOOLEAN');
+export const int32 = scalar('INT32');
 /** Makes a column of 64-bit integers; its values are bigints. */
-export function int64(name: string): Column {
-  return [{ name, type: 'INT64', repetition_type: 'REQUIRED' }];
+export const int64 = scalar('INT64');
+export const float = scalar('FLOAT');
+export const double = scalar('DOUBLE');
+export const instant = scalar('INT64', { converted_type: 'TIMESTAMP_MILLIS' });
+
+/** Makes columns that may be null. */
+export function maybe(column: (name: string) => Column): (name: string) => Column {
+  return (name) => optional(column(name));
 }
-export function float(name: string): Column {
-  return [{ name, type: 'FLOAT', repetition_type: 'REQUIRED' }];
-}
-export function double(name: string): Column {
-  return [{ name, type: 'DOUBLE', repetition_type: 'REQUIRED' }];
-}
-export function instant(name: string): Column {
-  return [{ name, type: 'INT64', converted_type: 'TIMESTAMP_MILLIS', repetition_type: 'REQUIRED' }];
+/** Makes a column of each name. */
+export function each(column: (name: string) => Column, ...names: readonly string[]): readonly Column[] {
+  return names.map((name) => column(name));
 }

@@ -1,29 +1,28 @@
 import type { ByteSink } from './format.ts';
 import { Float } from './json-line.ts';
-import { type Column, double, int32, list, ParquetFile, type ParquetShape, struct, text } from './parquet-file.ts';
+import { type Column, double, each, int32, list, ParquetFile, type ParquetShape, struct, text } from './parquet-file.ts';
 import type { TokenBody } from './token-body.ts';
 
 const ids = (name: string): Column => list(name, int32('element'));
-const texts = (...names: readonly string[]): readonly Column[] => names.map((name) => text(name));
 
 /** The column `metadata` of `rowMetadata`, in its order. */
 const metadata = (): Column =>
   struct('metadata', [
-    ...texts('kind', 'trajectory', 'rejected', 'tree', 'run'),
-    struct('task', [...texts('id', 'alias', 'goal'), int32('depth'), text('split')]),
-    struct('environment', texts('name', 'fingerprint')),
+    ...each(text, 'kind', 'trajectory', 'rejected', 'tree', 'run'),
+    struct('task', [...each(text, 'id', 'alias', 'goal'), int32('depth'), text('split')]),
+    struct('environment', each(text, 'name', 'fingerprint')),
     struct('policy', [text('id'), int32('version')]),
     int32('ordinal'),
-    ...texts('outcome', 'result'),
+    ...each(text, 'outcome', 'result'),
     int32('steps'),
-    ...texts('leaf', 'rejected_leaf', 'revision', 'state', 'judge', 'judgements', 'labels', 'rejected_labels', 'prompt'),
+    ...each(text, 'leaf', 'rejected_leaf', 'revision', 'state', 'judge', 'judgements', 'labels', 'rejected_labels', 'prompt'),
     struct('part', [int32('index'), int32('of'), int32('from'), int32('to')]),
     list('scores', struct('element', [text('name'), double('value')])),
   ]);
 
 const tokenRows = (says: boolean): ParquetShape => ({
   name: 'token-rows/1',
-  columns: [...['input_ids', 'labels', 'loss_mask', 'position_ids'].map(ids), text('tokenised'), ...(says ? [metadata()] : [])],
+  columns: [...each(ids, 'input_ids', 'labels', 'loss_mask', 'position_ids'), text('tokenised'), ...(says ? [metadata()] : [])],
 });
 
 /** Writes rows of token ids as Parquet: the columns of the lines, with types that no reader has to find out. */

@@ -3,7 +3,7 @@ import { type PromptSource, pictureIds } from '../../../domain/dataset/shown-row
 import { DatasetError } from '../dataset-error.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import { verlMessages, verlTools } from './message-forms.ts';
-import { binary, int64, list, optional, type ParquetShape, struct, text } from './parquet-file.ts';
+import { binary, each, int64, list, optional, type ParquetShape, struct, text } from './parquet-file.ts';
 import type { Pictures } from './pictures.ts';
 import { shownSteps } from './shown-steps.ts';
 import type { Truths } from './truths.ts';
@@ -29,7 +29,7 @@ export const verlPrompts = (
     struct('extra_info', [
       text('split'),
       int64('index'),
-      ...['run_id', 'tree_id', 'task_id', 'task_alias', 'goal', 'server_fingerprint', 'prompt_source'].map((name) => text(name)),
+      ...each(text, 'run_id', 'tree_id', 'task_id', 'task_alias', 'goal', 'server_fingerprint', 'prompt_source'),
     ]),
   ],
 });

@@ -3,6 +3,7 @@ import {
   boolean,
   type Column,
   double,
+  each,
   float,
   int32,
   int64,
@@ -34,7 +35,7 @@ const extraInfo = () =>
   struct('extra_info', [
     optional(text('split')),
     int32('index'),
-    ...['run_id', 'task_id', 'task_alias', 'goal'].map((name) => text(name)),
+    ...each(text, 'run_id', 'task_id', 'task_alias', 'goal'),
     int64('seed'),
     text('labels'),
   ]);
@@ -63,9 +64,7 @@ export const verlTrajectories = ({ any, structured }: Pick<Pictures, 'any' | 'st
   columns: [
     text('uid'),
     text('traj_uid'),
-    int32('cut_index'),
-    int32('cuts'),
-    int32('first_step'),
+    ...each(int32, 'cut_index', 'cuts', 'first_step'),
     list('step_ids', text('element')),
     text('data_source'),
     rawPrompt(structured),

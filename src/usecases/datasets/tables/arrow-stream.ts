@@ -145,8 +145,9 @@ function packed(
 ): Data<DataType> {
   const all = (values as readonly (Elements | null)[]).map((value) => value?.bytes ?? new Uint8Array());
   const data = new array(Uint8Array.from(Buffer.concat(all)).buffer); // a copy begins at an element
-  let at = 0;
-  const ends = all.map(({ byteLength }) => (at += byteLength) / data.BYTES_PER_ELEMENT);
+  const valueOffsets = new Int32Array(all.length + 1);
+  for (const [i, { byteLength }] of all.entries())
+    valueOffsets[i + 1] = (valueOffsets[i] ?? 0) + byteLength / data.BYTES_PER_ELEMENT;
   const [{ nullCount = 0, nullBitmap } = {}] = vectorFromArray(
     values.map((value) => (value === null ? null : true)),
     new Bool(),
@@ -156,7 +157,7 @@ function packed(
     length: values.length,
     nullCount,
     nullBitmap,
-    valueOffsets: Int32Array.of(0, ...ends),
+    valueOffsets,
     child: makeData({ type: child as Int32, length: data.length, nullCount: 0, data: data as Int32Array }),
   });
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { measureEpisodes } from '../src/domain/evaluation/measure-episodes.ts';
 import { readAchieved } from '../src/projections/answers/read-achieved.ts';
-import { readEpisodes } from '../src/projections/evaluations/read-episodes.ts';
+import { readEpisodes } from '../src/projections/evaluations/read-evaluations.ts';
 import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';

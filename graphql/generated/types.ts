@@ -13,12 +13,12 @@ import type { KeptVerification } from '../../src/usecases/verify/keep-verificati
 import type { Connection, CountedConnection } from '../connection.ts';
 import type { ReplayRecord } from '../../src/projections/replays/read-replays.ts';
 import type { TreeRecord } from '../../src/projections/step-tree/read-trees.ts';
-import type { Outline } from '../../src/projections/step-tree/read-outline.ts';
+import type { Outline } from '../../src/projections/step-tree/read-steps.ts';
 import type { StepRecord } from '../../src/projections/step-tree/read-steps.ts';
 import type { CapturedCall as CapturedCallRecord } from '../../src/projections/journal/read-captured-calls.ts';
 import type { RolloutRecord } from '../../src/projections/step-tree/read-rollouts.ts';
 import type { ToolCallRecord } from '../../src/projections/step-tree/read-tool-calls.ts';
-import type { DivergenceRecord } from '../../src/projections/step-tree/read-divergences.ts';
+import type { DivergenceRecord } from '../../src/projections/step-tree/read-tool-calls.ts';
 import type { TrajectoryRecord } from '../../src/projections/rewards/read-trajectories.ts';
 import type { RewardRecord, RewardRevisionRecord } from '../../src/projections/rewards/read-rewards.ts';
 import type { AnomalyRecord } from '../../src/projections/journal/read-anomalies.ts';

@@ -32,8 +32,12 @@ import {
   readRevisionsNamed,
 } from '../../src/projections/revisions/read-revisions.ts';
 import { readSearchedTrees, type SearchedTree } from '../../src/projections/revisions/read-searched-trees.ts';
-import { readReturns } from '../../src/projections/rewards/read-returns.ts';
-import { readRewardRevisions, readRewardsOfRollouts, readRewardsOfSteps } from '../../src/projections/rewards/read-rewards.ts';
+import {
+  readReturns,
+  readRewardRevisions,
+  readRewardsOfRollouts,
+  readRewardsOfSteps,
+} from '../../src/projections/rewards/read-rewards.ts';
 import {
   countTrajectories,
   readTrajectories,
@@ -45,7 +49,6 @@ import { readExperimentsById } from '../../src/projections/runs/read-experiments
 import { readForksOfSteps } from '../../src/projections/runs/read-forks.ts';
 import { countRuns, type RunFilter, readRuns, readRunsById } from '../../src/projections/runs/read-runs.ts';
 import { countBackups } from '../../src/projections/search-statistics/read-statistics.ts';
-import { readDivergences } from '../../src/projections/step-tree/read-divergences.ts';
 import {
   countRollouts,
   type RolloutFilter,
@@ -55,7 +58,7 @@ import {
   readRolloutsOfTrees,
 } from '../../src/projections/step-tree/read-rollouts.ts';
 import { readChildren, readLeaves, readStepsById, readTreeSizes } from '../../src/projections/step-tree/read-steps.ts';
-import { readToolCalls } from '../../src/projections/step-tree/read-tool-calls.ts';
+import { readDivergences, readToolCalls } from '../../src/projections/step-tree/read-tool-calls.ts';
 import { countTrees, readTrees, readTreesById, type TreeFilter } from '../../src/projections/step-tree/read-trees.ts';
 import type { BlobReader } from '../../src/training/rows/read-blob.ts';
 import { type LargeTexts, withLargeTexts } from '../large-text.ts';

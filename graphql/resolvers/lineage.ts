@@ -1,6 +1,6 @@
 import type { Db } from '../../src/postgres/database.ts';
 import { AmbiguousId } from '../../src/projections/ambiguous-id.ts';
-import { readBodiesAt } from '../../src/projections/journal/read-bodies-at.ts';
+import { readBodiesAt } from '../../src/projections/journal/read-bodies.ts';
 import { type RecallAsked, RecallRefused, seedOf } from '../../src/projections/lineage/recall-seeds.ts';
 import { readTouched } from '../../src/projections/lineage/recall-touched.ts';
 import type { Touched as TouchedModel } from '../../src/projections/lineage/touched.ts';

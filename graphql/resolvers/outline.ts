@@ -1,8 +1,8 @@
 import DataLoader from 'dataloader';
 import { pack } from '../../src/events/packed.ts';
 import { readRewardSums } from '../../src/projections/rewards/read-rewards.ts';
-import { type BackUp, readBackUps } from '../../src/projections/search-statistics/read-back-ups.ts';
-import { type Outline, readOutlines } from '../../src/projections/step-tree/read-outline.ts';
+import { type BackUp, readBackUps } from '../../src/projections/search-statistics/read-statistics.ts';
+import { type Outline, readOutlines } from '../../src/projections/step-tree/read-steps.ts';
 import type { Context } from '../context.ts';
 import { refusal } from '../errors.ts';
 import type { TreeOutlineResolvers } from '../generated/types.ts';

@@ -10,13 +10,14 @@ import {
   keyOf,
 } from '../../src/projections/answers/aggregate.ts';
 import { compareAchieved } from '../../src/projections/answers/compare-achieved.ts';
-import { readRunIdsOf } from '../../src/projections/runs/read-run-ids-of.ts';
+import { readRunIdsOf } from '../../src/projections/runs/read-runs.ts';
 import type { StepRecord } from '../../src/projections/step-tree/read-steps.ts';
 import { argumentId } from '../argument-id.ts';
 import { bounded, PAGE_LIMIT } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { refusal } from '../errors.ts';
 import { aggregateFilter, NAMED } from '../filters.ts';
+
 import type * as input from '../generated/types.ts';
 import { wholePath } from '../loaders/path-loader.ts';
 import type { RunComparisonModel, TrajectoryDivergenceModel } from '../models.ts';

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { TOPICS } from '../events/catalogue.ts';
 import { newId } from '../events/new-id.ts';
 import { openAppender } from '../platform/open-appender.ts';
-import { countRecord } from '../projections/runs/count-record.ts';
+import { countRecord } from '../projections/runs/read-run-totals.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { SILENT } from '../runtime/logger.ts';
 import { useTestPlatform } from '../testing/use-test-platform.ts';

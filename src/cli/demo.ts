@@ -6,7 +6,7 @@ import { TOPICS } from '../events/catalogue.ts';
 import { newId } from '../events/new-id.ts';
 import { CODE_VERSION } from '../platform/code-version.ts';
 import type { Platform } from '../platform/open-platform.ts';
-import { countRecord } from '../projections/runs/count-record.ts';
+import { countRecord } from '../projections/runs/read-run-totals.ts';
 import { everyTrajectory } from '../projections/trajectories/trajectory-query.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { createLogger } from '../runtime/logger.ts';

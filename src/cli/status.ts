@@ -11,7 +11,7 @@ import { countWaiting } from '../projections/read-waiting.ts';
 import { type BuildStatus, readBuilds } from '../projections/rebuild/read-builds.ts';
 import { projections } from '../projections/registry.ts';
 import { readNewestRuns } from '../projections/runs/read-runs.ts';
-import { readRunSizes } from '../projections/step-tree/read-run-sizes.ts';
+import { readRunSizes } from '../projections/step-tree/read-trees.ts';
 import { describeProgress } from './describe-build.ts';
 import { print, table } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';

@@ -1,6 +1,6 @@
 import { streamTaken } from '../events/stream-of.ts';
 import type { Db } from '../postgres/database.ts';
-import { readStreamEnd } from '../projections/journal/read-stream-end.ts';
+import { readStreamEnd } from '../projections/journal/read-stream-topics.ts';
 
 /**
  * Returns the number that a producer's next event in a stream takes. The read models must have caught up with what it appended

@@ -4,8 +4,7 @@ import { sql } from 'kysely';
 import { useTestDatabase } from '../testing/use-test-database.ts';
 import { copyNew, insertFresh, insertRows, isKeyTaken } from './bulk.ts';
 import type { Instant, Json } from './column-types.ts';
-import { column, type NewRow, table } from './table.ts';
-import { WrittenBytes } from './written-bytes.ts';
+import { column, type NewRow, table, WrittenBytes } from './table.ts';
 
 const columns = {
   id: column<string>('uuid'),

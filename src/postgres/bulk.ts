@@ -3,8 +3,7 @@ import { camelCase, snakeCase } from './camel-case.ts';
 import { CopyText } from './copying-client.ts';
 import type { Trx } from './database.ts';
 import { sideBySide } from './side-by-side.ts';
-import type { NewRow, Row, Table } from './table.ts';
-import { WrittenBytes } from './written-bytes.ts';
+import { type NewRow, type Row, type Table, WrittenBytes } from './table.ts';
 
 /**
  * Writes rows as a relation `r`: many rows in one parameter. Of the ways to insert in bulk inside a transaction,
@@ -35,12 +34,22 @@ const COPY_ROWS = 50; // from here on COPY takes half the time of the statement
  * row clashes on another constraint than the primary key: it is another fact.
  */
 export async function insertRows<T extends Table>(trx: Trx, table: T, rows: readonly NewRow<T>[]): Promise<void> {
+  await insertOr(trx, table, rows, () => 'nothing');
+}
+
+/** Inserts rows, and does what `conflict` says of the columns behind the key, by their types, where the primary key is there. */
+async function insertOr<T extends Table>(
+  trx: Trx,
+  table: T,
+  rows: readonly NewRow<T>[],
+  conflict: (columns: readonly string[], types: Readonly<Record<string, string>>) => string,
+): Promise<void> {
   if (rows.length === 0) return;
   const types = typesOf(table, namesOf(table, rows));
   const names = sql.raw(quoted(Object.keys(types)));
   await sql`
     insert into ${sql.raw(table.name)} (${names}) select ${names} from ${recordset(rows, types)}
-    on conflict (${sql.raw(quoted(table.key))}) do nothing`.execute(trx);
+    on conflict (${sql.raw(quoted(table.key))}) do ${sql.raw(conflict(exceptKey(table, Object.keys(types)), types))}`.execute(trx);
 }
 
 /**
@@ -80,28 +89,20 @@ export async function copyNew<T extends Table>(trx: Trx, table: T, rows: readonl
 
 /** Inserts rows, and puts all their columns where the primary key is there. */
 export async function upsertRows<T extends Table>(trx: Trx, table: T, rows: readonly NewRow<T>[]): Promise<void> {
-  if (rows.length === 0) return;
-  const types = typesOf(table, namesOf(table, rows));
-  const names = sql.raw(quoted(Object.keys(types)));
-  const sets = exceptKey(table, Object.keys(types)).map((column) => `"${column}" = excluded."${column}"`);
-  await sql`
-    insert into ${sql.raw(table.name)} (${names}) select ${names} from ${recordset(rows, types)}
-    on conflict (${sql.raw(quoted(table.key))}) do update set ${sql.raw(sets.join(', '))}`.execute(trx);
+  const set = (column: string) => `"${column}" = excluded."${column}"`;
+  await insertOr(trx, table, rows, (columns) => `update set ${columns.map(set).join(', ')}`);
 }
 
 /** Adds rows to those of the same primary key, column by column; of instants the later one stays. */
 export async function addToRows<T extends Table>(trx: Trx, table: T, rows: readonly NewRow<T>[]): Promise<void> {
-  if (rows.length === 0) return;
-  const types = typesOf(table, namesOf(table, rows));
-  const names = sql.raw(quoted(Object.keys(types)));
-  const sets = exceptKey(table, Object.keys(types)).map((column) => {
-    const both = [`${table.name}."${column}"`, `excluded."${column}"`];
-    const instant = types[camelCase(column)]?.startsWith('timestamp');
-    return `"${column}" = ${instant ? `greatest(${both.join(', ')})` : both.join(' + ')}`;
+  await insertOr(trx, table, rows, (columns, types) => {
+    const sets = columns.map((column) => {
+      const both = [`${table.name}."${column}"`, `excluded."${column}"`];
+      const instant = types[camelCase(column)]?.startsWith('timestamp');
+      return `"${column}" = ${instant ? `greatest(${both.join(', ')})` : both.join(' + ')}`;
+    });
+    return `update set ${sets.join(', ')}`;
   });
-  await sql`
-    insert into ${sql.raw(table.name)} (${names}) select ${names} from ${recordset(rows, types)}
-    on conflict (${sql.raw(quoted(table.key))}) do update set ${sql.raw(sets.join(', '))}`.execute(trx);
 }
 
 /**

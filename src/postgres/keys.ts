@@ -133,7 +133,7 @@ export async function findActiveKeys(db: Db, presented: readonly string[]): Prom
     .where((of) => of('hash', '=', of.fn.any(of.val(hashes))))
     .where(active)
     .execute();
-  return new Map(rows.map((row) => [byHash.get(row.hash.toString('hex')) ?? '', fromRow(row)]));
+  return new Map(rows.map(({ hash, ...row }) => [byHash.get(hash.toString('hex')) ?? '', fromRow(row)]));
 }
 
 /** Returns which of some keys are active, by their ids. */
@@ -163,15 +163,9 @@ type Row = Pick<Selectable<Tables['apiKeys']>, (typeof COLUMNS)[number]>;
 
 function fromRow({ scopes, projects, requestsPerMinute, bytesPerMinute, ...row }: Row): ApiKey {
   return {
-    keyId: row.keyId,
-    replaces: row.replaces,
-    name: row.name,
+    ...row,
     scopes: SCOPES.filter((scope) => scopes.includes(scope)),
-    project: row.project,
     projects: projects.includes(ALL_PROJECTS) ? 'all' : projects,
     quota: { requestsPerMinute, bytesPerMinute },
-    createdAt: row.createdAt,
-    expiresAt: row.expiresAt,
-    revokedAt: row.revokedAt,
   };
 }

@@ -1,5 +1,4 @@
 import type { Insertable, Selectable } from 'kysely';
-import type { WrittenBytes } from './written-bytes.ts';
 
 /** A column: its type in Postgres, and in TypeScript as the query builder reads and writes it. */
 export interface Column<T> {
@@ -58,3 +57,15 @@ type Written<T> = T extends Date
       ? unknown
       : DeepReadonly<T>;
 type DeepReadonly<T> = T extends object ? { readonly [Key in keyof T]: DeepReadonly<T[Key]> } : T;
+
+/** Bytes as bulk writes take them: COPY and JSON hold them in hex. */
+export class WrittenBytes {
+  readonly bytes: Buffer;
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  toJSON(): string {
+    return `\\x${this.bytes.toString('hex')}`;
+  }
+}

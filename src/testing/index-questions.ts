@@ -51,7 +51,7 @@ export const INDEX_QUESTIONS: Readonly<Record<string, readonly [file: string, qu
   revisions_tree: ['revisions/read-revisions', `where tree_id = ${U} order by log_offset`],
   revisions_run: ['revisions/read-revisions', `where run_id = ${U} ${page('composed_at, revision_id, tree_id')}`],
   returns_leaf: ['rewards/returns', `where leaf_step_id = ${U}`],
-  returns_of_tree: ['rewards/read-returns', `where tree_id = ${U2}`],
+  returns_of_tree: ['rewards/read-rewards', `where tree_id = ${U2}`],
   returns_run_tree: ['step-tree/read-trees', `where run_id = ${U} order by tree_id`],
   returns_run_value: ['rewards/read-trajectories', `where run_id = ${U} ${page('value desc, rollout_id desc, tree_id desc')}`],
   returns_value: ['rewards/read-trajectories', page('value desc, rollout_id desc, tree_id desc')],

@@ -212,33 +212,33 @@ function grouped(by: AggregateBy): RawBuilder<unknown> {
   return sql.join(KEYS[by].map((name) => sql`g.${sql.ref(name)}`));
 }
 
-function rolloutSums({ by, filter }: Asked): RawBuilder<GroupKey & RolloutSums> {
-  // returns are joined where the number of rollouts is known: behind the calls, of which Postgres expects few, it would look up
-  // one after the other
-  const valued = sql`(select o.*, v.value from (${rolloutsOf(filter)} offset 0) o left join ${factsOf('returns', filter)} v using (rollout_id, tree_id) offset 0)`;
+function rolloutSums(asked: Asked): RawBuilder<GroupKey & RolloutSums> {
   return sql`
-    select ${key(by)}, ${COUNTS}, avg(g.value) as mean_return, min(g.value) as min_return, max(g.value) as max_return,
+    select ${key(asked.by)}, ${COUNTS}, avg(g.value) as mean_return, min(g.value) as min_return, max(g.value) as max_return,
            avg(g.steps) filter (where g.finished_at is not null)::float8 as mean_steps
-    from ${by === 'TOOL' ? calledBy(valued, filter) : valued} g
-    group by ${grouped(by)}`;
+    from ${rolloutsOf(asked, 'returns')} group by ${grouped(asked.by)}`;
 }
 
-function rolloutCounts({ by, filter }: Asked): RawBuilder<GroupKey & RolloutSums> {
-  const rollouts = sql`(${rolloutsOf(filter)})`;
-  return sql`
-    select ${key(by)}, ${COUNTS}
-    from ${by === 'TOOL' ? calledBy(rollouts, filter) : rollouts} g
-    group by ${grouped(by)}`;
+function rolloutCounts(asked: Asked): RawBuilder<GroupKey & RolloutSums> {
+  return sql`select ${key(asked.by)}, ${COUNTS} from ${rolloutsOf(asked, 'counts')} group by ${grouped(asked.by)}`;
 }
 
 const COUNTS = sql`count(*) as rollouts, count(g.finished_at) as finished, count(*) filter (where g.success) as successes,
   ${successRate('g')} as success_rate`;
 
-/** Rollouts, each once for every tool that it called. */
-function calledBy(rollouts: RawBuilder<unknown>, filter: AggregateFilter): RawBuilder<unknown> {
-  return sql`(select o.*, k.tool from ${rollouts} o join (
-    select distinct s.tree_id, s.rollout_id, k.tool
-    from ${factsOf('tool_calls', filter)} k join ${factsOf('steps', filter)} s using (step_id, tree_id)) k using (rollout_id, tree_id))`;
+/** The rollouts `g`, by tool each once for every tool that it called. */
+function rolloutsOf({ by, filter }: Asked, what: 'returns' | 'counts'): RawBuilder<unknown> {
+  const policy = ofPolicy(filter);
+  const returns = sql`left join (select v.rollout_id, v.value from returns v where v.tree_id = t.tree_id offset 0) v using (rollout_id)`;
+  const tools = sql`join (
+    select distinct a.rollout_id, k.tool from tool_calls k join ${STEPS_OF_TREE} a using (step_id) where k.tree_id = t.tree_id offset 0
+    ) k using (rollout_id)`;
+  return sql`(
+    select * from (${treesOf(filter)} offset 0) t cross join lateral (
+      select * from (
+        select o.rollout_id, o.policy_id, o.policy_version, o.finished_at, o.success, o.steps from rollouts o
+        where o.tree_id = t.tree_id ${policy ? sql`and ${policy}` : sql``} offset 0) o
+      ${what === 'returns' ? returns : sql``} ${by === 'TOOL' ? tools : sql``} offset 0) o) g`;
 }
 
 /** Steps of an index of their tree alone, which holds what is summed up. */
@@ -281,61 +281,66 @@ function ofImages(asked: Asked): RawBuilder<GroupKey & Omit<ImageSums, 'images'>
     group by ${grouped(asked.by)}`;
 }
 
-type Fact = 'steps' | 'tool_calls' | 'rewards' | 'history_images';
+const STEPS_OF_TREE = sql`(select a.step_id, a.rollout_id from steps a where a.tree_id = t.tree_id offset 0)`;
+
+/** The columns of facts that are summed up, besides the rollout that they are of. */
+const FACTS = {
+  steps: [
+    ...['step_id', 'depth', 'well_formatted', 'executable', 'prompt_tokens', 'completion_tokens', 'policy_ms', 'environment_ms'],
+  ],
+  tool_calls: ['step_id', 'tool', 'outcome', 'duration_ms'],
+  rewards: ['step_id', 'component', 'value'],
+  history_images: [
+    ...['step_id', 'image_id', 'vision_tokens', 'text_tokens', 'length', 'missed', 'factor', 'width', 'height', 'cut_segments'],
+    ...['cut_lines', 'outside', 'unshaped', 'render_ms'],
+  ],
+} as const;
+type Fact = keyof typeof FACTS;
 
 /**
  * The facts `s` of a table, each in its groups `g`: those of its tree, the steps of a search that no rollout took included; those
- * of its rollout, where only this has a policy; those of the tools that its step called.
+ * of its rollout, where only this has a policy; those of the tools that its step called. The latter two are joined tree by tree:
+ * of all trees at once Postgres expects few rows, and looks up one after the other.
  */
 function placed(fact: Fact, { by, filter }: Asked): RawBuilder<unknown> {
-  const facts = factsOf(fact, filter);
-  if (by === 'TOOL') {
-    const acted = ofPolicy(filter) ? sql`and (k.step_id, k.tree_id) in (${stepsOfRollouts(filter)})` : sql``;
-    if (fact === 'tool_calls')
-      return sql`(select k.* from ${facts} k where true ${acted}) s cross join lateral (select s.tool) g`;
-    return sql`(select distinct k.tree_id, k.step_id, k.tool from ${factsOf('tool_calls', filter)} k where true ${acted}) g
-      join ${facts} s on s.step_id = g.step_id and s.tree_id = g.tree_id`;
-  }
-  if (by !== 'POLICY_VERSION' && ofPolicy(filter) === null)
-    return sql`(select t.tree_id, t.run_id, t.task_id, t.task_depth, t.kind as task_kind, t.environment from trees t where ${ofTrees(filter)}) g
-      join ${sql.table(fact)} s on s.tree_id = g.tree_id`;
-  // by itself (`offset 0`): as a part of the join Postgres expects few rows of it, and reads all rollouts or one after the other
-  const rollouts = sql`(${rolloutsOf(filter)} offset 0) g`;
-  if (fact === 'steps') return sql`${facts} s join ${rollouts} on g.rollout_id = s.rollout_id and g.tree_id = s.tree_id`;
-  if (fact !== 'rewards')
-    // each tree that has any by itself
-    return sql`(
-      select p.* from (
-        select t.tree_id from trees t where ${ofTrees(filter)} and exists (select from ${sql.table(fact)} h where h.tree_id = t.tree_id) offset 0) t
-      cross join lateral (
-        select h.*, s.rollout_id from (select * from ${sql.table(fact)} h where h.tree_id = t.tree_id offset 0) h
-        join (select s.step_id, s.rollout_id from steps s where s.tree_id = t.tree_id offset 0) s using (step_id) offset 0
-      ) p) s join ${rollouts} on g.rollout_id = s.rollout_id and g.tree_id = s.tree_id`;
-  // few rewards are of a step alone: their rollouts are looked up one by one, and not joined with all steps
-  return sql`${facts} s join ${rollouts}
-    on g.tree_id = s.tree_id
-      and g.rollout_id = coalesce(s.rollout_id, (select o.rollout_id from steps o where o.step_id = s.step_id and o.tree_id = s.tree_id))`;
-}
-
-/**
- * The rows of a table that lie in the chosen trees. Both sides of a join are narrowed to these trees: an index holds what is
- * summed up of a tree, and nothing is looked up row by row.
- */
-function factsOf(table: Fact | 'returns', filter: AggregateFilter): RawBuilder<unknown> {
-  return sql`(select f.* from trees t join ${sql.table(table)} f on f.tree_id = t.tree_id where ${ofTrees(filter)})`;
-}
-
-function stepsOfRollouts(filter: AggregateFilter): RawBuilder<unknown> {
-  return sql`select s.step_id, s.tree_id from ${factsOf('steps', filter)} s
-    join (${rolloutsOf(filter)}) o on o.rollout_id = s.rollout_id and o.tree_id = s.tree_id`;
-}
-
-function rolloutsOf(filter: AggregateFilter): RawBuilder<unknown> {
+  const ofTree = treesOf(filter);
   const policy = ofPolicy(filter);
-  return sql`select o.rollout_id, t.tree_id, t.run_id, t.task_id, t.environment, o.policy_id, o.policy_version, o.finished_at, o.success, o.steps,
-      t.task_depth, t.kind as task_kind
-    from trees t join rollouts o on o.tree_id = t.tree_id
-    where ${ofTrees(filter)} ${policy ? sql`and ${policy}` : sql``}`;
+  if (by !== 'TOOL' && by !== 'POLICY_VERSION' && policy === null)
+    return sql`(${ofTree}) g join ${sql.table(fact)} s on s.tree_id = g.tree_id`;
+  const acted = policy
+    ? sql`join ${STEPS_OF_TREE} a using (step_id) join rollouts o on o.rollout_id = a.rollout_id and o.tree_id = t.tree_id and ${policy}`
+    : sql``;
+  const groups =
+    by === 'TOOL'
+      ? sql`select distinct k.step_id, k.tool from tool_calls k ${acted} where k.tree_id = t.tree_id`
+      : sql`select o.rollout_id, o.policy_id, o.policy_version from rollouts o where o.tree_id = t.tree_id ${policy ? sql`and ${policy}` : sql``}`;
+  const shared = by !== 'TOOL' ? sql`rollout_id` : fact === 'tool_calls' ? sql`step_id, tool` : sql`step_id`;
+  const some = fact === 'history_images' ? sql`and exists (select from history_images h where h.tree_id = t.tree_id)` : sql``;
+  return sql`(
+    select * from (${ofTree} ${some} offset 0) t
+    cross join lateral (select * from (${groups} offset 0) g join (${inTree(fact)} offset 0) f using (${shared}) offset 0) p) s
+    cross join lateral (select ${sql.join(KEYS[by].map((name) => sql.ref(`s.${name}`)))}) g`;
+}
+
+/** The facts of a tree `t`, each with the rollout that took its step, or that it names. */
+function inTree(fact: Fact): RawBuilder<unknown> {
+  const columns = sql.join(FACTS[fact].map((name) => sql.ref(`f.${name}`)));
+  switch (fact) {
+    case 'steps':
+      return sql`select ${columns}, f.rollout_id from steps f where f.tree_id = t.tree_id`;
+    case 'rewards':
+      // few are of a step alone: their rollouts are looked up one by one
+      return sql`select ${columns}, coalesce(f.rollout_id, (
+        select a.rollout_id from steps a where a.step_id = f.step_id and a.tree_id = t.tree_id)) as rollout_id
+        from rewards f where f.tree_id = t.tree_id`;
+    case 'tool_calls':
+    case 'history_images':
+      return sql`select ${columns}, a.rollout_id from ${sql.table(fact)} f join ${STEPS_OF_TREE} a using (step_id) where f.tree_id = t.tree_id`;
+  }
+}
+
+function treesOf(filter: AggregateFilter): RawBuilder<unknown> {
+  return sql`select t.tree_id, t.run_id, t.task_id, t.task_depth, t.kind as task_kind, t.environment from trees t where ${ofTrees(filter)}`;
 }
 
 function ofTrees({ runIds, taskIds, environment, split, taskDepth, taskKind }: AggregateFilter): RawBuilder<unknown> {

@@ -111,20 +111,24 @@ async function ofSteps(db: Db, runId: string): Promise<PublishedMetric[]> {
     responseMax: number | null;
     cut: number;
   }>`
-    with acted as (
-      select s.* from trees t cross join lateral (
-        select s.tree_id, s.step_id, s.rollout_id, s.well_formatted, s.prompt_tokens, s.completion_tokens from steps s
-        where s.tree_id = t.tree_id and s.depth > 0 and s.rollout_id is not null offset 0) s
-      where t.run_id = ${runId}::uuid)
-    select count(distinct (rollout_id, tree_id)) as episodes, count(*) as steps, avg(well_formatted::integer)::float8 as valid,
-           count(prompt_tokens) as prompts, avg(prompt_tokens)::float8 as prompt_mean, min(prompt_tokens) as prompt_min,
-           max(prompt_tokens) as prompt_max, avg(completion_tokens)::float8 as response_mean,
-           min(completion_tokens) as response_min, max(completion_tokens) as response_max,
-           (select count(*) from trees t join tool_calls k using (tree_id) join acted using (step_id, tree_id)
-            where t.run_id = ${runId}::uuid) as calls,
-           (select count(*) from trees t join steps c using (tree_id) where t.run_id = ${runId}::uuid and c.finish_reason = 'length'
-            and c.depth > 0 and c.rollout_id is not null and c.completion_tokens is not null) as cut
-    from acted`.execute(db);
+    select count(*) as episodes, coalesce(sum(s.steps), 0)::bigint as steps, (sum(s.valid) / nullif(sum(s.steps), 0))::float8 as valid,
+           coalesce(sum(s.prompts), 0)::bigint as prompts, (sum(s.prompt_tokens) / nullif(sum(s.prompts), 0))::float8 as prompt_mean,
+           min(s.prompt_min) as prompt_min, max(s.prompt_max) as prompt_max,
+           (sum(s.completion_tokens) / nullif(sum(s.responses), 0))::float8 as response_mean, min(s.response_min) as response_min,
+           max(s.response_max) as response_max, (
+             select count(*) from trees t cross join lateral (
+               select from tool_calls k join (
+                 select a.step_id from steps a where a.tree_id = t.tree_id and a.depth > 0 and a.rollout_id is not null offset 0) a using (step_id)
+               where k.tree_id = t.tree_id offset 0) k where t.run_id = ${runId}::uuid) as calls, (
+             select count(*) from trees t join steps c using (tree_id) where t.run_id = ${runId}::uuid and c.finish_reason = 'length'
+               and c.depth > 0 and c.rollout_id is not null and c.completion_tokens is not null) as cut
+    from trees t cross join lateral (
+      select count(*) as steps, count(*) filter (where well_formatted) as valid, count(prompt_tokens) as prompts,
+             sum(prompt_tokens) as prompt_tokens, min(prompt_tokens) as prompt_min, max(prompt_tokens) as prompt_max,
+             count(completion_tokens) as responses, sum(completion_tokens) as completion_tokens,
+             min(completion_tokens) as response_min, max(completion_tokens) as response_max
+      from steps where tree_id = t.tree_id and depth > 0 and rollout_id is not null group by rollout_id offset 0) s
+    where t.run_id = ${runId}::uuid`.execute(db);
   return rows.flatMap((row) => [
     ...single('episode/valid_action_ratio', row.valid, row.steps),
     ...single('episode/tool_call_count/mean', row.episodes === 0 ? null : row.calls / row.episodes, row.episodes),

@@ -5,7 +5,7 @@ import type { Db, Trx } from '../../postgres/database.ts';
 import { countDestroyedKeys } from '../../postgres/stream-keys.ts';
 import { topicsOf } from '../concerns.ts';
 import { tablesFileOf } from '../install.ts';
-import { EVENTS_OF_RUNS } from '../journal/events-of-runs.ts';
+import { EVENTS_OF_RUNS } from '../journal/count-of-runs.ts';
 import { journal } from '../journal/journal.ts';
 import { journalChain } from '../journal-chain/journal-chain.ts';
 import { readLiveVersions } from '../live-versions.ts';

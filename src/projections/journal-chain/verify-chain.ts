@@ -2,9 +2,9 @@ import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { CHAIN_START, chainDigest } from './chain.ts';
 import { columnsOffBody, type JournalRow, readRows } from './columns-off-body.ts';
-import { absencesOf } from './empty-places.ts';
 import { splitDigests } from './journal-chain.ts';
 import { type Misplaced, readMisnumbered, readStrays } from './misplaced-events.ts';
+import { absencesOf } from './read-holes.ts';
 
 /** An event of the journal that is not as it was chained. */
 export interface ChainFault {

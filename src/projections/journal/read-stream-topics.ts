@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { EventType } from '../../events/catalogue.ts';
 import type { Db } from '../../postgres/database.ts';
 
 /** Reads the topic that each stream belongs to: that of its first event. Streams that the journal does not hold are left out. */
@@ -29,4 +30,26 @@ export async function readSharedIds(
     where type <> 'SegmentRendered' -- named by its content: who draws the same records the same
     group by event_id having count(*) > 1 order by event_id`.execute(db);
   return rows;
+}
+
+export interface StreamEnd {
+  /** The number behind the producer's last event in the stream; null when it has none there. */
+  readonly next: number | null;
+  /** The topic of the stream's first event; null for a stream that the journal does not hold. */
+  readonly home: string | null;
+}
+
+/** Reads how far a producer is in a stream, and the topic that the stream belongs to, in one statement. */
+export async function readStreamEnd(db: Db, stream: string, producer: string): Promise<StreamEnd> {
+  const { rows } = await sql<StreamEnd>`
+    select (select sequence + 1 from stream_producers where stream = ${stream}::uuid and producer = ${producer}) as next,
+           (select topic from events where stream = ${stream}::uuid order by position limit 1) as home`.execute(db);
+  return rows[0] ?? { next: null, home: null };
+}
+
+/** Whether a stream has an event of a type that states the fact of an entity. */
+export async function hasFact(db: Db, stream: string, type: EventType, entityId: string): Promise<boolean> {
+  const { rows } = await sql`
+    select 1 from events where stream = ${stream}::uuid and entity_id = ${entityId}::uuid and type = ${type} limit 1`.execute(db);
+  return rows.length > 0;
 }

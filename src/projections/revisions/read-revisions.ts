@@ -1,4 +1,5 @@
 import { type Selectable, sql } from 'kysely';
+import type { Thresholds } from '../../domain/revision/thresholds.ts';
 import type { Db } from '../../postgres/database.ts';
 import { listOf, whereEqual } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
@@ -84,4 +85,17 @@ function chosen(db: Db, filter: RevisionFilter) {
 
 function toRevision({ revisionId, transitionCause, logOffset: _, ...row }: Row): RevisionRecord {
   return { id: revisionId, cause: transitionCause, ...row };
+}
+
+/** Reads the thresholds that the last revision of a run was mined by; null where the run has none. */
+export async function readLastThresholds(db: Db, runId: string): Promise<Thresholds | null> {
+  const last = await db
+    .selectFrom('revisions')
+    .select(['alpha', 'beta'])
+    .where('runId', '=', runId)
+    .orderBy('composedAt', 'desc')
+    .orderBy('revisionId', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return last ?? null;
 }

@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { exactSum } from '../../postgres/exact-sum.ts';
-import { wholeRowsWhere } from '../../postgres/rows-where.ts';
+import { rowsWhere, wholeRowsWhere } from '../../postgres/rows-where.ts';
 import type { Tables } from '../../postgres/tables.ts';
 import { type OfTree, pairsOf } from '../of-tree.ts';
 
@@ -58,4 +58,45 @@ export async function readRewardSums(
     select tree_id, step_id, ${exactSum(sql`value`)} as value
     from rewards where tree_id = any(${[...trees]}::uuid[]) and step_id is not null group by 1, 2`.execute(db);
   return rows;
+}
+
+/**
+ * Reads what the environment first paid at the steps of a tree: step → reward. A revision judges the step again and is none of
+ * the environment's doing. Steps that it paid nothing at are left out.
+ */
+export async function readEarned(db: Db, treeId: string): Promise<ReadonlyMap<string, number>> {
+  const rewards = await rowsWhere(db, 'rewards', { treeId, component: 'environment' }, ['stepId', 'assignedValue'], ['rewardId']);
+  const earned = new Map<string, number>();
+  for (const { stepId, assignedValue: value } of rewards) if (stepId !== null && !earned.has(stepId)) earned.set(stepId, value); // of several, the first
+  return earned;
+}
+
+/** Reads the ids of the steps of a tree that carry a reward. */
+export async function readRewardedSteps(db: Db, treeId: string): Promise<ReadonlySet<string>> {
+  const rows = await db
+    .selectFrom('rewards')
+    .select('stepId')
+    .where('treeId', '=', treeId)
+    .where('stepId', 'is not', null)
+    .execute();
+  return new Set(rows.flatMap(({ stepId }) => (stepId === null ? [] : [stepId])));
+}
+
+/** The return of a finished rollout. */
+export interface ReturnRecord extends OfTree {
+  readonly value: number;
+}
+
+/** Reads the returns of finished rollouts, in no order; rollouts that go on have none. */
+export async function readReturns(db: Db, rollouts: readonly OfTree[]): Promise<readonly ReturnRecord[]> {
+  const { rows } = await sql<ReturnRecord>`
+    select r.tree_id, r.rollout_id as id, r.value
+    from ${pairsOf(rollouts)} w join returns r on r.rollout_id = w.id and r.tree_id = w.tree_id`.execute(db);
+  return rows;
+}
+
+/** Reads the returns of the finished rollouts of a tree: rollout → return. */
+export async function readReturnsOfTree(db: Db, treeId: string): Promise<ReadonlyMap<string, number>> {
+  const rows = await db.selectFrom('returns').select(['rolloutId', 'value']).where('treeId', '=', treeId).execute();
+  return new Map(rows.map((row) => [row.rolloutId, row.value]));
 }

@@ -2,8 +2,8 @@ import { expect, test } from '@jest/globals';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
-import { countRecord } from './count-record.ts';
-import { readRunIdsOf } from './read-run-ids-of.ts';
+import { countRecord } from './read-run-totals.ts';
+import { readRunIdsOf } from './read-runs.ts';
 
 const database = useTestDatabase({ emptied: 'never' });
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import { EVENTS_OF_RUNS } from '../journal/events-of-runs.ts';
+import { EVENTS_OF_RUNS } from '../journal/count-of-runs.ts';
 import { findMissettled } from '../training-pool/settled-samples.ts';
 
 /** Counts that folds keep of runs: the table, and the full count that it stands for. A tree lies where its first event does. */

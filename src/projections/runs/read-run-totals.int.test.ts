@@ -3,7 +3,7 @@ import { measureEpisodes } from '../../domain/evaluation/measure-episodes.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
-import { readEpisodes } from '../evaluations/read-episodes.ts';
+import { readEpisodes } from '../evaluations/read-evaluations.ts';
 import { readDepthTotals, readRunTotals } from './read-run-totals.ts';
 
 const database = useTestDatabase({ emptied: 'never' });

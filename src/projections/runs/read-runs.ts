@@ -96,3 +96,29 @@ function wordsOf(text: string): readonly string[] {
 export function toRun({ runId, policyId, policyVersion, ...row }: Row): RunRecord {
   return { id: runId, policy: policyId === null ? null : { id: policyId, version: policyVersion ?? 0 }, ...row };
 }
+
+/** Why a run measures: it is an evaluation, or of another channel than `train`. */
+export type MeasuringRun = 'evaluation' | 'other-channel';
+
+/**
+ * Reads the runs that measure: evaluations, and runs of another channel than `train`. A run without a channel was collected to
+ * learn from.
+ */
+export async function readMeasuringRuns(db: Db): Promise<ReadonlyMap<string, MeasuringRun>> {
+  const { rows } = await sql<{ runId: string; kind: MeasuringRun }>`
+    select run_id, case when kind = 'evaluate' then 'evaluation' else 'other-channel' end as kind from runs
+    where kind = 'evaluate' or config #>> '{training,channel}' <> 'train'`.execute(db);
+  return new Map(rows.map(({ runId, kind }) => [runId, kind]));
+}
+
+/** Reads the runs that began with a policy and act in an environment, the last to start first, at most so many. */
+export async function readRunIdsOf(
+  db: Db,
+  { policyId, environment }: { readonly policyId?: string; readonly environment?: string },
+  limit: number,
+): Promise<readonly string[]> {
+  let runs = db.selectFrom('runs').select('runId').orderBy('startedAt', 'desc').orderBy('runId').limit(limit);
+  if (policyId !== undefined) runs = runs.where('policyId', '=', policyId);
+  if (environment !== undefined) runs = runs.where(sql<boolean>`environments @> ${JSON.stringify([{ environment }])}::jsonb`);
+  return (await runs.execute()).map(({ runId }) => runId);
+}

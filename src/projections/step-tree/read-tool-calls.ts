@@ -18,3 +18,14 @@ export async function readToolCalls(
   const rows = await wholeRowsWhere(db, 'toolCalls', { treeId: trees, stepId: steps }, order);
   return rows.map(({ toolCallId, ...row }) => ({ id: toolCallId, ...row }));
 }
+
+/** Texts are '' where `blobs` names their field: they are in the blob store. */
+export interface DivergenceRecord extends Omit<Selectable<Tables['divergences']>, 'eventId'> {
+  readonly id: string;
+}
+
+/** Reads what replays of trees showed instead of what was recorded, oldest first. */
+export async function readDivergences(db: Db, trees: readonly string[]): Promise<readonly DivergenceRecord[]> {
+  const rows = await wholeRowsWhere(db, 'divergences', { treeId: trees }, ['occurredAt', 'eventId']);
+  return rows.map(({ eventId, ...row }) => ({ id: eventId, ...row }));
+}

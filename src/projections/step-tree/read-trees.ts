@@ -4,6 +4,8 @@ import { listOf, type Page, type PageRequest, whereEqual } from '../../postgres/
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import { wholeRowsWhere } from '../../postgres/rows-where.ts';
 import type { Tables } from '../../postgres/tables.ts';
+import { keyInTree } from '../of-tree.ts';
+import { readPictureIds } from '../pictures/read-pictures.ts';
 
 type Row = Selectable<Tables['trees']>;
 type Task =
@@ -115,4 +117,84 @@ function toTree(row: Row): TreeRecord {
   const { treeId, taskId, environment, serverFingerprint, observationHash, alias, goal, taskDepth, split, kind, ...tree } = row;
   const task = { id: taskId, environment, serverFingerprint, observationHash, alias, goal, depth: taskDepth, split, kind };
   return { id: treeId, task, ...tree };
+}
+
+/**
+ * Reads the tasks that any tree of the record has in a test split, and those of other servers or runs that show the same first
+ * observation: a task is what the agent sees, and integers are not stable between servers (specification of Agent-R, §6 items 19,
+ * 20).
+ */
+export async function readTestTasks(db: Db): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ taskId: string }>`
+    select distinct t.task_id from trees t
+    where (t.environment, t.observation_hash) in (select environment, observation_hash from trees where split = 'test')`.execute(
+    db,
+  );
+  return new Set(rows.map(({ taskId }) => taskId));
+}
+
+/**
+ * Reads the tasks that a rollout of an evaluation or of a channel that is held out began, and those that show the same first
+ * observation. The channel `baseline` is none of these: its greedy rollouts are of the tasks that are trained on.
+ */
+export async function readEvaluatedTasks(db: Db): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ taskId: string }>`
+    select distinct t.task_id from trees t
+    where (t.environment, t.observation_hash) in (
+      select seen.environment, seen.observation_hash from trees seen join runs r on r.run_id = seen.run_id
+      where r.kind = 'evaluate' or r.config #>> '{training,channel}' in ('validation', 'held-out'))`.execute(db);
+  return new Set(rows.map(({ taskId }) => taskId));
+}
+
+/** A tree that was opened and not closed, and the first observation that it was opened with. */
+export interface OpenTree {
+  readonly treeId: string;
+  readonly alias: string;
+  readonly seed: number;
+  readonly observation: string;
+  /** Pictures of that observation, by their ids. */
+  readonly pictures: readonly { readonly imageId: string }[];
+}
+
+/**
+ * Reads the open trees of a run, in the order of their ids. @param resolve reads a text of the blob store.
+ */
+export async function readOpenTrees(
+  db: Db,
+  runId: string,
+  resolve: (sha256: string) => Promise<string>,
+): Promise<readonly OpenTree[]> {
+  const rows = await db
+    .selectFrom('trees as t')
+    .innerJoin('steps as s', (on) => on.onRef('s.stepId', '=', 't.rootStepId').onRef('s.treeId', '=', 't.treeId'))
+    .select(['t.treeId', 't.rootStepId', 't.alias', 't.seed', 's.observation', 's.blobs'])
+    .where('t.runId', '=', runId)
+    .where('t.closedAt', 'is', null)
+    .orderBy('t.treeId')
+    .execute();
+  const pictures = await readPictureIds(
+    db,
+    rows.map(({ treeId, rootStepId: id }) => ({ treeId, id })),
+  );
+  return Promise.all(
+    rows.map(async ({ treeId, rootStepId, alias, seed, observation, blobs }) => {
+      const blob = blobs?.observation;
+      const text = blob ? await resolve(blob.blob) : observation;
+      return { treeId, alias, seed, observation: text, pictures: pictures.get(keyInTree(treeId, rootStepId)) ?? [] };
+    }),
+  );
+}
+
+export interface RunSize {
+  readonly trees: number;
+  readonly rollouts: number;
+}
+
+/** Counts the trees and rollouts of runs, finished or not, in one statement. */
+export async function readRunSizes(db: Db, runs: readonly string[]): Promise<ReadonlyMap<string, RunSize>> {
+  const { rows } = await sql<RunSize & { runId: string }>`
+    select c.run_id, (select count(*) from trees t where t.run_id = c.run_id) as trees,
+           (select count(*) from rollouts r where r.run_id = c.run_id) as rollouts
+    from unnest(${[...runs]}::uuid[]) as c(run_id)`.execute(db);
+  return new Map(rows.map(({ runId, trees, rollouts }) => [runId, { trees, rollouts }]));
 }

@@ -2,8 +2,7 @@ import { taskKind } from '../../domain/evaluation/task-kind.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import type { Delivery, Envelope } from '../../events/envelope.ts';
 import type { BlobRef, Text } from '../../events/schemas/values.ts';
-import type { Row } from '../../postgres/table.ts';
-import { WrittenBytes } from '../../postgres/written-bytes.ts';
+import { type Row, WrittenBytes } from '../../postgres/table.ts';
 import type { tables } from './tables.ts';
 import { tokenBytesOf } from './token-bytes.ts';
 

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: c2f77d961a1a4dfd
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: dd64be6f30c9c306
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -111,16 +111,6 @@ export const tables = {
     promptTokens: column<number>('bigint'),
     completionTokens: column<number>('bigint'),
     unclearCalls: column<number>('bigint'),
-  }),
-  runVersions: table('run_versions', ['runId', 'policyId', 'policyVersion', 'partition'], {
-    runId: column<string>('uuid'),
-    policyId: column<string>('text'),
-    policyVersion: column<number>('integer'),
-    partition: column<number>('integer'),
-    rollouts: column<number>('bigint'),
-    finished: column<number>('bigint'),
-    judged: column<number>('bigint'),
-    successes: column<number>('bigint'),
   }),
   judgements: table('judgements', ['treeId', 'judgementId'], {
     judgementId: column<string>('uuid'),

@@ -1,6 +1,7 @@
 import { snakeCase } from '../../postgres/camel-case.ts';
 import { declaredTables } from '../../postgres/table.ts';
 import type { Tables } from '../../postgres/tables.ts';
+import '../registry.ts'; // its projections declare their tables
 
 /** Which rows of a table belong to some projects: a condition on the row `t`, or everything, or nothing. */
 type Rule = ((projects: string) => string) | 'all' | 'none';
@@ -17,8 +18,7 @@ function owned(id: string, topic: string, projects: string): string {
 }
 
 const run = stream('run_id', "'runs'");
-const ofTree = (projects: string) => owned('t.tree_id', "'trees'", projects);
-const tree: Rule = ofTree;
+const tree: Rule = (projects) => owned('t.tree_id', "'trees'", projects);
 const dataset = stream('dataset_id', "'datasets'");
 const lineage = stream('lineage_id', "'training'");
 /** A segment is drawn once for all that show it: its event belongs to the run that it was appended for. */
@@ -55,48 +55,17 @@ const RULES: Readonly<Record<Unnamed, Rule> & Partial<Record<keyof Tables, Rule>
   experiments: stream('experiment_id', "'runs'"),
   experimentPlans: stream('experiment_id', "'runs'"),
   experimentStages: stream('experiment_id', "'runs'"),
-  runs: run,
-  metrics: run,
-  // step-tree
-  trees: tree,
-  steps: tree,
-  rollouts: tree,
-  toolCalls: tree,
-  divergences: tree,
-  // rewards
-  rewards: tree,
-  rewardRevisions: tree,
-  rewardEdges: tree,
-  rewardTrees: tree,
-  returns: tree,
-  // search-statistics
-  backups: tree,
-  nodeStatistics: tree,
-  // revisions, evaluations, replays
-  judgements: tree,
-  revisions: tree,
-  evaluations: run,
-  replays: run,
   // images, prompts
   renderSpecs: 'all',
-  runRenderSpecs: run,
   segments: 'all',
-  historyImages: tree,
-  prompts: tree,
   promptBlocks: 'all',
   // datasets
   datasets: dataset,
   datasetDigests: dataset,
   datasetExamples: dataset,
   // training-pool
-  trainingRuns: run,
-  groups: tree,
-  samples: tree,
-  sampleSteps: tree,
-  sampleRewards: tree,
   lineages: lineage,
   batches: lineage,
-  batchSamples: tree,
   sampleRejections: lineage,
   leases: lineage,
   batchAcks: lineage,

@@ -5,7 +5,7 @@ import { derivedId } from '../../events/derived-id.ts';
 import { formatPosition, positionAfter } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { Principal } from '../../postgres/principal.ts';
-import { countEvents, type EventCounts } from '../../projections/journal/count-events.ts';
+import { countEvents, type EventCounts } from '../../projections/journal/read-bodies.ts';
 import { readEventsOfTypes } from '../../projections/journal/read-events-of-types.ts';
 import { readOwnTrees } from '../../projections/owners/read-owners.ts';
 import type { Cache } from '../../runtime/cache.ts';

@@ -1,6 +1,6 @@
 import { textReader } from '../../blobs/read-text.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import { readStepOf } from '../../projections/evaluations/read-failures.ts';
+import { readStepOf } from '../../projections/evaluations/read-evaluations.ts';
 import { type PathStep, readRecordedPath } from '../../projections/step-tree/read-recorded-path.ts';
 import type { Behind } from './plan.ts';
 import type { Prefix } from './prefix.ts';

@@ -10,7 +10,7 @@ import { nextSequence } from '../../platform/next-sequence.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { createPolicy, parsePolicyText } from '../../policies/policy-spec.ts';
 import { runProjections } from '../../projections/runner.ts';
-import { readSearchFacts } from '../../projections/search-statistics/read-search-facts.ts';
+import { readSearchFacts } from '../../projections/search-statistics/read-statistics.ts';
 import { tokensAsJson } from '../../projections/step-tree/token-bytes.ts';
 import { appenderAs } from '../../testing/appender-as.ts';
 import { settle } from '../../testing/crashing-run.ts';

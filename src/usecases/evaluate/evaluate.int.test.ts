@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { openTextCraft } from '../../environments/textcraft/textcraft.ts';
 import { newId } from '../../events/new-id.ts';
-import { readFailures } from '../../projections/evaluations/read-failures.ts';
+import { readFailures } from '../../projections/evaluations/read-evaluations.ts';
 import { startAgentGymServer } from '../../testing/agentgym-server.ts';
 import { countEvents, environmentOf, settle } from '../../testing/crashing-run.ts';
 import { startOpenAiServer } from '../../testing/openai-server.ts';

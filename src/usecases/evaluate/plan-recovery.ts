@@ -3,7 +3,7 @@ import { seedFrom } from '../../domain/random/seed-from.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import { readFailures } from '../../projections/evaluations/read-failures.ts';
+import { readFailures } from '../../projections/evaluations/read-evaluations.ts';
 import { readRunsById } from '../../projections/runs/read-runs.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { RunRefused } from '../collect/hold-run.ts';

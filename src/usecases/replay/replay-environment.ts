@@ -18,7 +18,7 @@ import { derivedId } from '../../events/derived-id.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { nothingLeft, readLeftOfRun } from '../../projections/forgetting/read-forgotten.ts';
 import { readPictureIdsOfTree } from '../../projections/pictures/read-pictures.ts';
-import { readEarned } from '../../projections/rewards/read-earned.ts';
+import { readEarned } from '../../projections/rewards/read-rewards.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
 import { readTreesOfRun } from '../../projections/step-tree/read-trees-of-run.ts';
 import { readRecordedTrees } from '../../projections/trajectories/read-recorded-trees.ts';

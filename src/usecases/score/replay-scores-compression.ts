@@ -4,7 +4,7 @@ import { isRewarded } from '../../domain/compression/reward-schedule.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { ScorableTree } from '../../projections/rewards/read-scorable.ts';
-import { readStepTakers } from '../../projections/step-tree/read-step-takers.ts';
+import { readStepTakers } from '../../projections/step-tree/read-steps.ts';
 import type { collectPlan } from '../collect/plan.ts';
 import { iterationOf } from '../collect/prompting/prompt-plan.ts';
 import type { RewardPair } from './replay-scores-groups.ts';

@@ -1,6 +1,6 @@
 import { sumAmounts } from '../../domain/reward/amount.ts';
 import type { Db } from '../../postgres/database.ts';
-import { type GroupWalks, readGroupWalks, type Walk, type WalkStep } from '../../projections/step-tree/read-group-walks.ts';
+import { type GroupWalks, readGroupWalks, type Walk, type WalkStep } from '../../projections/step-tree/read-paths.ts';
 
 /** A reward in two states of the record; null where it is not there. On a step, or with `stepId` null on a whole rollout. */
 export interface RewardPair {

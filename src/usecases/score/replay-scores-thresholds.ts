@@ -3,14 +3,13 @@ import { refuseThresholds, THRESHOLD_DEFAULTS, type Thresholds } from '../../dom
 import { cutText } from '../../domain/text/cut-text.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readJudgements } from '../../projections/revisions/read-judgements.ts';
-import { type RevisionRecord, readRevisions } from '../../projections/revisions/read-revisions.ts';
+import { type RevisionRecord, readLastThresholds, readRevisions } from '../../projections/revisions/read-revisions.ts';
 import {
   type ResolveText,
   readSearchedTrees,
   readTreeIds,
   type SearchedTree,
 } from '../../projections/revisions/read-searched-trees.ts';
-import { readLastThresholds } from '../../projections/revisions/read-thresholds.ts';
 import { ReplayRefused } from '../replay/replay-environment.ts';
 import type { Comparison } from '../replay/replay-report.ts';
 

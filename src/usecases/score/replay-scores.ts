@@ -7,7 +7,7 @@ import type { Platform } from '../../platform/open-platform.ts';
 import { nothingLeft, readLeftOfRun } from '../../projections/forgetting/read-forgotten.ts';
 import { keyInTree } from '../../projections/of-tree.ts';
 import { type JudgedTree, readJudged } from '../../projections/rewards/read-judged.ts';
-import { readReturnsOfTree } from '../../projections/rewards/read-returns.ts';
+import { readReturnsOfTree } from '../../projections/rewards/read-rewards.ts';
 import { readScorable, type ScorableTree } from '../../projections/rewards/read-scorable.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
 import { countTrees } from '../../projections/step-tree/read-trees.ts';

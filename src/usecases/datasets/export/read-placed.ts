@@ -1,7 +1,7 @@
 import { decode } from '../../../events/codec.ts';
 import type { Trx } from '../../../postgres/database.ts';
 import { unsealerOf } from '../../../postgres/stream-keys.ts';
-import { readPlacedRecords } from '../../../projections/journal/read-placed-records.ts';
+import { readPlacedRecords } from '../../../projections/journal/read-bodies.ts';
 import type { PlacedEvent } from './take-events.ts';
 
 /** The events of a stream in the order of the log, and how many records of the journal this program cannot read. */

@@ -5,7 +5,7 @@ import { readPublishedTree } from '../../../domain/search/published-tree.ts';
 import { applySearchFacts } from '../../../domain/search/search-facts.ts';
 import { startSearch } from '../../../domain/search/search-tree.ts';
 import { walkDown } from '../../../domain/tree/grow-tree.ts';
-import { readSearchFacts } from '../../../projections/search-statistics/read-search-facts.ts';
+import { readSearchFacts } from '../../../projections/search-statistics/read-statistics.ts';
 import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
 import { projectingAppender } from '../../../testing/projecting-log.ts';
 import { readModels } from '../../../testing/read-models.ts';

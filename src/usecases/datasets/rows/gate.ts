@@ -1,7 +1,7 @@
 import { sha256Bytes } from '../../../digest/sha256.ts';
 import type { Trx } from '../../../postgres/database.ts';
-import { readMeasuringRuns } from '../../../projections/runs/read-measuring-runs.ts';
-import { readEvaluatedTasks, readTestTasks } from '../../../projections/step-tree/read-kept-out-tasks.ts';
+import { readMeasuringRuns } from '../../../projections/runs/read-runs.ts';
+import { readEvaluatedTasks, readTestTasks } from '../../../projections/step-tree/read-trees.ts';
 import type { RowGates } from './row-options.ts';
 import type { TrainingRow } from './training-row.ts';
 

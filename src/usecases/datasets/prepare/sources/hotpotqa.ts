@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { answerText, parseShape, type Recipe, said, words } from '../recipe.ts';
 import { contextPassages } from './context.ts';
-import { MULTIHOP_INSTRUCTION } from './multihop-instruction.ts';
-import { supportingFacts } from './supporting-facts.ts';
+import { MULTIHOP_INSTRUCTION, supportingFacts } from './supporting-facts.ts';
 
 const shape = z.looseObject({
   _id: said.optional(),

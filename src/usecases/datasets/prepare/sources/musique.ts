@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { answerText, parseShape, type Recipe, said, whole, words } from '../recipe.ts';
-import { MULTIHOP_INSTRUCTION } from './multihop-instruction.ts';
+import { MULTIHOP_INSTRUCTION } from './supporting-facts.ts';
 
 const shape = z.looseObject({
   id: said,

@@ -19,7 +19,7 @@ export async function watchCursors(database: StageDatabase, projections: readonl
   async function look(): Promise<void> {
     do {
       again = false;
-      const cursors = await readCursors(database.db, projections);
+      const cursors = await readCursors(database.db);
       const at = performance.now();
       for (const [place, waiters] of waiting) {
         const [topic = '', partition = ''] = place.split('/');

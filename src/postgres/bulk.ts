@@ -49,7 +49,9 @@ async function insertOr<T extends Table>(
   const names = sql.raw(quoted(Object.keys(types)));
   await sql`
     insert into ${sql.raw(table.name)} (${names}) select ${names} from ${recordset(rows, types)}
-    on conflict (${sql.raw(quoted(table.key))}) do ${sql.raw(conflict(exceptKey(table, Object.keys(types)), types))}`.execute(trx);
+    on conflict (${sql.raw(quoted(table.key))}) do ${sql.raw(conflict(exceptKey(table, Object.keys(types)), types))}`.execute(
+    trx,
+  );
 }
 
 /**

@@ -145,7 +145,10 @@ function pageFrom<Row>(found: Keyed<Row>[], ordering: Ordering, page: PageReques
   const forwards = page.towards === 'forwards';
   if (!forwards) found.reverse();
   return {
-    rows: found.map((row) => ({ row, cursor: cursorOf(ordering, row.keysetValues) })),
+    rows: found.map(({ keysetQuery: _, keysetValues, ...row }) => ({
+      row: row as unknown as Row, // without the two columns that were added
+      cursor: cursorOf(ordering, keysetValues),
+    })),
     hasPrevious: forwards ? page.after !== null : more,
     hasNext: forwards ? more : page.before !== null,
   };

@@ -318,7 +318,8 @@ function placed(fact: Fact, { by, filter }: Asked): RawBuilder<unknown> {
   const some = fact === 'history_images' ? sql`and exists (select from history_images h where h.tree_id = t.tree_id)` : sql``;
   return sql`(
     select * from (${ofTree} ${some} offset 0) t
-    cross join lateral (select * from (${groups} offset 0) g join (${inTree(fact)} offset 0) f using (${shared}) offset 0) p) s
+    cross join lateral (
+      with g as materialized (${groups}) select * from g join (${inTree(fact)} offset 0) f using (${shared}) offset 0) p) s
     cross join lateral (select ${sql.join(KEYS[by].map((name) => sql.ref(`s.${name}`)))}) g`;
 }
 

@@ -5,8 +5,11 @@ import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import type { Tables } from '../../postgres/tables.ts';
 
 /** A frozen dataset as it is now. `runs` are those that its examples come from. */
-export interface DatasetRecord extends Omit<Selectable<Tables['datasets']>, 'datasetId'> {
+export interface DatasetRecord extends Omit<Selectable<Tables['datasets']>, 'datasetId' | 'query' | 'parameters' | 'counts'> {
   readonly id: string;
+  readonly query: unknown;
+  readonly parameters: unknown;
+  readonly counts: unknown;
 }
 
 /** What datasets are chosen by; a part that is left out chooses all. A trajectory is named by its rollout. */

@@ -9,14 +9,14 @@ import { type HistoryLink, resolveHistories } from './resolve-histories.ts';
  * One record of history, drawn by one render spec: `id` is the hash of both, `runId` the run that drew it first. Its text is ''
  * where `blobs` names it: it is in the blob store.
  */
-export interface SegmentRecord extends Omit<Selectable<Tables['segments']>, 'segmentId'> {
+export interface SegmentRecord extends Omit<Selectable<Tables['segments']>, 'segmentId' | 'renderedAt'> {
   readonly id: string;
 }
 
 /** Reads segments by their ids, in no order; those that are not on record are left out. */
 export async function readSegments(db: Db, ids: readonly string[]): Promise<readonly SegmentRecord[]> {
   const rows = await wholeRowsWhere(db, 'segments', { segmentId: ids });
-  return rows.map(({ segmentId, ...row }) => ({ id: segmentId, ...row }));
+  return rows.map(({ segmentId, renderedAt: _, ...row }) => ({ id: segmentId, ...row }));
 }
 
 /**

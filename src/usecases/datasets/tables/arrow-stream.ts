@@ -148,10 +148,7 @@ function packed(
   const valueOffsets = new Int32Array(all.length + 1);
   for (const [i, { byteLength }] of all.entries())
     valueOffsets[i + 1] = (valueOffsets[i] ?? 0) + byteLength / data.BYTES_PER_ELEMENT;
-  const [{ nullCount = 0, nullBitmap } = {}] = vectorFromArray(
-    values.map((value) => (value === null ? null : true)),
-    new Bool(),
-  ).data;
+  const { nullCount, nullBitmap } = built(new Bool(), values, () => true);
   return makeData({
     type: type as List,
     length: values.length,

@@ -103,9 +103,11 @@ export function entitiesAsked(info: GraphQLResolveInfo): Entities | 'all' {
   const enough = everyField(info, info.fieldNodes, query, (node, definition) => {
     const root = ROOTS[definition.name];
     if (!root) return false;
-    const id = getArgumentValues(definition, node, info.variableValues)[root.argument];
+    const { [root.argument]: id, tree } = getArgumentValues(definition, node, info.variableValues);
     if (typeof id !== 'string' || !isUuid(id)) return false; // the resolver says what is wrong with it
-    entities[root.entity].add(id);
+    if (typeof tree !== 'string') entities[root.entity].add(id);
+    else if (isUuid(tree)) entities.trees.add(tree);
+    else return false;
     return staysWithin(info, node, definition, root.fields);
   });
   if (!enough) return 'all';

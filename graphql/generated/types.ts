@@ -13,12 +13,10 @@ import type { KeptVerification } from '../../src/usecases/verify/keep-verificati
 import type { Connection, CountedConnection } from '../connection.ts';
 import type { ReplayRecord } from '../../src/projections/replays/read-replays.ts';
 import type { TreeRecord } from '../../src/projections/step-tree/read-trees.ts';
-import type { Outline } from '../../src/projections/step-tree/read-steps.ts';
-import type { StepRecord } from '../../src/projections/step-tree/read-steps.ts';
+import type { Outline, StepRecord } from '../../src/projections/step-tree/read-steps.ts';
 import type { CapturedCall as CapturedCallRecord } from '../../src/projections/journal/read-captured-calls.ts';
 import type { RolloutRecord } from '../../src/projections/step-tree/read-rollouts.ts';
-import type { ToolCallRecord } from '../../src/projections/step-tree/read-tool-calls.ts';
-import type { DivergenceRecord } from '../../src/projections/step-tree/read-tool-calls.ts';
+import type { ToolCallRecord, DivergenceRecord } from '../../src/projections/step-tree/read-tool-calls.ts';
 import type { TrajectoryRecord } from '../../src/projections/rewards/read-trajectories.ts';
 import type { RewardRecord, RewardRevisionRecord } from '../../src/projections/rewards/read-rewards.ts';
 import type { AnomalyRecord } from '../../src/projections/journal/read-anomalies.ts';
@@ -81,6 +79,7 @@ export type MutationAnnotateArgs = {
 
 export type MutationRetractAnnotationsArgs = {
   ids: ReadonlyArray<Scalars['ID']['input']>;
+  tree?: InputMaybe<Scalars['ID']['input']>;
   reason?: Scalars['String']['input'];
 };
 
@@ -96,6 +95,7 @@ export type NewAnnotation = {
   readonly rollout?: InputMaybe<Scalars['ID']['input']>;
   readonly revision?: InputMaybe<Scalars['ID']['input']>;
   readonly tree?: InputMaybe<Scalars['ID']['input']>;
+  readonly inTree?: InputMaybe<Scalars['ID']['input']>;
   readonly row?: InputMaybe<DatasetRow>;
   readonly label?: InputMaybe<Scalars['String']['input']>;
   readonly score?: InputMaybe<Scalars['Float']['input']>;
@@ -1242,6 +1242,7 @@ export type RecallInput = {
   readonly scorer?: InputMaybe<Scalars['String']['input']>;
   readonly trajectory?: InputMaybe<Scalars['ID']['input']>;
   readonly step?: InputMaybe<Scalars['ID']['input']>;
+  readonly tree?: InputMaybe<Scalars['ID']['input']>;
   readonly task?: InputMaybe<Scalars['ID']['input']>;
   readonly run?: InputMaybe<Scalars['ID']['input']>;
   readonly label?: InputMaybe<Scalars['String']['input']>;
@@ -1589,11 +1590,13 @@ export type QueryTreesArgs = {
 
 export type QueryStepArgs = {
   id: Scalars['ID']['input'];
+  tree?: InputMaybe<Scalars['ID']['input']>;
 };
 
 
 export type QueryPathArgs = {
   leaf: Scalars['ID']['input'];
+  tree?: InputMaybe<Scalars['ID']['input']>;
   first?: InputMaybe<Scalars['Int']['input']>;
   after?: InputMaybe<Scalars['Int']['input']>;
 };
@@ -1601,6 +1604,7 @@ export type QueryPathArgs = {
 
 export type QueryRolloutArgs = {
   id: Scalars['ID']['input'];
+  tree?: InputMaybe<Scalars['ID']['input']>;
 };
 
 
@@ -1616,6 +1620,7 @@ export type QueryRolloutsArgs = {
 
 export type QueryTrajectoryArgs = {
   rollout: Scalars['ID']['input'];
+  tree?: InputMaybe<Scalars['ID']['input']>;
 };
 
 
@@ -1688,11 +1693,14 @@ export type QueryCompareArgs = {
 export type QueryDivergenceArgs = {
   a: Scalars['ID']['input'];
   b: Scalars['ID']['input'];
+  aTree?: InputMaybe<Scalars['ID']['input']>;
+  bTree?: InputMaybe<Scalars['ID']['input']>;
 };
 
 
 export type QueryRevisionArgs = {
   id: Scalars['ID']['input'];
+  tree?: InputMaybe<Scalars['ID']['input']>;
 };
 
 
@@ -1713,6 +1721,7 @@ export type QueryDatasetsArgs = {
 
 export type QueryAnnotationArgs = {
   id: Scalars['ID']['input'];
+  tree?: InputMaybe<Scalars['ID']['input']>;
 };
 
 
@@ -1743,6 +1752,7 @@ export type QueryBatchArgs = {
 
 export type QueryTraceArgs = {
   id: Scalars['String']['input'];
+  tree?: InputMaybe<Scalars['ID']['input']>;
 };
 
 

@@ -10,7 +10,7 @@ import {
 } from '../../src/projections/annotations/read-annotations.ts';
 import { keyInTree } from '../../src/projections/of-tree.ts';
 import type { AnnotateAsked, Annotated, NewAnnotation } from '../../src/usecases/annotate/annotate.ts';
-import { argumentId } from '../argument-id.ts';
+import { argumentId, optionalId } from '../argument-id.ts';
 import { assertListLimit } from '../assert-list-limit.ts';
 import { type Connection, connect } from '../connection.ts';
 import type { Context } from '../context.ts';
@@ -18,7 +18,7 @@ import { type ErrorCode, refusal } from '../errors.ts';
 import { annotationFilter } from '../filters.ts';
 import type * as input from '../generated/types.ts';
 import type { AnnotationResolvers, AnnotationsRecordedResolvers, MutationResolvers } from '../generated/types.ts';
-import { mapped, one } from '../loaders/batch.ts';
+import { mapped, one, oneOfTree } from '../loaders/batch.ts';
 import { groupBy } from '../loaders/group-by.ts';
 import { loadedBy } from '../loaders/loaded-by.ts';
 
@@ -28,8 +28,11 @@ export const annotate: NonNullable<MutationResolvers['annotate']> = (_, args, co
     context,
   );
 
-export const retractAnnotations: NonNullable<MutationResolvers['retractAnnotations']> = (_, { ids, reason }, context) =>
-  record({ kind: 'retract', ids: ids.map((id) => argumentId('ids', id)), reason }, context);
+export const retractAnnotations: NonNullable<MutationResolvers['retractAnnotations']> = (_, { ids, tree, reason }, context) => {
+  const inTree = optionalId('tree', tree);
+  const of = inTree === undefined ? {} : { inTree };
+  return record({ kind: 'retract', ids: ids.map((id) => argumentId('ids', id)), ...of, reason }, context);
+};
 
 /** Has annotations recorded. @throws FORBIDDEN, NOT_ON_RECORD, CONFLICT, BAD_USER_INPUT or UNAVAILABLE. */
 async function record(asked: AnnotateAsked, { sources, principal }: Context) {
@@ -49,9 +52,11 @@ const CODES: Readonly<Record<Extract<Annotated, { kind: 'refused' }>['code'], Er
 
 function newAnnotation(given: input.NewAnnotation, argument: string): NewAnnotation {
   const { id, label, score, note } = given;
+  const inTree = optionalId(`${argument}.inTree`, given.inTree);
   return {
     ...(id == null ? {} : { id: argumentId(`${argument}.id`, id) }),
     subject: subjectOf(given, argument),
+    ...(inTree === undefined ? {} : { inTree }),
     label: label ?? null,
     score: score ?? null,
     note: note ?? '',
@@ -103,6 +108,16 @@ export const annotationById = loadedBy((db) =>
   one(
     (ids) => readAnnotationsById(db, ids),
     ({ id }) => id,
+  ),
+);
+
+/** Loads annotations of trees. */
+export const annotationOfTree = loadedBy((db) =>
+  oneOfTree((annotations) =>
+    readAnnotationsById(
+      db,
+      annotations.map(({ id }) => id),
+    ),
   ),
 );
 

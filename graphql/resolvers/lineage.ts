@@ -5,7 +5,7 @@ import { type RecallAsked, RecallRefused, seedOf } from '../../src/projections/l
 import { readTouched } from '../../src/projections/lineage/recall-touched.ts';
 import type { Touched as TouchedModel } from '../../src/projections/lineage/touched.ts';
 import { NotOnRecord, type Trace, traceRecord } from '../../src/usecases/lineage/trace-record.ts';
-import { argumentId } from '../argument-id.ts';
+import { argumentId, optionalId } from '../argument-id.ts';
 import { refusal } from '../errors.ts';
 import type { RecallInput, TouchedResolvers, TraceEventResolvers } from '../generated/types.ts';
 import { mapped } from '../loaders/batch.ts';
@@ -35,9 +35,9 @@ export const Touched: TouchedResolvers = {
 };
 
 /** Traces an id in either case; null when nothing on record has it. */
-export async function trace(db: Db, id: string): Promise<Trace | null> {
+export async function trace(db: Db, id: string, treeId: string | null): Promise<Trace | null> {
   try {
-    return await traceRecord(db, /^([0-9a-f-]{36}|[0-9a-f]{64})$/i.test(id) ? id.toLowerCase() : id);
+    return await traceRecord(db, /^([0-9a-f-]{36}|[0-9a-f]{64})$/i.test(id) ? id.toLowerCase() : id, treeId);
   } catch (error) {
     if (error instanceof NotOnRecord) return null;
     throw error instanceof AmbiguousId ? refusal('BAD_USER_INPUT', error.message) : error;
@@ -55,14 +55,17 @@ export async function recall(db: Db, what: RecallInput): Promise<TouchedModel> {
   }
 }
 
-function askedOf({ scorer, trajectory, step, task, run, label }: RecallInput): RecallAsked {
+function askedOf({ scorer, trajectory, step, tree, task, run, label }: RecallInput): RecallAsked {
+  const treeId = optionalId('what.tree', tree);
+  const of = treeId === undefined ? {} : { treeId };
   const given: RecallAsked[] = [];
   if (typeof scorer === 'string') {
     const [, name = scorer, revision = null] = /^(.+)@([^@]*)$/s.exec(scorer) ?? [];
     given.push({ kind: 'scorer', name, revision });
   }
-  if (typeof trajectory === 'string') given.push({ kind: 'trajectory', rolloutId: argumentId('what.trajectory', trajectory) });
-  if (typeof step === 'string') given.push({ kind: 'step', stepId: argumentId('what.step', step) });
+  if (typeof trajectory === 'string')
+    given.push({ kind: 'trajectory', rolloutId: argumentId('what.trajectory', trajectory), ...of });
+  if (typeof step === 'string') given.push({ kind: 'step', stepId: argumentId('what.step', step), ...of });
   if (typeof task === 'string') given.push({ kind: 'task', taskId: argumentId('what.task', task) });
   if (typeof run === 'string') given.push({ kind: 'run', runId: argumentId('what.run', run) });
   if (typeof label === 'string') given.push({ kind: 'label', label });

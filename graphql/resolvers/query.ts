@@ -1,8 +1,10 @@
+import type DataLoader from 'dataloader';
 import { formatPosition } from '../../src/log/position.ts';
 import type { Page } from '../../src/postgres/keyset.ts';
 import { countVerifications, readVerifications } from '../../src/postgres/verifications.ts';
 import { countLabels } from '../../src/projections/annotations/read-annotations.ts';
 import { ANOMALIES_BY_OFFSET, countAnomalies, readAnomalies } from '../../src/projections/journal/read-anomalies.ts';
+import type { OfTree } from '../../src/projections/of-tree.ts';
 import { readProjects } from '../../src/projections/owners/read-owners.ts';
 import { countQuarantine, QUARANTINE_ORDERING, readQuarantine } from '../../src/projections/read-quarantine.ts';
 import { countReplays, REPLAY_ORDERING, readReplayPages } from '../../src/projections/replays/read-replays.ts';
@@ -28,7 +30,7 @@ import type { QueryResolvers } from '../generated/types.ts';
 import { measureLag } from '../live/lag.ts';
 import { logEnd } from '../live/log-end.ts';
 import { waitFor } from '../live/wait-for.ts';
-import { annotationById, connectAnnotations } from './annotation.ts';
+import { annotationById, annotationOfTree, connectAnnotations } from './annotation.ts';
 import { connectSamples, connectSteps, connectTasks, connectToolCalls } from './answers.ts';
 import { recall, trace } from './lineage.ts';
 import { connectDatasets, connectRollouts, connectRuns, connectTrajectories, connectTrees } from './lists.ts';
@@ -49,14 +51,14 @@ export const Query: QueryResolvers = {
   runs: (_, args, context) => connectRuns(args, runFilter(args.filter), context),
   tree: (_, { id }, { loaders }) => loaders.tree.load(argumentId('id', id)),
   trees: (_, args, context) => connectTrees(args, treeFilter(args.filter), context),
-  step: (_, { id }, { loaders }) => loaders.stepById.load(argumentId('id', id)),
-  path: async (_, { leaf, ...part }, context) => {
-    const step = await context.loaders.stepById.load(argumentId('leaf', leaf));
+  step: (_, { id, tree }, { loaders }) => byId('id', id, tree, loaders.stepById, loaders.step),
+  path: async (_, { leaf, tree, ...part }, context) => {
+    const step = await byId('leaf', leaf, tree, context.loaders.stepById, context.loaders.step);
     return step ? readPath(step, part, context) : [];
   },
-  rollout: (_, { id }, { loaders }) => loaders.rolloutById.load(argumentId('id', id)),
+  rollout: (_, { id, tree }, { loaders }) => byId('id', id, tree, loaders.rolloutById, loaders.rollout),
   rollouts: (_, args, context) => connectRollouts(args, rolloutFilter(args.filter), context),
-  trajectory: (_, { rollout }, { loaders }) => loaders.trajectoryById.load(argumentId('rollout', rollout)),
+  trajectory: (_, { rollout, tree }, { loaders }) => byId('rollout', rollout, tree, loaders.trajectoryById, loaders.trajectory),
   trajectories: (_, args, context) => connectTrajectories(args, trajectoryFilter(args.filter), context),
   steps: (_, args, context) => connectSteps(args, context),
   toolCalls: (_, args, context) => connectToolCalls(args, context),
@@ -64,17 +66,23 @@ export const Query: QueryResolvers = {
   tasks: (_, args, context) => connectTasks(args, context),
   aggregate: (_, args, context, info) => aggregateRollouts(args, context, info),
   compare: (_, args, context) => compareRuns(args, context),
-  divergence: (_, { a, b }, context) => divergenceOf(argumentId('a', a), argumentId('b', b), context),
-  revision: (_, { id }, { loaders }) => loaders.revisionById.load(argumentId('id', id)),
+  divergence: (_, { a, b, aTree, bTree }, context) => {
+    const { trajectoryById, trajectory } = context.loaders;
+    return divergenceOf(
+      [byId('a', a, aTree, trajectoryById, trajectory), byId('b', b, bTree, trajectoryById, trajectory)],
+      context,
+    );
+  },
+  revision: (_, { id, tree }, { loaders }) => byId('id', id, tree, loaders.revisionById, loaders.revision),
   dataset: (_, { id }, { loaders }) => loaders.dataset.load(argumentId('id', id)),
   datasets: (_, args, context) => connectDatasets(args, datasetFilter(args.filter), context),
-  annotation: (_, { id }, context) => annotationById(context).load(argumentId('id', id)),
+  annotation: (_, { id, tree }, context) => byId('id', id, tree, annotationById(context), annotationOfTree(context)),
   annotations: (_, args, context) => connectAnnotations(args, context),
   annotationLabels: (_, { run }, { sources: { db } }) => countLabels(db, optionalId('run', run) ?? null, LABELS),
   policy: async (_, { id }, { sources: { db } }) => (await readLineages(db, [id]))[0] ?? null,
   policies: async (_, _args, { sources: { db } }) => assertListLimit(await readLineages(db, 'all')),
   batch: (_, { id }, { loaders }) => loaders.batch.load(argumentId('id', id)),
-  trace: (_, { id }, { sources: { db } }) => trace(db, id),
+  trace: (_, { id, tree }, { sources: { db } }) => trace(db, id, optionalId('tree', tree) ?? null),
   recall: (_, { what }, { sources: { db } }) => recall(db, what),
   anomalies: (_, args, { sources: { db } }) => {
     const filter = anomalyFilter(args.filter);
@@ -127,6 +135,19 @@ export const Query: QueryResolvers = {
   },
   asOf: (_, args, context, info) => asOf(args, context, info),
 };
+
+/** Loads something of a tree by the id that the caller gave, and by its tree where it gave that too. */
+function byId<Item>(
+  argument: string,
+  id: string,
+  tree: string | null | undefined,
+  alone: DataLoader<string, Item | null>,
+  inTree: DataLoader<OfTree, Item | null, string>,
+): Promise<Item | null> {
+  const treeId = optionalId('tree', tree);
+  const named = argumentId(argument, id);
+  return treeId === undefined ? alone.load(named) : inTree.load({ treeId, id: named });
+}
 
 const NONE = { rows: [], hasPrevious: false, hasNext: false };
 

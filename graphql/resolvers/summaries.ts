@@ -10,6 +10,7 @@ import {
   keyOf,
 } from '../../src/projections/answers/aggregate.ts';
 import { compareAchieved } from '../../src/projections/answers/compare-achieved.ts';
+import type { TrajectoryRecord } from '../../src/projections/rewards/read-trajectories.ts';
 import { readRunIdsOf } from '../../src/projections/runs/read-runs.ts';
 import type { StepRecord } from '../../src/projections/step-tree/read-steps.ts';
 import { argumentId } from '../argument-id.ts';
@@ -100,13 +101,17 @@ export async function compareRuns(
 }
 
 /** Answers `Query.divergence`. @throws BAD_USER_INPUT where a rollout has no trajectory. */
-export async function divergenceOf(a: string, b: string, { loaders }: Context): Promise<TrajectoryDivergenceModel | null> {
+export async function divergenceOf(
+  trajectories: readonly Promise<TrajectoryRecord | null>[],
+  { loaders }: Context,
+): Promise<TrajectoryDivergenceModel | null> {
   const [one, other] = await Promise.all(
-    [a, b].map(async (id): Promise<readonly StepRecord[]> => {
-      const trajectory = await loaders.trajectoryById.load(id);
+    trajectories.map(async (loading, place): Promise<readonly StepRecord[]> => {
+      const trajectory = await loading;
+      const argument = place === 0 ? 'a' : 'b';
       if (trajectory === null)
-        throw refusal('BAD_USER_INPUT', `the rollout ${id} is not known, or goes on: it has no trajectory yet`, {
-          argument: 'a, b',
+        throw refusal('BAD_USER_INPUT', `the rollout ${argument} is not known, or goes on: it has no trajectory yet`, {
+          argument,
         });
       return loaders.path.load(wholePath({ treeId: trajectory.treeId, id: trajectory.leafStepId }));
     }),

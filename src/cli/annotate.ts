@@ -5,6 +5,7 @@ import type { Platform } from '../platform/open-platform.ts';
 import { localPrincipal } from '../postgres/principal.ts';
 import { locateSubjects, nameOf, type Subject } from '../projections/annotations/locate-subjects.ts';
 import { type AnnotateAsked, type Annotated, openAnnotate } from '../usecases/annotate/annotate.ts';
+import { checkedId } from './collect.ts';
 import { print } from './terminal.ts';
 import { numberBetween, wantsJson } from './with-platform.ts';
 import { withProjector } from './with-projector.ts';
@@ -15,6 +16,7 @@ interface AnnotateFlags {
   readonly note?: string;
   readonly retract?: true;
   readonly reason?: string;
+  readonly tree?: string;
 }
 
 /** `espalier annotate`: says something of steps, rollouts, revisions, trees or rows of releases, or takes it back. */
@@ -29,7 +31,8 @@ export function addAnnotate(program: Command): void {
     .option('--score <n>', 'a score', numberBetween('--score', -1e100, 1e100))
     .option('--note <text>', 'a text for people')
     .option('--retract', 'take annotations back: they no longer count')
-    .option('--reason <text>', 'with --retract: why');
+    .option('--reason <text>', 'with --retract: why')
+    .option('--tree <id>', 'the tree of them, where several have one under an id');
   command.action((ids: readonly string[], flags: AnnotateFlags) => {
     checkFlags(flags);
     return withProjector('annotate', async ({ platform, settle }) => {
@@ -50,18 +53,19 @@ function checkFlags({ label, score, note, retract, reason }: AnnotateFlags): voi
 }
 
 async function askedOf(platform: Platform, ids: readonly string[], flags: AnnotateFlags): Promise<AnnotateAsked> {
+  const of = flags.tree === undefined ? {} : { inTree: checkedId('--tree', flags.tree) };
   if (flags.retract) {
     for (const id of ids)
       if (!isUuid(id)) throw new Error(`an annotation has an id, a UUID in lower case, not ${JSON.stringify(id)}`);
-    return { kind: 'retract', ids, reason: flags.reason ?? '' };
+    return { kind: 'retract', ids, ...of, reason: flags.reason ?? '' };
   }
   const said = { label: flags.label ?? null, score: flags.score ?? null, note: flags.note ?? '' };
-  const subjects = await Promise.all(ids.map((id) => subjectOf(platform, id)));
-  return { kind: 'add', annotations: subjects.map((subject) => ({ subject, ...said })) };
+  const subjects = await Promise.all(ids.map((id) => subjectOf(platform, id, of.inTree ?? null)));
+  return { kind: 'add', annotations: subjects.map((subject) => ({ subject, ...of, ...said })) };
 }
 
 /** Finds out what an id names. @throws Error where nothing that can be annotated has it. */
-async function subjectOf({ database: { db } }: Platform, id: string): Promise<Subject> {
+async function subjectOf({ database: { db } }: Platform, id: string, inTree: string | null): Promise<Subject> {
   const row = /^(.+)@([1-9]\d{0,8})#([1-9]\d{0,8})$/.exec(id);
   if (row) return { kind: 'row', datasetId: derivedId('dataset', row[1] ?? '', Number(row[2])), line: Number(row[3]) };
   if (!isUuid(id)) throw new Error(`name an id, a UUID in lower case, or a row as NAME@VERSION#LINE, not ${JSON.stringify(id)}`);
@@ -71,7 +75,12 @@ async function subjectOf({ database: { db } }: Platform, id: string): Promise<Su
     { kind: 'revision', revisionId: id },
     { kind: 'tree', treeId: id },
   ];
-  const [found] = (await locateSubjects(db, kinds)).keys();
+  const [found] = (
+    await locateSubjects(
+      db,
+      kinds.map((subject) => ({ subject, inTree })),
+    )
+  ).keys();
   const subject = found === undefined ? undefined : kinds[found];
   if (subject) return subject;
   throw new Error(`no step, rollout, revision or tree ${id} is on record; \`espalier trace ${id}\` says what an id stands for`);

@@ -204,7 +204,7 @@ export function nameOfRun(text: string): string {
 }
 
 export function checkedId(option: string, text: string): string {
-  if (!isUuid(text)) throw new Error(`${option} takes a run id, a UUID in lower case, not ${JSON.stringify(text)}`);
+  if (!isUuid(text)) throw new Error(`${option} takes an id, a UUID in lower case, not ${JSON.stringify(text)}`);
   return text;
 }
 

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import { isUuid } from '../domain/ids.ts';
 import type { Moment } from '../projections/as-of/moment.ts';
 import { type RecallAsked, seedOf } from '../projections/lineage/recall-seeds.ts';
 import { readTouched } from '../projections/lineage/recall-touched.ts';
 import type { Touched } from '../projections/lineage/touched.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
+import { checkedId } from './collect.ts';
 import { type Lines, print, table } from './terminal.ts';
 import { wantsJson } from './with-platform.ts';
 import { withProjector } from './with-projector.ts';
@@ -15,6 +15,7 @@ interface RecallFlags {
   readonly scorer?: string;
   readonly trajectory?: string;
   readonly step?: string;
+  readonly tree?: string;
   readonly task?: string;
   readonly run?: string;
   readonly label?: string;
@@ -28,6 +29,7 @@ export function addRecall(program: Command): void {
     .option('--scorer <name@revision>', 'a scorer that was wrong; without a revision all of them')
     .option('--trajectory <rollout>', 'a rollout')
     .option('--step <id>', 'a step: the rollouts that hold it on their path')
+    .option('--tree <id>', 'the tree of that rollout or step, where several have one under its id')
     .option('--task <id>', 'the id of a task: all of its trees')
     .option('--run <id>', 'a run')
     .option('--label <text>', 'all that annotations with this label name')
@@ -45,7 +47,7 @@ export function addRecall(program: Command): void {
 }
 
 /** Reads what is to be recalled. @throws Error unless exactly one thing is named, and it can be an id. */
-function askedOf({ scorer, trajectory, step, task, run, label }: RecallFlags): RecallAsked {
+function askedOf({ scorer, trajectory, step, tree, task, run, label }: RecallFlags): RecallAsked {
   if ([scorer, trajectory, step, task, run, label].filter((each) => each !== undefined).length !== 1)
     throw new Error('name one thing to recall: --scorer, --trajectory, --step, --task, --run or --label');
   if (scorer !== undefined) {
@@ -54,16 +56,13 @@ function askedOf({ scorer, trajectory, step, task, run, label }: RecallFlags): R
       ? { kind: 'scorer', name: scorer.slice(0, at), revision: scorer.slice(at + 1) }
       : { kind: 'scorer', name: scorer, revision: null };
   }
-  if (trajectory !== undefined) return { kind: 'trajectory', rolloutId: idOf('--trajectory', trajectory) };
-  if (step !== undefined) return { kind: 'step', stepId: idOf('--step', step) };
-  if (task !== undefined) return { kind: 'task', taskId: idOf('--task', task) };
+  const of = tree === undefined ? {} : { treeId: checkedId('--tree', tree) };
+  if (trajectory !== undefined) return { kind: 'trajectory', rolloutId: checkedId('--trajectory', trajectory), ...of };
+  if (step !== undefined) return { kind: 'step', stepId: checkedId('--step', step), ...of };
+  if (tree !== undefined) throw new Error('--tree is of --trajectory or --step');
+  if (task !== undefined) return { kind: 'task', taskId: checkedId('--task', task) };
   if (label !== undefined) return { kind: 'label', label };
-  return { kind: 'run', runId: idOf('--run', run ?? '') };
-}
-
-function idOf(option: string, text: string): string {
-  if (!isUuid(text)) throw new Error(`${option} takes an id, a UUID in lower case, not ${JSON.stringify(text)}`);
-  return text;
+  return { kind: 'run', runId: checkedId('--run', run ?? '') };
 }
 
 /** Lays out what is touched: a line of counts, then each list that is not empty. */

@@ -34,6 +34,7 @@ export function addReplayFork(replay: Command): void {
     .command('fork')
     .description('go on from a recorded step in a run of its own: the way there executed again and compared, then other rollouts')
     .option('--from <step>', 'the step to go on from; the root of a tree begins again')
+    .option('--tree <id>', 'the tree of that step, where several have one under its id')
     .option('--policy <spec>', `who goes on; the policy of the recorded run when left out: ${POLICY_FORMS}`)
     .option('--rollouts <n>', 'rollouts behind the step', wholeNumber('--rollouts', 1, 100_000), 1)
     .option(
@@ -85,6 +86,7 @@ async function forkOf(platform: Platform, flags: ForkFlags): Promise<Pick<Forkin
     return { runId: run, ...(await readCollection(platform, checkedId('--run', run), 'fork')) };
   }
   if (!isUuid(from)) throw new Error(`--from takes a step id, a UUID in lower case, not ${JSON.stringify(from)}`);
+  if (flags.tree !== undefined) checkedId('--tree', flags.tree);
   if (flags.policy !== undefined) parsePolicyText(flags.policy); // reported now rather than after the way was walked
   const plan = await planFork(platform, from, flags);
   return { runId: run === undefined ? newId() : checkedId('--run', run), name, seed, plan };

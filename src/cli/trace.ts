@@ -4,6 +4,7 @@ import type { Touched } from '../projections/lineage/touched.ts';
 import type { Links } from '../projections/lineage/trace-links.ts';
 import { type Trace, traceRecord } from '../usecases/lineage/trace-record.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
+import { checkedId } from './collect.ts';
 import { describeTouched } from './recall.ts';
 import { type Lines, print } from './terminal.ts';
 import { wantsJson } from './with-platform.ts';
@@ -17,18 +18,21 @@ export function addTrace(program: Command): void {
       '<id>',
       'of an event, run, tree, step, rollout, reward, task, revision, dataset, batch or checkpoint; the SHA-256 of an image, segment, render spec, weights or manifest; NAME@V of a policy or release, NAME@V#LINE of a line of a release, POLICY#N of a batch',
     );
-  command.option('--as-of <moment>', AS_OF, parseMoment);
-  command.action((id: string, { asOf }: { readonly asOf?: Moment }) =>
-    withProjector('trace', async ({ platform, signal, settle }) => {
+  command
+    .option('--tree <id>', 'the tree of it, where several have one under its id')
+    .option('--as-of <moment>', AS_OF, parseMoment);
+  command.action((id: string, { asOf, tree }: { readonly asOf?: Moment; readonly tree?: string }) => {
+    const inTree = tree === undefined ? null : checkedId('--tree', tree);
+    return withProjector('trace', async ({ platform, signal, settle }) => {
       await settle();
-      const trace = await atMoment(platform, asOf, 'all', signal, (source) => traceRecord(source, id));
+      const trace = await atMoment(platform, asOf, 'all', signal, (source) => traceRecord(source, id, inTree));
       print(
         wantsJson(command)
           ? JSON.stringify({ ...trace, touched: trace.touched && cutTouched(trace.touched) })
           : describeTrace(trace),
       );
-    }),
-  );
+    });
+  });
 }
 
 const SHOWN = 50;

@@ -13,6 +13,7 @@ import { locateSubjects } from './annotations/locate-subjects.ts';
 import { readChosenSteps } from './answers/choose-steps.ts';
 import { STEP_ORDERINGS } from './answers/step-query.ts';
 import { seedOf } from './lineage/recall-seeds.ts';
+import { readTouched } from './lineage/recall-touched.ts';
 import { findRevision, findStep } from './lineage/trace-trees.ts';
 import { keyOf } from './of-tree.ts';
 import { projections } from './registry.ts';
@@ -176,12 +177,21 @@ test('what asks for something by an id that two trees gave it is told that the i
   const { db } = database;
   const named = trees.map(({ treeId }) => treeId).sort();
   const ambiguous = (kind: string) =>
-    `${kind} ${id} is ambiguous: the trees ${named.join(', ')} have one each; name it through its tree`;
-  await expect(findRevision(db, id)).rejects.toThrow(AmbiguousId);
-  await expect(findStep(db, id)).rejects.toThrow(ambiguous('step'));
-  await expect(readForkPoint(db, id)).rejects.toThrow(ambiguous('step'));
+    `${kind} ${id} is ambiguous: the trees ${named.join(', ')} have one each; name the tree that is meant`;
+  const subject = { kind: 'revision', revisionId: id } as const;
+  await expect(findRevision(db, id, null)).rejects.toThrow(AmbiguousId);
+  await expect(findStep(db, id, null)).rejects.toThrow(ambiguous('step'));
+  await expect(readForkPoint(db, id, null)).rejects.toThrow(ambiguous('step'));
   await expect(seedOf(db, { kind: 'step', stepId: id })).rejects.toThrow(ambiguous('step'));
-  await expect(locateSubjects(db, [{ kind: 'revision', revisionId: id }])).rejects.toThrow(ambiguous('revision'));
+  await expect(locateSubjects(db, [{ subject, inTree: null }])).rejects.toThrow(ambiguous('revision'));
+  for (const { treeId, runId } of trees) {
+    expect((await findRevision(db, id, treeId))?.madeBy?.streams).toEqual((await findStep(db, id, treeId))?.madeBy?.streams);
+    expect(await readForkPoint(db, id, treeId)).toMatchObject({ treeId, runId });
+    expect(await locateSubjects(db, [{ subject, inTree: treeId }])).toEqual(new Map([[0, { treeId, runId }]]));
+    const { trees: touched } = await readTouched(db, await seedOf(db, { kind: 'step', stepId: id, treeId }));
+    expect(touched).toBe(1);
+  }
+  expect(await findStep(db, id, id)).toBeNull();
 });
 
 test('paths, returns and pages of steps keep to the tree where two have one id', async () => {

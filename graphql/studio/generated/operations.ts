@@ -10,6 +10,7 @@ export type NewAnnotation = {
   readonly rollout?: string | null | undefined;
   readonly revision?: string | null | undefined;
   readonly tree?: string | null | undefined;
+  readonly inTree?: string | null | undefined;
   readonly row?: DatasetRow | null | undefined;
   readonly label?: string | null | undefined;
   readonly score?: number | null | undefined;

@@ -8,6 +8,12 @@ export type Subject =
   | Exclude<DataOf<'AnnotationAdded'>['subject'], { kind: 'tree' }>
   | { readonly kind: 'tree'; readonly treeId: string };
 
+/** A subject and its tree, where several have one under its id; null: the id says it alone. */
+export interface SubjectNamed {
+  readonly subject: Subject;
+  readonly inTree: string | null;
+}
+
 /** The tree that a subject belongs to, and the run of that. */
 export interface Located {
   readonly treeId: string;
@@ -18,17 +24,18 @@ export interface Located {
  * Returns where each subject lies, by its place in the list; what is not on record is left out. A statement for each kind.
  * @throws AmbiguousId where several trees have a subject.
  */
-export async function locateSubjects(db: Db, subjects: readonly Subject[]): Promise<ReadonlyMap<number, Located>> {
+export async function locateSubjects(db: Db, named: readonly SubjectNamed[]): Promise<ReadonlyMap<number, Located>> {
   const located = new Map<number, Located>();
-  for (const kind of new Set(subjects.map((subject) => subject.kind))) {
-    const asked = subjects.flatMap((subject, place) =>
-      subject.kind === kind ? [{ place, id: idOf(subject), line: lineOf(subject) }] : [],
+  for (const kind of new Set(named.map(({ subject }) => subject.kind))) {
+    const asked = named.flatMap(({ subject, inTree }, place) =>
+      subject.kind === kind ? [{ place, id: idOf(subject), line: lineOf(subject), tree: inTree }] : [],
     );
-    const list = sql`jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) as a(place integer, id uuid, line integer)`;
+    const list = sql`jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) as a(place integer, id uuid, line integer, tree uuid)`;
     const { rows } = await sql<Located & { readonly place: number }>`
-      select a.place, t.tree_id, t.run_id from ${list} ${PLACES[kind]}`.execute(db);
+      select a.place, t.tree_id, t.run_id from ${list} ${PLACES[kind]}
+      where a.tree is null or t.tree_id = a.tree`.execute(db);
     for (const { place, treeId, runId } of rows) {
-      const subject = subjects[place];
+      const subject = named[place]?.subject;
       if (subject && located.has(place))
         throw new AmbiguousId(
           subject.kind,

@@ -4,11 +4,11 @@ import { onlyOne } from '../ambiguous-id.ts';
 import { type OfTree, pairsOf } from '../of-tree.ts';
 import type { RecallSeed } from './touched.ts';
 
-/** What is recalled. */
+/** What is recalled. `treeId`: its tree, where several have one under its id. */
 export type RecallAsked =
   | { readonly kind: 'scorer'; readonly name: string; readonly revision: string | null }
-  | { readonly kind: 'trajectory'; readonly rolloutId: string }
-  | { readonly kind: 'step'; readonly stepId: string }
+  | { readonly kind: 'trajectory'; readonly rolloutId: string; readonly treeId?: string }
+  | { readonly kind: 'step'; readonly stepId: string; readonly treeId?: string }
   | { readonly kind: 'task'; readonly taskId: string }
   | { readonly kind: 'run'; readonly runId: string }
   | { readonly kind: 'label'; readonly label: string };
@@ -33,9 +33,12 @@ export async function seedOf(db: Db, asked: RecallAsked): Promise<RecallSeed> {
       await refuseUnknownScorer(db, asked.name, asked.revision);
       return { kind: 'rollouts', rollouts: rolloutsScoredBy(asked.name, asked.revision), steps: null, judged: asked };
     case 'trajectory':
-      return seedOverRollout(await treeOf(db, 'rollout', asked.rolloutId), asked.rolloutId);
+      return seedOverRollout(
+        await treeOf(db, { kind: 'rollout', id: asked.rolloutId, treeId: asked.treeId ?? null }),
+        asked.rolloutId,
+      );
     case 'step':
-      return seedThroughStep(await treeOf(db, 'step', asked.stepId), asked.stepId);
+      return seedThroughStep(await treeOf(db, { kind: 'step', id: asked.stepId, treeId: asked.treeId ?? null }), asked.stepId);
     case 'task':
       if (!(await exists(db, sql`select from trees where task_id = ${asked.taskId}`)))
         throw new RecallRefused(`no tree was grown for task ${asked.taskId}`);
@@ -56,10 +59,14 @@ export async function seedOf(db: Db, asked: RecallAsked): Promise<RecallSeed> {
 }
 
 /** Returns the tree that has a step or a rollout. @throws RecallRefused; AmbiguousId where several have it. */
-async function treeOf(db: Db, kind: 'step' | 'rollout', id: string): Promise<string> {
+async function treeOf(
+  db: Db,
+  named: { readonly kind: 'step' | 'rollout'; readonly id: string; readonly treeId: string | null },
+): Promise<string> {
+  const { kind, id } = named;
   const from = kind === 'step' ? sql`steps where step_id = ${id}` : sql`rollouts where rollout_id = ${id}`;
   const { rows } = await sql<{ treeId: string }>`select tree_id from ${from}`.execute(db);
-  const found = onlyOne(kind, id, rows);
+  const found = onlyOne(named, rows);
   if (!found) throw new RecallRefused(`there is no ${kind} ${id}`);
   return found.treeId;
 }

@@ -46,8 +46,8 @@ export interface TracedEntity {
   readonly seed: RecallSeed | null;
 }
 
-/** Looks for one kind of thing. */
-export type Finder = (db: Db, id: string) => Promise<TracedEntity | null>;
+/** Looks for one kind of thing. `treeId`: the tree of what is meant, where several have one under its id; null: the id says it alone. */
+export type Finder = (db: Db, id: string, treeId: string | null) => Promise<TracedEntity | null>;
 
 const SHOWN = 10;
 

@@ -56,5 +56,5 @@ async function findLine(db: Db, release: string, line: number): Promise<TracedEn
 
 async function findBatchOf(db: Db, policyId: string, ordinal: number): Promise<TracedEntity | null> {
   const [batch] = await rowsWhere(db, 'batches', { policyId, ordinal }, ['batchId']);
-  return batch ? findBatch(db, batch.batchId) : null;
+  return batch ? findBatch(db, batch.batchId, null) : null;
 }

@@ -196,5 +196,5 @@ async function findActing(db: Db, id: string, policyId: string, version: number)
 
 async function findRelease(db: Db, name: string, version: number): Promise<TracedEntity | null> {
   const [release] = await rowsWhere(db, 'datasets', { name, version }, ['datasetId']);
-  return release ? findDataset(db, release.datasetId) : null;
+  return release ? findDataset(db, release.datasetId, null) : null;
 }

@@ -87,10 +87,10 @@ export const findTree: Finder = async (db, id) => {
 };
 
 /** A step: an action and what followed. */
-export const findStep: Finder = async (db, id) => {
+export const findStep: Finder = async (db, id, inTree) => {
   const { rows } = await sql<{ treeId: string; depth: number; action: string }>`
     select tree_id, depth, left(action, 200) as action from steps where step_id = ${id}`.execute(db);
-  const step = onlyOne('step', id, rows);
+  const step = onlyOne({ kind: 'step', id, treeId: inTree }, rows);
   if (!step) return null;
   const { treeId } = step;
   const root = step.depth === 0;
@@ -145,12 +145,12 @@ export const findStep: Finder = async (db, id) => {
 };
 
 /** A rollout: one walk of a policy. */
-export const findRollout: Finder = async (db, id) => {
+export const findRollout: Finder = async (db, id, inTree) => {
   const { rows } = await sql<{ treeId: string; policy: string; outcome: string | null; steps: number | null }>`
     select tree_id, policy_id || '@' || policy_version as policy, outcome, steps from rollouts where rollout_id = ${id}`.execute(
     db,
   );
-  const rollout = onlyOne('rollout', id, rows);
+  const rollout = onlyOne({ kind: 'rollout', id, treeId: inTree }, rows);
   if (!rollout) return null;
   const { treeId } = rollout;
   return {
@@ -184,7 +184,7 @@ export const findRollout: Finder = async (db, id) => {
 };
 
 /** A reward, with every judgement of it. */
-export const findReward: Finder = async (db, id) => {
+export const findReward: Finder = async (db, id, inTree) => {
   const { rows } = await sql<{
     treeId: string;
     stepId: string | null;
@@ -195,7 +195,7 @@ export const findReward: Finder = async (db, id) => {
   }>`
     select tree_id, step_id, rollout_id, component, value, scorer || '@' || scorer_revision as scorer
     from rewards where reward_id = ${id}`.execute(db);
-  const reward = onlyOne('reward', id, rows);
+  const reward = onlyOne({ kind: 'reward', id, treeId: inTree }, rows);
   if (!reward) return null;
   const { treeId, stepId, rolloutId } = reward;
   return {
@@ -245,9 +245,12 @@ export const findTask: Finder = async (db, id) => {
 };
 
 /** A revision trajectory, made of a good and a bad one. */
-export const findRevision: Finder = async (db, id) => {
+export const findRevision: Finder = async (db, id, inTree) => {
   const columns = ['treeId', 'state', 'judge', 'goodLeafStepId', 'badLeafStepId'] as const;
-  const revision = onlyOne('revision', id, await rowsWhere(db, 'revisions', { revisionId: id }, columns));
+  const revision = onlyOne(
+    { kind: 'revision', id, treeId: inTree },
+    await rowsWhere(db, 'revisions', { revisionId: id }, columns),
+  );
   if (!revision) return null;
   const { treeId, state, judge, goodLeafStepId: good, badLeafStepId: bad } = revision;
   return {

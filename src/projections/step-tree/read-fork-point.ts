@@ -21,10 +21,10 @@ export interface ForkPoint {
 }
 
 /**
- * Reads a step as the beginning of a fork, in one statement; undefined for an unknown step. @throws AmbiguousId where several
- * trees have it.
+ * Reads a step as the beginning of a fork, in one statement; undefined for an unknown step. @param inTree the tree that is meant; null
+ * where the id says it alone. @throws AmbiguousId where several trees have it.
  */
-export async function readForkPoint(db: Db, stepId: string): Promise<ForkPoint | undefined> {
+export async function readForkPoint(db: Db, stepId: string, inTree: string | null): Promise<ForkPoint | undefined> {
   const steps = await db
     .selectFrom('steps as s')
     .innerJoin('trees as t', 't.treeId', 's.treeId')
@@ -36,7 +36,7 @@ export async function readForkPoint(db: Db, stepId: string): Promise<ForkPoint |
     .select(['t.serverFingerprint as serverFingerprint', 'r.config'])
     .where('s.stepId', '=', stepId)
     .execute();
-  return onlyOne('step', stepId, steps);
+  return onlyOne({ kind: 'step', id: stepId, treeId: inTree }, steps);
 }
 
 /**

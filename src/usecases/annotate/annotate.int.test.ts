@@ -98,6 +98,8 @@ describe('annotating', () => {
       message: expect.stringContaining(`annotation ${id} is ambiguous`),
     });
     expect(recorded(await annotate(retract([id]), reviewer))).toMatchObject({ treeIds });
+    const named = { kind: 'retract', ids: [id], inTree: tree.treeId, reason: '' } as const;
+    expect(recorded(await annotate(named, localPrincipal()))).toMatchObject({ treeIds, position: '' });
     const retracted = (await read([id])).map(({ treeId, retractedBy }) => [treeId, retractedBy]);
     expect(new Map(retracted as [string, string | null][])).toEqual(
       new Map([

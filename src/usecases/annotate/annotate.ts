@@ -21,11 +21,13 @@ export interface NewAnnotation extends Pick<DataOf<'AnnotationAdded'>, 'label' |
   /** A UUID of the caller's own, so that a repetition is recognised; a new one unless given. */
   readonly id?: string;
   readonly subject: Subject;
+  /** The tree of the subject, where several have one under its id. */
+  readonly inTree?: string;
 }
 
 export type AnnotateAsked =
   | { readonly kind: 'add'; readonly annotations: readonly NewAnnotation[] }
-  | { readonly kind: 'retract'; readonly ids: readonly string[]; readonly reason: string };
+  | { readonly kind: 'retract'; readonly ids: readonly string[]; readonly inTree?: string; readonly reason: string };
 
 export type Annotated =
   /** All is on record, each annotation in the tree at its place; `position` is empty where it was before. */
@@ -76,7 +78,10 @@ export function openAnnotate({ catchUpMs = CATCH_UP_MS, ...world }: AnnotateWorl
       return refused('invalid', 'an id is given twice; give each its own');
     const seen = asSeenBy(db, principal);
     const subjects = named.map(({ subject }) => subject);
-    const located = await locateSubjects(seen, subjects).catch((error: unknown) => {
+    const located = await locateSubjects(
+      seen,
+      named.map(({ subject, inTree = null }) => ({ subject, inTree })),
+    ).catch((error: unknown) => {
       if (error instanceof AmbiguousId) return error;
       throw error;
     });
@@ -109,8 +114,15 @@ export function openAnnotate({ catchUpMs = CATCH_UP_MS, ...world }: AnnotateWorl
     );
   }
 
-  async function retract(ids: readonly string[], reason: string, principal: Principal): Promise<Annotated> {
-    const lists = groupBy(await readAnnotationsById(asSeenBy(db, principal), ids), ({ id }) => id);
+  async function retract(
+    { ids, inTree, reason }: Extract<AnnotateAsked, { kind: 'retract' }>,
+    principal: Principal,
+  ): Promise<Annotated> {
+    const seen = await readAnnotationsById(asSeenBy(db, principal), ids);
+    const lists = groupBy(
+      seen.filter(({ treeId }) => inTree === undefined || treeId === inTree),
+      ({ id }) => id,
+    );
     const unknown = ids.find((id) => !lists.has(id));
     if (unknown !== undefined) return refused('unknown', `no annotation ${unknown} is on record; nothing was recorded`);
     const rows: AnnotationRecord[] = [];
@@ -125,7 +137,7 @@ export function openAnnotate({ catchUpMs = CATCH_UP_MS, ...world }: AnnotateWorl
       if (others.length > 0)
         return refused(
           'invalid',
-          `annotation ${id} is ambiguous: the trees ${treesNamed([row, ...others])} have one each; post an AnnotationRetracted, which names the tree; nothing was recorded`,
+          `annotation ${id} is ambiguous: the trees ${treesNamed([row, ...others])} have one each; name the tree that is meant; nothing was recorded`,
         );
       rows.push(row);
     }
@@ -161,7 +173,7 @@ export function openAnnotate({ catchUpMs = CATCH_UP_MS, ...world }: AnnotateWorl
     try {
       return await exclusive.run(['annotations'], async () => {
         await folded(); // what was recorded a moment ago can be annotated, and numbers go on from the last
-        return asked.kind === 'add' ? add(asked.annotations, principal) : retract(asked.ids, asked.reason, principal);
+        return asked.kind === 'add' ? add(asked.annotations, principal) : retract(asked, principal);
       });
     } catch (error) {
       if (error instanceof ProjectionsBehind) return refused('unavailable', `${error.message}; nothing was recorded`);

@@ -12,6 +12,8 @@ import { ReplayRefused } from '../replay/replay-environment.ts';
 
 /** What a fork changes; what is left out stays as the run had it that it comes from. */
 export interface ForkChanges {
+  /** The tree of the step, where several have one under its id. */
+  readonly tree?: string;
   readonly environment?: string;
   readonly policy?: string;
   readonly rollouts: number;
@@ -27,7 +29,7 @@ export interface ForkChanges {
  */
 export async function planFork({ database }: Platform, stepId: string, changes: ForkChanges): Promise<CollectPlan> {
   const { db } = database;
-  const step = await readForkPoint(db, stepId).catch((error: unknown) => {
+  const step = await readForkPoint(db, stepId, changes.tree ?? null).catch((error: unknown) => {
     throw error instanceof AmbiguousId ? new ReplayRefused(error.message) : error;
   });
   if (!step) throw new ReplayRefused(`there is no step ${stepId}; \`espalier tree TREE --ids\` shows the steps of a tree`);

@@ -59,13 +59,13 @@ const NAMES: Readonly<Record<string, Finder>> = {
 };
 
 /**
- * Traces anything that has an id: events, what they recorded, images, `NAME@V`, `NAME@V#LINE`, `POLICY#N`. @throws NotOnRecord
- * that lists what was looked for.
+ * Traces anything that has an id: events, what they recorded, images, `NAME@V`, `NAME@V#LINE`, `POLICY#N`. @param treeId the tree of
+ * what is meant, where several have one under its id. @throws NotOnRecord that lists what was looked for; AmbiguousId.
  */
-export async function traceRecord(db: Db, id: string): Promise<Trace> {
+export async function traceRecord(db: Db, id: string, treeId: string | null = null): Promise<Trace> {
   const finders = isUuid(id) ? UUIDS : /^[0-9a-f]{64}$/.test(id) ? DIGESTS : NAMES;
   for (const find of Object.values(finders)) {
-    const found = await find(db, id);
+    const found = await find(db, id, treeId);
     if (!found) continue;
     const { kind, title, madeBy, seed } = found;
     const links = async (queries: typeof found.from) => {

@@ -7,6 +7,7 @@ import { REFLECTIONS } from '../../domain/revision/reflections.ts';
 import type { Verdict } from '../../domain/revision/verdict.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { judgeText } from '../../events/schemas/revisions.ts';
+import { keyInTree } from '../../projections/of-tree.ts';
 import type { SearchedTree } from '../../projections/revisions/read-searched-trees.ts';
 import { revisionContentHash } from '../../projections/revisions/revision-content.ts';
 import { type Checked, type Checks, openChecks } from './revise-check.ts';
@@ -31,8 +32,8 @@ export async function reviseTree(work: ReviseTree): Promise<RevisedTree | null> 
   }
   const composed = composeRevisions(pairing.pairs, transitions, { ...plan, treeId: tree.treeId });
   const outcomes = await recordAll(work, composed.revisions);
-  const revisionIds = composed.revisions.map((revision) => namesOf(work, revision).revisionId);
-  return outcomes && { pairing, verdicts, composed, outcomes, revisionIds };
+  const revisionKeys = composed.revisions.map((revision) => keyInTree(tree.treeId, namesOf(work, revision).revisionId));
+  return outcomes && { pairing, verdicts, composed, outcomes, revisionKeys };
 }
 
 const AT_ONCE = 32; // revisions: an append that is durable costs about as much as 32 checks

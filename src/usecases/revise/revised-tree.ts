@@ -51,6 +51,6 @@ export interface RevisedTree {
   readonly verdicts: readonly Verdict[];
   readonly composed: Composed;
   readonly outcomes: readonly RevisionOutcome[];
-  /** Of the revisions, in the order of `outcomes`. */
-  readonly revisionIds: readonly string[];
+  /** The revisions by `keyInTree`, in the order of `outcomes`. */
+  readonly revisionKeys: readonly string[];
 }

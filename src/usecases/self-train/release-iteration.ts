@@ -29,8 +29,8 @@ export interface IterationRelease {
   readonly data?: 'good' | 'revisions' | 'both';
   /** Left out: revisions that held when executed. */
   readonly state?: 'verified' | 'composed';
-  /** The only revisions that may be written; left out, all of the judge. */
-  readonly revisionIds?: readonly string[];
+  /** The only revisions that may be written, by `keyInTree`; left out, all of the judge. */
+  readonly revisionKeys?: readonly string[];
   readonly signal: AbortSignal;
 }
 
@@ -84,10 +84,10 @@ export async function releaseIteration(platform: Platform, wanted: IterationRele
         thresholds,
         state: wanted.state ?? 'verified',
         ...(judge === null ? {} : { judge }),
-        ...(wanted.revisionIds ? { revisionSet: sha256Hex(wanted.revisionIds.join('\n')) } : {}),
+        ...(wanted.revisionKeys ? { revisionSet: sha256Hex(wanted.revisionKeys.join('\n')) } : {}),
         gates: { duplicates: 'remove', testTasks: 'remove', evaluations: 'remove', maxPerTask: perTask },
       },
-      ...(wanted.revisionIds ? { revisionIds: new Set(wanted.revisionIds) } : {}),
+      ...(wanted.revisionKeys ? { revisionKeys: new Set(wanted.revisionKeys) } : {}),
       existing: 'replace', // the name holds the id of the self-training: nobody else's file has it
       settled: (receipts) => waitUntilProjected(db, positionAfter(receipts), { timeoutMs: WAIT_MS, signal }),
       onProgress: () => undefined,

@@ -75,7 +75,7 @@ export async function exportRowsFolder(options: RowExportOptions & { readonly ex
             gate,
             folder: { keep: async () => '' }, // no format that keeps pictures in files comes here
             general: split === 'train' ? general : null,
-            revisionIds: options.revisionIds,
+            revisionKeys: options.revisionKeys,
             preferred: options.preferred,
             tokenizer: format.tokenizer === undefined ? undefined : options.tokenizer,
             only: ({ source }) => splitOf(source.task.split) === split,

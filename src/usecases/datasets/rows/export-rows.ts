@@ -101,7 +101,7 @@ export async function exportRows(options: RowExportOptions): Promise<RowManifest
         file,
         folder,
         signal,
-        revisionIds: options.revisionIds, // what `parameters.revisionSet` stands for
+        revisionKeys: options.revisionKeys, // what `parameters.revisionSet` stands for
         preferred: options.preferred,
         tokenizer: format.tokenizer === undefined ? undefined : options.tokenizer,
         pictures: openPictures(trx, blobs, await readPromptsHeld(trx, query)),

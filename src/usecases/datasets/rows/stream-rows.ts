@@ -1,6 +1,7 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import type { Db, Trx } from '../../../postgres/database.ts';
 import { readAnnotationsOfTrees } from '../../../projections/annotations/read-annotations.ts';
+import { keyInTree } from '../../../projections/of-tree.ts';
 import { readPictureIdsOfTree } from '../../../projections/pictures/read-pictures.ts';
 import { readMinedJudgements, readMinedRevisions } from '../../../projections/revisions/read-mined-revisions.ts';
 import { readRecordedTrees } from '../../../projections/trajectories/read-recorded-trees.ts';
@@ -32,8 +33,8 @@ export async function* streamRows(
 
 /** Which revisions make examples. */
 export interface ChosenRevisions {
-  /** The only ones that count; left out, all. */
-  readonly revisionIds?: ReadonlySet<string> | undefined;
+  /** The only ones that count, by `keyInTree`; left out, all. */
+  readonly revisionKeys?: ReadonlySet<string> | undefined;
   /** Those that come before others of the same content. */
   readonly preferred?: ReadonlySet<string> | undefined;
 }
@@ -49,12 +50,14 @@ export interface RowMaking extends ChosenRevisions {
 export async function* rowsOf(
   trx: Db,
   batch: readonly SelectedTree[],
-  { blobs, parameters, revisionIds, preferred, configOf }: RowMaking,
+  { blobs, parameters, revisionKeys, preferred, configOf }: RowMaking,
 ): AsyncGenerator<readonly TrainingRow[]> {
   const ids = batch.map(({ treeId }) => treeId);
   const trees = await readRecordedTrees(trx, ids);
   const mined = await readMinedRevisions(trx, ids, { ...parameters, preferred });
-  const revisions = revisionIds ? mined.filter(({ revisionId }) => revisionIds.has(revisionId)) : mined;
+  const revisions = revisionKeys
+    ? mined.filter(({ treeId, revisionId }) => revisionKeys.has(keyInTree(treeId, revisionId)))
+    : mined;
   const judgements = await readMinedJudgements(trx, ids);
   const annotations = await readAnnotationsOfTrees(trx, ids);
   for (const { treeId, runId, rollouts } of batch) {

@@ -166,6 +166,11 @@ const scoreStage = z.strictObject({
 const forkStage = z.strictObject({
   stage: is('fork'),
   from: z.string().regex(UUID, 'must be the id of a recorded step').describe('Recorded step to go on from.'),
+  tree: z
+    .string()
+    .regex(UUID, 'must be the id of a tree')
+    .optional()
+    .describe('Tree of that step, where several have one under its id.'),
   policy: plan.policy.min(1).optional().describe('Policy that goes on; left out, that of the recorded run.'),
   rollouts: task.rollouts.default(8).describe('Rollouts behind the step.'),
   maxSteps: plan.maxSteps.optional().describe('Steps behind it; left out, what the recorded plan leaves.'),

@@ -3,14 +3,13 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { sha256Hex } from '../../../digest/sha256.ts';
 import { THRESHOLD_DEFAULTS } from '../../../domain/revision/thresholds.ts';
-import { id } from '../../../events/schemas/values.ts';
 import { readDatasetsById } from '../../../projections/datasets/read-datasets.ts';
 import type { StageOutput } from '../../../projections/experiment-stages/read-stages.ts';
 import { revise } from '../../revise/revise.ts';
 import { releaseIteration } from '../../self-train/release-iteration.ts';
 import { numbers, outputOf, type StageWork, settle, usedBy } from './stage-work.ts';
 
-const listed = z.array(id);
+const listed = z.array(z.string());
 
 /** Mines the revisions of a stage's run. Their ids are kept: another stage may have mined the same trees by other rules. */
 export async function reviseStage(work: StageWork<'revise'>): Promise<StageOutput> {
@@ -28,13 +27,13 @@ export async function reviseStage(work: StageWork<'revise'>): Promise<StageOutpu
       plan: { alpha, beta, unparsed, beforeBranch, seed, signal: options.signal },
       checking: options.verify ? 'execute' : 'none',
       progress: ({ trees, plannedTrees, revisions }) => progress(`${trees}/${plannedTrees} trees, ${revisions} revisions`),
-      onTree: ({ revisionIds, outcomes }) => mined.push(...revisionIds.map((each, i) => `${each} ${outcomes[i]}`)),
+      onTree: ({ revisionKeys, outcomes }) => mined.push(...revisionKeys.map((each, i) => `${each} ${outcomes[i]}`)),
     }),
   );
   signal.throwIfAborted();
   await settle(platform, signal);
   mined.sort();
-  const ids = mined.map((line) => line.slice(0, line.indexOf(' ')));
+  const ids = mined.map((line) => line.slice(0, line.lastIndexOf(' ')));
   const kept = await platform.blobs.put(Buffer.from(JSON.stringify(ids)), 'application/json');
   const { good, bad, pairs, judged, revisions, verified, meanRevisionLength } = counts;
   return outputOf({
@@ -52,7 +51,7 @@ export async function releaseStage(work: StageWork<'release'>): Promise<StageOut
   const { format, state, perTask, data, alpha } = work.stage.options;
   const source = usedBy(work, 'of');
   const { judge, kept } = source;
-  const revisionIds =
+  const revisionKeys =
     kept === null ? undefined : listed.parse(JSON.parse(Buffer.from(await platform.blobs.get(kept.blob)).toString()));
   const released = await releaseIteration(platform, {
     name: `experiment-${key.slice(0, 32)}`,
@@ -68,7 +67,7 @@ export async function releaseStage(work: StageWork<'release'>): Promise<StageOut
       beta: source.values.beta ?? THRESHOLD_DEFAULTS.beta,
     },
     ...(data === undefined ? {} : { data }),
-    ...(revisionIds === undefined ? {} : { revisionIds }),
+    ...(revisionKeys === undefined ? {} : { revisionKeys }),
   });
   if (!released) return outputOf({ digest: sha256Hex('nothing to learn from'), values: { good: 0, revisions: 0, trained: 0 } });
   const { dataset, good, revisions, trained } = released;

@@ -4,7 +4,6 @@ import { canonicalJson } from '../../../events/canonical-json.ts';
 import { derivedId } from '../../../events/derived-id.ts';
 import { CODE_VERSION } from '../../../platform/code-version.ts';
 import type { StageOutput } from '../../../projections/experiment-stages/read-stages.ts';
-import { readForkPoint } from '../../../projections/step-tree/read-fork-point.ts';
 import { RunFailed } from '../../collect/collect.ts';
 import { RunRefused } from '../../collect/hold-run.ts';
 import { parseAgentTrajOptions } from '../../datasets/import/agent-traj-options.ts';
@@ -37,16 +36,17 @@ export async function scoreStage(work: StageWork<'score'>): Promise<StageOutput>
 /** Goes on from a recorded step. @throws RunRefused where the way to it differs; RunFailed; ReplayRefused. */
 export async function forkStage(work: StageWork<'fork'>): Promise<StageOutput> {
   const { platform, key, seed, stage, concurrency, signal, progress, turns } = work;
-  const { from, rollouts, maxSteps, temperature, policy } = stage.options;
+  const { from, tree, rollouts, maxSteps, temperature, policy } = stage.options;
   await settle(platform, signal);
   const plan = await planFork(platform, from, {
     rollouts,
+    ...(tree === undefined ? {} : { tree }),
     ...(policy === undefined ? {} : { policy }),
     ...(maxSteps === undefined ? {} : { maxSteps }),
     ...(temperature === undefined ? {} : { temperature }),
   });
   const runId = derivedId('experiment run', key);
-  const origin = (await readForkPoint(platform.database.db, from))?.runId ?? runId;
+  const origin = plan.fork?.runId ?? runId;
   const { report, progress: collected } = await turns(origin, () =>
     fork(platform, {
       runId,

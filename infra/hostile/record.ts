@@ -1,4 +1,5 @@
-import { readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -11,15 +12,21 @@ import { newId } from '../../src/events/new-id.ts';
 import { streamOf } from '../../src/events/stream-of.ts';
 import type { LogRecord, Offsets } from '../../src/log/event-log.ts';
 import { formatPosition } from '../../src/log/position.ts';
+import { openPlatform, type Platform } from '../../src/platform/open-platform.ts';
 import { readTable } from '../../src/projections/tables/read-table.ts';
 import { readableTables } from '../../src/projections/tables/tables.ts';
 import { everyTrajectory } from '../../src/projections/trajectories/trajectory-query.ts';
 import { waitUntilProjected } from '../../src/projections/wait-until.ts';
+import { readConfig } from '../../src/runtime/config.ts';
+import { createDatabase } from '../../src/testing/database.ts';
 import { followEvents } from '../../src/testing/live-client.ts';
 import { LOCAL } from '../../src/testing/local-token.ts';
+import { projectingAppender } from '../../src/testing/projecting-log.ts';
 import { until } from '../../src/testing/until.ts';
 import { type ChildProcess, startProcess } from '../../src/testing/worker-process.ts';
 import { exportTrajectories } from '../../src/usecases/datasets/export/export-trajectories.ts';
+import { agentTrajDefaults } from '../../src/usecases/datasets/import/agent-traj-options.ts';
+import { importTrajectories } from '../../src/usecases/datasets/import/import-trajectories.ts';
 import { drawRequests, drawWorld, type World } from './record-draws.ts';
 import { contentOf, factOf, LONG, type Placed, REWARD_FIELDS, RecordModel, TREE_FIELDS } from './record-model.ts';
 import type { Stage as WholeStage } from './stage.ts';
@@ -27,30 +34,49 @@ import type { Stage as WholeStage } from './stage.ts';
 type Stage = Pick<WholeStage, 'platform' | 'env' | 'url'>;
 
 const REQUESTS = 40; // of each client in a round
-const LIMIT_MS = 120_000;
+const KILLED = 0.03; // of the requests: a process is killed at them
+const LIMIT_MS = 300_000; // on a machine that runs other things too
 
 /**
- * Has several clients say colliding things of a few runs and trees, over two servers and into the log itself, while the servers and a
- * projector are killed; then compares what every reader shows with a model that folds the log by the rules alone. Round after round
- * until the time is over. @throws Error that names the reader, the seed and the round where something differs.
+ * Has several clients say colliding things of a few runs and trees, over two servers and into the log itself, while the servers and one
+ * to three projectors are killed; then compares what every reader shows with a model that folds the log by the rules alone, and with
+ * what an export becomes elsewhere. Round after round until the time is over. @throws Error that names the reader, the seed and the round where something differs.
  */
 export async function tryRecord(stage: Stage, seed: number, seconds: number): Promise<number> {
   const servers = await Promise.all([openServer(stage), openServer(stage)]);
-  const projector = await openProjector(stage);
+  const projectors = await Promise.all(Array.from({ length: (seed % 3) + 1 }, () => openProjector(stage)));
+  const elsewhere = await openElsewhere(stage.platform);
   const follower = followEvents(stage.url.api);
   let rounds = 0;
   try {
     for (const deadline = Date.now() + seconds * 1_000; rounds === 0 || Date.now() < deadline; rounds++) {
       const name = `record ${seed} ${rounds}`;
-      await tryRound(stage, { servers, projector, follower, name }).catch((error: Error) => {
+      await tryRound(stage, { servers, projectors, elsewhere, follower, name }).catch((error: Error) => {
         throw new Error(`${name}: ${error.message}`, { cause: error });
       });
     }
     return rounds;
   } finally {
     await follower.close();
-    await Promise.all([...servers, projector].map((each) => each.close()));
+    await Promise.all([...servers, ...projectors].map((each) => each.close()));
+    await elsewhere.close();
   }
+}
+
+/** Opens an empty installation on the same server of Postgres, into which exports are imported. */
+export async function openElsewhere({ config }: Platform): Promise<Platform> {
+  if (config.databaseUrl === null) throw new Error('the campaign needs the address of its database');
+  const database = await createDatabase(config.databaseUrl, 'espalier_elsewhere', 'template0');
+  const home = await mkdtemp(join(tmpdir(), 'espalier-elsewhere-'));
+  const platform = await openPlatform(readConfig({ ESPALIER_HOME: home, DATABASE_URL: database.url }), 'test');
+  return {
+    ...platform,
+    async close() {
+      await platform.close();
+      await database.drop();
+      await rm(home, { recursive: true });
+    },
+  };
 }
 
 export interface Killable {
@@ -58,33 +84,38 @@ export interface Killable {
   /** Counts its kills: what an earlier process remembered, the present one does not. */
   generation(): number;
   kill(): Promise<void>;
+  /** Waits until it serves, again where it was killed. */
+  ready(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface Round {
   readonly servers: readonly Killable[];
-  readonly projector: Killable;
+  readonly projectors: readonly Killable[];
+  /** Where what is exported is imported. */
+  readonly elsewhere: Platform;
   readonly follower: ReturnType<typeof followEvents>;
   readonly name: string;
 }
 
-export async function tryRound(stage: Stage, { servers, projector, follower, name }: Round): Promise<void> {
+export async function tryRound(stage: Stage, { servers, projectors, elsewhere, follower, name }: Round): Promise<void> {
   const { platform } = stage;
   const start = await platform.log.ends(TOPICS);
   const world = drawWorld(name);
   const random = createRandom(name);
   const answers: Answer[] = [];
-  let sending = true;
+  const killer = createKiller([...servers, ...projectors], random.fork('kills'));
   const clients = ['one', 'two', 'three'].map((client, i) =>
-    sendAll(world, random.fork(client), servers, i, (answer) => answers.push(answer)),
+    sendAll(world, random.fork(client), servers[i % servers.length] as Killable, (answer) => {
+      answers.push(answer);
+      killer.onRequest();
+    }),
   );
   clients.push(appendAll(stage, world, random.fork('log')));
-  const killing = killSome([...servers, projector], random.fork('kills'), () => sending);
   try {
     await Promise.all(clients);
   } finally {
-    sending = false;
-    await killing;
+    await killer.settled();
   }
   const ends = await platform.log.ends(TOPICS);
   await waitUntilProjected(platform.database.db, ends, { timeoutMs: LIMIT_MS });
@@ -97,7 +128,7 @@ export async function tryRound(stage: Stage, { servers, projector, follower, nam
   await compareGraphql(stage, world, foldAll(records.filter((record) => isBelow(record, middle))), middle);
   await compareQuarantine(stage, records, model);
   await compareTables(stage, world, model);
-  await compareExport(stage, world, model);
+  await compareExport(stage, elsewhere, world, model);
   await compareSubscription(follower, streams, model);
 }
 
@@ -109,18 +140,11 @@ interface Answer {
   readonly known: ReadonlyMap<string, string>;
 }
 
-/** Sends requests to the servers in turn; what no answer came to may be on record or not. */
-async function sendAll(
-  world: World,
-  random: Random,
-  servers: readonly Killable[],
-  first: number,
-  onAnswer: (answer: Answer) => void,
-): Promise<void> {
+/** Sends requests to a server; what no answer came to may be on record or not. */
+async function sendAll(world: World, random: Random, server: Killable, onAnswer: (answer: Answer) => void): Promise<void> {
   const next = drawRequests(world, random);
   const known = new Map<string, string>();
   let generation = '';
-  const server = servers[first % servers.length] as Killable; // there are two
   for (let i = 0; i < REQUESTS; i++) {
     const events = next();
     if (generation !== String(server.generation())) known.clear();
@@ -128,7 +152,7 @@ async function sendAll(
     const before = new Map(known);
     const response = await post(server.url(), events);
     if (response === null) {
-      await delay(200);
+      await server.ready();
       continue;
     }
     onAnswer({ events, ...response, known: before });
@@ -162,11 +186,22 @@ async function appendAll({ platform: { log, blobs } }: Stage, world: World, rand
   }
 }
 
-async function killSome(all: readonly Killable[], random: Random, going: () => boolean): Promise<void> {
-  while (going()) {
-    await delay(500 + random.int(3_000));
-    if (going()) await random.choice(all).kill();
-  }
+/** Kills one process at a time, at drawn requests: a slow machine has as many kills as a quick one. */
+function createKiller(all: readonly Killable[], random: Random) {
+  let killing: Promise<void> | undefined;
+  return {
+    onRequest(): void {
+      if (random.next() >= KILLED || killing !== undefined) return;
+      killing = random
+        .choice(all)
+        .kill()
+        .finally(() => {
+          killing = undefined;
+        });
+      killing.catch(() => undefined); // a process that does not start again ends the round when it is waited for
+    },
+    settled: async () => killing,
+  };
 }
 
 function foldAll(records: readonly Placed[]): RecordModel {
@@ -313,23 +348,35 @@ async function compareTables({ platform }: Stage, world: World, model: RecordMod
 
 const EXPORTED = new Set(['TreeOpened', 'RolloutStarted', 'StepTaken', 'RolloutFinished', 'TreeClosed']);
 
-async function compareExport({ platform }: Stage, world: World, model: RecordModel): Promise<void> {
-  const out = join(platform.home, 'record.jsonl');
-  await exportTrajectories({
-    db: platform.database.db,
-    blobs: platform.blobs,
-    query: { ...everyTrajectory, runs: world.runs },
-    format: { kind: 'jsonl', scope: 'trees' },
-    out,
-    existing: 'replace',
-    empty: 'allow',
-    codeVersion: 'test',
-    waitMs: LIMIT_MS,
-    signal: AbortSignal.timeout(LIMIT_MS),
-    onProgress: () => undefined,
-  });
-  const lines = (await readFile(out, 'utf8')).split('\n').filter((line) => line !== '');
-  await rm(out);
+/** Compares an export with the model, and with the export of what its import becomes in another installation. */
+async function compareExport({ platform }: Stage, elsewhere: Platform, world: World, model: RecordModel): Promise<void> {
+  const [out, again] = ['record.jsonl', 'again.jsonl'].map((name) => join(elsewhere.config.home, name)) as [string, string];
+  await exportFrom(platform, world, out);
+  const bytes = await readFile(out);
+  if (bytes.includes('"TreeOpened"')) {
+    const { db } = elsewhere.database;
+    await importTrajectories({
+      source: out,
+      form: 'detect',
+      db,
+      appender: projectingAppender(db, elsewhere.blobs),
+      blobs: elsewhere.blobs,
+      badRows: 'refuse',
+      agentTraj: agentTrajDefaults,
+      signal: AbortSignal.timeout(LIMIT_MS),
+      onProgress: () => undefined,
+    });
+    await exportFrom(elsewhere, world, again);
+    expectEqual(
+      'the export of what was imported',
+      (await readFile(again, 'utf8')).split('\n'),
+      bytes.toString('utf8').split('\n'),
+    );
+  }
+  const lines = bytes
+    .toString('utf8')
+    .split('\n')
+    .filter((line) => line !== '');
   const facts = lines
     .map((line) => JSON.parse(line) as Envelope) // one each, as the export writes them
     .flatMap((event) =>
@@ -346,6 +393,22 @@ async function compareExport({ platform }: Stage, world: World, model: RecordMod
     ];
   });
   expectEqual('the export of events', facts.sort(), expected.sort());
+}
+
+async function exportFrom({ database, blobs }: Platform, { runs }: World, out: string): Promise<void> {
+  await exportTrajectories({
+    db: database.db,
+    blobs,
+    query: { ...everyTrajectory, runs },
+    format: { kind: 'jsonl', scope: 'trees' },
+    out,
+    existing: 'replace',
+    empty: 'allow',
+    codeVersion: 'test',
+    waitMs: LIMIT_MS,
+    signal: AbortSignal.timeout(LIMIT_MS),
+    onProgress: () => undefined,
+  });
 }
 
 async function compareSubscription(
@@ -412,9 +475,10 @@ function openProjector({ env }: Stage): Promise<Killable> {
 async function open(script: string, env: Stage['env'], ready: RegExp): Promise<Killable> {
   let [child, url, generation]: [ChildProcess, string, number] = [startProcess(script, [], env), '', 0];
   const begun = async () => {
-    url = (await child.saying(ready))[1] ?? '';
+    url = (await child.saying(ready, LIMIT_MS))[1] ?? '';
   };
-  await begun();
+  let serving = begun();
+  await serving;
   return {
     url: () => url,
     generation: () => generation,
@@ -423,7 +487,13 @@ async function open(script: string, env: Stage['env'], ready: RegExp): Promise<K
       child.kill('SIGKILL');
       await child.ended;
       child = startProcess(script, [], env);
-      await begun();
+      serving = begun();
+      await serving;
+    },
+    // it is killed before its clients hear of it: who finds it gone may ask a moment before the next one is begun
+    ready: async () => {
+      await delay(200);
+      await serving;
     },
     async close() {
       child.kill('SIGKILL');

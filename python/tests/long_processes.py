@@ -18,6 +18,7 @@ try:
     from espalier_rl.trainer.tensors import decode_tensors, encode_tensors
 
     from .test_packing import skewed, transformers, write_small_qwen
+    from .test_trainer import SETTINGS
 except ImportError:
     torch = transformers = None
 
@@ -74,7 +75,7 @@ class Sharded(unittest.TestCase):
         rows = skewed()
         rows["values"], rows["returns"] = torch.zeros(len(rows["ids"])), torch.full((len(rows["ids"]),), 0.5)
         steps = [[[0, 1, 2], [3], [4]], [[5, 6, 7, 8]]]
-        settings = {"loss": {"name": "dual_clip"}, "miniBatches": steps, "kl": {"kind": "k3", "coefficient": 0.1}, "critic": {}}
+        settings = {**SETTINGS, "epochs": 1, "miniBatches": steps, "kl": {"kind": "k3", "coefficient": 0.1}, "critic": {}}
         return self.ask(session, "update", encode_tensors(rows), settings=settings)[0]["metrics"]
 
     def weights(self, state, file="model.safetensors"):
@@ -148,7 +149,7 @@ class Sharded(unittest.TestCase):
         self.assertEqual((answer["id"], answer["code"]), (7, "damaged"))
         self.update(two)
 
-    def test_what_struck_one_process_alone_is_answered_once_and_ends_them_all(self):
+    def test_what_struck_one_process_alone_is_answered_and_ends_them_all(self):
         two = Together("tests.failing_process")
         self.addCleanup(two.close)
         self.ask(two, "hello", protocol=PROTOCOL)

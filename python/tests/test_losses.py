@@ -16,6 +16,16 @@ except ImportError:
 
 FIXTURES = Path(__file__).parents[2] / "src" / "domain" / "training" / "fixtures"
 
+CLIPPED = {"clipLow": 0.2, "clipHigh": 0.2, "logRatios": "clamped"}
+DEFAULTS = {
+    "clipped": CLIPPED,
+    "dual_clip": {**CLIPPED, "dualClip": 3.0},
+    "gspo": {"clipLow": 3e-4, "clipHigh": 4e-4},
+    "cispo": {"clipLow": 0.2, "clipHigh": 0.2},
+    "sapo": {"tauPositive": 1.0, "tauNegative": 1.05},
+    "gpg": {},
+}
+
 
 def cases(file):
     return {case["id"]: case for case in json.loads((FIXTURES / file).read_text())["cases"]}
@@ -42,10 +52,7 @@ class PolicyLosses(unittest.TestCase):
         for case in ("ppo-symmetric", "ppo-clip-higher", "ppo-empty-row"):
             with self.subTest(case):
                 (new, old, advantages, mask), given, expected = self.columns(case)
-                options = losses.choose_options(
-                    "dual_clip",
-                    {"clipLow": given["clip_ratio_low"], "clipHigh": given["clip_ratio_high"], "dualClip": given["clip_ratio_c"]},
-                )
+                options = {"clipLow": given["clip_ratio_low"], "clipHigh": given["clip_ratio_high"], "dualClip": given["clip_ratio_c"]}
                 tokens, metrics = losses.policy_loss("dual_clip", options, new, old, advantages, mask)
                 self.check_close(tokens, (tensor(expected["pg_losses"]) * mask).tolist())
                 # Up to verl 0.8 sums of rows were divided by the width alone; since 0.9 their mean over rows is.
@@ -58,7 +65,7 @@ class PolicyLosses(unittest.TestCase):
 
     def test_unclamped_ratios_equal_those_of_the_old_releases(self):
         (new, old, advantages, mask), _, expected = self.columns("ppo-extreme-unclamped")
-        options = losses.choose_options("dual_clip", {"logRatios": "unclamped"})
+        options = {**DEFAULTS["dual_clip"], "logRatios": "unclamped"}
         tokens, metrics = losses.policy_loss("dual_clip", options, new, old, advantages, mask)
         self.check_close(tokens, (tensor(expected["pg_losses"]) * mask).tolist())
         self.check_close(metrics["oldKl"], expected["ppo_kl"])
@@ -86,19 +93,14 @@ class PolicyLosses(unittest.TestCase):
         ):
             with self.subTest(case):
                 (new, old, advantages, mask), _, expected = self.columns(case)
-                tokens, _ = losses.policy_loss(name, losses.choose_options(name, {}), new, old, advantages, mask)
+                tokens, _ = losses.policy_loss(name, DEFAULTS[name], new, old, advantages, mask)
                 self.check_close((tokens * losses.token_shares(mask, mode)).sum(), expected["pg_loss"])
 
-    def test_an_unknown_option_or_loss_is_refused(self):
-        for name, options in (("ppo", {}), ("clipped", {"dualClip": 3})):
-            with self.assertRaises(losses.LossRefused):
-                losses.choose_options(name, options)
-
     def test_a_token_outside_the_mask_changes_neither_loss_nor_gradient(self):
-        for name in losses.OPTIONS:
+        for name in DEFAULTS:
             new = torch.tensor([[-1.0, float("nan"), -3.0]], dtype=torch.float64, requires_grad=True)
             old, advantages, mask = tensor([[-1.1, -500.0, -2.0]]), tensor([[1.0, float("inf"), -1.0]]), tensor([[1.0, 0.0, 1.0]])
-            tokens, _ = losses.policy_loss(name, losses.choose_options(name, {}), new, old, advantages, mask)
+            tokens, _ = losses.policy_loss(name, DEFAULTS[name], new, old, advantages, mask)
             (tokens * losses.token_shares(mask, "token-mean")).sum().backward()
             with self.subTest(name):
                 self.assertTrue(bool(torch.isfinite(tokens).all()))
@@ -117,7 +119,7 @@ class Gradients(unittest.TestCase):
             with self.subTest(f"{case['loss']} {case['aggregation']} {case['kl']}"):
                 new = tensor(file["logProbs"]).requires_grad_()
                 name = case["loss"]
-                tokens, _ = losses.policy_loss(name, losses.choose_options(name, {}), new, old, advantages, mask)
+                tokens, _ = losses.policy_loss(name, DEFAULTS[name], new, old, advantages, mask)
                 shares = losses.token_shares(mask, losses.aggregation_of(name, case["aggregation"]))
                 kl = losses.kl_tokens(case["kl"], new, reference) * losses.token_shares(mask, case["aggregation"])
                 loss = (tokens * shares).sum() + file["klCoefficient"] * kl.sum()

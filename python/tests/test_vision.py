@@ -28,6 +28,7 @@ try:
     from espalier_rl.trainer.tiny_vision import FAMILIES, write_tiny_vision
     from espalier_rl.trainer.trainer import Trainer
 
+    from .test_losses import DEFAULTS
     from .test_trainer import opened, rows_of
 except ImportError:
     torch = None
@@ -151,7 +152,7 @@ class Vision(unittest.TestCase):
         rows = self.rows(trainer, prompt, pictures, [[65, 66], [67, 68, 69]])
         likelier = lambda: trainer.read(rows, [[0, 1]], 1.0)["log_probs"].sum()
         start = likelier()
-        settings = {"loss": {"name": "clipped"}, "miniBatches": [[[0], [1]]], "temperature": 1.0}
+        settings = {"loss": {"name": "clipped", "options": DEFAULTS["clipped"]}, "miniBatches": [[[0], [1]]], "temperature": 1.0}
         self.assertEqual(trainer.update(rows, settings)["steps"], 1)
         self.assertGreater(likelier(), start)
         moved = {name for name, value in trainer.model.tensors().items() if not torch.equal(value, before[name])}
@@ -179,7 +180,7 @@ class Vision(unittest.TestCase):
         rows = self.rows(trainer, prompt, pictures, [[65, 66], [67, 68, 69]])
         start = trainer.read(rows, [[0, 1]], 1.0)["log_probs"]
         for _ in range(2):
-            trainer.update(rows, {"loss": {"name": "clipped"}, "miniBatches": [[[0, 1]]], "temperature": 1.0})
+            trainer.update(rows, {"loss": {"name": "clipped", "options": DEFAULTS["clipped"]}, "miniBatches": [[[0, 1]]], "temperature": 1.0})
         after = trainer.read(rows, [[0, 1]], 1.0)["log_probs"]
         self.assertGreater(float(after.sum()), float(start.sum()))
         with tempfile.TemporaryDirectory() as folder:

@@ -8,7 +8,7 @@ import os
 import queue
 import sys
 import threading
-from typing import Any, NoReturn
+from typing import Any
 
 from .frames import FrameError, read_frame, write_frame
 from .processes import join
@@ -23,51 +23,31 @@ def main() -> int:
     os.dup2(2, 1)
     sys.stdout = io.TextIOWrapper(os.fdopen(os.dup(2), "wb"), line_buffering=True)
     processes = join()
-    if processes.rank > 0:
-        _follow(processes)
     frames: queue.Queue[Any] = queue.Queue()
-    threading.Thread(target=_receive, args=(source, frames, processes), daemon=True).start()
-    return _lead(processes, frames, sink)
-
-
-def _lead(processes: Any, frames: queue.Queue[Any], sink: Any) -> int:
-    """Answers requests, and has the other processes follow them."""
+    if processes.rank == 0:
+        threading.Thread(target=_receive, args=(source, frames), daemon=True).start()
     session = Session(processes)
-    asked: dict[str, Any] = {}
-    if processes.size > 1:
-        processes.watch(lambda answer: write_frame(sink, {**answer, "id": asked.get("id")}))
     while True:
-        frame = frames.get()
+        frame = processes.by_first(frames.get)
         if isinstance(frame, FrameError):
             print(f"espalier_rl.trainer: {frame}", file=sys.stderr)
             return 2
-        asked["id"] = frame[0].get("id")
-        if processes.size > 1:
-            processes.send(*frame)
         message, body = session.answer(*frame)
-        write_frame(sink, message, body)
-        if processes.size > 1 and breaks_off(message):
-            os._exit(1)  # the others may wait within a computation that will not come; torchrun ends them
+        # The others may wait for this process within a computation: it answers in their place, and torchrun ends them.
+        broken = processes.size > 1 and breaks_off(message)
+        if processes.rank == 0 or broken:
+            write_frame(sink, message, body)
+        if broken:
+            os._exit(1)
 
 
-def _follow(processes: Any) -> NoReturn:
-    """Does what the first process is asked; its answers are those of the first."""
-    session = Session(processes)
-    processes.watch(None)
-    while True:
-        message, _ = session.answer(*processes.receive())
-        if breaks_off(message):
-            processes.fail(message)
-
-
-def _receive(source: Any, frames: queue.Queue[Any], processes: Any) -> None:
+def _receive(source: Any, frames: queue.Queue[Any]) -> None:
     """Reads ahead of the work, so that the end of the stream is seen while it runs: a trainer whose owner was killed must not
     keep its memory."""
     try:
         while (frame := read_frame(source)) is not None:
             frames.put(frame)
-        # Who reads the answer of a failure ends the stream at once: as a success, this end would leave the others to themselves.
-        os._exit(1 if processes.failed else 0)
+        os._exit(0)
     except FrameError as error:
         frames.put(error)
 

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import tempfile
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -37,33 +37,21 @@ def save_checkpoint(trainer: Any, folder: str | Path) -> dict[str, Any]:
     if not first:  # it only took part in putting the tensors together
         return {}
     folder.mkdir(parents=True, exist_ok=True)
-    with ThreadPoolExecutor() as threads:  # hashing, writing and waiting for the disk go on side by side
-        digests = [threads.submit(digest_tensors, each) for each in (weights, rest)]
-        if _holds_some_of(folder, trainer.steps):  # made again behind a kill or a new start: gigabytes are not written for nothing
-            state = _described(trainer, digests)
-            if (folder / state["checkpoint"]).exists():
-                return state
-        return _write(trainer, folder, weights, rest, digests, threads)
-
-
-def _write(trainer: Any, folder: Path, weights: Any, rest: Any, digests: list[Future[str]], threads: ThreadPoolExecutor) -> dict[str, Any]:
     partial, target = Path(tempfile.mkdtemp(prefix=".partial-", dir=folder)), folder
     try:
-        written = threads.submit(write_tensors, partial / "trainer.safetensors", rest)
-        try:
+        with ThreadPoolExecutor() as threads:  # hashing and writing go on side by side
+            digests = [threads.submit(digest_tensors, each) for each in (weights, rest)]
+            write_tensors(partial / "trainer.safetensors", rest)
             trainer.model.save(partial, weights)
-        finally:
-            written.result()  # nothing writes there any more
-        state = _described(trainer, digests)
+            described = {"format": FORMAT, "weights": digests[0].result(), "steps": trainer.steps, "rest": digests[1].result()}
+        state = {**described, "checkpoint": hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()}
         target = folder / state["checkpoint"]
-        if target.exists():
-            return state
-        (partial / "state.json").write_text(json.dumps(state, sort_keys=True))
-        for file in partial.iterdir():
-            _sync(file)
-        _sync(partial)
-        os.replace(partial, target)
-        _sync(folder)
+        if not target.exists():
+            (partial / "state.json").write_text(json.dumps(state, sort_keys=True))
+            for file in (*partial.iterdir(), partial):
+                _sync(file)
+            os.replace(partial, target)
+            _sync(folder)
     except OSError:
         # Another process may have written the same checkpoint meanwhile: its bytes are these.
         if target == folder or not target.exists():
@@ -71,23 +59,6 @@ def _write(trainer: Any, folder: Path, weights: Any, rest: Any, digests: list[Fu
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return state
-
-
-def _described(trainer: Any, digests: list[Future[str]]) -> dict[str, Any]:
-    weights, rest = (digest.result() for digest in digests)
-    state = {"format": FORMAT, "weights": weights, "steps": trainer.steps, "rest": rest}
-    return {**state, "checkpoint": hashlib.sha256(json.dumps(state, sort_keys=True).encode()).hexdigest()}
-
-
-def _holds_some_of(folder: Path, steps: int) -> bool:
-    """Returns whether a checkpoint of as many steps is there, of whatever policy."""
-    for file in folder.glob("*/state.json"):
-        try:
-            if json.loads(file.read_text()).get("steps") == steps:
-                return True
-        except (OSError, ValueError, AttributeError):  # it is being removed, or is none
-            continue
-    return False
 
 
 def load_checkpoint(trainer: Any, folder: str | Path) -> dict[str, Any]:

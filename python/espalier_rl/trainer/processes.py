@@ -1,31 +1,22 @@
 """The processes that train one model together: the first speaks with Espalier, the others follow its requests.
 
-`torchrun` starts them; a process that was started alone is `Alone`. All of them run the same request; what each computes of it is in the trainer.
+`torchrun` starts them and ends them all when one fails. All of them run the same request; what each computes of it is in the trainer.
 """
 
 from __future__ import annotations
 
-import datetime
-import json
 import os
-import threading
-import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
+
+from ..training import processes
 
 if TYPE_CHECKING:
     import torch
 
-FOREVER = datetime.timedelta(days=365)  # between two requests the others wait
-FAILED = "espalier/failed"
-WATCH_SECONDS = 0.2
 
-
-class Alone:
-    """One process: nothing to send, nothing to sum."""
-
-    rank, size = 0, 1
-    failed = False
+class Alone(processes.Alone):
+    """One process: nothing to sum."""
 
     def sum(self, tensors: Sequence[torch.Tensor]) -> None:
         pass
@@ -36,76 +27,36 @@ def join() -> Alone | Group:
     return Group() if int(os.environ.get("WORLD_SIZE", "1")) > 1 else Alone()
 
 
-class Group:
+class Group(processes.Ranks):
     """Processes that torchrun started on one machine."""
 
     def __init__(self) -> None:
         import torch
         from torch import distributed
 
-        self.rank, self.size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+        _end_with_parent()
         local = int(os.environ.get("LOCAL_RANK", "0"))
         if local < torch.cuda.device_count():  # others train on the CPU, or are refused when a model is opened
             torch.cuda.set_device(local)
         distributed.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
-        self.requests = distributed.new_group(backend="gloo", timeout=FOREVER)
-        # A connection of its own: the default one may be held by a thread that waits.
-        name, port = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
-        self.store = distributed.TCPStore(name, port, is_master=False)
-        self.parent = os.getppid()
-        self.failed = False  # another one did, and its answer is being sent
-
-    def send(self, message: dict[str, Any], body: bytes) -> None:
-        """Sends a request to the others. Called by the first alone."""
-        import torch
-
-        text = json.dumps(message).encode()
-        self._broadcast(torch.tensor([len(text), len(body)]))
-        self._broadcast(torch.frombuffer(bytearray(text + body), dtype=torch.uint8))
-
-    def receive(self) -> tuple[Any, bytes]:
-        """Waits for a request of the first. Returns (message, body)."""
-        import torch
-
-        sizes = torch.zeros(2, dtype=torch.int64)
-        self._broadcast(sizes)
-        text, body = sizes.tolist()
-        data = torch.empty(text + body, dtype=torch.uint8)
-        self._broadcast(data)
-        raw = data.numpy().tobytes()
-        return json.loads(raw[:text]), raw[text:]
+        super().__init__()
 
     def sum(self, tensors: Sequence[torch.Tensor]) -> None:
         """Adds up tensors on the CPU over all processes, in place."""
         from torch import distributed
 
         for tensor in tensors:
-            distributed.all_reduce(tensor, group=self.requests)
+            distributed.all_reduce(tensor, group=self.group)
 
-    def fail(self, answer: dict[str, Any]) -> None:
-        """Leaves the answer of a request that failed here alone for the first process to send, and ends this one."""
-        self.store.set(FAILED, json.dumps(answer))
-        time.sleep(60)  # the first sends it and ends them all
-        os._exit(1)
 
-    def watch(self, send: Callable[[dict[str, Any]], Any]) -> None:
-        """Ends this process when torchrun is gone. In the first, `send(answer)` is called when another one failed: this one may
-        then wait for it within a computation, where nothing can be raised."""
-        threading.Thread(target=self._watch, args=(send,), daemon=True).start()
+def _end_with_parent() -> None:
+    """Has Linux end this process when torchrun is killed: it may wait within a computation, where nothing can be raised."""
+    import ctypes
+    import signal
+    import sys
 
-    def _watch(self, send: Callable[[dict[str, Any]], Any]) -> None:
-        while os.getppid() == self.parent:
-            if self.rank == 0 and self.store.check([FAILED]):
-                self.failed = True
-                send(json.loads(self.store.get(FAILED)))
-                os._exit(1)
-            time.sleep(WATCH_SECONDS)
-        os._exit(1)
-
-    def _broadcast(self, tensor: torch.Tensor) -> None:
-        from torch import distributed
-
-        distributed.broadcast(tensor, 0, group=self.requests)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 def share_out(micro_batches: Sequence[Any], length: Callable[[Any], int], size: int) -> list[Any]:

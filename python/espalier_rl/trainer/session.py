@@ -166,7 +166,6 @@ HANDLERS = {
 
 CODES = {
     "RowsRefused": "refused",
-    "LossRefused": "refused",
     "PictureRefused": "refused",
     "ModelRefused": "refused",
     "ChatRefused": "refused",

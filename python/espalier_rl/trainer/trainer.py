@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from . import losses
 from .adapters import exchange_adapter, held_adapter, put_adapter, read_adapter
 from .language_model import ModelRefused, open_model, value_head
 from .objective import check_columns, loss_of, spread, token_columns
@@ -129,8 +128,7 @@ class Trainer:
         """
         if torch.are_deterministic_algorithms_enabled():  # a backward pass that failed may have left it strict
             torch.use_deterministic_algorithms(True, warn_only=True)
-        name = settings["loss"]["name"]
-        options = losses.choose_options(name, settings["loss"].get("options", {}))
+        name, options = settings["loss"]["name"], settings["loss"]["options"]
         check_columns(rows, settings, self)
         critic = settings.get("critic")
         for group, part in zip(self.optimiser.param_groups, (settings, critic or {})):

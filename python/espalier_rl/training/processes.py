@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import datetime
 import os
+import pickle
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .. import leases
-from ..errors import EspalierError, Unreachable
+from ..errors import EspalierError
 
 Value = TypeVar("Value")
 FOREVER = datetime.timedelta(days=365)  # the others wait for as long as the first waits for a batch
-KINDS: dict[str, type[EspalierError]] = {kind.__name__: kind for kind in (leases.LeaseLost, leases.RowsUnreadable, Unreachable)}
 
 
 class Alone:
@@ -44,48 +43,35 @@ class Ranks(Alone):
         from torch import distributed
 
         self.rank, self.size = distributed.get_rank(), distributed.get_world_size()
-        self._group = distributed.new_group(backend="gloo", timeout=FOREVER)
+        self.group = distributed.new_group(backend="gloo", timeout=FOREVER)
 
     def by_first(self, work: Callable[[], Value]) -> Value:
         from torch import distributed
 
-        found: list[Any] = [None]
-        fault: BaseException | None = None
-        if self.rank == 0:
-            try:
-                found = [("done", work())]
-            except Exception as error:  # noqa: BLE001 - all processes raise it
-                found, fault = [("failed", _said(error))], error
-        distributed.broadcast_object_list(found, src=0, group=self._group)
-        kind, value = found[0]
-        if kind == "failed":
-            raise fault or _raised(value)
+        results: list[Any] = [_try(work) if self.rank == 0 else None]
+        distributed.broadcast_object_list(results, src=0, group=self.group)
+        value, error = results[0]
+        if error is not None:
+            raise error
         return value  # type: ignore[no-any-return]  # as the first process made it
 
     def by_all(self, work: Callable[[], Value]) -> Value:
         from torch import distributed
 
-        fault: Exception | None = None
-        value: Value | None = None
-        try:
-            value = work()
-        except Exception as error:  # noqa: BLE001 - all processes raise it
-            fault = error
-        faults: list[Any] = [None] * self.size
-        distributed.all_gather_object(faults, fault and _said(fault), group=self._group)
-        if fault is not None:
-            raise fault
-        for rank, said in enumerate(faults):
-            if said:
-                raise _raised({**said, "message": f"process {rank}: {said['message']}"})
+        value, error = _try(work)
+        errors: list[Any] = [None] * self.size
+        distributed.all_gather_object(errors, error, group=self.group)
+        for each in (error, *errors):  # its own first
+            if each is not None:
+                raise each
         return value  # type: ignore[return-value]  # set, since nothing failed
 
     def of_all(self, work: Callable[[], Value]) -> list[Value]:
         from torch import distributed
 
-        found: list[Any] = [None] * self.size
-        distributed.all_gather_object(found, self.by_all(work), group=self._group)
-        return found
+        values: list[Any] = [None] * self.size
+        distributed.all_gather_object(values, self.by_all(work), group=self.group)
+        return values
 
 
 def join() -> Alone:
@@ -104,23 +90,13 @@ def join() -> Alone:
     )
 
 
-def _said(error: Exception) -> dict[str, Any]:
-    if isinstance(error, EspalierError):
-        said = {"message": error.message, "remedy": error.remedy, "field": error.field, "status": error.status, "code": error.code}
-        return {"kind": type(error).__name__, **said}
-    return {"kind": "RuntimeError", "message": f"{type(error).__name__}: {error}"}
-
-
-def _raised(said: dict[str, Any]) -> Exception:
-    if said["kind"] == "RuntimeError":
-        return RuntimeError(said["message"])
-    kind = _kind_of(said["kind"])
-    return kind(said["message"], **{name: said[name] for name in ("remedy", "field", "status", "code")})
-
-
-def _kind_of(name: str) -> type[EspalierError]:
-    if name == "NoBatch":
-        from .training import NoBatch
-
-        return NoBatch
-    return KINDS.get(name, EspalierError)
+def _try(work: Callable[[], Value]) -> tuple[Value | None, Exception | None]:
+    """Returns what `work` makes, or what it raises, in a form that other processes can raise."""
+    try:
+        return work(), None
+    except Exception as error:  # noqa: BLE001 - all processes raise it
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:  # noqa: BLE001 - a class of its own that cannot be sent
+            return None, RuntimeError(f"{type(error).__name__}: {error}")
+        return None, error

@@ -50,7 +50,7 @@ function expectedLoss(mode: AggregationMode): number {
         const old_log_probs = (await session.read(rows, [[0, 1]], { temperature: 1, squaredProbs: false }))('log_probs');
         for (const micro of [[[0, 1]], [[1], [0]]]) {
           const rest = { aggregation: mode, lossScale: LOSS_SCALE, miniBatches: [micro], learningRate: 1e-12 };
-          const settings = { loss: { name: 'dual_clip' }, ...rest };
+          const settings = { loss: { name: 'dual_clip', options: { clipLow: 0.2, clipHigh: 0.2, dualClip: 3 } }, ...rest };
           const metrics = await session.update(rows, { old_log_probs, advantages: ADVANTAGES }, settings);
           expect(metrics.policyLoss).toBeCloseTo(expectedLoss(mode), 4);
         }

@@ -126,7 +126,7 @@ export async function prepareUpdate(
       ...(corrected?.weights ? { weights: corrected.weights } : {}),
     },
     masks: corrected?.masks ?? masks,
-    wire: { name: policyLoss.policyLoss.name, options: objective.loss.options },
+    wire: { name: policyLoss.policyLoss.name, options: policyLoss.policyLoss.mode },
     aggregation: settings.aggregation ?? options.aggregation ?? 'token-mean',
     estimator: methodOf(estimator),
     loss: methodOf(policyLoss.policyLoss),

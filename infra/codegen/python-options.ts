@@ -48,22 +48,18 @@ class Method(TypedDict, total=False):
 
 /**
  * Returns the Python module with the options of a training: a class for each object of the declaration, its fields in snake_case,
- * and the rules of plans among the options themselves.
+ * and the rules of plans, which are options themselves.
  */
 export function pythonOptions(): string {
   const { properties = {} } = declarationSchema() as Schema; // as zod writes it
   const rules = properties.rules?.properties ?? {};
   const classes: string[] = [];
   const own = Object.entries(properties).map(([name, schema]) => field(name, schema, className('', name), classes));
-  const ruled = Object.entries(rules)
-    .filter(([name]) => !(name in properties))
-    .map(([name, schema]) => field(name, schema, className('Rules', name), []));
   const groups = `    groups: int\n    """${rules.groupsPerBatch?.description ?? ''}"""`;
-  const options = ['class TrainingOptions(TypedDict, total=False):', '    """What \\`Database.training\\` takes."""', ''];
+  const options = ['class TrainingOptions(Rules, total=False):', '    """What \\`Database.training\\` takes."""', ''];
   return [
     ...[HEAD, METHOD, ...classes.map((text) => `\n${text}`)],
-    `\n${options.join('\n').replaceAll('\\`', '`')}\n${[groups, ...own, ...ruled].join('\n')}\n`,
-    `\n# The field of a declaration, and the rule, that each name means.\n${table('FIELDS', properties)}\n${table('RULES', rules)}\n`,
+    `\n${options.join('\n').replaceAll('\\`', '`')}\n${[groups, ...own].join('\n')}\n`,
   ].join('\n');
 }
 
@@ -120,11 +116,6 @@ function className(of: string, name: string): string {
 
 function snake(name: string): string {
   return name.replaceAll(/(?<=[a-z0-9])([A-Z])/g, (letter) => `_${letter.toLowerCase()}`);
-}
-
-function table(name: string, fields: Readonly<Record<string, unknown>>): string {
-  const lines = Object.keys(fields).map((each) => `    ${JSON.stringify(snake(each))}: ${JSON.stringify(each)},`);
-  return `${name} = {\n${lines.join('\n')}\n}`;
 }
 
 /** `npm run codegen:python-options` writes the module; with `--check` it exits 1 where the schema has changed since. */

@@ -51,10 +51,14 @@ def encoded(value: Any) -> bytes:
         return json.dumps(value, allow_nan=False).encode()
 
 
-def json_server(shown: Mapping[str, Any], routes: Mapping[str, Callable[[dict[str, Any]], Any]], *, name: str, host: str, port: int, headers: Mapping[str, str] | None = None) -> ThreadingHTTPServer:
+def plain_error(error: str, message: str) -> dict[str, Any]:
+    return {"error": error, "message": message}
+
+
+def json_server(shown: Mapping[str, Any], routes: Mapping[str, Callable[[dict[str, Any]], Any]], *, name: str, host: str, port: int, headers: Mapping[str, str] | None = None, worded: Callable[[str, str], Any] = plain_error) -> ThreadingHTTPServer:
     """Returns an HTTP server, bound and not running yet: `shown` are answers of GET by path, or functions of what the query holds, `routes`
     functions of POST by path, from the object that was sent to what is answered. What they raise is answered as the error `failed`, in the
-    words of `name`. `headers` go with every answer."""
+    words of `name`. `headers` go with every answer; `worded` makes the body of an error from its code and message."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -66,17 +70,17 @@ def json_server(shown: Mapping[str, Any], routes: Mapping[str, Callable[[dict[st
                 answer = shown[path]
                 return self._answer(200, answer(dict(urllib.parse.parse_qsl(query))) if callable(answer) else answer)
             status = 405 if path in routes else 404
-            self._answer(status, {"error": "invalid", "message": f"there is no GET {self.path[:200]}"})
+            self._answer(status, worded("invalid", f"there is no GET {self.path[:200]}"))
 
         def do_POST(self) -> None:
             try:
                 self._answer(200, self._handle())
             except Refused as refused:
-                self._answer(refused.status, {"error": refused.error, "message": refused.message})
+                self._answer(refused.status, worded(refused.error, refused.message))
             except Exception as error:
                 traceback.print_exc()
                 said = f"{name} raised {type(error).__name__}: {error}"
-                self._answer(500, {"error": "failed", "message": said[:5000]})
+                self._answer(500, worded("failed", said[:5000]))
 
         def _handle(self) -> Any:
             length = int(self.headers.get("content-length") or 0)

@@ -11,8 +11,8 @@ try:
     import torch
 
     from espalier_rl.trainer import packing, session
-    from espalier_rl.trainer.generate import Asked, sample_batch, sample_replies
     from espalier_rl.trainer.packing import PackedRows, attend_at_once, attend_rows
+    from espalier_rl.trainer.rows import RowsRefused
     from espalier_rl.trainer.tensors import digest_tensors
     from espalier_rl.trainer.trainer import Trainer
 
@@ -124,10 +124,9 @@ class Packing(unittest.TestCase):
         rows = PackedRows([3, 3, 5], "cpu")
         query, key, value = torch.randn(1, 4, 11, 8), torch.randn(1, 2, 11, 8), torch.randn(1, 2, 11, 8)
         for scale, window in ((None, None), (0.3, 2), (None, 5)):
-            for grouped in (True, False):
-                with mock.patch.multiple(packing, varlen_attn=kernel, GROUPED=grouped):
-                    found = attend_at_once(query, key, value, rows, scale, window)
-                torch.testing.assert_close(found, attend_rows(query, key, value, rows, scale, window), rtol=1e-5, atol=1e-6)
+            with mock.patch.object(packing, "varlen_attn", kernel):
+                found = attend_at_once(query, key, value, rows, scale, window)
+            torch.testing.assert_close(found, attend_rows(query, key, value, rows, scale, window), rtol=1e-5, atol=1e-6)
 
     def test_padded_rows_have_rows_of_the_vocabulary_for_their_trained_tokens_alone(self):
         trainer = self.opened(write_small_qwen(self.folder), packed=False)
@@ -200,27 +199,14 @@ class PackedOrNot(unittest.TestCase):
         self.assertFalse(trainer.model.packed)
         self.check_alone(trainer)
 
-    def test_rows_on_both_sides_of_the_original_context_are_computed_apart(self):
+    def test_a_model_with_longrope_has_its_original_context(self):
         rope = {"rope_type": "longrope", "short_factor": [1.0] * 4, "long_factor": [4.0, 8.0, 16.0, 32.0], "rope_theta": 10000.0}
         context = {"max_position_embeddings": 128, "original_max_position_embeddings": 16, "pad_token_id": 0}
         trainer = self.opened(transformers.Phi3Config(**self.sizes(), **context, rope_parameters={**rope, "original_max_position_embeddings": 16}))
         self.assertTrue(trainer.model.packed)
-        self.assertEqual(trainer.model.original_context, 16)
-        self.check_alone(trainer)
-        model = trainer.model
-        short, long = [5, 6, 7] * 4, [5, 6, 7] * 8
-        drawn = {}
-        asked = [Asked(prompt, 1, 8, 1.0, 3) for prompt in (short, long)]
-        sample_batch(model, asked, lambda place, replies: drawn.update({place: replies[0]}))
-        self.assertLessEqual(len(short) + len(drawn[0]["ids"]), 16)
-        for place, prompt in enumerate((short, long)):
-            [alone] = sample_replies(model, prompt, count=1, longest=8, temperature=1.0, seed=3)
-            self.assertEqual(drawn[place]["ids"], alone["ids"])
-            ids = torch.tensor([[*prompt, *alone["ids"]]], device=model.device)
-            with torch.no_grad():
-                whole = torch.log_softmax(model.module(input_ids=ids).logits[0, len(prompt) - 1 : -1].double(), -1)
-            own = [float(row[token]) for row, token in zip(whole, alone["ids"])]
-            torch.testing.assert_close(torch.tensor(own), torch.tensor(alone["log_probs"]), rtol=1e-3, atol=1e-3)
+        self.assertEqual(trainer.model.context, 16)
+        with self.assertRaisesRegex(RowsRefused, "longer than the model's context of 16"):
+            read(rows_of((1, [5] * 17, 1.0)), trainer)
 
 
 if __name__ == "__main__":

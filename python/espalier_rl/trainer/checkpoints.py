@@ -33,7 +33,7 @@ def save_checkpoint(trainer: Any, folder: str | Path) -> dict[str, Any]:
     """
     folder = Path(folder)
     first = trainer.processes.rank == 0
-    weights, rest = trainer.model.tensors(keep=first), _optimiser_tensors(trainer)
+    weights, rest = trainer.model.tensors(), _optimiser_tensors(trainer)
     if not first:  # it only took part in putting the tensors together
         return {}
     folder.mkdir(parents=True, exist_ok=True)

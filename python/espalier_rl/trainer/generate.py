@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -43,7 +43,6 @@ def sample_batch(model: Any, requests: Sequence[Asked], done: Callable[[int, lis
     drawn with it. Requests with pictures come alone. Where layers carry a state, each reply is drawn alone: prompts of other lengths
     would be padded into the state, and a reply that ends cannot be taken out of it.
     """
-    requests = [_on_one_side(asked, model.original_context) for asked in requests]
     rows = [_Row(place, asked, _mix(asked.seed, i)) for place, asked in enumerate(requests) for i in range(asked.count)]
     replies = [[row.reply for row in rows if row.place == place] for place in range(len(requests))]
     left = [asked.count for asked in requests]
@@ -53,24 +52,9 @@ def sample_batch(model: Any, requests: Sequence[Asked], done: Callable[[int, lis
         if left[place] == 0:
             done(place, replies[place])
 
-    parts = [[row] for row in rows] if model.carries_state and not model.reads_pictures else _sides(rows, model.original_context)
+    parts = [[row] for row in rows] if model.carries_state and not model.reads_pictures else [rows]
     for part in parts:
         _draw_together(model, part, whole)
-
-
-def _on_one_side(asked: Asked, edge: int | None) -> Asked:
-    """Ends a reply where it would leave the original context that its prompt is within: keys that are kept are of the factors there, and
-    a trainer reads the whole with others."""
-    left = 0 if edge is None else edge - len(asked.prompt)
-    return replace(asked, longest=min(asked.longest, left)) if left > 0 else asked
-
-
-def _sides(rows: list[_Row], edge: int | None) -> list[list[_Row]]:
-    """Parts rows within the original context from longer ones: one batch is computed with the factors of its longest."""
-    if edge is None:
-        return [rows]
-    sides = ([row for row in rows if (len(row.asked.prompt) < edge) == within] for within in (True, False))
-    return [side for side in sides if side]
 
 
 def _draw_together(model: Any, rows: list[_Row], whole: Callable[[int], None]) -> None:
@@ -78,9 +62,8 @@ def _draw_together(model: Any, rows: list[_Row], whole: Callable[[int], None]) -
     ends = model.end_ids
     # Within the outer autocast, which does nothing itself, the steps keep what they cast: weights are cast once.
     with torch.no_grad(), torch.autocast(torch.device(model.device).type, enabled=False):
-        step: Any = model.stepper(rows[0].asked.pictures) if model.reads_pictures else _Stepper(model)
-        prompts = [row.asked.prompt for row in rows]
-        logits = step(torch.tensor(prompts, device=model.device)) if model.reads_pictures else step.begin(prompts)
+        step = _Stepper(model)
+        logits = step.begin([row.asked.prompt for row in rows], rows[0].asked.pictures)
         while True:
             chosen, log_probs, entropies = _draw(logits, rows)
             for i, row in enumerate(rows):
@@ -88,9 +71,6 @@ def _draw_together(model: Any, rows: list[_Row], whole: Callable[[int], None]) -
                     whole(row.place)
             if not any(row.open for row in rows):
                 return
-            if model.reads_pictures:
-                logits = step(torch.tensor(chosen, device=model.device).unsqueeze(-1))
-                continue
             kept = [i for i, row in enumerate(rows) if row.open]
             rows = [rows[i] for i in kept]
             logits = step.go_on([chosen[i] for i in kept], kept)
@@ -111,12 +91,6 @@ def _draw(logits: torch.Tensor, rows: Sequence[_Row]) -> tuple[list[int], list[f
     drawn = (probs.cumsum(-1) <= draws).sum(-1).clamp(max=log_probs.shape[-1] - 1)
     chosen = torch.where(temperatures[:, 0] > 0, drawn, logits.argmax(-1))
     return chosen.tolist(), log_probs.gather(-1, chosen[:, None])[:, 0].tolist(), entropies.tolist()
-
-
-def _parameters_of(module: Any) -> Any:
-    """Returns what the forward pass of a model of transformers takes, below an adapter."""
-    base = module.get_base_model() if hasattr(module, "get_base_model") else module
-    return inspect.signature(base.forward).parameters
 
 
 def _mix(seed: int, place: int) -> int:
@@ -156,52 +130,42 @@ class _Row:
 
 
 class _Stepper:
-    """Returns the logits after the newest ids of each row. Models of transformers keep their keys and values, with shorter prompts
-    padded on the left; the tiny model reads its few tokens again."""
+    """Returns the logits after the newest ids of each row. Keys and values are kept, with shorter prompts padded on the left."""
 
     def __init__(self, model: Any) -> None:
         self.model = model
         self.past: Any = None
-        if not model.is_tiny:
-            takes = _parameters_of(model.module)
-            self.last = LAST if "logits_to_keep" in takes else {}  # some classes of transformers make logits of every token
-            self.cache = "past_key_values" if "past_key_values" in takes else "cache_params"
-            self.positioned = "position_ids" in takes
+        takes = inspect.signature(model.module.forward).parameters
+        self.last = LAST if "logits_to_keep" in takes else {}  # some classes of transformers make logits of every token
+        self.cache = "past_key_values" if "past_key_values" in takes else "cache_params"
+        self.positioned = "position_ids" in takes
 
-    def begin(self, prompts: Sequence[Sequence[int]]) -> torch.Tensor:
-        self.rows = [list(prompt) for prompt in prompts]
-        if self.model.is_tiny:
-            return self._read_again()
-        device, longest = self.model.device, max(map(len, self.rows))
-        pads = torch.tensor([longest - len(row) for row in self.rows], device=device)
-        ids = torch.tensor([[0] * (longest - len(row)) + row for row in self.rows], device=device)
+    def begin(self, prompts: Sequence[Sequence[int]], pictures: Sequence[Any]) -> torch.Tensor:
+        device, longest = self.model.device, max(map(len, prompts))
+        pads = torch.tensor([longest - len(row) for row in prompts], device=device)
+        ids = torch.tensor([[0] * (longest - len(row)) + list(row) for row in prompts], device=device)
         self.places = torch.arange(longest, device=device) - pads[:, None]
         self.attention = (self.places >= 0).long() if bool(pads.any()) else None
-        return self._run(ids, self.places.clamp(min=0))
+        extra: dict[str, Any] = {}
+        if self.model.reads_pictures:  # positions have three axes, and those of a prompt end with its text
+            self.places, extra = self.model.see_prompt(ids, pictures)
+        return self._run(ids, self.places.clamp(min=0), **extra)
 
     def go_on(self, tokens: Sequence[int], kept: Any) -> torch.Tensor:
         """@param kept: which rows of the call before go on, with these tokens."""
-        if self.model.is_tiny:
-            self.rows = [[*self.rows[i], token] for i, token in zip(kept, tokens)]
-            return self._read_again()
-        if len(kept) < len(self.places):
+        if len(kept) < self.places.shape[-2]:
             chosen = torch.tensor(kept, device=self.places.device)
             self.past.batch_select_indices(chosen)
-            self.places = self.places[chosen]
+            self.places = self.places.index_select(-2, chosen)
             self.attention = None if self.attention is None else self.attention[chosen]
-        self.places = self.places[:, -1:] + 1
+        self.places = self.places[..., -1:] + 1
         if self.attention is not None:
             self.attention = torch.cat([self.attention, torch.ones_like(self.places)], 1)
         return self._run(torch.tensor(tokens, device=self.places.device)[:, None], self.places)
 
-    def _read_again(self) -> torch.Tensor:
-        ids = torch.tensor([token for row in self.rows for token in row], device=self.model.device)
-        lengths = [len(row) for row in self.rows]
-        return self.model.module(ids[None], lengths)[0][0, torch.tensor(lengths).cumsum(0).to(ids.device) - 1]
-
-    def _run(self, ids: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+    def _run(self, ids: torch.Tensor, places: torch.Tensor, **extra: Any) -> torch.Tensor:
         with torch.autocast(torch.device(self.model.device).type, torch.bfloat16, enabled=self.model.precision == "bfloat16"):
-            given = {self.cache: self.past, **({"position_ids": places} if self.positioned else {}), **self.last}
+            given = {self.cache: self.past, **({"position_ids": places} if self.positioned else {}), **self.last, **extra}
             output = self.model.module(input_ids=ids, attention_mask=self.attention, use_cache=True, **given)
         self.past = output[self.cache]
         return output.logits[:, -1]

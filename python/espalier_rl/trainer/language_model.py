@@ -1,9 +1,9 @@
-"""Opens a causal language model: a folder of transformers, a folder that this package wrote, or a tiny one from random
-weights."""
+"""Opens a causal language model of transformers: a folder, or a tiny one from random weights."""
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import math
 import sys
@@ -14,12 +14,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from .adapters import CONFIG as ADAPTER_CONFIG
-from .adapters import adapter_tensors, add_adapter, open_adapter, put_adapter, read_adapter, save_adapter
+from .adapters import ADAPTER_CONFIG, add_adapter, file_name, load_adapter, module_name, read_adapter
 from .packing import PackedRows, pack_attention, unpack_attention
 from .sharding import put_tensors, whole_tensors
-from .tensors import read_tensors, write_tensors
-from .tiny_model import END, MODEL_TYPE, TinyConfig, TinyModel, decode_reply, encode_chat
 
 # Weights and optimiser are always float32: steps of 1e-6 vanish in the 8 bits of a bfloat16 weight. bfloat16 is how the passes
 # are computed.
@@ -27,8 +24,6 @@ PRECISIONS = ("float32", "bfloat16")
 PROBE = 8  # tokens of the longer row by which packing is tried
 LARGEST_GAP = 1e-3  # of the deviation of logits, in float32: rounding stays far below, another row far above
 ATTENTION_LAYERS = {"full_attention", "sliding_attention", "chunked_attention"}
-
-
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model", "tokenizer_config.json")
 
 
@@ -37,8 +32,8 @@ class ModelRefused(Exception):
 
 
 class LanguageModel:
-    """One interface over both kinds: `score(batch)` returns the logits of trained tokens, `encode_chat`, `decode`, `end_ids`,
-    `context`, `save(folder)`."""
+    """A module and its tokenizer: `score(batch)` returns the logits of trained tokens, `encode_chat`, `decode`, `end_ids`, `context`,
+    `save(folder)`."""
 
     reads_pictures = False
 
@@ -48,14 +43,20 @@ class LanguageModel:
         self.device = device
         self.precision = precision
         self.packed = False
-        self.sharded = False
-        self.adapter = None  # peft's configuration of a LoRA adapter: then it alone is trained and saved
 
-    def adapt(self, lora: Mapping[str, Any], spec: dict[str, Any], seed: int) -> None:
+    @property
+    def has_adapter(self) -> bool:
+        """Whether it has a LoRA adapter: then that alone is trained and saved."""
+        return bool(getattr(self.module, "_hf_peft_config_loaded", False))
+
+    def adapt(self, lora: Mapping[str, Any], seed: int) -> None:
         """Freezes the weights and adds a LoRA adapter, which is trained instead. Raises ModelRefused."""
-        if self.is_tiny:
-            raise ModelRefused("LoRA needs a folder of a model of transformers, not a tiny model")
-        self.adapter = add_adapter(self.module, lora, spec["path"], seed)
+        if not self.module.name_or_path:
+            raise ModelRefused("LoRA needs a folder of a model, which its checkpoints name, not a tiny model")
+        try:
+            add_adapter(self.module, lora, seed)
+        except (ImportError, ValueError) as error:
+            raise ModelRefused(f"no LoRA adapter for this model: {error}") from error
         self.module.to(self.device)
 
     def trained_parameters(self) -> list[Any]:
@@ -64,9 +65,9 @@ class LanguageModel:
     def pack(self) -> bool:
         """Runs rows behind each other instead of padded, where the model can: two rows are compared with what they yield alone, since a
         layer may drop the keyword that says where rows lie. Returns whether it does."""
-        self.packed = self.is_tiny or pack_attention(self.module)
-        if not self.packed or self.is_tiny:
-            return self.packed
+        self.packed = pack_attention(self.module)
+        if not self.packed:
+            return False
         gap = self._packing_gap()
         if not gap <= LARGEST_GAP:  # nor where it is no number
             self.packed = False
@@ -90,45 +91,28 @@ class LanguageModel:
         return float((packed - alone).abs().max() / alone.std())
 
     @property
-    def original_context(self) -> int | None:
-        """Tokens up to which a row is computed with other rotary factors than a longer one (longrope), and every row with those of the
-        longest of its pass; None where all have the same."""
-        if self.is_tiny:
-            return None
-        config = self.module.config.get_text_config()
-        rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
-        for part in (rope, *(each for each in rope.values() if isinstance(each, dict))):
-            if part.get("rope_type", part.get("type")) == "longrope":
-                return int(part.get("original_max_position_embeddings") or config.original_max_position_embeddings)
-        return None
-
-    @property
     def carries_state(self) -> bool:
         """Whether layers carry a state from token to token (Mamba, linear attention), besides keys and values."""
-        if self.is_tiny:
-            return False
-        base = self.module.get_base_model() if hasattr(self.module, "get_base_model") else self.module
-        kinds = set(getattr(base.config.get_text_config(), "layer_types", None) or ())
-        return bool(getattr(base, "_is_stateful", False)) or not kinds <= ATTENTION_LAYERS
-
-    @property
-    def is_tiny(self) -> bool:
-        return self.tokenizer is None
+        kinds = set(getattr(self.module.config.get_text_config(), "layer_types", None) or ())
+        return bool(getattr(self.module, "_is_stateful", False)) or not kinds <= ATTENTION_LAYERS
 
     @property
     def width(self) -> int:
-        return int(self.module.config.width if self.is_tiny else self.module.config.get_text_config().hidden_size)
+        return int(self.module.config.get_text_config().hidden_size)
 
     @property
     def context(self) -> int:
-        if self.is_tiny:
-            return int(self.module.config.context)
-        return int(getattr(self.module.config.get_text_config(), "max_position_embeddings", None) or 2**20)
+        """Most tokens of a row. Of longrope the original context: a longer row is computed with other rotary factors, so that keys that
+        were kept while it was sampled are not those that a trainer computes."""
+        config = self.module.config.get_text_config()
+        rope = getattr(config, "rope_parameters", None) or {}
+        for part in (rope, *(each for each in rope.values() if isinstance(each, dict))):
+            if part.get("rope_type") == "longrope":
+                return int(part.get("original_max_position_embeddings") or config.original_max_position_embeddings)
+        return int(getattr(config, "max_position_embeddings", None) or 2**20)
 
     @property
     def end_ids(self) -> set[int]:
-        if self.is_tiny:
-            return {END}
         ends = self.module.generation_config.eos_token_id
         ends = self.tokenizer.eos_token_id if ends is None else ends
         return set(ends if isinstance(ends, list) else [ends]) - {None}
@@ -136,19 +120,17 @@ class LanguageModel:
     def score(self, batch: Any, hidden: bool = False) -> tuple[Any, Any]:
         """Returns, for each trained token of a micro-batch, the logits that it was drawn by and, where asked for, the hidden
         state that they come from. Other tokens get no row of the vocabulary."""
-        at, _ = batch.trained()
         # What autocast keeps of the weights of a sharded model is the whole of it.
-        half = {"enabled": self.precision == "bfloat16", "cache_enabled": not self.sharded}
+        half = {"enabled": self.precision == "bfloat16", "cache_enabled": not torch.distributed.is_initialized()}
         with torch.autocast(torch.device(self.device).type, torch.bfloat16, **half):
-            return self._packed(batch, at, hidden) if self.packed else self._padded(batch, hidden)
-
-    def _packed(self, batch: Any, at: Any, hidden: bool) -> tuple[Any, Any]:
-        ids = batch.ids.unsqueeze(0)
-        if self.is_tiny:
-            logits, states = self.module(ids, batch.lengths)
-            return logits[0, at], states[0, at]
-        output = self._run_packed(batch.ids, PackedRows(batch.lengths, ids.device), at, hidden)
-        return output.logits[0], output.hidden_states[-1][0, at] if hidden else None
+            if self.packed:
+                at, _ = batch.trained()
+                output = self._run_packed(batch.ids, PackedRows(batch.lengths, batch.ids.device), at, hidden)
+                return output.logits[0], output.hidden_states[-1][0, at] if hidden else None
+            chosen = batch.mask > 0
+            with self.inputs(batch) as inputs, self._rows_of_the_vocabulary(chosen):
+                output = self.module(**inputs, output_hidden_states=hidden, use_cache=False)
+            return output.logits[0], output.hidden_states[-1][:, :-1][chosen] if hidden else None
 
     def _run_packed(self, ids: Any, rows: PackedRows, at: Any, hidden: bool = False) -> Any:
         return self.module(
@@ -160,21 +142,15 @@ class LanguageModel:
             use_cache=False,
         )
 
-    def _padded(self, batch: Any, hidden: bool) -> tuple[Any, Any]:
-        """The pads follow what counts, so a causal model never looks at them."""
+    @contextlib.contextmanager
+    def inputs(self, batch: Any) -> Iterator[dict[str, Any]]:
+        """Yields what the module is given of padded rows. The pads follow what counts, so a causal model never looks at them."""
         ids, lengths = batch.padded_ids()
-        chosen = batch.mask > 0
-        with self._rows_of_the_vocabulary(chosen):
-            logits, states = self.forward(ids, lengths, hidden)
-        logits = logits[:, :-1][chosen] if self.is_tiny else logits[0]
-        return logits, states[:, :-1][chosen] if hidden else None
+        yield {"input_ids": ids, "attention_mask": (torch.arange(ids.shape[1], device=ids.device)[None, :] < lengths[:, None]).long()}
 
     @contextlib.contextmanager
     def _rows_of_the_vocabulary(self, chosen: Any) -> Iterator[None]:
         """Hands the output layer the chosen places [rows, longest - 1] alone: a row of the vocabulary for each pad is gigabytes."""
-        if self.is_tiny:
-            yield
-            return
         cut = lambda _, given: (given[0][:, :-1][chosen].unsqueeze(0), *given[1:])  # noqa: E731
         hook = self.module.get_output_embeddings().register_forward_pre_hook(cut)
         try:
@@ -182,22 +158,12 @@ class LanguageModel:
         finally:
             hook.remove()
 
-    def forward(self, ids: Any, lengths: Any, hidden: bool = False) -> Any:
-        """Runs rows that are padded on the right, with all their logits. @param lengths: tokens of each row."""
-        if self.is_tiny:
-            return self.module(ids)
-        attention = (torch.arange(ids.shape[1], device=ids.device)[None, :] < lengths[:, None]).long()
-        output = self.module(input_ids=ids, attention_mask=attention, output_hidden_states=hidden, use_cache=False)
-        return output.logits, output.hidden_states[-1] if hidden else None
-
     @property
     def has_template(self) -> bool:
         """Whether its chats are written by a template of its own, which may know tools."""
-        return not self.is_tiny and bool(getattr(self.tokenizer, "chat_template", None))
+        return bool(getattr(self.tokenizer, "chat_template", None))
 
     def encode_chat(self, messages: Any, tools: Any = None) -> list[int]:
-        if self.is_tiny:
-            return encode_chat(messages)
         if self.has_template:
             return list(self.tokenizer.apply_chat_template(messages, tools=tools, add_generation_prompt=True, return_dict=False))
         # A base model without a template of its own.
@@ -205,42 +171,42 @@ class LanguageModel:
         return list(self.tokenizer(text)["input_ids"])
 
     def decode(self, ids: Any) -> str:
-        return decode_reply(ids) if self.is_tiny else self.tokenizer.decode(ids, skip_special_tokens=True)
+        return str(self.tokenizer.decode(ids, skip_special_tokens=True))
 
     def decode_whole(self, ids: Any) -> str:
         """The text with special tokens written out: tags may be tokens of their own."""
-        return decode_reply(ids) if self.is_tiny else self.tokenizer.decode(ids, skip_special_tokens=False)
+        return str(self.tokenizer.decode(ids, skip_special_tokens=False))
 
     @property
     def vocabulary(self) -> int:
         """Rows of the embedding: ids are below it."""
-        return int(self.module.tokens.num_embeddings if self.is_tiny else self.module.get_input_embeddings().num_embeddings)
+        return int(self.module.get_input_embeddings().num_embeddings)
 
-    def tensors(self, keep: bool = True) -> dict[str, Any]:
-        """The weights by name, put together; tied ones under each of their names. Of a model with an adapter, the adapter alone.
-        Without `keep` a process only takes part in putting them together."""
-        return adapter_tensors(self.module) if self.adapter else whole_tensors(self.module, keep)
+    def tensors(self) -> dict[str, Any]:
+        """The weights by name, put together; tied ones under each of their names. Of a model with an adapter, the adapter alone. All
+        processes call it, and the first has them."""
+        found = whole_tensors(self.module)
+        return {file_name(name): found[name] for name in found} if self.has_adapter else found
 
     def put(self, tensors: Mapping[str, Any]) -> None:
         """Puts whole weights in place. Raises KeyError where they are those of another model."""
-        (put_adapter if self.adapter else put_tensors)(self.module, tensors)
+        put_tensors(self.module, self._by_module(tensors))
 
     def read(self, folder: str | Path) -> dict[str, Any]:
         """Returns the weights that `save` wrote."""
-        return read_adapter(folder) if self.adapter else open_model({"kind": "folder", "path": str(folder)}, 0, "cpu").tensors()
+        if self.has_adapter:
+            return read_adapter(folder)
+        found: dict[str, Any] = open_model({"kind": "folder", "path": str(folder)}, 0, "cpu").module.state_dict()
+        gc.collect()  # a module refers to itself: what it maps of the file would stay open
+        return found
 
     def save(self, folder: str | Path, tensors: Mapping[str, Any]) -> None:
-        """Writes the model as a folder that `open_model` and, for models of transformers, every other tool opens."""
-        folder = Path(folder)
-        if self.is_tiny:
-            (folder / "config.json").write_text(json.dumps(self.module.config.to_json()))
-            write_tensors(folder / "model.safetensors", tensors)
-            return
-        if self.adapter:
-            save_adapter(self.adapter, tensors, folder)
-        else:
-            self.module.save_pretrained(folder, state_dict=tensors, safe_serialization=True)
+        """Writes the model, or its adapter, as a folder that `open_model` and every other tool opens."""
+        self.module.save_pretrained(folder, state_dict=self._by_module(tensors))
         self.tokenizer.save_pretrained(folder)
+
+    def _by_module(self, tensors: Mapping[str, Any]) -> dict[str, Any]:
+        return {module_name(name) if self.has_adapter else name: tensor for name, tensor in tensors.items()}
 
 
 def open_model(spec: dict[str, Any], seed: int, device: Any) -> LanguageModel:
@@ -251,34 +217,31 @@ def open_model(spec: dict[str, Any], seed: int, device: Any) -> LanguageModel:
     torch.backends.cuda.enable_cudnn_sdp(False)
     if precision not in PRECISIONS:
         raise ModelRefused(f"there is no precision {precision!r}; there are {', '.join(PRECISIONS)}")
-    if kind == "tiny":
-        torch.manual_seed(seed)
-        sizes = {name: value for name, value in spec.items() if name not in ("kind", "precision")}
-        try:
-            return LanguageModel(TinyModel(TinyConfig(**sizes)), None, device, precision)
-        except (TypeError, ValueError) as error:
-            raise ModelRefused(f"no tiny model of these sizes: {error}") from error
-    if kind == "folder":
-        return _open_folder(Path(spec["path"]), device, precision)
-    raise ModelRefused(f"there is no kind of model {kind!r}; there are tiny and folder")
-
-
-def _open_folder(folder: Path, device: Any, precision: str) -> LanguageModel:
-    if (folder / ADAPTER_CONFIG).exists():
-        return open_adapter(folder, lambda base: _open_folder(Path(base), device, precision))
-    try:
-        config = json.loads((folder / "config.json").read_text())
-    except (OSError, ValueError) as error:
-        raise ModelRefused(f"{folder} is no folder of a model: {error}") from error
-    if config.get("model_type") == MODEL_TYPE:
-        sizes = {name: value for name, value in config.items() if name != "model_type"}
-        module = TinyModel(TinyConfig(**sizes))
-        module.load_state_dict(read_tensors(folder / "model.safetensors"))
-        return LanguageModel(module, None, device, precision)
     try:
         import transformers
     except ImportError as error:
-        raise ModelRefused("a model of this kind needs the package transformers; install it with pip") from error
+        raise ModelRefused(f"a model needs the package transformers; install it with pip: {error}") from error
+    if kind == "tiny":
+        from .tiny import tiny_model  # it builds on this module
+
+        module, tokenizer = tiny_model(seed, **{name: value for name, value in spec.items() if name not in ("kind", "precision")})
+        return LanguageModel(module, tokenizer, device, precision)
+    if kind == "folder":
+        return _open_folder(transformers, Path(spec["path"]), device, precision)
+    raise ModelRefused(f"there is no kind of model {kind!r}; there are tiny and folder")
+
+
+def _open_folder(transformers: Any, folder: Path, device: Any, precision: str) -> LanguageModel:
+    try:
+        adapter = folder / ADAPTER_CONFIG
+        if adapter.exists():
+            base = Path(json.loads(adapter.read_text())["base_model_name_or_path"])
+            model = _open_folder(transformers, base, device, precision)
+            load_adapter(model.module, folder)
+            return model
+        config = json.loads((folder / "config.json").read_text())
+    except (OSError, ValueError) as error:
+        raise ModelRefused(f"{folder} is no folder of a model: {error}") from error
     if "vision_config" in config:
         from .vision_model import open_vision_folder  # it builds on this module
 

@@ -17,7 +17,7 @@ def memory_of(trainer: Any) -> dict[str, int]:
             trained += parameter.numel()
         else:
             frozen += parameter.numel()
-    held = sum(parameter.numel() for parameter in trainer.reference_parameters())
+    held = sum(parameter.numel() for parameter in trainer.reference or ())
     half = trainer.model.precision == "bfloat16"
     size = trainer.processes.size
     kinds = {

@@ -3,24 +3,16 @@ its own row alone."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch.nn.attention.varlen import varlen_attn
 from torch.nn.functional import scaled_dot_product_attention
-
-try:
-    from torch.nn.attention.varlen import varlen_attn
-except ImportError:  # torch before 2.10
-    varlen_attn = None
 
 ATTENTION = "espalier_packed"
 LAYERS = {"full_attention", "sliding_attention"}  # what `attend_rows` computes; others carry a state from row to row
 WIDEST = 256  # dimensions of a head that flash attention takes
-# What the kernel of this torch takes: windows from 2.11 on, several heads of queries to one of keys from 2.12 on.
-TAKES = inspect.signature(varlen_attn).parameters if varlen_attn else {}
-GROUPED = "enable_gqa" in TAKES
 
 
 class PackedRows:
@@ -71,14 +63,8 @@ def attend_at_once(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, 
     """Computes what `attend_rows` does by one call of flash attention, which takes where each row starts."""
     query, key, value = (each[0].transpose(0, 1) for each in (query, key, value))  # [tokens, heads, size]
     back = -1 if window is None or window >= rows.longest else window - 1
-    groups = query.shape[1] // key.shape[1]
-    given = {"enable_gqa": True} if groups > 1 and GROUPED else {}
-    if groups > 1 and not GROUPED:
-        key, value = (each.repeat_interleave(groups, 1) for each in (key, value))
-    mixed = varlen_attn(
-        *(query, key, value, rows.starts, rows.starts, rows.longest, rows.longest),
-        **{"scale": scale, "window_size": (back, 0), **given},
-    )
+    places = (rows.starts, rows.starts, rows.longest, rows.longest)
+    mixed = varlen_attn(query, key, value, *places, scale=scale, window_size=(back, 0), enable_gqa=query.shape[1] != key.shape[1])
     return _in_order(mixed).transpose(0, 1).unsqueeze(0)
 
 
@@ -94,7 +80,7 @@ def _in_order(mixed: torch.Tensor) -> torch.Tensor:
 
 def _flash_type(query: torch.Tensor) -> torch.dtype | None:
     """Returns the type in which flash attention computes these rows, or None where it cannot."""
-    if not query.is_cuda or "window_size" not in TAKES:
+    if not query.is_cuda:
         return None
     dtype = torch.get_autocast_dtype("cuda") if torch.is_autocast_enabled("cuda") else query.dtype
     size = query.shape[-1]

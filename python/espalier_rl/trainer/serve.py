@@ -11,35 +11,27 @@ from __future__ import annotations
 
 import argparse
 import collections
-import json
 import re
 import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from http.server import BaseHTTPRequestHandler
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from ..json_server import HttpServer
+from ..json_server import Refused, json_server
 from .generate import Asked, sample_batch
 from .language_model import ModelRefused, open_model
 from .pictures import PictureRefused, read_messages
 from .tensors import digest_tensors
 
-LONGEST_BODY = 16 * 2**20
 BATCH = 64  # replies that are drawn at once
 QUIET = 0.01  # seconds without a request after which no more are waited for
 GATHER = 0.25  # seconds for which requests are waited for at most
-
-
-class RequestRefused(Exception):
-    def __init__(self, message: str, status: int = 400, code: str | None = None) -> None:
-        super().__init__(message)
-        self.status, self.code = status, code
 
 
 class ModelServer:
@@ -62,9 +54,9 @@ class ModelServer:
     def change_weights(self, request: dict[str, Any]) -> dict[str, Any]:
         checkpoint = request.get("checkpoint")
         if self.weights_root is None:
-            raise RequestRefused("this server was started without --weights-root", 403)
+            raise Refused(403, "", "this server was started without --weights-root")
         if not isinstance(checkpoint, str) or not re.fullmatch(r"[0-9a-f]{64}", checkpoint):
-            raise RequestRefused("checkpoint must be the name of a folder under the weights root")
+            raise Refused(400, "", "checkpoint must be the name of a folder under the weights root")
         self.take_over(self.weights_root / checkpoint)
         return {"checkpoint": checkpoint, "weights": self.weights}
 
@@ -72,18 +64,11 @@ class ModelServer:
         messages, count, longest, temperature, seed, stop = _read_request(request)
         model = self.model  # the tokenizer of all its versions is one
         prompt, pictures = _encode(model, messages)
-        if len(prompt) == model.original_context:  # its keys are of the factors below, and a trainer reads them with its reply by those above
-            raise RequestRefused(
-                f"No reply can be drawn to a prompt of exactly {len(prompt)} tokens, the original context of this model: shorten it.",
-                code="context_length_exceeded",
-            )
         room = model.context - len(prompt)
         if room < (longest or 1):
             needed = len(prompt) + (longest or 1)
-            raise RequestRefused(
-                f"This model's maximum context length is {model.context} tokens. However, you requested {needed} tokens.",
-                code="context_length_exceeded",
-            )
+            said = f"This model's maximum context length is {model.context} tokens. However, you requested {needed} tokens."
+            raise Refused(400, "context_length_exceeded", said)
         longest = min(longest or room, room)
         asked = Asked(prompt, count, longest, temperature, seed, tuple(stop), tuple(pictures))
         replies, weights, number = self.batches.draw(asked)
@@ -174,7 +159,7 @@ class Batches:
 def _encode(model: Any, messages: Any) -> tuple[list[int], Sequence[Any]]:
     if not model.reads_pictures:
         if any(not isinstance(message["content"], str) for message in messages):
-            raise RequestRefused("this model reads texts alone")
+            raise Refused(400, "", "this model reads texts alone")
         return model.encode_chat(messages), ()
     chat, pictures = read_messages(messages)
     return model.encode_shown(chat, pictures), pictures
@@ -205,21 +190,21 @@ def _choice(model: Any, request: dict[str, Any], index: int, reply: dict[str, An
 def _read_request(request: dict[str, Any]) -> tuple[Any, ...]:
     messages = request.get("messages")
     if not isinstance(messages, list) or not messages:
-        raise RequestRefused("messages must be a list with at least one message")
+        raise Refused(400, "", "messages must be a list with at least one message")
     for message in messages:
         if not isinstance(message, dict) or message.get("role") not in ("system", "user", "assistant"):
-            raise RequestRefused("a message has a role: system, user or assistant")
+            raise Refused(400, "", "a message has a role: system, user or assistant")
         if not isinstance(message.get("content"), (str, list)):
-            raise RequestRefused("the content of a message is a text, or a list of parts")
+            raise Refused(400, "", "the content of a message is a text, or a list of parts")
     if request.get("tools") or any(message.get("tool_calls") for message in messages):
-        raise RequestRefused("this server reads no calls of tools out of replies; serve the model by vLLM or SGLang")
+        raise Refused(400, "", "this server reads no calls of tools out of replies; serve the model by vLLM or SGLang")
     count = _number(request, "n", 1, 1, 1024, int)
     longest = _number(request, "max_tokens", _number(request, "max_completion_tokens", 0, 1, 2**20, int), 1, 2**20, int)
     temperature = _number(request, "temperature", 1.0, 0, 100, float)
     seed = _number(request, "seed", time.time_ns() % 2**31, -(2**63), 2**63, int)
     for name, whole in (("top_p", (1,)), ("top_k", (-1, 0)), ("min_p", (0,)), ("repetition_penalty", (1,))):
         if request.get(name) not in (None, *whole):
-            raise RequestRefused(f"{name} must be {whole[0]}: log-probs of a cut distribution are not those of the policy")
+            raise Refused(400, "", f"{name} must be {whole[0]}: log-probs of a cut distribution are not those of the policy")
     stop = request.get("stop") or []
     return messages, count, longest, temperature, seed, [stop] if isinstance(stop, str) else stop
 
@@ -229,63 +214,37 @@ def _number(request: dict[str, Any], name: str, default: Any, least: float, most
     if value is None:
         return default
     if isinstance(value, bool) or not isinstance(value, (int, kind)) or not least <= value <= most:
-        raise RequestRefused(f"{name} must be a number from {least} to {most}")
+        raise Refused(400, "", f"{name} must be a number from {least} to {most}")
     return kind(value)
 
 
-def _handler(server: ModelServer) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+def make_model_server(server: ModelServer, *, host: str = "127.0.0.1", port: int = 0) -> ThreadingHTTPServer:
+    """Returns an HTTP server of a model, bound and not running yet."""
 
-        def do_GET(self) -> None:
-            if self.path in ("/health", "/v1/models"):
-                self._send(200, {"object": "list", "data": [{"id": server.name, "object": "model", "weights": server.weights}]})
-            else:
-                self._send(404, _error("Not Found", None))
-
-        def do_POST(self) -> None:
-            routes = {"/v1/chat/completions": server.complete, "/v1/weights": server.change_weights}
+    def answered(work: Callable[[dict[str, Any]], Any]) -> Callable[[dict[str, Any]], Any]:
+        def answer(request: dict[str, Any]) -> Any:
             try:
-                length = int(self.headers.get("content-length") or 0)
-                if length > LONGEST_BODY:
-                    raise RequestRefused("the body is too long", 413)
-                body = self.rfile.read(length)
-                if self.path not in routes:
-                    raise RequestRefused("Not Found", 404)
-                request = json.loads(body)
-                if not isinstance(request, dict):
-                    raise RequestRefused("the body must be an object")
-                self._send(200, routes[self.path](request))
-            except RequestRefused as error:
-                self._send(error.status, _error(str(error), error.code))
+                return work(request)
             except (ValueError, ModelRefused, PictureRefused) as error:
-                self._send(400, _error(str(error), None))
-            except BrokenPipeError:
-                self.close_connection = True
+                raise Refused(400, "", str(error)) from error
             except (torch.OutOfMemoryError, MemoryError) as error:
-                self._send(500, _error(f"out of memory: {error}", "memory"))
+                raise Refused(500, "memory", f"out of memory: {error}") from error
 
-        def _send(self, status: int, value: Any) -> None:
-            data = json.dumps(value).encode()
-            self.send_response(status)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(data)))
-            if status == 413:
-                self.send_header("connection", "close")  # its body was not read
-            self.end_headers()
-            self.wfile.write(data)
+        return answer
 
-        def log_message(self, *_: Any) -> None:
-            pass
+    def models(_: Any) -> dict[str, Any]:
+        return {"object": "list", "data": [{"id": server.name, "object": "model", "weights": server.weights}]}
 
-    return Handler
+    routes = {"/v1/chat/completions": answered(server.complete), "/v1/weights": answered(server.change_weights)}
+    shown = {"/health": models, "/v1/models": models}
+    return json_server(shown, routes, name="the model server", host=host, port=port, worded=_error)
 
 
-def _error(message: str, code: str | None) -> dict[str, Any]:
-    return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": code}}
+def _error(code: str, message: str) -> dict[str, Any]:
+    return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": code or None}}
 
 
-def _shut_with_stdin(http: HttpServer) -> None:
+def _shut_with_stdin(http: ThreadingHTTPServer) -> None:
     sys.stdin.buffer.read()
     http.shutdown()
 
@@ -316,7 +275,7 @@ def main() -> int:
     except ModelRefused as error:
         print(f"espalier_rl.trainer.serve: {error}", file=sys.stderr)
         return 1
-    http = HttpServer((chosen.host, chosen.port), _handler(model))
+    http = make_model_server(model, host=chosen.host, port=chosen.port)
     if chosen.end_with_stdin:
         threading.Thread(target=_shut_with_stdin, args=(http,), daemon=True).start()
     print(f"listening on http://{chosen.host}:{http.server_address[1]}/v1", file=sys.stderr, flush=True)

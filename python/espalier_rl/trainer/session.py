@@ -74,8 +74,6 @@ class Session:
         if not self.processes or self.processes.rank == 0:
             print(f"espalier_rl.trainer: {describe_memory(memory, parameters)}", file=sys.stderr, flush=True)
         facts = {"memory": memory, "parameters": parameters, "vocabulary": model.vocabulary, "context": model.context}
-        if model.original_context is not None:
-            facts["originalContext"] = model.original_context
         if model.reads_pictures:
             facts["processor"] = model.processor_digest()
         return {"device": self.trainer.device, "rows": "packed" if model.packed else "padded", **facts}, b""
@@ -169,7 +167,6 @@ CODES = {
     "PictureRefused": "refused",
     "ModelRefused": "refused",
     "ChatRefused": "refused",
-    "AdapterRefused": "refused",
     "TensorError": "refused",
     "KeyError": "refused",
     "NotFinite": "not-finite",

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
+from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict, set_model_state_dict
 from torch.utils.checkpoint import checkpoint
 
 
@@ -58,31 +59,34 @@ def like(tensor: Any, whole_tensor: Any) -> Any:
     return distribute_tensor(given, tensor.device_mesh, tensor.placements, src_data_rank=None)
 
 
-def whole_tensors(module: Any, keep: bool = True) -> dict[str, Any]:
-    """Returns the weights of a module by name, put together; tied ones share their memory, under each of their names. Without
-    `keep` they are empty: this process only takes part."""
-    found, kept = {}, {}
-    parameters = dict(module.named_parameters(remove_duplicate=False))
-    for name, tensor in module.state_dict().items():
-        parameter = parameters.get(name)
-        if parameter is None:
-            found[name] = whole(tensor)
-            continue
-        if id(parameter) not in kept:
-            put_together = whole(parameter)
-            kept[id(parameter)] = put_together if keep else torch.empty(0)
-        found[name] = kept[id(parameter)]
-    return found
+def exchange_weights(parameters: Any, held: Any) -> None:
+    """Puts `held` into parameters, both as this process holds them, and what was in these into `held`."""
+    with torch.no_grad():
+        for parameter, other in zip(parameters, held):
+            kept = parameter.detach().clone()
+            parameter.copy_(other)
+            other.copy_(kept)
+
+
+def whole_tensors(module: Any) -> dict[str, Any]:
+    """Returns the weights of a module that are trained, by name, put together; tied ones share their memory, under each of their names.
+    The first process has them, the others nothing."""
+    found = get_model_state_dict(module, options=StateDictOptions(full_state_dict=True, cpu_offload=True, ignore_frozen_params=True))
+    first: dict[int, str] = {}
+    return {name: found[first.setdefault(id(each), name)] for name, each in _trained(module).items() if name in found}
 
 
 def put_tensors(module: Any, tensors: Mapping[str, Any]) -> None:
-    """Puts whole tensors into a module. Raises KeyError where names or shapes differ."""
-    own = {**dict(module.named_buffers()), **dict(module.named_parameters(remove_duplicate=False))}
-    names = set(module.state_dict())
-    if names != set(tensors):
-        raise KeyError(f"other tensors: {', '.join(sorted(names ^ set(tensors))[:3])}")
-    with torch.no_grad():
-        for name, tensor in tensors.items():
-            if own[name].shape != tensor.shape:
-                raise KeyError(f"{name} of shape {tuple(tensor.shape)}, not {tuple(own[name].shape)}")
-            own[name].copy_(like(own[name], tensor))
+    """Puts whole tensors into a module. Raises KeyError where their names are not those of what is trained."""
+    if others := set(_trained(module)) ^ set(tensors):
+        raise KeyError(f"other tensors: {', '.join(sorted(others)[:3])}")
+    ordered = dict(sorted(tensors.items()))  # all processes hand each out at the same time, and files are read in any order
+    set_model_state_dict(module, ordered, options=StateDictOptions(full_state_dict=True, strict=False))
+
+
+def _trained(module: Any) -> dict[str, Any]:
+    """Returns the parameters that are trained and, where all are, the buffers that a folder holds."""
+    parameters = dict(module.named_parameters(remove_duplicate=False))
+    frozen = any(not each.requires_grad for each in parameters.values())
+    own = {name: parameters.get(name, tensor) for name, tensor in module.state_dict().items()}
+    return {name: each for name, each in own.items() if each.requires_grad or not (frozen or name in parameters)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import dataclasses
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from .adapters import exchange_adapter, held_adapter, put_adapter, read_adapter
 from .language_model import ModelRefused, open_model, value_head
 from .objective import check_columns, loss_of, spread, token_columns
 from .processes import Alone, share_out
-from .rows import RowsRefused
-from .sharding import compute_again, shard
+from .sharding import compute_again, exchange_weights, shard
 
 if TYPE_CHECKING:
     from .rows import MicroBatch, Rows
@@ -38,23 +35,24 @@ class Trainer:
             found = torch.cuda.device_count()
             raise ModelRefused(f"{self.processes.size} processes need a GPU each, and this machine shows {found}; declare fewer `processes`")
         seed = settings.get("seed", 0)
-        self.model = self._opened(settings["model"], seed)
+        self.model = open_model(settings["model"], seed, self.device)
+        if settings.get("packed", True):
+            self.model.pack()
         if self.model.reads_pictures and self.processes.size > 1:
             # A process whose rows show no picture would not take part in putting the vision part together.
             raise ModelRefused("a model that reads pictures is trained by one process; declare it without `processes`")
         if settings.get("lora"):
-            self.model.adapt(settings["lora"], settings["model"], seed)
+            self.model.adapt(settings["lora"], seed)
         self.head = value_head(self.model.width, self.device) if settings.get("valueHead") else None
-        # What a KL penalty holds to: the model before any update, also when a checkpoint is loaded later. Of a model with an
-        # adapter, which is small, it is another adapter.
-        first = copy.deepcopy(self.model.module) if settings.get("reference") and self.model.adapter is None else None
         # The backward pass of a block would hold its weights in bfloat16: of all blocks together that is the whole model.
         whole = self.processes.size > 1 and self.model.precision == "bfloat16"
         self.computes_again = bool(settings.get("checkpointing", whole))
         if self.computes_again:
             compute_again(self.model.module)
-        self._shard(self.model.module)
-        self.reference = self._held(first) if settings.get("reference") else None
+        if self.processes.size > 1:
+            shard(self.model.module, self.processes.size, self.device)
+        # What a KL penalty holds to: the weights before any update, also when a checkpoint is loaded later.
+        self.reference = self._copied() if settings.get("reference") else None
         self.steps = 0
         groups = [{"params": self.model.trained_parameters()}]
         if self.head:
@@ -68,39 +66,18 @@ class Trainer:
         )
 
     def hold_to(self, folder: str) -> None:
-        """Takes the model of a folder as what a KL penalty holds to."""
-        if self.model.adapter is None:
-            self.reference = self._held(self._opened({**self.settings["model"], "kind": "folder", "path": str(folder)}, 0).module)
-            return
-        self.reference = self._held(None)
-        exchange_adapter(self.model.module, self.reference)
-        put_adapter(self.model.module, read_adapter(folder))
-        exchange_adapter(self.model.module, self.reference)
+        """Takes the weights of a folder as what a KL penalty holds to."""
+        self.reference = self._copied()
+        with self._as_reference():
+            self.model.put(self.model.read(folder))
 
-    def _opened(self, spec: dict[str, Any], seed: int) -> Any:
-        model = open_model(spec, seed, self.device)
-        model.sharded = self.processes.size > 1
-        if self.settings.get("packed", True):
-            model.pack()
-        return model
-
-    def _held(self, module: Any) -> Any:
-        """Returns the reference: a module that is not trained, or copies of the adapter's weights."""
-        if module is None:
-            return held_adapter(self.model.module)
-        self._shard(module.requires_grad_(False))
-        return module
-
-    def _shard(self, module: Any) -> None:
-        if self.processes.size > 1:
-            shard(module, self.processes.size, self.device)
+    def _copied(self) -> list[Any]:
+        """Returns copies of the weights that are trained, as this process holds them."""
+        return [parameter.detach().clone() for parameter in self.model.trained_parameters()]
 
     def parameters(self) -> list[Any]:
         """Returns what is trained, in the order of the optimiser."""
         return [*self.model.trained_parameters(), *(self.head.parameters() if self.head else [])]
-
-    def reference_parameters(self) -> list[Any]:
-        return self.reference if isinstance(self.reference, list) else list(self.reference.parameters()) if self.reference else []
 
     def read(self, rows: Rows, micro_batches: Sequence[Sequence[int]], temperature: float, squared: bool = False) -> dict[str, torch.Tensor]:
         """Returns flat columns `log_probs` and `entropies` of the trained tokens, `values` with a value head, `ref_log_probs`
@@ -180,31 +157,16 @@ class Trainer:
 
     @contextlib.contextmanager
     def _as_reference(self) -> Iterator[None]:
-        model, own = self.model, self.model.module
-        if isinstance(self.reference, list):
-            exchange_adapter(own, self.reference)
-        else:
-            model.module = self.reference
+        weights = self.model.trained_parameters()
+        exchange_weights(weights, self.reference)
         try:
             yield
         finally:
-            if isinstance(self.reference, list):
-                exchange_adapter(own, self.reference)
-            else:
-                model.module = own
+            exchange_weights(weights, self.reference)
 
     def _own(self, rows: Rows, micro_batches: Sequence[Sequence[int]]) -> Any:
         """Returns the micro-batches that this process computes; [] is a pass that only takes part in putting the weights together."""
-        return [own for part in self._sides(rows, micro_batches) for own in share_out(part, rows.length, self.processes.size)[self.processes.rank]]
-
-    def _sides(self, rows: Rows, micro_batches: Sequence[Sequence[int]]) -> list[Sequence[Sequence[int]]]:
-        """Returns the micro-batches, cut into those of short rows and those of long ones where a long row changes what is computed of a
-        short one."""
-        edge = self.model.original_context
-        if edge is None:
-            return [micro_batches]
-        sides = ([[i for i in part if (rows.length(i) > edge) == long] for part in micro_batches] for long in (False, True))
-        return [[part for part in side if part] for side in sides]
+        return share_out(micro_batches, rows.length, self.processes.size)[self.processes.rank]
 
     def _batch(self, rows: Rows, indices: Sequence[int]) -> MicroBatch:
         if indices:

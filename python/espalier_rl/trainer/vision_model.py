@@ -86,24 +86,13 @@ class VisionModel(LanguageModel):
         """Rows with pictures run padded: positions of three axes, and the windows of the vision part, are made for whole rows."""
         return False
 
-    def _padded(self, batch: MicroBatch, hidden: bool) -> tuple[Any, Any]:
-        ids, lengths = batch.padded_ids()
-        attention = (torch.arange(ids.shape[1], device=ids.device)[None, :] < lengths[:, None]).long()
-        shown, positions, extra = self._see(ids, batch.pictures, attention)
-        chosen = batch.mask > 0
-        at = chosen.any(0).nonzero().squeeze(-1)  # behind the longest prompt: a row of the vocabulary for each token is gigabytes
-        with self._own_tokens_alone(ids, shown) as read:
-            output = self.module(
-                input_ids=read,
-                attention_mask=attention,
-                position_ids=positions,
-                logits_to_keep=at,
-                output_hidden_states=hidden,
-                use_cache=False,
-                **extra,
-            )
-        kept = chosen[:, at]
-        return output.logits[kept], output.hidden_states[-1][:, at][kept] if hidden else None
+    @contextmanager
+    def inputs(self, batch: MicroBatch) -> Iterator[dict[str, Any]]:
+        with super().inputs(batch) as given:
+            ids, attention = given["input_ids"], given["attention_mask"]
+            shown, positions, extra = self._see(ids, batch.pictures, attention)
+            with self._own_tokens_alone(ids, shown) as read:
+                yield {"input_ids": read, "attention_mask": attention, "position_ids": positions, **extra}
 
     def _see(self, ids: Any, pictures: Sequence[Any], attention: Any) -> tuple[Any, Any, dict[str, Any]]:
         """Returns where pictures stand [rows, longest], the positions [3, rows, longest], and pixels and grids for the module.
@@ -141,8 +130,12 @@ class VisionModel(LanguageModel):
         finally:
             hook.remove()
 
-    def stepper(self, pictures: Sequence[Any]) -> _VisionStepper:
-        return _VisionStepper(self, pictures)
+    def see_prompt(self, ids: Any, pictures: Sequence[Any]) -> tuple[Any, dict[str, Any]]:
+        """Returns the positions of a prompt that several rows begin with, and pixels and grids for the module."""
+        places = self.places_of(ids[0].tolist(), pictures, "the request")
+        rows = [[(picture, *at) for picture, at in zip(pictures, places)]] * len(ids)
+        _, positions, extra = self._see(ids, rows, torch.ones_like(ids))
+        return positions, extra
 
     def read(self, folder: Any) -> dict[str, Any]:
         """Returns the weights that `save` wrote. Raises ModelRefused where they were saved with another processor: log-probs of
@@ -157,31 +150,6 @@ class VisionModel(LanguageModel):
         super().save(folder, tensors)
         for name, data in self.files.items():
             (Path(folder) / name).write_bytes(data)
-
-
-class _VisionStepper:
-    """Returns the logits after the newest ids. Pictures are seen once, with the prompt; what follows goes on one position a token."""
-
-    def __init__(self, model: Any, pictures: Sequence[Any]) -> None:
-        self.model = model
-        self.pictures = pictures
-        self.past = None
-        self.next = None
-
-    def __call__(self, ids: Any) -> torch.Tensor:
-        model = self.model
-        with torch.autocast(torch.device(model.device).type, torch.bfloat16, enabled=model.precision == "bfloat16"):
-            if self.past is None:
-                places = model.places_of(ids[0].tolist(), self.pictures, "the request")
-                rows = [[(picture, *at) for picture, at in zip(self.pictures, places)]] * len(ids)
-                _, positions, extra = model._see(ids, rows, torch.ones_like(ids))
-                self.next = positions.amax(0).amax(-1) + 1
-            else:
-                positions, extra = self.next.expand(3, -1)[..., None], {}
-                self.next = self.next + 1
-            output = model.module(input_ids=ids, position_ids=positions, past_key_values=self.past, use_cache=True, **extra)
-        self.past = output.past_key_values
-        return output.logits[:, -1]
 
 
 def open_vision_folder(folder: Any, device: Any, precision: str) -> VisionModel:

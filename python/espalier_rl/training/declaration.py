@@ -8,10 +8,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import EspalierError
-from .options import FIELDS, RULES
+from .options import Rules, TrainingOptions
 
 # What this client calls otherwise than the rule of the declaration.
 ALIASES = {"groups": "groups_per_batch"}
+RULES = set(Rules.__annotations__)
+FIELDS = set(TrainingOptions.__annotations__) - RULES - set(ALIASES)
 METHODS = ("estimator", "loss")
 OWN_NAMES = ("rewards", "options")  # what is in them is named by the user, or by its estimator
 
@@ -25,12 +27,10 @@ def declaration_of(options: Mapping[str, Any], schema: Callable[[], Mapping[str,
     rules: dict[str, Any] = {}
     for option, value in options.items():
         name = ALIASES.get(option, option)
-        if name in RULES and option not in FIELDS:
-            rules[RULES[name]] = value if name in OWN_NAMES else _camel(value)
-        elif name in FIELDS:
-            declared[FIELDS[name]] = _method(option, value) if name in METHODS else _camel(value)
-        elif camel(name) in schema().get("properties", {}):
-            declared[camel(name)] = _camel(value)
+        if name in RULES:
+            rules[camel(name)] = value if name in OWN_NAMES else _camel(value)
+        elif name in FIELDS or camel(name) in schema().get("properties", {}):
+            declared[camel(name)] = _method(option, value) if name in METHODS else _camel(value)
         else:
             raise _unknown(option)
     if rules:

@@ -297,7 +297,7 @@ class Rules(TypedDict, total=False):
     """Most tokens in a micro-batch."""
 
 
-class TrainingOptions(TypedDict, total=False):
+class TrainingOptions(Rules, total=False):
     """What `Database.training` takes."""
 
     groups: int
@@ -340,71 +340,3 @@ class TrainingOptions(TypedDict, total=False):
     """Rules by which batches are planned, where they differ from the usual ones."""
     seed: int
     """Seed of the order of groups in batches; 1 when left out."""
-    groups_per_batch: int
-    """Number of groups in each batch."""
-    group: RulesGroup | RulesGroup2 | RulesGroup3
-    """Condition under which a closed group is trained on."""
-    max_staleness: int | None
-    """Most versions between the oldest token of a sample and the version that is trained; null for no limit."""
-    off_policy: Literal["any", "log-probs"]
-    """What a sample of an older version must have: the log-probability of every token, or nothing."""
-    metric: str
-    """Reward component by which groups are filtered."""
-    rewards: dict[str, float]
-    """Weights by reward component that is trained on; absent: the sum of all components."""
-    unscored: Literal["wait", "reject"]
-    """Whether a member without a trained reward is rejected, or its group waits for that."""
-    zero_variance: Literal["reject", "keep"]
-    """Whether a group whose members are all trained on the same reward is rejected or kept."""
-    band: RulesBand | None
-    """Range of the mean metric outside of which a group is rejected; null for no limit."""
-    truncated: Literal["keep", "reject"]
-    """Whether rollouts that a limit ended are kept or rejected."""
-    unclear: Literal["keep", "reject"]
-    """Whether rollouts with calls next to their path that may belong to it are kept or rejected; absent for rejected."""
-    max_tokens: int | None
-    """Most tokens in a row that is trained on; null for no limit besides `tokenBudget`."""
-    layout: Literal["verl", "step"]
-    """What a row is: a whole trajectory (`verl`) or one step with its prompt (`step`)."""
-    token_budget: int
-    """Most tokens in a micro-batch."""
-
-
-# The field of a declaration, and the rule, that each name means.
-FIELDS = {
-    "preset": "preset",
-    "backend": "backend",
-    "weights": "weights",
-    "kept": "kept",
-    "torch": "torch",
-    "estimator": "estimator",
-    "loss": "loss",
-    "aggregation": "aggregation",
-    "loss_scale": "lossScale",
-    "kl": "kl",
-    "correction": "correction",
-    "mismatch": "mismatch",
-    "process_rewards": "processRewards",
-    "critic": "critic",
-    "optimiser": "optimiser",
-    "prompt": "prompt",
-    "group_size": "groupSize",
-    "rules": "rules",
-    "seed": "seed",
-}
-RULES = {
-    "groups_per_batch": "groupsPerBatch",
-    "group": "group",
-    "max_staleness": "maxStaleness",
-    "off_policy": "offPolicy",
-    "metric": "metric",
-    "rewards": "rewards",
-    "unscored": "unscored",
-    "zero_variance": "zeroVariance",
-    "band": "band",
-    "truncated": "truncated",
-    "unclear": "unclear",
-    "max_tokens": "maxTokens",
-    "layout": "layout",
-    "token_budget": "tokenBudget",
-}

@@ -34,7 +34,7 @@ const MEMBERS = 4;
 
 const trainer = trainerPlan.parse({
   backend: 'torch',
-  torch: { model: { kind: 'tiny', layers: 1, width: 16, heads: 2, context: 64 } },
+  torch: { model: { kind: 'tiny', layers: 1, width: 16, heads: 2, context: 128 } },
   settings: {
     objective: { kind: 'policy-gradient', estimator: { name: 'grpo' }, loss: { name: 'dual_clip' } },
     learningRate: 0.01,

@@ -15,23 +15,18 @@ export interface MergedRows {
 /**
  * Merges consecutive steps of a rollout where the prompt of the next begins with the prompt and reply of the one before: what
  * they share is computed once. A row is a step still: its log-probs, values, advantages and losses are those of its own tokens.
- * @param rows in the order of their steps. @param originalContext tokens up to which a row is computed otherwise than a longer one
- * (longrope): no sequence goes beyond it that holds a row within it. Null where all are computed alike.
+ * @param rows in the order of their steps.
  */
 export function mergeRows(
   rows: readonly { readonly trajectory: string; readonly step: number; readonly packed: PackedRow }[],
-  originalContext: number | null = null,
 ): MergedRows {
-  const isWithin = (prompt: readonly number[], ids: readonly number[]) =>
-    originalContext !== null && prompt.length + ids.length <= originalContext;
   const open: Open[] = [];
   const places: Place[] = [];
   for (const [i, { trajectory, step, packed }] of rows.entries()) {
     const before = rows[i - 1];
     const last = open.at(-1);
     const follows = before?.trajectory === trajectory && before.step === step - 1;
-    const crosses = last !== undefined && isWithin(last.prompt, last.ids) && !isWithin(packed.prompt, packed.sampled);
-    const between = follows && last && !crosses ? continuation(last, packed) : null;
+    const between = follows && last ? continuation(last, packed) : null;
     const into: Open = last && between ? last : { prompt: packed.prompt, ids: [], trained: [], members: [], shown: undefined };
     if (into !== last) open.push(into);
     into.shown = packed.shown; // its prompt begins with all that was shown before

@@ -65,7 +65,6 @@ export async function openTorchBackend(options: TorchOptions, signal: AbortSigna
         const done = await train(session, prepared, input, {
           ...options,
           vocabulary: Number(facts.vocabulary),
-          originalContext: typeof facts.originalContext === 'number' ? facts.originalContext : null,
         });
         if (done.kind === 'refused') return done;
         holds = done.state.checkpoint;
@@ -114,12 +113,12 @@ async function picturesOf(rows: readonly TokenRow[]): Promise<readonly PackedPic
 }
 
 /** With what the process says of the model that it opened. */
-type OpenedOptions = TorchOptions & { readonly vocabulary: number; readonly originalContext: number | null };
+type OpenedOptions = TorchOptions & { readonly vocabulary: number };
 
 function mergedOf(rows: readonly TokenRow[], packed: readonly PackedRow[], options: OpenedOptions): MergedRows {
   if (options.rows === 'step') return unmergedRows(packed);
   const steps = rows.map(({ row }, i) => ({ trajectory: trajectoryOf(row), step: row.step, packed: packed[i] as PackedRow })); // one each
-  return mergeRows(steps, options.originalContext);
+  return mergeRows(steps);
 }
 
 /** Whether a loss depends on what a row is: then each step stays one, as its advantages were estimated. */

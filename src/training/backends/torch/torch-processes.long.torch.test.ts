@@ -21,7 +21,11 @@ const ROWS = [
   { prompt: [258, 72, 73], sampled: [74, 75, 76] },
 ];
 const ADVANTAGES = [Float64Array.of(1, -1), Float64Array.of(0.5), Float64Array.of(-0.5, 0.25, 2)];
-const SETTINGS = { loss: { name: 'dual_clip', options: { clipLow: 0.2, clipHigh: 0.2, dualClip: 3 } }, miniBatches: [[[0, 1], [2]], [[0, 1, 2]]], learningRate: 1e-4 };
+const SETTINGS = {
+  loss: { name: 'dual_clip', options: { clipLow: 0.2, clipHigh: 0.2, dualClip: 3 } },
+  miniBatches: [[[0, 1], [2]], [[0, 1, 2]]],
+  learningRate: 1e-4,
+};
 // A bias of the keys has no gradient but rounding, of which Adam makes a whole step of any size below the learning rate.
 const LARGEST_DIFFERENCE = 1e-5;
 

@@ -9,7 +9,7 @@ const WRITE_MS = 180_000; // the first import of torch and transformers on a col
  * package.
  */
 export async function writeTinyVision(python: string, folder: string): Promise<void> {
-  const command = ['-m', 'espalier_rl.trainer.tiny_vision', '--out', folder];
+  const command = ['-m', 'espalier_rl.trainer.tiny', '--family', 'qwen2.5-vl', '--context', '8192', '--out', folder];
   const env = pythonEnvironment();
   await new Promise<void>((resolve, reject) => {
     execFile(python, command, { env, timeout: WRITE_MS }, (error, _stdout, stderr) => {

@@ -12,7 +12,7 @@ test('an id that several trees have is refused as ambiguous, and others of the s
     ({ id }) => id,
   );
   expect(await loader.loadMany(['shared', 'own', 'unknown'])).toEqual([
-    new Error('the id shared is ambiguous: the trees a, b have one each; ask for it through its tree'),
+    new Error('the id shared is ambiguous: the trees a, b have one each; name one by the argument tree'),
     { id: 'own', treeId: 'a' },
     null,
   ]);

@@ -24,7 +24,7 @@ function ambiguous(id: string, items: readonly unknown[]): Error {
   const places = items as readonly { readonly treeId: string }[]; // nothing else is found twice under one id
   return refusal(
     'BAD_USER_INPUT',
-    `the id ${id} is ambiguous: the trees ${treesNamed(places)} have one each; ask for it through its tree`,
+    `the id ${id} is ambiguous: the trees ${treesNamed(places)} have one each; name one by the argument tree`,
   );
 }
 

@@ -21,7 +21,7 @@ export interface PagesOptions {
 
 const AT_ONCE = 2; // pages that are gathered; each holds some dozens of megabytes
 
-/** Answers `GET /v1/pages?id=ID` with a page that opens without a server: GraphQL is asked as the caller, in its budgets. */
+/** Answers `GET /v1/pages?id=ID` with a page that opens without a server: GraphQL is asked as the caller. */
 export function createPages({ db, blobs, graphql, logger = SILENT }: PagesOptions) {
   let gathering = 0;
   async function fetch(request: Request, context: ServerContext): Promise<Response> {

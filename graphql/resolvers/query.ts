@@ -70,6 +70,7 @@ export const Query: QueryResolvers = {
     const { trajectoryById, trajectory } = context.loaders;
     return divergenceOf(
       [byId('a', a, aTree, trajectoryById, trajectory), byId('b', b, bTree, trajectoryById, trajectory)],
+      [a, b],
       context,
     );
   },

@@ -103,6 +103,7 @@ export async function compareRuns(
 /** Answers `Query.divergence`. @throws BAD_USER_INPUT where a rollout has no trajectory. */
 export async function divergenceOf(
   trajectories: readonly Promise<TrajectoryRecord | null>[],
+  ids: readonly string[],
   { loaders }: Context,
 ): Promise<TrajectoryDivergenceModel | null> {
   const [one, other] = await Promise.all(
@@ -110,7 +111,7 @@ export async function divergenceOf(
       const trajectory = await loading;
       const argument = place === 0 ? 'a' : 'b';
       if (trajectory === null)
-        throw refusal('BAD_USER_INPUT', `the rollout ${argument} is not known, or goes on: it has no trajectory yet`, {
+        throw refusal('BAD_USER_INPUT', `the rollout ${ids[place]} is not known, or goes on: it has no trajectory yet`, {
           argument,
         });
       return loaders.path.load(wholePath({ treeId: trajectory.treeId, id: trajectory.leafStepId }));

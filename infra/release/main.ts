@@ -1,10 +1,11 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { packNpm } from './pack-npm.ts';
 import { PLATFORMS, packWheels, thisPlatform } from './pack-wheels.ts';
 import { sumFiles } from './sum-files.ts';
 
+const BUILDING = 'building';
 const USAGE = `npm run release -- [--out FOLDER] [--platform NAME|all]
 
 Builds what is published into one folder, empty before: the npm package \`espalier\`, the wheels of \`espalier-rl\` and
@@ -30,7 +31,12 @@ if (values.help) {
     process.exit(2);
   }
   const out = resolve(values.out);
-  const work = join(out, 'building');
+  const there = await readdir(out).catch((): string[] => []);
+  if (there.length > 0 && !there.includes('SHA256SUMS') && !there.includes(BUILDING)) {
+    process.stderr.write(`release: ${out} is not empty and holds no release; name a folder of its own by --out\n`);
+    process.exit(2);
+  }
+  const work = join(out, BUILDING);
   await rm(out, { recursive: true, force: true });
   await mkdir(work, { recursive: true });
   const tarball = await packNpm(work, out);

@@ -23,6 +23,15 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const file = async (pattern: RegExp) => join(built, (await readdir(built)).find((name) => pattern.test(name)) ?? 'missing');
 
+test('a folder that holds anything else is refused, and left as it is', async () => {
+  const kept = join(folder, 'kept');
+  await mkdir(kept);
+  await writeFile(join(kept, 'thesis.tex'), 'years');
+  const refused = await run('npm', ['run', '-s', 'release', '--', '--out', kept], { cwd: ROOT }).catch((error: unknown) => error);
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('is not empty and holds no release') });
+  expect(await readdir(kept)).toEqual(['thesis.tex']);
+});
+
 test('the folder holds what is published, whose sums agree, the list of its parts and their licences', async () => {
   const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
   expect((await readdir(built)).map((name) => name.replace(/-py3-none-(?!any).*\.whl$/, '-PLATFORM.whl')).sort()).toEqual([

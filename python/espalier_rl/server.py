@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import importlib.util
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ from types import TracebackType
 
 from .errors import EspalierError
 
+STARTED = "ESPALIER_STARTED_BY_PYTHON"
 LISTENING = re.compile(r"(https?://[^\s/]+:\d+)/graphql")
 
 
@@ -99,15 +101,13 @@ def _command() -> tuple[list[str], dict[str, str]]:
     named = own.get("ESPALIER_BIN")
     if named:
         return ["node", named] if named.endswith((".js", ".mjs")) else [named], own
-    try:
+    if importlib.util.find_spec("espalier_rl_server") is not None:
         import espalier_rl_server
 
         return espalier_rl_server.command(), {**espalier_rl_server.environment(), **own}
-    except ImportError:
-        pass
     npx = shutil.which("npx")
-    if npx:
-        return [npx, "--no-install", "espalier"], own
+    if npx and STARTED not in own:  # npx may find this very command, where pip and npm share a folder
+        return [npx, "--no-install", "espalier"], {**own, STARTED: "1"}
     remedy = "pip install 'espalier-rl[server]', or start the server elsewhere and name it by ESPALIER_URL"
     raise EspalierError("the server of Espalier is not installed", remedy=remedy, code="not-found")
 

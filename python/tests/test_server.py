@@ -4,6 +4,7 @@ import contextlib
 import io
 import os
 import stat
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -52,6 +53,15 @@ class Servers(unittest.TestCase):
             with contextlib.redirect_stderr(io.StringIO()) as said:
                 self.assertEqual(main(), 2)
             self.assertIn("espalier: the server of Espalier is not installed", said.getvalue())
+
+    def test_a_command_that_npx_started_is_not_looked_for_by_npx_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            npx = Path(folder, "npx")
+            npx.write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "import sys; from espalier_rl.server import main; sys.exit(main())"\n')
+            npx.chmod(0o755)
+            environment = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "ESPALIER_BIN": "", "PYTHONPATH": str(Path(er.__file__).parents[1])}
+            ended = subprocess.run([str(npx)], env=environment, capture_output=True, text=True, timeout=60)
+        self.assertEqual((ended.returncode, ended.stderr.count("is not installed")), (2, 1))
 
 
 if __name__ == "__main__":

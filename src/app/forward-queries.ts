@@ -41,23 +41,26 @@ export function forwardQueries(start: () => Promise<Running & { readonly url: st
   }
 
   const listener: NodeListener = async (req, res, { principal }) => {
-    const started = await running().catch(() => undefined);
+    const started = await running().catch((error: unknown) => {
+      logger.error('the thread of queries did not start', { error });
+      return undefined;
+    });
     if (res.destroyed) return;
-    if (!started?.url) return cut(req, res);
+    if (!started?.url) return cut(req, res, NOT_STARTED);
     const { username: secret, hostname, port } = new URL(started.url);
     const headers = {
-      ...ofMessage(req),
+      ...only(FORWARDED, req.headers),
       [ASKED_BY]: `${secret} ${encodeURIComponent(JSON.stringify(principal))}`,
     };
     const asking = request({ hostname, port, method: req.method, path: req.url, headers, agent: false });
     res.once('close', () => asking.destroy());
     asking.once('response', (answer) => {
-      res.writeHead(answer.statusCode ?? 502, ofMessage(answer));
+      res.writeHead(answer.statusCode ?? 502, without(OF_CONNECTION, answer.headers));
       pipeline(answer, res, () => undefined); // who broke off is seen by the other
     });
     // The connection breaks a moment before the thread has ended; who asks again then meets the next one.
     const ended = () => Promise.race([started.finished.catch(() => undefined), rest(ENDING_MS, NEVER)]);
-    asking.on('error', () => void ended().then(() => cut(req, res)));
+    asking.on('error', () => void ended().then(() => cut(req, res, ENDED)));
     req.pipe(asking);
   };
 
@@ -69,17 +72,25 @@ export function forwardQueries(start: () => Promise<Running & { readonly url: st
   };
 }
 
-/** Returns the headers of a message without those of its connection. */
-function ofMessage({ headers }: IncomingMessage): IncomingHttpHeaders {
-  const { connection: _connection, 'keep-alive': _keepAlive, expect: _expect, upgrade: _upgrade, ...kept } = headers;
-  return kept;
+/** What those that answer queries read of a request; no key or token, which are the API server's to check. */
+const FORWARDED = new Set(['accept', 'accept-encoding', 'content-type', 'content-length', 'host', 'user-agent']);
+/** What each server says of its own connection. */
+const OF_CONNECTION = new Set(['connection', 'keep-alive', 'transfer-encoding', 'trailer']);
+
+function only(names: ReadonlySet<string>, headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => names.has(name)));
 }
 
+function without(names: ReadonlySet<string>, headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !names.has(name)));
+}
+
+const ENDED = ['the thread that answers queries ended before the answer', 'ask for less at once, or try again in a moment'] as const;
+const NOT_STARTED = ['queries cannot be answered now', "try again in a moment; the server's log says why"] as const;
+
 /** Ends an answer that the thread will not finish. */
-function cut(req: IncomingMessage, res: ServerResponse): void {
+function cut(req: IncomingMessage, res: ServerResponse, [message, remedy]: readonly [string, string]): void {
   if (res.headersSent || res.destroyed) return void res.destroy();
-  const message = 'the thread that answers queries ended before the answer';
-  const remedy = 'ask for less at once, or try again in a moment';
   const headers = { 'retry-after': '1' };
   const ofGraphql = req.url?.startsWith('/graphql') === true; // the others refuse as every endpoint does
   const errors = [{ message: `${message}; ${remedy}`, extensions: { code: 'UNAVAILABLE' } }];

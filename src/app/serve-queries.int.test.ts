@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { localPrincipal } from '../postgres/principal.ts';
 import { SILENT } from '../runtime/logger.ts';
@@ -74,6 +76,22 @@ test('a method of which no request can be made is refused', async () => {
   const [answer] = (await once(asked, 'response')) as [IncomingMessage];
   answer.resume();
   expect([answer.statusCode, answer.headers.allow]).toEqual([405, 'GET, POST']);
+});
+
+test('headers that concern a connection or say who asks are not passed on, and end nothing', async () => {
+  const { hostname, port } = new URL(server.url);
+  const headers = { ...LOCAL, trailer: 'x', te: 'trailers', 'espalier-asked-by': 'nobody', 'content-length': '0' };
+  const asked = request({ hostname, port, path: '/graphql?query=%7Bposition%7D', headers: { ...LOCAL } });
+  for (const [name, value] of Object.entries(headers)) if (name !== 'trailer') asked.setHeader(name, value);
+  asked.end();
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  answer.resume();
+  const raw = connect(Number(port), hostname);
+  const lines = Object.entries({ host: `${hostname}:${port}`, connection: 'close', ...LOCAL, trailer: 'x' });
+  raw.write(`GET /graphql?query=%7Bposition%7D HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`);
+  const received = await text(raw);
+  expect([answer.statusCode, received.slice(0, 12)]).toEqual([200, 'HTTP/1.1 200']);
+  expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
 });
 
 test('a refusal keeps its status and its headers, and a page for a browser is served', async () => {

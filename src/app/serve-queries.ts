@@ -28,6 +28,8 @@ const TABLE_CONNECTIONS = 4; // a table holds one while its client reads it
 const CONNECT_MS = 60_000; // a statement waits for those before it
 const STATEMENT_MS = 10_000;
 const TABLE_STATEMENT_MS = 60_000; // a page of what is rare looks at 4,096 trees
+const SNAPSHOT_STATEMENT_MS = 60_000; // its tables have no statistics
+const HEADER_BYTES = 65_536; // an address with a query in it, and who asks
 const NICE = 5; // a third of the processor time of a thread that is as busy
 
 /**
@@ -50,7 +52,7 @@ export async function serveQueries(platform: Platform, logger: Logger): Promise<
   const database = await pool('queries', QUERY_CONNECTIONS, STATEMENT_MS);
   const reading = await pool('tables', TABLE_CONNECTIONS, TABLE_STATEMENT_MS);
   const notices = await countNotices(directUrl, [CURSOR_CHANNEL]);
-  const snapshots = keepSnapshots(platform.database, directUrl, { records: config.asOfLimit });
+  const snapshots = keepSnapshots(platform.database, directUrl, { records: config.asOfLimit, statementMs: SNAPSHOT_STATEMENT_MS });
   const gate = new Gate();
   const { db } = database;
   const graphql = await createGraphql({
@@ -72,7 +74,7 @@ export async function serveQueries(platform: Platform, logger: Logger): Promise<
     pathname.startsWith('/v1/tables/') ? tables : pathname === '/v1/pages' ? pages : graphql;
 
   const secret = newId();
-  const server = createServer({ maxHeaderSize: 1_048_576 }, (req, res) => {
+  const server = createServer({ maxHeaderSize: HEADER_BYTES }, (req, res) => {
     const [shown, principal = ''] = String(req.headers[ASKED_BY]).split(' ');
     if (shown !== secret) return void res.writeHead(403).end();
     const asker = JSON.parse(decodeURIComponent(principal)) as Principal; // as the server wrote it
@@ -98,6 +100,7 @@ export async function serveQueries(platform: Platform, logger: Logger): Promise<
     else res.end();
   }
 
+  server.maxConnections = config.limits.connections;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo; // a TCP server that listens has one

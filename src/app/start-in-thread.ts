@@ -8,7 +8,8 @@ import type { Fields, Logger } from '../runtime/logger.ts';
 
 const RUN = fileURLToPath(new URL('../../bin/run.js', import.meta.url));
 const PROGRAM = 'workers/thread.ts';
-const CLOSE_MS = 30_000; // a slice in flight is written first
+/** A slice in flight is written first; who only reads is not waited for longer than its process is (`lifecycle.ts`). */
+const CLOSE_MS: Readonly<Record<ThreadRole, number>> = { project: 30_000, queries: 5_000 };
 
 /** What runs in a thread of a process that does other things too. */
 export type ThreadRole = 'project' | 'queries';
@@ -81,7 +82,7 @@ export async function startInThread(
       if (worker.threadId < 0) return; // it ended
       const exited = once(worker, 'exit');
       worker.postMessage('close');
-      const timer = setTimeout(() => void worker.terminate(), CLOSE_MS);
+      const timer = setTimeout(() => void worker.terminate(), CLOSE_MS[role]);
       await exited.catch(() => undefined); // `finished` says why
       clearTimeout(timer);
     },

@@ -96,14 +96,14 @@ export function addEvaluate(program: Command): void {
         }),
       );
       line.end();
+      if (result) {
+        if (flags.plot !== undefined) await writePlot(flags.plot, successPlot(result));
+        const { state, failed, message, reasons } = collected;
+        endAsCollected(runId, collected, null);
+        if (wantsJson(command)) print(JSON.stringify({ ...result, state, failed, message, reasons }));
+        else print([evaluationText(result), failed > 0 ? message : []]);
+      } else sayUnmeasured(runId, collected, wantsJson(command));
       await noteUnshaped(platform, runId);
-      if (!result) return sayUnmeasured(planned.runId, collected, wantsJson(command));
-      if (flags.plot !== undefined) await writePlot(flags.plot, successPlot(result));
-      const { state, failed, message, reasons } = collected;
-      endAsCollected(planned.runId, collected, null);
-      if (wantsJson(command)) return print(JSON.stringify({ ...result, state, failed, message, reasons }));
-      print(evaluationText(result));
-      if (failed > 0) print(message);
     });
   });
 }

@@ -65,7 +65,7 @@ export function addImport(program: Command): void {
       const { blobs, database } = platform;
       let appended: { readonly done: number; readonly total: number } | undefined;
       // what an import that was killed just before appended is known to be there once it is folded
-      await settle();
+      await settle(WAIT_MS);
       const report = await importTrajectories({
         source: file,
         form: agentR ? 'agent-r' : format === 'auto' ? 'detect' : format,

@@ -29,13 +29,13 @@ export function addTrain(program: Command): void {
       await settle();
       await refuseTaken(platform, plan, flags);
       const trained = await throughOutages(signal, () => trainAndReport(platform, plan, signal));
-      await settle();
-      await noteUnshaped(platform, trained.runId);
       if (flags.plot !== undefined) await writePlot(flags.plot, plotOf(plan, trained.evaluations));
       if (wantsJson(command)) print(JSON.stringify(trained));
       else report(trained, plan);
       if (trained.state !== 'completed' || trained.ledger.difference !== 0) process.exitCode = 1;
       if (trained.state === 'stopped') exitStopped();
+      await settle();
+      await noteUnshaped(platform, trained.runId);
     });
   });
 }

@@ -25,7 +25,6 @@ interface ViewFlags {
 }
 
 const MIB = 2 ** 20;
-// one reader of its own: nobody else's turn or share
 
 /**
  * `espalier view`: writes what the studio shows of a run or tree, or of a file of trajectories, as one page that opens without a

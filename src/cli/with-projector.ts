@@ -8,7 +8,7 @@ export interface Working {
   readonly platform: Platform;
   readonly signal: AbortSignal;
   /** Waits until the read models hold everything that is in the log now, through outages. */
-  readonly settle: () => Promise<void>;
+  readonly settle: (timeoutMs?: number) => Promise<void>;
   /** A line of progress on stderr; it ends with the command. */
   readonly line: ProgressLine;
 }
@@ -19,7 +19,7 @@ export function withProjector<T>(name: string, use: (working: Working) => Promis
     const projector = await ensureProjector(platform, signal);
     const line = progressLine();
     try {
-      return await use({ platform, signal, settle: () => projector.settle(), line });
+      return await use({ platform, signal, settle: (timeoutMs) => projector.settle(timeoutMs), line });
     } finally {
       line.end();
       await projector.close();

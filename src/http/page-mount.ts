@@ -21,7 +21,7 @@ export function pageMount(listener: NodeListener): Mount {
             404: 'No run, tree or rollout has the id.',
             422: 'More would be read than a query may read.',
             503: 'The studio of this server is not built.',
-            429: 'Too many pages are being written, or the rows of a minute are used up: ask again after Retry-After seconds.',
+            429: 'Too many pages are being written: ask again after Retry-After seconds.',
           }),
         },
       },

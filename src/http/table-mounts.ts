@@ -41,7 +41,7 @@ export function tableMounts(listener: NodeListener): readonly Mount[] {
           ...refusals({
             400: 'A parameter is unknown or wrong, or the moment lies beyond the record.',
             422: 'A cursor or a position is none, a column or an id is unknown; or too much would be folded for the moment, or a statement takes too long.',
-            429: 'The key reads two tables, the server four, or its rows of a minute are used up: ask again after Retry-After seconds.',
+            429: 'The key reads two tables, the server four: ask again after Retry-After seconds.',
           }),
         },
       },

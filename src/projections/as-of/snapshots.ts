@@ -42,10 +42,11 @@ export interface SnapshotLimits {
   readonly records: number;
   /** How many snapshots are kept for who asks again; more only while all of them are in use. */
   readonly kept?: number;
+  /** The longest that a statement on one may take; without a bound when left out. */
+  readonly statementMs?: number;
 }
 
 const KEPT = 8; // each holds tables of about the size of what it shows, and no connection after 10 s of rest
-const STATEMENT_MS = 60_000; // that reads one
 const CONNECTIONS = 4; // projections folded at once: more wait for two cores
 
 /** Keeps read models as of moments of the record, each in a schema of its own. It opens nothing before it is first asked. */
@@ -122,7 +123,7 @@ export function keepSnapshots(database: Database, url: string, limits: SnapshotL
       } finally {
         await folding.close();
       }
-      const settings = { search_path: schema, default_transaction_read_only: 'on', statement_timeout: String(STATEMENT_MS) };
+      const settings = { search_path: schema, default_transaction_read_only: 'on', statement_timeout: String(limits.statementMs ?? 0) };
       const reading = await openDatabase(url, { ...named('read'), settings });
       return {
         db: reading.db,

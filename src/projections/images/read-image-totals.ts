@@ -36,13 +36,13 @@ export interface ImageTotals {
 const summed = (column: string, as = column) => sql`coalesce(sum(s.${sql.ref(column)}), 0)::bigint as ${sql.ref(as)}`;
 const MISSES = sql`coalesce(sum(jsonb_array_length(s.missed)), 0)::bigint`;
 
-/** What showing images amounts to, of rows `s` of `history_images`. */
+/** What showing images amounts to, of rows `s` of `history_images`; decimals have one sum in any order. */
 export const IMAGE_TOTALS = sql`count(s.step_id) as steps, ${summed('vision_tokens')}, ${summed('text_tokens')},
   coalesce(sum(s.text_tokens - s.vision_tokens), 0)::bigint as saved, ${summed('length', 'segments')},
   coalesce(sum(s.length), 0)::bigint - ${MISSES} as hits, ${MISSES} as misses,
   (sum(s.length) - ${MISSES})::float8 / nullif(sum(s.length), 0)::float8 as hit_rate,
-  coalesce(sum(s.width::bigint * s.height), 0)::bigint as pixels, avg(s.factor) as mean_factor, ${summed('cut_segments')},
-  ${summed('cut_lines')}, ${summed('outside')}, ${summed('unshaped')}, coalesce(sum(s.render_ms), 0) as render_ms`;
+  coalesce(sum(s.width::bigint * s.height), 0)::bigint as pixels, avg(s.factor::numeric)::float8 as mean_factor, ${summed('cut_segments')},
+  ${summed('cut_lines')}, ${summed('outside')}, ${summed('unshaped')}, coalesce(sum(s.render_ms::numeric), 0)::float8 as render_ms`;
 
 /** The sums alone: how many images differ is another reading. */
 export type ImageSums = Omit<ImageTotals, 'images'>;

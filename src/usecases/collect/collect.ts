@@ -101,7 +101,8 @@ async function collectHeld(platform: Platform, collection: Collection, held: Hel
   try {
     const bare = await openEnvironment(plan.environment);
     opened.push(bare);
-    const given = await withChat(platform, collection, bare);
+    const recorded = collection.mode === 'resume' ? await recordOf(platform, collection, held) : nothingRecorded;
+    const given = await withChat(platform, collection, bare); // reads the turns of a resumed chat: behind the wait for the record
     const { db } = platform.database;
     const policy = await createPolicy(parsePolicyText(plan.policy), {
       apiKey: platform.config.openai.apiKey ?? undefined,
@@ -110,7 +111,6 @@ async function collectHeld(platform: Platform, collection: Collection, held: Hel
     });
     opened.push(policy);
     const kind = asChosenFrom(given, policy);
-    const recorded = collection.mode === 'resume' ? await recordOf(platform, collection, held) : nothingRecorded;
     const unpayable = recorded.started ? null : refuseSearchPayment(plan); // a run that was begun so goes on as it was, unpaid
     if (unpayable !== null) throw new RunRefused(unpayable);
     const began = recorded.started && recorded.end === null ? await readBeginning(db, runId) : null;

@@ -16,7 +16,7 @@ export class NotInPage extends Error {
 /** The server refused a query, or could not answer it. */
 export class Refused extends Error {
   override readonly name = 'Refused';
-  /** The code of the first error: FORGOTTEN, OVER_BUDGET, … */
+  /** The code of the first error: FORGOTTEN, LIMIT_EXCEEDED, … */
   readonly code: string;
   constructor(message: string, code: string) {
     super(message);

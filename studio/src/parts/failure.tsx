@@ -1,3 +1,4 @@
+import { Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { NotInPage, NotLetIn, Refused, ServerAway } from '../graphql/faults.ts';
 import { keepKey } from '../graphql/key.ts';
@@ -6,7 +7,12 @@ import { keepKey } from '../graphql/key.ts';
 export function Failure({ error }: { readonly error: unknown }) {
   if (error instanceof NotLetIn) return <EnterKey />;
   if (error instanceof ServerAway) return null; // the frame of the page says so, once
-  if (error instanceof NotInPage) return <p className="faint">This is not in the page: look at it in the installation.</p>;
+  if (error instanceof NotInPage)
+    return (
+      <p className="faint">
+        This is not in the page: look at it in the installation, or at <Link to="/">what is in it</Link>.
+      </p>
+    );
   const message = error instanceof Error ? error.message : String(error);
   return (
     <div className="notice notice-bad" role="alert">

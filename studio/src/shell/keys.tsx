@@ -1,6 +1,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import { Dialog } from 'radix-ui';
 import { useEffect, useState } from 'react';
+import { isPage } from '../page/stored-page.ts';
 
 /**
  * The keyboard: j and k move through what is marked `data-item`, Enter opens it, / goes to the words to look for or to Find, ? shows this. Keys that are typed into a
@@ -19,7 +20,7 @@ export function Keys() {
         if (field) {
           field.closest('details')?.setAttribute('open', ''); // filters may be folded
           field.focus();
-        } else void navigate({ to: '/view/find' });
+        } else if (!isPage()) void navigate({ to: '/view/find' });
       } else if (event.key === '?') setHelp(true);
       else return;
       event.preventDefault();

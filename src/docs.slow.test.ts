@@ -151,7 +151,7 @@ function isCovered(page: string, language: string, rest: string): boolean {
       : /^docs\/(guides\/(add-|published-environments)|tutorials\/your-own-environment)/.test(page);
   if (language === 'python' && / file=\S+$/.test(rest)) return /^docs\/(guides\/add-|tutorials\/your-own-)/.test(page); // built by the same test
   if (language === 'python')
-    return /bring-your-own-trainer|record-your-own-agent|train-with-(verl|trl)|guides\/(export|capture|analyse-in-python)/.test(
+    return /bring-your-own-trainer|record-your-own-agent|train-with-(verl|trl)|guides\/(install|export|capture|analyse-in-python)/.test(
       page,
     );
   return language === 'sh' && ['README.md', 'CONTRIBUTING.md', 'docs/tutorials/first-run.md'].includes(page);

@@ -105,16 +105,14 @@ test(
       await chmod(join(decoys, name), 0o755);
     }
     const env = childEnvironment({ PATH: `${decoys}:${process.env.PATH}`, ESPALIER_HOME: join(empty, 'home'), PYTHONPATH: '' });
-    await writeFile(
-      join(empty, 'program.py'),
-      `import espalier_rl as er
-with er.serve(port=${await freePort()}), er.connect() as db:
-    with db.run("first", policy="qwen@1") as run, run.episode("What is 6 times 7?") as episode:
-        episode.step("42", reward=1.0)
+    const guide = await readFile(join(ROOT, 'docs/guides/install.md'), 'utf8');
+    const [, lines = ''] = /^```python\n([\s\S]*?)^```$/m.exec(guide) ?? [];
+    const port = `er.serve(port=${await freePort()})`;
+    const asked = `with ${port}, er.connect() as db:
     db.catch_up(60)
     print(db.query("{ runs { nodes { name totals { rollouts steps } } } }"))
-`,
-    );
+`;
+    await writeFile(join(empty, 'program.py'), `${lines.replace('er.serve()', port)}${asked}`);
     const { stdout } = await run(python, ['program.py'], { cwd: empty, env, timeout: LONGEST_MS });
     expect(stdout).toContain("{'runs': {'nodes': [{'name': 'first', 'totals': {'rollouts': 1, 'steps': 1}}]}}");
     const command = await run(join(venv, 'bin/espalier'), ['token'], { cwd: empty, env, timeout: LONGEST_MS });

@@ -85,7 +85,10 @@ function without(names: ReadonlySet<string>, headers: IncomingHttpHeaders): Inco
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !names.has(name)));
 }
 
-const ENDED = ['the thread that answers queries ended before the answer', 'ask for less at once, or try again in a moment'] as const;
+const ENDED = [
+  'the thread that answers queries ended before the answer',
+  'ask for less at once, or try again in a moment',
+] as const;
 const NOT_STARTED = ['queries cannot be answered now', "try again in a moment; the server's log says why"] as const;
 
 /** Ends an answer that the thread will not finish. */

@@ -88,7 +88,9 @@ test('headers that concern a connection or say who asks are not passed on, and e
   answer.resume();
   const raw = connect(Number(port), hostname);
   const lines = Object.entries({ host: `${hostname}:${port}`, connection: 'close', ...LOCAL, trailer: 'x' });
-  raw.write(`GET /graphql?query=%7Bposition%7D HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`);
+  raw.write(
+    `GET /graphql?query=%7Bposition%7D HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`,
+  );
   const received = await text(raw);
   expect([answer.statusCode, received.slice(0, 12)]).toEqual([200, 'HTTP/1.1 200']);
   expect((await fetch(`${server.url}/healthz`)).status).toBe(200);

@@ -52,7 +52,10 @@ export async function serveQueries(platform: Platform, logger: Logger): Promise<
   const database = await pool('queries', QUERY_CONNECTIONS, STATEMENT_MS);
   const reading = await pool('tables', TABLE_CONNECTIONS, TABLE_STATEMENT_MS);
   const notices = await countNotices(directUrl, [CURSOR_CHANNEL]);
-  const snapshots = keepSnapshots(platform.database, directUrl, { records: config.asOfLimit, statementMs: SNAPSHOT_STATEMENT_MS });
+  const snapshots = keepSnapshots(platform.database, directUrl, {
+    records: config.asOfLimit,
+    statementMs: SNAPSHOT_STATEMENT_MS,
+  });
   const gate = new Gate();
   const { db } = database;
   const graphql = await createGraphql({

@@ -123,7 +123,11 @@ export function keepSnapshots(database: Database, url: string, limits: SnapshotL
       } finally {
         await folding.close();
       }
-      const settings = { search_path: schema, default_transaction_read_only: 'on', statement_timeout: String(limits.statementMs ?? 0) };
+      const settings = {
+        search_path: schema,
+        default_transaction_read_only: 'on',
+        statement_timeout: String(limits.statementMs ?? 0),
+      };
       const reading = await openDatabase(url, { ...named('read'), settings });
       return {
         db: reading.db,

@@ -99,17 +99,17 @@ test('a rebuild killed midway resumes, takes over, swaps back and is retired', a
     '',
   ]);
   const { projections: live, builds } = await status();
-  expect(live).toContainEqual(expect.objectContaining({ name: 'step-tree', version: 1, build: 2, state: 'running' }));
+  expect(live).toContainEqual(expect.objectContaining({ name: 'step-tree', version: 2, build: 2, state: 'running' }));
   expect(builds).toEqual([
-    expect.objectContaining({ version: 1, build: 1, schema: 'step_tree_v2', state: 'kept', progress: null }),
+    expect.objectContaining({ version: 2, build: 1, schema: 'step_tree_v2', state: 'kept', progress: null }),
   ]);
   const back = rebuild('--back', '--json');
   expect([await back.ended, back.stdout()]).toEqual([
     0,
-    '{"kind":"swapped","from":{"version":1,"build":2},"to":{"version":1,"build":1}}\n',
+    '{"kind":"swapped","from":{"version":2,"build":2},"to":{"version":2,"build":1}}\n',
   ]);
   const retired = rebuild('--retire');
-  expect([await retired.ended, retired.stdout()]).toEqual([0, 'dropped step_tree_v1_b2\n']);
+  expect([await retired.ended, retired.stdout()]).toEqual([0, 'dropped step_tree_v2_b2\n']);
 });
 
 test('a rebuild of a stopped projection says so, with the reason', async () => {
@@ -138,11 +138,11 @@ test('a swap back that is killed midway leaves the version to swap back to', asy
   } finally {
     await reader.rollback().execute();
   }
-  expect((await status()).builds).toEqual([expect.objectContaining({ version: 1, build: 1, state: 'kept', progress: null })]);
+  expect((await status()).builds).toEqual([expect.objectContaining({ version: 2, build: 1, state: 'kept', progress: null })]);
   const back = rebuild('--back', '--json');
   expect([await back.ended, back.stdout()]).toEqual([
     0,
-    '{"kind":"swapped","from":{"version":1,"build":2},"to":{"version":1,"build":1}}\n',
+    '{"kind":"swapped","from":{"version":2,"build":2},"to":{"version":2,"build":1}}\n',
   ]);
 });
 
@@ -171,9 +171,9 @@ test('a replay of projections exits with 1 where a table differs, names the row,
   const replay = (...flags: string[]) =>
     startProcess('src/cli/main.ts', ['replay', 'projections', ...flags], environmentOf(platform));
   const equal = replay('--name', 'step-tree', 'runs', '--run', run.runId);
-  expect([await equal.ended, equal.stdout().split('\n').at(-2)]).toEqual([0, 'equal: projections, 12 compared']);
+  expect([await equal.ended, equal.stdout().split('\n').at(-2)]).toEqual([0, 'equal: projections, 11 compared']);
   const recorded = await db.selectFrom('replays').select(['runId', 'mode', 'outcome', 'compared']).execute();
-  expect(recorded).toEqual([{ runId: run.runId, mode: 'projections', outcome: 'equal', compared: 12 }]);
+  expect(recorded).toEqual([{ runId: run.runId, mode: 'projections', outcome: 'equal', compared: 11 }]);
 
   const step = await db.selectFrom('steps').select('stepId').where('depth', '=', 3).orderBy('stepId').executeTakeFirstOrThrow();
   await sql`update step_tree_v2.steps set observation = 'forged' where step_id = ${step.stepId}`.execute(db);

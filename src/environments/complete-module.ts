@@ -35,7 +35,8 @@ export interface ModulePlace {
 export function completeModule(inner: GivenEpisode, from: ModulePlace): Environment {
   const { place, timeout } = from;
   const within = <T>(what: string, call: () => T | Promise<T>) => inTime(timeout, `${place}: ${what}`, call).catch(asOwn);
-  const { clone, replay } = { clone: inner.clone?.bind(inner), replay: inner.replay?.bind(inner) };
+  const [clone, replay, close] = [inner.clone?.bind(inner), inner.replay?.bind(inner), inner.close?.bind(inner)];
+  const [expertAction, planLength] = [inner.expertAction?.bind(inner), inner.planLength?.bind(inner)];
   const opened = (given: unknown): Opening => {
     const opening = typeof given === 'string' ? { observation: given } : given;
     mustFit(openingShape, opening, `${place}: what reset returns`, '');
@@ -54,7 +55,11 @@ export function completeModule(inner: GivenEpisode, from: ModulePlace): Environm
     step: async (action, signal) =>
       stepped(action, await within(`step at the action ${quoted(action)}`, () => inner.step(action, signal))),
     ...(inner.parse ? {} : { parse: parseThoughtAction }),
-    ...(inner.close ? {} : { close: async () => undefined }),
+    close: async () => {
+      if (close) await within('close', close).catch(dropFailed);
+    },
+    ...(expertAction ? { expertAction: () => within('expertAction', expertAction) } : {}),
+    ...(planLength ? { planLength: () => within('planLength', planLength) } : {}),
     ...(clone ? { clone: async () => completeModule(await within('clone', clone), from) } : {}),
     ...(replay
       ? {
@@ -72,6 +77,11 @@ export function completeModule(inner: GivenEpisode, from: ModulePlace): Environm
 function asOwn(error: unknown): never {
   if (error instanceof EnvironmentError || typeof error !== 'object' || error === null || !('code' in error)) throw error;
   throw new Error('message' in error ? String(error.message) : String(error), { cause: error });
+}
+
+/** What did not close in time is given up: the episode is over, and what went wrong in it was said by the call before. */
+function dropFailed(error: unknown): void {
+  if (!(error instanceof EnvironmentError && error.code === 'failed')) throw error;
 }
 
 const quoted = (action: string) => JSON.stringify(action.slice(0, 80));

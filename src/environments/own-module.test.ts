@@ -46,6 +46,14 @@ export const stuck = {
   open: () => ({ taskAliases: ['0'], timeout: 0.05, create: () => ({ reset: () => 'Begin.', step: never }) }),
 };
 export const unmade = { name: 'unmade', open: () => ({ taskAliases: ['0'], timeout: 0.05, create: never }) };
+export const clinging = {
+  name: 'clinging',
+  open: () => ({
+    taskAliases: ['0'],
+    timeout: 0.05,
+    create: () => ({ reset: () => 'Begin.', step: never, close: never, expertAction: never, planLength: never }),
+  }),
+};
 export const empty = { name: 'empty', open: async () => Object.assign(new Kind('fig'), { taskAliases: [] }) };
 `;
 
@@ -114,6 +122,11 @@ describe('an environment from a module', () => {
       message: `environment ${file}#stuck: step at the action "wait" has not settled within 0.05 s; see what it waits for, or let open return a larger timeout, in seconds`,
     });
     await expect((await openEnvironment(`module:${file}#unmade`)).create()).rejects.toThrow(/#unmade: create has not settled/);
+    const clinging = await (await openEnvironment(`module:${file}#clinging`)).create();
+    await expect(clinging.expertAction?.()).rejects.toThrow(/#clinging: expertAction has not settled within 0.05 s/);
+    await expect(clinging.planLength?.()).rejects.toThrow(/#clinging: planLength has not settled within 0.05 s/);
+    expect(stuck.expertAction).toBeUndefined();
+    await clinging.close(); // given up
   });
 
   test('an error is an EnvironmentError by its name, without access to our class', async () => {

@@ -130,6 +130,13 @@ export async function collectRun(options: CollectOptions): Promise<Collected> {
   await forEachOf(orderOf(options), options, async ([index, task], signal) => {
     const { tree, admitted } = await begin(task, index, signal);
     if (admitted === null) return 'stop'; // nobody wants another group
+    const onLost = (reason: string) => {
+      const lost = plan.search ? 1 : task.rollouts;
+      unopened += lost;
+      tally.add(reason, lost);
+      progress.failed += lost;
+      report();
+    };
     await collectTree({
       ...options,
       ...(admitted ? { policy: admitted } : {}),
@@ -162,13 +169,10 @@ export async function collectRun(options: CollectOptions): Promise<Collected> {
         comparisons++;
         if (verdict === 'undecided') undecided++;
       },
+      onLost,
       onUnopened: (reason) => {
-        const lost = plan.search ? 1 : task.rollouts;
         options.admission?.unopened(treeIdOf(runId, task, index));
-        unopened += lost;
-        tally.add(reason, lost);
-        progress.failed += lost;
-        report();
+        onLost(reason);
       },
     });
     if (!signal.aborted) progress.trees++;
@@ -218,7 +222,8 @@ function orderOf({ plan, admission }: Pick<CollectOptions, 'plan' | 'admission'>
  */
 async function refuseOtherOpenings({ runId, recorded, kind, plan }: CollectOptions): Promise<void> {
   for (const { treeId, alias, seed, observation, pictures } of recorded.open) {
-    const environment = await kind.create();
+    const environment = await orFault(kind.create());
+    if ('reason' in environment) continue; // as below
     try {
       const reopened = await orFault(resetAsRecorded(environment, { alias, seed }, observation, pictures));
       if (reopened.kind !== 'differs') continue; // what cannot be opened is found again where its tree goes on

@@ -45,8 +45,8 @@ export async function collectTree(given: TreeOptions): Promise<void> {
   const fault = await orFault(grow(growing, prefix, () => leftOpen));
   if (!fault) return;
   if (isAway(fault)) return onAway(fault.reason);
-  await closeTree(growing, 'failed');
-  for (let lost = plan.search ? 1 : task.rollouts; lost > 0; lost--) options.onFailure(fault.reason);
+  await closeTree(growing, 'failed', plan.search ? undefined : 0); // it failed on the way to where rollouts begin: there are none
+  options.onLost(fault.reason);
 }
 
 async function grow(growing: GrowingTree, prefix: Prefix | undefined, leftOpen: () => boolean): Promise<void> {
@@ -80,10 +80,10 @@ async function grow(growing: GrowingTree, prefix: Prefix | undefined, leftOpen: 
   if (!signal.aborted && !leftOpen()) await closeTree(growing, 'completed');
 }
 
-async function closeTree(tree: GrowingTree, reason: 'completed' | 'exhausted' | 'failed'): Promise<void> {
+async function closeTree(tree: GrowingTree, reason: 'completed' | 'exhausted' | 'failed', rollouts?: number): Promise<void> {
   const openedOtherwise = tree.openedOtherwise.size > 0;
   tree.onClosing?.();
-  await tree.appender.append([closing(tree, openedOtherwise ? 'failed' : reason)]);
+  await tree.appender.append([closing(tree, openedOtherwise ? 'failed' : reason, rollouts)]);
   if (openedOtherwise) tree.onFailed(failedAt(tree));
 }
 
@@ -93,7 +93,7 @@ function failedAt({ task }: TreeOptions): FailedAt {
 }
 
 function countRecorded(options: TreeOptions): void {
-  const { tree, onRollout, onStep, onFailed, onFailure } = options;
+  const { tree, onRollout, onStep, onFailed, onFailure, onLost } = options;
   const taken = [...(tree?.steps.values() ?? [])].filter(({ depth }) => depth > 0);
   for (const _ of taken) onStep();
   for (const rollout of tree?.rollouts.values() ?? []) {
@@ -101,9 +101,18 @@ function countRecorded(options: TreeOptions): void {
     onRollout(rollout.success === true);
     if (rollout.outcome === 'failed') onFailure(rollout.reason);
   }
-  if (tree?.closed === 'failed') onFailed(failedAt(options));
+  if (tree?.closed === 'failed') {
+    if (isDiverged(options, tree)) onFailed(failedAt(options));
+    else onLost('the environment failed, and the record does not say why');
+  }
   if (taken.length > 0) return;
   for (const fact of tree?.searchFacts ?? []) if (fact.kind === 'node-expanded' && fact.reason) onFailure(fact.reason);
+}
+
+/** Whether a tree was closed since the environment did not repeat what was recorded, and not since it failed. */
+function isDiverged({ runId, task, treeIndex }: TreeOptions, { diverged }: RecordedTree): boolean {
+  const rootStepId = derivedId('root', treeIdOf(runId, task, treeIndex));
+  return diverged.some((stepId) => task.behind !== undefined || stepId === rootStepId);
 }
 
 /** Starts the task and opens its tree, or goes on with the recorded one: whether the task opens alike is seen by each rollout. */
@@ -111,15 +120,16 @@ async function openTree(options: TreeOptions, prefix: Prefix | null): Promise<Gr
   const { runId, task, treeIndex, plan, kind, tree, appender } = options;
   const treeId = treeIdOf(runId, task, treeIndex);
   const rootStepId = derivedId('root', treeId);
-  const openedOtherwise = new Set(tree?.openedOtherwise);
+  const openedOtherwise = new Set(tree?.diverged.filter((stepId) => stepId === rootStepId));
   const growing = { ...options, treeId, rootStepId, openedOtherwise };
   if (tree) return { ...growing, opening: tree.opening, nodes: recordedNodes(tree, rootStepId, tree.opening) };
   const start = { alias: task.alias, seed: plan.taskSeed };
   const environment = await kind.create();
   try {
-    const opening = prefix?.observation
-      ? (await resetAsRecorded(environment, start, prefix.observation, prefix.pictures)).opening
-      : await environment.reset(start);
+    const opening =
+      prefix && prefix.observation !== null
+        ? (await resetAsRecorded(environment, start, prefix.observation, prefix.pictures)).opening
+        : await environment.reset(start);
     await appender.append([openingEvent(growing, opening)]);
     return { ...growing, opening, nodes: recordedNodes(null, rootStepId, opening) };
   } finally {

@@ -41,6 +41,8 @@ export interface TreeOptions {
   readonly onAway: (reason: string) => void;
   /** The task could not be opened, and nothing of it is recorded. */
   readonly onUnopened: (reason: string) => void;
+  /** The environment failed in an open tree before its rollouts could begin, or in its search. */
+  readonly onLost: (reason: string) => void;
   /**
    * What the environment says of itself was compared with an episode that was played from the opening. `undecided`: the same
    * actions are answered otherwise each time, so that nothing follows.

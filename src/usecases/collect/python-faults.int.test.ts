@@ -56,14 +56,29 @@ class Late(Environment):
         self.log.append(action)
         return Step(" ".join(self.log), 0.0, len(self.log) >= 7, actions=["x", "y"])
 `;
+const UNMADE = `
+import { existsSync } from 'node:fs';
+const { pathname: closed } = new URL('./closed', import.meta.url);
+const play = () => ({
+  reset: () => ({ observation: 'go', admissibleActions: ['go'] }),
+  step: () => ({ observation: 'on', reward: 0, admissibleActions: ['go'] }),
+});
+export const environment = {
+  name: 'unmade',
+  open: () => ({ taskAliases: ['well'], timeout: 0.1, create: () => (existsSync(closed) ? new Promise(() => {}) : play()) }),
+};
+`;
 const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'python-faults-'));
   await writeFile(join(folder, 'faults.py'), SOURCE);
   await writeFile(join(folder, 'late.py'), LATE);
+  await writeFile(join(folder, 'unmade.mjs'), UNMADE);
 });
 afterAll(() => rm(folder, { recursive: true }));
+
+const faults = () => `python:${join(folder, 'faults.py')};timeout=5`;
 
 async function collected(tasks: readonly string[], search: CollectPlan['search'] = null, file = 'faults.py') {
   const runId = newId();
@@ -103,13 +118,17 @@ test('a Python environment that ends, hangs or raises for one task fails that ro
   expect(ends.filter(({ outcome }) => outcome === 'failed').map(({ steps }) => steps)).toEqual([1, 1, 1]);
 });
 
-test.each<[string, CollectPlan['search']]>([
-  ['rollouts', null],
-  ['a search', { iterations: 2, candidates: 1, maxDepth: 4, exploration: 1 }],
-])('a task that a resumed run cannot open any more ends what is open of %s with the reason, and its tree', async (_, search) => {
+const hanging = () => `module:${join(folder, 'unmade.mjs')}`;
+
+test.each<[string, CollectPlan['search'], () => string, string]>([
+  ['rollouts', null, faults, 'the house is closed'],
+  ['a search', { iterations: 2, candidates: 1, maxDepth: 4, exploration: 1 }, faults, 'the house is closed'],
+  ['rollouts of a module', null, hanging, 'create has not settled'],
+])('a task that a resumed run cannot open any more ends what is open of %s with the reason, and its tree', async (_, ...of) => {
+  const [search, environment, reason] = of;
   const runId = newId();
   const plan: CollectPlan = {
-    environment: `python:${join(folder, 'faults.py')};timeout=5`,
+    environment: environment(),
     tasks: [{ alias: 'well', rollouts: 2, branching: 'root' }],
     taskSeed: 0,
     policy: 'random',
@@ -139,7 +158,7 @@ test.each<[string, CollectPlan['search']]>([
   const tree = await db.selectFrom('trees').select(['treeId', 'closedAt']).where('runId', '=', runId).executeTakeFirstOrThrow();
   expect(tree.closedAt).not.toBeNull();
   const ends = await db.selectFrom('rollouts').select(['outcome', 'reason']).where('treeId', '=', tree.treeId).execute();
-  const failed = { outcome: 'failed', reason: expect.stringContaining('the house is closed') };
+  const failed = { outcome: 'failed', reason: expect.stringContaining(reason) };
   expect(ends).toEqual(search === null ? [failed, failed] : []);
 });
 

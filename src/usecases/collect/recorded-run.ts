@@ -70,10 +70,8 @@ export async function readRunEnd(db: Db, runId: string): Promise<RunEnd> {
   return endOf(await readRun(db, runId));
 }
 
-/** Reads which differences from its first observation are recorded in a tree, by the ids of their events. */
-async function readOpenedOtherwise(db: Db, treeId: string, rootStepId: string): Promise<readonly string[]> {
-  const found = await readEventsOfTypes(db, treeId, ['ReplayDiverged']);
-  return found.flatMap(({ id, data }) => (data.stepId === rootStepId ? [id] : []));
+async function readDiverged(db: Db, treeId: string): Promise<readonly string[]> {
+  return (await readEventsOfTypes(db, treeId, ['ReplayDiverged'])).map(({ data }) => data.stepId);
 }
 
 async function readRememberedPrompts(
@@ -120,7 +118,7 @@ export async function readRecordedTree(
       stateHash,
     },
     closed: tree.closedAt === null ? null : (tree.closeReason ?? 'completed'),
-    openedOtherwise: tree.closedAt === null ? await readOpenedOtherwise(db, treeId, tree.rootStepId) : [],
+    diverged: tree.closedAt === null || tree.closeReason === 'failed' ? await readDiverged(db, treeId) : [],
     searchFacts,
     replies: tree.closedAt === null ? await readSampledReplies(db, treeId, expanded, readBytes) : new Map(),
     rollouts: new Map(

@@ -40,8 +40,8 @@ export interface RecordedTree {
   readonly pictures: ReadonlyMap<string, readonly Picture[]>;
   /** The prompts of its steps, where they are recorded. */
   readonly prompts: ReadonlyMap<string, RememberedPrompt>;
-  /** Who found that the task opens otherwise than the tree did. */
-  readonly openedOtherwise: readonly string[];
+  /** The steps that the environment was found not to repeat, the root too; empty where it was closed for anything but a failure. */
+  readonly diverged: readonly string[];
   /** What the environment answered at steps of a search that goes on, where the record holds it whole; pictures apart. */
   readonly answers?: ReadonlyMap<string, StepResult>;
   /** Steps that carry a reward already. */

@@ -1,7 +1,11 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { openTextCraft } from '../../environments/textcraft/textcraft.ts';
 import { newId } from '../../events/new-id.ts';
 import { readFailures } from '../../projections/evaluations/read-evaluations.ts';
+import { readEventsOfTypes } from '../../projections/journal/read-events-of-types.ts';
 import { startAgentGymServer } from '../../testing/agentgym-server.ts';
 import { countEvents, environmentOf, settle } from '../../testing/crashing-run.ts';
 import { startOpenAiServer } from '../../testing/openai-server.ts';
@@ -36,6 +40,28 @@ const evaluation = (part: Partial<Collection> = {}): Collection => ({
   signal: new AbortController().signal,
   ...part,
 });
+
+/** Opens task a with an empty text; only alone once `turned` is there. Task b cannot take a step once `broken` is. */
+const BREAKING = `
+import { existsSync } from 'node:fs';
+const isThere = (name) => existsSync(new URL(name, import.meta.url));
+const stuck = () => Object.assign(new Error('the door is stuck'), { name: 'EnvironmentError', code: 'failed' });
+function play() {
+  let alias = '';
+  return {
+    reset(task) {
+      ({ alias } = task);
+      const observation = isThere('./turned') && task.mode !== 'alone' ? 'turned' : alias === 'a' ? '' : alias;
+      return { observation, goal: alias, admissibleActions: ['go'] };
+    },
+    step() {
+      if (alias === 'b' && isThere('./broken')) throw stuck();
+      return { observation: 'on', reward: 0, admissibleActions: ['go'] };
+    },
+  };
+}
+export const environment = { name: 'breaking', open: () => ({ taskAliases: ['a', 'b'], create: play }) };
+`;
 
 /** What an evaluation found, without its name and time. */
 async function found(collection: Collection) {
@@ -241,6 +267,40 @@ describe('evaluateInto', () => {
       expect(again).toMatchObject({ collected: { failedTrees: 1 }, result: { episodes: 4, failedTrees: 1 } });
     } finally {
       for (const each of [agent, idle, server, local]) await each.close();
+    }
+  });
+
+  test('a task that the environment fails on the way to counts its rollouts as failed, in a repetition too, and the others are measured', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'breaking-'));
+    try {
+      const file = join(folder, 'breaking.mjs');
+      await writeFile(file, BREAKING);
+      const walks = ['a', 'b'].map((alias) => ({ alias, rollouts: 1, branching: 'root' as const }));
+      const walking = { ...plan, environment: `module:${file}`, policy: 'random', maxSteps: 3, tasks: walks };
+      const failing = evaluation({ plan: walking });
+      await found(failing);
+      const failures = await readFailures(platform.database.db, failing.runId);
+      const tasks = failures.map(({ treeId, rolloutId, alias }) => ({
+        alias,
+        rollouts: 1,
+        branching: 'root' as const,
+        behind: { treeId, rolloutId, steps: 2 },
+      }));
+      const measured = { split: null, recoverFrom: failing.runId, resamples: 100, trained: null };
+      for (const name of ['turned', 'broken']) await writeFile(join(folder, name), '');
+      const recovering = evaluation({ plan: { ...walking, tasks, evaluation: measured } });
+      const { collected, result } = await evaluate(platform, recovering);
+      const counts = { state: 'completed', rollouts: 1, failed: 1, failedTrees: 0, mostFailed: false };
+      expect(collected).toMatchObject({ ...counts, message: '1 of 2 rollouts failed: the door is stuck' });
+      expect(result).toMatchObject({ episodes: 1 });
+      const [index, lost] = [...tasks.entries()].find(([, { alias }]) => alias === 'b') ?? [];
+      if (index === undefined || !lost) throw new Error('task b has failed');
+      const treeId = treeIdOf(recovering.runId, lost, index);
+      const [closed] = await readEventsOfTypes(platform.database.db, treeId, ['TreeClosed']);
+      expect(closed?.data).toMatchObject({ reason: 'failed', rollouts: 0 });
+      expect((await evaluate(platform, { ...recovering, mode: 'resume' })).collected).toMatchObject(counts);
+    } finally {
+      await rm(folder, { recursive: true });
     }
   });
 

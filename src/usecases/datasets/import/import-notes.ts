@@ -35,15 +35,21 @@ export class NoteCounter {
       field: note.field,
       rows,
       firstLine,
-      message: `${rows} ${rows === 1 ? 'row' : 'rows'} (line ${firstLine}${rows === 1 ? '' : ' is the first'}): ${saysOf(note)}`,
+      message: `${whereOf(note.kind, rows, firstLine)}: ${saysOf(note)}`,
     }));
   }
 }
 
+function whereOf(kind: RowNoteKind, rows: number, firstLine: number): string {
+  if (kind === 'column-not-read') return 'a column of Parquet';
+  return `${rows} ${rows === 1 ? 'row' : 'rows'} (line ${firstLine}${rows === 1 ? '' : ' is the first'})`;
+}
+
 function saysOf({ kind, field }: RowNote): string {
-  if (kind === 'field-not-read' && field !== null && REWARDS.has(field))
+  const isUnread = kind === 'field-not-read' || kind === 'column-not-read';
+  if (isUnread && field !== null && REWARDS.has(field))
     return `${field} is not read here, so the rollout has no reward from it; --format verifiers reads prompt, completion and reward, sharegpt reads reward, and metadata.scores of our own files holds return`;
-  if (kind === 'field-not-read') return `${field ?? 'one of further fields'} is not read and not kept`;
+  if (isUnread) return `${field ?? 'one of further fields'} is not read and not kept`;
   if (kind === 'role-not-kept')
     return field === 'function_call'
       ? 'function_call holds no call of a tool as JSON, and is read as a text'
@@ -56,7 +62,7 @@ function saysOf({ kind, field }: RowNote): string {
 const REWARDS = new Set(['reward', 'rewards', 'score', 'scores', 'success']);
 
 const SAYS: Readonly<
-  Record<Exclude<RowNoteKind, 'field-not-read' | 'role-not-kept' | 'line-not-read' | 'part-not-read'>, string>
+  Record<Exclude<RowNoteKind, 'field-not-read' | 'column-not-read' | 'role-not-kept' | 'line-not-read' | 'part-not-read'>, string>
 > = {
   'messages-joined': 'several messages in a row are one text now, an empty line between them',
   'instruction-first': 'a system message behind another is put in front',

@@ -14,6 +14,7 @@ export type RowNoteKind =
   | 'empty-message-added'
   | 'weight-read-as-1'
   | 'field-not-read'
+  | 'column-not-read'
   | 'line-not-read'
   | 'reply-without-mask'
   | 'part-not-read'

@@ -10,7 +10,7 @@ import { isParquet } from './verl-steps.ts';
 
 /**
  * Reads an item of each row of a file; one that is not JSON is refused as one without its fields is. Of Parquet only `columns` are
- * read; another column that holds anything is noted.
+ * read; another column that holds anything is noted once, with the first row that is taken.
  */
 export async function* readItems(
   path: string,
@@ -19,12 +19,12 @@ export async function* readItems(
   parse: (value: unknown) => ParsedItem,
 ): AsyncGenerator<ItemOfFile> {
   const filled = (await isParquet(path)) ? await filledColumns(path) : [];
-  const unread = filled.filter((name) => !columns.includes(name)).map((field): RowNote => ({ kind: 'field-not-read', field }));
-  for await (const row of readFileRows(path, columns, hash))
-    yield {
-      line: row.line,
-      parsed: row.kind === 'refused' ? row : withNotes(parse(row.value), [...characterNotes(row.value), ...unread]),
-    };
+  let unread = filled.filter((name) => !columns.includes(name)).map((field): RowNote => ({ kind: 'column-not-read', field }));
+  for await (const row of readFileRows(path, columns, hash)) {
+    const parsed = row.kind === 'refused' ? row : withNotes(parse(row.value), [...characterNotes(row.value), ...unread]);
+    if (parsed.kind === 'episode') unread = [];
+    yield { line: row.line, parsed };
+  }
 }
 
 /**

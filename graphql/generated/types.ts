@@ -2310,6 +2310,7 @@ export type FailureReason = {
   readonly reason: Scalars['String']['output'];
   readonly rollouts: Scalars['Int']['output'];
   readonly rolloutId: Scalars['ID']['output'];
+  readonly treeId: Scalars['ID']['output'];
 };
 
 export type DepthTotals = {
@@ -4877,6 +4878,7 @@ export type FailureReasonResolvers<ContextType = Context, ParentType extends Res
   reason?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   rollouts?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   rolloutId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  treeId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
 };
 
 export type DepthTotalsResolvers<ContextType = Context, ParentType extends ResolversParentTypes['DepthTotals'] = ResolversParentTypes['DepthTotals']> = {

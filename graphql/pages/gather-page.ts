@@ -65,7 +65,8 @@ async function gatherSubject(draft: PageDraft, id: string): Promise<Pick<PageRec
   const { run, tree, rollout } = await draft.read(pageSubject, { id });
   if (run) return { title: `Run ${(await gatherRun(draft, id)) || id}`, first: `/view/run/${id}` };
   if (tree && (await gatherTree(draft, id))) return { title: `Tree ${id}`, first: `/view/tree/${id}` };
-  if (rollout && (await gatherTree(draft, rollout.treeId))) return { title: `Trajectory ${id}`, first: `/view/trajectory/${id}` };
+  if (rollout && (await gatherTree(draft, rollout.treeId)))
+    return { title: `Trajectory ${id}`, first: `/view/trajectory/${id}?tree=${rollout.treeId}` };
   return null;
 }
 
@@ -113,11 +114,11 @@ async function gatherTree(draft: PageDraft, id: string): Promise<boolean> {
       draft.leaveOut('# trajectories of trees, for which there was no room.', tree.rollouts.length - i);
       break;
     }
-    await draft.ask(trajectoryPage, { id: rollout });
-    await draft.ask(diffSide, { id: rollout });
+    await draft.ask(trajectoryPage, { id: rollout, tree: id });
+    await draft.ask(diffSide, { id: rollout, tree: id });
   }
   await gatherSteps(draft, id, tree.size.steps + 1); // the root is none of them
-  await gatherPartings(draft, group.tree?.rollouts ?? []);
+  await gatherPartings(draft, id, group.tree?.rollouts ?? []);
   return true;
 }
 
@@ -139,10 +140,10 @@ async function gatherSteps(draft: PageDraft, tree: string, count: number): Promi
 }
 
 /** Gathers where the rollouts of a group part from the best one. */
-async function gatherPartings(draft: PageDraft, rollouts: readonly Rollout[]): Promise<void> {
+async function gatherPartings(draft: PageDraft, tree: string, rollouts: readonly Rollout[]): Promise<void> {
   const [best, ...others] = rollouts.toSorted((a, b) => (b.return ?? -Infinity) - (a.return ?? -Infinity));
   if (!best?.finishedAt) return;
   const ended = others.filter(({ finishedAt }) => finishedAt !== null);
-  for (const { id: b } of ended.slice(0, PARTINGS)) await draft.ask(parting, { a: best.id, b });
+  for (const { id: b } of ended.slice(0, PARTINGS)) await draft.ask(parting, { a: best.id, b, tree });
   draft.leaveOut('Where # rollouts part from the best of their group.', ended.length - PARTINGS);
 }

@@ -126,17 +126,18 @@ class Database:
         note: str = "",
     ) -> list[str]:
         """Annotates steps, rollouts, revisions, trees or rows of a release, `(dataset id, line)`: one of them, or a list of
-        ids. Returns the ids of the annotations, which `retract` takes. It needs a key with the scopes `read` and `annotate`."""
+        ids. `tree` next to steps, rollouts or revisions is the tree of them all, needed where several have one under an id.
+        Returns the ids of the annotations, which `retract` takes. It needs a key with the scopes `read` and `annotate`."""
         from .analysis.annotate import annotate
 
         subjects = {"step": step, "rollout": rollout, "revision": revision, "tree": tree, "row": row}
         return annotate(self.connection, subjects, {"label": label, "score": score, "note": note})
 
-    def retract(self, annotations: Any, *, reason: str = "") -> None:
-        """Takes annotations back, by their ids: they no longer count. Who added one retracts it, or an administrator."""
+    def retract(self, annotations: Any, *, tree: Any = None, reason: str = "") -> None:
+        """Takes annotations back, by their ids (of `tree`): they no longer count. Who added one retracts it, or an administrator."""
         from .analysis.annotate import retract
 
-        retract(self.connection, annotations, reason)
+        retract(self.connection, annotations, tree, reason)
 
     def trajectories(
         self,
@@ -277,23 +278,25 @@ class Database:
         id_ = str(what.data["id"]) if hasattr(what, "data") else _id_of(what)  # a view has its id in its data
         return PageView(self.connection.request("GET", "/v1/pages", params={"id": id_}).text)
 
-    def step(self, step: Any, *, decode: Callable[[int], str] | None = None) -> StepView:
-        """A step, which a notebook shows with its tokens, the redder the less likely each was. `decode` makes the text of a token id."""
+    def step(self, step: Any, *, tree: Any = None, decode: Callable[[int], str] | None = None) -> StepView:
+        """A step, which a notebook shows with its tokens, the redder the less likely each was. `decode` makes the text of a token id.
+        `tree` names its tree, here and below: needed where several have one under its id."""
         from .analysis import questions
 
-        return questions.step(self.connection, _id_of(step), decode)
+        return questions.step(self.connection, _id_of(step), tree and _id_of(tree), decode)
 
-    def image(self, step: Any) -> ImageView:
+    def image(self, step: Any, *, tree: Any = None) -> ImageView:
         """The image that the prompt of a step showed, drawn again from the record."""
         from .analysis import questions
 
-        return questions.image(self.connection, _id_of(step))
+        return questions.image(self.connection, _id_of(step), tree and _id_of(tree))
 
-    def difference(self, a: Any, b: Any) -> DifferenceView:
-        """Two finished rollouts side by side, what differs marked."""
+    def difference(self, a: Any, b: Any, *, tree: Any = None) -> DifferenceView:
+        """Two finished rollouts side by side, what differs marked. `tree` is the tree of both, or the two of them."""
         from .analysis import questions
 
-        return questions.difference(self.connection, _id_of(a), _id_of(b))
+        trees = tree if isinstance(tree, (list, tuple)) else (tree, tree)
+        return questions.difference(self.connection, *((_id_of(each), of and _id_of(of)) for each, of in zip((a, b), trees, strict=True)))
 
     arun, atraining, await_for_spools = for_coroutines(run), for_coroutines(training), for_coroutines(wait_for_spools)
     aannotate, aretract, aview = for_coroutines(annotate), for_coroutines(retract), for_coroutines(view)

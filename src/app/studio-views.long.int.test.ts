@@ -169,6 +169,38 @@ describeWithBrowser('views of environments next to each other', () => {
     await until(async () => new URL(page.url()).pathname === `/view/trajectory/${good.rolloutId}`);
   });
 
+  test('what two trees have under one id is shown of its own tree, by every link', async () => {
+    const shared = new EventBuilder('one id');
+    const run = shared.run('one id');
+    const id = shared.id('of both');
+    const trees = ['one', 'two'].map((name) => {
+      const tree = shared.tree(run, name, { plannedRollouts: 2 });
+      shared.rollout(tree, 0, { rolloutId: id });
+      shared.step(tree, id, tree.rootStepId, 1, { stepId: id, action: `turn of ${name}` });
+      shared.finishRollout(tree, id, id, { outcome: 'terminated', steps: 1 });
+      shared.walk(tree, 1, 1, 0);
+      return { name, treeId: tree.treeId };
+    });
+    await platform.log.append(await prepareEvents(shared.events, platform.blobs, { principal: 'key:gauges', project: 'gauges' }));
+    const { db } = platform.database;
+    const ended = () => db.selectFrom('rollouts').select('runId').where('runId', '=', run).where('finishedAt', 'is not', null);
+    await until(async () => (await ended().execute()).length === 4);
+    for (const { name, treeId } of trees) {
+      await open(`/view/group/${treeId}`);
+      await page.getByRole('link', { name: 'rollout 0', exact: true }).click();
+      await page.locator('.action', { hasText: `turn of ${name}` }).waitFor();
+      await page.getByRole('button', { name: 'Events and lineage' }).click();
+      await page.getByText('StepTaken').first().waitFor();
+      await page.getByRole('link', { name: 'Diff with rollout 1' }).click();
+      await page.getByText('They part at step 1: another action was taken.').waitFor();
+      await page.locator('.diff', { hasText: `turn of ${name}` }).waitFor();
+      await page.getByRole('button', { name: 'Swap' }).click();
+      await page.locator('.diff', { hasText: `turn of ${name}` }).waitFor();
+      await open(`/view/tree/${treeId}?step=${id}`);
+      await page.locator('aside .action', { hasText: `turn of ${name}` }).waitFor();
+    }
+  });
+
   test('eight tabs of one browser follow the record by one stream, and the others go on when the tab that holds it is closed', async () => {
     await page.getByText('live', { exact: true }).waitFor(); // it holds the stream
     const context = page.context();

@@ -99,7 +99,7 @@ const python = found.kind === 'found' ? found.python : '';
         expect(found['episode/length/mean']?.at(-1)).toEqual([returns.length, 2]); // of the whole run, with its last rollout
         expect(found['episode/reward/max']?.at(-1)?.[1]).toBeCloseTo(Math.max(...returns));
         expect(found.links).toHaveLength(returns.length);
-        expect(`${found.links?.[0]}`).toMatch(new RegExp(`^${server.url}/view/trajectory/[0-9a-f-]{36}$`));
+        expect(`${found.links?.[0]}`).toMatch(new RegExp(`^${server.url}/view/trajectory/[0-9a-f-]{36}\\?tree=[0-9a-f-]{36}$`));
       },
     );
 

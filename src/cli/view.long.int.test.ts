@@ -126,6 +126,34 @@ describeWithBrowser('a page that opens without a server', () => {
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('or a file that is there')]);
   }, 480_000);
 
+  test('two trees that have a rollout and a step under one id are both shown, each with its own', async () => {
+    const builder = new EventBuilder('one id');
+    const run = builder.run('one id');
+    const id = builder.id('of both');
+    for (const name of ['one', 'two']) {
+      const tree = builder.tree(run, name);
+      builder.rollout(tree, 0, { rolloutId: id });
+      builder.step(tree, id, tree.rootStepId, 1, { stepId: id, action: `turn of ${name}` });
+      builder.finishRollout(tree, id, id, { outcome: 'terminated', steps: 1 });
+    }
+    builder.finishRun(run);
+    await appendRecorded(platform.log, builder.events);
+    const out = join(platform.home, 'one-id.html');
+    expect(await espalier('view', run, '--out', out)).toMatchObject({ code: 0 });
+    const page = await (await browser.newContext({ offline: true })).newPage();
+    for (const name of ['one', 'two']) {
+      await page.goto(`file://${out}#/`);
+      await page
+        .locator('li', { hasText: `craft ${name}` })
+        .getByRole('link', { name: 'rollout 0' })
+        .click();
+      await page.locator('.action', { hasText: `turn of ${name}` }).waitFor();
+      await page.getByRole('link', { name: 'In the tree' }).click();
+      await page.locator('aside .action', { hasText: `turn of ${name}` }).waitFor();
+    }
+    await page.context().close();
+  }, 480_000);
+
   test('what the page does not hold is named and leads nowhere', async () => {
     const { page } = await opened(`/view/run/${ids.run}`);
     expect(await page.locator('.absent', { hasText: 'Find in this run' }).count()).toBe(1);

@@ -47,7 +47,7 @@ const root = createRootRouteWithContext<{ readonly queries: QueryClient }>()({
 });
 
 /** What a view begins with is asked for while its script is loaded: two ways to the server become one. */
-type Ahead = (queries: QueryClient, id: string, at: Moment) => void;
+type Ahead = (queries: QueryClient, id: string, at: Moment, tree: string | undefined) => void;
 
 function view<const Path extends string, Module extends object, const Name extends string = never>(
   path: Path,
@@ -59,8 +59,12 @@ function view<const Path extends string, Module extends object, const Name exten
     getParentRoute: () => root,
     path,
     validateSearch: texts(...names),
-    loaderDeps: ({ search: { at } }: { readonly search: { readonly at?: string } }) => ({ at: at ?? null }),
-    loader: ({ context: { queries }, params, deps: { at } }) => ahead?.(queries, (params as { id?: string }).id ?? '', at),
+    loaderDeps: ({ search: { at, tree } }: { readonly search: { readonly at?: string; readonly tree?: string } }) => ({
+      at: at ?? null,
+      tree,
+    }),
+    loader: ({ context: { queries }, params, deps: { at, tree } }) =>
+      ahead?.(queries, (params as { id?: string }).id ?? '', at, tree),
     component: lazyRouteComponent(load as () => Promise<Readonly<Record<string, () => ReactNode>>>, component), // views take nothing
   });
 }
@@ -76,7 +80,7 @@ const views = [
     ahead: (queries, id, at) => askAhead(queries, runPage, { id }, at),
   }),
   view('/view/images/$id', () => import('./images/images.tsx'), 'ImagesPage', {
-    texts: ['order', 'step'],
+    texts: ['order', 'step', 'tree'],
     ahead: (queries, id, at) => askAhead(queries, imagesPage, { id }, at),
   }),
   view('/view/group/$id', () => import('./group/group.tsx'), 'GroupPage', {
@@ -84,10 +88,10 @@ const views = [
     ahead: (queries, id, at) => askAhead(queries, groupPage, { id }, at),
   }),
   view('/view/trajectory/$id', () => import('./trajectory/trajectory.tsx'), 'TrajectoryPage', {
-    texts: ['step', 'tab'],
-    ahead: (queries, id, at) => {
-      askAhead(queries, trajectoryPage, { id }, at);
-      void queries.prefetchInfiniteQuery(stepsOf(id, at));
+    texts: ['step', 'tab', 'tree'],
+    ahead: (queries, id, at, tree) => {
+      askAhead(queries, trajectoryPage, { id, tree }, at);
+      void queries.prefetchInfiniteQuery(stepsOf(id, tree, at));
     },
   }),
   view('/view/tree/$id', () => import('./tree/tree.tsx'), 'TreePage', {
@@ -97,7 +101,7 @@ const views = [
       askAhead(queries, treeOutline, { id }, at);
     },
   }),
-  view('/view/diff', () => import('./diff/diff.tsx'), 'DiffPage', { texts: ['a', 'b'] }),
+  view('/view/diff', () => import('./diff/diff.tsx'), 'DiffPage', { texts: ['a', 'b', 'aTree', 'bTree'] }),
   view('/view/compare', () => import('./compare/compare.tsx'), 'ComparePage', { texts: ['runs'] }),
   view('/view/find', () => import('./find/find.tsx'), 'FindPage', {
     texts: ['words', 'in', 'run', 'tool', 'rewarded', 'component', 'verdict', 'policy', 'version', 'termination'],
@@ -111,10 +115,10 @@ const views = [
   view('/view/discarded', () => import('./discarded/discarded.tsx'), 'DiscardedPage', {
     texts: ['policy', 'by', 'reason'],
   }),
-  view('/view/revision/$id', () => import('./revision/revision.tsx'), 'RevisionPage'),
+  view('/view/revision/$id', () => import('./revision/revision.tsx'), 'RevisionPage', { texts: ['tree'] }),
   view('/view/data', () => import('./data/datasets.tsx'), 'DataPage'),
   view('/view/dataset/$id', () => import('./data/dataset.tsx'), 'DatasetPage'),
-  view('/view/lineage/$id', () => import('./lineage/lineage.tsx'), 'LineagePage'),
+  view('/view/lineage/$id', () => import('./lineage/lineage.tsx'), 'LineagePage', { texts: ['tree'] }),
   view('/view/operations', () => import('./operations/operations.tsx'), 'OperationsPage'),
 ] as const;
 

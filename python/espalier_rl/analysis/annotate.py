@@ -10,27 +10,33 @@ from ..connection import Connection
 from ..errors import EspalierError
 
 ADD = "mutation Annotate($annotations: [NewAnnotation!]!) { annotate(annotations: $annotations) { ids } }"
-RETRACT = "mutation Retract($ids: [ID!]!, $reason: String!) { retractAnnotations(ids: $ids, reason: $reason) { ids } }"
+RETRACT = """mutation Retract($ids: [ID!]!, $tree: ID, $reason: String!) {
+  retractAnnotations(ids: $ids, tree: $tree, reason: $reason) { ids } }"""
 AT_ONCE = 500
 
 
 def annotate(connection: Connection, subjects: Mapping[str, Any], said: Mapping[str, Any]) -> list[str]:
     """Annotates all that one of the subjects names, and returns the ids of the annotations."""
     named = {kind: _listed(what) for kind, what in subjects.items() if what is not None}
+    of_all = named.pop("tree") if "tree" in named and named.keys() & {"step", "rollout", "revision"} else []
+    if len(of_all) > 1:
+        raise EspalierError("name one tree, which all of them are of", code="argument")
     if len(named) != 1:
         raise EspalierError(f"name one of {', '.join(subjects)}, not {len(named) or 'none'}", code="argument")
     ((kind, things),) = named.items()
     # ids of our own: a request that is sent again, since no answer came, records nothing twice
-    given = [{"id": str(uuid.uuid4()), kind: _row_of(each) if kind == "row" else _id_of(each), **said} for each in things]
+    within = {"inTree": _id_of(tree) for tree in of_all}
+    given = [{"id": str(uuid.uuid4()), kind: _row_of(each) if kind == "row" else _id_of(each), **within, **said} for each in things]
     for at in range(0, len(given), AT_ONCE):
         connection.graphql(ADD, {"annotations": given[at : at + AT_ONCE]})
     return [annotation["id"] for annotation in given]
 
 
-def retract(connection: Connection, annotations: Any, reason: str) -> None:
+def retract(connection: Connection, annotations: Any, tree: Any, reason: str) -> None:
+    of = None if tree is None else _id_of(tree)
     ids = [_id_of(each) for each in _listed(annotations)]
     for at in range(0, len(ids), AT_ONCE):
-        connection.graphql(RETRACT, {"ids": ids[at : at + AT_ONCE], "reason": reason})
+        connection.graphql(RETRACT, {"ids": ids[at : at + AT_ONCE], "tree": of, "reason": reason})
 
 
 def _listed(what: Any) -> list[Any]:

@@ -12,10 +12,11 @@ _SHOWN = "id parentId depth thought response action observation rewards { compon
 _END = "id leafId outcome success return policy { id version }"
 TREE = f"""query ($id: ID!) {{ tree(id: $id) {{ id runId forgotten task {{ alias environment }} rollouts {{ {_END} }} }} }}"""
 STEPS = f"""query ($id: ID!, $after: SafeInt) {{ tree(id: $id) {{ steps(first: 2000, after: $after) {{ logOffset {_SHOWN} }} }} }}"""
-STEP = f"""query ($id: ID!) {{ step(id: $id) {{ {_SHOWN} forgotten
+STEP = f"""query ($id: ID!, $tree: ID) {{ step(id: $id, tree: $tree) {{ {_SHOWN} forgotten
   tokens {{ ids {{ dtype base64 }} logProbs {{ dtype base64 }} mask {{ dtype base64 }} }} }} }}"""
-TRAJECTORY = f"""query ($id: ID!) {{ trajectory(rollout: $id) {{ id return rollout {{ {_END} }} steps {{ action observation }} }} }}"""
-IMAGE = "query ($id: ID!) { step(id: $id) { depth action historyImage { id url } } }"
+TRAJECTORY = f"""query ($id: ID!, $tree: ID) {{ trajectory(rollout: $id, tree: $tree) {{
+  id return rollout {{ {_END} }} steps {{ action observation }} }} }}"""
+IMAGE = "query ($id: ID!, $tree: ID) { step(id: $id, tree: $tree) { depth action historyImage { id url } } }"
 
 
 def tree(connection: Connection, tree_id: str) -> TreeView:
@@ -30,20 +31,21 @@ def tree(connection: Connection, tree_id: str) -> TreeView:
             return TreeView({**found, "steps": steps})
 
 
-def step(connection: Connection, step_id: str, decode: Decode | None) -> StepView:
-    return StepView(_known(connection.graphql(STEP, {"id": step_id})["step"], "step", step_id), decode)
+def step(connection: Connection, step_id: str, tree_id: str | None, decode: Decode | None) -> StepView:
+    return StepView(_known(connection.graphql(STEP, {"id": step_id, "tree": tree_id})["step"], "step", step_id), decode)
 
 
-def image(connection: Connection, step_id: str) -> ImageView:
-    found = _known(connection.graphql(IMAGE, {"id": step_id})["step"], "step", step_id)
+def image(connection: Connection, step_id: str, tree_id: str | None) -> ImageView:
+    found = _known(connection.graphql(IMAGE, {"id": step_id, "tree": tree_id})["step"], "step", step_id)
     shown = found["historyImage"]
     if shown is None:
         raise EspalierError(f"the prompt of step {step_id} showed no image", remedy="choose a step of a run with pictures", field="step")
     return ImageView(connection.request("GET", f"/images/{shown['id']}.png").content, f"what step {found['depth']} was shown")
 
 
-def difference(connection: Connection, a: str, b: str) -> DifferenceView:
-    both = [_known(connection.graphql(TRAJECTORY, {"id": each})["trajectory"], "finished rollout", each) for each in (a, b)]
+def difference(connection: Connection, *sides: tuple[str, str | None]) -> DifferenceView:
+    """Compares two finished rollouts, each by its id and its tree."""
+    both = [_known(connection.graphql(TRAJECTORY, {"id": id_, "tree": tree_id})["trajectory"], "finished rollout", id_) for id_, tree_id in sides]
     return DifferenceView(both[0], both[1])
 
 

@@ -178,7 +178,7 @@ class RunRollouts:
             metrics["rollout/success"] = float(rollout["success"])
         for part in rollout["trajectory"]["returns"]:
             metrics[f"rollout/return/{part['component']}"] = float(part["value"])
-        link = f"{self._connection.url}/view/trajectory/{rollout_id}"
+        link = f"{self._connection.url}/view/trajectory/{rollout_id}?tree={tree}"
         return Point(_key(tree, rollout_id), -1, metrics, _seconds(rollout["finishedAt"]), link)
 
 

@@ -28,7 +28,7 @@ function record(name: string) {
   }
   const failed = builder.rollout(tree, 3);
   builder.finishRollout(tree, failed, tree.rootStepId, { steps: 0, success: null, outcome: 'failed', reason: 'no answer' });
-  return { builder, run };
+  return { builder, run, treeId: tree.treeId };
 }
 
 test('totals are what a full count finds, also where rewards are revised behind the end of a rollout', async () => {
@@ -70,12 +70,12 @@ test('a count that differs from a full count is found, with its run', async () =
 });
 
 test('a run shows its events, why rollouts failed, and its last returns in order', async () => {
-  const { builder, run } = record('active');
+  const { builder, run, treeId } = record('active');
   await givenEvents(database.db, builder.events);
   const [activity] = await readRunActivity(database.db, [run], 'now');
   expect(activity).toMatchObject({ runId: run, events: builder.events.length });
   expect(await readFailureReasons(database.db, [run])).toEqual([
-    { runId: run, reason: 'no answer', rollouts: 1, rolloutId: expect.any(String) },
+    { runId: run, reason: 'no answer', rollouts: 1, rolloutId: expect.any(String), treeId },
   ]);
   expect((await readLastReturns(database.db, [run], 3)).map(({ value }) => value)).toEqual([0.2, 0.7, 0]);
 });

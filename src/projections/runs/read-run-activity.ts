@@ -44,6 +44,7 @@ export interface FailureReason {
   readonly rollouts: number;
   /** The last one. */
   readonly rolloutId: string;
+  readonly treeId: string;
 }
 
 const FAILED = 200; // of the last failed rollouts: a run may have any number
@@ -51,9 +52,11 @@ const FAILED = 200; // of the last failed rollouts: a run may have any number
 /** Reads why the last failed rollouts of runs failed, the most frequent reason first, in one statement. */
 export async function readFailureReasons(db: Db, runs: readonly string[]): Promise<readonly FailureReason[]> {
   const { rows } = await sql<FailureReason>`
-    select r.run_id, f.reason, count(*) as rollouts, (array_agg(f.rollout_id order by f.finished_at desc, f.rollout_id desc))[1] as rollout_id
+    select r.run_id, f.reason, count(*) as rollouts,
+      (array_agg(f.rollout_id order by f.finished_at desc, f.rollout_id desc, f.tree_id desc))[1] as rollout_id,
+      (array_agg(f.tree_id order by f.finished_at desc, f.rollout_id desc, f.tree_id desc))[1] as tree_id
     from unnest(${[...runs]}::uuid[]) as r(run_id) cross join lateral (
-      select coalesce(o.reason, '') as reason, o.rollout_id, o.finished_at from rollouts o
+      select coalesce(o.reason, '') as reason, o.rollout_id, o.tree_id, o.finished_at from rollouts o
       where o.run_id = r.run_id and o.outcome = 'failed' order by o.finished_at desc, o.rollout_id desc, o.tree_id desc limit ${FAILED}) f
     group by r.run_id, f.reason order by count(*) desc, f.reason`.execute(db);
   return rows;

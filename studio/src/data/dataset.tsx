@@ -112,16 +112,20 @@ function Rows({ dataset, examples }: { readonly dataset: string; readonly exampl
         ],
         [
           'made of',
-          ({ line, revision, trajectory, badTrajectory }) => (
+          ({ line, treeId, revision, trajectory, badTrajectory }) => (
             <>
               {revision ? (
-                <Link data-item to="/view/revision/$id" params={{ id: revision.id }}>
+                <Link data-item to="/view/revision/$id" params={{ id: revision.id }} search={{ tree: treeId }}>
                   {`revision (${revision.state})`}
                 </Link>
               ) : null}{' '}
-              {trajectory ? <RolloutLink rollout={trajectory}>{`good, return ${decimal(trajectory.return)}`}</RolloutLink> : null}{' '}
+              {trajectory ? (
+                <RolloutLink rollout={{ id: trajectory.id, treeId }}>{`good, return ${decimal(trajectory.return)}`}</RolloutLink>
+              ) : null}{' '}
               {badTrajectory ? (
-                <RolloutLink rollout={badTrajectory}>{`bad, return ${decimal(badTrajectory.return)}`}</RolloutLink>
+                <RolloutLink
+                  rollout={{ id: badTrajectory.id, treeId }}
+                >{`bad, return ${decimal(badTrajectory.return)}`}</RolloutLink>
               ) : null}
               <RowText dataset={dataset} line={line} />
             </>

@@ -13,30 +13,35 @@ const FIRST = 200;
 export function Candidates({
   of,
   chosen,
+  inTree,
   choose,
 }: {
   readonly of: Side;
   readonly chosen: string;
-  readonly choose: (id: string) => void;
+  /** The tree of what is chosen, where the address names it. */
+  readonly inTree: string | undefined;
+  readonly choose: (id: string, tree?: string) => void;
 }) {
   const task = of.tree?.task.id;
   const answer = useAsk(diffCandidates, { task: task ?? '', first: FIRST }, { enabled: task !== undefined && !isPage() });
   if (!answer.data) return null;
   const { nodes, totalCount } = answer.data.rollouts;
-  const others = nodes.filter(({ id }) => id !== of.id);
+  const others = nodes.filter(({ id, treeId }) => id !== of.id || treeId !== of.treeId);
   const groups = [...Map.groupBy(others, (each) => kinship(of, each))].sort(([a], [b]) => ORDER.indexOf(a) - ORDER.indexOf(b));
-  const listed = chosen === '' || chosen === REPLAY || others.some(({ id }) => id === chosen);
+  const named = others.find(({ id, treeId }) => id === chosen && treeId === (inTree ?? treeId));
+  const value = named ? keyOf(named) : chosen;
+  const choice = (key: string) => choose(...(key.split(' ') as [string, string?]));
   return (
     <label className="faint">
       next to{' '}
-      <select value={chosen} onChange={(event) => choose(event.target.value)}>
+      <select value={value} onChange={(event) => choice(event.target.value)}>
         {chosen === '' ? <option value="">choose a trajectory</option> : null}
-        {listed ? null : <option value={chosen}>{`rollout ${shortId(chosen)}`}</option>}
+        {named || chosen === '' || chosen === REPLAY ? null : <option value={chosen}>{`rollout ${shortId(chosen)}`}</option>}
         <option value={REPLAY}>what replays of it showed</option>
         {groups.map(([name, each]) => (
           <optgroup key={name} label={name}>
             {each.map((candidate) => (
-              <option key={candidate.id} value={candidate.id}>
+              <option key={keyOf(candidate)} value={keyOf(candidate)}>
                 {said(candidate)}
               </option>
             ))}
@@ -52,10 +57,14 @@ const ORDER = ['siblings', 'forks of its run', 'the run that it goes on from', '
 
 /** How a trajectory of the same task is related to one. */
 function kinship(of: Side, { treeId, run, policy }: Candidate): (typeof ORDER)[number] {
-  if (treeId === of.tree?.id) return 'siblings';
+  if (treeId === of.treeId) return 'siblings';
   if (run?.forkOf?.run && run.forkOf.run.id === of.run?.id) return 'forks of its run';
   if (run && of.run?.forkOf?.run?.id === run.id) return 'the run that it goes on from';
   return policy.id === of.policy.id && policy.version !== of.policy.version ? 'other versions' : 'other runs';
+}
+
+function keyOf({ id, treeId }: Candidate): string {
+  return `${id} ${treeId}`;
 }
 
 function said({ ordinal, run, policy, outcome, return: earned }: Candidate): string {

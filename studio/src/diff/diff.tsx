@@ -18,13 +18,13 @@ import type { Side, Step } from './sides.ts';
 
 /** Two trajectories next to each other: where they part, with equal stretches folded. */
 export function DiffPage() {
-  const { a = '', b = '' } = useSearch({ from: '/view/diff' });
+  const { a = '', b = '', aTree, bTree } = useSearch({ from: '/view/diff' });
   const navigate = useNavigate({ from: '/view/diff' });
-  const set = (part: { readonly a?: string; readonly b?: string }) =>
-    void navigate({ search: (all) => ({ ...all, ...part }), replace: true });
+  const set = (a: string, b: string, aTree: string | undefined, bTree?: string) =>
+    void navigate({ search: ({ at }) => ({ at, a, b, aTree, bTree }), replace: true });
   const ofReplay = b === REPLAY;
-  const left = useAsk(diffSide, { id: a }, { enabled: a !== '' });
-  const right = useAsk(diffSide, { id: b }, { enabled: b !== '' && !ofReplay });
+  const left = useAsk(diffSide, { id: a, tree: aTree }, { enabled: a !== '' });
+  const right = useAsk(diffSide, { id: b, tree: bTree }, { enabled: b !== '' && !ofReplay });
   const first = left.data?.rollout;
   const second = b === '' || ofReplay ? null : right.data?.rollout;
   return (
@@ -34,13 +34,15 @@ export function DiffPage() {
         trail={<RunTrail run={first?.run}>{first?.tree ? <GroupLink tree={first.tree} /> : null}</RunTrail>}
       >
         {ofReplay || b === '' ? null : (
-          <button type="button" onClick={() => set({ a: b, b: a })}>
+          <button type="button" onClick={() => set(b, a, bTree, aTree)}>
             Swap
           </button>
         )}
       </PageHead>
       {left.error || right.error ? <Failure error={left.error ?? right.error} /> : null}
-      {first ? <Candidates key={first.id} of={first} chosen={b} choose={(id) => set({ b: id })} /> : null}
+      {first ? (
+        <Candidates key={first.id} of={first} chosen={b} inTree={bTree} choose={(id, tree) => set(a, id, aTree, tree)} />
+      ) : null}
       {a === '' ? <p className="empty">Name a rollout in the address: ?a=…, or come from a trajectory.</p> : null}
       {first && ofReplay ? <ReplayDiff of={first} /> : null}
       {first && second ? <Both a={first} b={second} /> : null}
@@ -53,8 +55,8 @@ export function DiffPage() {
 }
 
 function Both({ a, b }: { readonly a: Side; readonly b: Side }) {
-  const left = useAsk(diffPath, { leaf: a.leafId ?? '' }, { enabled: a.leafId !== null });
-  const right = useAsk(diffPath, { leaf: b.leafId ?? '' }, { enabled: b.leafId !== null });
+  const left = useAsk(diffPath, { leaf: a.leafId ?? '', tree: a.treeId }, { enabled: a.leafId !== null });
+  const right = useAsk(diffPath, { leaf: b.leafId ?? '', tree: b.treeId }, { enabled: b.leafId !== null });
   const pairs = useMemo(
     () => (left.data && right.data ? align(left.data.path, right.data.path, keyOf) : null),
     [left.data, right.data],
@@ -72,7 +74,7 @@ function Both({ a, b }: { readonly a: Side; readonly b: Side }) {
       </p>
       {[left, right].some(({ data }) => data && data.path.length >= LONGEST) ? <Cut /> : null}
       <div className="row">
-        <CopyAs operation={divergence} variables={{ a: a.id, b: b.id }} />
+        <CopyAs operation={divergence} variables={{ a: a.id, b: b.id, aTree: a.treeId, bTree: b.treeId }} />
       </div>
       <DiffViews key={`${a.id} ${b.id}`} pairs={pairs} a={a} b={b} from={Math.max(0, parted)} />
       <div className="diff">

@@ -11,7 +11,7 @@ import type { Side } from './sides.ts';
 
 /** A trajectory next to what came out when its actions were executed again. */
 export function ReplayDiff({ of }: { readonly of: Side }) {
-  const path = useAsk(diffPath, { leaf: of.leafId ?? '' }, { enabled: of.leafId !== null });
+  const path = useAsk(diffPath, { leaf: of.leafId ?? '', tree: of.treeId }, { enabled: of.leafId !== null });
   const answer = useAsk(diffReplays, { tree: of.tree?.id ?? '' }, { enabled: of.tree !== null });
   if (of.leafId === null) return <p className="empty">The rollout has not ended yet.</p>;
   return (

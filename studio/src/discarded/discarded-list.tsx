@@ -49,7 +49,7 @@ export function DiscardedList({
               <Table
                 label="Discarded samples"
                 rows={samples.nodes}
-                keyOf={({ rollout }, at) => rollout?.id ?? at}
+                keyOf={({ rollout }, at) => (rollout ? `${rollout.treeId} ${rollout.id}` : at)}
                 columns={[
                   ['task', ({ tree }) => <GroupLink tree={tree} />, 'said-long'],
                   ['rollout', ({ rollout }) => <RolloutLink rollout={rollout} item />],

@@ -80,7 +80,7 @@ export function FindPage() {
               {steps.edges.length === 0 ? <p className="empty">No step fits.</p> : null}
               <ol className="plain found">
                 {steps.edges.map((edge) => (
-                  <Found key={edge.node.id} edge={edge} />
+                  <Found key={`${edge.node.treeId} ${edge.node.id}`} edge={edge} />
                 ))}
               </ol>
               <Paging pages={pages} info={steps.pageInfo} of="steps" />

@@ -140,8 +140,8 @@ function Siblings({ rollouts }: { readonly rollouts: readonly Rollout[] }) {
           ['steps', ({ stepCount }) => stepCount ?? '–', 'number'],
           [
             'parts from the best',
-            ({ id, finishedAt }) =>
-              best && best.id !== id && finishedAt && best.finishedAt ? <Parting a={best.id} b={id} /> : null,
+            ({ id, treeId, finishedAt }) =>
+              best && best.id !== id && finishedAt && best.finishedAt ? <Parting a={best.id} b={id} tree={treeId} /> : null,
           ],
           ['as a sample', ({ sample }) => <Sample sample={sample} />],
           ['policy', ({ policy }) => <bdi>{`${visible(policy.id)}@${policy.version}`}</bdi>],
@@ -151,12 +151,13 @@ function Siblings({ rollouts }: { readonly rollouts: readonly Rollout[] }) {
   );
 }
 
-function Parting({ a, b }: { readonly a: string; readonly b: string }) {
-  const answer = useAsk(parting, { a, b });
+function Parting(of: { readonly a: string; readonly b: string; readonly tree: string }) {
+  const { a, b, tree } = of;
+  const answer = useAsk(parting, { a, b, tree });
   if (!answer.data) return <span className="faint">…</span>;
   const { divergence } = answer.data;
   return (
-    <Link to="/view/diff" search={{ a, b }}>
+    <Link to="/view/diff" search={{ a, b, aTree: tree, bTree: tree }}>
       {divergence === null ? 'the same' : `after ${count(divergence.depth, 'step')}, by ${divergence.kind}`}
     </Link>
   );

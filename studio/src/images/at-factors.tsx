@@ -4,6 +4,7 @@ import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { decimal, percent, whole } from '../parts/format.ts';
 import { Link } from '../parts/link.tsx';
+import { useTree } from '../parts/of-tree.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { RecordImage } from '../parts/record-image.tsx';
 import { Shown } from '../parts/shown.tsx';
@@ -15,7 +16,7 @@ const FACTORS = [1, 1.2, 1.5, 2, 3, 4, 6, 9] as const;
 
 /** The history of a step at other compression factors: its tokens, how legible it is, and the image itself. */
 export function AtFactors({ step: id }: { readonly step: string }) {
-  const variables = { step: id, factors: [...FACTORS] };
+  const variables = { step: id, tree: useTree(), factors: [...FACTORS] };
   const answer = useAsk(imageAtFactors, variables, { parts: 'all' });
   return (
     <Shown of={answer}>
@@ -27,7 +28,7 @@ export function AtFactors({ step: id }: { readonly step: string }) {
                 {`Shown to the model at factor ${decimal(step.historyImage.factor)}, for ${whole(step.historyImage.textTokens)} tokens of text (${visible(step.historyImage.tokenizer)}); tokens of images by ${visible(step.historyImage.visionPreset)}.`}
               </span>
               {step.rolloutId ? (
-                <Link to="/view/trajectory/$id" params={{ id: step.rolloutId }} search={{ step: step.id }}>
+                <Link to="/view/trajectory/$id" params={{ id: step.rolloutId }} search={{ step: step.id, tree: step.treeId }}>
                   {`step ${step.depth} in its trajectory`}
                 </Link>
               ) : null}

@@ -53,7 +53,7 @@ export function ContactSheet({
                       data-item
                       to="/view/images/$id"
                       params={{ id: run }}
-                      search={(all) => ({ ...all, step: image.stepId })}
+                      search={(all) => ({ ...all, step: image.stepId, tree: image.step?.treeId })}
                       aria-current={image.stepId === chosen ? 'true' : undefined}
                     >
                       <span className="sheet-image">

@@ -5,6 +5,7 @@ import { CopyAs } from '../parts/copy-as.tsx';
 import { Figures } from '../parts/facts.tsx';
 import { decimal, percent, whole } from '../parts/format.ts';
 import { RunTrail } from '../parts/links.tsx';
+import { OfTree } from '../parts/of-tree.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { Found } from '../parts/shown.tsx';
 import { AtFactors } from './at-factors.tsx';
@@ -14,7 +15,7 @@ import { ContactSheet, ORDERS } from './contact-sheet.tsx';
 /** The histories that a run showed as images: what they cost by version of the policy, all of them, and one at other factors. */
 export function ImagesPage() {
   const { id } = useParams({ from: '/view/images/$id' });
-  const { step, order } = useSearch({ from: '/view/images/$id' });
+  const { step, tree, order } = useSearch({ from: '/view/images/$id' });
   const navigate = useNavigate({ from: '/view/images/$id' });
   const answer = useAsk(imagesPage, { id });
   const orderBy: HistoryImageOrder = ORDERS.find((each) => each.order === order)?.order ?? 'TREE';
@@ -38,12 +39,14 @@ export function ImagesPage() {
                     <button
                       type="button"
                       className="quiet"
-                      onClick={() => void navigate({ search: (all) => ({ ...all, step: undefined }) })}
+                      onClick={() => void navigate({ search: (all) => ({ ...all, step: undefined, tree: undefined }) })}
                     >
                       Close
                     </button>
                   </div>
-                  <AtFactors key={step} step={step} />
+                  <OfTree value={tree}>
+                    <AtFactors key={step} step={step} />
+                  </OfTree>
                 </section>
               )}
               <ContactSheet

@@ -11,15 +11,15 @@ import { type GraphNode, gatherGraph } from './graph.ts';
 import { HEIGHT, layOutGraph, type Placed, WIDTH } from './graph-layout.ts';
 
 /** What something came from and what was made of it, drawn: from left to right, each node a link, wide relations as counts that open. */
-export function GraphView({ id }: { readonly id: string }) {
+export function GraphView({ id, tree }: { readonly id: string; readonly tree: string | undefined }) {
   const at = useMoment();
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
-  const queryKey = ['lineage graph', id, [...opened].sort(), at];
+  const queryKey = ['lineage graph', id, tree, [...opened].sort(), at];
   const answer = useQuery({
     queryKey,
     queryFn: ({ signal }) => {
       const traceOf = async (of: string, all: boolean) => {
-        const variables = { id: of, whole: all };
+        const variables = { id: of, whole: all, ...(of === id ? { tree } : {}) };
         return (await ask(lineageNode, variables, { at, signal, partOf: queryKey })).trace;
       };
       return gatherGraph(traceOf, id, opened);

@@ -1,4 +1,4 @@
-import { useParams } from '@tanstack/react-router';
+import { useParams, useSearch } from '@tanstack/react-router';
 import { type LineagePageQuery, type LinksShownFragment, lineagePage } from '../../../graphql/studio/generated/operations.ts';
 import { TraceForm } from '../data/trace-form.tsx';
 import { useAsk } from '../graphql/use-ask.ts';
@@ -17,7 +17,8 @@ type Trace = NonNullable<LineagePageQuery['trace']>;
 /** Where something came from and what resulted from it: each is a way on, in both directions. */
 export function LineagePage() {
   const { id } = useParams({ from: '/view/lineage/$id' });
-  const answer = useAsk(lineagePage, { id });
+  const { tree } = useSearch({ from: '/view/lineage/$id' });
+  const answer = useAsk(lineagePage, { id, tree });
   return (
     <>
       <TraceForm />
@@ -26,13 +27,17 @@ export function LineagePage() {
           trace ? (
             <>
               <PageHead title={named(trace) ? visible(trace.id) : titleOf(trace)} trail={<Link to="/view/data">Data</Link>}>
-                <ViewLink kind={trace.kind} id={trace.id} />
-                <CopyAs operation={lineagePage} variables={{ id }} command={`espalier trace ${id}`} />
+                <ViewLink kind={trace.kind} id={trace.id} tree={tree} />
+                <CopyAs
+                  operation={lineagePage}
+                  variables={{ id, tree }}
+                  command={`espalier trace ${id}${tree ? ` --tree ${tree}` : ''}`}
+                />
               </PageHead>
               <p className="faint">
                 {trace.kind} {named(trace) ? titleOf(trace) : <code>{visible(trace.id)}</code>}
               </p>
-              <GraphView key={trace.id} id={trace.id} />
+              <GraphView key={trace.id} id={trace.id} tree={tree} />
               <div className="lineage">
                 <Side title="Made of" anchor="made-of" links={trace.from} />
                 <section className="panel" id="events">

@@ -15,25 +15,27 @@ export interface PageAnswers {
 
 /** Makes the answers of a page: those that it holds, and those about single steps and paths, which are read off its steps. */
 export function pageAnswers(record: PageRecord): PageAnswers {
-  const steps = new Map(record.steps.map((step) => [step.id, step]));
+  const steps = new Map(record.steps.map((step) => [`${step.treeId} ${step.id}`, step]));
+  const stepOf = ({ tree, id }: Variables) => steps.get(`${tree} ${id}`);
   const stored = (name: string, variables: Variables) => record.answers[answerKey(name, variables)];
 
   /** The answers that are read off the steps, by operation; undefined if the page does not hold them. */
   const ofSteps: Readonly<Record<string, (variables: Variables) => object | undefined>> = {
-    TrajectorySteps: ({ rollout, first, after }) => {
-      const page = stored('TrajectoryPage', { id: rollout }) as TrajectoryPageQuery | undefined;
-      const path = pathTo(page?.rollout?.leafId);
+    TrajectorySteps: ({ rollout, tree, first, after }) => {
+      const page = stored('TrajectoryPage', { id: rollout, tree }) as TrajectoryPageQuery | undefined;
+      const path = pathTo(tree, page?.rollout?.leafId);
       const from = after === undefined ? 0 : Number(after) + 1;
       return page && { trajectory: path ? { id: rollout, steps: path.slice(from, from + Number(first)) } : null };
     },
-    RolloutSteps: ({ rollout, first }) => ({
-      steps: { nodes: record.steps.filter(({ rolloutId }) => rolloutId === rollout).slice(0, Number(first)) },
-    }),
-    DiffPath: ({ leaf }) => ({ path: pathTo(leaf) }),
-    RenderedPath: ({ leaf }) => ({ path: pathTo(leaf) }),
-    TreeNode: ({ id }) => ({ step: steps.get(String(id)) }),
-    StepPrompt: ({ id }) => ({ step: withPrompt(id) }),
-    StepTokens: ({ id }) => ({ step: withPrompt(id) }),
+    RolloutSteps: ({ rollout, tree, first }) => {
+      const nodes = record.steps.filter(({ treeId, rolloutId }) => treeId === tree && rolloutId === rollout);
+      return { steps: { nodes: nodes.slice(0, Number(first)) } };
+    },
+    DiffPath: ({ leaf, tree }) => ({ path: pathTo(tree, leaf) }),
+    RenderedPath: ({ leaf, tree }) => ({ path: pathTo(tree, leaf) }),
+    TreeNode: (variables) => ({ step: stepOf(variables) }),
+    StepPrompt: (variables) => ({ step: withPrompt(variables) }),
+    StepTokens: (variables) => ({ step: withPrompt(variables) }),
   };
 
   return {
@@ -43,24 +45,24 @@ export function pageAnswers(record: PageRecord): PageAnswers {
         throw new NotInPage(`the page holds no answer of ${name} to ${JSON.stringify(variables)}`);
       return answer as Answer; // written by the answers of the same operation
     },
-    holds: (to, { id }, { a, b }) => {
-      const shown = (rollout: unknown) => stored('TrajectoryPage', { id: rollout }) !== undefined;
+    holds: (to, { id }, { tree, a, b, aTree, bTree }) => {
+      const shown = (rollout: unknown, of: unknown) => stored('TrajectoryPage', { id: rollout, tree: of }) !== undefined;
       if (to === '.' || to === '/' || to === '') return true;
       if (to === '/view/run/$id') return stored('RunPage', { id }) !== undefined;
       if (to === '/view/tree/$id' || to === '/view/group/$id') return stored('TreePage', { id }) !== undefined;
-      if (to === '/view/trajectory/$id') return shown(id);
-      return to === '/view/diff' && shown(a) && shown(b);
+      if (to === '/view/trajectory/$id') return shown(id, tree);
+      return to === '/view/diff' && shown(a, aTree) && shown(b, bTree);
     },
   };
 
-  function withPrompt(id: unknown): PageStep | undefined {
-    const step = steps.get(String(id));
+  function withPrompt(variables: Variables): PageStep | undefined {
+    const step = stepOf(variables);
     return step && hasPrompt(step) ? step : undefined;
   }
 
-  function pathTo(leaf: unknown): readonly PageStep[] | undefined {
+  function pathTo(tree: unknown, leaf: unknown): readonly PageStep[] | undefined {
     const path: PageStep[] = [];
-    for (let step = steps.get(String(leaf)); step; step = steps.get(step.parentId ?? '')) path.push(step);
+    for (let step = stepOf({ tree, id: leaf }); step; step = stepOf({ tree, id: step.parentId })) path.push(step);
     return path.length === 0 ? undefined : path.reverse();
   }
 }

@@ -42,7 +42,7 @@ export function Contents({ page }: { readonly page: StoredPage }) {
             {tree.rollouts?.map((rollout) => (
               <span key={rollout.id}>
                 {' · '}
-                <Link to="/view/trajectory/$id" params={{ id: rollout.id }}>
+                <Link to="/view/trajectory/$id" params={{ id: rollout.id }} search={{ tree: tree.id }}>
                   {`rollout ${rollout.ordinal}${rollout.success ? ', success' : ''}`}
                 </Link>
               </span>

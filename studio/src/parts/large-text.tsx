@@ -3,15 +3,23 @@ import type { LargeTextsNamedFragment, LargeTextsPartFragment } from '../../../g
 import type { Operation } from '../../../graphql/studio/operation.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { whole } from './format.ts';
+import { useTree } from './of-tree.tsx';
 import { PlainText } from './plain-text.tsx';
 import { Shown } from './shown.tsx';
 
 const BEGINNING = 65_536; // characters of a large text that its record holds
 const PART = 262_144; // characters that are asked for at once
 
+interface PartAsked {
+  readonly id: string;
+  readonly tree?: string | undefined;
+  readonly offset: number;
+  readonly length: number;
+}
+
 /** Where the rest of a large text is asked for. */
 export interface TextSource<Answer> {
-  readonly operation: Operation<Answer, { readonly id: string; readonly offset: number; readonly length: number }>;
+  readonly operation: Operation<Answer, PartAsked>;
   readonly id: string;
   /** The large texts of the record, in the answer. */
   readonly textsIn: (answer: Answer) => readonly LargeTextsPartFragment[] | undefined;
@@ -75,7 +83,7 @@ function Part<Answer>({
   end,
   className = '',
 }: Named & { readonly source: TextSource<Answer>; readonly offset: number; readonly end: () => void }) {
-  const answer = useAsk(operation, { id, offset, length: PART }, { parts: 'all' });
+  const answer = useAsk(operation, { id, offset, length: PART, tree: useTree() }, { parts: 'all' });
   const text = answer.data && textsIn(answer.data)?.find((each) => each.field === field)?.text;
   const isLast = text !== undefined && text.length < PART - 1;
   useEffect(() => {

@@ -33,13 +33,13 @@ export function RolloutLink({
   children,
   item,
 }: {
-  readonly rollout: { readonly id: string; readonly ordinal?: number } | null;
+  readonly rollout: { readonly id: string; readonly treeId: string; readonly ordinal?: number } | null;
   readonly children?: ReactNode;
   readonly item?: true;
 }) {
   if (!rollout) return '–';
   return (
-    <Link to="/view/trajectory/$id" params={{ id: rollout.id }} data-item={item}>
+    <Link to="/view/trajectory/$id" params={{ id: rollout.id }} search={{ tree: rollout.treeId }} data-item={item}>
       {children ?? `rollout ${rollout.ordinal}`}
     </Link>
   );
@@ -65,7 +65,7 @@ interface Step {
 /** Leads to a step in its trajectory, in its tree where it is of no rollout. */
 export function StepLink({ step: { id, depth, rolloutId, treeId } }: { readonly step: Step }) {
   return rolloutId ? (
-    <Link data-item to="/view/trajectory/$id" params={{ id: rolloutId }} search={{ step: id }}>
+    <Link data-item to="/view/trajectory/$id" params={{ id: rolloutId }} search={{ step: id, tree: treeId }}>
       {`step ${depth}`}
     </Link>
   ) : (

@@ -16,7 +16,7 @@ interface NodeViewProps {
 /** A node of a tree as its environment draws it; nothing where no renderer is known. */
 export function NodeView({ tree, step, name }: NodeViewProps) {
   const renderer = useRenderer(tree);
-  const answer = useAsk(renderedPath, { leaf: step }, { enabled: renderer !== null });
+  const answer = useAsk(renderedPath, { leaf: step, tree }, { enabled: renderer !== null });
   const path = answer.data?.path;
   return renderer && path && path.at(-1)?.id === step ? <Drawn renderer={renderer} path={path} name={name} /> : null;
 }

@@ -31,11 +31,11 @@ export function Said({ annotation }: { readonly annotation: AnnotationShownFragm
   const queries = useQueryClient();
   const who = useAsk(viewer, {}).data?.viewer;
   const [fault, setFault] = useState('');
-  const { id, label, score, note, author, principal, addedAt } = annotation;
+  const { id, treeId, label, score, note, author, principal, addedAt } = annotation;
   const may = at === null && who !== undefined && (who.principal === principal || who.scopes.includes('admin'));
   const retract = async () => {
     try {
-      await ask(retractAnnotations, { ids: [id], reason: '' });
+      await ask(retractAnnotations, { ids: [id], tree: treeId, reason: '' });
       await queries.invalidateQueries();
     } catch (error) {
       setFault(error instanceof Error ? error.message : String(error));

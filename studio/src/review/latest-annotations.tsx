@@ -22,7 +22,7 @@ export function LatestAnnotations() {
             <>
               <ul className="plain">
                 {annotations.nodes.map((annotation) => (
-                  <li key={annotation.id} className="row">
+                  <li key={`${annotation.treeId} ${annotation.id}`} className="row">
                     <Of annotation={annotation} />
                     <Said annotation={annotation} />
                   </li>
@@ -44,15 +44,15 @@ function Of({ annotation }: { readonly annotation: LatestAnnotationsQuery['annot
   const task = <bdi>{taskName(tree, 60)}</bdi>;
   if (step?.rolloutId)
     return (
-      <Link to="/view/trajectory/$id" params={{ id: step.rolloutId }} search={{ step: step.id }}>
+      <Link to="/view/trajectory/$id" params={{ id: step.rolloutId }} search={{ step: step.id, tree: treeId }}>
         {`step ${step.depth} of `}
         {task}
       </Link>
     );
-  if (rolloutId) return <RolloutLink rollout={{ id: rolloutId }}>rollout of {task}</RolloutLink>;
+  if (rolloutId) return <RolloutLink rollout={{ id: rolloutId, treeId }}>rollout of {task}</RolloutLink>;
   if (revisionId)
     return (
-      <Link to="/view/revision/$id" params={{ id: revisionId }}>
+      <Link to="/view/revision/$id" params={{ id: revisionId }} search={{ tree: treeId }}>
         revision of {task}
       </Link>
     );

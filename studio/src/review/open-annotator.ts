@@ -1,8 +1,8 @@
 /** What can be annotated, as the mutation names it. */
 export type Subject =
-  | { readonly step: string }
-  | { readonly rollout: string }
-  | { readonly revision: string }
+  | { readonly step: string; readonly inTree?: string | undefined }
+  | { readonly rollout: string; readonly inTree?: string | undefined }
+  | { readonly revision: string; readonly inTree?: string | undefined }
   | { readonly row: { readonly dataset: string; readonly line: number } };
 
 /** A subject and what people call it. */

@@ -7,6 +7,7 @@ import { CopyAs } from '../parts/copy-as.tsx';
 import { decimal } from '../parts/format.ts';
 import { Link } from '../parts/link.tsx';
 import { StepLink, taskName } from '../parts/links.tsx';
+import { OfTree } from '../parts/of-tree.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { Paging, usePages } from '../parts/paging.tsx';
 import { visible } from '../parts/plain-text.tsx';
@@ -143,9 +144,9 @@ function Items({ steps }: { readonly steps: readonly Item[] }) {
     <ol className="plain found" ref={list}>
       {steps.map((step, at) => (
         <li
-          key={step.id}
+          key={`${step.treeId} ${step.id}`}
           className="step"
-          {...annotatable({ subject: { step: step.id }, name: `step ${step.depth}` })}
+          {...annotatable({ subject: { step: step.id, inTree: step.treeId }, name: `step ${step.depth}` })}
           onFocus={() => {
             place.current = at;
           }}
@@ -160,7 +161,7 @@ function Items({ steps }: { readonly steps: readonly Item[] }) {
 function StepToReview({ step }: { readonly step: Item }) {
   const { rollout, tree } = step;
   return (
-    <>
+    <OfTree value={step.treeId}>
       <header>
         <StepLink step={step} />
         <span className="faint">
@@ -172,12 +173,12 @@ function StepToReview({ step }: { readonly step: Item }) {
           >{`return ${decimal(rollout.return)}`}</span>
         )}
         <Rewards of={step.rewards} />
-        <AnnotateButton what={{ subject: { step: step.id }, name: `step ${step.depth}` }} />
+        <AnnotateButton what={{ subject: { step: step.id, inTree: step.treeId }, name: `step ${step.depth}` }} />
       </header>
       <Annotations of={step.annotations} />
       {step.thought ? <StepText step={step} field="thought" className="thought" text={step.thought} /> : null}
       <StepText step={step} field={step.action ? 'action' : 'response'} className="action" text={step.action || step.response} />
       {step.observation ? <StepText step={step} field="observation" className="observation" text={step.observation} /> : null}
-    </>
+    </OfTree>
   );
 }

@@ -1,4 +1,4 @@
-import { useParams } from '@tanstack/react-router';
+import { useParams, useSearch } from '@tanstack/react-router';
 import {
   type JudgementTextsQuery,
   judgementTexts,
@@ -11,6 +11,7 @@ import { decimal, shortId } from '../parts/format.ts';
 import { LargeText } from '../parts/large-text.tsx';
 import { Link } from '../parts/link.tsx';
 import { RunTrail, taskName } from '../parts/links.tsx';
+import { OfTree } from '../parts/of-tree.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { PlainText, visible } from '../parts/plain-text.tsx';
 import { Found } from '../parts/shown.tsx';
@@ -29,10 +30,15 @@ const PARTS: Readonly<Record<string, string>> = { bad: 'bad prefix', signal: 're
 /** A revision trajectory: the bad one up to its first error with the verdicts, the reflection, the good end, and whether it held. */
 export function RevisionPage() {
   const { id } = useParams({ from: '/view/revision/$id' });
-  const answer = useAsk(revisionPage, { id });
+  const { tree } = useSearch({ from: '/view/revision/$id' });
+  const answer = useAsk(revisionPage, { id, tree });
   return (
     <Found of={answer} what="revision" id={id} one={({ revision }) => revision}>
-      {(revision) => <Whole revision={revision} />}
+      {(revision) => (
+        <OfTree value={revision.treeId}>
+          <Whole revision={revision} />
+        </OfTree>
+      )}
     </Found>
   );
 }
@@ -54,14 +60,22 @@ function Whole({ revision }: { readonly revision: Revision }) {
         }
       >
         {goodLeaf?.rolloutId && badLeaf?.rolloutId ? (
-          <Link className="button" to="/view/diff" search={{ a: badLeaf.rolloutId, b: goodLeaf.rolloutId }}>
+          <Link
+            className="button"
+            to="/view/diff"
+            search={{ a: badLeaf.rolloutId, b: goodLeaf.rolloutId, aTree: revision.treeId, bTree: revision.treeId }}
+          >
             Diff of the two
           </Link>
         ) : null}
-        <Link className="button" to="/view/lineage/$id" params={{ id: revision.id }}>
+        <Link className="button" to="/view/lineage/$id" params={{ id: revision.id }} search={{ tree: revision.treeId }}>
           Lineage
         </Link>
-        <CopyAs operation={revisionPage} variables={{ id: revision.id }} command={`espalier trace ${revision.id}`} />
+        <CopyAs
+          operation={revisionPage}
+          variables={{ id: revision.id, tree: revision.treeId }}
+          command={`espalier trace ${revision.id} --tree ${revision.treeId}`}
+        />
       </PageHead>
       <div className="row">
         <RevisionState of={revision.state} />

@@ -76,9 +76,9 @@ function End({
           children
         )}
         <ul className="plain">
-          {nodes.map(({ id, ordinal, tree }) => (
-            <li key={id}>
-              <RolloutLink rollout={{ id, ordinal }} /> <span className="faint">{taskName(tree)}</span>
+          {nodes.map(({ id, treeId, ordinal, tree }) => (
+            <li key={`${id} ${treeId}`}>
+              <RolloutLink rollout={{ id, treeId, ordinal }} /> <span className="faint">{taskName(tree)}</span>
             </li>
           ))}
         </ul>

@@ -21,8 +21,8 @@ export function Failures({ run }: { readonly run: string }) {
               {reasons.map(([reason, failed]) => (
                 <li key={reason}>
                   <b>{failed.length} ×</b> <span className="reason">{visible(reason).slice(0, 300)}</span>{' '}
-                  {failed.slice(0, 3).map(({ id }, i) => (
-                    <RolloutLink key={id} rollout={{ id }}>
+                  {failed.slice(0, 3).map(({ id, treeId }, i) => (
+                    <RolloutLink key={`${id} ${treeId}`} rollout={{ id, treeId }}>
                       {`${i === 0 ? '' : ', '}rollout`}
                     </RolloutLink>
                   ))}

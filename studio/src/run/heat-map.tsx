@@ -65,7 +65,7 @@ function Marks({ trees }: { readonly trees: readonly Tree[] }) {
           </Link>
           <span className="heat-marks">
             {tree.rollouts.map((rollout) => (
-              <Mark key={rollout.id} rollout={rollout} low={low} high={high} />
+              <Mark key={rollout.id} rollout={rollout} tree={tree.id} low={low} high={high} />
             ))}
             {tree.rollouts.length === 0 ? (
               <Link to="/view/tree/$id" params={{ id: tree.id }} className="faint">
@@ -85,10 +85,12 @@ function Marks({ trees }: { readonly trees: readonly Tree[] }) {
 
 function Mark({
   rollout,
+  tree,
   low,
   high,
 }: {
   readonly rollout: Tree['rollouts'][number];
+  readonly tree: string;
   readonly low: number;
   readonly high: number;
 }) {
@@ -100,6 +102,7 @@ function Mark({
     <Link
       to="/view/trajectory/$id"
       params={{ id: rollout.id }}
+      search={{ tree }}
       className={`mark ${kind} ${rollout.success ? 'mark-success' : ''}`}
       style={colour}
       title={said}

@@ -12,6 +12,7 @@ const FIRST = LIST_SIZES.lengths; // the last of the run
 
 interface Length extends Point {
   readonly id: string;
+  readonly tree: string;
   readonly steps: number;
 }
 
@@ -22,12 +23,13 @@ export function Lengths({ run, search }: { readonly run: string; readonly search
   const nodes = answer.data?.rollouts.nodes;
   const points = useMemo(
     () =>
-      (nodes ?? []).flatMap(({ id, ordinal, stepCount, return: earned, success, outcome }, at): Length[] =>
+      (nodes ?? []).flatMap(({ id, treeId, ordinal, stepCount, return: earned, success, outcome }, at): Length[] =>
         stepCount === null || earned === null
           ? []
           : [
               {
                 id,
+                tree: treeId,
                 x: stepCount + beside(at),
                 steps: stepCount,
                 y: earned,
@@ -51,7 +53,10 @@ export function Lengths({ run, search }: { readonly run: string; readonly search
               points={points}
               label="return by number of actions"
               of="actions"
-              choose={(point) => void navigate({ to: '/view/trajectory/$id', params: { id: (point as Length).id } })}
+              choose={(point) => {
+                const { id, tree } = point as Length;
+                void navigate({ to: '/view/trajectory/$id', params: { id }, search: { tree } });
+              }}
             />
           </section>
         )

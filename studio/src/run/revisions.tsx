@@ -23,7 +23,7 @@ export function Revisions({ run }: { readonly run: string }) {
               {revisions.nodes.map((each) => (
                 <li key={each.id}>
                   <RevisionState of={each.state} />{' '}
-                  <Link data-item to="/view/revision/$id" params={{ id: each.id }}>
+                  <Link data-item to="/view/revision/$id" params={{ id: each.id }} search={{ tree: each.treeId }}>
                     {taskName(each.tree, 70) || shortId(each.id)}
                   </Link>{' '}
                   <span className="faint">

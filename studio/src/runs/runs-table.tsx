@@ -124,10 +124,10 @@ function Failed({ run: { totals, failures } }: { readonly run: RunRow }) {
   return (
     <>
       {`${whole(totals.failed)} (${percent(totals.failed / Math.max(1, finishedOf(totals)))})`}
-      {failures.map(({ reason, rollouts, rolloutId }) => (
+      {failures.map(({ reason, rollouts, rolloutId, treeId }) => (
         <div key={reason} className="reason">
           {`${whole(rollouts)} × `}
-          <RolloutLink rollout={{ id: rolloutId }}>
+          <RolloutLink rollout={{ id: rolloutId, treeId }}>
             <bdi>{visible(reason).slice(0, 80) || 'no reason is recorded'}</bdi>
           </RolloutLink>
         </div>

@@ -2,12 +2,13 @@ import { stepEvents } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { instant, shortId, whole } from '../parts/format.ts';
 import { Link } from '../parts/link.tsx';
+import { useTree } from '../parts/of-tree.tsx';
 import { PlainText, visible } from '../parts/plain-text.tsx';
 import { Shown } from '../parts/shown.tsx';
 
 /** The events that made a step, what it was made of, and what resulted from it. */
 export function Events({ step }: { readonly step: string }) {
-  const answer = useAsk(stepEvents, { id: step });
+  const answer = useAsk(stepEvents, { id: step, tree: useTree() });
   return (
     <Shown of={answer}>
       {({ trace }) =>

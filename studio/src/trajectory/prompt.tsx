@@ -9,6 +9,7 @@ import { useAsk } from '../graphql/use-ask.ts';
 import { isPage } from '../page/stored-page.ts';
 import { decimal, whole } from '../parts/format.ts';
 import { LargeText } from '../parts/large-text.tsx';
+import { useTree } from '../parts/of-tree.tsx';
 import { PlainText, visible } from '../parts/plain-text.tsx';
 import { RecordImage } from '../parts/record-image.tsx';
 import { Shown } from '../parts/shown.tsx';
@@ -19,7 +20,7 @@ const AtFactors = lazy(() => import('../images/at-factors.tsx').then((module) =>
 
 /** What the model was shown, exactly: its messages, and a history that was an image beside the text that it draws. */
 export function Prompt({ step: id }: { readonly step: string }) {
-  const answer = useAsk(stepPrompt, { id });
+  const answer = useAsk(stepPrompt, { id, tree: useTree() });
   return (
     <Shown of={answer}>
       {({ step }) => {

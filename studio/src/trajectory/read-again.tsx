@@ -2,6 +2,7 @@ import { type StepReadAgainQuery, stepReadAgain } from '../../../graphql/studio/
 import { useAsk } from '../graphql/use-ask.ts';
 import { isPage } from '../page/stored-page.ts';
 import { decimal } from '../parts/format.ts';
+import { useTree } from '../parts/of-tree.tsx';
 import { Shown } from '../parts/shown.tsx';
 import { Table } from '../parts/table.tsx';
 import type { TokenRow } from './token-rows.ts';
@@ -12,7 +13,7 @@ type Read = Pick<Reading, 'logProb'> & { readonly entropy: number | null };
 
 /** Old against new: what the versions before and after training give to what the step sampled. */
 export function ReadAgain({ step, recorded }: { readonly step: string; readonly recorded: readonly TokenRow[] }) {
-  const answer = useAsk(stepReadAgain, { id: step }, { enabled: !isPage() });
+  const answer = useAsk(stepReadAgain, { id: step, tree: useTree() }, { enabled: !isPage() });
   if (isPage()) return null;
   return (
     <Shown of={answer}>

@@ -1,6 +1,7 @@
 import { lazy, Suspense, useState } from 'react';
 import type { StepShownFragment } from '../../../graphql/studio/generated/operations.ts';
 import { count, decimal, duration, instant } from '../parts/format.ts';
+import { useTree } from '../parts/of-tree.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { RecordImage } from '../parts/record-image.tsx';
 import { Loading } from '../parts/shown.tsx';
@@ -32,7 +33,7 @@ export function StepCard({
     </button>
   );
   const root = step.depth === 0;
-  const what = { subject: { step: step.id }, name: root ? 'the start' : `step ${step.depth}` };
+  const what = { subject: { step: step.id, inTree: useTree() }, name: root ? 'the start' : `step ${step.depth}` };
   return (
     <article
       className={`step ${chosen ? 'step-chosen' : ''}`}

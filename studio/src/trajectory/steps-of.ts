@@ -13,16 +13,16 @@ interface Part {
 }
 
 /** The question for the steps of a rollout, in parts: the first one is small, so that it is shown at once. */
-export function stepsOf(rollout: string, at: Moment) {
-  const queryKey = ['steps of', rollout, at];
+export function stepsOf(rollout: string, tree: string | undefined, at: Moment) {
+  const queryKey = ['steps of', rollout, tree, at];
   return infiniteQueryOptions({
     queryKey,
     queryFn: async ({ pageParam: after, signal }): Promise<Part> => {
       const first = after === undefined ? FIRST : PAGE;
-      const variables = { rollout, first, ...(after === undefined ? {} : { after }) };
+      const variables = { rollout, tree, first, ...(after === undefined ? {} : { after }) };
       const { trajectory } = await ask(trajectorySteps, variables, { at, signal, partOf: queryKey });
       if (!trajectory) {
-        const { steps } = await ask(rolloutSteps, { rollout, first: LIVE_STEPS }, { at, signal, partOf: queryKey });
+        const { steps } = await ask(rolloutSteps, { rollout, tree, first: LIVE_STEPS }, { at, signal, partOf: queryKey });
         return { steps: steps.nodes, next: undefined };
       }
       return { steps: trajectory.steps, next: trajectory.steps.length === first ? trajectory.steps.at(-1)?.depth : undefined };

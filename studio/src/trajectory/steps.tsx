@@ -14,7 +14,8 @@ import { stepsOf } from './steps-of.ts';
 /** The steps of a rollout, those on the screen alone in the page. */
 export function Steps({ rollout, tree }: { readonly rollout: string; readonly tree: string | undefined }) {
   const at = useMoment();
-  const answer = useInfiniteQuery(stepsOf(rollout, at));
+  const { tree: inTree } = useSearch({ from: '/view/trajectory/$id' });
+  const answer = useInfiniteQuery(stepsOf(rollout, inTree, at));
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = answer;
   useEffect(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage();

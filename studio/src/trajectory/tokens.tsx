@@ -5,6 +5,7 @@ import { useAsk } from '../graphql/use-ask.ts';
 import { isPage } from '../page/stored-page.ts';
 import { colourOf, scaleOf } from '../parts/colour.ts';
 import { decimal, whole } from '../parts/format.ts';
+import { useTree } from '../parts/of-tree.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { showWhitespace } from '../parts/show-whitespace.ts';
 import { Shown } from '../parts/shown.tsx';
@@ -29,8 +30,9 @@ const COLOURINGS = Object.keys(FIGURES) as readonly Colouring[]; // its own keys
 
 /** The sampled tokens of a step: their texts in the colour of a figure, and all figures of each in a table. */
 export function Tokens({ step: id }: { readonly step: string }) {
-  const answer = useAsk(stepTokens, { id });
-  const again = useAsk(stepReadAgain, { id }, { enabled: !isPage() }).data?.step?.estimate?.readAgain ?? null;
+  const named = { id, tree: useTree() };
+  const answer = useAsk(stepTokens, named);
+  const again = useAsk(stepReadAgain, named, { enabled: !isPage() }).data?.step?.estimate?.readAgain ?? null;
   const unread = useMissing().find(({ field }) => field === 'step.tokenTexts');
   const [colouring, setColouring] = useState<Colouring>('log-prob');
   return (

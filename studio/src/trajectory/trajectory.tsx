@@ -1,10 +1,11 @@
-import { useParams } from '@tanstack/react-router';
+import { useParams, useSearch } from '@tanstack/react-router';
 import { type TrajectoryPageQuery, trajectoryPage } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { count, decimal } from '../parts/format.ts';
 import { Link } from '../parts/link.tsx';
 import { RunTrail, taskName } from '../parts/links.tsx';
+import { OfTree } from '../parts/of-tree.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Found } from '../parts/shown.tsx';
@@ -19,14 +20,15 @@ type Rollout = NonNullable<TrajectoryPageQuery['rollout']>;
 /** One trajectory: what was seen, thought and done in it, and what it earned where. */
 export function TrajectoryPage() {
   const { id } = useParams({ from: '/view/trajectory/$id' });
-  const answer = useAsk(trajectoryPage, { id });
+  const { tree } = useSearch({ from: '/view/trajectory/$id' });
+  const answer = useAsk(trajectoryPage, { id, tree });
   return (
-    <>
+    <OfTree value={answer.data?.rollout?.treeId ?? tree}>
       <Found of={answer} what="rollout" id={id} one={({ rollout }) => rollout}>
         {(rollout) => <Head rollout={rollout} />}
       </Found>
       {answer.data && !answer.data.rollout ? null : <Steps rollout={id} tree={answer.data?.rollout?.treeId} />}
-    </>
+    </OfTree>
   );
 }
 
@@ -54,11 +56,19 @@ function Head({ rollout }: { readonly rollout: Rollout }) {
         >
           In the tree
         </Link>
-        <Link className="button" to="/view/diff" search={best ? { a: rollout.id, b: best.id } : { a: rollout.id }}>
+        <Link
+          className="button"
+          to="/view/diff"
+          search={{ a: rollout.id, aTree: rollout.treeId, ...(best ? { b: best.id, bTree: rollout.treeId } : {}) }}
+        >
           {best ? `Diff with rollout ${best.ordinal}` : 'Diff with another'}
         </Link>
-        <AnnotateButton what={{ subject: { rollout: rollout.id }, name: `rollout ${rollout.ordinal}` }} />
-        <CopyAs operation={trajectoryPage} variables={{ id: rollout.id }} command={`espalier tree ${rollout.treeId}`} />
+        <AnnotateButton what={{ subject: { rollout: rollout.id, inTree: rollout.treeId }, name: `rollout ${rollout.ordinal}` }} />
+        <CopyAs
+          operation={trajectoryPage}
+          variables={{ id: rollout.id, tree: rollout.treeId }}
+          command={`espalier tree ${rollout.treeId}`}
+        />
       </PageHead>
       {tree?.forgotten ? <p className="notice">Something of its payload is forgotten.</p> : null}
       <div className="row">

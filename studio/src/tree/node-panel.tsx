@@ -4,6 +4,7 @@ import { useAsk } from '../graphql/use-ask.ts';
 import { Facts } from '../parts/facts.tsx';
 import { count, decimal, whole } from '../parts/format.ts';
 import { Link } from '../parts/link.tsx';
+import { OfTree } from '../parts/of-tree.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Rewards } from '../parts/rewards.tsx';
 import { Share } from '../parts/share.tsx';
@@ -50,7 +51,9 @@ export function NodePanel({
   const through = tree.rollouts.filter(({ leafId }) => leafId !== null && node.chain.some(({ id }) => id === leafId));
   return (
     <aside className="panel" aria-live="polite">
-      <Text step={node.step.id} />
+      <OfTree value={tree.id}>
+        <Text step={node.step.id} tree={tree.id} />
+      </OfTree>
       <NodeView tree={tree.id} step={node.step.id} />
       <Facts
         of={[
@@ -73,7 +76,7 @@ export function NodePanel({
       {own ? <NodeHistory outline={outline} step={node.step.id} simulation={simulation} /> : null}
       {through.map((rollout) => (
         <p key={rollout.id}>
-          <Link to="/view/trajectory/$id" params={{ id: rollout.id }} search={{ step: node.step.id }}>
+          <Link to="/view/trajectory/$id" params={{ id: rollout.id }} search={{ step: node.step.id, tree: tree.id }}>
             {`Rollout ${rollout.ordinal}`}
           </Link>{' '}
           {`${rollout.outcome ?? 'goes on'}, return ${decimal(rollout.return)}`}
@@ -108,8 +111,8 @@ export function NodePanel({
   );
 }
 
-function Text({ step: id }: { readonly step: string }) {
-  const answer = useAsk(treeNode, { id });
+function Text({ step: id, tree }: { readonly step: string; readonly tree: string }) {
+  const answer = useAsk(treeNode, { id, tree });
   return (
     <Shown of={answer}>
       {({ step }) =>

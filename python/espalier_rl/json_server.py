@@ -77,7 +77,7 @@ def json_server(shown: Mapping[str, Any], routes: Mapping[str, Callable[[dict[st
                 self._answer(200, self._handle())
             except Refused as refused:
                 self._answer(refused.status, worded(refused.error, refused.message))
-            except Exception as error:
+            except (Exception, SystemExit) as error:  # sys.exit() would end the thread, and the client would wait
                 traceback.print_exc()
                 said = f"{name} raised {type(error).__name__}: {error}"
                 self._answer(500, worded("failed", said[:5000]))

@@ -14,7 +14,7 @@ try:
     from espalier_rl.trainer.generate import sample_replies
     from espalier_rl.trainer.language_model import ModelRefused, open_model
     from espalier_rl.trainer.memory import memory_of
-    from espalier_rl.trainer.tensors import decode_tensors, digest_tensors
+    from espalier_rl.trainer.tensors import decode_tensors, digest_tensors, write_tensors
     from espalier_rl.trainer.trainer import Trainer
 
     from .test_packing import skewed, transformers, write_small_qwen
@@ -99,9 +99,23 @@ class Adapters(unittest.TestCase):
         for one, other in zip(draw(served), draw(trainer.model)):
             self.assertEqual(one["ids"], other["ids"])
 
+    def test_the_folder_of_an_adapter_whose_tensors_do_not_fit_is_refused(self):
+        folder = self.folder / save_checkpoint(self.opened(), self.folder)["checkpoint"]
+        file = folder / "adapter_model.safetensors"
+        whole = decode_tensors(file.read_bytes())
+        name, tensor = sorted(whole.items())[0]
+        less = {other: each for other, each in whole.items() if other != name}
+        for change in (less, {**less, name: tensor[:, 1:]}, {**whole, name.replace("layers.0", "layers.9"): tensor.clone()}):
+            file.unlink()
+            write_tensors(file, change)
+            with self.assertRaisesRegex(ModelRefused, "other tensors than the model"):
+                open_model({"kind": "folder", "path": str(folder)}, 0, DEVICE)
+
     def test_an_adapter_that_is_not_possible_is_refused_with_the_reason(self):
         with self.assertRaisesRegex(ModelRefused, "nowhere_proj"):
             self.opened(lora={"rank": 4, "targets": ["nowhere_proj"]})
+        with self.assertRaisesRegex(ModelRefused, "adapter of embeddings"):
+            self.opened(lora={"rank": 4, "targets": ["embed_tokens"]})
         with self.assertRaisesRegex(ModelRefused, "not a tiny model"):
             Trainer({"model": TINY, "lora": LORA, "device": DEVICE})
 

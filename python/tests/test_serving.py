@@ -26,6 +26,8 @@ class Countdown(Environment):
     def step(self, action):
         if action == "break":
             raise RuntimeError("broken")
+        if action == "exit":
+            sys.exit("enough")
         if action == "away":
             raise BackendAway("the retriever is away")
         if action == "nan":
@@ -147,6 +149,7 @@ class Served(ServedJson, unittest.TestCase):
             (("/reset", {"episode": episode, "task": "unready"}), (422, "unknown-task")),
             (("/step", {"episode": episode, "n": 0, "action": 5}), (400, "invalid")),
             (("/step", {"episode": episode, "n": 0, "action": "break"}), (500, "failed")),
+            (("/step", {"episode": episode, "n": 0, "action": "exit"}), (500, "failed")),
             (("/step", {"episode": episode, "n": 0, "action": "away"}), (500, "backend")),
             (("/step", {"episode": episode, "n": 0, "action": "nan"}), (500, "failed")),
             (("/step", {"episode": episode, "n": 0, "action": "number"}), (500, "failed")),

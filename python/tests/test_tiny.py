@@ -50,6 +50,14 @@ class TinyFolder(unittest.TestCase):
         self.assertEqual(digest(write_tiny(self.home / "same", seed=3)), digest(self.folder))
         self.assertNotEqual(digest(write_tiny(self.home / "other", seed=4)), digest(self.folder))
 
+    def test_heads_that_cannot_share_keys_and_values_evenly_are_refused(self):
+        from espalier_rl.trainer.language_model import ModelRefused
+        from espalier_rl.trainer.tiny import tiny_model
+
+        with self.assertRaisesRegex(ModelRefused, "5 heads"):
+            tiny_model(0, layers=1, width=20, heads=5, context=8)
+        self.assertEqual(tiny_model(0, layers=1, width=12, heads=3, context=8)[0].config.num_key_value_heads, 1)
+
     def test_a_folder_without_tokenizer_is_refused_with_the_files_that_it_lacks(self):
         from espalier_rl.trainer.language_model import ModelRefused
 

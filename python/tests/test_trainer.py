@@ -20,6 +20,7 @@ try:
     from espalier_rl.trainer.language_model import ModelRefused, open_model
     from espalier_rl.trainer.memory import memory_of
     from espalier_rl.trainer.rows import RowsRefused, read_rows
+    from espalier_rl.trainer.session import Session
     from espalier_rl.trainer.tensors import TensorError, decode_tensors, digest_tensors, encode_tensors, read_tensors, write_tensors
     from espalier_rl.trainer.trainer import NotFinite, Trainer
 except ImportError:
@@ -227,6 +228,21 @@ class Checkpoints(unittest.TestCase):
         state = save_checkpoint(opened(), self.folder)
         model = open_model({"kind": "folder", "path": str(self.folder / state["checkpoint"])}, 0, DEVICE)
         self.assertEqual(digest_tensors(model.tensors()), state["weights"])
+
+    def test_weights_that_are_frozen_are_kept_too(self):
+        before, after = opened(), opened(seed=99)
+        for each in (before, after):
+            each.model.module.get_input_embeddings().requires_grad_(False)
+        state = save_checkpoint(before, self.folder)
+        load_checkpoint(after, self.folder / state["checkpoint"])
+        self.assertEqual(digest_tensors(after.model.tensors()), digest_tensors(opened().model.tensors()))
+
+    def test_weights_of_another_shape_are_refused_as_what_a_penalty_holds_to(self):
+        state = save_checkpoint(opened(model={**TINY, "width": 8}), self.folder)
+        session = Session()
+        session.greeted, session.trainer = True, opened(reference=True)
+        answer, _ = session.answer({"id": 1, "kind": "hold", "folder": str(self.folder / state["checkpoint"])}, b"")
+        self.assertEqual(answer["code"], "refused")
 
     def test_a_damaged_or_foreign_checkpoint_is_refused(self):
         state = save_checkpoint(opened(), self.folder)

@@ -21,8 +21,9 @@ from transformers import TrainerCallback
 from trl import DPOTrainer, GRPOTrainer
 from trl.trainer.dpo_trainer import DataCollatorForPreference
 
+from ..rows import RowsRefused
 from .acknowledge import digest_weights, finite_numbers
-from .token_rows import RowsRefused, TokenRows, places
+from .token_rows import TokenRows, places
 
 __all__ = ["LeasedRollouts", "RecordedDPOTrainer", "RecordedGRPOTrainer", "RowsRefused", "ScoredCompletions", "preference_dataset", "sft_dataset"]
 

@@ -21,9 +21,9 @@ from verl import DataProto
 from verl.trainer.ppo.core_algos import get_adv_estimator_fn
 
 from ..leases import Lease
-from ..rows import Rows
+from ..rows import Rows, RowsRefused
 from .acknowledge import digest_weights, finite_numbers
-from .token_rows import RowsRefused, TokenRows, padded
+from .token_rows import TokenRows, padded
 
 __all__ = ["ESTIMATORS", "RowsRefused", "acknowledge", "data_proto", "digest_weights", "estimator_of", "with_advantages"]
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from ..errors import EspalierError
 from .arrays import packed_ids
@@ -71,11 +71,10 @@ def reply_of(response: object) -> Reply:
     if not isinstance(response, Mapping):
         refuse("response", f"response is {shown(response)}", "give a str, or the message of the assistant with content, tool_calls, reasoning_content")
     message = _message({"role": "assistant", **response}, "response", {})
-    of = lambda kind: [part for part in message["parts"] if part["kind"] == kind]  # noqa: E731
     if message["role"] != "assistant":
         _refuse("response.role", f"response.role is {message['role']!r}", "give the message of the assistant")
-    text, thought = ("".join(part["text"] for part in of(kind)) for kind in ("text", "reasoning"))
-    calls = [{name: part[name] for name in ("id", "name", "arguments")} for part in of("tool-call")]
+    text, thought = ("".join(part["text"] for part in message["parts"] if part["kind"] == kind) for kind in ("text", "reasoning"))
+    calls = [{name: part[name] for name in ("id", "name", "arguments")} for part in message["parts"] if part["kind"] == "tool-call"]
     return Reply(text, thought, calls, message if thought or calls else None)
 
 
@@ -281,5 +280,5 @@ def _shared(a: Sequence[object], b: Sequence[object]) -> int:
     return same
 
 
-def _refuse(field: str, message: str, remedy: str = "give a text, or chat messages with role and content") -> Any:
+def _refuse(field: str, message: str, remedy: str = "give a text, or chat messages with role and content") -> NoReturn:
     raise EspalierError(message, remedy=remedy, field=field)

@@ -21,7 +21,7 @@ ADAPTER_CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 
 def add_adapter(module: Any, lora: Mapping[str, Any], seed: int) -> None:
     """Freezes a model of transformers and adds a LoRA adapter. `lora`: rank, alpha, targets (names of linear layers, or
-    `all-linear`). Its product is 0 at first: the model says what it said without."""
+    `all-linear`). Its product is 0 at first: the model says what it said without. Raises ValueError for layers that get none."""
     from peft import LoraConfig
 
     targets = lora.get("targets") or "all-linear"
@@ -34,11 +34,25 @@ def add_adapter(module: Any, lora: Mapping[str, Any], seed: int) -> None:
             task_type="CAUSAL_LM",
         )
     )
+    _refuse_embeddings(module)
 
 
 def load_adapter(module: Any, folder: str | Path) -> None:
-    """Adds the adapter of a folder to the model that it was made for."""
-    module.load_adapter(str(folder), is_trainable=True, adapter_kwargs={"local_files_only": True})
+    """Adds the adapter of a folder to the model that it was made for. Raises ValueError for one of another model."""
+    found = module.load_adapter(str(folder), is_trainable=True, adapter_kwargs={"local_files_only": True}, ignore_mismatched_sizes=True)
+    # transformers only logs them, and leaves the weights fresh
+    if others := {*found.missing_keys, *found.unexpected_keys, *(name for name, *_ in found.mismatched_keys)}:
+        raise ValueError(f"the adapter has other tensors than the model: {', '.join(sorted(others)[:3])}")
+    _refuse_embeddings(module)
+
+
+def _refuse_embeddings(module: Any) -> None:
+    if any("lora_embedding_" in name for name, _ in module.named_parameters()):
+        raise ValueError("an adapter of embeddings is not trained; name linear layers")
+
+
+def has_adapter(module: Any) -> bool:
+    return bool(getattr(module, "_hf_peft_config_loaded", False))
 
 
 def file_name(name: str) -> str:

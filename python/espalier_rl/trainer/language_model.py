@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from .adapters import ADAPTER_CONFIG, add_adapter, file_name, load_adapter, module_name, read_adapter
+from .adapters import ADAPTER_CONFIG, add_adapter, file_name, has_adapter, load_adapter, module_name, read_adapter
 from .packing import PackedRows, pack_attention, unpack_attention
 from .sharding import put_tensors, whole_tensors
 
@@ -47,7 +47,7 @@ class LanguageModel:
     @property
     def has_adapter(self) -> bool:
         """Whether it has a LoRA adapter: then that alone is trained and saved."""
-        return bool(getattr(self.module, "_hf_peft_config_loaded", False))
+        return has_adapter(self.module)
 
     def adapt(self, lora: Mapping[str, Any], seed: int) -> None:
         """Freezes the weights and adds a LoRA adapter, which is trained instead. Raises ModelRefused."""
@@ -189,7 +189,7 @@ class LanguageModel:
         return {file_name(name): found[name] for name in found} if self.has_adapter else found
 
     def put(self, tensors: Mapping[str, Any]) -> None:
-        """Puts whole weights in place. Raises KeyError where they are those of another model."""
+        """Puts whole weights in place. Raises KeyError, and puts none, where they are those of another model."""
         put_tensors(self.module, self._by_module(tensors))
 
     def read(self, folder: str | Path) -> dict[str, Any]:

@@ -69,7 +69,7 @@ class Session:
         _make_deterministic(message.get("threads"))
         self.trainer = Trainer(message, self.processes)
         parameters = sum(parameter.numel() for parameter in self.trainer.model.module.parameters())
-        model = self.trainer.model
+        model: Any = self.trainer.model  # of another kind where it reads pictures
         memory = memory_of(self.trainer)
         if not self.processes or self.processes.rank == 0:
             print(f"espalier_rl.trainer: {describe_memory(memory, parameters)}", file=sys.stderr, flush=True)

@@ -14,6 +14,8 @@ import torch
 from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict, set_model_state_dict
 from torch.utils.checkpoint import checkpoint
 
+from .adapters import has_adapter
+
 
 def blocks_of(module: Any) -> list[Any]:
     """Returns the layers of a model that repeat: what is put together at a time, and computed again in the backward pass."""
@@ -69,24 +71,25 @@ def exchange_weights(parameters: Any, held: Any) -> None:
 
 
 def whole_tensors(module: Any) -> dict[str, Any]:
-    """Returns the weights of a module that are trained, by name, put together; tied ones share their memory, under each of their names.
+    """Returns the weights of a module that its folder holds, by name, put together; tied ones share their memory, under each of their names.
     The first process has them, the others nothing."""
-    found = get_model_state_dict(module, options=StateDictOptions(full_state_dict=True, cpu_offload=True, ignore_frozen_params=True))
+    options = StateDictOptions(full_state_dict=True, cpu_offload=True, ignore_frozen_params=has_adapter(module))
+    found = get_model_state_dict(module, options=options)
     first: dict[int, str] = {}
-    return {name: found[first.setdefault(id(each), name)] for name, each in _trained(module).items() if name in found}
+    return {name: found[first.setdefault(id(each), name)] for name, each in _held(module).items() if name in found}
 
 
 def put_tensors(module: Any, tensors: Mapping[str, Any]) -> None:
-    """Puts whole tensors into a module. Raises KeyError where their names are not those of what is trained."""
-    if others := set(_trained(module)) ^ set(tensors):
-        raise KeyError(f"other tensors: {', '.join(sorted(others)[:3])}")
+    """Puts whole tensors into a module. Raises KeyError where their names or shapes are not those of what its folder holds."""
+    own, given = ({(name, tuple(each.shape)) for name, each in part.items()} for part in (_held(module), tensors))
+    if others := own ^ given:
+        raise KeyError(f"other tensors: {', '.join(sorted({name for name, _ in others})[:3])}")
     ordered = dict(sorted(tensors.items()))  # all processes hand each out at the same time, and files are read in any order
     set_model_state_dict(module, ordered, options=StateDictOptions(full_state_dict=True, strict=False))
 
 
-def _trained(module: Any) -> dict[str, Any]:
-    """Returns the parameters that are trained and, where all are, the buffers that a folder holds."""
+def _held(module: Any) -> dict[str, Any]:
+    """Returns the parameters and buffers that the folder of a module holds: of one with an adapter, the parameters of that alone."""
     parameters = dict(module.named_parameters(remove_duplicate=False))
-    frozen = any(not each.requires_grad for each in parameters.values())
     own = {name: parameters.get(name, tensor) for name, tensor in module.state_dict().items()}
-    return {name: each for name, each in own.items() if each.requires_grad or not (frozen or name in parameters)}
+    return {name: each for name, each in own.items() if each.requires_grad} if has_adapter(module) else own

@@ -35,7 +35,7 @@ class TensorError(Exception):
 
 def encode_tensors(tensors: Mapping[str, torch.Tensor]) -> bytes:
     """Returns the safetensors bytes of named tensors."""
-    return save(_dense(tensors))
+    return bytes(save(_dense(tensors)))
 
 
 def write_tensors(path: str | Path, tensors: Mapping[str, torch.Tensor]) -> None:
@@ -46,7 +46,7 @@ def write_tensors(path: str | Path, tensors: Mapping[str, torch.Tensor]) -> None
 def read_tensors(path: str | Path) -> dict[str, torch.Tensor]:
     """Reads named tensors from a file. They are mapped from its pages. Raises TensorError."""
     try:
-        return load_file(path)
+        return dict(load_file(path))
     except SafetensorError as error:
         raise TensorError(f"{path} is no safetensors file: {error}") from error
 
@@ -54,7 +54,7 @@ def read_tensors(path: str | Path) -> dict[str, torch.Tensor]:
 def decode_tensors(data: bytes) -> dict[str, torch.Tensor]:
     """Reads named tensors. Raises TensorError that says what is wrong."""
     try:
-        return load(data)
+        return dict(load(data))
     except SafetensorError as error:
         raise TensorError(f"these {len(data)} bytes are no safetensors: {error}") from error
 

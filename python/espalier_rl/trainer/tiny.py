@@ -90,6 +90,8 @@ def byte_tokenizer() -> Any:
 def _text_config(tokenizer: Any, layers: int, width: int, heads: int, context: int) -> Any:
     if width % (2 * heads) != 0:
         raise ModelRefused(f"the width {width} is no multiple of {2 * heads}, twice the heads")
+    if heads % max(1, heads // 2) != 0:
+        raise ModelRefused(f"{heads} heads cannot share {heads // 2} of keys and values evenly; name an even number")
     return transformers.Qwen2Config(
         **{"vocab_size": len(tokenizer), "hidden_size": width, "intermediate_size": 2 * width, "num_hidden_layers": layers},
         **{"num_attention_heads": heads, "num_key_value_heads": max(1, heads // 2), "max_position_embeddings": context},

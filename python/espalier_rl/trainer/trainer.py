@@ -54,7 +54,7 @@ class Trainer:
         # What a KL penalty holds to: the weights before any update, also when a checkpoint is loaded later.
         self.reference = self._copied() if settings.get("reference") else None
         self.steps = 0
-        groups = [{"params": self.model.trained_parameters()}]
+        groups: list[dict[str, Any]] = [{"params": self.model.trained_parameters()}]
         if self.head:
             groups.append({"params": list(self.head.parameters()), "weight_decay": 0.0})
         self.optimiser = torch.optim.AdamW(

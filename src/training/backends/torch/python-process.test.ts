@@ -93,6 +93,16 @@ describe('the training process', () => {
     await until(() => !started.some(alive));
   });
 
+  test('an error that comes after its request was answered is why the process ended', async () => {
+    const frame = (json: string) => `printf 'ESPF\\076\\000\\000\\000\\000\\000\\000\\000${json}'`;
+    const answer = frame('{"id":1,"kind":"ok","protocol":1,"version":"0","torch":"slow"}');
+    const late = frame('{"id":1,"kind":"error","code":"memory","message":"it is full"}');
+    const python = await startPython(await interpreter('late', `${answer}; ${late}; cat > /dev/null`), signal);
+    const asked = python.request({ kind: 'update' }, { timeoutMs: 60_000, signal });
+    await expect(asked).rejects.toMatchObject({ code: 'memory', message: 'it is full' });
+    await python.close();
+  });
+
   test('a process that exceeds the time limit of a request is ended', async () => {
     const answer = `printf 'ESPF\\076\\000\\000\\000\\000\\000\\000\\000{"id":1,"kind":"ok","protocol":1,"version":"0","torch":"slow"}'`;
     const python = await startPython(await interpreter('slow', `${answer}; cat > /dev/null`), signal);

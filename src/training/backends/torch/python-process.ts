@@ -84,13 +84,17 @@ function connect(child: ChildProcessWithoutNullStreams): Omit<PythonProcess, 'fa
       child.kill('SIGKILL'); // the group is gone, or never was
     }
   };
+  const failureOf = ({ message: { code, message } }: Frame) =>
+    new BackendFailed(failureCode(code), String(message), code === 'fault' ? said.trim() : '');
   const read = frameReader();
   child.stdout.on('data', (chunk: Uint8Array) => {
     try {
       for (const frame of read(chunk)) {
-        if (frame.message.id !== waiting?.id)
-          throw new RangeError(`an answer to ${String(frame.message.id)}, which nobody asked`);
-        settle(frame);
+        const { id, kind } = frame.message;
+        if (id === waiting?.id) settle(frame);
+        // Of several processes, one that fails after the first has answered: torchrun ends them all.
+        else if (kind === 'error' && Number(id) <= ids) fail(failureOf(frame));
+        else throw new RangeError(`an answer to ${String(id)}, which nobody asked`);
       }
     } catch (error) {
       fail(new BackendFailed('protocol', `the training process sent no frame: ${messageOf(error)}`, said.trim()));
@@ -128,8 +132,7 @@ function connect(child: ChildProcessWithoutNullStreams): Omit<PythonProcess, 'fa
         signal.throwIfAborted();
         if ('code' in answer) throw answer;
         if (answer.message.kind === 'ok') return answer;
-        const { code, message: text } = answer.message;
-        throw new BackendFailed(failureCode(code), String(text), code === 'fault' ? said.trim() : '');
+        throw failureOf(answer);
       } finally {
         clearTimeout(timer);
         signal.removeEventListener('abort', onAbort);

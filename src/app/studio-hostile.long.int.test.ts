@@ -21,6 +21,7 @@ const MARKUP = '<img src=x onerror="document.title=\'taken\';alert(1)"><script>a
 const TURNED = '\u202egnp.exe\u202c 👩‍👩‍👧‍👦 \u0627\u0644\u0639\u0631\u0628\u064a\u0629 \u05e9\u05dc\u05d5\u05dd 漢字 \u0007';
 const HOSTILE = `needle ${MARKUP} ${TURNED} ${'longword'.repeat(40)}`;
 const NAME = `${MARKUP} ${TURNED}`; // names have 200 characters at most
+const POLICY = NAME.replaceAll(/\p{C}/gu, ''); // the id of a policy has no control characters
 const LARGE = 10 * 1024 * 1024; // characters of one observation
 const NODES = 10_000;
 const TOKENS = { ids: pack('int32', [1, 2, 3]), logProbs: pack('float32', [-0.5, -1, -2]), mask: null };
@@ -56,7 +57,7 @@ async function post(events: readonly unknown[]): Promise<void> {
 /** Records a run whose every text is hostile: two rollouts of one task, one step with an observation of 10 MB. */
 function recordHostile(): void {
   const task = { taskId: builder.id('task'), environment: NAME, serverFingerprint: 'f', observationHash: '0'.repeat(64) };
-  const policy = { policyId: NAME, version: 0 };
+  const policy = { policyId: POLICY, version: 0 };
   ids.run = builder.run('hostile', { name: NAME, codeVersion: NAME, config: { [HOSTILE]: HOSTILE }, policy });
   const tree = builder.tree(ids.run, 'hostile', {
     instruction: HOSTILE,
@@ -68,7 +69,7 @@ function recordHostile(): void {
   const texts = { response: HOSTILE, thought: HOSTILE, action: HOSTILE };
   for (const ordinal of [0, 1]) {
     const rollout = builder.rollout(tree, ordinal, { policy });
-    const sampled = { policySpans: [{ from: 0, to: 3, policyId: NAME, version: 0 }], tokens: TOKENS };
+    const sampled = { policySpans: [{ from: 0, to: 3, policyId: POLICY, version: 0 }], tokens: TOKENS };
     const seen = { observation: `${HOSTILE} ${ordinal}`, ...sampled };
     const first = builder.step(tree, rollout, tree.rootStepId, 1, { ...texts, ...seen });
     const call = { toolCallId: builder.id('call', ordinal), treeId: tree.treeId, stepId: first, ordinal: 0, tool: NAME };
@@ -86,10 +87,10 @@ function recordHostile(): void {
 
 /** Records what was made and said of the hostile tree: a policy, a release, a revision, annotations. */
 function recordMade({ treeId, rootStepId }: { readonly treeId: string; readonly rootStepId: string }): void {
-  const lineageId = recordLineage(builder, NAME);
+  const lineageId = recordLineage(builder, POLICY);
   const update = { version: 1, parentVersion: 0, batchId: null, checkpointId: builder.id('made'), weights: 'e'.repeat(64) };
   const measured = { estimator: null, loss: null, samples: 0, metrics: { [MARKUP]: 1 } };
-  builder.record('PolicyUpdated', { lineageId, policyId: NAME, ...update, ...measured }, lineageId);
+  builder.record('PolicyUpdated', { lineageId, policyId: POLICY, ...update, ...measured }, lineageId);
   ids.revision = builder.id('revision');
   const leaves = { goodLeafStepId: ids.good, badLeafStepId: ids.large, branchStepId: rootStepId, transitionStepId: ids.large };
   const found = { transitionCause: 'bad' as const, judged: 1, reflection: HOSTILE, signal: 'thought' as const };
@@ -135,7 +136,7 @@ describeWithBrowser('the studio over a hostile record', () => {
   beforeAll(async () => {
     browser = await openStudioBrowser();
     platform = await openTestPlatform();
-    const tokenizers = { [NAME]: `${platform.home}/no-tokenizer` };
+    const tokenizers = { [POLICY]: `${platform.home}/no-tokenizer` };
     all = await runAll({ ...platform, config: { ...platform.config, tokenizers } }, SILENT);
     builder = new EventBuilder('hostile studio');
     recordHostile();
@@ -176,7 +177,7 @@ describeWithBrowser('the studio over a hostile record', () => {
     diff: () => `/view/diff?a=${ids.rollout}&b=${ids.other}`,
     find: () => `/view/find?words=needle`,
     lineage: () => `/view/lineage/${ids.rollout}`,
-    training: () => `/view/training?policy=${encodeURIComponent(NAME)}`,
+    training: () => `/view/training?policy=${encodeURIComponent(POLICY)}`,
     data: () => '/view/data',
     dataset: () => `/view/dataset/${ids.dataset}`,
     revision: () => `/view/revision/${ids.revision}`,

@@ -32,7 +32,9 @@ export async function packWheels(of: {
   const source = join(of.work, 'client'); // setuptools writes next to what it builds
   const own = (path: string) => !/__pycache__|\.egg-info|\/build$/.test(path);
   await cp(join(ROOT, 'python'), source, { recursive: true, filter: (path) => own(path) && !/\/tests\w*$/.test(path) });
-  await run('python3', ['-m', 'pip', 'wheel', '--quiet', '--no-deps', '--wheel-dir', of.out, source]);
+  const venv = join(of.work, 'venv'); // a Python of the system may be without pip
+  await run('python3', ['-m', 'venv', venv]);
+  await run(join(venv, 'bin/pip'), ['wheel', '--quiet', '--no-deps', '--wheel-dir', of.out, source]);
   for (const name of of.platforms) {
     const platform = PLATFORMS[name];
     if (platform === undefined) throw new Error(`no platform ${name}`);

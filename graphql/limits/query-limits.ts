@@ -3,7 +3,6 @@ import { exceeded } from './exceeded.ts';
 import type { Limits } from './limits.ts';
 
 const SMALLER = 'read less at once: pages (first, after), fewer aliases, or one tree or run at a time';
-const AROUND = 4; // quotes, colon and comma of a name, or the like of a value
 
 type Allowed = Pick<Limits, 'rows' | 'answerFields' | 'answerCharacters'>;
 
@@ -32,12 +31,14 @@ export class QueryLimits {
     this.#check('fields of an answer', ++this.#fields, this.#allowed.answerFields);
   }
 
-  /** Checks a whole answer before it is written. */
-  checkAnswer(data: unknown): void {
+  /** Writes an answer as JSON, or the one error that says that it is over a limit. */
+  readonly write = (result: unknown): string => {
+    const written = JSON.stringify(result);
     const allowed = this.#allowed.answerCharacters;
-    const size = answerSize(data, allowed);
-    if (size > allowed) this.#refuse('characters of an answer', size, allowed);
-  }
+    if (written.length <= allowed) return written;
+    this.#refuse('characters of an answer', written.length, allowed);
+    return JSON.stringify({ errors: [this.#refusal] });
+  };
 
   /** Ends a query that nobody waits for any more, at its next count. */
   abandon(): void {
@@ -52,22 +53,4 @@ export class QueryLimits {
   #refuse(limit: string, actual: number, allowed: number): void {
     this.#refusal ??= exceeded({ limit, actual, allowed, remedy: SMALLER });
   }
-}
-
-/** Returns about how many characters a value has as JSON, or something above `limit` as soon as that is certain. */
-function answerSize(value: unknown, limit: number): number {
-  let size = 0;
-  const open: unknown[] = [value];
-  while (open.length > 0 && size <= limit) {
-    const next = open.pop();
-    if (typeof next === 'string') size += next.length + AROUND;
-    else if (typeof next !== 'object' || next === null) size += 2 * AROUND;
-    else if (next instanceof Date) size += 6 * AROUND;
-    else
-      for (const [name, part] of Object.entries(next)) {
-        size += name.length + AROUND;
-        open.push(part);
-      }
-  }
-  return size;
 }

@@ -21,8 +21,9 @@ export function useQueryLimits(): Plugin<Context> {
         onExecuteDone({ result, setResult }) {
           turn.end();
           if (isAsyncIterable(result)) return;
-          limits.checkAnswer(result.data);
-          if (limits.refusal) setResult({ errors: [limits.refusal] });
+          if (limits.refusal) return setResult({ errors: [limits.refusal] });
+          const written = { ...result, stringify: limits.write }; // which yoga writes it by
+          setResult(written);
         },
       };
     },

@@ -84,7 +84,9 @@ function serve(url: string, headers: Readonly<Record<string, string>>): void {
       const agent = new Agent({ keepAlive: true, maxSockets: 1 });
       agents.push(agent);
       do {
-        const answer = await send(agent, sent).then(text, () => null); // null: cut off, by the end of the work too
+        const answer = await send(agent, sent)
+          .then(text)
+          .catch(() => null); // null: cut off, by the end of the work too
         if (isOver) return;
         if (answer?.startsWith('{"data":')) counts.answered++;
         else counts.refused++;

@@ -10,7 +10,8 @@ import { recordTrajectories } from './trajectories.ts';
 const ROLLOUTS = 100;
 const STEPS = 10;
 const REQUESTS: Record<Size, number> = { full: 1_000, quick: 20 };
-const WARM_UP: Record<Size, number> = { full: 300, quick: 5 };
+const WARM_UP: Record<Size, number> = { full: 300, quick: 20 };
+const TURN = 20; // requests
 
 const TEN_FIELDS = `query Tree($id: ID!) {
   tree(id: $id) { steps { id parentId rolloutId depth response thought action observation executable termination } }
@@ -25,7 +26,8 @@ const ONE_STATEMENT = `select step_id as id, parent_step_id as "parentId", rollo
 
 /**
  * Measures a tree of 1,000 steps over GraphQL over HTTP, one request after the other on one connection, the answer read to its
- * end. The baseline reads the same fields by one SQL statement and writes them with JSON.stringify in the same process.
+ * end. The baseline, in turns with it, reads the same fields by one SQL statement and writes them with JSON.stringify in the same
+ * process.
  */
 export async function benchTree(stage: Stage): Promise<BenchResult> {
   const platform = await openStagePlatform(stage);
@@ -37,23 +39,31 @@ export async function benchTree(stage: Stage): Promise<BenchResult> {
   stage.closing(() => clients.close());
   const [warmUp, requests] = [WARM_UP[stage.size], REQUESTS[stage.size]];
 
-  const simple: number[] = [];
-  for (let i = -warmUp; i < requests; i++) {
+  const readSimply = async (): Promise<number> => {
     const seconds = await timed(async () => {
       const { rows } = await database.pool.query(ONE_STATEMENT, [treeId]);
       JSON.stringify({ data: { tree: { steps: rows } } });
     });
-    if (i >= 0) simple.push(seconds * 1_000);
-  }
-  const ask = async (query: string) => {
+    return seconds * 1_000;
+  };
+  const ask = async (query: string, times: number) => {
     const body = JSON.stringify({ query, variables: { id: treeId } });
     const each = { method: 'POST', path: '/graphql', body } as const;
-    await clients.prepare({ lanes: [Array.from({ length: warmUp + requests }, () => each)] });
+    await clients.prepare({ lanes: [Array.from({ length: times }, () => each)] });
     const { milliseconds, bytes } = await clients.run();
-    return { milliseconds: milliseconds[0]?.slice(warmUp) ?? [], bytes };
+    return { milliseconds: milliseconds[0] ?? [], bytes };
   };
-  const ten = await ask(TEN_FIELDS);
-  const lists = await ask(WITH_LISTS);
+  const [simple, ten, lists] = [[], [], []] as [number[], number[], number[]];
+  let bytes = 0;
+  for (let done = -warmUp; done < requests; done += TURN) {
+    const turn = { simple: [] as number[], ten: await ask(TEN_FIELDS, TURN), lists: await ask(WITH_LISTS, TURN) };
+    for (let i = 0; i < TURN; i++) turn.simple.push(await readSimply());
+    if (done < 0) continue;
+    simple.push(...turn.simple);
+    ten.push(...turn.ten.milliseconds);
+    lists.push(...turn.lists.milliseconds);
+    bytes = turn.ten.bytes;
+  }
   const figure = (name: string, times: readonly number[], share: number, floor: Figure['floor']): Figure => ({
     name: `${name}, p${share * 100}`,
     value: percentile(times, share),
@@ -64,13 +74,13 @@ export async function benchTree(stage: Stage): Promise<BenchResult> {
   return {
     bench: 'tree',
     figures: [
-      figure('tree of 1,000 steps over GraphQL, 10 fields', ten.milliseconds, 0.5, null),
-      figure('tree of 1,000 steps over GraphQL, 10 fields', ten.milliseconds, 0.99, { kind: 'ratio-at-most', limit: 2.5 }),
-      figure('with rewards and search statistics', lists.milliseconds, 0.99, null),
+      figure('tree of 1,000 steps over GraphQL, 10 fields', ten, 0.5, null),
+      figure('tree of 1,000 steps over GraphQL, 10 fields', ten, 0.99, { kind: 'ratio-at-most', limit: 2.5 }),
+      figure('with rewards and search statistics', lists, 0.99, null),
     ],
     conditions: {
       steps: ROLLOUTS * STEPS + 1,
-      'answer bytes': ten.bytes,
+      'answer bytes': bytes,
       requests,
       'warm-up requests': warmUp,
       client: 'another process, one connection',

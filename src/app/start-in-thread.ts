@@ -11,6 +11,8 @@ const PROGRAM = 'workers/thread.ts';
 /** A slice in flight is written first; who only reads is not waited for longer than its process is (`lifecycle.ts`). */
 const CLOSE_MS: Readonly<Record<ThreadRole, number>> = { project: 30_000, queries: 5_000 };
 
+const YOUNG_MB = 192; // four times what V8 takes: an answer of some megabytes is dropped before it is copied
+
 /** What runs in a thread of a process that does other things too. */
 export type ThreadRole = 'project' | 'queries';
 
@@ -52,7 +54,7 @@ export async function startInThread(
     argv: [program],
     execArgv: [],
     workerData: data,
-    ...(heapMb === undefined ? {} : { resourceLimits: { maxOldGenerationSizeMb: heapMb } }),
+    ...(heapMb === undefined ? {} : { resourceLimits: { maxOldGenerationSizeMb: heapMb, maxYoungGenerationSizeMb: YOUNG_MB } }),
   });
   let closing = false;
   const finished = new Promise<void>((resolve, reject) => {

@@ -9,7 +9,7 @@ import type { Projection } from '../src/projections/projection.ts';
 import { asSeenBy } from '../src/projections/visible/see-projects.ts';
 import type { Annotate } from '../src/usecases/annotate/annotate.ts';
 import type { TokenDecoders } from '../src/usecases/datasets/export/token-decoder.ts';
-import type { Release } from '../src/usecases/release/open-release.ts';
+import type { Release } from '../src/usecases/release/release-quarantined.ts';
 import { Moments } from './as-of/moments.ts';
 import { LargeTexts } from './large-text.ts';
 import { type Gate, Turn } from './limits/gate.ts';

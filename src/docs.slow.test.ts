@@ -4,8 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { buildSchema, type DocumentNode, Kind, parse, validate } from 'graphql';
 import { readTypeDefs } from '../graphql/type-defs.ts';
-import { cliReference } from '../infra/docs/cli-reference.ts';
-import { referencePages } from '../infra/docs/reference.ts';
+import { cliReference, referencePages } from '../infra/docs/reference.ts';
 import { readGuide } from './testing/guides/read-guide.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));

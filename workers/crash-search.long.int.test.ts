@@ -3,7 +3,7 @@ import type { Platform } from '../src/platform/open-platform.ts';
 import { collectCrashing, collectUndisturbed, liveAndRebuilt, searchPlan, soundnessOf } from '../src/testing/crashing-run.ts';
 import { openTestPlatform } from '../src/testing/open-test-platform.ts';
 import { killRunning } from '../src/testing/worker-process.ts';
-import { runDigest } from '../src/usecases/datasets/run-digest.ts';
+import { runDigest } from '../src/usecases/datasets/digest-trees.ts';
 
 type Home = Platform & { readonly home: string };
 

@@ -17,7 +17,7 @@ import { holdAppends } from '../src/testing/hold-appends.ts';
 import { openTestPlatform } from '../src/testing/open-test-platform.ts';
 import { until } from '../src/testing/until.ts';
 import { killRunning, startProcess } from '../src/testing/worker-process.ts';
-import { runDigest } from '../src/usecases/datasets/run-digest.ts';
+import { runDigest } from '../src/usecases/datasets/digest-trees.ts';
 
 type Home = Platform & { readonly home: string };
 

@@ -5,7 +5,7 @@ import { kafkaForTests } from '../src/testing/kafka.ts';
 import { describeWithKafka } from '../src/testing/kafka-describe.ts';
 import { openTestPlatform } from '../src/testing/open-test-platform.ts';
 import { killRunning } from '../src/testing/worker-process.ts';
-import { runDigest } from '../src/usecases/datasets/run-digest.ts';
+import { runDigest } from '../src/usecases/datasets/digest-trees.ts';
 
 type Home = Platform & { readonly home: string };
 

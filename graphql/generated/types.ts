@@ -4,12 +4,11 @@ import type { Root, ReachedModel, ImageTotalsModel, RunEnvironmentModel, Outline
 import type { LargeTextModel } from '../large-text.ts';
 import type { EventDeliveryModel } from '../live/event-delivery-model.ts';
 import type { ExperimentRecord } from '../../src/projections/runs/read-experiments.ts';
-import type { RecordedArm, RecordedStage } from '../../src/usecases/experiment/recorded-arms.ts';
-import type { ArmResult as ArmResultModel } from '../../src/usecases/experiment/report.ts';
+import type { RecordedArm, RecordedStage, ArmResult as ArmResultModel } from '../../src/usecases/experiment/report.ts';
 import type { RunRecord } from '../../src/projections/runs/read-runs.ts';
 import type { ForkOrigin as ForkOriginModel } from '../../src/projections/runs/read-forks.ts';
 import type { EvaluationRecord, TrainedOnRecord } from '../../src/projections/evaluations/read-evaluations.ts';
-import type { KeptVerification } from '../../src/usecases/verify/keep-verification.ts';
+import type { KeptVerification } from '../../src/usecases/verify/verification.ts';
 import type { Connection, CountedConnection } from '../connection.ts';
 import type { ReplayRecord } from '../../src/projections/replays/read-replays.ts';
 import type { TreeRecord } from '../../src/projections/step-tree/read-trees.ts';
@@ -41,7 +40,7 @@ import type { BatchOutcome } from '../../src/projections/training-pool/read-batc
 import type { PolicyUpdateRecord } from '../../src/projections/training-pool/read-policy-updates.ts';
 import type { BatchRecord, AbandonmentRecord, LeaseRecord } from '../../src/projections/training-pool/read-batches.ts';
 import type { SampleRecord } from '../../src/projections/training-pool/read-samples.ts';
-import type { BatchEstimates as BatchEstimatesModel, SampleEstimate as SampleEstimateModel, StepEstimate as StepEstimateModel } from '../../src/usecases/train/estimates/batch-estimates.ts';
+import type { BatchEstimates as BatchEstimatesModel, SampleEstimate as SampleEstimateModel, StepEstimate as StepEstimateModel } from '../../src/usecases/train/estimates/recompute-advantages.ts';
 import type { ActorRecord } from '../../src/projections/training-pool/read-actors.ts';
 import type { Packed } from '../../src/events/schemas/values.ts';
 import type { AnnotationRecord } from '../../src/projections/annotations/read-annotations.ts';

@@ -4,13 +4,13 @@ import { keyInTree } from '../../src/projections/of-tree.ts';
 import type { BatchRecord } from '../../src/projections/training-pool/read-batches.ts';
 import { RowsError } from '../../src/training/rows/batch-rows.ts';
 import type { BlobReader } from '../../src/training/rows/read-blob.ts';
+import { estimateBatch, estimateBothWays, estimateGroups } from '../../src/usecases/train/estimates/estimate-batch.ts';
 import type {
   BatchEstimates,
   RewardsOf,
   SampleEstimate,
   StepEstimate,
-} from '../../src/usecases/train/estimates/batch-estimates.ts';
-import { estimateBatch, estimateBothWays, estimateGroups } from '../../src/usecases/train/estimates/estimate-batch.ts';
+} from '../../src/usecases/train/estimates/recompute-advantages.ts';
 import { refusal } from '../errors.ts';
 import type { EstimateBudget } from './estimate-budget.ts';
 

@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 import { keyInTree } from '../../src/projections/of-tree.ts';
-import type { LogProbs } from '../../src/training/rows/log-prob-file.ts';
-import { ofStep, readNewLogProbs } from '../../src/training/versions/read-new-log-probs.ts';
+import type { LogProbs } from '../../src/training/rows/jagged.ts';
+import { ofStep, readNewLogProbs } from '../../src/training/versions/read-batch-update.ts';
 import { type ReadAgain, readChoicesAgain } from '../../src/usecases/train/estimates/read-choices-again.ts';
 import { bounded, PAGE_LIMIT } from '../connection.ts';
 import type {

@@ -6,8 +6,7 @@ import {
 } from '../../src/projections/experiment-stages/read-stages.ts';
 import { ExperimentRefused } from '../../src/usecases/experiment/declaration/experiment.ts';
 import { type DeclaredExperiment, declaredForm, declaredOf } from '../../src/usecases/experiment/record-experiment.ts';
-import { armsOfRecords, recordedArms } from '../../src/usecases/experiment/recorded-arms.ts';
-import { reportOf } from '../../src/usecases/experiment/report.ts';
+import { armsOfRecords, recordedArms, reportOf } from '../../src/usecases/experiment/report.ts';
 import type { Context } from '../context.ts';
 import { runFilter } from '../filters.ts';
 import type { ArmResultResolvers, ExperimentResolvers, ExperimentStageResolvers } from '../generated/types.ts';

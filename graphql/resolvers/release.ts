@@ -1,5 +1,5 @@
 import { describePlace, parsePlace } from '../../src/projections/place.ts';
-import type { Released } from '../../src/usecases/release/open-release.ts';
+import type { Released } from '../../src/usecases/release/release-quarantined.ts';
 import { type ErrorCode, refusal } from '../errors.ts';
 import type { MutationResolvers } from '../generated/types.ts';
 

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { textReader } from '../../src/blobs/read-text.ts';
-import { REFLECTIONS } from '../../src/domain/revision/reflections.ts';
+import { REFLECTIONS } from '../../src/domain/revision/compose-revisions.ts';
 import { publishedOpening } from '../../src/domain/search/published-prompt.ts';
 import { type PublishedNode, publishedTree } from '../../src/domain/search/published-tree.ts';
 import { newId } from '../../src/events/new-id.ts';

@@ -5,8 +5,7 @@ import type { EventLog } from '../../src/log/event-log.ts';
 import type { Db } from '../../src/postgres/database.ts';
 import { localPrincipal } from '../../src/postgres/principal.ts';
 import { idOf, type Question } from './answer-questions.ts';
-import { SHAPE } from './fill-answers.ts';
-import { DRAWN_RUNS, RELEASED } from './fill-shown.ts';
+import { DRAWN_RUNS, RELEASED, SHAPE } from './fill-answers.ts';
 
 type Graphql = Awaited<ReturnType<typeof createGraphql>>;
 type Variables = (n: number) => Readonly<Record<string, unknown>>;

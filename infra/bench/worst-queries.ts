@@ -4,7 +4,7 @@ import { SILENT } from '../../src/runtime/logger.ts';
 import { EventBuilder } from '../../src/testing/event-builder.ts';
 import { appendTo, projectSlice, testLog } from '../../src/testing/given-events.ts';
 import { LOCAL } from '../../src/testing/local-token.ts';
-import { lineageIdOf } from '../../src/training/leases/lineage-id.ts';
+import { lineageIdOf } from '../../src/training/leases/lineage-of.ts';
 import { openLeaseService } from '../../src/usecases/train/open-lease-service.ts';
 import { type Figure, percentile } from './bench-result.ts';
 import { fillBatches } from './fill-batches.ts';

@@ -1,5 +1,4 @@
-import type { OwnBroker, OwnPostgres } from './own-servers.ts';
-import type { NoDisk, SmallDisk } from './small-disk.ts';
+import type { NoDisk, OwnBroker, OwnPostgres, SmallDisk } from './own-servers.ts';
 
 /** What is done to a training, and what it is. */
 export const FAULTS = {

@@ -6,8 +6,7 @@ import { readConfig } from '../../src/runtime/config.ts';
 import { createDatabase } from '../../src/testing/database.ts';
 import { writeLocalToken } from '../../src/testing/local-token.ts';
 import type { Means } from './faults.ts';
-import { type OwnBroker, startOwnBroker, startOwnPostgres } from './own-servers.ts';
-import { mountSmallDisk, unmount } from './small-disk.ts';
+import { mountSmallDisk, type OwnBroker, startOwnBroker, startOwnPostgres, unmount } from './own-servers.ts';
 
 /** Servers of its own, and platforms on them. */
 export interface Laboratory {

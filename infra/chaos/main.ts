@@ -2,11 +2,10 @@ import { parseArgs } from 'node:util';
 import { progressLine } from '../../src/cli/terminal.ts';
 import { bundlePrograms } from '../../src/testing/bundle-programs.ts';
 import { killRunning } from '../../src/testing/worker-process.ts';
-import { runCampaign } from './campaign.ts';
+import { runCampaign, writeReport } from './campaign.ts';
 import { FAULT_NAMES, FAULTS } from './faults.ts';
 import { openLaboratory } from './laboratory.ts';
 import { ROLES, type Role } from './process-group.ts';
-import { writeReport } from './report.ts';
 
 const HELP = `Trains policies by real processes that are killed, paused and cut off at seeded points, whose servers are killed, filled and restored, and checks after
 each training that nothing was lost, nothing done twice, and that the weights are those of a training that nobody disturbed. During each training events come

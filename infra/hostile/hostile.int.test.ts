@@ -4,9 +4,8 @@ import { inCI } from '../../src/testing/in-ci.ts';
 import { openTestPlatform } from '../../src/testing/open-test-platform.ts';
 import { killRunning } from '../../src/testing/worker-process.ts';
 import { isSchemaPart, parts, runCampaign } from './campaign.ts';
-import { checkStage } from './check-stage.ts';
 import { installSchemathesis } from './schemathesis.ts';
-import { openStage, type Stage } from './stage.ts';
+import { checkStage, openStage, type Stage } from './stage.ts';
 
 let platform: Platform & { readonly home: string };
 let stage: Stage;

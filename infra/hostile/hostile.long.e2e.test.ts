@@ -4,8 +4,7 @@ import { describeWithKafka } from '../../src/testing/kafka-describe.ts';
 import { openTestPlatform } from '../../src/testing/open-test-platform.ts';
 import { killRunning } from '../../src/testing/worker-process.ts';
 import { runCampaign } from './campaign.ts';
-import { checkStage } from './check-stage.ts';
-import { openStage } from './stage.ts';
+import { checkStage, openStage } from './stage.ts';
 
 describeWithKafka('over Kafka', () => {
   test('a key of one project neither sees nor changes another one', async () => {

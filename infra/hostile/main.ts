@@ -4,8 +4,7 @@ import { bundlePrograms } from '../../src/testing/bundle-programs.ts';
 import { killRunning } from '../../src/testing/worker-process.ts';
 import { openLaboratory } from '../chaos/laboratory.ts';
 import { type Part, parts, runCampaign } from './campaign.ts';
-import { checkStage } from './check-stage.ts';
-import { openStage } from './stage.ts';
+import { checkStage, openStage } from './stage.ts';
 
 const HELP = `Sends hostile input to an installation of its own: what its OpenAPI documents and its GraphQL schema allow and forbid (by Schemathesis,
 which it installs), and drawn bytes on connections, replies of a model server, requests for another project, and files. The part \`record\` has clients

@@ -35,9 +35,9 @@ import { importTrajectories } from '../../src/usecases/datasets/import/import-tr
 import { prepareDataset } from '../../src/usecases/datasets/prepare/prepare-dataset.ts';
 import { RECIPES } from '../../src/usecases/datasets/prepare/recipes.ts';
 import { ExperimentRefused } from '../../src/usecases/experiment/declaration/experiment.ts';
-import { readExperimentFile } from '../../src/usecases/experiment/declaration/read-experiment-file.ts';
+import { readExperimentFile } from '../../src/usecases/experiment/declaration/parse-experiment.ts';
+import { ReleaseUnreadable, readReleasedChats } from '../../src/usecases/train/clone-release.ts';
 import { parseDeclaration } from '../../src/usecases/train/declaration/parse-declaration.ts';
-import { ReleaseUnreadable, readReleasedChats } from '../../src/usecases/train/released-chats.ts';
 
 /** What reads files and replies that others wrote, with good input to begin with. */
 export interface Reader {

@@ -3,8 +3,8 @@ import { ROLES } from '../../src/app/roles.ts';
 import { createLogger } from '../../src/runtime/logger.ts';
 import { followEvents } from '../../src/testing/live-client.ts';
 import { openTestPlatform } from '../../src/testing/open-test-platform.ts';
-import { checkStage } from './check-stage.ts';
 import { type Killable, openElsewhere, tryRound } from './record.ts';
+import { checkStage } from './stage.ts';
 
 const SECONDS = 30;
 

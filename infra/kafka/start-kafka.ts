@@ -9,8 +9,7 @@ import { promisify } from 'node:util';
 import { retry } from '../../src/runtime/retry.ts';
 import { answers } from './answers.ts';
 import { brokerProperties } from './broker-properties.ts';
-import { fetchKafkaJars, KAFKA_CACHE } from './kafka-jars.ts';
-import { javaProgram, kafkaPrerequisites } from './kafka-prerequisites.ts';
+import { fetchKafkaJars, javaProgram, KAFKA_CACHE, kafkaPrerequisites } from './kafka-prerequisites.ts';
 
 export { kafkaPrerequisites } from './kafka-prerequisites.ts';
 

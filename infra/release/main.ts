@@ -1,9 +1,8 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { packNpm } from './pack-npm.ts';
+import { packNpm, sumFiles } from './pack-npm.ts';
 import { PLATFORMS, packWheels, thisPlatform } from './pack-wheels.ts';
-import { sumFiles } from './sum-files.ts';
 
 const BUILDING = 'building';
 const USAGE = `npm run release -- [--out FOLDER] [--platform NAME|all]

@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process';
-import { copyFile, cp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { readdirSync, readFileSync } from 'node:fs';
+import { copyFile, cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { compile } from '../../bin/bundle.js';
 import { studioFolder } from '../../bin/studio.js';
+import { sha256OfFile } from '../../src/digest/sha256.ts';
 import { childEnvironment } from '../../src/runtime/config.ts';
-import { licencesOf, packagesOf } from './licences.ts';
-import { ROOT } from './root.ts';
 
 const run = promisify(execFile);
 const BIG = { maxBuffer: 1 << 28 };
@@ -93,4 +94,56 @@ export async function installFor(tarball: string, folder: string, platform: { re
   const flags = [`--os=${platform.os}`, `--cpu=${platform.cpu}`, ...(platform.os === 'linux' ? ['--libc=glibc'] : [])];
   await run('npm', ['install', ...flags, '--ignore-scripts', '--no-audit', '--no-fund', tarball], { cwd: folder, ...BIG });
   return join(folder, 'node_modules');
+}
+
+const LICENCE = /^(licen[cs]e|copying|notice)/i;
+
+/** Returns the packages whose files were compiled in, and those of the studio with what they need, by their folders. */
+async function packagesOf(inputs: readonly string[]): Promise<readonly string[]> {
+  const compiled = inputs.flatMap((input) => /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0] ?? []);
+  const studio = readdirSync(join(ROOT, 'studio'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.tsx?$/.test(name))
+    .flatMap((name) => [...readFileSync(join(ROOT, 'studio', name), 'utf8').matchAll(/from '((?:@[^/']+\/)?[^./'][^/']*)/g)])
+    .map(([, name = '']) => `node_modules/${name}`);
+  const seen = new Set<string>();
+  const queue = [...studio.filter((folder) => !folder.includes('node:'))];
+  for (let folder = queue.pop(); folder !== undefined; folder = queue.pop()) {
+    if (seen.has(folder)) continue;
+    const manifest = await readFile(join(ROOT, folder, 'package.json'), 'utf8').catch(() => null);
+    if (manifest === null) continue; // nested below another: its name is listed there too
+    seen.add(folder);
+    const { dependencies = {} } = JSON.parse(manifest) as { dependencies?: Record<string, string> };
+    queue.push(...Object.keys(dependencies).map((name) => `node_modules/${name}`));
+  }
+  return [...new Set([...compiled, ...seen])].sort();
+}
+
+/** Returns the texts of the packages' licences, one behind the other. @throws Error for a package that names no licence. */
+async function licencesOf(folders: readonly string[]): Promise<string> {
+  const texts = await Promise.all(
+    folders.map(async (folder) => {
+      const { name, version, license } = JSON.parse(await readFile(join(ROOT, folder, 'package.json'), 'utf8')) as Record<
+        string,
+        string
+      >;
+      if (name === undefined) return ''; // a folder of a package, with a manifest of its own for its module format
+      if (license === undefined) throw new Error(`${name} names no licence`);
+      const files = (await readdir(join(ROOT, folder))).filter((file) => LICENCE.test(file));
+      const own = await Promise.all(files.map((file) => readFile(join(ROOT, folder, file), 'utf8')));
+      return `${name} ${version}: ${license}\n\n${own.map((text) => text.trim()).join('\n\n')}\n`;
+    }),
+  );
+  return texts.filter((text) => text !== '').join(`\n${'-'.repeat(80)}\n\n`);
+}
+
+/** The folder of the checkout. */
+export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Writes SHA256SUMS of a folder's files, as `sha256sum --check` reads it. @returns a line per file with its size, for people. */
+export async function sumFiles(folder: string): Promise<string> {
+  const names = (await readdir(folder)).sort();
+  const sums = await Promise.all(names.map(async (name) => `${await sha256OfFile(join(folder, name))}  ${name}\n`));
+  await writeFile(join(folder, 'SHA256SUMS'), sums.join(''));
+  const sizes = await Promise.all(names.map(async (name) => (await stat(join(folder, name))).size));
+  return names.map((name, at) => `${join(folder, name)}  ${((sizes[at] ?? 0) / 1e6).toFixed(1)} MB\n`).join('');
 }

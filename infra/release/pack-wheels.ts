@@ -3,8 +3,7 @@ import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { installFor } from './pack-npm.ts';
-import { ROOT } from './root.ts';
+import { installFor, ROOT } from './pack-npm.ts';
 
 const run = promisify(execFile);
 

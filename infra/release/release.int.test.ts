@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { childEnvironment } from '../../src/runtime/config.ts';
 import { freePort } from '../../src/testing/worker-process.ts';
-import { ROOT } from './root.ts';
+import { ROOT } from './pack-npm.ts';
 
 const run = promisify(execFile);
 const LONGEST_MS = 900_000;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Platform } from '../platform/open-platform.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Capture } from '../usecases/capture/open-capture.ts';
-import { openTraces, QUIET } from '../usecases/capture/traces/open-traces.ts';
+import { openTraces, QUIET } from '../usecases/capture/traces/receive-spans.ts';
 
 const EVERY_MS = 2_000;
 

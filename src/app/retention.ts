@@ -5,7 +5,7 @@ import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { rest } from '../runtime/retry.ts';
 import { untilClosed } from '../runtime/until-closed.ts';
-import { readRetention, retain } from '../usecases/forget/retain.ts';
+import { readRetention, retain } from '../usecases/forget/forget.ts';
 
 const EVERY_MS = 86_400_000; // the unit of retention: read models are folded again once a day at most
 const AGAIN_MS = 3_600_000;

@@ -2,8 +2,8 @@ import { openPlatform, type Platform } from '../platform/open-platform.ts';
 import { readConfig } from '../runtime/config.ts';
 import { type Running, runUntilStopped } from '../runtime/lifecycle.ts';
 import { createLogger, type Logger } from '../runtime/logger.ts';
-import { batch } from '../usecases/train/batch.ts';
-import { relay } from '../usecases/train/relay.ts';
+import { batch } from '../usecases/train/batcher/run-batcher.ts';
+import { relay } from '../usecases/train/open-lease-service.ts';
 import { keepProjected } from './project.ts';
 import { serveApi } from './serve-api.ts';
 

@@ -2,7 +2,7 @@ import type { Platform } from '../platform/open-platform.ts';
 import { type ClosingPart, closeInTurn } from '../runtime/close-in-turn.ts';
 import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { Batching } from '../usecases/train/batch.ts';
+import type { Batching } from '../usecases/train/batcher/run-batcher.ts';
 import { ROLES, type RoleName } from './roles.ts';
 import { startInThread } from './start-in-thread.ts';
 

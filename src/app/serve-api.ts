@@ -13,7 +13,7 @@ import { countMoves } from '../projections/moved-cursors.ts';
 import { installationToken } from '../runtime/installation-token.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
-import { dropDrawn, segmentCacheOf } from '../usecases/collect/open-prompter.ts';
+import { dropDrawn, segmentCacheOf } from '../usecases/collect/prompting/prompter.ts';
 import { missingTokenizers } from '../usecases/datasets/export/token-decoder.ts';
 import { declarePolicy } from '../usecases/train/declare-policy.ts';
 import { openLeaseService } from '../usecases/train/open-lease-service.ts';

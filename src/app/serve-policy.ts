@@ -12,7 +12,7 @@ import { readOwners } from '../projections/owners/read-owners.ts';
 import { installationToken } from '../runtime/installation-token.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
-import { lineageIdOf } from '../training/leases/lineage-id.ts';
+import { lineageIdOf } from '../training/leases/lineage-of.ts';
 import { followVersions } from '../training/versions/train-versions.ts';
 
 /**

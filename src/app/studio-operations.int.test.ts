@@ -15,7 +15,7 @@ import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { recordBatch, recordGroup, recordLineage } from '../testing/record-training.ts';
 import { hindrances, openStudioBrowser, openStudioPage } from '../testing/studio-browser.ts';
 import { until } from '../testing/until.ts';
-import { keepVerification } from '../usecases/verify/keep-verification.ts';
+import { keepVerification } from '../usecases/verify/verification.ts';
 import { verifyRecord } from '../usecases/verify/verify-record.ts';
 import { runAll } from './run-all.ts';
 

@@ -1,7 +1,5 @@
 import type { AskedMessage, AskedPart, AskedPrompt } from '../domain/prompts/asked-prompt.ts';
-import { cutBlocks } from '../domain/prompts/cut-blocks.ts';
-import { sharedMessages } from '../domain/prompts/same-message.ts';
-import { sharedTokens } from '../domain/prompts/shared-tokens.ts';
+import { cutBlocks, sharedMessages, sharedTokens } from '../domain/prompts/same-message.ts';
 import type { DataOf } from '../events/catalogue.ts';
 import { pack } from '../events/packed.ts';
 import { blockDigest, promptDigest } from '../events/prompt-digest.ts';

@@ -6,8 +6,8 @@ import {
   type AggregatePart,
   aggregate,
 } from '../projections/answers/aggregate.ts';
+import { readSettled } from './at-moment.ts';
 import { checkedId } from './collect.ts';
-import { readSettled } from './settled.ts';
 import { type Lines, print, table } from './terminal.ts';
 import { wantsJson, wholeNumber } from './with-platform.ts';
 

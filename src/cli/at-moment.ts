@@ -5,6 +5,7 @@ import { readInstant } from '../projections/as-of/instant.ts';
 import type { Moment } from '../projections/as-of/moment.ts';
 import type { Entities } from '../projections/as-of/scope.ts';
 import { keepSnapshots } from '../projections/as-of/snapshots.ts';
+import { withProjector } from './with-projector.ts';
 
 /** How `--as-of` is explained. */
 export const AS_OF = 'as it was at a position of the log (runs.0:3,trees.2:41) or a time (ISO 8601)';
@@ -46,4 +47,13 @@ export async function atMoment<T>(
   } finally {
     await snapshots.close();
   }
+}
+
+/** Reads something of the read models for a command, once they have folded what the log holds now. */
+export function readSettled<Found>(name: string, read: (db: Db) => Promise<Found>): Promise<Found> {
+  return withProjector(name, async ({ platform, settle }) => {
+    const { db } = platform.database;
+    await settle();
+    return await read(db);
+  });
 }

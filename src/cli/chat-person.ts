@@ -1,8 +1,8 @@
+import { createInterface } from 'node:readline';
 import type { Happened, Person, PersonReply } from '../environments/chat/person.ts';
 import type { Opening, StepResult } from '../environments/environment.ts';
 import { picturesOf } from '../environments/with-pictures.ts';
 import type { Picture } from '../images/picture.ts';
-import type { LineReader } from './line-reader.ts';
 import { indented, type Lines, print, printError } from './terminal.ts';
 
 /** A person at the terminal, or what is piped to the command in their place. */
@@ -11,7 +11,7 @@ export interface ChatPerson extends Person {
   wantsAnother(): boolean;
 }
 
-export interface ChatPersonOptions {
+interface ChatPersonOptions {
   /** What they say, line by line; or one message alone, behind which nobody is asked. */
   readonly input: LineReader | string;
   /** Whether the environment does nothing until something is said; else an empty line lets the policy act. */
@@ -81,7 +81,7 @@ function asJson(happened: Happened): object {
 }
 
 /** A turn that is on record, for who goes on with its chat. */
-export interface RecordedTurnShown {
+interface RecordedTurnShown {
   readonly depth: number;
   readonly response: string;
   readonly observation: string;
@@ -139,4 +139,50 @@ function rewardsOf({ reward, components = [] }: StepResult): readonly { readonly
 
 function linesOf(text: string): readonly string[] {
   return text.split(/\r?\n/);
+}
+
+/** Lines that are typed or piped, one at a time. */
+export interface LineReader {
+  /** Null behind the last line. @throws the signal's reason. */
+  next(signal: AbortSignal | undefined): Promise<string | null>;
+  close(): void;
+}
+
+/** Opens a reader of lines, with a prompt where it is a terminal. Who opens it closes it. */
+export function openLineReader(input: NodeJS.ReadableStream & { readonly isTTY?: boolean }): LineReader {
+  const isTerminal = input.isTTY === true;
+  const reader = createInterface({ input, ...(isTerminal ? { output: process.stderr, prompt: 'you> ' } : {}) });
+  const read: string[] = [];
+  let isOver = false;
+  let look: () => void = () => undefined;
+  reader.on('line', (line) => {
+    read.push(line);
+    look();
+  });
+  reader.on('close', () => {
+    isOver = true;
+    look();
+  });
+  reader.on('SIGINT', () => process.kill(process.pid, 'SIGINT')); // a terminal that edits lines keeps Ctrl-C to itself
+  return {
+    next: (signal) =>
+      new Promise((resolve, reject) => {
+        const stop = () => reject(signal?.reason as Error); // what a signal is aborted with is an error here
+        const end = (line: string | null) => {
+          signal?.removeEventListener('abort', stop);
+          look = () => undefined;
+          resolve(line);
+        };
+        look = () => {
+          const line = read.shift();
+          if (line !== undefined) end(line);
+          else if (isOver) end(null);
+        };
+        if (signal?.aborted) return stop();
+        signal?.addEventListener('abort', stop, { once: true });
+        if (isTerminal && read.length === 0 && !isOver) reader.prompt();
+        look();
+      }),
+    close: () => reader.close(),
+  };
 }

@@ -8,21 +8,19 @@ import type { Platform } from '../platform/open-platform.ts';
 import { POLICY_FORMS, parsePolicyText } from '../policies/policy-spec.ts';
 import { readPicturesOfSteps } from '../projections/pictures/read-pictures.ts';
 import { readRecordedSteps } from '../projections/step-tree/read-recorded-steps.ts';
+import { surveysFolder } from '../usecases/collect/choose-tasks.ts';
 import { type Collection, collect, readCollection } from '../usecases/collect/collect.ts';
 import { treeIdOf } from '../usecases/collect/collect-tree.ts';
 import { RunRefused } from '../usecases/collect/hold-run.ts';
 import { type CollectPlan, collectPlan } from '../usecases/collect/plan.ts';
-import { surveysFolder } from '../usecases/collect/survey-tasks.ts';
-import { type ChatPerson, chatPerson, turnLines } from './chat-person.ts';
+import { type ChatPerson, chatPerson, type LineReader, openLineReader, turnLines } from './chat-person.ts';
 import { checkedId, nameOfRun } from './collect.ts';
-import { endAsCollected } from './end-as-collected.ts';
-import { type LineReader, openLineReader } from './line-reader.ts';
 import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { tasksOf } from './tasks-of.ts';
 import { print, printError } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber } from './with-platform.ts';
 import { withProjector } from './with-projector.ts';
-import { withResumeHint } from './with-resume-hint.ts';
+import { endAsCollected, withResumeHint } from './with-resume-hint.ts';
 
 interface ChatFlags extends PromptFlags {
   readonly policy?: string;

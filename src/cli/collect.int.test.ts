@@ -4,7 +4,7 @@ import { environmentOf } from '../testing/crashing-run.ts';
 import { holdAppends } from '../testing/hold-appends.ts';
 import { useTestPlatform } from '../testing/use-test-platform.ts';
 import { killRunning, runEspalier, startProcess } from '../testing/worker-process.ts';
-import { runDigest } from '../usecases/datasets/run-digest.ts';
+import { runDigest } from '../usecases/datasets/digest-trees.ts';
 
 afterEach(killRunning);
 const platform = useTestPlatform({ opened: 'before-each', projector: 'none' });

@@ -9,18 +9,16 @@ import { readRenderer } from '../environments/read-renderer.ts';
 import { newId } from '../events/new-id.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { POLICY_FORMS, parsePolicyText } from '../policies/policy-spec.ts';
+import { surveysFolder } from '../usecases/collect/choose-tasks.ts';
 import { type Collection, collect, readCollection } from '../usecases/collect/collect.ts';
 import type { Collected, Progress } from '../usecases/collect/collect-run.ts';
 import { type CollectPlan, collectPlan, type PlannedTask } from '../usecases/collect/plan.ts';
-import { surveysFolder } from '../usecases/collect/survey-tasks.ts';
-import { endAsCollected } from './end-as-collected.ts';
-import { noteUnshaped } from './note-unshaped.ts';
 import { addPromptOptions, compressionNote, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { tasksOf } from './tasks-of.ts';
 import { print, printError, progressLine } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber } from './with-platform.ts';
 import { withProjector } from './with-projector.ts';
-import { withResumeHint } from './with-resume-hint.ts';
+import { endAsCollected, noteUnshaped, withResumeHint } from './with-resume-hint.ts';
 
 export interface CollectFlags extends PromptFlags {
   readonly environment: string;

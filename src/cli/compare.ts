@@ -3,8 +3,8 @@ import { BOOTSTRAP_DEFAULTS } from '../domain/evaluation/bootstrap-interval.ts';
 import type { PairedComparison } from '../domain/evaluation/compare-paired.ts';
 import { compareAchieved } from '../projections/answers/compare-achieved.ts';
 import { readRunsById } from '../projections/runs/read-runs.ts';
+import { readSettled } from './at-moment.ts';
 import { checkedId } from './collect.ts';
-import { readSettled } from './settled.ts';
 import { print, table } from './terminal.ts';
 import { wantsJson, wholeNumber } from './with-platform.ts';
 

@@ -6,7 +6,7 @@ import { RENDER_PROFILES, type RenderProfile } from '../images/render-spec.ts';
 import { VISION_PRESETS } from '../images/vision-tokens.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { readTreesOfRun } from '../projections/step-tree/read-trees-of-run.ts';
-import { emptyHistoryOf } from '../usecases/collect/prompting/choose-template.ts';
+import { emptyHistoryOf } from '../usecases/collect/prompting/prompt-plan.ts';
 import {
   type HistoryToShow,
   presetOf,
@@ -16,11 +16,10 @@ import {
   wouldBeHistories,
 } from '../usecases/score/sweep-compression.ts';
 import { checkedId } from './collect.ts';
-import { plotSvg } from './plot-svg.ts';
 import { templateOf } from './prompt-flags.ts';
 import { print, table } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
-import { plotFile, writePlot } from './write-plot.ts';
+import { plotFile, plotSvg, writePlot } from './write-plot.ts';
 
 interface SweepFlags {
   readonly run: string;

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 import { configureEstimator, ESTIMATORS } from '../domain/training/advantages/estimators.ts';
 import { KL_KINDS } from '../domain/training/kl/kl-penalty.ts';
-import { AGGREGATION_MODES } from '../domain/training/losses/aggregation.ts';
+import { AGGREGATION_MODES } from '../domain/training/losses/policy-loss.ts';
 import { configurePolicyLoss, POLICY_LOSSES } from '../domain/training/losses/policy-losses.ts';
 import { LINEAR_SETTINGS, type TrainingSettings, trainingSettings } from '../training/backends/training-settings.ts';
 import { numberBetween } from './with-platform.ts';

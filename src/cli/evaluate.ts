@@ -6,23 +6,19 @@ import { newId } from '../events/new-id.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { POLICY_FORMS, parsePolicyText } from '../policies/policy-spec.ts';
 import type { EvaluationRecord } from '../projections/evaluations/read-evaluations.ts';
+import { surveysFolder } from '../usecases/collect/choose-tasks.ts';
 import { type Collection, readCollection } from '../usecases/collect/collect.ts';
 import type { Collected } from '../usecases/collect/collect-run.ts';
 import { collectPlan, type PlannedTask } from '../usecases/collect/plan.ts';
-import { surveysFolder } from '../usecases/collect/survey-tasks.ts';
-import { evaluate } from '../usecases/evaluate/evaluate.ts';
-import { planRecovery } from '../usecases/evaluate/plan-recovery.ts';
+import { evaluate, planRecovery } from '../usecases/evaluate/evaluate.ts';
 import { checkedId, progressText } from './collect.ts';
-import { endAsCollected } from './end-as-collected.ts';
-import { noteUnshaped } from './note-unshaped.ts';
-import { plotSvg } from './plot-svg.ts';
 import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { tasksOf } from './tasks-of.ts';
 import { type Lines, print, table } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber } from './with-platform.ts';
 import { withProjector } from './with-projector.ts';
-import { withResumeHint } from './with-resume-hint.ts';
-import { plotFile, writePlot } from './write-plot.ts';
+import { endAsCollected, noteUnshaped, withResumeHint } from './with-resume-hint.ts';
+import { plotFile, plotSvg, writePlot } from './write-plot.ts';
 
 interface EvaluateFlags extends PromptFlags {
   readonly environment: string;

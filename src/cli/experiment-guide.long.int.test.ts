@@ -8,8 +8,7 @@ import type { Platform } from '../platform/open-platform.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { killRunning, runInProcess } from '../testing/worker-process.ts';
-import { experimentOf } from '../usecases/experiment/declaration/parse-experiment.ts';
-import { readExperimentFile } from '../usecases/experiment/declaration/read-experiment-file.ts';
+import { experimentOf, readExperimentFile } from '../usecases/experiment/declaration/parse-experiment.ts';
 
 let platform: Platform & { readonly home: string };
 let folder: string;

@@ -1,9 +1,8 @@
 import type { StageRecord } from '../projections/experiment-stages/read-stages.ts';
 import type { DeclaredExperiment } from '../usecases/experiment/record-experiment.ts';
-import { recordedArms } from '../usecases/experiment/recorded-arms.ts';
-import type { ArmResult, Estimate } from '../usecases/experiment/report.ts';
-import { type IntervalValue, intervalPlotSvg, type Panel } from './interval-plot-svg.ts';
+import { type ArmResult, type Estimate, recordedArms } from '../usecases/experiment/report.ts';
 import { type Lines, table } from './terminal.ts';
+import { type IntervalValue, intervalPlotSvg, type Panel } from './write-plot.ts';
 
 /** Columns that are there where a stage recorded them. */
 const MORE = [

@@ -4,7 +4,7 @@ import { makeFolder } from '../platform/make-folder.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { readExperimentCounts, readStages } from '../projections/experiment-stages/read-stages.ts';
 import { changedExperiment, parseAxis, parseChange, sweptExperiment } from '../usecases/experiment/change-experiment.ts';
-import { readExperimentFile } from '../usecases/experiment/declaration/read-experiment-file.ts';
+import { readExperimentFile } from '../usecases/experiment/declaration/parse-experiment.ts';
 import { type DeclaredExperiment, declaredAs, readExperiment } from '../usecases/experiment/record-experiment.ts';
 import { reportOf } from '../usecases/experiment/report.ts';
 import { type ExperimentResult, runExperiment, type StageState } from '../usecases/experiment/run-experiment.ts';
@@ -13,9 +13,8 @@ import { checkedId } from './collect.ts';
 import { describeStages, reportPlot, reportTable } from './experiment-text.ts';
 import { exitStopped } from './stoppable.ts';
 import { print, printError, progressLine, table } from './terminal.ts';
-import { throughOutages } from './through-outages.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
-import { withProjector } from './with-projector.ts';
+import { throughOutages, withProjector } from './with-projector.ts';
 import { plotFile, writePlot } from './write-plot.ts';
 
 interface RunFlags {

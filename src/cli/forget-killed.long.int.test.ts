@@ -12,7 +12,7 @@ import { recordDrawnHistories } from '../testing/record-drawn-histories.ts';
 import { secretRun, tablesWith } from '../testing/secret-run.ts';
 import { until } from '../testing/until.ts';
 import { killRunning, runInProcess } from '../testing/worker-process.ts';
-import { drawnSegments } from '../usecases/collect/open-prompter.ts';
+import { drawnSegments } from '../usecases/collect/prompting/prompter.ts';
 
 const SECRET = 'Ada lives at number nine';
 const KEPT = 'Grace lives at number ten';

@@ -4,7 +4,7 @@ import type { Platform } from '../platform/open-platform.ts';
 import { countEvents, environmentOf, settle } from '../testing/crashing-run.ts';
 import { until } from '../testing/until.ts';
 import { type ChildProcess, killRunning, runInProcess, startProcess } from '../testing/worker-process.ts';
-import { runDigest } from '../usecases/datasets/run-digest.ts';
+import { runDigest } from '../usecases/datasets/digest-trees.ts';
 
 const TAKES_MS = 90_000; // a run is taken after 15 s of silence, and a group of Kafka is shared again after as long
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { intervalPlotSvg } from './interval-plot-svg.ts';
+import { intervalPlotSvg } from './write-plot.ts';
 
 const values = [{ mean: 25, interval: { low: 0, high: 50 } }, null];
 const panel = { label: 'success, %', values, holds: [0, 100], isDifference: false };

@@ -6,9 +6,9 @@ import { type Ledger, readLedgers } from '../projections/training-pool/read-ledg
 import { trainingPool } from '../projections/training-pool/training-pool.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
-import { ensureProjector } from './ensure-projector.ts';
 import { type Lines, print, table } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
+import { ensureProjector } from './with-projector.ts';
 
 const CATCH_UP_MS = 60_000;
 

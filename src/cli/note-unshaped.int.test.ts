@@ -4,7 +4,7 @@ import { EventBuilder } from '../testing/event-builder.ts';
 import { givenEvents } from '../testing/given-events.ts';
 import { recordHistory, recordRenderSpec, recordSegment } from '../testing/record-images.ts';
 import { useTestDatabase } from '../testing/use-test-database.ts';
-import { noteUnshaped } from './note-unshaped.ts';
+import { noteUnshaped } from './with-resume-hint.ts';
 
 const database = useTestDatabase({ emptied: 'before-each' });
 

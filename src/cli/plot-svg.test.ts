@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { plotSvg } from './plot-svg.ts';
+import { plotSvg } from './write-plot.ts';
 
 test('a plot is one SVG element with a line per series, a circle per point and a bar per interval, and escapes its names', () => {
   const svg = plotSvg({

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { COMPRESSION_PRESETS } from '../domain/compression/reward-presets.ts';
+import { COMPRESSION_PRESETS } from '../domain/compression/factor-reward.ts';
 import type { PromptPlan } from '../usecases/collect/prompting/prompt-plan.ts';
 import { compressionNote } from './prompt-flags.ts';
 

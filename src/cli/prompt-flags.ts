@@ -1,12 +1,10 @@
 import { type Command, Option } from 'commander';
-import { COMPRESSION_PRESETS } from '../domain/compression/reward-presets.ts';
-import { isRewarded } from '../domain/compression/reward-schedule.ts';
+import { COMPRESSION_PRESETS, isRewarded } from '../domain/compression/factor-reward.ts';
 import { TEMPLATE_VERSIONS } from '../domain/prompts/compose-prompt.ts';
 import type { TemplateName } from '../domain/prompts/prompt-template.ts';
 import { RENDER_PROFILES, type RenderProfile } from '../images/render-spec.ts';
 import { VISION_PRESETS } from '../images/vision-tokens.ts';
-import { emptyHistoryOf, TEMPLATES, templateFor } from '../usecases/collect/prompting/choose-template.ts';
-import type { PromptPlan } from '../usecases/collect/prompting/prompt-plan.ts';
+import { emptyHistoryOf, type PromptPlan, TEMPLATES, templateFor } from '../usecases/collect/prompting/prompt-plan.ts';
 import { numberBetween, wholeNumber } from './with-platform.ts';
 
 export interface PromptFlags {

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { readPublishedMetrics } from '../projections/answers/read-published-metrics.ts';
 import { readRunsById } from '../projections/runs/read-runs.ts';
+import { readSettled } from './at-moment.ts';
 import { checkedId } from './collect.ts';
-import { readSettled } from './settled.ts';
 import { print, table } from './terminal.ts';
 import { wantsJson } from './with-platform.ts';
 

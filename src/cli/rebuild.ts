@@ -12,9 +12,9 @@ import {
 } from '../usecases/rebuild/rebuild-projection.ts';
 import { projectionNamed } from './choose-projections.ts';
 import { describeBuildProgress } from './describe-build.ts';
-import { ensureProjector } from './ensure-projector.ts';
 import { type Lines, print, progressLine } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+import { ensureProjector } from './with-projector.ts';
 
 interface Flags {
   readonly to?: number;

@@ -6,16 +6,13 @@ import type { Platform } from '../platform/open-platform.ts';
 import { POLICY_FORMS, parsePolicyText } from '../policies/policy-spec.ts';
 import { readCollection } from '../usecases/collect/collect.ts';
 import type { Progress } from '../usecases/collect/collect-run.ts';
-import { type Forking, fork } from '../usecases/fork/fork.ts';
-import { type ForkChanges, planFork } from '../usecases/fork/plan-fork.ts';
+import { type ForkChanges, type Forking, fork, planFork } from '../usecases/fork/fork.ts';
 import { checkedId, progressText } from './collect.ts';
-import { describeReport } from './describe-report.ts';
-import { endAsCollected } from './end-as-collected.ts';
-import { noteUnshaped } from './note-unshaped.ts';
+import { describeReport } from './run-replay.ts';
 import { print } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber } from './with-platform.ts';
 import { withProjector } from './with-projector.ts';
-import { withResumeHint } from './with-resume-hint.ts';
+import { endAsCollected, noteUnshaped, withResumeHint } from './with-resume-hint.ts';
 
 interface ForkFlags extends ForkChanges {
   readonly from?: string;

@@ -3,7 +3,7 @@ import type { Platform } from '../platform/open-platform.ts';
 import { setPayloadPolicy } from '../postgres/payload-policies.ts';
 import { PROJECT } from '../postgres/principal.ts';
 import { countClear, readForgettable } from '../projections/forgetting/read-forgettable.ts';
-import { type Due, readRetention, retain } from '../usecases/forget/retain.ts';
+import { type Due, readRetention, retain } from '../usecases/forget/forget.ts';
 import { describeBuildProgress } from './describe-build.ts';
 import { print, table } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';

@@ -1,10 +1,8 @@
 import type { Command } from 'commander';
 import type { Platform } from '../platform/open-platform.ts';
-import { recordReplay } from '../usecases/replay/record-replay.ts';
-import type { ReplayReport } from '../usecases/replay/replay-report.ts';
+import { type Difference, type ReplayMode, type ReplayReport, recordReplay } from '../usecases/replay/replay-report.ts';
 import { checkedId } from './collect.ts';
-import { describeReport } from './describe-report.ts';
-import { print } from './terminal.ts';
+import { type Lines, print } from './terminal.ts';
 import { wantsJson } from './with-platform.ts';
 import { withProjector } from './with-projector.ts';
 
@@ -34,4 +32,26 @@ export async function runReplay(
     if (report.outcome === 'differs') process.exitCode = 1;
     await settle();
   });
+}
+
+/** What is counted, where it goes without saying otherwise. */
+const WHAT: Partial<Record<ReplayMode, string>> = { training: ' versions', fork: ' steps' };
+
+/** Writes what a replay found: one line when all is equal, else a line for each of the first differences. */
+export function describeReport({ mode, outcome, compared, differing, differences, notes }: ReplayReport): Lines {
+  const what = WHAT[mode] ?? '';
+  const head =
+    outcome === 'equal'
+      ? `equal: ${mode}, ${compared}${what} compared`
+      : `differs: ${mode}, ${differing} of ${compared}${what} compared`;
+  return [head, ...differences.map(describeDifference), ...notes];
+}
+
+function describeDifference({ eventId, stepId, field, recorded, replayed }: Difference): string {
+  const place = [eventId && `event ${eventId}`, stepId && `step ${stepId}`, field].filter(Boolean).join(', ');
+  return `differs at ${place}: recorded ${shorten(recorded)}, replayed ${shorten(replayed)}`;
+}
+
+function shorten(text: string): string {
+  return JSON.stringify(text.length > 200 ? `${text.slice(0, 199)}…` : text);
 }

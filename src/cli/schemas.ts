@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { protocolSchemas } from '../environments/server/protocol-schemas.ts';
 import { jsonSchemas } from '../events/json-schema.ts';
 import { makeFolder } from '../platform/make-folder.ts';
-import { experimentSchema } from '../usecases/experiment/declaration/experiment-schema.ts';
+import { experimentSchema } from '../usecases/experiment/declaration/experiment.ts';
 import { declarationSchema } from '../usecases/train/declaration/declaration-schema.ts';
 import { print } from './terminal.ts';
 import { wantsJson } from './with-platform.ts';

@@ -1,21 +1,24 @@
 import { type Command, Option } from 'commander';
 import { canonicalJson } from '../events/canonical-json.ts';
 import { derivedId } from '../events/derived-id.ts';
-import { JUDGE_FORMS } from '../policies/create-judge.ts';
+import { JUDGE_FORMS } from '../policies/judge.ts';
 import { RunFailed } from '../usecases/collect/collect.ts';
 import { refuseSearchPayment } from '../usecases/collect/prompting/closing-rewards.ts';
 import { METHODS, type Method, SELF_TRAIN_DEFAULTS, type SelfTrainPlan, TRAIN_FORMATS } from '../usecases/self-train/plan.ts';
-import { type IterationResult, type SelfTraining, selfTrain } from '../usecases/self-train/self-train.ts';
-import { type Summary, summarise } from '../usecases/self-train/summarise.ts';
+import {
+  type IterationResult,
+  type SelfTraining,
+  type Summary,
+  selfTrain,
+  summarise,
+} from '../usecases/self-train/self-train.ts';
 import { checkedId } from './collect.ts';
-import { plotSvg } from './plot-svg.ts';
 import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { exitStopped } from './stoppable.ts';
 import { type Lines, print, printError, table } from './terminal.ts';
-import { throughOutages } from './through-outages.ts';
 import { numberBetween, wantsJson, wholeNumber } from './with-platform.ts';
-import { withProjector } from './with-projector.ts';
-import { plotFile, writePlot } from './write-plot.ts';
+import { throughOutages, withProjector } from './with-projector.ts';
+import { plotFile, plotSvg, writePlot } from './write-plot.ts';
 
 interface SelfTrainFlags extends PromptFlags {
   readonly environment: string;

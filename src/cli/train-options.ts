@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { ENVIRONMENT_FORMS } from '../environments/open-environment.ts';
 import { LINEAR_SETTINGS } from '../training/backends/training-settings.ts';
 import { SERVER_FORMS } from '../training/servers/open-model-server.ts';
-import { PRESET_NAMES, type PresetName } from '../usecases/train/declaration/preset-names.ts';
+import { PRESET_NAMES, type PresetName } from '../usecases/train/declaration/declaration-fields.ts';
 import { addComputationOptions, type ComputationFlags } from './computation-flags.ts';
 import { addEngineOptions, type EngineFlags } from './engine-flags.ts';
 import { addPromptOptions, type PromptFlags } from './prompt-flags.ts';

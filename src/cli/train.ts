@@ -7,17 +7,15 @@ import { train } from '../usecases/train/train.ts';
 import { backendOf, promptOf, type TrainPlan } from '../usecases/train/train-plan.ts';
 import type { EvaluatedVersion, TrainedPolicy } from '../usecases/train/training.ts';
 import { writeLedger } from './ledger.ts';
-import { noteUnshaped } from './note-unshaped.ts';
-import { plotSvg } from './plot-svg.ts';
 import { compressionNote } from './prompt-flags.ts';
 import { exitStopped } from './stoppable.ts';
 import { type Lines, print, printError, progressLine, table } from './terminal.ts';
-import { throughOutages } from './through-outages.ts';
 import { addTrainOptions, type TrainFlags } from './train-options.ts';
 import { trainPlanOf } from './train-plan-of.ts';
 import { wantsJson } from './with-platform.ts';
-import { withProjector } from './with-projector.ts';
-import { writePlot } from './write-plot.ts';
+import { throughOutages, withProjector } from './with-projector.ts';
+import { noteUnshaped } from './with-resume-hint.ts';
+import { plotSvg, writePlot } from './write-plot.ts';
 
 /** `espalier train`: a policy from its first version to the one asked for, collector, batcher and trainer at work together. */
 export function addTrain(program: Command): void {

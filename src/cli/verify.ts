@@ -3,12 +3,11 @@ import { TOPICS } from '../events/catalogue.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import type { AnchorFiles } from '../usecases/verify/anchor.ts';
-import { keepVerification } from '../usecases/verify/keep-verification.ts';
-import type { Verification } from '../usecases/verify/verification.ts';
+import { keepVerification, type Verification } from '../usecases/verify/verification.ts';
 import { verifyRecord } from '../usecases/verify/verify-record.ts';
-import { ensureProjector } from './ensure-projector.ts';
 import { type Lines, print, progressLine } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
+import { ensureProjector } from './with-projector.ts';
 
 const CATCH_UP_MS = 120_000;
 

@@ -12,10 +12,10 @@ import type { Platform } from '../platform/open-platform.ts';
 import { localPrincipal } from '../postgres/principal.ts';
 import { keepSnapshots } from '../projections/as-of/snapshots.ts';
 import { AtomicFile } from '../usecases/datasets/export/atomic-file.ts';
-import { ensureProjector } from './ensure-projector.ts';
 import { importInto, withScratchPlatform } from './scratch-platform.ts';
 import { print } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+import { ensureProjector } from './with-projector.ts';
 
 interface ViewFlags {
   readonly out: string;

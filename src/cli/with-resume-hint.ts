@@ -1,16 +1,19 @@
 import { TOPICS } from '../events/catalogue.ts';
 import type { Platform } from '../platform/open-platform.ts';
+import { readImageTotalsOfRuns } from '../projections/images/read-image-totals.ts';
 import { readRun } from '../projections/runs/read-runs.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
-import { AnotherWorld } from '../usecases/collect/another-world.ts';
+import type { Collected } from '../usecases/collect/collect-run.ts';
 import { RunRefused } from '../usecases/collect/hold-run.ts';
-import { PolicyUnfit } from '../usecases/collect/refuse-unfit.ts';
-import { throughOutages } from './through-outages.ts';
+import { AnotherWorld, PolicyUnfit } from '../usecases/collect/refuse-unfit.ts';
+import { exitStopped } from './stoppable.ts';
+import { print, printError } from './terminal.ts';
+import { throughOutages } from './with-projector.ts';
 
 const CATCH_UP_MS = 10_000;
 
 /** A fault ended what collects a run before its end; the run is on record as far as it came. */
-export class RunInterrupted extends Error {
+class RunInterrupted extends Error {
   override readonly name = 'RunInterrupted';
 }
 
@@ -41,4 +44,33 @@ async function isOpen({ database, log }: Pick<Platform, 'database' | 'log'>, run
   } catch {
     return true;
   }
+}
+
+/**
+ * Lets a command end as its run did: with the code of the signal that stopped it, 1 for one that failed, was interrupted or in
+ * which most rollouts failed. @param again the command that continues the run; null where standard output takes JSON alone.
+ */
+export function endAsCollected(
+  runId: string,
+  { state, mostFailed }: Pick<Collected, 'state' | 'mostFailed'>,
+  again: string | null,
+): void {
+  if ((state === 'stopped' || state === 'interrupted') && again !== null) print(`continue with: ${again}`);
+  if (state === 'completed' && mostFailed)
+    printError(`espalier: warning: most of run ${runId} failed; what is recorded of it is little more than failures`);
+  if (state === 'failed' || state === 'interrupted' || mostFailed) process.exitCode = 1;
+  if (state === 'stopped') exitStopped();
+}
+
+/**
+ * Notes on stderr how many characters in the images of a run the published renderer may draw otherwise. The read models must hold
+ * the run.
+ */
+export async function noteUnshaped({ database }: Platform, runId: string): Promise<void> {
+  const [totals] = await readImageTotalsOfRuns(database.db, [runId]);
+  const unshaped = Number(totals?.unshaped ?? 0); // a sum, which the driver may give as a string
+  if (unshaped > 0)
+    printError(
+      `note: the images of run ${runId} show ${unshaped} characters that the published renderer may draw otherwise (unshaped of historyImage in GraphQL)`,
+    );
 }

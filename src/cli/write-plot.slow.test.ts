@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import sharp from 'sharp';
-import { plotSvg } from './plot-svg.ts';
-import { plotFile, writePlot } from './write-plot.ts';
+import { plotFile, plotSvg, writePlot } from './write-plot.ts';
 
 const svg = plotSvg({
   title: 'Success',

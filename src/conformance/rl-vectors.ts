@@ -1,4 +1,8 @@
 import { z } from 'zod';
+import type { Estimated } from '../domain/training/advantages/estimator.ts';
+import { configureEstimator } from '../domain/training/advantages/estimators.ts';
+import { type Refused, refused } from '../domain/training/options.ts';
+import type { LayoutTurn } from '../domain/training/rows/rollout-layout.ts';
 import type { Masks, Rows } from '../domain/training/rows/rows.ts';
 import { failed, type JudgedCase, passed, skipped, type VectorCheck } from './vector-check.ts';
 
@@ -19,11 +23,11 @@ const file = z.object({
 export type RlCase = z.infer<typeof file>['cases'][number];
 
 /** Computes what a case expects: one entry for each name in `expected`. */
-export type ComputeRlCase = (given: RlCase) => Computed | Promise<Computed>;
+type ComputeRlCase = (given: RlCase) => Computed | Promise<Computed>;
 type Computed = Readonly<Record<string, unknown>>;
 
 /** Computes the cases of one algorithm. `variants` lists the names that choose what is computed; null where none does. */
-export interface RlAlgorithm {
+interface RlAlgorithm {
   readonly compute: ComputeRlCase;
   readonly variants: readonly string[] | null;
 }
@@ -134,4 +138,103 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 function differenceText(path: string, actual: unknown, expected: unknown): string {
   return `${path}: expected ${JSON.stringify(expected)}, got ${JSON.stringify(actual) ?? String(actual)}`;
+}
+
+const names = z.array(z.string());
+const numbers = z.array(z.number());
+const shape = z.object({
+  token_level_rewards: rowsShape,
+  response_mask: masksShape,
+  index: names.optional(),
+  trajectory_uids: names.optional(),
+  traj_index: names.optional(),
+  step_indices: numbers.optional(),
+  values: rowsShape.optional(),
+  anchor_obs: names.optional(),
+  reward_baselines: numbers.optional(),
+});
+
+/**
+ * Returns a case to the estimator that runs would use, through the registry. Rows without a group or a trajectory are one group,
+ * each row its own trajectory.
+ */
+export function estimateCase(
+  { inputs }: RlCase,
+  estimator: string,
+  options: Readonly<Record<string, unknown>>,
+): Estimated | Refused {
+  const configured = configureEstimator(estimator, options);
+  if (configured.kind === 'refused') return refused(configured.reason);
+  const { token_level_rewards: rewards, response_mask: masks, ...columns } = shape.parse(inputs);
+  const trajectories = columns.trajectory_uids ?? columns.traj_index ?? rewards.map((_, row) => `row ${row}`);
+  const seen = new Map<string, number>();
+  const inOrder = trajectories.map((trajectory) => {
+    const step = seen.get(trajectory) ?? 0;
+    seen.set(trajectory, step + 1);
+    return step;
+  });
+  return configured.estimator.estimate({
+    rewards,
+    masks,
+    trajectories,
+    groups: columns.index ?? rewards.map(() => 'all'),
+    steps: columns.step_indices ?? inOrder,
+    values: columns.values ?? null,
+    anchors: columns.anchor_obs ?? null,
+    bootstraps: null,
+    stepRewards: null,
+    stepParts: null,
+    greedyScores: columns.reward_baselines ?? null,
+    oldLogProbs: null,
+    squaredProbs: null,
+    rolloutWeights: null,
+  });
+}
+
+const ids = z.array(z.int());
+const ENVIRONMENT = /tool|obs|env|user/i;
+
+/** A turn whose parts are distinguished by place: what was sampled, then what was answered, which the last turn may lack. */
+const pair = z
+  .tuple([ids])
+  .rest(ids.nullable())
+  .transform(([sampled, answered]): LayoutTurn => ({ sampled, answered: answered ?? [] }));
+
+/** A turn, or one part of it, whose parts are distinguished by names: those of the environment say so. */
+const named = z.record(z.string(), z.union([ids.nullable(), z.string()])).transform((parts): LayoutTurn => {
+  const entries = Object.entries(parts);
+  const allAnswered = entries.some(([, value]) => typeof value === 'string' && ENVIRONMENT.test(value));
+  const idsOf = (answered: boolean) =>
+    entries.flatMap(([name, value]) =>
+      (allAnswered || ENVIRONMENT.test(name)) === answered && Array.isArray(value) ? value : [],
+    );
+  return { sampled: idsOf(false), answered: idsOf(true) };
+});
+
+/** Reads the turns of a rollout's layout, however a case writes them; parts in turn are the model's and the environment's. */
+export const turnsShape = z.union([
+  z.array(z.union([pair, named])),
+  z.array(ids).transform((parts) => parts.map((part, i): LayoutTurn => (i % 2 === 0 ? asSampled(part) : asAnswered(part)))),
+]);
+
+function asSampled(sampled: readonly number[]): LayoutTurn {
+  return { sampled, answered: [] };
+}
+
+function asAnswered(answered: readonly number[]): LayoutTurn {
+  return { sampled: [], answered };
+}
+
+/**
+ * Marks the tokens of a padded response up to and with its first end token; a response without one counts whole.
+ * Source: verl `get_response_mask`. Recorded rows need none: they hold the ids that were sampled, and nothing after
+ * them. @param ends the token ids that end a response, such as EOS.
+ */
+export function maskUntilEnd(ids: ArrayLike<number>, ends: readonly number[]): Uint8Array {
+  const mask = new Uint8Array(ids.length);
+  for (const [t, id] of Array.from(ids).entries()) {
+    mask[t] = 1;
+    if (ends.includes(id)) break;
+  }
+  return mask;
 }

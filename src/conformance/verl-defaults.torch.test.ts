@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
 import { createRandom } from '../domain/random/random.ts';
 import { configureEstimator, ESTIMATORS } from '../domain/training/advantages/estimators.ts';
-import { TOKEN_MEAN } from '../domain/training/losses/aggregation.ts';
+import { TOKEN_MEAN } from '../domain/training/losses/policy-loss.ts';
 import { configurePolicyLoss, POLICY_LOSSES } from '../domain/training/losses/policy-losses.ts';
 import { givenBatch, givenRows } from '../domain/training/training-testing.ts';
 import { consumersForTests } from '../testing/python.ts';

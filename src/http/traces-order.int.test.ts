@@ -5,7 +5,7 @@ import type { EventLog } from '../log/event-log.ts';
 import { formatPosition } from '../log/position.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
 import { type Capture, openCapture } from '../usecases/capture/open-capture.ts';
-import { openTraces } from '../usecases/capture/traces/open-traces.ts';
+import { openTraces } from '../usecases/capture/traces/receive-spans.ts';
 import { openTestProxy, postTo, type TestProxy } from './proxy/proxy-testing.ts';
 
 let proxy: TestProxy;

@@ -1,10 +1,8 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { judgePrompt, judgeSlots } from '../domain/revision/judge-prompt.ts';
-import type { SearchedStep } from '../domain/search/searched-step.ts';
+import { judgePrompt, judgeSlots } from '../domain/revision/verdict.ts';
+import type { SearchedStep } from '../domain/search/search-tree.ts';
 import { type OpenAiServer, type ServerOptions, startOpenAiServer } from '../testing/openai-server.ts';
-import { createJudge, parseJudgeText } from './create-judge.ts';
-import type { JudgeRequest, PlanAround } from './judge.ts';
-import { planJudge } from './judge-by-plan.ts';
+import { createJudge, type JudgeRequest, type PlanAround, parseJudgeText, planJudge } from './judge.ts';
 
 const never = new AbortController().signal;
 const open: OpenAiServer[] = [];

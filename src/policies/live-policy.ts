@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { samplingOptions } from './openai/sampling-fields.ts';
+import { samplingOptions } from './openai/request.ts';
 import type { Policy } from './policy.ts';
 import { definePolicy, filled, PolicySpecError, temperature as runTemperature, type VersionSource } from './policy-entry.ts';
 import { isServed } from './served/served-policy.ts';

@@ -8,10 +8,17 @@ import { withoutSlashes } from '../domain/text/without-slashes.ts';
 import { wellFormed } from '../events/well-formed.ts';
 import { sendAddress } from '../runtime/secret-address.ts';
 import { parseCompletion } from './openai/completion.ts';
-import { postJson } from './openai/post-json.ts';
-import type { World } from './openai/retry.ts';
-import { type Dialect, type Drawing, drawingFields, drawingOf, type SamplingOptions } from './openai/sampling-fields.ts';
-import { imagePart, type MultimodalMessage, shownMessages } from './openai/shown-messages.ts';
+import { postJson, type World } from './openai/post-json.ts';
+import {
+  type Dialect,
+  type Drawing,
+  drawingFields,
+  drawingOf,
+  imagePart,
+  type MultimodalMessage,
+  type SamplingOptions,
+  shownMessages,
+} from './openai/request.ts';
 import { type Act, type ActRequest, type Policy, PolicyError } from './policy.ts';
 import { askedMessages } from './shown-prompt.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { SamplingOptions } from './openai/sampling-fields.ts';
+import type { SamplingOptions } from './openai/request.ts';
 import type { Policy } from './policy.ts';
 
 /** A kind of policy that a plan can name: its configuration, the short form of the command line, and what makes it. */

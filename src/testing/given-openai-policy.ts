@@ -1,4 +1,4 @@
-import type { World } from '../policies/openai/retry.ts';
+import type { World } from '../policies/openai/post-json.ts';
 import { type OpenAiOptions, openAiPolicy } from '../policies/openai-policy.ts';
 import type { Policy } from '../policies/policy.ts';
 import { type OpenAiServer, type ServerOptions, startOpenAiServer } from './openai-server.ts';

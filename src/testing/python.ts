@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readConfig } from '../runtime/config.ts';
-import { type FoundPython, findPython } from '../training/backends/torch/find-python.ts';
+import { type FoundPython, findPython } from '../training/backends/torch/python-process.ts';
 import { inCI } from './in-ci.ts';
 
 /**

@@ -1,7 +1,5 @@
-import type { PlanRules } from '../domain/training/planning/plan-rules.ts';
-import type { RewardWeights } from '../domain/training/planning/reward-weights.ts';
-import type { DataOf } from '../events/catalogue.ts';
-import { catalogue } from '../events/catalogue.ts';
+import type { PlanRules, RewardWeights } from '../domain/training/planning/plan-rules.ts';
+import { catalogue, type DataOf } from '../events/catalogue.ts';
 import { encode } from '../events/codec.ts';
 import { derivedId } from '../events/derived-id.ts';
 import type { Envelope } from '../events/envelope.ts';

@@ -1,5 +1,5 @@
 import { type AskedMessage, type Sampling, serverSampling } from '../domain/prompts/asked-prompt.ts';
-import { sharedTokens } from '../domain/prompts/shared-tokens.ts';
+import { sharedTokens } from '../domain/prompts/same-message.ts';
 import { pack } from '../events/packed.ts';
 import { blockDigest, promptDigest } from '../events/prompt-digest.ts';
 import type { EventBuilder } from './event-builder.ts';

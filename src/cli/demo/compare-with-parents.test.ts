@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { compareWithParents } from './compare-with-parents.ts';
+import { compareWithParents } from './show-record.ts';
 
 const cells = (line: string) => [
   line.slice(0, 34).trim(),

@@ -1,4 +1,4 @@
-import { COMPRESSION_PRESETS } from '../../domain/compression/reward-presets.ts';
+import { COMPRESSION_PRESETS } from '../../domain/compression/factor-reward.ts';
 import { TEMPLATE_VERSIONS } from '../../domain/prompts/compose-prompt.ts';
 import { SEARCH_DEFAULTS } from '../../domain/search/next-search-step.ts';
 import { openEnvironment } from '../../environments/open-environment.ts';

@@ -1,13 +1,12 @@
 import type { Platform } from '../../platform/open-platform.ts';
 import { projections } from '../../projections/registry.ts';
-import { recordReplay } from '../../usecases/replay/record-replay.ts';
 import { replayEnvironment } from '../../usecases/replay/replay-environment.ts';
 import { replayProjections } from '../../usecases/replay/replay-projections.ts';
-import type { ReplayReport } from '../../usecases/replay/replay-report.ts';
+import { type ReplayReport, recordReplay } from '../../usecases/replay/replay-report.ts';
 import { replayTraining } from '../../usecases/replay/replay-training.ts';
-import { describeReport } from '../describe-report.ts';
-import { ensureProjector } from '../ensure-projector.ts';
+import { describeReport } from '../run-replay.ts';
 import { indented, print, progressLine } from '../terminal.ts';
+import { ensureProjector } from '../with-projector.ts';
 import type { Survived } from './crash.ts';
 
 /**

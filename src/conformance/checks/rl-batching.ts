@@ -1,12 +1,10 @@
 import { z } from 'zod';
 import { admissionBudget } from '../../domain/training/batching/admission-budget.ts';
-import { balancePartition } from '../../domain/training/batching/balance.ts';
+import { balancePartition, rowWorkload } from '../../domain/training/batching/micro-batches.ts';
 import { measurePrefixTree } from '../../domain/training/batching/prefix-tree.ts';
 import { planTrajectoryBatches } from '../../domain/training/batching/trajectory-batches.ts';
-import { rowWorkload } from '../../domain/training/batching/workload.ts';
 import { layOutRollout } from '../../domain/training/rows/rollout-layout.ts';
-import { turnsShape } from '../rl-turns.ts';
-import { rlCheck } from '../rl-vectors.ts';
+import { rlCheck, turnsShape } from '../rl-vectors.ts';
 
 const lengths = z.object({ seqlens: z.array(z.int()) });
 const partition = lengths.extend({ k: z.int(), equal_size: z.boolean() });

@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { positionIds } from '../../domain/training/rows/position-ids.ts';
+import { positionIds } from '../../domain/training/rows/rollout-layout.ts';
 import type { Masks, Rows } from '../../domain/training/rows/rows.ts';
 import { maskedMean, maskedRowMeans, maskedSum, maskedVariance, maskedWhiten } from '../../domain/training/statistics/masked.ts';
-import { maskUntilEnd } from '../mask-until-end.ts';
-import { byVariant, masksShape, type RlCase, rlCheck } from '../rl-vectors.ts';
+import { byVariant, masksShape, maskUntilEnd, type RlCase, rlCheck } from '../rl-vectors.ts';
 
 const number = z.union([z.number(), z.literal('NaN').transform(() => Number.NaN)]);
 const masked = z.object({

@@ -1,13 +1,13 @@
 import { z } from 'zod';
+import { sequenceRatios } from '../../domain/training/losses/gspo.ts';
 import {
   AGGREGATION_MODES,
   type Aggregation,
   aggregate,
   aggregationWeights,
+  type PolicyLossValue,
   TOKEN_MEAN,
-} from '../../domain/training/losses/aggregation.ts';
-import { sequenceRatios } from '../../domain/training/losses/gspo.ts';
-import type { PolicyLossValue } from '../../domain/training/losses/policy-loss.ts';
+} from '../../domain/training/losses/policy-loss.ts';
 import { configurePolicyLoss } from '../../domain/training/losses/policy-losses.ts';
 import { byVariant, masksShape, type RlCase, rlCheck, rowsShape } from '../rl-vectors.ts';
 

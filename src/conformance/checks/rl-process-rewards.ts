@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { stepReturns } from '../../domain/training/advantages/discounted-returns.ts';
+import { stepReturns } from '../../domain/training/advantages/gae.ts';
 import { addRewards, normaliseOverBatch, placeToolRewards } from '../../domain/training/process/process-rewards.ts';
 import { calculatorReward } from '../../environments/tools/calculator.ts';
 import { rlCheck, rowsShape } from '../rl-vectors.ts';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { importanceWeights } from '../../domain/training/correction/importance-weights.ts';
-import { parseRejectionRules, rejectDrifted } from '../../domain/training/correction/rejection.ts';
+import { importanceWeights, parseRejectionRules, rejectDrifted } from '../../domain/training/correction/correct-rollouts.ts';
 import { masksShape, rlCheck, rowsShape } from '../rl-vectors.ts';
 
 const columns = z.object({ train_log_prob: rowsShape, rollout_log_prob: rowsShape, response_mask: masksShape });

@@ -1,11 +1,14 @@
 import { z } from 'zod';
-import { exactMatch, normalizeAnswer } from '../../domain/reward/exact-match.ts';
+import { exactMatch, normalizeAnswer, scoreHotpotqaRecipe } from '../../domain/reward/exact-match.ts';
 import { scoreGsm8k, scoreGsm8kFormat } from '../../domain/reward/gsm8k.ts';
-import { scoreHotpotqaRecipe } from '../../domain/reward/hotpotqa-recipe.ts';
-import { containsGold, type QaGeneration, scoreQaFormat } from '../../domain/reward/qa-em-format.ts';
-import { reportedReward } from '../../domain/reward/reported-reward.ts';
-import { scoreRetoolFormat } from '../../domain/reward/retool-format.ts';
-import { scoreSearchR1 } from '../../domain/reward/search-r1-em.ts';
+import {
+  containsGold,
+  type QaGeneration,
+  reportedReward,
+  scoreQaFormat,
+  scoreSearchR1,
+} from '../../domain/reward/qa-em-format.ts';
+import { scoreRetoolFormat } from '../../domain/reward/retool.ts';
 import { byVariant, type RlCase, rlCheck } from '../rl-vectors.ts';
 
 const texts = z.object({ texts: z.array(z.string()) });

@@ -1,9 +1,15 @@
 import { z } from 'zod';
-import { adjustController, type KlController } from '../../domain/training/kl/kl-controller.ts';
-import { KL_KINDS, type KlKind, type KlLogRatios, tokenKl } from '../../domain/training/kl/kl-penalty.ts';
-import { penaliseRewards } from '../../domain/training/kl/penalise-rewards.ts';
-import { TOKEN_MEAN } from '../../domain/training/losses/aggregation.ts';
-import { entropyOfLogits, logSoftmax } from '../../domain/training/losses/entropy.ts';
+import {
+  adjustController,
+  KL_KINDS,
+  type KlController,
+  type KlKind,
+  type KlLogRatios,
+  penaliseRewards,
+  tokenKl,
+} from '../../domain/training/kl/kl-penalty.ts';
+import { entropyOfLogits, logSoftmax } from '../../domain/training/losses/actor-loss.ts';
+import { TOKEN_MEAN } from '../../domain/training/losses/policy-loss.ts';
 import { valueLoss } from '../../domain/training/losses/value-loss.ts';
 import { at, rowAt } from '../../domain/training/rows/rows.ts';
 import { byVariant, masksShape, type RlCase, rlCheck, rowsShape } from '../rl-vectors.ts';

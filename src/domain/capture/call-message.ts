@@ -1,5 +1,5 @@
-import { argumentsKey } from '../prompts/arguments-key.ts';
 import type { ToolCallPart } from '../prompts/asked-prompt.ts';
+import { argumentsKey } from '../prompts/same-message.ts';
 
 /** A message of a call in either protocol (chat completions, responses), as far as it is recorded and compared. */
 export interface CallMessage {

@@ -1,7 +1,11 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { decoupledAdvantages, whitenBatch } from './decoupled-advantages.ts';
-import { PUBLISHED_SCALING, standardiseGroup } from './standardise-group.ts';
+import {
+  decoupledAdvantages,
+  PUBLISHED_SCALING,
+  standardiseGroup,
+  whitenBatch,
+} from '../training/advantages/step-parts-estimator.ts';
 
 const FACTORS = [1.1, 1.2, 1.3, 5.0].map(Math.log);
 const group = (task: readonly number[], compression: readonly number[], weight: number): number[] =>

@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { factorReward } from './factor-reward.ts';
-import { COMPRESSION_PRESETS } from './reward-presets.ts';
-import { INVALID_PENALTY, scoreParts, totalScore } from './step-score.ts';
+import { INVALID_PENALTY, scoreParts, totalScore } from '../training/advantages/step-parts-estimator.ts';
+import { COMPRESSION_PRESETS, factorReward } from './factor-reward.ts';
 
 const script = COMPRESSION_PRESETS['published-script'];
 const step = { factor: 2, success: true, active: true, endsEpisode: false };

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { FACTOR_RANGE, type FactorReading, readFactor } from './read-factor.ts';
+import { FACTOR_RANGE, type FactorReading, readFactor } from './factor-reward.ts';
 
 type Row = readonly [response: string, text: string | null, parsed: number | null, factor: number, fault: FactorReading['fault']];
 const tagged = (text: string): string => `so <compression>${text}</compression>.`;

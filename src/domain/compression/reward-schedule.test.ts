@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { COMPRESSION_PRESETS } from './reward-presets.ts';
-import { isRewarded } from './reward-schedule.ts';
+import { COMPRESSION_PRESETS, isRewarded } from './factor-reward.ts';
 
 const rewarded = (every: number, iterations: number): number[] =>
   Array.from({ length: iterations }, (_, i) => i + 1).filter((iteration) => isRewarded(every, iteration));

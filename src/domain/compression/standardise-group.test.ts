@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { PUBLISHED_SCALING, type Scaling, standardiseGroup } from './standardise-group.ts';
+import { PUBLISHED_SCALING, type Scaling, standardiseGroup } from '../training/advantages/step-parts-estimator.ts';
 
 const lnOf = (lambda: number): number[] => [1.1, 1.2, 1.3, 5.0].map((factor) => 10 + lambda * Math.log(factor));
 const close = (actual: readonly number[], expected: readonly number[], digits = 7): void => {

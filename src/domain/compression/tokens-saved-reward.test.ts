@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { factorReward } from './factor-reward.ts';
-import { tokensSavedReward } from './tokens-saved-reward.ts';
+import { factorReward, tokensSavedReward } from './factor-reward.ts';
 
 const paid = { lambda: 0.01, mu: 0.1 };
 const saved = (tokensWhole: number, tokens: number): number =>

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { alfworldTaskType } from './alfworld-task-type.ts';
+import { alfworldTaskType } from './task-kind.ts';
 
 test.each([
   [

@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { BOOTSTRAP_DEFAULTS, bootstrapInterval } from './bootstrap-interval.ts';
-import { type Cell, cellsOf, crossedInterval, pairedCells } from './crossed-interval.ts';
+import { BOOTSTRAP_DEFAULTS, bootstrapInterval, type Cell, cellsOf, crossedInterval, pairedCells } from './bootstrap-interval.ts';
 
 const bootstrap = { ...BOOTSTRAP_DEFAULTS, seed: 1 };
 const cell = (task: string, seed: number, value: number): Cell => ({ task, seed, value });

@@ -1,5 +1,4 @@
 import { groupBy } from '../group-by.ts';
-import { countRepeatedActions } from '../revision/repeated-actions.ts';
 import { type Bootstrap, bootstrapInterval, type Interval } from './bootstrap-interval.ts';
 
 /** One rollout of an evaluation, from where it began to its end. */
@@ -25,7 +24,7 @@ export interface Measures {
 }
 
 /** The lengths of sequences that the loop metric is reported for. */
-export const REPEATED_LENGTHS = [1, 2, 3, 4] as const;
+const REPEATED_LENGTHS = [1, 2, 3, 4] as const;
 
 /**
  * Measures the episodes of an evaluation (specification of Agent-R, §3.3): means, seeded intervals over the tasks, loops, success
@@ -68,4 +67,38 @@ function byContent(a: Episode, b: Episode): number {
 
 function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/**
+ * Counts how often sequences of `length` actions are repeated on the spot: of every loop, all of its rounds. A pair of actions
+ * done five times in a row counts 5 at length 2 (the one example of Agent-R's paper; specification, §3.3). A loop counts at its
+ * shortest length only: one action ten times is no pair five times. @throws RangeError unless length is a positive integer.
+ */
+export function countRepeatedActions(actions: readonly string[], length: number): number {
+  if (!Number.isInteger(length) || length < 1) throw new RangeError(`a sequence has 1 or more actions, not ${length}`);
+  let count = 0;
+  for (let at = 0; at + 2 * length <= actions.length; ) {
+    const rounds = roundsAt(actions, at, length);
+    if (rounds < 2 || isLoop(actions.slice(at, at + length))) {
+      at++;
+      continue;
+    }
+    count += rounds;
+    at += rounds * length;
+  }
+  return count;
+}
+
+function roundsAt(actions: readonly string[], at: number, length: number): number {
+  let matched = 0;
+  while (at + length + matched < actions.length && actions[at + length + matched] === actions[at + matched]) matched++;
+  return 1 + Math.floor(matched / length);
+}
+
+/** Returns whether a sequence is itself rounds of a shorter one. */
+function isLoop(sequence: readonly string[]): boolean {
+  for (let period = 1; period <= sequence.length / 2; period++) {
+    if (sequence.length % period === 0 && roundsAt(sequence, 0, period) === sequence.length / period) return true;
+  }
+  return false;
 }

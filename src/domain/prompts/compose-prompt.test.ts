@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { composePrompt, TEMPLATE_VERSIONS } from './compose-prompt.ts';
-import { pastSteps } from './past-steps.ts';
+import { composePrompt, pastSteps, TEMPLATE_VERSIONS } from './compose-prompt.ts';
 import type { ComposedPrompt, PromptInput, TemplateName } from './prompt-template.ts';
 
 const NAMES: readonly TemplateName[] = ['alfworld', 'search-qa', 'textcraft', 'webshop'];

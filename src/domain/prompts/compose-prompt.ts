@@ -1,12 +1,5 @@
-import { compressionRequest } from './compression-request.ts';
-import { joinRecords, memoryRecord } from './memory-record.ts';
-import type { PromptPart } from './prompt-message.ts';
-import type { ComposedPrompt, PromptInput, TemplateName } from './prompt-template.ts';
-import { wordAlfworld } from './templates/word-alfworld.ts';
-import { wordSearchQa } from './templates/word-search-qa.ts';
-import { wordTextcraft } from './templates/word-textcraft.ts';
-import { wordWebshop } from './templates/word-webshop.ts';
-import type { ShownHistory, Wording } from './templates/wording.ts';
+import type { ComposedPrompt, PastStep, PromptInput, PromptPart, TemplateName } from './prompt-template.ts';
+import { type ShownHistory, type Wording, wordAlfworld, wordSearchQa, wordTextcraft, wordWebshop } from './templates/wording.ts';
 
 /** Raised with every change of a world's texts or records. */
 export const TEMPLATE_VERSIONS: { readonly [Name in TemplateName]: number } = {
@@ -59,4 +52,79 @@ function shownRecords(name: TemplateName, { steps, observation, historyLength }:
     const after = steps[first + i + 1]?.observation ?? observation;
     return memoryRecord(name, { before, action, after });
   });
+}
+
+/** A finished step: what the agent saw, what it did, and what came back. */
+interface FinishedStep {
+  readonly before: string;
+  readonly action: string;
+  readonly after: string;
+}
+
+/**
+ * Writes one finished step as the agent will read it again (specification of AgentOCR, §1.3 and §3.2): in worlds of acting what
+ * it saw and then did, on one line; in Search what it did and what that brought. These lines are the segments of the history
+ * image. The last answer of a world of acting is therefore not in its history (it is the prompt's current observation), the last
+ * result of a search is.
+ */
+function memoryRecord(name: TemplateName, step: FinishedStep): string {
+  switch (name) {
+    case 'alfworld':
+    case 'textcraft':
+    case 'webshop':
+      return `[Observation]: ${onOneLine(step.before)} [Action]: ${onOneLine(step.action)}`;
+    case 'search-qa':
+      return `${step.action} ${asInformation(step.after)}`;
+    default:
+      return name satisfies never;
+  }
+}
+
+/** Joins records as the reference's memory does: in Search an empty line follows each. */
+function joinRecords(name: TemplateName, records: readonly string[]): string {
+  return name === 'search-qa' ? records.map((record) => `${record}\n`).join('\n') : records.join('\n');
+}
+
+/** Every line break becomes one blank, as published: an empty line becomes two. */
+function onOneLine(text: string): string {
+  return text.replace(/\r\n|\r|\n/g, ' ');
+}
+
+/** Not every server wraps its passages; an empty result stays empty, so that a blank record is seen to be blank. */
+function asInformation(text: string): string {
+  return text.trim() === '' || text.trimStart().startsWith('<information>') ? text : `<information>${text}</information>`;
+}
+
+/**
+ * Asks for the factor of the next image, worded for one world (specification of AgentOCR, §2.1; in our own words). A changed text
+ * raises the template's version.
+ */
+function compressionRequest(name: TemplateName): string {
+  return name === 'search-qa' ? SEARCH : COMMON;
+}
+
+const COMMON = `Last, choose how strongly the next history image is to be compressed: a number larger than 1.0 between <compression> and </compression>. A larger number makes the image smaller and cheaper, but too large a number makes its text hard to read. Example: <compression>1.1</compression>`;
+
+const SEARCH = `${COMMON}
+
+Give your answer in this order:
+1. your reasoning inside <think> </think>, where you first state what you could read in the image, if there is one;
+2. the search inside <search> </search>, or the answer inside <answer> </answer>;
+3. the factor inside <compression> </compression>.`;
+
+/**
+ * Turns an episode as a policy is asked (the opening, then each action with the observation that followed) into what a prompt is
+ * composed from: each action with what the agent saw when it chose it, and what it sees now.
+ */
+export function pastSteps(
+  firstObservation: string,
+  history: readonly { readonly action: string; readonly observation: string }[],
+): { readonly steps: readonly PastStep[]; readonly observation: string } {
+  let observation = firstObservation;
+  const steps = history.map((turn) => {
+    const step = { observation, action: turn.action };
+    observation = turn.observation;
+    return step;
+  });
+  return { steps, observation };
 }

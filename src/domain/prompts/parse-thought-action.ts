@@ -1,7 +1,9 @@
+import type { TemplateName } from './prompt-template.ts';
+
 const ACTION = /Action(?: ?\d+)?:/g;
 const THOUGHT = /Thought(?: ?\d+)?:/;
 
-export interface ThoughtAction {
+interface ThoughtAction {
   readonly thought: string;
   readonly action: string;
   readonly wellFormatted: boolean;
@@ -72,4 +74,30 @@ function borderOf(text: string): number {
     borders[i] = border;
   }
   return border;
+}
+
+/** What an answer is to say. `factor` is the one asked for the next history image; null leaves it out. */
+interface AnswerParts {
+  readonly thought: string;
+  readonly action: string;
+  readonly factor: number | null;
+}
+
+/**
+ * Writes an answer in the form that a world's prompt asks for, so that `projectResponse` reads the same out of it: for policies
+ * that choose among actions.
+ */
+export function writeResponse(name: TemplateName, { thought, action, factor }: AnswerParts): string {
+  const compression = factor === null ? '' : `\n<compression>${factor}</compression>`;
+  switch (name) {
+    case 'alfworld':
+    case 'webshop':
+      return `<think>${thought}</think>\n<action>${action}</action>${compression}`;
+    case 'search-qa':
+      return `<think>${thought}</think>\n${action}${compression}`;
+    case 'textcraft':
+      return `Thought: ${thought}\nAction: ${action}${compression}`;
+    default:
+      return name satisfies never;
+  }
 }

@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { projectResponse } from './project-response.ts';
-import type { ProjectionFlag } from './projection.ts';
+import { type ProjectionFlag, projectResponse } from './project-response.ts';
 import type { TemplateName } from './prompt-template.ts';
 
 const T = '<think>x</think>';

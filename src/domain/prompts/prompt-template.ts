@@ -1,5 +1,3 @@
-import type { PromptMessage, PromptMode } from './prompt-message.ts';
-
 /** The worlds that a prompt is worded for. */
 export type TemplateName = 'alfworld' | 'search-qa' | 'textcraft' | 'webshop';
 
@@ -29,7 +27,7 @@ export interface PromptInput {
 }
 
 /** Which wording made a prompt: recorded with the run, so that a prompt can be composed again years later. */
-export interface TemplateRef {
+interface TemplateRef {
   readonly name: TemplateName;
   /** Raised with every change of a text, or of what a record looks like. */
   readonly version: number;
@@ -47,4 +45,16 @@ export interface ComposedPrompt {
   readonly historyText: string;
   /** The same, one by one. A record of Search may hold line breaks, so the renderer splits `historyText` and not these. */
   readonly records: readonly string[];
+}
+
+/** How the past is shown to the agent: written out in the prompt, or drawn into one image. */
+type PromptMode = 'text' | 'image';
+
+/** A piece of a message. `history-image` is the place of the image drawn from the prompt's `historyText`. */
+export type PromptPart = { readonly kind: 'text'; readonly text: string } | { readonly kind: 'history-image' };
+
+/** One message of a prompt whose parts may be text or the history image, as multimodal chat servers take them. */
+export interface PromptMessage {
+  readonly role: 'system' | 'user' | 'assistant';
+  readonly parts: readonly PromptPart[];
 }

@@ -1,8 +1,7 @@
-import { argumentsKey } from './arguments-key.ts';
-import type { AskedMessage, AskedPart } from './asked-prompt.ts';
+import type { AskedMessage, AskedPart, ToolCallPart } from './asked-prompt.ts';
 
 /** Returns whether two messages are the same: role, and texts, pictures, reasoning and calls of tools in order. */
-export function sameMessage(a: AskedMessage | undefined, b: AskedMessage | undefined): boolean {
+function sameMessage(a: AskedMessage | undefined, b: AskedMessage | undefined): boolean {
   return sameBy(a, b, (one, other) => one === other);
 }
 
@@ -68,4 +67,85 @@ interface MessageForm {
   readonly role: AskedMessage['role'];
   readonly parts: readonly { readonly kind: string }[];
   readonly name?: string | undefined;
+}
+
+/**
+ * Returns what two arguments of a call of a tool are compared by: programs write JSON again, with other blanks and another order
+ * of fields, and an empty text for an empty object.
+ */
+export function argumentsKey(text: string): string {
+  if (text.trim() === '') return '{}';
+  try {
+    return JSON.stringify(sorted(JSON.parse(text)));
+  } catch {
+    return text.trim(); // what the model wrote is no JSON
+  }
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, each]) => [name, sorted(each)]),
+  );
+}
+
+/** What a reply is besides its text: reasoning that came apart from it, and calls of tools. */
+export interface ReplyStructure {
+  /** Whether the thought of the step is reasoning that is no part of the text of the reply. */
+  readonly reasoning: boolean;
+  readonly toolCalls: readonly Omit<ToolCallPart, 'kind'>[];
+}
+
+/** A step, as far as its reply is a message. */
+interface StepReply {
+  readonly response: string;
+  readonly thought: string;
+  /** Null where the reply is its text. */
+  readonly reply: ReplyStructure | null;
+}
+
+/** Returns the reply of a step as a message: reasoning, text, calls of tools. */
+export function replyMessage({ response, thought, reply }: StepReply): AskedMessage {
+  if (reply === null) return textMessage('assistant', response);
+  return {
+    role: 'assistant',
+    parts: [
+      ...(reply.reasoning ? [{ kind: 'reasoning' as const, text: thought }] : []),
+      ...(response === '' ? [] : [{ kind: 'text' as const, text: response }]),
+      ...reply.toolCalls.map((call) => ({ kind: 'tool-call' as const, ...call })),
+    ],
+  };
+}
+
+/**
+ * Counts the tokens with which two sequences begin alike. Where it is less than the length of `before` (a prompt and the reply to
+ * it), the server tokenised the same text in another way: re-tokenisation drift.
+ */
+export function sharedTokens(before: ArrayLike<number>, tokens: ArrayLike<number>): number {
+  let shared = 0;
+  while (shared < before.length && shared < tokens.length && before[shared] === tokens[shared]) shared++;
+  return shared;
+}
+
+const SHORTEST = 160; // characters: a reference takes 67, so a shorter block costs more to name than to repeat
+const MOST = 64; // blocks of one text: a long text is cut coarser
+
+/**
+ * Cuts a text into blocks that are joined without a separator, each ending at a line end. Where a text repeats lines of an
+ * earlier one, most blocks come out equal: a block ends behind the first line end at which it has the shortest length, whatever
+ * follows. An empty text has no blocks.
+ */
+export function cutBlocks(text: string): readonly string[] {
+  const shortest = Math.max(SHORTEST, Math.ceil(text.length / MOST));
+  const blocks: string[] = [];
+  for (let from = 0; from < text.length; ) {
+    const end = text.indexOf('\n', from + shortest - 1);
+    const to = end === -1 ? text.length : end + 1;
+    blocks.push(text.slice(from, to));
+    from = to;
+  }
+  return blocks;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { writeResponse } from './parse-thought-action.ts';
 import { projectResponse } from './project-response.ts';
-import { writeResponse } from './write-response.ts';
 
 const factor = fc.double({ min: 1, max: 5, noNaN: true });
 const command = fc.constantFrom('look', 'go to desk 1', 'take mug 2 from shelf 1', 'inventory', 'get 2 oak logs');

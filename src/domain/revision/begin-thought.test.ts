@@ -1,9 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { parseThoughtAction } from '../prompts/parse-thought-action.ts';
+import { parseThoughtAction, writeResponse } from '../prompts/parse-thought-action.ts';
 import { projectResponse } from '../prompts/project-response.ts';
-import { writeResponse } from '../prompts/write-response.ts';
 import { planTurn, TOOL_PROFILES } from '../tools/plan-turn.ts';
-import { beginThought, replyFormOf } from './begin-thought.ts';
+import { beginThought, replyFormOf } from './splice.ts';
 
 test.each<[string, string]>([
   ['Thought: I go.\nAction: go', 'Thought: R I go.\nAction: go'],

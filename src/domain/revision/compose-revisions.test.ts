@@ -1,14 +1,20 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { ChatMessage } from '../history/prompt.ts';
-import { COMPOSE_DEFAULTS, type ComposeOptions, composeRevisions, type Revision } from './compose-revisions.ts';
-import type { Transition } from './find-transition.ts';
+import {
+  COMPOSE_DEFAULTS,
+  type ComposeOptions,
+  composeRevisions,
+  drawReflection,
+  measureRevisions,
+  REFLECTIONS,
+  type Revision,
+} from './compose-revisions.ts';
 import { type Pairing, pairPaths } from './pair-paths.ts';
-import { drawReflection, REFLECTIONS } from './reflections.ts';
-import { measureRevisions } from './revision-metrics.ts';
 import { anyTree, plant } from './revision-testing.ts';
 import { lossMessages, spliceAsPublished } from './splice.ts';
 import { THRESHOLD_DEFAULTS } from './thresholds.ts';
+import type { Transition } from './verdict.ts';
 import { toXtuner } from './xtuner.ts';
 
 const options: ComposeOptions = { ...COMPOSE_DEFAULTS, treeId: 't', seed: 1 };

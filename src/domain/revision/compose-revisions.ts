@@ -1,7 +1,8 @@
-import type { Transition } from './find-transition.ts';
+import { createRandom } from '../random/random.ts';
+import { seedFrom } from '../random/seed-from.ts';
 import { type BranchedPair, contentOf } from './pair-paths.ts';
-import { drawReflection, REFLECTIONS } from './reflections.ts';
 import { type RecordedSignal, type RevisedTurn, recordSignal, type SignalForm, splice } from './splice.ts';
+import type { Transition } from './verdict.ts';
 
 /** A revision trajectory and where it comes from. `reward` is that of the good leaf: what a re-execution should reach. */
 export interface Revision {
@@ -22,7 +23,7 @@ export interface Revision {
 }
 
 /** `no-turn`: the signal was to be a turn of its own, and the replies are of a form that has none to wait by. */
-export type DroppedReason = 'not-judged' | 'before-branch' | 'unparsed' | 'no-turn' | 'duplicate';
+type DroppedReason = 'not-judged' | 'before-branch' | 'unparsed' | 'no-turn' | 'duplicate';
 
 export interface ComposeOptions {
   readonly treeId: string;
@@ -99,4 +100,71 @@ function revisionOf(
     reward: good.average,
     turns: splice(steps, transition, REFLECTIONS[reflection] ?? '', signal),
   };
+}
+
+/** What the agent says when it turns back: our words on the twenty themes of Agent-R, in their order (specification, §2.6). */
+export const REFLECTIONS: readonly string[] = [
+  'The way I went about this does not work. I have to revise my plan.',
+  'These steps were the wrong ones. I should look for the path that leads to the goal.',
+  'My actions were not correct. I will change my strategy.',
+  'I see an error in what I did. Let me put it right.',
+  'I misunderstood the situation. I had better look at it again.',
+  'That decision was wrong. I need to weigh my options once more.',
+  'I have come off course. It is time to steer back.',
+  'I recognise my mistake. There must be a better solution.',
+  'My judgement was incorrect. I should think this over again.',
+  'I did something wrong here. I have to work out how to correct it.',
+  'I was too hasty. I will consider this with more care.',
+  'I misjudged this. Let me reflect on it and adjust what I do.',
+  'My first steps were wrong. I need a new approach.',
+  'I made a poor choice. I should change direction.',
+  'There is something I overlooked. I have to attend to it now.',
+  'I miscalculated. I must reckon again before I go on.',
+  'It was a bad decision to do this. I will set it right.',
+  'This attempt has failed, and I see why. I can learn from it.',
+  'I did not think this through. A clearer plan is needed.',
+  'I have strayed from the goal. I must get back to it.',
+];
+
+/** Draws the reflection of a pair: an index fixed by seed, tree and leaves, whatever else is mined (§6 item 8). */
+export function drawReflection(
+  seed: number,
+  pair: { readonly treeId: string; readonly goodLeafStepId: string; readonly badLeafStepId: string },
+): number {
+  return createRandom(seedFrom('reflection', seed, pair.treeId, pair.goodLeafStepId, pair.badLeafStepId)).int(REFLECTIONS.length);
+}
+
+interface RevisionMetrics {
+  readonly revisions: number;
+  /**
+   * The mean number of steps that the judge looked at until it rejected one (§2.4, the paper's figure); null without a judged
+   * revision.
+   */
+  readonly meanRevisionLength: number | null;
+  /** How many revisions have each revision length, by length. */
+  readonly revisionLengths: ReadonlyMap<number, number>;
+  readonly meanBadSteps: number | null;
+  readonly causes: Readonly<Record<Transition['cause'], number>>;
+  readonly clamped: number;
+}
+
+/** Measures revisions of any number of trees. Direct revisions, which nobody judged, have no revision length. */
+export function measureRevisions(revisions: readonly Revision[]): RevisionMetrics {
+  const judged = revisions.filter(({ cause }) => cause !== 'direct').map(({ revisionLength }) => revisionLength);
+  const revisionLengths = new Map<number, number>();
+  for (const length of [...judged].sort((a, b) => a - b)) revisionLengths.set(length, (revisionLengths.get(length) ?? 0) + 1);
+  const causes = { bad: 0, 'none-bad': 0, unparsed: 0, direct: 0 };
+  for (const { cause } of revisions) causes[cause]++;
+  return {
+    revisions: revisions.length,
+    meanRevisionLength: mean(judged),
+    revisionLengths,
+    meanBadSteps: mean(revisions.map(({ transition }) => transition + 1)),
+    causes,
+    clamped: revisions.filter(({ clamped }) => clamped).length,
+  };
+}
+
+function mean(values: readonly number[]): number | null {
+  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
 }

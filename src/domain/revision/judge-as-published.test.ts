@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { cutLogAsPublished, nextPublishedJudging } from './judge-as-published.ts';
-import { leafPaths } from './leaf-paths.ts';
-import { pythonWordCount } from './python-text.ts';
+import { leafPaths } from './pair-paths.ts';
+import { cutLogAsPublished, nextPublishedJudging, pythonWordCount } from './published-rows.ts';
 import { plant } from './revision-testing.ts';
 
 const steps = leafPaths(plant([{ words: 'abc', shared: 0, score: 0 }]))[0]?.steps ?? [];

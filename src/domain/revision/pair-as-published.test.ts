@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import type { SearchedStep } from '../search/searched-step.ts';
+import type { SearchedStep } from '../search/search-tree.ts';
 import { growTree } from '../tree/grow-tree.ts';
-import { pairAsPublished } from './pair-as-published.ts';
+import { pairAsPublished } from './pair-paths.ts';
 import { plant } from './revision-testing.ts';
 
 describe('pairing as published', () => {

@@ -1,8 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { type LeafPath, leafPaths } from './leaf-paths.ts';
-import { pairAsPublished } from './pair-as-published.ts';
-import { branchOf, contentOf, pairPaths } from './pair-paths.ts';
+import { branchOf, contentOf, type LeafPath, leafPaths, pairAsPublished, pairPaths } from './pair-paths.ts';
 import { anyTree, plant } from './revision-testing.ts';
 import { refuseThresholds, THRESHOLD_DEFAULTS } from './thresholds.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { ChatMessage } from '../history/prompt.ts';
-import { leafPaths } from './leaf-paths.ts';
+import { leafPaths } from './pair-paths.ts';
 import { goodRow, pairRow } from './published-rows.ts';
 import { plant } from './revision-testing.ts';
 import { spliceAsPublished } from './splice.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { pythonStrip } from '../text/python-strip.ts';
-import { pythonJson, pythonWordCount } from './python-text.ts';
+import { pythonJson, pythonWordCount } from './published-rows.ts';
 
 describe('Python texts', () => {
   test('pythonJson equals json.dumps with ensure_ascii=False: blanks after commas and colons, keys in order, scripts unchanged', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { countRepeatedActions } from './repeated-actions.ts';
+import { countRepeatedActions } from '../evaluation/measure-episodes.ts';
 
 test.each<[string, string, number, number]>([
   ['a pair repeated five times in a row', 'abababababab'.slice(0, 10), 2, 5],

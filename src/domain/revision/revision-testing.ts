@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { SearchedStep } from '../search/searched-step.ts';
+import type { SearchedStep } from '../search/search-tree.ts';
 import { growTree, type Tree } from '../tree/grow-tree.ts';
 
 /**

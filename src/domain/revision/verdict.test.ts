@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { judgePrompt } from './judge-prompt.ts';
-import { parseVerdict, parseVerdictAsPublished, type Verdict } from './verdict.ts';
+import { judgePrompt, parseVerdict, parseVerdictAsPublished, type Verdict } from './verdict.ts';
 
 describe('parseVerdict', () => {
   test.each<[string, Verdict]>([

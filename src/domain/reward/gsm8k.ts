@@ -1,7 +1,6 @@
-import { lastCodePoints } from '../text/code-points.ts';
 import { findEnclosed } from '../text/enclosed.ts';
-import { assistantBlocks, countOf, gapBefore } from './assistant-blocks.ts';
-import type { FormatAndAnswer } from './qa-em-format.ts';
+import { lastCodePoints } from '../text/python-strip.ts';
+import { assistantBlocks, countOf, type FormatAndAnswer, gapBefore } from './qa-em-format.ts';
 
 const LOOKED_AT = 300; // code points from the end, as in verl
 const FOUR_TAGS = ['<think>', '</think>', '<tool_call>', '</tool_call>'];

@@ -1,8 +1,6 @@
 import { findEnclosed } from '../text/enclosed.ts';
 import { pythonStrip } from '../text/python-strip.ts';
-import { assistantBlocks, countOf, endsWithin, gapBefore } from './assistant-blocks.ts';
-import { exactMatch, normalizeAnswer } from './exact-match.ts';
-import { reportedReward } from './reported-reward.ts';
+import { exactMatch, lastAnswer, normalizeAnswer } from './exact-match.ts';
 
 /** The score of an answer and of its form, each by itself, and the total that training got. */
 export interface FormatAndAnswer {
@@ -89,4 +87,68 @@ function isLastInForm(block: string, generation: QaGeneration): boolean {
   const seam = '</think>\n<answer>';
   const at = block.startsWith('<think>') ? block.indexOf(seam, '<think>'.length) : -1;
   return at >= 0 && endsWithin(block, '</answer>', at + seam.length);
+}
+
+const MOST_TAGS = 10;
+
+/**
+ * Scores a solution as verl scores Search-R1: 1 where the last `<answer>` equals a gold answer, a quarter when it has more than
+ * ten opening or closing tags.
+ */
+export function scoreSearchR1(solution: string, golds: readonly string[]): number {
+  const answer = lastAnswer(solution);
+  if (answer === null || !exactMatch(answer, golds)) return 0;
+  return countOf(solution, '<answer>') > MOST_TAGS || countOf(solution, '</answer>') > MOST_TAGS ? 0.25 : 1;
+}
+
+/**
+ * Returns the reward that Agent-R1's technical report prints (equation 6), which is not what its code pays: the exact match where
+ * answer and tool calls are all in form, else how much of the form is there, less one.
+ */
+export function reportedReward(parts: {
+  readonly answerForm: number;
+  readonly toolForm: number;
+  readonly exactMatch: number;
+}): number {
+  const form = (parts.answerForm + parts.toolForm) / 2;
+  return form === 1 ? parts.exactMatch : form - 1;
+}
+
+const HEADER = '<|im_start|>assistant\n';
+const END = '<|im_end|>';
+
+/**
+ * Finds what the assistant said in a chat written as ChatML: the texts between its header and the next `<|im_end|>`. An open last
+ * block is none.
+ */
+export function assistantBlocks(chat: string): string[] {
+  const blocks: string[] = [];
+  for (let from = 0; ; ) {
+    const start = chat.indexOf(HEADER, from);
+    const end = start < 0 ? -1 : chat.indexOf(END, start + HEADER.length);
+    if (end < 0) return blocks;
+    blocks.push(chat.slice(start + HEADER.length, end));
+    from = end + END.length;
+  }
+}
+
+/**
+ * Takes what is between `<think>…</think>` at the beginning of a block and `<tag>…</tag>` at its end; null where the block is
+ * not made so.
+ */
+export function gapBefore(block: string, tag: string): string | null {
+  const thoughtEnd = block.startsWith('<think>') ? block.indexOf('</think>', '<think>'.length) : -1;
+  const opening = thoughtEnd < 0 ? -1 : block.indexOf(`<${tag}>`, thoughtEnd + '</think>'.length);
+  if (opening < 0 || !endsWithin(block, `</${tag}>`, opening + tag.length + 2)) return null;
+  return block.slice(thoughtEnd + '</think>'.length, opening);
+}
+
+/** Returns whether a text ends with a tag that begins at `from` or later. Python's `$` also matches before one last newline. */
+export function endsWithin(text: string, tag: string, from: number): boolean {
+  return [tag, `${tag}\n`].some((end) => text.endsWith(end) && text.length - end.length >= from);
+}
+
+/** Counts a tag in a text. */
+export function countOf(text: string, tag: string): number {
+  return text.split(tag).length - 1;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { lastCodePoints } from '../text/code-points.ts';
-import { answerF1 } from './answer-f1.ts';
+import { lastCodePoints } from '../text/python-strip.ts';
+import { answerF1 } from './exact-match.ts';
 import { scoreGsm8k } from './gsm8k.ts';
 import { scoreQaFormat } from './qa-em-format.ts';
 import { goldsOf, type ScoredEpisode } from './scored-episode.ts';

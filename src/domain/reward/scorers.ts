@@ -1,16 +1,10 @@
-import { factorReward } from '../compression/factor-reward.ts';
-import { readFactor } from '../compression/read-factor.ts';
-import { COMPRESSION_PRESETS } from '../compression/reward-presets.ts';
-import { answerF1 } from './answer-f1.ts';
-import { exactMatch } from './exact-match.ts';
+import { COMPRESSION_PRESETS, factorReward, readFactor } from '../compression/factor-reward.ts';
+import { answerF1, exactMatch, scoreHotpotqaRecipe } from './exact-match.ts';
 import { scoreGsm8k, scoreGsm8kFormat } from './gsm8k.ts';
-import { scoreHotpotqaRecipe } from './hotpotqa-recipe.ts';
 import { boxedContent, sameAnswer } from './math-answer.ts';
-import { scoreQaFormat, scoreQaReported } from './qa-em-format.ts';
-import { scoreRetool } from './retool.ts';
-import { scoreRetoolFormat } from './retool-format.ts';
+import { scoreQaFormat, scoreQaReported, scoreSearchR1 } from './qa-em-format.ts';
+import { scoreRetool, scoreRetoolFormat } from './retool.ts';
 import type { Score, ScoredEpisode } from './scored-episode.ts';
-import { scoreSearchR1 } from './search-r1-em.ts';
 
 /** A rule that scores episodes. A changed rule is a new revision: what was scored before stays what it was. */
 export interface Scorer {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { bestChild, bestPositions, type TieBreak } from './best-child.ts';
-import { uctScore } from './uct.ts';
+import { bestChild, bestPositions, type TieBreak, uctScore } from './best-child.ts';
 
 const parent = { stepId: 'p', visits: 6, valueSum: 3 };
 const node = (visits: number, valueSum: number, terminal = false) => ({ visits, valueSum, terminal });

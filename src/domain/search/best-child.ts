@@ -1,6 +1,5 @@
 import { createRandom } from '../random/random.ts';
 import { seedFrom } from '../random/seed-from.ts';
-import { type NodeStatistics, uctScore } from './uct.ts';
 
 /** Children that scored best together, by their positions among all children of the node, and where the walk is. */
 export interface Tie {
@@ -21,7 +20,7 @@ export type TieBreak =
   | { readonly kind: 'seeded'; readonly seed: number }
   | { readonly kind: 'drawn'; readonly draw: (tie: Tie) => number };
 
-export interface ChildStatistics extends NodeStatistics {
+interface ChildStatistics extends NodeStatistics {
   readonly terminal: boolean;
 }
 
@@ -86,4 +85,24 @@ function breakTie(tie: Tie, tieBreak: TieBreak): number {
     case 'drawn':
       return tieBreak.draw(tie);
   }
+}
+
+/** The exploration constant of Agent-R. It presumes rewards in 0..1: on SciWorld's 0..100 the choice is greedy (§6 item 9). */
+export const EXPLORATION = 0.25;
+
+/** What a search has counted at a node. `valueSum / visits` is its value. */
+export interface NodeStatistics {
+  readonly visits: number;
+  readonly valueSum: number;
+}
+
+/**
+ * Scores a node by upper confidence: valueSum / visits + c · √(ln(parentVisits) / visits), the natural logarithm (specification
+ * of Agent-R, §1.4). The first part is 0 without visits; the second is 0 without visits or without those of a parent
+ * (`parentVisits` null or 0).
+ */
+export function uctScore({ visits, valueSum }: NodeStatistics, parentVisits: number | null, exploration = EXPLORATION): number {
+  if (visits === 0) return 0;
+  const bonus = parentVisits === null || parentVisits === 0 ? 0 : exploration * Math.sqrt(Math.log(parentVisits) / visits);
+  return valueSum / visits + bonus;
 }

@@ -1,6 +1,5 @@
-import { bestChild, type TieBreak } from './best-child.ts';
+import { bestChild, EXPLORATION, type TieBreak } from './best-child.ts';
 import { childrenOf, type SearchNode, type SearchState, searchNode, searchPath } from './search-tree.ts';
-import { EXPLORATION } from './uct.ts';
 
 export interface SearchParams {
   /** Complete walks from the root to an end. A walk expands every node on its way. */

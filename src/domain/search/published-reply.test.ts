@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { readPublishedReply } from './published-reply.ts';
+import { readPublishedReply } from './published-prompt.ts';
 
 const actionOf = (reply: string) => readPublishedReply(reply, 'other').action;
 

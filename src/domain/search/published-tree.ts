@@ -1,7 +1,7 @@
 import type { ChatMessage } from '../history/prompt.ts';
 import { growTree, type Tree, type TreeNode } from '../tree/grow-tree.ts';
-import type { SearchedStep } from './searched-step.ts';
-import { EXPLORATION, uctScore } from './uct.ts';
+import { EXPLORATION, uctScore } from './best-child.ts';
+import type { SearchedStep } from './search-tree.ts';
 
 /** A node as Agent-R's `search_results_<idx>.json` holds it (specification, §1.7). A part of what it repeats is derived. */
 export interface PublishedNode {

@@ -1,3 +1,6 @@
+import type { AskedMessage } from '../prompts/asked-prompt.ts';
+import type { TreeStep } from '../tree/grow-tree.ts';
+
 /**
  * Why a walk cannot go on below a node; `none` while it can. `terminated` and `truncated`: the environment ended the episode;
  * `disaster`: it answered a negative reward; `depth`: the depth limit; `stuck`: an expansion gave no child, because the model
@@ -73,4 +76,20 @@ export function searchPath(state: Pick<SearchState, 'nodes'>, stepId: string): r
   const path: string[] = [];
   for (let id: string | null = stepId; id !== null; id = searchNode(state, id).parentStepId) path.push(id);
   return path.reverse();
+}
+
+/** A step of a searched tree: what was said and seen there, and what the search counted. The root's texts are empty. */
+export interface SearchedStep extends TreeStep {
+  readonly response: string;
+  /** The reply as a message, where it is more than the text `response`. */
+  readonly message?: AskedMessage;
+  readonly action: string;
+  readonly observation: string;
+  /** What the environment's score was, normalised; 0 after a disaster. */
+  readonly score: number;
+  readonly disaster: boolean;
+  /** Nothing was left to explore from here. A terminal step without children is the end of a trajectory. */
+  readonly terminal: boolean;
+  readonly visits: number;
+  readonly valueSum: number;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { ChatMessage } from '../history/prompt.ts';
-import { trimAsPublished } from './trim-as-published.ts';
+import { trimAsPublished } from './published-prompt.ts';
 
 const chat = (...contents: string[]) =>
   contents.map((content, i): ChatMessage => ({ role: i === 0 ? 'system' : i % 2 ? 'user' : 'assistant', content }));

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { parsePythonFloat } from './python-float.ts';
+import { parsePythonFloat } from './python-strip.ts';
 
 // Every pair was seen with CPython 3.11: the number, or null for ValueError.
 const READ: readonly (readonly [string, number | null])[] = [

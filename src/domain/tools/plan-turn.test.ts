@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { validateSeedArguments } from './parse-calls.ts';
 import { type KnownTools, planTurn, type ToolProfile } from './plan-turn.ts';
-import { validateSeedArguments } from './validate-arguments.ts';
 
 const schema = { type: 'object', properties: { query: { type: 'string' } }, required: ['query'] };
 const tools: KnownTools = {

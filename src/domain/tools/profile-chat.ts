@@ -1,4 +1,3 @@
-import { frameResponses, frameRetool } from './frame-observation.ts';
 import type { ToolProfile } from './plan-turn.ts';
 
 /** One turn of an episode: what the model said, and what it was shown then, empty after its final answer. */
@@ -34,4 +33,37 @@ export function writeChat(profile: ToolProfile | null, turns: readonly ToolTurn[
 
 function withoutMarks(text: string): string {
   return text.replaceAll('<|im_', '<| im_');
+}
+
+/**
+ * Frames tool results as blocks of `<tool_response>`, one a line, each cut at `limit` code points: what the user's turn says in
+ * profiles `nous`, `seed` and `v0.1`.
+ */
+function frameResponses(results: readonly string[], limit: number): string {
+  return results.map((result) => `<tool_response>\n${truncateCodePoints(result, limit)}\n</tool_response>`).join('\n');
+}
+
+/**
+ * Frames results as profile `nous` writes them behind the model's own tokens: it ends the assistant's turn, says them as the
+ * user, and opens the next turn with a thought begun. Nothing at all without a result.
+ */
+export function frameNous(results: readonly string[], limit: number): string {
+  if (results.length === 0) return '';
+  return `<|im_end|>\n<|im_start|>user\n${frameResponses(results, limit)}<|im_end|>\n<|im_start|>assistant\n<think>\n`;
+}
+
+/** Frames the output of a program as profile `retool` writes it, within the assistant's turn. */
+export function frameRetool(result: string, limit: number): string {
+  return `\n<interpreter>\n${truncateCodePoints(result, limit)}\n</interpreter>\n`;
+}
+
+/**
+ * Cuts a text behind its first `limit` code points and says so by `...`, as the published tool environments do; a text that is no
+ * longer stays as it is. A half surrogate counts as one, as in Python. Reads no further than the cut, however long the text is.
+ */
+export function truncateCodePoints(text: string, limit: number): string {
+  if (text.length <= limit) return text; // no more units, so no more code points
+  let at = 0;
+  for (let count = 0; count < limit && at < text.length; count++) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
+  return at < text.length ? `${text.slice(0, at)}...` : text;
 }

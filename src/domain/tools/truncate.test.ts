@@ -1,8 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { assistantBlocks } from '../reward/assistant-blocks.ts';
-import { frameTurn, writeChat } from './profile-chat.ts';
-import { truncateCodePoints } from './truncate.ts';
+import { assistantBlocks } from '../reward/qa-em-format.ts';
+import { frameTurn, truncateCodePoints, writeChat } from './profile-chat.ts';
 
 test('a text is truncated by code points, and the cut never splits a pair', () => {
   fc.assert(

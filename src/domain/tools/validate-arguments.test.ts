@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
+import { validateSeedArguments } from './parse-calls.ts';
 import { readPythonJson } from './read-python-json.ts';
-import { validateSeedArguments } from './validate-arguments.ts';
 
 const schema = {
   type: 'object',

@@ -1,4 +1,4 @@
-import { findSearchAction } from '../../domain/prompts/find-search-action.ts';
+import { findSearchAction } from '../../domain/prompts/project-response.ts';
 
 /** What an action text asks for. */
 export type SearchAction =

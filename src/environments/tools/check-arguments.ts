@@ -2,8 +2,7 @@ import { createContext, Script } from 'node:vm';
 import { Ajv } from 'ajv';
 import { Ajv2019 } from 'ajv/dist/2019.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import type { ToolCall } from '../../domain/tools/parse-calls.ts';
-import { validateSeedArguments } from '../../domain/tools/validate-arguments.ts';
+import { type ToolCall, validateSeedArguments } from '../../domain/tools/parse-calls.ts';
 import { type Tool, ToolError } from './tool.ts';
 
 /** Describes what is wrong with the arguments of a call, null for nothing. */

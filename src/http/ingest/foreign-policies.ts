@@ -2,7 +2,7 @@ import { trainingChannel } from '../../events/schemas/training.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { Principal } from '../../postgres/principal.ts';
 import { readOwners } from '../../projections/owners/read-owners.ts';
-import { lineageIdOf } from '../../training/leases/lineage-id.ts';
+import { lineageIdOf } from '../../training/leases/lineage-of.ts';
 import type { Problem } from '../reply.ts';
 import type { Sent } from './check-events.ts';
 

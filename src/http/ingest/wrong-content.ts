@@ -1,6 +1,5 @@
 import { sha256Hex } from '../../digest/sha256.ts';
-import { findArrayFault } from '../../domain/training/planning/record-fault.ts';
-import { findLogProbFault, findTokenValueFault } from '../../domain/training/planning/token-fault.ts';
+import { findArrayFault, findLogProbFault, findTokenValueFault } from '../../domain/training/planning/record-fault.ts';
 import { canonicalJson } from '../../events/canonical-json.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { unpack } from '../../events/packed.ts';

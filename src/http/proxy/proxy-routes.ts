@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { UpstreamFailed } from '../../usecases/capture/capture-errors.ts';
 import type { Forwarding } from '../../usecases/capture/forward-call.ts';
 import type { Capture } from '../../usecases/capture/open-capture.ts';
-import { readText } from '../../usecases/capture/read-text.ts';
+import { readText } from '../../usecases/capture/split-events.ts';
 import type { Upstream } from '../../usecases/capture/upstream.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { createJsonBodies } from '../json-body.ts';

@@ -9,7 +9,7 @@ import { readPrompts } from '../../projections/prompts/read-prompts.ts';
 import { tokensAsJson } from '../../projections/step-tree/token-bytes.ts';
 import { type Answer, startUpstream, type TestUpstream } from '../../testing/upstream.ts';
 import { type Capture, openCapture } from '../../usecases/capture/open-capture.ts';
-import { openTraces } from '../../usecases/capture/traces/open-traces.ts';
+import { openTraces } from '../../usecases/capture/traces/receive-spans.ts';
 import { openUpstream } from '../../usecases/capture/upstream.ts';
 import { openTestApi, type ServeOptions, type TestApi } from '../http-testing.ts';
 

@@ -3,10 +3,10 @@ import type { Db } from '../../postgres/database.ts';
 import { openCache } from '../../runtime/cache.ts';
 import { type EncodedRows, encodeRows } from '../../training/rows/encode-rows.ts';
 import type { Layout, NotLaidOut } from '../../training/rows/layout.ts';
+import { readRowsOfNow } from '../../training/rows/read-batch-rows.ts';
 import { readPromptsOfBatch } from '../../training/rows/read-prompts-of-rows.ts';
-import { readRowsOfNow } from '../../training/rows/read-rows-of-now.ts';
 import { readRewardState } from '../../training/rows/reward-state.ts';
-import { rowAdvantages } from '../../usecases/train/estimates/row-advantages.ts';
+import { rowAdvantages } from '../../usecases/train/estimates/estimate-batch.ts';
 import type { RowFormat } from './row-format-hints.ts';
 
 /** Packed bodies of batches, some kept: several readers of one lease share one, and batches are packed before they are leased. */

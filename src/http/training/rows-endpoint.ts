@@ -5,7 +5,7 @@ import type { Db } from '../../postgres/database.ts';
 import { readBatchesById } from '../../projections/training-pool/read-batches.ts';
 import { isProjected } from '../../projections/wait-until.ts';
 import { createExclusive } from '../../runtime/exclusive.ts';
-import { findBatchBehind, findStatedLease, type StatedBatch } from '../../training/leases/current-lease.ts';
+import { findBatchBehind, findStatedLease, type StatedBatch } from '../../training/leases/lease.ts';
 import { RowsError } from '../../training/rows/batch-rows.ts';
 import { LAYOUTS } from '../../training/rows/layout.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';

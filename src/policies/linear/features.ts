@@ -1,8 +1,7 @@
-import { crossHash, hashText } from './hash.ts';
 import { type Amount, type Demand, demandOf, findItem, heldOf, parseCraft, parseGet, type Recipe } from './recipe-demand.ts';
 import { createEvidence } from './search-evidence.ts';
 import type { Situation } from './situation.ts';
-import { wordsOf } from './words.ts';
+import { crossHash, hashText, wordsOf } from './words.ts';
 
 /** Raised whenever the same text yields other features: weights of one revision mean nothing in another. */
 export const FEATURE_REVISION = 2;

@@ -1,9 +1,8 @@
 import type { FeatureVector } from './features.ts';
-import { crossHash, hashText } from './hash.ts';
 import { demandOf } from './recipe-demand.ts';
 import { createEvidence } from './search-evidence.ts';
 import type { Situation } from './situation.ts';
-import { wordsOf } from './words.ts';
+import { crossHash, hashText, wordsOf } from './words.ts';
 
 /** Buckets of the hashed space of a critic; a state has some dozens of features. */
 export const STATE_BUCKETS = 2 ** 12;

@@ -4,7 +4,7 @@ import { isHttpAddress, sendAddress } from '../../runtime/secret-address.ts';
 import { SECRET_REMEDY, secretInUrl } from '../../runtime/secret-in-url.ts';
 import { openAiPolicy } from '../openai-policy.ts';
 import { definePolicy, filled, PolicySpecError } from '../policy-entry.ts';
-import { samplingOptions } from './sampling-fields.ts';
+import { samplingOptions } from './request.ts';
 
 /** A model behind an OpenAI-compatible server. */
 export const openai = definePolicy({

@@ -1,9 +1,8 @@
+import { cutText } from '../../domain/text/cut-text.ts';
 import { retry } from '../../runtime/retry.ts';
-import { LONGEST_PAUSE_MS, retryAfterMs } from '../../runtime/retry-after.ts';
+import { isPassingStatus, LONGEST_PAUSE_MS, retryAfterMs } from '../../runtime/retry-after.ts';
 import { sendAddress } from '../../runtime/secret-address.ts';
 import { PolicyError } from '../policy.ts';
-import { backoffMs, isRetryableStatus, type World } from './retry.ts';
-import { refusalOf, serverMessage } from './server-error.ts';
 
 export interface PostOptions {
   /** Secrets by name are resolved for each request, and hidden in what comes back. */
@@ -15,7 +14,7 @@ export interface PostOptions {
   readonly maxResponseBytes: number;
 }
 
-export interface JsonAnswer {
+interface JsonAnswer {
   readonly text: string;
   /** Times the request was sent, from 1. */
   readonly attempts: number;
@@ -115,4 +114,94 @@ function describeFault(error: unknown): string {
 
 function fieldsOf(error: unknown): { message?: unknown; cause?: unknown; code?: unknown } {
   return typeof error === 'object' && error !== null ? error : {};
+}
+
+/** What a retried call may touch of the world; tests pass their own. */
+export interface World {
+  readonly fetch: typeof globalThis.fetch;
+  /** Waits; rejects with the signal's reason when it is aborted. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+  /** Draws from [0, 1) for the jitter. It never decides what is sampled, so it needs no seed. */
+  random(): number;
+  /** Milliseconds of a clock that never goes back, for durations. */
+  now(): number;
+  /** Milliseconds since 1970, for `Retry-After` dates. */
+  date(): number;
+}
+
+/** The statuses after which the same request may succeed: those that pass, a conflict of locks, and any fault of the server. */
+function isRetryableStatus(status: number): boolean {
+  return isPassingStatus(status) || status === 409 || status >= 500;
+}
+
+const BASE_MS = 500;
+// a server that restarts takes minutes: with six attempts the waits sum to about half a minute, then the collector decides
+const CAP_MS = 30_000;
+
+/**
+ * Returns the wait before attempt `attempt + 1`: exponential from 0.5 s, capped at 30 s, and jittered over its upper half so that
+ * many workers do not return at once.
+ */
+export function backoffMs(attempt: number, random: number): number {
+  const full = Math.min(CAP_MS, BASE_MS * 2 ** (attempt - 1));
+  return full * (0.5 + random / 2);
+}
+
+/** Turns a final 4xx into the error it means, with the server's own words and the remedy where one is known. */
+export function refusalOf(status: number, body: string, url: string): PolicyError {
+  const message = serverMessage(body);
+  if (isContextOverflow(status, body, message))
+    return new PolicyError('context-overflow', `the prompt is too long for the model: ${message}`);
+  return new PolicyError(
+    'refused',
+    `the model server refused the request with status ${status}: ${message}${remedyFor(status, url)}`,
+    { status },
+  );
+}
+
+/** Takes the message out of an error body in any of the known shapes; the raw text, cut, where it has none. */
+export function serverMessage(body: string): string {
+  const found = errorFields(body).message ?? (body.trim() || 'no message');
+  return found.length > 1_000 ? `${cutText(found, 1_000)}…` : found;
+}
+
+/** OpenAI sends the code; vLLM and SGLang only words, and older vLLM complains that nothing is left for the reply. */
+function isContextOverflow(status: number, body: string, message: string): boolean {
+  if (status !== 400 && status !== 413 && status !== 422) return false;
+  if (errorFields(body).code === 'context_length_exceeded') return true;
+  return /maximum context length|model'?s context length|context window|max_model_len|max(?:imum)?[ _]model[ _]len(?:gth)?|max_tokens must be at least 1, got -/i.test(
+    message,
+  );
+}
+
+function errorFields(body: string): { message?: string; code?: string } {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    return {};
+  }
+  // {"error": {"message", "code"}} (OpenAI, newer vLLM), {"message", "code"} (older vLLM, SGLang), {"error": "…"}, {"detail": …}
+  // (FastAPI)
+  const outer = fields(value);
+  const inner = 'error' in outer ? outer.error : value;
+  if (typeof inner === 'string') return { message: inner };
+  const { message, code } = fields(inner);
+  const text = message ?? outer.detail;
+  return {
+    ...(text === undefined ? {} : { message: typeof text === 'string' ? text : JSON.stringify(text) }),
+    ...(typeof code === 'string' ? { code } : {}),
+  };
+}
+
+function fields(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}
+
+function remedyFor(status: number, url: string): string {
+  if (status === 401 || status === 403) return '; check the API key';
+  if (status === 404)
+    return `; check the model's name, and that ${url} is the server's chat address (its base URL mostly ends in /v1)`;
+  if (status === 400 || status === 422) return '; if the server knows no token ids, set tokenIds to "none"';
+  return '';
 }

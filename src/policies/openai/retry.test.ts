@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { retryAfterMs } from '../../runtime/retry-after.ts';
 import { anActRequest } from '../../testing/act-request.ts';
 import { closeOpenAiServers, givenOpenAiPolicy } from '../../testing/given-openai-policy.ts';
-import { backoffMs } from './retry.ts';
+import { backoffMs } from './post-json.ts';
 
 const never = new AbortController().signal;
 afterEach(closeOpenAiServers);

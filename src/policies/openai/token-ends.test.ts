@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { textsByEnds } from '../../domain/text/texts-by-ends.ts';
-import { endsWithin, tokenEnds } from './token-ends.ts';
+import { endsWithin, tokenEnds } from './completion.ts';
 
 const pieces = (...texts: readonly string[]) => texts.map((text) => Buffer.from(text, 'utf8'));
 

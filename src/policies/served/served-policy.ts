@@ -1,6 +1,6 @@
 import { withoutSlashes } from '../../domain/text/without-slashes.ts';
 import { sendAddress } from '../../runtime/secret-address.ts';
-import { drawingFields, drawingOf } from '../openai/sampling-fields.ts';
+import { drawingFields, drawingOf } from '../openai/request.ts';
 import { type OpenAiOptions, openAiPolicy } from '../openai-policy.ts';
 import { type Act, type Policy, PolicyError } from '../policy.ts';
 import type { ServedVersion } from './model-server.ts';

@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { scoreQaFormat } from '../../domain/reward/qa-em-format.ts';
-import { scoreSearchR1 } from '../../domain/reward/search-r1-em.ts';
+import { scoreQaFormat, scoreSearchR1 } from '../../domain/reward/qa-em-format.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { recordHistory, recordRenderSpec, recordSegment } from '../../testing/record-images.ts';

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { isAlfworldTaskType } from '../../domain/evaluation/alfworld-task-type.ts';
+import { isAlfworldTaskType } from '../../domain/evaluation/task-kind.ts';
 import type { Db } from '../../postgres/database.ts';
 import { successRate } from '../step-tree/success-rate.ts';
 import { aggregate } from './aggregate.ts';

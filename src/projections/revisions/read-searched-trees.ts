@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { SearchedStep } from '../../domain/search/searched-step.ts';
+import type { SearchedStep } from '../../domain/search/search-tree.ts';
 import { growTree, type Tree } from '../../domain/tree/grow-tree.ts';
 import type { BlobRef } from '../../events/schemas/values.ts';
 import type { Blobs } from '../../postgres/column-types.ts';

@@ -1,5 +1,5 @@
 import { type RevisedTurn, splice } from '../../domain/revision/splice.ts';
-import type { SearchedStep } from '../../domain/search/searched-step.ts';
+import type { SearchedStep } from '../../domain/search/search-tree.ts';
 import { pathTo, type Tree } from '../../domain/tree/grow-tree.ts';
 import type { RevisionRecord } from './read-revisions.ts';
 

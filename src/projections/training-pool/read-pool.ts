@@ -1,9 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Readiness } from '../../domain/training/advantages/estimator.ts';
-import { awaitedComponents } from '../../domain/training/planning/awaited-components.ts';
-import type { PlanRules } from '../../domain/training/planning/plan-rules.ts';
+import { awaitedComponents, type PlanRules } from '../../domain/training/planning/plan-rules.ts';
 import type { PoolGroup, PoolSample } from '../../domain/training/planning/pool.ts';
-import type { Rejection } from '../../domain/training/planning/rejection.ts';
+import type { Rejection } from '../../domain/training/planning/record-fault.ts';
 import type { Db } from '../../postgres/database.ts';
 import { OF_ITS_PROJECT } from './of-its-project.ts';
 import { LOOSE_OF_OWN } from './settled-samples.ts';

@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import { ESTIMATORS } from '../../domain/training/advantages/estimators.ts';
 import { KL_KINDS } from '../../domain/training/kl/kl-penalty.ts';
-import { AGGREGATION_MODES } from '../../domain/training/losses/aggregation.ts';
+import { AGGREGATION_MODES } from '../../domain/training/losses/policy-loss.ts';
 import { POLICY_LOSSES } from '../../domain/training/losses/policy-losses.ts';
 import type { OptionRules } from '../../domain/training/options.ts';
 import type { Backend } from './backend.ts';

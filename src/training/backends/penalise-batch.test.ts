@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { penaliseBatch } from './penalise-batch.ts';
+import { penaliseBatch } from './estimator-batch.ts';
 import { trainingSettings } from './training-settings.ts';
 
 const columns = {

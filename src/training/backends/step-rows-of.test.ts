@@ -4,7 +4,7 @@ import { keyInTree } from '../../projections/of-tree.ts';
 import type { ShownPrompt } from '../../projections/prompts/read-prompts.ts';
 import type { BatchReward, BatchRows, BatchStep, BatchTrajectory } from '../rows/batch-rows.ts';
 import { textsOf } from '../rows/step-layout.ts';
-import { type PictureOf, stepRowsOf } from './step-rows-of.ts';
+import { type PictureOf, stepRowsOf } from './step-row.ts';
 
 const reward = (value: number): BatchReward => ({ component: 'c', value, weight: 1, scorer: { name: 's', revision: '1' } });
 

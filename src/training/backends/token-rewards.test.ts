@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { type RewardedStep, tokenRewards } from './estimator-batch.ts';
 import type { RewardPart } from './step-row.ts';
-import { type RewardedStep, tokenRewards } from './token-rewards.ts';
 import type { ProcessRewardSettings } from './training-settings.ts';
 
 const part = (component: string, value: number, of: RewardPart['of'] = 'step'): RewardPart => ({

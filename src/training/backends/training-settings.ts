@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { parseRejectionRules } from '../../domain/training/correction/rejection.ts';
+import { parseRejectionRules } from '../../domain/training/correction/correct-rollouts.ts';
 import { KL_KINDS, type KlKind } from '../../domain/training/kl/kl-penalty.ts';
-import { AGGREGATION_MODES } from '../../domain/training/losses/aggregation.ts';
+import { AGGREGATION_MODES } from '../../domain/training/losses/policy-loss.ts';
 import { name } from '../../events/schemas/values.ts';
 
 const options = z

@@ -1,14 +1,13 @@
 import { isUuid } from '../../domain/ids.ts';
 import type { Db } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
-import { checkHolding, invalid } from './check-request.ts';
+import { checkHolding, invalid, refused, unknownBatch } from './check-request.ts';
 import { type Decision, decide } from './decide.ts';
+import { openServiceRow } from './ensure-synced-with-log.ts';
 import { decideOnLease } from './held-lease.ts';
 import { abandoned, type LeaseNames } from './lease-events.ts';
-import { lineageIdOf } from './lineage-id.ts';
-import { openServiceRow } from './open-service-row.ts';
+import { lineageIdOf } from './lineage-of.ts';
 import type { Abandoned, AbandonRequest, Holding, LeaseServiceOptions, Refused } from './protocol.ts';
-import { refused, unknownBatch } from './refusals.ts';
 import { behindBatch, readService, type ServiceRow } from './service-row.ts';
 
 const REASON_LIMIT = 10_000;

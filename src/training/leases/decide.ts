@@ -3,10 +3,9 @@ import type { Db } from '../../postgres/database.ts';
 import { limitOf } from '../../runtime/limit.ts';
 import { type DerivedDraft, encodeEvents } from '../outbox/encode-events.ts';
 import { OUTBOX_CHANNEL } from '../outbox/relay.ts';
-import { COMPARED, checkCompared } from './compared.ts';
 import { ensureSyncedWithLog } from './ensure-synced-with-log.ts';
 import { type LeaseServiceOptions, RELAY_WAIT_MS } from './protocol.ts';
-import { columnsOf, type DecisionInput, type ServiceRow } from './service-row.ts';
+import { COMPARED, checkCompared, columnsOf, type DecisionInput, type ServiceRow } from './service-row.ts';
 
 /** What is noted of a batch for ever, as the columns of its row. */
 export type Note = {

@@ -1,11 +1,19 @@
 import type { Db } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
-import { type Decision, decide } from './decide.ts';
-import { expiry } from './expire.ts';
-import type { LeaseNames } from './lease-events.ts';
-import type { Holding, LeaseServiceOptions, Refused } from './protocol.ts';
-import { staleFence, unknownLease } from './refusals.ts';
-import { type DecisionInput, type LeaseOfRow, type ReadRow, readGranted, type ServiceRow } from './service-row.ts';
+import { checkHolding, checkTtl, invalid, staleFence, unknownLease } from './check-request.ts';
+import { type Change, type Decision, decide } from './decide.ts';
+import { expired, type LeaseNames, returned } from './lease-events.ts';
+import type { Holding, LeaseServiceOptions, NackRequest, Refused, Renewed, RenewRequest, Returned } from './protocol.ts';
+import {
+  type DecisionInput,
+  type LeaseOfRow,
+  type ReadRow,
+  readExpired,
+  readGranted,
+  readService,
+  type ServiceRow,
+  withoutLease,
+} from './service-row.ts';
 
 /** A lease as it was given. */
 export interface Grant {
@@ -14,7 +22,7 @@ export interface Grant {
 }
 
 /** A lease that holds, by the database's clock. */
-export interface HeldLease {
+interface HeldLease {
   readonly grant: Grant;
   readonly service: ReadRow;
   readonly held: LeaseOfRow;
@@ -80,4 +88,58 @@ async function whyOver(db: Db, { names, ordinal }: Grant, service: ServiceRow): 
   }
   if (service.held) return `${lease}: batch ${ordinal} is leased under fence ${service.fence}`;
   return `${lease}: it expired or was given back`;
+}
+
+/** Moves a deadline in one transaction; no event: a lease is a right, and only its beginning and its end are facts. */
+export async function renewLease(options: LeaseServiceOptions, request: RenewRequest): Promise<Renewed | Refused> {
+  const wrong = checkHolding(request) ?? checkTtl(request.ttlMs);
+  if (wrong) return wrong;
+  return decideOnLease(options, request, ({ held, service, now }) => {
+    const deadline = new Date(now.getTime() + request.ttlMs);
+    return { answer: { kind: 'renewed', deadline }, change: { after: { ...service, held: { ...held, deadline } }, events: [] } };
+  });
+}
+
+const REASON_LIMIT = 10_000;
+
+/** Returns a batch in one transaction; the next lease has the next fence. */
+export async function nackBatch(options: LeaseServiceOptions, request: NackRequest): Promise<Returned | Refused> {
+  const wrong = checkHolding(request);
+  if (wrong) return wrong;
+  if (request.reason.length > REASON_LIMIT) return invalid('reason', `must have at most ${REASON_LIMIT} characters`);
+  return decideOnLease(options, request, ({ grant: { names }, service }) => ({
+    answer: { kind: 'returned', batchId: names.batchId },
+    change: { after: withoutLease(service), events: [returned(names, request.reason)] },
+  }));
+}
+
+const SLICE = 100; // policies of one look
+
+/** Ends the leases whose deadline has passed by the database's clock, each with its LeaseExpired. Returns how many. */
+export async function expireLeases(options: LeaseServiceOptions): Promise<number> {
+  let ended = 0;
+  for (;;) {
+    const ranOut = await readExpired(options.db, SLICE); // every second, mostly none: the one statement of it
+    for (const lineageId of ranOut) if (await expireLease(options, lineageId)) ended++;
+    if (ranOut.length < SLICE) return ended;
+  }
+}
+
+function expireLease(options: LeaseServiceOptions, lineageId: string): Promise<boolean> {
+  return decide(
+    options,
+    (db, producer) => readService(db, lineageId, producer),
+    ({ service, now }) => {
+      const change = service?.held && service.held.deadline <= now ? expiry(service) : undefined;
+      return change ? { answer: true, change } : { answer: false };
+    },
+  );
+}
+
+/** What the end of a lease changes whose deadline has passed; nothing where none is held. */
+function expiry(service: ServiceRow): Change | undefined {
+  const { lineageId, policyId, held, fence } = service;
+  if (!held) return undefined;
+  const { leaseId, batchId } = held;
+  return { after: withoutLease(service), events: [expired({ lineageId, policyId, batchId, leaseId, fence })] };
 }

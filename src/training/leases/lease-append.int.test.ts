@@ -12,7 +12,7 @@ import { until } from '../../testing/until.ts';
 import { openLeaseService } from '../../usecases/train/open-lease-service.ts';
 import { createRelay, type Relay } from '../outbox/relay.ts';
 import { createLeaseService } from './lease-service.ts';
-import { lineageIdOf } from './lineage-id.ts';
+import { lineageIdOf } from './lineage-of.ts';
 
 let platform: Platform & { readonly home: string };
 let projector: Subscription;

@@ -1,8 +1,7 @@
 import { abandonBatch } from './abandon.ts';
 import { ackBatch } from './ack.ts';
-import { expireLeases } from './expire.ts';
+import { expireLeases, nackBatch, renewLease } from './held-lease.ts';
 import { leaseBatch } from './lease.ts';
-import { nackBatch } from './nack.ts';
 import {
   type Abandoned,
   type AbandonRequest,
@@ -22,7 +21,6 @@ import {
   type Returned,
 } from './protocol.ts';
 import { registerPolicy } from './register-policy.ts';
-import { renewLease } from './renew.ts';
 
 /**
  * The lease service where trainers get batches. A batch is *planned*; a lease makes it *leased* until a deadline; then one of

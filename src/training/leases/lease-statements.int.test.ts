@@ -8,7 +8,7 @@ import { appendRecorded, recordBatches } from '../../testing/record-batches.ts';
 import { until } from '../../testing/until.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { createLeaseService } from './lease-service.ts';
-import { lineageIdOf } from './lineage-id.ts';
+import { lineageIdOf } from './lineage-of.ts';
 
 const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 const WEIGHTS = 'a'.repeat(64);

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { isUuid } from '../../domain/ids.ts';
+import { derivedId } from '../../events/derived-id.ts';
 import type { Db } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
 
@@ -21,4 +22,9 @@ export async function lineageOfBatch(db: Db, batchId: string): Promise<string | 
 export async function isAtService(db: Db, lineageId: string): Promise<boolean> {
   const { rows } = await sql`select 1 from lease_desk where lineage_id = ${lineageId}::uuid`.execute(db);
   return rows.length > 0;
+}
+
+/** Returns the stream of all versions of a policy. */
+export function lineageIdOf(policyId: string): string {
+  return derivedId('lineage', policyId);
 }

@@ -1,11 +1,10 @@
 import { derivedId } from '../../events/derived-id.ts';
-import { checkName, checkWeights } from './check-request.ts';
+import { checkName, checkWeights, refused } from './check-request.ts';
 import { decide } from './decide.ts';
+import { openServiceRow } from './ensure-synced-with-log.ts';
 import { registered } from './lease-events.ts';
-import { lineageIdOf } from './lineage-id.ts';
-import { openServiceRow } from './open-service-row.ts';
+import { lineageIdOf } from './lineage-of.ts';
 import type { Head, LeaseServiceOptions, Refused, Registered, RegisterRequest } from './protocol.ts';
-import { refused } from './refusals.ts';
 import { readService } from './service-row.ts';
 
 /** Registers version 0 of a policy in one transaction; see `LeaseService.registerPolicy`. */

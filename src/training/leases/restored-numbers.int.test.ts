@@ -9,7 +9,7 @@ import { migrate } from '../../postgres/migrate.ts';
 import { connect } from '../../postgres/pool.ts';
 import { installProjections } from '../../projections/install.ts';
 import { until } from '../../testing/until.ts';
-import { bringServiceForward } from './bring-service-forward.ts';
+import { bringServiceForward } from './ensure-synced-with-log.ts';
 
 let folder: string;
 let server: EmbeddedPostgres;

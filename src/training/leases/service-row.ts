@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
+import type { PlanRules } from '../../domain/training/planning/plan-rules.ts';
+import type { Method } from '../../events/schemas/training.ts';
 import type { BlobRef } from '../../events/schemas/values.ts';
 import type { Db } from '../../postgres/database.ts';
 import { projectOf } from '../../projections/owners/read-owners.ts';
 import type { Numbering } from '../outbox/encode-events.ts';
-import { COMPARED, checkCompared } from './compared.ts';
-import { PLANNED, type PlannedRow, plannedBatch } from './planned-batch.ts';
 import type { Head, PlannedBatch } from './protocol.ts';
 
 /** A policy's row at the lease service: its newest version, and who holds its next batch. */
@@ -191,4 +191,63 @@ function fromRow(row: SeenRow): ReadRow | undefined {
     held,
     next: plannedBatch(row),
   };
+}
+
+/** The database is not the one in which the lease service was last compared with the log. */
+export class LeaseStateStale extends Error {
+  override readonly name = 'NotCompared';
+}
+
+/**
+ * Names the database of a connection. The start of the server reveals a folder that was put back and a standby that took over;
+ * the other two a database that was made from a copy or a dump.
+ */
+export const NAME = sql`
+  concat_ws(' ', extract(epoch from pg_postmaster_start_time()), (select oid from pg_database where datname = current_database()),
+    pg_relation_filenode('lease_desk'))`;
+
+/** What every statement of the lease service asks, with whatever else it asks; null before the first comparison. */
+export const COMPARED = sql<boolean | null>`(select name = ${NAME} from desk_database)`;
+
+/** @throws NotCompared. */
+export function checkCompared(row: { readonly compared: boolean | null } | undefined): void {
+  if (row?.compared !== true) throw new LeaseStateStale();
+}
+
+/** Returns whether the database is the one of the last comparison. */
+export async function isCompared(db: Db): Promise<boolean> {
+  const { rows } = await sql<{ compared: boolean | null }>`select ${COMPARED} as compared`.execute(db);
+  return rows[0]?.compared === true;
+}
+
+/** The columns of a planned batch `b` of the lineage `l`. */
+const PLANNED = sql`b.batch_id as planned_batch_id, b.ordinal as planned_ordinal, b.estimator, b.rules, b.seed, b.samples, b.tokens,
+  b.manifest_hash, l.trainer`;
+
+/** All null where no batch is planned, or its plan is not folded yet. */
+export interface PlannedRow {
+  readonly plannedBatchId: string | null;
+  readonly plannedOrdinal: number;
+  readonly manifestHash: string;
+  readonly estimator: Method;
+  readonly rules: PlanRules;
+  readonly seed: number;
+  readonly samples: number;
+  readonly tokens: number;
+  readonly trainer: unknown;
+}
+
+function plannedBatch(row: PlannedRow): PlannedBatch | null {
+  const {
+    plannedBatchId: batchId,
+    plannedOrdinal: ordinal,
+    manifestHash,
+    estimator,
+    rules,
+    seed,
+    samples,
+    tokens,
+    trainer,
+  } = row;
+  return batchId === null ? null : { batchId, ordinal, estimator, rules, seed, samples, tokens, manifestHash, trainer };
 }

@@ -3,6 +3,8 @@ import { prepareEvents } from '../../append/prepare-events.ts';
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import { catalogue } from '../../events/catalogue.ts';
 import type { Envelope, Producer, Stamp } from '../../events/envelope.ts';
+import type { Db } from '../../postgres/database.ts';
+import { readOwners } from '../../projections/owners/read-owners.ts';
 
 /**
  * An event to be appended because of a change in the same transaction. Its id is derived from its cause, so a repeated append is
@@ -17,14 +19,14 @@ export interface Numbering {
   readonly project: string | null;
 }
 
-export interface EncodingOptions {
+interface EncodingOptions {
   readonly blobs: BlobStore;
   readonly producer: Producer;
   readonly stamp: Stamp;
 }
 
 /** Events as they will lie in the log, one behind the other. */
-export interface EncodedEvents {
+interface EncodedEvents {
   readonly ids: readonly string[];
   readonly starts: readonly number[];
   readonly lengths: readonly number[];
@@ -66,4 +68,13 @@ export async function encodeEvents(
     return end - length;
   });
   return { ids: drafts.map(({ id }) => id), starts, lengths, bodies: Buffer.concat(values, end) };
+}
+
+/**
+ * Returns the stamp of an event about a policy: it belongs to the project of the policy, whichever project the process that
+ * decides works for. A policy that nobody has opened on record yet is opened by this event, for the project of the stamp.
+ */
+export async function stampOfPolicy(db: Db, lineageId: string, stamp: Stamp): Promise<Stamp> {
+  const owner = (await readOwners(db, 'training', [lineageId])).get(lineageId);
+  return owner ? { ...stamp, project: owner.project } : stamp;
 }

@@ -1,11 +1,11 @@
+import { configureEstimator } from '../../domain/training/advantages/estimators.ts';
 import { type PlanRequest, planBatches } from '../../domain/training/planning/plan-batches.ts';
 import type { PoolGroup } from '../../domain/training/planning/pool.ts';
+import { planRules } from '../../events/schemas/training.ts';
 import type { Db } from '../../postgres/database.ts';
 import { keyInTree } from '../../projections/of-tree.ts';
 import { type LineageRecord, readLineages } from '../../projections/training-pool/read-lineages.ts';
 import { readPool } from '../../projections/training-pool/read-pool.ts';
-import { TrainingRefused } from './training-refused.ts';
-import { understandLineage } from './understand-lineage.ts';
 
 /** Reads what batches of a lineage are planned from; null while nobody trains it. @throws TrainingRefused. */
 export async function readPlanRequest(
@@ -48,4 +48,21 @@ async function readRequestOf(db: Db, policyId: string): Promise<PlanRequest | nu
     if (error instanceof TrainingRefused) return null;
     throw error;
   }
+}
+
+/**
+ * Configures the estimator that was declared. One of another revision would be ready at other times: its batches are not planned.
+ * @throws TrainingRefused.
+ */
+export function understandLineage({ policyId, rules, estimator: { name, revision, mode } }: LineageRecord) {
+  const chosen = configureEstimator(name, mode as Record<string, unknown>); // the options, as `declareTraining` wrote them
+  if (chosen.kind === 'refused') throw new TrainingRefused(`${policyId}: ${chosen.reason}`);
+  if (chosen.estimator.revision !== revision)
+    throw new TrainingRefused(`${policyId} was declared with ${name}@${revision}, this version has ${chosen.estimator.revision}`);
+  return { rules: planRules.parse(rules), estimator: chosen.estimator };
+}
+
+/** The declaration names no estimator, an option that it does not have, or rewards without the metric. */
+export class TrainingRefused extends Error {
+  override readonly name = 'TrainingRefused';
 }

@@ -2,11 +2,9 @@ import { openSha256 } from '../../digest/sha256.ts';
 import type { ShownPrompt } from '../../projections/prompts/read-prompts.ts';
 import type { BatchRows } from './batch-rows.ts';
 import type { LaidOut, Layout, NotLaidOut } from './layout.ts';
-import { paddedLayout } from './padded-layout.ts';
-import { describeAdvantages, type RowAdvantages } from './row-advantages.ts';
 import { writeSafetensors } from './safetensors.ts';
-import { stepLayout } from './step-layout.ts';
-import { verlLayout } from './verl-layout.ts';
+import { describeAdvantages, type RowAdvantages, stepLayout } from './step-layout.ts';
+import { paddedLayout, verlLayout } from './verl-layout.ts';
 
 /** The format of the body; a column that means something else is a new number, a further column is none. */
 export const ROWS_FORMAT = 'espalier.rows/1';

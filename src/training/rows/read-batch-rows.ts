@@ -1,10 +1,13 @@
+import { sql } from 'kysely';
 import { configureEstimator } from '../../domain/training/advantages/estimators.ts';
 import { findWalkFault } from '../../domain/training/planning/record-fault.ts';
 import type { Offsets } from '../../log/event-log.ts';
 import type { Db } from '../../postgres/database.ts';
 import { forgottenAmong } from '../../postgres/stream-keys.ts';
 import { keyInTree, type OfTree } from '../../projections/of-tree.ts';
+import { readRewardsPosition } from '../../projections/rewards/rewards-at.ts';
 import { readPaths } from '../../projections/step-tree/read-paths.ts';
+import { readProjected } from '../../projections/wait-until.ts';
 import {
   type BatchManifest,
   type BatchReward,
@@ -14,9 +17,7 @@ import {
   RowsError,
 } from './batch-rows.ts';
 import type { BlobReader } from './read-blob.ts';
-import { readGreedyScores } from './read-greedy-scores.ts';
-import { readManifest } from './read-manifest.ts';
-import { type RolloutRow, readRewards, readRewardsAt, readRolloutsOfBatch } from './read-record.ts';
+import { type RolloutRow, readGreedyScores, readRewards, readRewardsAt, readRolloutsOfBatch } from './read-record.ts';
 import { type RecordedStep, readRecordedSteps, type TextsOfSteps } from './read-recorded-steps.ts';
 
 /** What of a batch is read. */
@@ -44,7 +45,7 @@ export async function readBatchRows(
 }
 
 /** What is recorded of a batch, or a part of it, but for its rewards. */
-export interface RecordedBatch {
+interface RecordedBatch {
   readonly batch: BatchManifest;
   /** Those that are read, with their places in the batch. */
   readonly groups: readonly (readonly [place: number, group: BatchManifest['groups'][number]])[];
@@ -212,4 +213,41 @@ function unpackedStep(world: World, of: OfTree, before: RecordedStep): BatchStep
 
 function missing({ batchId }: BatchManifest, what: string): RowsError {
   return new RowsError('incomplete', `batch ${batchId}: ${what}; the projections may still be behind the plan`);
+}
+
+/** Reads what a batch was planned to hold, in the order of its manifest. @throws RowsError `unknown-batch`. */
+export async function readManifest(db: Db, batchId: string): Promise<BatchManifest> {
+  const { rows } = await sql<Row>`
+    select lineage_id, policy_id, ordinal, policy_version, estimator, rules, seed, samples, shards, manifest_hash,
+      (select coalesce(jsonb_agg(g.members order by g.group_ordinal), '[]') from (
+        select s.group_ordinal, jsonb_build_object('treeId', s.tree_id, 'rolloutIds', jsonb_agg(s.rollout_id order by s.place)) as members
+        from batch_samples s where s.batch_id = b.batch_id group by s.group_ordinal, s.tree_id) g) as groups
+    from batches b where batch_id = ${batchId}::uuid`.execute(db);
+  const [row] = rows;
+  if (!row) throw new RowsError('unknown-batch', `no batch ${batchId} is planned, or its plan is not folded yet`);
+  const held = row.groups.reduce((sum, { rolloutIds }) => sum + rolloutIds.length, 0);
+  if (held !== row.samples)
+    throw new RowsError('incomplete', `batch ${batchId} has ${row.samples} samples, and ${held} are on record`);
+  const { samples: _, ...manifest } = row;
+  return { batchId, ...manifest };
+}
+
+type Row = Omit<BatchManifest, 'batchId'> & { readonly samples: number };
+
+/**
+ * Reads a planned batch with the rewards in force, and their position: both in one snapshot, so that the same rows can be read
+ * again when a reward was revised since. @param position what the snapshot must hold: without it, what a database lost by a crash
+ * would pass for what was never recorded. @throws RowsError; ProjectionsBehind.
+ */
+export async function readRowsOfNow(
+  db: Db,
+  blobs: BlobReader,
+  batchId: string,
+  position: Offsets = new Map(),
+  part: BatchPart = {},
+): Promise<{ readonly rows: BatchRows; readonly rewardsAt: string }> {
+  return readProjected(db, position, async (trx) => ({
+    rewardsAt: await readRewardsPosition(trx),
+    rows: await readBatchRows(trx, blobs, batchId, 'now', part),
+  }));
 }

@@ -4,13 +4,14 @@ import type { PlanRules } from '../../domain/training/planning/plan-rules.ts';
 import {
   findSamplingFault,
   findTokensFault,
+  findTokenValueFault,
   findUnclearFault,
   findWalkFault,
   type RecordedArray,
   type RecordedArrays,
   type RecordFault,
+  type TokenValues,
 } from '../../domain/training/planning/record-fault.ts';
-import { findTokenValueFault, type TokenValues } from '../../domain/training/planning/token-fault.ts';
 import type { Db } from '../../postgres/database.ts';
 import { forgottenAmong } from '../../postgres/stream-keys.ts';
 import { keyInTree, type OfTree, pairsOf } from '../../projections/of-tree.ts';
@@ -18,7 +19,7 @@ import { readPaths } from '../../projections/step-tree/read-paths.ts';
 import { readTokenBytes } from '../../projections/step-tree/read-token-bytes.ts';
 import type { TokenViews } from '../../projections/step-tree/token-bytes.ts';
 import { chosenOf } from '../backends/linear/decisions.ts';
-import { sampledTokens } from '../backends/step-rows-of.ts';
+import { sampledTokens } from '../backends/step-row.ts';
 import { RowsError } from './batch-rows.ts';
 import type { BlobReader } from './read-blob.ts';
 import { readWalks, type WalkRow } from './read-record.ts';

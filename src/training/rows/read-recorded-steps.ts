@@ -1,14 +1,15 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type ReplyStructure, replyMessage } from '../../domain/prompts/reply-message.ts';
+import { type ReplyStructure, replyMessage } from '../../domain/prompts/same-message.ts';
+import { findArrayFault, findTokenValueFault } from '../../domain/training/planning/record-fault.ts';
 import type { BlobRef, Packed } from '../../events/schemas/values.ts';
 import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
 import { keyInTree, type OfTree, pairsOf } from '../../projections/of-tree.ts';
 import { readTokenBytes } from '../../projections/step-tree/read-token-bytes.ts';
+import { onesOf, type TokenViews } from '../../projections/step-tree/token-bytes.ts';
 import type { RecordedReply } from '../../projections/trajectories/recorded-tree.ts';
 import { type BatchStep, type BatchTokens, type PolicySpan, RowsError } from './batch-rows.ts';
 import { type BlobReader, inPlace, readBlob } from './read-blob.ts';
-import { checkedTokens, recordedTokens } from './recorded-tokens.ts';
 
 /** A step of the record: its texts, its tokens, and what the step below it chose among. */
 export interface RecordedStep
@@ -152,4 +153,57 @@ function packedFrom(text: string): Packed | null {
     // base64 has no brace; a reference was let in by the schema too
     bytes: bytes.startsWith('{') ? (JSON.parse(bytes) as BlobRef) : bytes,
   };
+}
+
+/** The token arrays of a step as the read model keeps them. */
+interface PackedTokens {
+  readonly ids: Packed;
+  readonly logProbs: Packed | null;
+  readonly mask: Packed | null;
+}
+
+/**
+ * Reads packed token arrays into typed ones. The bytes are little-endian, as are all
+ * machines that Node runs on but one (s390x), so they are taken as they lie: a copy per array.
+ * @throws RowsError `tokens` when arrays do not fit each other or their length, or hold values that no trainer can use; `blob`
+ * when one cannot be read.
+ */
+async function recordedTokens(packed: PackedTokens, blobs: BlobReader, stepId: string): Promise<BatchTokens> {
+  const { length } = packed.ids;
+  const ids = await bytesOf(packed.ids, 'int32', length, blobs, stepId);
+  const logProbs = packed.logProbs && (await bytesOf(packed.logProbs, 'float32', length, blobs, stepId));
+  const mask = packed.mask && (await bytesOf(packed.mask, 'uint8', length, blobs, stepId));
+  const tokens = {
+    ids: new Int32Array(ids),
+    logProbs: logProbs && new Float32Array(logProbs),
+    mask: mask ? new Uint8Array(mask) : null,
+  };
+  return checkedTokens(tokens, stepId);
+}
+
+/** Without a mask all are the policy's own. @throws RowsError `tokens` when they hold values that no trainer can use. */
+function checkedTokens({ ids, logProbs, mask }: TokenViews, stepId: string): BatchTokens {
+  const tokens = { ids, logProbs, mask: mask ?? onesOf(ids.length) };
+  const fault = findTokenValueFault(`step ${stepId}`, tokens);
+  if (fault !== null) throw new RowsError('tokens', fault);
+  return tokens;
+}
+
+async function bytesOf(
+  { dtype, length, bytes }: Packed,
+  wanted: Packed['dtype'],
+  wantedLength: number,
+  blobs: BlobReader,
+  stepId: string,
+): Promise<ArrayBuffer> {
+  const size = wantedLength * (wanted === 'uint8' ? 1 : 4);
+  const given = typeof bytes === 'string' ? bytes : await readBlob(blobs, bytes.blob, `tokens of step ${stepId}`);
+  const found = typeof given === 'string' ? Buffer.byteLength(given, 'base64') : given.byteLength;
+  const fault = findArrayFault(stepId, { dtype, length, bytes: found }, wanted, wantedLength);
+  if (fault !== null) throw new RowsError('tokens', fault);
+  // A buffer of its own: small ones share a pool, in which 4-byte numbers need not be aligned.
+  const own = Buffer.from(new ArrayBuffer(size));
+  if (typeof given !== 'string') own.set(given);
+  else own.write(given, 'base64');
+  return own.buffer as ArrayBuffer; // the one made above
 }

@@ -6,7 +6,7 @@ import { MemoryBlobs } from '../../testing/memory-blobs.ts';
 import { emptyReadModels } from '../../testing/read-models.ts';
 import { recordBatch, recordLineage } from '../../testing/record-training.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
-import { stepRowsOf } from '../backends/step-rows-of.ts';
+import { stepRowsOf } from '../backends/step-row.ts';
 import { readBatchRows } from './read-batch-rows.ts';
 
 const database = useTestDatabase({ emptied: 'before-each' });

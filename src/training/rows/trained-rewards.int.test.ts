@@ -5,7 +5,7 @@ import { MemoryBlobs } from '../../testing/memory-blobs.ts';
 import { recordBatches } from '../../testing/record-batches.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
 import { estimateBatch } from '../../usecases/train/estimates/estimate-batch.ts';
-import { stepRowsOf } from '../backends/step-rows-of.ts';
+import { stepRowsOf } from '../backends/step-row.ts';
 import { encodeRows } from './encode-rows.ts';
 import { readBatchRows } from './read-batch-rows.ts';
 import { readSafetensors } from './safetensors.ts';

@@ -1,8 +1,14 @@
 import { z } from 'zod';
 import type { LoadedWeights, ServedVersion } from '../../policies/served/model-server.ts';
-import { adapterName, type Engine, type EngineAnswer, engineAt, isAdapter } from './engine-http.ts';
-import { hasRawLogProbs } from './raw-log-probs.ts';
-import type { ServerEntry } from './server-entry.ts';
+import {
+  adapterName,
+  type Engine,
+  type EngineAnswer,
+  engineAt,
+  hasRawLogProbs,
+  isAdapter,
+  type ServerEntry,
+} from './engine-http.ts';
 
 const NAME = 'SGLang';
 const LORA = 'start it with --enable-lora on the model that the adapter was trained on';

@@ -1,8 +1,6 @@
 import { z } from 'zod';
 import type { LoadedWeights, ServedVersion } from '../../policies/served/model-server.ts';
-import { adapterName, type Engine, engineAt, isAdapter } from './engine-http.ts';
-import { hasRawLogProbs } from './raw-log-probs.ts';
-import type { ServerEntry } from './server-entry.ts';
+import { adapterName, type Engine, engineAt, hasRawLogProbs, isAdapter, type ServerEntry } from './engine-http.ts';
 
 const NAME = 'vLLM';
 const LORA =

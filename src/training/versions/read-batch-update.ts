@@ -1,7 +1,14 @@
 import { sql } from 'kysely';
+import { decode } from '../../events/codec.ts';
+import { derivedId } from '../../events/derived-id.ts';
+import { identityOf } from '../../events/envelope.ts';
 import type { Method } from '../../events/schemas/training.ts';
+import type { BlobRef } from '../../events/schemas/values.ts';
 import type { Db } from '../../postgres/database.ts';
+import { readBodiesOf } from '../../projections/journal/read-bodies.ts';
 import type { Head } from '../leases/protocol.ts';
+import { decodeLogProbs, type LogProbs } from '../rows/jagged.ts';
+import { type BlobReader, readBlob } from '../rows/read-blob.ts';
 
 /** What is recorded of the update that a batch made, or would make. */
 export interface BatchUpdate {
@@ -99,4 +106,55 @@ interface Row {
   readonly madeBackend: string | null;
   readonly madeWeights: string | null;
   readonly madeKept: Head['kept'];
+}
+
+/** Reads the newest version of a policy in the read models and the checkpoint that holds it; null before its first. */
+export async function newestHead(db: Db, policyId: string): Promise<Head | null> {
+  const head = await heads(db, policyId).orderBy('v.version', 'desc').limit(1).executeTakeFirst();
+  return head ?? null;
+}
+
+/** Reads a version of a policy and the checkpoint that holds it. @throws NoResultError where the read models have none. */
+export async function readHead(db: Db, policyId: string, version: number): Promise<Head> {
+  return heads(db, policyId).where('v.version', '=', version).executeTakeFirstOrThrow();
+}
+
+/** Reads a version of a policy and the checkpoint that holds it; null where the read models have none. */
+export async function findHead(db: Db, policyId: string, version: number): Promise<Head | null> {
+  return (await heads(db, policyId).where('v.version', '=', version).executeTakeFirst()) ?? null;
+}
+
+function heads(db: Db, policyId: string) {
+  return db
+    .selectFrom('policyVersions as v')
+    .innerJoin('checkpoints as c', 'c.checkpointId', 'v.checkpointId')
+    .select(['v.version', 'v.checkpointId as checkpointId', 'v.weights', 'c.backend', 'c.kept'])
+    .where('v.policyId', '=', policyId);
+}
+
+/** Reads what the update of a batch recorded of its sampled tokens; null where there is no update, or it recorded nothing. */
+export async function readNewLogProbs(db: Db, blobs: BlobReader, batchId: string): Promise<LogProbs | null> {
+  const made = await db
+    .selectFrom('policyVersions')
+    .select(['lineageId', 'version'])
+    .where('batchId', '=', batchId)
+    .executeTakeFirst();
+  if (!made) return null;
+  const event = { stream: made.lineageId, id: derivedId('PolicyUpdated', made.lineageId, made.version) };
+  const body = (await readBodiesOf(db, [event])).get(identityOf(event));
+  const reference = body === undefined ? null : referenceIn(body);
+  if (reference === null) return null;
+  const what = `the log-probs of version ${made.version}`;
+  return decodeLogProbs(await readBlob(blobs, reference.blob, what), what);
+}
+
+/** Takes those of a step: `length` values of a sample, from a place on. Empty where the sample has fewer. */
+export function ofStep({ values, borders }: LogProbs, sample: number, from: number, length: number): Float32Array {
+  const [begin = 0, end = 0] = [borders[sample], borders[sample + 1]];
+  return begin + from + length > end ? new Float32Array() : values.subarray(begin + from, begin + from + length);
+}
+
+function referenceIn(body: string): BlobRef | null {
+  const decoded = decode(Buffer.from(body));
+  return decoded.kind === 'event' && decoded.event.type === 'PolicyUpdated' ? (decoded.event.data.logProbs ?? null) : null;
 }

@@ -10,8 +10,7 @@ import { datasetWorkshop } from '../../testing/dataset-workshop.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenPrepared } from '../../testing/projecting-log.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
-import { forget } from '../forget/forget.ts';
-import { planForgetting } from '../forget/plan-forgetting.ts';
+import { forget, planForgetting } from '../forget/forget.ts';
 import { verifyRecord } from '../verify/verify-record.ts';
 import { openAnnotate } from './annotate.ts';
 

@@ -9,13 +9,17 @@ import type { PolicyRef } from '../../events/schemas/values.ts';
 import type { Picture } from '../../images/picture.ts';
 import { CODE_VERSION } from '../../platform/code-version.ts';
 import { pictureData } from '../collect/rollout-events.ts';
-import { LONGEST_TOOL_NAME } from './asked-messages.ts';
-import type { Call, CallChoice } from './call.ts';
-import { spoken } from './conversation.ts';
+import {
+  type Call,
+  type CallChoice,
+  LONGEST_TOOL_NAME,
+  picturesIn,
+  type ShownRequest,
+  spoken,
+  type ToolSpan,
+} from './conversation.ts';
 import type { CapturePlace } from './place.ts';
 import type { Json } from './read-request.ts';
-import { picturesIn, type ShownRequest } from './shown-pictures.ts';
-import type { ToolSpan } from './tool-runs.ts';
 
 // The events of captured rollouts. Their ids are derived from what they name.
 

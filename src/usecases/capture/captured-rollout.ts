@@ -1,21 +1,32 @@
 import type { Appender, Draft } from '../../append/appender.ts';
-import type { RememberedPrompt } from '../../append/shown-prompt.ts';
-import { shownPrompt } from '../../append/shown-prompt.ts';
+import { type RememberedPrompt, shownPrompt } from '../../append/shown-prompt.ts';
 import { openOnPath, type Placing, placeCall } from '../../domain/capture/place-call.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { PolicyRef } from '../../events/schemas/values.ts';
 import { formatPosition, positionAfter } from '../../log/position.ts';
-import { askedMessages } from './asked-messages.ts';
-import type { Call, CallChoice } from './call.ts';
 import { type CallEnd, callDraft, type Followed, stepDrafts } from './capture-drafts.ts';
 import { CaptureRefused, NotRecorded } from './capture-errors.ts';
-import { prefixesOf, spoken, toolCallIdsOf, toolIdsOf, withMessage } from './conversation.ts';
+import {
+  askedMessages,
+  type Call,
+  type CallChoice,
+  type PictureReader,
+  picturesBesides,
+  picturesIn,
+  prefixesOf,
+  type ShownPictures,
+  type ShownRequest,
+  spoken,
+  type ToolSpan,
+  toolCallIdsOf,
+  toolIdsOf,
+  toolRuns,
+  withMessage,
+} from './conversation.ts';
 import type { CapturePlace } from './place.ts';
 import type { ReadReply } from './read-reply.ts';
 import type { Api, ReadRequest } from './read-request.ts';
-import { type PictureReader, picturesBesides, picturesIn, type ShownPictures, type ShownRequest } from './shown-pictures.ts';
-import { type ToolSpan, toolRuns } from './tool-runs.ts';
 
 /** What the record holds of a rollout, as far as later calls need it. */
 export interface RolloutState {

@@ -1,7 +1,15 @@
 import { sha256Hex } from '../../digest/sha256.ts';
-import { type CallMessage, keyOf } from '../../domain/capture/call-message.ts';
-import type { ToolIds } from '../../domain/capture/place-call.ts';
+import { type CalledTool, type CallMessage, type CallPart, keyOf } from '../../domain/capture/call-message.ts';
+import type { PlacedCall, ToolIds, Unclear } from '../../domain/capture/place-call.ts';
+import type { AskedMessage, AskedPart } from '../../domain/prompts/asked-prompt.ts';
+import { cutText } from '../../domain/text/cut-text.ts';
 import { canonicalJson } from '../../events/canonical-json.ts';
+import type { PolicyRef } from '../../events/schemas/values.ts';
+import { PICTURE_LIMITS, type Picture, PictureRefused, readPictures } from '../../images/picture.ts';
+import type { ModelCall } from '../../projections/prompts/read-prompts.ts';
+import { openCache } from '../../runtime/cache.ts';
+import type { ReadChoice } from './read-reply.ts';
+import type { Api } from './read-request.ts';
 
 const EMPTY = sha256Hex('conversation');
 
@@ -30,4 +38,174 @@ export function toolCallIdsOf({ toolCalls }: CallMessage): readonly string[] {
 /** Returns what a message has of tools: the ids of the calls in it, and of the call that it answers. */
 export function toolIdsOf(message: CallMessage): ToolIds {
   return { calls: toolCallIdsOf(message), answers: message.role === 'tool' ? message.toolCallId : null };
+}
+
+/** A choice of a reply, and the conversation with it. */
+export interface CallChoice extends ReadChoice {
+  readonly conversation: string;
+  readonly callsTools: boolean;
+  readonly toolCallIds: readonly string[];
+}
+
+/** A call of a captured rollout. It changes from in flight to answered or unanswered, and from answered to recorded as a step. */
+export interface Call extends PlacedCall {
+  readonly callId: string;
+  readonly ordinal: number;
+  /** The step that its reply becomes. */
+  readonly stepId: string;
+  /** Of that step. */
+  readonly depth: number;
+  place: 'path' | 'branch';
+  readonly unclear: Unclear | null;
+  state: 'in-flight' | 'answered' | 'recorded' | 'unanswered';
+  readonly prompt: string;
+  choices: readonly CallChoice[];
+  readonly source: 'proxy' | 'trace';
+  readonly api: Api;
+  /** Who answers. */
+  readonly policy: PolicyRef;
+  answered: ModelCall | null;
+  responseId: string | null;
+  policyMs: number;
+  /** When its reply had come, ms since 1970; null until then. */
+  answeredAt: number | null;
+}
+
+/** How a tool ran, as a span says. */
+export interface ToolSpan {
+  /** Of the call in the reply; null where nobody says it. */
+  readonly callId: string | null;
+  readonly name: string;
+  readonly output: string;
+  readonly outcome: 'ok' | 'error';
+  readonly durationMs: number;
+}
+
+/** Finds the run of each call of a tool: by its id, else the first one of that name, each for one call. */
+export function toolRuns(called: readonly CalledTool[], spans: readonly ToolSpan[]): readonly (ToolSpan | undefined)[] {
+  const left = new Set(spans);
+  const byId = called.map(({ id }) => take((span) => id !== null && span.callId === id));
+  return called.map(({ name }, i) => byId[i] ?? take((span) => span.callId === null && span.name === name));
+
+  function take(fits: (span: ToolSpan) => boolean): ToolSpan | undefined {
+    const found = [...left].find(fits);
+    if (found) left.delete(found);
+    return found;
+  }
+}
+
+/** Pictures of a request, and the ids of those that the record holds. */
+interface HeldPictures {
+  readonly shown: ShownPictures;
+  readonly held: ReadonlySet<string>;
+}
+
+/** Names and ids of the tools of programs are cut at that: some servers carry a signature in an id. */
+export const LONGEST_TOOL_NAME = 10_000;
+
+/** Returns the messages of a call as prompts are recorded. */
+export function askedMessages(messages: readonly CallMessage[], pictures: HeldPictures): readonly AskedMessage[] {
+  return messages.map(
+    ({ role, parts, reasoning, toolCalls, toolCallId, name }): AskedMessage => ({
+      role,
+      parts: [
+        ...(reasoning === '' ? [] : [{ kind: 'reasoning' as const, text: reasoning }]),
+        ...parts.map((part) => askedPart(part, pictures)),
+        ...toolCalls.map(({ id, name: tool, arguments: given }) => ({
+          kind: 'tool-call' as const,
+          id: id === null ? null : cutText(id, LONGEST_TOOL_NAME),
+          name: cutText(tool, LONGEST_TOOL_NAME),
+          arguments: given,
+        })),
+      ],
+      ...(toolCallId === null ? {} : { toolCallId: cutText(toolCallId, LONGEST_TOOL_NAME) }),
+      ...(name === null ? {} : { name: cutText(name, LONGEST_TOOL_NAME) }),
+    }),
+  );
+}
+
+function askedPart(part: CallPart, { shown, held }: HeldPictures): AskedPart {
+  if (part.kind === 'text') return text(part.text);
+  const read = shown.get(part.url);
+  if (read && 'png' in read && held.has(read.imageId)) return { kind: 'image', imageId: read.imageId };
+  const unread = read && 'unread' in read ? read.unread : 'one call records no more pictures';
+  const inline = /^data:([^;,]{0,100})/.exec(part.url);
+  // its bytes are no text of a prompt: they would be stored again with every program that shows them
+  const sent = inline ? { mediaType: inline[1], sha256: sha256Hex(part.url), bytes: part.url.length } : { url: part.url };
+  return text(JSON.stringify({ picture: { ...sent, unread } }));
+}
+
+function text(content: string): AskedPart {
+  return { kind: 'text', text: content };
+}
+
+/** A picture of a request as it is recorded: read, or why it is not. */
+export type ShownPicture = Picture | { readonly unread: string };
+
+/** The pictures of a request, by what the program sent: a data URL or an address. */
+export type ShownPictures = ReadonlyMap<string, ShownPicture>;
+
+/** What a request shows: its messages, and their pictures. */
+export interface ShownRequest {
+  readonly messages: readonly CallMessage[];
+  readonly pictures: ShownPictures;
+}
+
+export type PictureReader = (messages: readonly CallMessage[]) => Promise<ShownPictures>;
+
+const CACHED_BYTES = 64 * 1_048_576; // a program sends the pictures of its whole conversation with each call
+
+/** Opens the reading of pictures that programs show to models. An address is not fetched: it may hold another picture by now. */
+export function openPictureReader(): PictureReader {
+  const cache = openCache<{ readonly shown: ShownPicture }>({
+    maxSize: CACHED_BYTES,
+    sizeCalculation: ({ shown }) => 500 + ('png' in shown ? shown.png.length : 0),
+  });
+  return async (messages) => {
+    const found = new Map<string, ShownPicture>();
+    for (const { parts } of messages)
+      for (const part of parts) {
+        if (part.kind !== 'picture' || found.has(part.url)) continue;
+        const key = sha256Hex(part.url);
+        const shown = cache.get(key)?.shown ?? (await read(part.url));
+        cache.set(key, { shown });
+        found.set(part.url, shown);
+      }
+    return found;
+  };
+}
+
+async function read(url: string): Promise<ShownPicture> {
+  if (!url.startsWith('data:')) return { unread: 'an address, which is not fetched: send the picture as a data URL' };
+  try {
+    const [picture] = await readPictures([url]);
+    return picture ?? { unread: 'no picture' };
+  } catch (error) {
+    if (error instanceof PictureRefused) return { unread: error.message };
+    throw error;
+  }
+}
+
+/** Returns the pictures of messages that were read, in order, as many as one observation holds. */
+export function picturesIn(messages: readonly CallMessage[], shown: ShownPictures): readonly Picture[] {
+  return messages
+    .flatMap(({ parts }) => parts)
+    .flatMap((part): Picture[] => {
+      const picture = part.kind === 'picture' ? shown.get(part.url) : undefined;
+      return picture && 'png' in picture ? [picture] : [];
+    })
+    .slice(0, PICTURE_LIMITS.count);
+}
+
+const OF_CALL = 64; // pictures of one call that no observation holds
+
+/** Returns the pictures of a request that the record does not hold yet, and the ids of those that it holds then. */
+export function picturesBesides(
+  shown: ShownPictures,
+  recorded: ReadonlySet<string>,
+): { readonly besides: readonly Picture[]; readonly held: ReadonlySet<string> } {
+  const read = [...shown.values()].filter((each) => 'png' in each);
+  const byId = new Map(read.map((picture) => [picture.imageId, picture]));
+  const besides = [...byId.values()].filter(({ imageId }) => !recorded.has(imageId)).slice(0, OF_CALL);
+  return { besides, held: new Set([...recorded, ...besides.map(({ imageId }) => imageId)]) };
 }

@@ -2,20 +2,17 @@ import { Readable } from 'node:stream';
 import { sha256Hex } from '../../digest/sha256.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import type { PolicyRef } from '../../events/schemas/values.ts';
-import { serverMessage } from '../../policies/openai/server-error.ts';
+import { serverMessage } from '../../policies/openai/post-json.ts';
 import type { Principal } from '../../postgres/principal.ts';
 import type { CallEnd } from './capture-drafts.ts';
 import { NotRecorded, UpstreamFailed } from './capture-errors.ts';
 import type { CapturedRollout, PlacedCall } from './captured-rollout.ts';
-import { type Added, type Ask, hasExtras, withExtras, withoutExtras } from './extras.ts';
 import type { Capture } from './open-capture.ts';
 import type { Named } from './place.ts';
 import { assemble, type ReadReply, readReply } from './read-reply.ts';
 import { type Api, isObject, type Json, readRequest } from './read-request.ts';
-import { readText } from './read-text.ts';
-import { type StreamEvent, splitEvents } from './split-events.ts';
-import type { Upstream } from './upstream.ts';
-import { type Silence, watchSilence } from './watch-silence.ts';
+import { readText, type Silence, type StreamEvent, splitEvents, watchSilence } from './split-events.ts';
+import { type Added, type Ask, hasExtras, type Upstream, withExtras, withoutExtras } from './upstream.ts';
 
 export interface Forwarding {
   readonly capture: Capture;

@@ -20,12 +20,10 @@ import { limitOf } from '../../runtime/limit.ts';
 import { CaptureRefused, isOver, NotRecorded } from './capture-errors.ts';
 import { CapturedRollout, type RolloutOutcome } from './captured-rollout.ts';
 import { type ClosedPlace, createClosing, type GivenClose } from './close-captured.ts';
-import { type CapturePlace, checkNames, type Named, runIdOf } from './place.ts';
+import { openPictureReader } from './conversation.ts';
+import { type CapturePlace, checkNames, isHeard, type Named, rewardDraft, runIdOf, type Scorer, sameReward } from './place.ts';
 import type { Json } from './read-request.ts';
 import { openingDrafts, type RecordedPlace, recoverRollout } from './recover-rollout.ts';
-import { rewardDraft, type Scorer, sameReward } from './reward.ts';
-import { isHeard } from './senders.ts';
-import { openPictureReader } from './shown-pictures.ts';
 import { placeSpans } from './traces/place-spans.ts';
 
 export interface CaptureWorld extends Omit<AppendingWorld, 'stamp'> {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { drawingFields, drawingOf } from '../../policies/openai/sampling-fields.ts';
+import { drawingFields, drawingOf } from '../../policies/openai/request.ts';
 import { type Api, type Json, readRequest } from './read-request.ts';
 
 const samplingOf = (body: Json, api: Api = 'chat.completions') => readRequest(api, { messages: [], ...body }).sampling;

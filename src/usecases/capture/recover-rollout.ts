@@ -8,15 +8,13 @@ import { unpack } from '../../events/packed.ts';
 import type { PolicyRef, Text } from '../../events/schemas/values.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readEventsOfTypes } from '../../projections/journal/read-events-of-types.ts';
-import type { Call, CallChoice } from './call.ts';
 import { FINGERPRINT, rolloutDraft, runDraft, treeDraft } from './capture-drafts.ts';
 import { isOver } from './capture-errors.ts';
 import type { RolloutState } from './captured-rollout.ts';
-import { toolCallIdsOf } from './conversation.ts';
+import { type Call, type CallChoice, type ShownRequest, toolCallIdsOf } from './conversation.ts';
 import { type CapturePlace, type Named, rolloutIdOf, treeIdOf } from './place.ts';
 import { SILENT } from './read-reply.ts';
 import { chatMessage, isObject, type Json, messagesOfItems } from './read-request.ts';
-import type { ShownRequest } from './shown-pictures.ts';
 
 /** Reads payloads of the blob store. */
 export interface Payloads {

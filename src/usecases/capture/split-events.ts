@@ -1,3 +1,5 @@
+import { UpstreamFailed } from './capture-errors.ts';
+
 /** One event of a stream of server-sent events: its bytes as text, and its data; null where it has none (a comment). */
 export interface StreamEvent {
   readonly raw: string;
@@ -48,4 +50,51 @@ export function splitEvents(): {
 function eventOf(raw: string): StreamEvent {
   const lines = raw.split(/\r\n|\n|\r/).filter((line) => line.startsWith('data:'));
   return { raw, data: lines.length === 0 ? null : lines.map((line) => line.slice(5).replace(/^ /, '')).join('\n') };
+}
+
+/** Reads a body as text, up to a limit. @throws UpstreamFailed. */
+export async function readText({ body }: Response, limit: number, silence?: Silence): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let size = 0;
+  for await (const chunk of body ?? []) {
+    silence?.move();
+    size += chunk.byteLength;
+    if (size > limit) throw new UpstreamFailed('protocol', `the reply is longer than ${limit} bytes`);
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+/** Ends a call of which nothing is heard for too long. */
+export interface Silence {
+  readonly signal: AbortSignal;
+  readonly reason: string;
+  isOver(): boolean;
+  move(): void;
+  stop(): void;
+}
+
+export function watchSilence(limitMs: number, gone: AbortController): Silence {
+  const reason = `the model server was silent for ${limitMs} ms`;
+  let isOver = false;
+  const begin = () =>
+    setTimeout(() => {
+      isOver = true;
+      gone.abort(new UpstreamFailed('silent', reason));
+    }, limitMs);
+  let timer: NodeJS.Timeout | null = begin();
+  return {
+    signal: gone.signal,
+    reason,
+    isOver: () => isOver,
+    move() {
+      if (timer) clearTimeout(timer);
+      timer = begin();
+    },
+    stop() {
+      if (timer) clearTimeout(timer);
+      timer = null;
+    },
+  };
 }

@@ -1,10 +1,10 @@
 import { withoutSlashes } from '../../domain/text/without-slashes.ts';
 import { isHttpAddress, sendAddress } from '../../runtime/secret-address.ts';
 import { SECRET_REMEDY, secretInUrl } from '../../runtime/secret-in-url.ts';
-import type { Ask } from './extras.ts';
+import { type Api, isObject, type Json, list } from './read-request.ts';
 
 /** The model server that calls go to. */
-export interface UpstreamOptions {
+interface UpstreamOptions {
   /** Its address up to and without `/chat/completions`, which may name secrets. It is the installation's, never the request's. */
   readonly url: string;
   /** A key, or the name of one, for an address that names none. */
@@ -25,7 +25,7 @@ export interface Upstream {
   hide(text: string): string;
 }
 
-export interface UpstreamAnswer {
+interface UpstreamAnswer {
   readonly response: Response;
   readonly hide: (text: string) => string;
 }
@@ -71,4 +71,66 @@ export function openUpstream({ url: given, apiKey, timeoutMs = TIMEOUT_MS }: Ups
 /** The key of an address comes before that of the environment, which other servers do not see then. */
 function namesKey(url: string): boolean {
   return 'authorization' in sendAddress(new URL(url)).headers;
+}
+
+/** What a model server is asked for besides what the program asks: tokens and their log-probabilities. */
+export type Ask = 'all' | 'log-probs' | 'none';
+
+/** What was added to a request, and is taken out of its reply. */
+export interface Added {
+  readonly logProbs: boolean;
+  readonly tokenIds: boolean;
+  readonly usage: boolean;
+}
+
+/** Adds to a request what the record needs for training. What the program asks for itself stays as it is. */
+export function withExtras(api: Api, body: Json, ask: Ask): { readonly body: Json; readonly added: Added } {
+  const usage = api === 'chat.completions' && body.stream === true && !includesUsage(body);
+  const logProbs = api === 'chat.completions' && ask !== 'none' && body.logprobs !== true;
+  const tokenIds = api === 'chat.completions' && ask === 'all' && body.return_token_ids !== true;
+  return {
+    added: { logProbs, tokenIds, usage },
+    body: {
+      ...body,
+      ...(logProbs ? { logprobs: true } : {}),
+      // who asks for log-probabilities reads the words of tokens in them
+      ...(logProbs && ask === 'all' ? { return_tokens_as_token_ids: true } : {}),
+      ...(tokenIds ? { return_token_ids: true, return_meta_info: true } : {}),
+      ...(usage
+        ? { stream_options: { ...(isObject(body.stream_options) ? body.stream_options : {}), include_usage: true } }
+        : {}),
+    },
+  };
+}
+
+export function hasExtras({ logProbs, tokenIds, usage }: Added): boolean {
+  return logProbs || tokenIds || usage;
+}
+
+/** Takes out of a reply, or out of a part of a stream, what was added; null for a part that holds nothing else. */
+export function withoutExtras(reply: Json, added: Added, form: 'whole' | 'part'): Json | null {
+  const { prompt_token_ids, usage, ...rest } = reply;
+  const choices = list(reply.choices);
+  if (form === 'part' && added.usage && choices.length === 0 && usage !== undefined) return null;
+  return {
+    ...rest,
+    ...(prompt_token_ids === undefined || added.tokenIds ? {} : { prompt_token_ids }),
+    ...(usage === undefined || (form === 'part' && added.usage) ? {} : { usage }),
+    ...(reply.choices === undefined
+      ? {}
+      : { choices: choices.map((choice) => (isObject(choice) ? cleaned(choice, added) : choice)) }),
+  };
+}
+
+function cleaned({ logprobs, token_ids, meta_info, ...choice }: Json, { logProbs, tokenIds }: Added): Json {
+  return {
+    ...choice,
+    ...(logprobs === undefined ? {} : { logprobs: logProbs ? null : logprobs }),
+    ...(token_ids === undefined || tokenIds ? {} : { token_ids }),
+    ...(meta_info === undefined || tokenIds ? {} : { meta_info }),
+  };
+}
+
+function includesUsage({ stream_options: options }: Json): boolean {
+  return isObject(options) && options.include_usage === true;
 }

@@ -7,11 +7,10 @@ import { RenderRefused } from '../../images/history-sizes.ts';
 import { type Act, type ActRequest, PolicyError } from '../../policies/policy.ts';
 import { askedMessages } from '../../policies/shown-prompt.ts';
 import { environmentFault } from './environment-fault.ts';
-import type { GrowingTree } from './growing-tree.ts';
+import type { GrowingTree, TreeNode } from './growing-tree.ts';
 import { recordSegments } from './prompting/history-drafts.ts';
 import { promptStep } from './prompting/prompter.ts';
 import type { DrawnHistory, StepPrompt } from './prompting/step-prompt.ts';
-import type { TreeNode } from './tree-node.ts';
 
 export type PolicyAnswer =
   | {

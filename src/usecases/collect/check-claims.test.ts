@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Environment, EnvironmentKind, StepResult } from '../../environments/environment.ts';
 import { compareWithOpening, wantsComparison } from './check-claims.ts';
-import type { GrowingTree } from './growing-tree.ts';
-import type { TreeNode } from './tree-node.ts';
+import type { GrowingTree, TreeNode } from './growing-tree.ts';
 
 const unpaid = { value: 0, raw: 0, scale: 1, kind: 'final' as const };
 const running = { reward: unpaid, terminated: false, truncated: false, success: null, executable: true };

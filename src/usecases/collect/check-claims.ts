@@ -4,8 +4,7 @@ import { EnvironmentError, type EnvironmentKind, type StepResult } from '../../e
 import { observationText, type RecordedObservation, sameObservation, shownText } from '../../environments/same-observation.ts';
 import { picturesOf } from '../../environments/with-pictures.ts';
 import { environmentFault } from './environment-fault.ts';
-import type { GrowingTree } from './growing-tree.ts';
-import type { TreeNode } from './tree-node.ts';
+import type { GrowingTree, TreeNode } from './growing-tree.ts';
 
 const compared = new WeakMap<EnvironmentKind, Set<number>>();
 

@@ -11,7 +11,7 @@ import { startAgentGymServer } from '../../testing/agentgym-server.ts';
 import { alfworldWorld } from '../../testing/agentgym-server-worlds.ts';
 import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-server.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
-import { runDigest } from '../datasets/run-digest.ts';
+import { runDigest } from '../datasets/digest-trees.ts';
 import { type Collection, collect } from './collect.ts';
 import type { PromptPlan } from './prompting/prompt-plan.ts';
 

@@ -7,7 +7,7 @@ import { appenderAs } from '../../testing/appender-as.ts';
 import { settle } from '../../testing/crashing-run.ts';
 import { collectMortally } from '../../testing/mortal-collector.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
-import { runDigest } from '../datasets/run-digest.ts';
+import { runDigest } from '../datasets/digest-trees.ts';
 import { collectRun } from './collect-run.ts';
 import type { CollectPlan } from './plan.ts';
 import { nothingRecorded } from './recorded-run.ts';

@@ -6,19 +6,17 @@ import { resetAsRecorded } from '../../environments/reset-as-recorded.ts';
 import { observationText, shownText } from '../../environments/same-observation.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Policy } from '../../policies/policy.ts';
-import type { Admission } from './admission.ts';
 import { forEachOf } from './all-or-stop.ts';
-import { AnotherWorld } from './another-world.ts';
 import { collectTree, treeIdOf } from './collect-tree.ts';
 import { orFault } from './environment-fault.ts';
 import { describeFailures, type FailureReason, failureTally } from './failure-tally.ts';
-import type { Overrides } from './growing-tree.ts';
+import type { Overrides, ReadPrefix } from './growing-tree.ts';
 import type { CollectPlan, PlannedTask } from './plan.ts';
-import type { ReadPrefix } from './prefix.ts';
 import { registration } from './prompting/history-drafts.ts';
 import type { Prompter } from './prompting/step-prompt.ts';
 import type { RecordedRun } from './recorded-run.ts';
-import { restartCause } from './same-beginning.ts';
+import { AnotherWorld, restartCause } from './refuse-unfit.ts';
+import type { Admission } from './train-admission.ts';
 
 export interface CollectOptions {
   readonly runId: string;

@@ -7,16 +7,12 @@ import { resetAsRecorded } from '../../environments/reset-as-recorded.ts';
 import { picturesOf } from '../../environments/with-pictures.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { allOrStop } from './all-or-stop.ts';
-import { closing } from './close-tree.ts';
 import { type EnvironmentFault, orFault } from './environment-fault.ts';
-import type { FailedAt, GrowingTree, TreeOptions } from './growing-tree.ts';
+import type { FailedAt, GrowingTree, Prefix, RecordedOpening, RecordedTree, TreeNode, TreeOptions } from './growing-tree.ts';
 import type { PlannedTask } from './plan.ts';
 import { PrefixDiverged, playPrefix } from './play-prefix.ts';
-import type { Prefix } from './prefix.ts';
-import type { RecordedOpening, RecordedTree } from './recorded-tree.ts';
-import { pictureData } from './rollout-events.ts';
+import { closing, pictureData } from './rollout-events.ts';
 import { growSearch } from './search/grow-search.ts';
-import type { TreeNode } from './tree-node.ts';
 import { walkRollout } from './walk-rollout.ts';
 
 /** Returns the id of the tree of a task index, before anything of it is recorded. */

@@ -21,17 +21,21 @@ import { readProjected, waitUntilProjected } from '../../projections/wait-until.
 import { followVersions } from '../../training/versions/train-versions.ts';
 import { type Collected, collectRun, type Progress } from './collect-run.ts';
 import { treeIdOf } from './collect-tree.ts';
-import { openFences } from './fence-streams.ts';
-import { type HeldRun, type HoldOptions, holdRun, RunRefused } from './hold-run.ts';
-import { dropDrawn, openPrompter } from './open-prompter.ts';
+import { type HeldRun, type HoldOptions, holdRun, openFences, RunRefused } from './hold-run.ts';
 import { type CollectPlan, collectPlan } from './plan.ts';
 import { refuseSearchPayment } from './prompting/closing-rewards.ts';
-import { readPrefix } from './read-prefix.ts';
-import { readBeginning } from './recorded-beginning.ts';
-import { nothingRecorded, type RecordedRun, readRecordedRun, readRecordedTree, readRunEnd } from './recorded-run.ts';
-import { asChosenFrom, refuseUnfit } from './refuse-unfit.ts';
-import { differenceFrom } from './same-beginning.ts';
-import { admissionFor } from './train-admission-for.ts';
+import { dropDrawn, openPrompter } from './prompting/prompter.ts';
+import {
+  nothingRecorded,
+  type RecordedRun,
+  readBeginning,
+  readPrefix,
+  readRecordedRun,
+  readRecordedTree,
+  readRunEnd,
+} from './recorded-run.ts';
+import { asChosenFrom, differenceFrom, refuseUnfit } from './refuse-unfit.ts';
+import { admissionFor } from './train-admission.ts';
 
 export interface Collection {
   readonly runId: string;

@@ -4,12 +4,9 @@ import { observationText, sameObservation, shownText } from '../../environments/
 import { picturesOf } from '../../environments/with-pictures.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
-import { closing } from './close-tree.ts';
-import type { GrowingTree } from './growing-tree.ts';
-import type { ActedStep, Prefix, TakenStep } from './prefix.ts';
+import type { ActedStep, GrowingTree, Prefix, TakenStep, TreeNode } from './growing-tree.ts';
 import { restoreEnvironment, statesOf } from './restore-environment.ts';
-import { rewards, stepData, stepEvent, toolDrafts } from './rollout-events.ts';
-import type { TreeNode } from './tree-node.ts';
+import { closing, rewards, stepData, stepEvent, toolDrafts } from './rollout-events.ts';
 
 /**
  * The environment did not answer the recorded actions as it did: there is nothing to go on behind. The difference is on record,

@@ -1,4 +1,4 @@
-import { cleanPublishedObservation, readPublishedReply } from '../../domain/search/published-reply.ts';
+import { cleanPublishedObservation, readPublishedReply } from '../../domain/search/published-prompt.ts';
 import type { Environment, EnvironmentKind, StepResult } from '../../environments/environment.ts';
 import { overlay } from '../../environments/overlay.ts';
 

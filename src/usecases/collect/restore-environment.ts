@@ -2,8 +2,7 @@ import type { Environment, StepResult } from '../../environments/environment.ts'
 import { replayAtOnce } from '../../environments/replay-at-once.ts';
 import { observationText, type RecordedObservation, sameObservation, shownText } from '../../environments/same-observation.ts';
 import { derivedId } from '../../events/derived-id.ts';
-import type { GrowingTree } from './growing-tree.ts';
-import type { TreeNode } from './tree-node.ts';
+import type { GrowingTree, TreeNode } from './growing-tree.ts';
 
 export type Restored =
   | { readonly kind: 'same'; readonly last: StepResult | undefined }

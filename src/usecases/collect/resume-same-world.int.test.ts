@@ -14,8 +14,8 @@ import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { startOpenAiServer } from '../../testing/openai-server.ts';
 import { sharedRandomTextcraft } from '../../testing/shared-random-textcraft.ts';
 import { textCraftAgent } from '../../testing/textcraft-agent.ts';
-import { runDigest } from '../datasets/run-digest.ts';
-import { planFork } from '../fork/plan-fork.ts';
+import { runDigest } from '../datasets/digest-trees.ts';
+import { planFork } from '../fork/fork.ts';
 import { type Collection, collect } from './collect.ts';
 import type { CollectPlan } from './plan.ts';
 

@@ -7,9 +7,7 @@ import { derivedId } from '../../events/derived-id.ts';
 import { pack } from '../../events/packed.ts';
 import type { Picture } from '../../images/picture.ts';
 import type { Act, ActTokens } from '../../policies/policy.ts';
-import type { GrowingTree } from './growing-tree.ts';
-import type { TreeNode } from './tree-node.ts';
-import type { RolloutOutcome, Walk } from './walk.ts';
+import type { GrowingTree, TreeNode } from './growing-tree.ts';
 
 // The events of a rollout. Their ids are derived from what they name: appended again after a kill, they are recognised.
 
@@ -148,4 +146,33 @@ export function finished(
 
 export function outcomeOf(result: StepResult): RolloutOutcome {
   return result.terminated ? 'terminated' : 'truncated';
+}
+
+/** One rollout under way. */
+export interface Walk {
+  readonly tree: GrowingTree;
+  readonly ordinal: number;
+  readonly rolloutId: string;
+  readonly fromStepId: string;
+  readonly seed: number;
+}
+
+export type RolloutOutcome = DataOf<'RolloutFinished'>['outcome'];
+
+/**
+ * Records that nothing more comes in a tree, and why. @param rollouts those that it has; all that were planned, or that ended,
+ * when left out.
+ */
+export function closing(
+  { runId, treeId, task, plan, nodes }: GrowingTree,
+  reason: 'completed' | 'exhausted' | 'failed',
+  rollouts?: number,
+): Draft {
+  const ended = () => [...nodes.values()].filter((node) => node.ended).length;
+  return {
+    type: 'TreeClosed',
+    id: derivedId('TreeClosed', treeId),
+    correlationId: runId,
+    data: { treeId, reason, rollouts: rollouts ?? (plan.search ? ended() : task.rollouts) },
+  };
 }

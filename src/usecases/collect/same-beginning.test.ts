@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { EnvironmentKind } from '../../environments/environment.ts';
-import { worldDifference } from './same-beginning.ts';
+import { worldDifference } from './refuse-unfit.ts';
 
 test('a refusal to go on in another world names what makes a restarted server another one, where that is known', () => {
   const began = {

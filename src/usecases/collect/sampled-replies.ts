@@ -10,8 +10,7 @@ import { count, type Packed, packed, policyRef, toolId } from '../../events/sche
 import type { Act } from '../../policies/policy.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readEventsOfTypes } from '../../projections/journal/read-events-of-types.ts';
-import type { GrowingTree } from './growing-tree.ts';
-import type { SampledReplies } from './recorded-tree.ts';
+import type { GrowingTree, SampledReplies } from './growing-tree.ts';
 import { packedTokens } from './rollout-events.ts';
 
 /** Reads bytes of the blob store. */

@@ -15,7 +15,7 @@ import { tokensAsJson } from '../../projections/step-tree/token-bytes.ts';
 import { appenderAs } from '../../testing/appender-as.ts';
 import { settle } from '../../testing/crashing-run.ts';
 import { type OpenAiServer, startOpenAiServer, tokenEntropy, tokensOf } from '../../testing/openai-server.ts';
-import { runDigest } from '../datasets/run-digest.ts';
+import { runDigest } from '../datasets/digest-trees.ts';
 import { collectRun } from './collect-run.ts';
 import { treeIdOf } from './collect-tree.ts';
 import type { CollectPlan } from './plan.ts';

@@ -1,13 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { admissionBudget } from '../../domain/training/batching/admission-budget.ts';
+import { planRules } from '../../events/schemas/training.ts';
 import type { Offsets } from '../../log/event-log.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { isLive } from '../../policies/live-policy.ts';
 import type { Policy } from '../../policies/policy.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { Notices } from '../../postgres/notices.ts';
+import { topicsOf } from '../../projections/concerns.ts';
+import { countMoves } from '../../projections/moved-cursors.ts';
+import { readLineages } from '../../projections/training-pool/read-lineages.ts';
 import { readOwedGroups } from '../../projections/training-pool/read-owed-groups.ts';
-import type { Admission } from './admission.ts';
+import { trainingPool } from '../../projections/training-pool/training-pool.ts';
+import { readRefusedGroups } from '../../training/planning/read-plan-request.ts';
+import type { CollectPlan } from './plan.ts';
 
-export interface AdmissionRules {
+interface AdmissionRules {
   readonly policyId: string;
   readonly groupsPerBatch: number;
   /**
@@ -21,7 +29,7 @@ export interface AdmissionRules {
   readonly untilVersion: number | null;
 }
 
-export interface AdmissionWorld {
+interface AdmissionWorld {
   readonly db: Db;
   /** The policy that follows. */
   readonly live: Policy;
@@ -129,4 +137,57 @@ export function openAdmission(
     unopened: (treeId) => void admitted.delete(treeId),
     expecting: () => closing.size > 0,
   };
+}
+
+/** The plan names a training that cannot be served so. */
+export class TrainingRefused extends Error {
+  override readonly name = 'TrainingRefused';
+}
+
+/**
+ * Opens the gate of a collection that feeds a trainer, which who opens it closes; undefined for channels that feed none. @throws
+ * TrainingRefused when the policy is not declared, or does not follow its versions.
+ */
+export async function admissionFor(
+  { database, directUrl, log }: Platform,
+  { policyId, channel, mode, maxStaleness, untilVersion }: NonNullable<CollectPlan['training']>,
+  policy: Policy,
+): Promise<Admission | undefined> {
+  if (channel !== 'train') return undefined;
+  if (policy.ref.policyId !== policyId)
+    throw new TrainingRefused(`the plan trains ${policyId} and acts by ${policy.ref.policyId}; act by live:${policyId}`);
+  const { db } = database;
+  const [lineage] = await readLineages(db, [policyId]);
+  if (!lineage)
+    throw new TrainingRefused(`the policy ${policyId} is not declared for training; begin it with \`espalier train\``);
+  const { groupsPerBatch } = planRules.parse(lineage.rules);
+  if (mode === 'strict' && maxStaleness !== 0) throw new TrainingRefused('strict means a staleness of 0; say bounded for more');
+  const pin = isLive(policy) ? policy.pin : null;
+  if (mode === 'strict' && pin === null)
+    throw new TrainingRefused(
+      `strict groups walk with one version of ${policyId}, and the plan names a policy that follows none; act by live:${policyId}`,
+    );
+  const atLeast = pin ?? (() => Promise.reject(new TypeError('bounded groups follow the newest version')));
+  const from = await log.ends(topicsOf(trainingPool));
+  let gate: Gate | undefined;
+  const moves = await countMoves(directUrl, () => (gate?.expecting() ? ['training', 'trees'] : ['training']));
+  const rules = { policyId, groupsPerBatch, mode, maxStaleness, untilVersion };
+  gate = openAdmission({ db, live: policy, atLeast, from, refused: readRefusedGroups, moves }, rules);
+  return { ...gate, close: () => moves.close() };
+}
+
+/** Decides when a group may begin, and by which policy. Nobody is refused: who may not begin yet waits. */
+export interface Admission {
+  /**
+   * Waits until the group of a tree may begin, and returns the policy that it is to be collected with. The calls of a run come
+   * one after the other, in the order of its plan. A group that was begun before (the run is resumed) is admitted at once. Null
+   * when no further group is wanted: the run is then complete.
+   * @throws the signal's reason.
+   */
+  admit(treeId: string, signal: AbortSignal): Promise<Policy | null>;
+  /** Takes note of a group that is about to be closed: its place may be free before anything is recorded of its samples. */
+  closing(treeId: string): void;
+  /** Takes note of a group that was admitted and could not be begun: nothing of it will be recorded, and its place is free. */
+  unopened(treeId: string): void;
+  close(): Promise<void>;
 }

@@ -6,16 +6,23 @@ import { derivedId } from '../../events/derived-id.ts';
 import type { Act } from '../../policies/policy.ts';
 import { askPolicy } from './ask-policy.ts';
 import { type EnvironmentFault, orFault } from './environment-fault.ts';
-import type { GrowingTree } from './growing-tree.ts';
+import type { GrowingTree, TreeNode } from './growing-tree.ts';
 import { closingRewards } from './prompting/closing-rewards.ts';
-import { historyDrafts } from './prompting/history-drafts.ts';
-import { promptDrafts } from './prompting/prompt-draft.ts';
+import { historyDrafts, promptDrafts } from './prompting/history-drafts.ts';
 import { readAnswer } from './prompting/prompter.ts';
 import { pathTo, restoreEnvironment } from './restore-environment.ts';
-import { finished, outcomeOf, rewards, started, stepData, stepEvent, toolDrafts } from './rollout-events.ts';
+import {
+  finished,
+  outcomeOf,
+  type RolloutOutcome,
+  rewards,
+  started,
+  stepData,
+  stepEvent,
+  toolDrafts,
+  type Walk,
+} from './rollout-events.ts';
 import { repliesSampled } from './sampled-replies.ts';
-import type { TreeNode } from './tree-node.ts';
-import type { RolloutOutcome, Walk } from './walk.ts';
 
 /**
  * Walks one rollout from a node to its end. The environment is brought to the node by reset and replay of the recorded actions,

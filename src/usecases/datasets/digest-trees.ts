@@ -1,12 +1,12 @@
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import { sha256Hex } from '../../digest/sha256.ts';
 import { type DigestedStep, treeDigest } from '../../domain/tree/tree-digest.ts';
+import type { Platform } from '../../platform/open-platform.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { readTreesOfRun } from '../../projections/step-tree/read-trees-of-run.ts';
 import { readRecordedTrees } from '../../projections/trajectories/read-recorded-trees.ts';
 import type { RecordedTree } from '../../projections/trajectories/recorded-tree.ts';
-import { resolveTexts } from './export/resolve-texts.ts';
-import { batchTrees } from './export/stream-trajectories.ts';
+import { batchTrees, resolveTexts } from './export/stream-trajectories.ts';
 
 export interface TreeDigest {
   readonly treeId: string;
@@ -64,4 +64,15 @@ async function* each<T>(items: readonly T[]): AsyncGenerator<T> {
 
 async function* withoutRollouts<T extends { readonly treeId: string; readonly runId: string }>(trees: AsyncIterable<T>) {
   for await (const { treeId, runId } of trees) yield { treeId, runId, rollouts: [] };
+}
+
+/**
+ * Digests everything that happened in a run. Ids and times do not count, so the same seeded run over another log, or resumed
+ * after a kill, yields the same digest.
+ */
+export function runDigest(
+  { database, blobs }: Pick<Platform, 'database' | 'blobs'>,
+  runId: string,
+): ReturnType<typeof digestRun> {
+  return database.db.transaction().execute((trx) => digestRun(trx, blobs, runId));
 }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { parsePolicyFilter, policyFilterText } from './policy-filter.ts';
+import { parsePolicyFilter, policyFilterText } from './export/parse-trajectory-query.ts';
 
 test.each([
   ['linear', 'linear', null],

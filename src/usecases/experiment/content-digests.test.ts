@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { digestOfContent } from './content-digests.ts';
+import { digestOfContent } from './key-of-stage.ts';
 
 let home: string;
 beforeEach(async () => {

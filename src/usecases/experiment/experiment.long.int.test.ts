@@ -6,8 +6,7 @@ import { readStages, type StageRecord } from '../../projections/experiment-stage
 import { environmentOf } from '../../testing/crashing-run.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { startProcess } from '../../testing/worker-process.ts';
-import { experimentOf } from './declaration/parse-experiment.ts';
-import { readExperimentFile } from './declaration/read-experiment-file.ts';
+import { experimentOf, readExperimentFile } from './declaration/parse-experiment.ts';
 import { declaredAs } from './record-experiment.ts';
 import { reportOf } from './report.ts';
 import { runExperiment } from './run-experiment.ts';

@@ -1,4 +1,6 @@
-import { sha256Hex } from '../../digest/sha256.ts';
+import { readdir, stat } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { sha256Hex, sha256OfFile } from '../../digest/sha256.ts';
 import { isOptions, type Options } from '../../domain/experiment/change-options.ts';
 import { stageKey } from '../../domain/experiment/stage-key.ts';
 import { seedFrom } from '../../domain/random/seed-from.ts';
@@ -7,7 +9,7 @@ import { canonicalJson } from '../../events/canonical-json.ts';
 import { CODE_VERSION } from '../../platform/code-version.ts';
 import { createPolicy, parsePolicyText } from '../../policies/policy-spec.ts';
 import type { StageOutput } from '../../projections/experiment-stages/read-stages.ts';
-import { digestOfContent } from './content-digests.ts';
+import { RunRefused } from '../collect/hold-run.ts';
 import type { PlannedStage } from './declaration/experiment.ts';
 
 /** Looks up what the options of stages name, once for each name. */
@@ -105,4 +107,20 @@ function unnamed(options: object): Options {
       return [[field, isOptions(value) && typeof value.of === 'string' ? 'of' : value]];
     }),
   );
+}
+
+/**
+ * Returns the digest of a file, or of what a folder holds: the names of its files at any depth, and their contents. Links are
+ * followed, as transformers follows those of its cache. @throws RunRefused if it cannot be read.
+ */
+export async function digestOfContent(path: string): Promise<string> {
+  try {
+    const names = (await stat(path)).isFile() ? [''] : (await readdir(path, { recursive: true })).sort();
+    const lines: string[] = [];
+    for (const file of names.map((name) => join(path, name)))
+      if ((await stat(file)).isFile()) lines.push(`${await sha256OfFile(file)} ${relative(path, file)}`);
+    return sha256Hex(lines.join('\n'));
+  } catch (cause) {
+    throw new RunRefused(`${path} cannot be read (${(cause as NodeJS.ErrnoException).code}); name an existing file or folder`);
+  }
 }

@@ -13,8 +13,7 @@ import { keyOfStage, openFingerprints, seedOf } from './key-of-stage.ts';
 import { type DeclaredExperiment, recordDeclaration, recordStage } from './record-experiment.ts';
 import { restoreRelease } from './stages/data-stages.ts';
 import { runStage } from './stages/run-stage.ts';
-import { type StageWork, settle } from './stages/stage-work.ts';
-import { openTurns, type Turns } from './turns.ts';
+import { openTurns, type StageWork, settle, type Turns } from './stages/stage-work.ts';
 
 /** A stage in an arm and a repetition. */
 export interface StagePlace {

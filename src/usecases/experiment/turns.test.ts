@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { openTurns } from './turns.ts';
+import { openTurns } from './stages/stage-work.ts';
 
 test('works of one name are done one after another, also behind one that fails; other names do not wait', async () => {
   const turns = openTurns();

@@ -11,8 +11,7 @@ import { testPictures } from '../../testing/painted-world.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { verifyRecord } from '../verify/verify-record.ts';
 import { collectBlobs } from './collect-blobs.ts';
-import { forget } from './forget.ts';
-import { planForgetting } from './plan-forgetting.ts';
+import { forget, planForgetting } from './forget.ts';
 
 const platform = useTestPlatform({ opened: 'before-each', projector: 'running' });
 const signal = new AbortController().signal;

@@ -11,8 +11,7 @@ import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { secretRun, tablesWith } from '../../testing/secret-run.ts';
 import { until } from '../../testing/until.ts';
 import { verifyRecord } from '../verify/verify-record.ts';
-import { forget } from './forget.ts';
-import { planForgetting } from './plan-forgetting.ts';
+import { forget, planForgetting } from './forget.ts';
 
 const SECRET = 'Ada lives at number nine';
 const signal = new AbortController().signal;

@@ -12,9 +12,7 @@ import { secretRun as run, SHARED, tablesWith } from '../../testing/secret-run.t
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { rebuildProjection } from '../rebuild/rebuild-projection.ts';
 import { verifyRecord } from '../verify/verify-record.ts';
-import { CannotForget, forget } from './forget.ts';
-import { planForgetting } from './plan-forgetting.ts';
-import { HOLDING } from './purge-read-models.ts';
+import { CannotForget, forget, HOLDING, planForgetting } from './forget.ts';
 
 const platform = useTestPlatform({ opened: 'before-each', projector: 'running' });
 const SECRET = 'Ada lives at number nine';

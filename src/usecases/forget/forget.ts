@@ -1,16 +1,30 @@
 import type { Draft } from '../../append/appender.ts';
 import { openFileBlobStore } from '../../blobs/file-blob-store.ts';
 import { derivedId } from '../../events/derived-id.ts';
+import { streamOf } from '../../events/stream-of.ts';
 import { positionAfter } from '../../log/position.ts';
 import { openAppender } from '../../platform/open-appender.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import { destroyKeys } from '../../postgres/stream-keys.ts';
+import type { Db } from '../../postgres/database.ts';
+import { readPayloadPolicies } from '../../postgres/payload-policies.ts';
+import { countKeys, destroyKeys, keysOf } from '../../postgres/stream-keys.ts';
 import { dropAllSnapshots } from '../../projections/as-of/snapshot-schema.ts';
+import { type DueRun, readDue } from '../../projections/forgetting/read-due.ts';
+import {
+  countClear,
+  type Forgettable,
+  type ForgettableRun,
+  readForgettable,
+  readForgottenKeys,
+  readOwnBlobs,
+  readOwnSegments,
+  readReleasedFrom,
+} from '../../projections/forgetting/read-forgettable.ts';
+import { projections } from '../../projections/registry.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { drawnSegments, dropDrawn } from '../collect/open-prompter.ts';
-import type { Rebuilding } from '../rebuild/rebuild-projection.ts';
-import { type ForgetPlan, streamsOf, streamsOfRun, unrecorded } from './plan-forgetting.ts';
-import { purgeReadModels } from './purge-read-models.ts';
+import { limitOf } from '../../runtime/limit.ts';
+import { drawnSegments, dropDrawn } from '../collect/prompting/prompter.ts';
+import { type Rebuilding, rebuildProjection, retireVersions } from '../rebuild/rebuild-projection.ts';
 
 const BLOB_GRACE_MS = 60_000; // longer than between the put of a blob and the append of the event that names it
 const PART = 5_000; // keys in one event
@@ -21,7 +35,7 @@ export class CannotForget extends Error {
   override readonly name = 'CannotForget';
 }
 
-export interface Forgetting extends Rebuilding {
+interface Forgetting extends Rebuilding {
   readonly by: string;
   readonly reason: string;
   /** What is done where events lie in the clear: refused, or left as they are while what is sealed is forgotten. */
@@ -31,7 +45,7 @@ export interface Forgetting extends Rebuilding {
   readonly after?: (step: string) => void | Promise<void>;
 }
 
-export interface Forgotten {
+interface Forgotten {
   readonly keys: number;
   readonly blobs: number;
   /** Blobs that were put within the last minute: an event that names them may be on its way. */
@@ -109,4 +123,145 @@ async function record(
     const receipts = await appender.append(drafts.slice(i, i + AT_ONCE));
     await waitUntilProjected(database.db, positionAfter(receipts), { timeoutMs: 60_000 });
   }
+}
+
+/** What a forgetting takes away, counted before it begins. */
+export interface ForgetPlan {
+  readonly runs: readonly ForgettableRun[];
+  /** Ids of the history segments that nothing else shows. */
+  readonly segments: readonly string[];
+  /** Keys in force that are destroyed. */
+  readonly keys: number;
+  /** Keys that an earlier forgetting destroyed without coming to its end. */
+  readonly unfinished: number;
+  /** Events whose payload lies in the clear, which nothing can make the log forget. */
+  readonly clear: number;
+  readonly blobs: readonly string[];
+  /** Released datasets with examples of these runs: their files are not part of the record. */
+  readonly datasets: readonly string[];
+}
+
+/** Counts what would be forgotten; changes nothing. */
+export async function planForgetting({ database: { db } }: Platform, asked: Forgettable): Promise<ForgetPlan> {
+  const runs = await readForgettable(db, asked);
+  const trees = runs.flatMap((run) => run.trees);
+  const segments = await readOwnSegments(db, trees);
+  const streams = streamsOf({ runs, segments });
+  let unfinished = 0;
+  for (const run of runs) unfinished += (await unrecorded(db, run, streamsOfRun({ runs, segments }, run))).length;
+  return {
+    runs,
+    segments,
+    keys: await countKeys(db, streams),
+    unfinished,
+    clear: await countClear(db, streams),
+    blobs: await readOwnBlobs(db, streams),
+    datasets: await readReleasedFrom(
+      db,
+      runs.map(({ runId }) => runId),
+    ),
+  };
+}
+
+type Streams = Pick<ForgetPlan, 'runs' | 'segments'>;
+
+/** Returns all streams that a plan takes the payload of. */
+function streamsOf(plan: Streams): readonly string[] {
+  return plan.runs.flatMap((run) => streamsOfRun(plan, run));
+}
+
+/** Returns the streams that are recorded as forgotten with a run: shared segments go with the first one. */
+function streamsOfRun({ runs, segments }: Streams, run: ForgettableRun): readonly string[] {
+  return [...(run.whole ? [run.runId] : []), ...run.trees, ...(run === runs[0] ? segments.map(streamOfSegment) : [])];
+}
+
+/** Reads the destroyed keys of streams whose end is not recorded in their run. */
+export async function unrecorded(db: Db, { runId }: ForgettableRun, streams: readonly string[]) {
+  const recorded = await readForgottenKeys(db, runId);
+  return (await keysOf(db, streams)).filter(({ keyId, destroyed }) => destroyed && !recorded.has(keyId));
+}
+
+function streamOfSegment(segmentId: string): string {
+  const stream = streamOf('SegmentRendered', { segmentId });
+  if (stream === undefined) throw new Error('a segment has a stream');
+  return stream;
+}
+
+/** The read models whose tables hold payload. */
+export const HOLDING = ['runs', 'step-tree', 'rewards', 'replays', 'images', 'prompts', 'pictures', 'annotations'];
+
+const BUILDS_AT_ONCE = 2; // a build waits for Postgres most of its time; each takes up to six connections
+
+/**
+ * Folds the read models that hold payload again, without what is forgotten, and drops what was live before. The first failure
+ * ends the others. @param after called with the name of each read model that is purged.
+ */
+async function purgeReadModels(
+  platform: Platform,
+  rebuilding: Rebuilding,
+  after: (name: string) => void | Promise<void>,
+): Promise<void> {
+  const failed = new AbortController();
+  const options = { ...rebuilding, signal: AbortSignal.any([rebuilding.signal, failed.signal]), differing: 'expected' } as const;
+  const inTurn = limitOf(BUILDS_AT_ONCE);
+  const purge = async (name: string): Promise<void> => {
+    failed.signal.throwIfAborted();
+    const projection = projections.find((candidate) => candidate.name === name);
+    if (!projection) throw new Error(`no projection ${name}`);
+    await rebuildProjection(platform, projection, options);
+    await retireVersions(platform, projection); // what was live before holds the payload
+    await after(name);
+  };
+  const ends = await Promise.allSettled(
+    HOLDING.map((name) =>
+      inTurn(() => purge(name)).catch((error: unknown) => {
+        failed.abort(error);
+        throw error;
+      }),
+    ),
+  );
+  if (ends.some(({ status }) => status === 'rejected')) throw failed.signal.reason; // the first one, which ended the others
+}
+
+/** What a project keeps no longer. */
+export interface Due {
+  readonly project: string;
+  readonly days: number;
+  /** Runs that can be forgotten, whole or in part. */
+  readonly runs: readonly string[];
+  /** Runs whose payload lies in the clear, all of it: nothing makes the log forget it. */
+  readonly clear: readonly string[];
+}
+
+/** Reads what is older than the days that its project keeps it. @param now as milliseconds since 1970. */
+export async function readRetention({ database: { db } }: Platform, now: number): Promise<readonly Due[]> {
+  const due = await readDue(db, now);
+  const policies = await readPayloadPolicies(db);
+  return policies.flatMap(({ project, forgetAfterDays: days }) => {
+    if (days === null) return [];
+    const of = (is: (run: DueRun) => boolean) =>
+      due.filter((run) => run.project === project && is(run)).map(({ runId }) => runId);
+    return [{ project, days, runs: of(({ sealed }) => sealed), clear: of(({ sealed, forgotten }) => !sealed && !forgotten) }];
+  });
+}
+
+interface Retained extends Forgotten {
+  readonly plan: ForgetPlan;
+}
+
+/**
+ * Forgets what is older than the days that its project keeps it, as `forget` does, and leaves what lies in the clear. The read
+ * models are folded again once for all of it. Null where nothing is due. Killed anywhere, it is continued by the next call.
+ */
+export async function retain(
+  platform: Platform,
+  due: readonly Due[],
+  options: Omit<Forgetting, 'by' | 'reason' | 'clear'>,
+): Promise<Retained | null> {
+  const ids = due.flatMap(({ runs }) => runs);
+  if (ids.length === 0) return null;
+  const plan = await planForgetting(platform, { kind: 'runs', ids });
+  const days = due.filter(({ runs }) => runs.length > 0).map((each) => `${each.days} days of ${each.project}`);
+  const reason = `older than the ${days.join(', the ')}`;
+  return { plan, ...(await forget(platform, plan, { ...options, by: 'retention', reason, clear: 'leave' })) };
 }

@@ -21,13 +21,12 @@ import { exportTrajectories } from '../datasets/export/export-trajectories.ts';
 import type { ExportFormat } from '../datasets/export/format.ts';
 import { exportRows } from '../datasets/rows/export-rows.ts';
 import { ROW_FORMATS } from '../datasets/rows/row-options.ts';
-import { planFork } from '../fork/plan-fork.ts';
+import { planFork } from '../fork/fork.ts';
 import { replayEnvironment } from '../replay/replay-environment.ts';
 import { revise } from '../revise/revise.ts';
 import { replayScores } from '../score/replay-scores.ts';
 import { score } from '../score/score.ts';
-import { forget } from './forget.ts';
-import { planForgetting } from './plan-forgetting.ts';
+import { forget, planForgetting } from './forget.ts';
 
 const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 const signal = new AbortController().signal;

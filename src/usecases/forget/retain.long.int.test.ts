@@ -11,8 +11,7 @@ import { secretRun, tablesWith } from '../../testing/secret-run.ts';
 import { until } from '../../testing/until.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { verifyRecord } from '../verify/verify-record.ts';
-import { HOLDING } from './purge-read-models.ts';
-import { readRetention, retain } from './retain.ts';
+import { HOLDING, readRetention, retain } from './forget.ts';
 
 const platform = useTestPlatform({ opened: 'before-each', projector: 'running' });
 const SECRET = 'Ada lives at number nine';

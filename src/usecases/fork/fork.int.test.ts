@@ -10,8 +10,7 @@ import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-serve
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { collect } from '../collect/collect.ts';
 import type { CollectPlan } from '../collect/plan.ts';
-import { type Forked, fork } from './fork.ts';
-import { type ForkChanges, planFork } from './plan-fork.ts';
+import { type ForkChanges, type Forked, fork, planFork } from './fork.ts';
 
 const TOOLS = 'tool-env:profile=v0.1;tools=calculator,./examples/count-letters.ts;tasks=./examples/letters.jsonl;max-turns=6';
 const CUTTING = fileURLToPath(new URL('../../testing/cutting-world.ts', import.meta.url));

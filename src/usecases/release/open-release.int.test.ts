@@ -8,7 +8,7 @@ import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { stepBeforeItsParent } from '../../testing/given-quarantined.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
-import { openRelease, RELEASE_LIMIT, type Release } from './open-release.ts';
+import { openRelease, RELEASE_LIMIT, type Release } from './release-quarantined.ts';
 
 const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 const key = (scopes: Principal['scopes'], project: string): Principal => ({

@@ -24,8 +24,7 @@ import { readTreesOfRun } from '../../projections/step-tree/read-trees-of-run.ts
 import { readRecordedTrees } from '../../projections/trajectories/read-recorded-trees.ts';
 import type { RecordedStep, RecordedTree } from '../../projections/trajectories/recorded-tree.ts';
 import { asPublished } from '../collect/published-environment.ts';
-import { comparePrompts } from './compare-prompts.ts';
-import { Comparison, type ReplayReport } from './replay-report.ts';
+import { Comparison, comparePrompts, type ReplayReport } from './replay-report.ts';
 
 export interface EnvironmentReplay {
   readonly runId: string;

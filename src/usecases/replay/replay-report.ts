@@ -1,5 +1,13 @@
+import { textReader } from '../../blobs/read-text.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import type { DataOf } from '../../events/catalogue.ts';
+import { derivedId } from '../../events/derived-id.ts';
+import { newId } from '../../events/new-id.ts';
+import { CODE_VERSION } from '../../platform/code-version.ts';
+import { openAppender } from '../../platform/open-appender.ts';
+import type { Platform } from '../../platform/open-platform.ts';
+import { isForgotten } from '../../postgres/stream-keys.ts';
+import { checkPrompts } from '../../projections/prompts/check-prompts.ts';
 
 export type ReplayMode = DataOf<'ReplayFinished'>['mode'];
 export type Difference = DataOf<'ReplayFinished'>['differences'][number];
@@ -92,4 +100,50 @@ export class Comparison {
 
 function shown(value: unknown): string {
   return typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '\uFFFD') : (JSON.stringify(value) ?? 'nothing');
+}
+
+/** Puts on record what a replay of a run found; returns its id. The read models must have caught up with the log. */
+export async function recordReplay(
+  platform: Platform,
+  {
+    runId,
+    report,
+    parameters,
+    seconds,
+    replayId = newId(),
+  }: {
+    readonly runId: string;
+    /** Given, the replay is on record once, however often it is said. */
+    readonly replayId?: string;
+    readonly report: ReplayReport;
+    readonly parameters: Readonly<Record<string, unknown>>;
+    readonly seconds: number;
+  },
+): Promise<string> {
+  const { differences, notes, ...found } = report;
+  const reported = { ...found, differences: [...differences], notes: [...notes], seconds: Math.round(seconds) };
+  await openAppender(platform, 'replayer').append([
+    {
+      type: 'ReplayFinished',
+      id: derivedId('ReplayFinished', replayId),
+      correlationId: runId,
+      data: { runId, replayId, ...reported, parameters, codeVersion: CODE_VERSION },
+    },
+  ]);
+  return replayId;
+}
+
+/**
+ * Puts the prompts of a tree together again and compares them with what was sent, by their digests; a difference names the step.
+ * Those of a tree whose payload is forgotten are not compared.
+ */
+export async function comparePrompts({ database, blobs }: Platform, treeId: string, comparison: Comparison): Promise<void> {
+  if (await isForgotten(database.db, treeId)) return;
+  const text = textReader(blobs);
+  const payloads = {
+    text: ({ blob }: { readonly blob: string }) => text(blob),
+    bytes: ({ blob }: { readonly blob: string }) => blobs.get(blob),
+  };
+  for (const { id, sha256, fault } of await checkPrompts(database.db, treeId, payloads))
+    comparison.compare({ eventId: null, stepId: id, field: 'prompt' }, sha256, fault ?? sha256);
 }

@@ -8,8 +8,7 @@ import { kafkaForTests } from '../../testing/kafka.ts';
 import { describeWithKafka } from '../../testing/kafka-describe.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { aTrainPlan } from '../../testing/train-plan.ts';
-import { fork } from '../fork/fork.ts';
-import { planFork } from '../fork/plan-fork.ts';
+import { fork, planFork } from '../fork/fork.ts';
 import { train } from '../train/train.ts';
 import { replayTraining } from './replay-training.ts';
 

@@ -12,7 +12,7 @@ import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
 import { LINEAR_SETTINGS, trainingSettings } from '../../training/backends/training-settings.ts';
 import { readCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
-import { lineageIdOf } from '../../training/leases/lineage-id.ts';
+import { lineageIdOf } from '../../training/leases/lineage-of.ts';
 import { computeVersion } from '../train/compute-version.ts';
 import { train } from '../train/train.ts';
 import { readBatchSteps } from '../train/train-rows.ts';

@@ -11,7 +11,7 @@ import type { Backend } from '../../training/backends/backend.ts';
 import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
 import type { TrainingSettings } from '../../training/backends/training-settings.ts';
 import { readCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
-import { readManifest } from '../../training/rows/read-manifest.ts';
+import { readManifest } from '../../training/rows/read-batch-rows.ts';
 import { computeVersion } from '../train/compute-version.ts';
 import { trainerPlan } from '../train/open-backend.ts';
 import { readBatchStepsAt } from '../train/train-rows.ts';

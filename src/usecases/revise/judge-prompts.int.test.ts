@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { judgePrompt, judgeSlots } from '../../domain/revision/judge-prompt.ts';
-import type { SearchedStep } from '../../domain/search/searched-step.ts';
+import { judgePrompt, judgeSlots } from '../../domain/revision/verdict.ts';
+import type { SearchedStep } from '../../domain/search/search-tree.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { unpack } from '../../events/packed.ts';
-import { createJudge, parseJudgeText } from '../../policies/create-judge.ts';
+import { createJudge, parseJudgeText } from '../../policies/judge.ts';
 import { keyInTree } from '../../projections/of-tree.ts';
 import { readPrompts } from '../../projections/prompts/read-prompts.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';

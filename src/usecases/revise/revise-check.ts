@@ -7,8 +7,7 @@ import { sameObservation, shownText } from '../../environments/same-observation.
 import { sameText } from '../../environments/same-text.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import type { SearchedTree } from '../../projections/revisions/read-searched-trees.ts';
-import { type SharedEpisodes, shareEpisodes, type Walk } from './shared-episodes.ts';
-import type { Slots } from './slots.ts';
+import { type SharedEpisodes, type Slots, shareEpisodes, type Walk } from './shared-episodes.ts';
 
 export type Checked =
   | { readonly kind: 'verified'; readonly reached: number }

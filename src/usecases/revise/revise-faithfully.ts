@@ -1,12 +1,11 @@
 import { resolve as resolvePath } from 'node:path';
-import { pythonJson } from '../../domain/revision/python-text.ts';
+import { pythonJson } from '../../domain/revision/published-rows.ts';
 import { toXtuner } from '../../domain/revision/xtuner.ts';
 import { judgeText } from '../../events/schemas/revisions.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { RunRefused } from '../collect/hold-run.ts';
 import { AtomicFile, type Existing, type Sealed } from '../datasets/export/atomic-file.ts';
-import { type JudgedRun, type Judging, withJudgedRun } from './judged-run.ts';
-import { type ArrayFile, openArrayFile } from './python-array-file.ts';
+import { type JudgedRun, type Judging, withJudgedRun } from './revise.ts';
 import { type FaithfulCounts, type FaithfulPlan, type PublishedRun, reviseFaithfulRun } from './revise-faithful-run.ts';
 
 export interface FaithfulRevising extends Omit<Judging, 'needsWorld'> {
@@ -93,4 +92,36 @@ function publishedRunOf({ planned, imported }: JudgedRun, runId: string): Publis
 
 function maxTokenLengthOf({ planned }: JudgedRun): number | null {
   return planned?.search?.compat?.maxTokenLength ?? null;
+}
+
+/** A file that becomes one JSON array, value by value, in the form of `json.dump(values, file, ensure_ascii=False, indent=4)`. */
+interface ArrayFile {
+  add(value: object): Promise<void>;
+  /** As those of `AtomicFile`. */
+  seal(): Promise<Sealed>;
+  publish(): Promise<void>;
+  discard(): Promise<void>;
+}
+
+const INDENT = 4;
+
+/**
+ * Opens an array file. Values hold no numbers, which Python may write in another way. @throws DatasetError as `AtomicFile.open`.
+ */
+async function openArrayFile(path: string, existing: Existing): Promise<ArrayFile> {
+  const file = await AtomicFile.open(path, existing);
+  let count = 0;
+  return {
+    async add(value) {
+      // line ends within texts are escaped
+      const text = JSON.stringify(value, null, INDENT).replaceAll('\n', `\n${' '.repeat(INDENT)}`);
+      await file.write(`${count++ === 0 ? '[' : ','}\n${' '.repeat(INDENT)}${text}`);
+    },
+    async seal() {
+      await file.write(count === 0 ? '[]' : '\n]');
+      return file.seal();
+    },
+    publish: () => file.publish(),
+    discard: () => file.discard(),
+  };
 }

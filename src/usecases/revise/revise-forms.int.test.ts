@@ -14,7 +14,7 @@ import type { CollectPlan } from '../collect/plan.ts';
 import { verifyRecord } from '../verify/verify-record.ts';
 import { revise } from './revise.ts';
 import { openChecks, type ReadReply } from './revise-check.ts';
-import { Slots } from './slots.ts';
+import { Slots } from './shared-episodes.ts';
 
 const ENVIRONMENT =
   'tool-env:profile=v0.1;tools=./examples/count-letters.ts;reward=./examples/count-letters.ts#honest;tasks=./examples/letters.jsonl;max-turns=4';

@@ -8,7 +8,7 @@ import { DEFAULT_STAMP } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
 import type { Subscription } from '../../log/event-log.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import { createJudge, parseJudgeText } from '../../policies/create-judge.ts';
+import { createJudge, parseJudgeText } from '../../policies/judge.ts';
 import { readRevisions } from '../../projections/revisions/read-revisions.ts';
 import { readSearchedTree, readTreeIds } from '../../projections/revisions/read-searched-trees.ts';
 import { revisionContentHash } from '../../projections/revisions/revision-content.ts';

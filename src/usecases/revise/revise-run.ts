@@ -1,5 +1,5 @@
 import type { Appender } from '../../append/appender.ts';
-import { measureRevisions } from '../../domain/revision/revision-metrics.ts';
+import { measureRevisions } from '../../domain/revision/compose-revisions.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
 import type { Judge } from '../../policies/judge.ts';
 import type { Db } from '../../postgres/database.ts';
@@ -11,14 +11,13 @@ import {
   type SearchedTree,
 } from '../../projections/revisions/read-searched-trees.ts';
 import { forEachOf } from '../collect/all-or-stop.ts';
-import { AnotherWorld } from '../collect/another-world.ts';
 import { RunRefused } from '../collect/hold-run.ts';
+import { AnotherWorld } from '../collect/refuse-unfit.ts';
 import type { ReadReply } from './revise-check.ts';
-import { readRecordedRevisions } from './revise-record.ts';
 import { reviseTree } from './revise-tree.ts';
 import { openVerdicts } from './revise-verdicts.ts';
-import type { RevisedTree, RevisePlan } from './revised-tree.ts';
-import { Slots } from './slots.ts';
+import { type RevisedTree, type RevisePlan, readRecordedRevisions } from './revised-tree.ts';
+import { Slots } from './shared-episodes.ts';
 
 export interface ReviseOptions {
   readonly db: Db;

@@ -1,17 +1,18 @@
 import type { Draft } from '../../append/appender.ts';
-import { composeRevisions, type Revision } from '../../domain/revision/compose-revisions.ts';
-import { directTransition, nextTransitionStep, type Transition } from '../../domain/revision/find-transition.ts';
-import type { LeafPath } from '../../domain/revision/leaf-paths.ts';
-import { pairPaths } from '../../domain/revision/pair-paths.ts';
-import { REFLECTIONS } from '../../domain/revision/reflections.ts';
-import type { Verdict } from '../../domain/revision/verdict.ts';
+import { composeRevisions, REFLECTIONS, type Revision } from '../../domain/revision/compose-revisions.ts';
+import { type LeafPath, pairPaths } from '../../domain/revision/pair-paths.ts';
+import { directTransition, nextTransitionStep, type Transition, type Verdict } from '../../domain/revision/verdict.ts';
+import type { SearchedStep } from '../../domain/search/search-tree.ts';
+import type { Environment, EnvironmentKind } from '../../environments/environment.ts';
+import { resetAsRecorded } from '../../environments/reset-as-recorded.ts';
+import { sameObservation } from '../../environments/same-observation.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { judgeText } from '../../events/schemas/revisions.ts';
+import type { PlanAround } from '../../policies/judge.ts';
 import { keyInTree } from '../../projections/of-tree.ts';
 import type { SearchedTree } from '../../projections/revisions/read-searched-trees.ts';
 import { revisionContentHash } from '../../projections/revisions/revision-content.ts';
 import { type Checked, type Checks, openChecks } from './revise-check.ts';
-import { probePath } from './revise-path.ts';
 import type { Verdicts } from './revise-verdicts.ts';
 import type { RevisedTree, RevisePlan, ReviseTree, RevisionOutcome } from './revised-tree.ts';
 
@@ -214,4 +215,53 @@ function stepAt(ids: readonly string[], place: number): string {
   const id = ids[place];
   if (id === undefined) throw new RangeError(`the trajectory has no step at ${place}`);
   return id;
+}
+
+/**
+ * Walks a recorded trajectory in a fresh environment, as far as it is asked, and returns how far the goal is around its steps.
+ */
+interface PathProbe {
+  /**
+   * Plans before and after the step at `index`; null where the environment does not plan, or did not repeat what was recorded.
+   */
+  planAround(index: number): Promise<PlanAround | null>;
+  close(): Promise<void>;
+}
+
+/** Opens a probe; the environment is made when it is first asked. Steps are asked for in their order, each at most once. */
+export function probePath(kind: EnvironmentKind | null, tree: SearchedTree, steps: readonly SearchedStep[]): PathProbe {
+  let environment: Environment | null = null;
+  let taken = 0;
+  let faithful = true;
+
+  async function advance(to: number): Promise<boolean> {
+    if (!environment && kind) {
+      environment = await kind.create();
+      const task = { alias: tree.alias, seed: tree.seed };
+      const pictures = tree.pictures.get(tree.tree.root.step.stepId) ?? [];
+      faithful = (await resetAsRecorded(environment, task, tree.firstObservation, pictures)).kind === 'same';
+    }
+    while (environment && faithful && taken < to) await take(environment);
+    return environment !== null && faithful;
+  }
+
+  async function take(at: Environment) {
+    const step = steps[taken++];
+    if (!step) throw new RangeError(`the trajectory has no step ${taken - 1}`);
+    const result = await at.step(step.action);
+    faithful = sameObservation(result, { observation: step.observation, pictures: tree.pictures.get(step.stepId) ?? [] });
+    return result;
+  }
+
+  return {
+    async planAround(index) {
+      if (!(await advance(index)) || !environment?.planLength) return null;
+      const before = await environment.planLength();
+      const result = await take(environment);
+      if (!faithful) return null;
+      const reached = result.terminated && result.success === true;
+      return { before, after: reached ? 0 : await environment.planLength(), executable: result.executable };
+    },
+    close: async () => environment?.close(),
+  };
 }

@@ -1,17 +1,18 @@
-import type { Appender } from '../../append/appender.ts';
+import type { Appender, Draft } from '../../append/appender.ts';
+import { type RememberedPrompt, shownPrompt } from '../../append/shown-prompt.ts';
 import { sha256Hex } from '../../digest/sha256.ts';
-import { judgePrompt } from '../../domain/revision/judge-prompt.ts';
-import type { Verdict } from '../../domain/revision/verdict.ts';
+import { JUDGE_TEMPLATE, judgePrompt, type Verdict } from '../../domain/revision/verdict.ts';
 import { derivedId } from '../../events/derived-id.ts';
+import { pack } from '../../events/packed.ts';
 import { judgeText } from '../../events/schemas/revisions.ts';
 import type { Text } from '../../events/schemas/values.ts';
 import type { Judge, Judged, JudgeRequest } from '../../policies/judge.ts';
+import type { Act } from '../../policies/policy.ts';
 import type { Db } from '../../postgres/database.ts';
 import { findVerdict, type JudgementRecord } from '../../projections/revisions/read-judgements.ts';
-import { type JudgedBefore, judgePromptDraft } from './judge-prompt-draft.ts';
 
 /** The place of a judged step. */
-export interface JudgedPlace {
+interface JudgedPlace {
   readonly treeId: string;
   readonly runId: string;
   readonly leafStepId: string;
@@ -105,4 +106,55 @@ export function openVerdicts(judge: Judge, db: Db, appender: Appender): Verdicts
 export function answerOf({ verdict, blobs, ...row }: Pick<JudgementRecord, 'verdict' | 'reply' | 'blobs'>): JudgeAnswer {
   const { reply = row.reply } = blobs ?? {};
   return { verdict, reply };
+}
+
+/** The last prompt of a trajectory: the next one repeats most of its log. */
+interface JudgedBefore {
+  readonly leafStepId: string;
+  readonly id: string;
+  readonly prompt: RememberedPrompt;
+}
+
+/** A judgement that a model was asked for. */
+export interface Judgement {
+  readonly treeId: string;
+  readonly runId: string;
+  readonly leafStepId: string;
+  readonly stepId: string;
+  readonly judgementId: string;
+  readonly act: Act;
+}
+
+/**
+ * Draws up the record of what a judge was asked with and what came with its reply; nothing where it reads no prompt. A prompt
+ * continues that of the step before on the same trajectory, so that its log is stored once.
+ */
+function judgePromptDraft(
+  { treeId, runId, leafStepId, stepId, judgementId, act }: Judgement,
+  before: JudgedBefore | null,
+): { readonly draft: Draft; readonly shown: JudgedBefore } | null {
+  const { asked, tokens, call, usage, finishReason } = act;
+  if (!asked) return null;
+  const base = before?.leafStepId === leafStepId ? before : null;
+  const { data, prompt } = shownPrompt(asked, tokens?.ids ?? null, {
+    treeId,
+    stepId,
+    template: JUDGE_TEMPLATE,
+    known: new Map(),
+    before: base && { id: base.id, prompt: { ...base.prompt, tokenIds: null } }, // a request of its own: its ids continue nothing
+  });
+  const answer = {
+    finishReason,
+    usage: usage && { ...usage },
+    call: call ?? null,
+    tokens: tokens && { ids: pack('int32', tokens.ids), logProbs: tokens.logProbs && pack('float32', tokens.logProbs) },
+  };
+  const draft: Draft = {
+    type: 'PromptShown',
+    id: derivedId('PromptShown', judgementId),
+    correlationId: runId,
+    causationId: judgementId,
+    data: { ...data, judgementId, answer },
+  };
+  return { draft, shown: { leafStepId, id: judgementId, prompt } };
 }

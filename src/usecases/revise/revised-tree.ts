@@ -1,17 +1,19 @@
 import type { Appender } from '../../append/appender.ts';
 import type { Composed, ComposeOptions } from '../../domain/revision/compose-revisions.ts';
-import type { UnparsedRule } from '../../domain/revision/find-transition.ts';
 import type { Pairing } from '../../domain/revision/pair-paths.ts';
 import type { Thresholds } from '../../domain/revision/thresholds.ts';
-import type { Verdict } from '../../domain/revision/verdict.ts';
+import type { UnparsedRule, Verdict } from '../../domain/revision/verdict.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
+import type { Db } from '../../postgres/database.ts';
+import { readJudgements } from '../../projections/revisions/read-judgements.ts';
+import { readRevisions } from '../../projections/revisions/read-revisions.ts';
 import type { SearchedTree } from '../../projections/revisions/read-searched-trees.ts';
 import type { ReadReply } from './revise-check.ts';
-import type { JudgeAnswer, Verdicts } from './revise-verdicts.ts';
-import type { Slots } from './slots.ts';
+import { answerOf, type JudgeAnswer, type Verdicts } from './revise-verdicts.ts';
+import type { Slots } from './shared-episodes.ts';
 
 /** What the record holds of the mining of one tree: answers by judgement id, and how far each revision got, by its id. */
-export interface RecordedRevisions {
+interface RecordedRevisions {
   readonly answers: ReadonlyMap<string, JudgeAnswer>;
   readonly outcomes: ReadonlyMap<string, RevisionOutcome>;
 }
@@ -53,4 +55,20 @@ export interface RevisedTree {
   readonly outcomes: readonly RevisionOutcome[];
   /** The revisions by `keyInTree`, in the order of `outcomes`. */
   readonly revisionKeys: readonly string[];
+}
+
+/** Reads what was mined from a tree before. The read models must have caught up with the log first, or it would be done again. */
+export async function readRecordedRevisions(db: Db, treeId: string): Promise<RecordedRevisions> {
+  const judgements = await readJudgements(db, [treeId]);
+  const revisions = await readRevisions(db, [treeId]);
+  return {
+    answers: new Map(judgements.map((row) => [row.id, answerOf(row)])),
+    outcomes: new Map(revisions.map((row) => [row.id, outcomeOf(row.state, row.reason)])),
+  };
+}
+
+function outcomeOf(state: 'composed' | 'verified' | 'rejected', reason: string | null): RevisionOutcome {
+  if (state !== 'rejected') return state;
+  if (reason === 'diverged' || reason === 'impossible' || reason === 'below' || reason === 'malformed') return reason;
+  throw new RangeError(`a revision was rejected for ${JSON.stringify(reason)}, which is none of the reasons of the schema`);
 }

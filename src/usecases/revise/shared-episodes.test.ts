@@ -2,8 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Environment, EnvironmentKind, StepResult } from '../../environments/environment.ts';
 import { openTextCraft } from '../../environments/textcraft/textcraft.ts';
-import { shareEpisodes } from './shared-episodes.ts';
-import { Slots } from './slots.ts';
+import { Slots, shareEpisodes } from './shared-episodes.ts';
 
 const textcraft = await openTextCraft();
 const task = { alias: '5', seed: 0 };

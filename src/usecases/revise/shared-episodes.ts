@@ -3,7 +3,6 @@ import type { EpisodePath } from '../../environments/replay-at-once.ts';
 import { type RecordedObservation, sameObservation } from '../../environments/same-observation.ts';
 import { anotherWorld, rebuildEnvironment } from '../../environments/surviving.ts';
 import { picturesOf } from '../../environments/with-pictures.ts';
-import type { Slots } from './slots.ts';
 
 /** Where actions lead to from the opening of a task. */
 interface Place {
@@ -46,7 +45,7 @@ export interface SharedEpisodes {
   close(): Promise<void>;
 }
 
-export interface SharedTask {
+interface SharedTask {
   readonly kind: EnvironmentKind;
   /** An environment that has begun the task: it is taken over, with its turn. */
   readonly begun: Held;
@@ -278,4 +277,25 @@ function untaken({ ways }: Place): number {
   let count = 0;
   for (const { result, isUnderWay } of ways.values()) if (!result && !isUnderWay) count++;
   return count;
+}
+
+/** Lets at most so many take a turn at a time; the others wait in the order in which they came. */
+export class Slots {
+  readonly #waiting: (() => void)[] = [];
+  #free: number;
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  /** Waits for a turn. @returns what ends it, to be called once. */
+  async take(): Promise<() => void> {
+    if (this.#free > 0) this.#free--;
+    else await new Promise<void>((enter) => this.#waiting.push(enter));
+    return () => {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#free++;
+    };
+  }
 }

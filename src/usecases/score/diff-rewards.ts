@@ -13,9 +13,11 @@ import {
   changesOf,
   estimateAdvantages,
   type GroupChange,
+  type RewardPair,
   recordedEstimator,
+  type ScoredGroup,
+  sumGroup,
 } from './replay-scores-advantages.ts';
-import { type RewardPair, type ScoredGroup, sumGroup } from './replay-scores-groups.ts';
 
 /** Which two states of the rewards are compared. */
 export type DiffAsked =

@@ -5,8 +5,7 @@ import { settle } from '../../testing/crashing-run.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { collect } from '../collect/collect.ts';
 import type { CollectPlan } from '../collect/plan.ts';
-import { fork } from '../fork/fork.ts';
-import { planFork } from '../fork/plan-fork.ts';
+import { fork, planFork } from '../fork/fork.ts';
 import { revise } from '../revise/revise.ts';
 import { score } from './score.ts';
 

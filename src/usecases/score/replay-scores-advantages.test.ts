@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { keyInTree } from '../../projections/of-tree.ts';
-import { changesOf, chooseEstimator, describeChange, estimateAdvantages } from './replay-scores-advantages.ts';
-import type { ScoredGroup } from './replay-scores-groups.ts';
+import { changesOf, chooseEstimator, describeChange, estimateAdvantages, type ScoredGroup } from './replay-scores-advantages.ts';
 
 const group = (treeId: string, pairs: readonly (readonly [before: number, after: number])[]): ScoredGroup => ({
   treeId,

@@ -3,8 +3,8 @@ import { readScorable } from '../../projections/rewards/read-scorable.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
-import { payCompression } from './replay-scores-compression.ts';
-import { sumGroup } from './replay-scores-groups.ts';
+import { sumGroup } from './replay-scores-advantages.ts';
+import { payCompression } from './replay-scores-thresholds.ts';
 
 const database = useTestDatabase({ emptied: 'never' });
 

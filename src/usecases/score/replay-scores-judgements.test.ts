@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { JudgedReward, Judgement } from '../../projections/rewards/read-judged.ts';
-import { currentBefore } from './replay-scores-judgements.ts';
+import { currentBefore } from './replay-scores-thresholds.ts';
 
 const said = (offset: number, scorer: string, value: number): Judgement => ({
   eventId: `event ${offset}`,

@@ -1,6 +1,8 @@
+import { factorReward, isRewarded, readFactor } from '../../domain/compression/factor-reward.ts';
 import { type Pairing, pairPaths } from '../../domain/revision/pair-paths.ts';
 import { refuseThresholds, THRESHOLD_DEFAULTS, type Thresholds } from '../../domain/revision/thresholds.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
+import { derivedId } from '../../events/derived-id.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readJudgements } from '../../projections/revisions/read-judgements.ts';
 import { type RevisionRecord, readLastThresholds, readRevisions } from '../../projections/revisions/read-revisions.ts';
@@ -10,8 +12,15 @@ import {
   readTreeIds,
   type SearchedTree,
 } from '../../projections/revisions/read-searched-trees.ts';
+import type { JudgedTree, Judgement } from '../../projections/rewards/read-judged.ts';
+import type { ScorableTree } from '../../projections/rewards/read-scorable.ts';
+import { readStepTakers } from '../../projections/step-tree/read-steps.ts';
+import type { collectPlan } from '../collect/plan.ts';
+import { iterationOf } from '../collect/prompting/prompt-plan.ts';
+import type { SeenReward } from '../collect/score-tree.ts';
 import { ReplayRefused } from '../replay/replay-environment.ts';
 import type { Comparison } from '../replay/replay-report.ts';
+import type { RewardPair } from './replay-scores-advantages.ts';
 
 /**
  * What a good trajectory must reach, and by how much a bad one must be worse; null keeps what the run's revisions were mined
@@ -137,4 +146,69 @@ function nameOf(goodLeafStepId: string, badLeafStepId: string): string {
 
 function written({ alpha, beta }: Thresholds): string {
   return `α ${alpha}, β ${beta}`;
+}
+
+/** What compression is to pay in place of what the plan says; null keeps that. */
+export interface CompressionAsked {
+  readonly lambda: number | null;
+  readonly mu: number | null;
+  /** K of the schedule. */
+  readonly every: number | null;
+}
+
+const COMPONENT = 'compression';
+
+/**
+ * Pays every rollout of a tree for the factors of its answers by other coefficients: a step is paid by the outcome of the rollout
+ * that took it, its last step by nothing. The iteration is the plan's; a run without a compression plan is paid as if the
+ * schedule were on.
+ */
+export async function payCompression(
+  db: Db,
+  tree: ScorableTree,
+  plan: ReturnType<typeof collectPlan.parse> | null,
+  asked: CompressionAsked,
+): Promise<RewardPair[]> {
+  const recorded = plan?.prompt?.compression ?? null;
+  const [lambda, mu] = [asked.lambda ?? recorded?.lambda ?? 0.01, asked.mu ?? recorded?.mu ?? 0]; // 0.01 and 0: as published
+  const every = asked.every ?? recorded?.every ?? 1;
+  const pairs: RewardPair[] = tree.rewards.map(({ value, ...reward }) => ({
+    ...reward,
+    before: value,
+    after: reward.component === COMPONENT ? null : value,
+  }));
+  const places = new Map(
+    pairs.flatMap((pair, i) => (pair.component === COMPONENT && pair.stepId !== null ? [[pair.stepId, i]] : [])),
+  );
+  for (const { rolloutId, stepId, policyVersion } of await readStepTakers(db, tree.treeId)) {
+    const rollout = tree.rollouts.find((each) => each.rolloutId === rolloutId);
+    const step = tree.steps.get(stepId);
+    if (!rollout || !step) continue; // of a rollout that failed: nobody is paid
+    const { factor } = readFactor(step.response);
+    const active = recorded === null || isRewarded(every, iterationOf(recorded, policyVersion));
+    const given = { factor, success: rollout.success === true, active, endsEpisode: stepId === rollout.leafStepId };
+    const after = factorReward(given, { lambda, mu });
+    const i = places.get(stepId);
+    const pair = i === undefined ? undefined : pairs[i];
+    if (i !== undefined && pair) pairs[i] = { ...pair, after };
+    else if (after !== 0) {
+      const rewardId = derivedId<never>('reward', stepId, COMPONENT); // the id that the collector would give it
+      pairs.push({ rewardId, stepId, rolloutId, component: COMPONENT, before: null, after });
+    }
+  }
+  return pairs;
+}
+
+/**
+ * Returns the rewards of a tree as a scorer saw them when it made a judgement of a component: by what was said before it, but for
+ * what the scorer said of that component itself: a pass scores a whole tree before it records anything.
+ */
+export function currentBefore({ rewards }: JudgedTree, component: string, { offset, scorer }: Judgement): readonly SeenReward[] {
+  return rewards.flatMap((reward) => {
+    const seen = reward.judgements.findLast(
+      // a tree lies in one partition
+      (each) => each.offset < offset && !(each.scorer === scorer && reward.component === component),
+    );
+    return seen ? [{ component: reward.component, stepId: reward.stepId, value: seen.value }] : [];
+  });
 }

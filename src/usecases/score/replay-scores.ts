@@ -13,14 +13,25 @@ import { readRun } from '../../projections/runs/read-runs.ts';
 import { countTrees } from '../../projections/step-tree/read-trees.ts';
 import { collectPlan } from '../collect/plan.ts';
 import { episodeOf, pathOf, type SeenReward } from '../collect/score-tree.ts';
-import { comparePrompts } from '../replay/compare-prompts.ts';
 import { forgottenTrees, ReplayRefused } from '../replay/replay-environment.ts';
-import { Comparison, type ReplayReport } from '../replay/replay-report.ts';
-import { changesOf, chooseEstimator, describeChange, estimateAdvantages, recordedEstimator } from './replay-scores-advantages.ts';
-import { type CompressionAsked, payCompression } from './replay-scores-compression.ts';
-import { type RewardPair, type ScoredGroup, sumGroup } from './replay-scores-groups.ts';
-import { currentBefore } from './replay-scores-judgements.ts';
-import { comparePairs, type ThresholdsAsked } from './replay-scores-thresholds.ts';
+import { Comparison, comparePrompts, type ReplayReport } from '../replay/replay-report.ts';
+import {
+  changesOf,
+  chooseEstimator,
+  describeChange,
+  estimateAdvantages,
+  type RewardPair,
+  recordedEstimator,
+  type ScoredGroup,
+  sumGroup,
+} from './replay-scores-advantages.ts';
+import {
+  type CompressionAsked,
+  comparePairs,
+  currentBefore,
+  payCompression,
+  type ThresholdsAsked,
+} from './replay-scores-thresholds.ts';
 import { openScorer, openTruth, profileOf, resolved, valueBy } from './score.ts';
 
 /** Under what the record is scored: what it was scored by, or something else of it. */

@@ -8,15 +8,15 @@ import { ToolError } from '../../environments/tools/tool.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { openAppender } from '../../platform/open-appender.ts';
 import type { Platform } from '../../platform/open-platform.ts';
+import type { Db } from '../../postgres/database.ts';
+import { readAnnotationsOfTrees } from '../../projections/annotations/read-annotations.ts';
 import { nothingLeft, readLeftOfRun } from '../../projections/forgetting/read-forgotten.ts';
-import { readScorable, type ScorableTree } from '../../projections/rewards/read-scorable.ts';
+import { readScorable, type ScorableStep, type ScorableTree } from '../../projections/rewards/read-scorable.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import { takeOverRecorded } from '../collect/fence-streams.ts';
-import { RunRefused, whileHeld } from '../collect/hold-run.ts';
+import { RunRefused, takeOverRecorded, whileHeld } from '../collect/hold-run.ts';
 import { collectPlan } from '../collect/plan.ts';
 import { scoreTree } from '../collect/score-tree.ts';
-import { labelOf, valuesOf } from './score-by-annotations.ts';
 
 export interface Scoring {
   readonly runId: string;
@@ -29,7 +29,7 @@ export interface Scoring {
   readonly signal: AbortSignal;
 }
 
-export interface ScoreCounts {
+interface ScoreCounts {
   readonly scorer: string;
   readonly component: string;
   readonly trees: number;
@@ -145,4 +145,30 @@ export async function resolved({ blobs }: Platform, tree: ScorableTree): Promise
     steps.set(step.stepId, { ...step, response, action, observation });
   }
   return { ...tree, steps };
+}
+
+const NAME = 'annotation@';
+
+/** Returns the label that a scorer reads, `annotation@LABEL`; null of any other scorer. */
+function labelOf(scorer: string): string | null {
+  return scorer.startsWith(NAME) && scorer.length > NAME.length ? scorer.slice(NAME.length) : null;
+}
+
+/**
+ * Returns what the annotations of a label say of the rollouts of a tree: the mean of their scores on the rollout and on its path,
+ * 1 where none has a score, null for a rollout without such an annotation.
+ */
+export async function valuesOf(
+  db: Db,
+  treeId: string,
+  label: string,
+): Promise<(rolloutId: string, path: readonly ScorableStep[]) => number | null> {
+  const said = (await readAnnotationsOfTrees(db, [treeId])).filter((annotation) => annotation.label === label);
+  return (rolloutId, path) => {
+    const onPath = new Set(path.map(({ stepId }) => stepId));
+    const its = said.filter((each) => each.rolloutId === rolloutId || (each.stepId !== null && onPath.has(each.stepId)));
+    if (its.length === 0) return null;
+    const scores = its.flatMap(({ score }) => (score === null ? [] : [score]));
+    return scores.length === 0 ? 1 : scores.reduce((sum, score) => sum + score, 0) / scores.length;
+  };
 }

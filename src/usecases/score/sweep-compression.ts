@@ -1,5 +1,4 @@
-import { composePrompt } from '../../domain/prompts/compose-prompt.ts';
-import { pastSteps } from '../../domain/prompts/past-steps.ts';
+import { composePrompt, pastSteps } from '../../domain/prompts/compose-prompt.ts';
 import type { TemplateName } from '../../domain/prompts/prompt-template.ts';
 import { chooseShown } from '../../images/choose-shown.ts';
 import { type HistoryKind, historySizes } from '../../images/history-sizes.ts';

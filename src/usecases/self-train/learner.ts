@@ -2,10 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { sha256Hex } from '../../digest/sha256.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
+import type { EnvironmentKind } from '../../environments/environment.ts';
+import type { Platform } from '../../platform/open-platform.ts';
 import { decodeWeights, type LinearWeights, zeroWeights } from '../../policies/linear/weights.ts';
 import { type PolicySpec, parsePolicyText } from '../../policies/policy-spec.ts';
 import { writeWeights } from '../train/weights-file.ts';
-import type { Method } from './plan.ts';
+import type { Method, SelfTrainPlan } from './plan.ts';
+import type { Trainer } from './run-trainer.ts';
 
 /** A policy between two iterations, as a run's plan can name it. */
 export interface LearnedPolicy {
@@ -68,4 +71,24 @@ export async function takePolicy(folder: string, spec: PolicySpec, from: string,
 /** Returns the policy that every method begins with. @throws PolicySpecError. */
 export function startPolicy(folder: string, text: string): Promise<LearnedPolicy> {
   return takePolicy(folder, parsePolicyText(text), '.', 'nothing');
+}
+
+/** One repetition of a self-training: everything it draws follows from the id of the whole and its seed. */
+export interface Repetition {
+  readonly platform: Platform;
+  readonly selfTrainId: string;
+  readonly plan: SelfTrainPlan;
+  readonly seed: number;
+  readonly kind: EnvironmentKind;
+  readonly trainAliases: readonly string[];
+  readonly testAliases: readonly string[];
+  readonly folders: {
+    readonly weights: string;
+    /** The released files, and what trainers left. */
+    readonly releases: string;
+  };
+  /** Who trains where the plan says that somebody else does. */
+  readonly trainer: Trainer | null;
+  readonly concurrency: number;
+  readonly signal: AbortSignal;
 }

@@ -2,8 +2,7 @@ import type { Draft } from '../../append/appender.ts';
 import { createRandom } from '../../domain/random/random.ts';
 import { seedFrom } from '../../domain/random/seed-from.ts';
 import { COMPOSE_DEFAULTS } from '../../domain/revision/compose-revisions.ts';
-import type { DataOf } from '../../events/catalogue.ts';
-import { TOPICS } from '../../events/catalogue.ts';
+import { type DataOf, TOPICS } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { openAppender } from '../../platform/open-appender.ts';
 import type { Platform } from '../../platform/open-platform.ts';
@@ -13,9 +12,8 @@ import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { collect, RunFailed, throwIfFailed } from '../collect/collect.ts';
 import { evaluate } from '../evaluate/evaluate.ts';
 import { type Revised, revise } from '../revise/revise.ts';
-import type { Learner } from './learner.ts';
-import { type Released, releaseIteration } from './release-iteration.ts';
-import type { Repetition } from './repetition.ts';
+import type { Learner, Repetition } from './learner.ts';
+import { type Released, releaseIteration } from './train-on-release.ts';
 
 const CATCH_UP_MS = 120_000;
 

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { BOOTSTRAP_DEFAULTS, bootstrapInterval, type Interval } from '../../domain/evaluation/bootstrap-interval.ts';
 import { refuseThresholds } from '../../domain/revision/thresholds.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
 import { openEnvironment } from '../../environments/open-environment.ts';
@@ -6,19 +7,17 @@ import { TOPICS } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { openAppender } from '../../platform/open-appender.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import { parseJudgeText } from '../../policies/create-judge.ts';
+import { parseJudgeText } from '../../policies/judge.ts';
 import { createPolicy, parsePolicyText } from '../../policies/policy-spec.ts';
 import type { EvaluationRecord } from '../../projections/evaluations/read-evaluations.ts';
 import { readExperimentsById } from '../../projections/runs/read-experiments.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { forEachOf } from '../collect/all-or-stop.ts';
-import { chooseTasks } from '../collect/choose-tasks.ts';
+import { chooseTasks, surveysFolder } from '../collect/choose-tasks.ts';
 import { RunRefused, whileHeld } from '../collect/hold-run.ts';
 import { refuseUnfit } from '../collect/refuse-unfit.ts';
-import { surveysFolder } from '../collect/survey-tasks.ts';
-import { type Learner, startPolicy } from './learner.ts';
+import { type Learner, type Repetition, startPolicy } from './learner.ts';
 import type { Method, SelfTrainPlan } from './plan.ts';
-import type { Repetition } from './repetition.ts';
 import { evaluateLearner, mineRevisions, recordMetrics, releaseFor, searchTasks } from './run-iteration.ts';
 import type { Trainer } from './run-trainer.ts';
 import { trainOnRelease } from './train-on-release.ts';
@@ -204,4 +203,51 @@ async function declare(platform: Platform, { selfTrainId, plan }: SelfTraining):
   const data = { experimentId: selfTrainId, name: 'self-train', question };
   const id = derivedId('ExperimentDeclared', selfTrainId);
   await openAppender(platform, 'self-trainer').append([{ type: 'ExperimentDeclared', id, correlationId: selfTrainId, data }]);
+}
+
+/** What a method had achieved after an iteration, over its seeds. */
+export interface Summary {
+  readonly method: Method;
+  readonly iteration: number;
+  readonly seeds: number;
+  readonly success: number;
+  /**
+   * Over the seeds: how much another repetition may differ on these test tasks. What other tasks would say is in each
+   * evaluation's own.
+   */
+  readonly interval: Interval;
+  readonly meanSteps: number;
+  /** Actions repeated at once, per episode. */
+  readonly repeats: number;
+  /** Good trajectories and revisions trained on in that iteration, per seed. */
+  readonly good: number;
+  readonly revisions: number;
+}
+
+/** Sums results up by method and iteration, in the order in which they first stand. */
+export function summarise(results: readonly IterationResult[]): readonly Summary[] {
+  const groups = new Map<string, IterationResult[]>();
+  for (const result of results) {
+    const key = `${result.method} ${result.iteration}`;
+    groups.set(key, [...(groups.get(key) ?? []), result]);
+  }
+  return [...groups.values()].flatMap((group): Summary[] => {
+    const first = group[0];
+    if (!first) return [];
+    const mean = (of: (result: IterationResult) => number) => group.reduce((sum, result) => sum + of(result), 0) / group.length;
+    const rates = group.map(({ evaluation }) => [evaluation.successRate]);
+    return [
+      {
+        method: first.method,
+        iteration: first.iteration,
+        seeds: group.length,
+        success: mean(({ evaluation }) => evaluation.successRate),
+        interval: bootstrapInterval(rates, { ...BOOTSTRAP_DEFAULTS, seed: 1 }),
+        meanSteps: mean(({ evaluation }) => evaluation.meanSteps),
+        repeats: mean(({ evaluation }) => evaluation.repeatedActions.find(({ length }) => length === 1)?.perEpisode ?? 0),
+        good: mean(({ evaluation }) => evaluation.trained?.good ?? 0),
+        revisions: mean(({ evaluation }) => evaluation.trained?.revisions ?? 0),
+      },
+    ];
+  });
 }

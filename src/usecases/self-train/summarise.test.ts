@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { IterationResult } from './self-train.ts';
-import { summarise } from './summarise.ts';
+import { type IterationResult, summarise } from './self-train.ts';
 
 const result = (seed: number, successRate: number, repeats: number): IterationResult => ({
   method: 'base',

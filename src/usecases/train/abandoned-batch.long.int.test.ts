@@ -11,7 +11,7 @@ import { until } from '../../testing/until.ts';
 import { collectWithRetry } from '../collect/collect-with-retry.ts';
 import { replayTraining } from '../replay/replay-training.ts';
 import { verifyRecord } from '../verify/verify-record.ts';
-import { batch } from './batch.ts';
+import { batch } from './batcher/run-batcher.ts';
 import { openLeaseService } from './open-lease-service.ts';
 import { train } from './train.ts';
 import { beginTraining } from './train-begin.ts';

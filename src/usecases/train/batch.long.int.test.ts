@@ -7,7 +7,7 @@ import { EventBuilder } from '../../testing/event-builder.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { recordGroup, recordLineage } from '../../testing/record-training.ts';
 import { until } from '../../testing/until.ts';
-import { batch } from './batch.ts';
+import { batch } from './batcher/run-batcher.ts';
 
 test('two concurrent batchers plan each arriving sample once, and stop on request', async () => {
   const platform = await openTestPlatform();

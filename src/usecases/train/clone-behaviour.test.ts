@@ -3,8 +3,7 @@ import fc from 'fast-check';
 import { weightsDigest, zeroWeights } from '../../policies/linear/weights.ts';
 import { candidateLogProbs } from '../../policies/linear-policy.ts';
 import { anActRequest } from '../../testing/act-request.ts';
-import { chooseCandidate } from './choose-candidate.ts';
-import { type ClonedAction, cloneBehaviour } from './clone-behaviour.ts';
+import { type ClonedAction, chooseCandidate, cloneBehaviour } from './clone-release.ts';
 
 const request = anActRequest();
 const candidates = request.admissibleActions ?? [];

@@ -1,3 +1,4 @@
+import { cutText } from '../../domain/text/cut-text.ts';
 import { canonicalJson } from '../../events/canonical-json.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import { openAppender } from '../../platform/open-appender.ts';
@@ -7,13 +8,12 @@ import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
 import { checkName } from '../../training/leases/check-request.ts';
 import type { RegisterRequest } from '../../training/leases/protocol.ts';
-import { TrainingRefused } from '../../training/planning/training-refused.ts';
-import { findHead } from '../../training/versions/read-heads.ts';
+import { TrainingRefused } from '../../training/planning/read-plan-request.ts';
+import { findHead } from '../../training/versions/read-batch-update.ts';
 import { declareTraining, trainingDeclared } from './batcher/declare-training.ts';
 import type { Declaration } from './declaration/declaration-fields.ts';
-import { firstDifference } from './declaration/first-difference.ts';
 import { isOwn, planRulesOf, trainerOf } from './declaration/trainer-of.ts';
-import { makeFirstVersion } from './make-first-version.ts';
+import { makeFirstVersion } from './open-backend.ts';
 
 const CATCH_UP_MS = 30_000; // a member that is frozen keeps its partitions for 10 s
 const PRODUCER = 'training-api';
@@ -121,4 +121,21 @@ function read<Value>(make: () => Value): Value | TrainingRefused {
 
 function refuse(message: string, remedy: string): PolicyDeclared {
   return { kind: 'refused', code: 'invalid', message, remedy };
+}
+
+/** Names the first field in which two JSON objects differ, with the value of the first one; null where they are the same. */
+function firstDifference(one: object, other: object): string | null {
+  const [a, b] = [one as Record<string, unknown>, other as Record<string, unknown>];
+  for (const field of [...new Set([...Object.keys(a), ...Object.keys(b)])].sort()) {
+    const [x, y] = [a[field], b[field]];
+    if (canonicalJson([x ?? null]) === canonicalJson([y ?? null])) continue;
+    if (!isObject(x) || !isObject(y)) return `${field} (${x === undefined ? 'none' : cutText(canonicalJson(x), 200)})`;
+    const within = firstDifference(x, y);
+    if (within !== null) return `${field}.${within}`;
+  }
+  return null;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

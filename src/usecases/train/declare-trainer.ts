@@ -1,14 +1,12 @@
 import type { Platform } from '../../platform/open-platform.ts';
 import { readLineages } from '../../projections/training-pool/read-lineages.ts';
 import type { RegisterRequest } from '../../training/leases/protocol.ts';
-import { readHead } from '../../training/versions/read-heads.ts';
-import { TrainingRefused } from '../collect/train-admission-for.ts';
+import { readHead } from '../../training/versions/read-batch-update.ts';
+import { TrainingRefused } from '../collect/train-admission.ts';
 import type { Declaration } from './declaration/declaration-fields.ts';
 import { settingsOf, torchPlanOf } from './declaration/trainer-of.ts';
 import { declarePolicy } from './declare-policy.ts';
-import { makeFirstVersion } from './make-first-version.ts';
-import { openBackend } from './open-backend.ts';
-import { registerFirst } from './register-first.ts';
+import { makeFirstVersion, openBackend, registerFirst } from './open-backend.ts';
 
 /**
  * Declares the training of a policy by any backend and makes its first version; both are recognised when they were made before.

@@ -1,8 +1,10 @@
 import { CODE_VERSION } from '../../platform/code-version.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { ProjectionsBehind, waitUntilProjected } from '../../projections/wait-until.ts';
+import type { Running } from '../../runtime/lifecycle.ts';
+import type { Logger } from '../../runtime/logger.ts';
 import { createLeaseService, type LeaseService } from '../../training/leases/lease-service.ts';
-import { createRelay } from '../../training/outbox/relay.ts';
+import { createRelay, runRelay } from '../../training/outbox/relay.ts';
 
 const CATCH_UP_MS = 30_000; // a member that is frozen keeps its partitions for 10 s
 
@@ -25,5 +27,26 @@ export function openLeaseService({
     relay: createRelay({ db, log }),
     ...(log.whilePlaced && { whilePlaced: log.whilePlaced }),
     caughtUp: async () => waitUntilProjected(db, await log.ends(['training']), { timeoutMs: CATCH_UP_MS }),
+  });
+}
+
+/** Relays the outbox and ends leases that ran out, until closed. Any number of processes may do so. */
+export async function relay(platform: Platform, logger: Logger): Promise<Running> {
+  const { database, log, directUrl: databaseUrl } = platform;
+  const service = openLeaseService(platform);
+  return runRelay({
+    db: database.db,
+    log,
+    databaseUrl,
+    beforePass: async () => {
+      try {
+        const ended = await service.expire();
+        if (ended > 0) logger.info('leases ran out', { ended });
+      } catch (error) {
+        if (!(error instanceof ProjectionsBehind)) throw error;
+        logger.warn('leases that ran out wait for the read models', { error }); // what lies in the outbox does not
+      }
+    },
+    onFault: (error) => logger.warn('the relay waits for the log or the database', { error }),
   });
 }

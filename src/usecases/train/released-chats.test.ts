@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { EnvironmentKind } from '../../environments/environment.ts';
 import { openEnvironment } from '../../environments/open-environment.ts';
-import { type ReleasedChat, readReleasedChats } from './released-chats.ts';
-import { spellActions } from './spell-actions.ts';
+import { type ReleasedChat, readReleasedChats, spellActions } from './clone-release.ts';
 
 let folder: string;
 let kind: EnvironmentKind;

@@ -12,17 +12,14 @@ import { createPolicy, parsePolicyText } from '../../policies/policy-spec.ts';
 import { readLineages } from '../../projections/training-pool/read-lineages.ts';
 import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
 import { modelServerOf } from '../../training/servers/open-model-server.ts';
-import { chooseTasks, type TaskChoice } from '../collect/choose-tasks.ts';
+import { chooseTasks, surveysFolder, type TaskChoice } from '../collect/choose-tasks.ts';
 import type { Collection } from '../collect/collect.ts';
 import type { CollectPlan } from '../collect/plan.ts';
 import { refuseUnfit } from '../collect/refuse-unfit.ts';
-import { surveysFolder } from '../collect/survey-tasks.ts';
-import { TrainingRefused } from '../collect/train-admission-for.ts';
+import { TrainingRefused } from '../collect/train-admission.ts';
 import { declareTraining } from './batcher/declare-training.ts';
-import { chooseTestTasks } from './choose-test-tasks.ts';
 import { declareTrainer } from './declare-trainer.ts';
-import { makeFirstVersion } from './make-first-version.ts';
-import { registerFirst } from './register-first.ts';
+import { makeFirstVersion, registerFirst } from './open-backend.ts';
 import { actingPolicy, backendOf, promptOf, rulesOf, type TrainPlan } from './train-plan.ts';
 
 /** The run that collects for a training: what a collecting worker receives. */
@@ -174,4 +171,15 @@ function planCollection(tasks: readonly TaskChoice[], plan: TrainPlan): CollectP
     ...(prompt ? { prompt } : {}),
     training: { policyId, channel: 'train', mode, maxStaleness: mode === 'strict' ? 0 : maxStaleness, untilVersion: updates },
   };
+}
+
+/** Chooses the tasks that the versions of a training are measured on; none where its plan measures nothing. */
+export async function chooseTestTasks(
+  kind: EnvironmentKind,
+  { evaluation, taskSeed }: Pick<TrainPlan, 'evaluation' | 'taskSeed'>,
+  surveys: string,
+): Promise<readonly string[]> {
+  if (evaluation === null) return [];
+  const chosen = await chooseTasks(kind, evaluation.tasks, taskSeed, evaluation.split, surveys);
+  return chosen.map(({ alias }) => alias);
 }

@@ -3,12 +3,12 @@ import type { EnvironmentKind } from '../../environments/environment.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
+import { surveysFolder } from '../collect/choose-tasks.ts';
 import { throwIfFailed } from '../collect/collect.ts';
 import { type CollectPlan, collectPlan } from '../collect/plan.ts';
-import { surveysFolder } from '../collect/survey-tasks.ts';
 import { evaluate } from '../evaluate/evaluate.ts';
-import { chooseTestTasks } from './choose-test-tasks.ts';
 import { isOwn } from './declaration/trainer-of.ts';
+import { chooseTestTasks } from './train-begin.ts';
 import { actingPolicy, backendOf, promptOf, type TrainPlan } from './train-plan.ts';
 import type { EvaluatedVersion, Training } from './training.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { LeaseService } from '../../training/leases/lease-service.ts';
 import type { Lease } from '../../training/leases/protocol.ts';
-import { whileRenewing } from './train-loop-renewal.ts';
+import { whileRenewing } from './train-loop.ts';
 
 const lease = { leaseId: 'l', fence: 1 } as Lease; // nothing else of it is read
 const never = new AbortController().signal;

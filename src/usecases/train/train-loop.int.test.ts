@@ -10,7 +10,7 @@ import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import type { Backend } from '../../training/backends/backend.ts';
 import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
 import type { StepRow } from '../../training/backends/step-row.ts';
-import { BackendFailed } from '../../training/backends/torch/backend-failed.ts';
+import { BackendFailed } from '../../training/backends/torch/python-process.ts';
 import { LINEAR_SETTINGS } from '../../training/backends/training-settings.ts';
 import { keepCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
 import { readBatchRows } from '../../training/rows/read-batch-rows.ts';

@@ -4,19 +4,17 @@ import { cutText } from '../../domain/text/cut-text.ts';
 import { findMismatch } from '../../domain/training/correction/mismatch.ts';
 import { wellFormed } from '../../events/well-formed.ts';
 import { isPassingFault } from '../../projections/passing-fault.ts';
-import type { Backend, Updated, UpdateInput } from '../../training/backends/backend.ts';
-import { CheckpointDamaged } from '../../training/backends/backend.ts';
+import { type Backend, CheckpointDamaged, type Updated, type UpdateInput } from '../../training/backends/backend.ts';
 import type { StepRow } from '../../training/backends/step-row.ts';
-import { BackendFailed } from '../../training/backends/torch/backend-failed.ts';
+import { BackendFailed } from '../../training/backends/torch/python-process.ts';
 import type { TrainingSettings } from '../../training/backends/training-settings.ts';
 import { checkpointIdOf, keepCheckpoint, readCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
 import type { LeaseService } from '../../training/leases/lease-service.ts';
 import type { AckRequest, Lease } from '../../training/leases/protocol.ts';
 import { RowsError } from '../../training/rows/batch-rows.ts';
 import { computeVersion, UpdateRefused } from './compute-version.ts';
-import { whileRenewing } from './train-loop-renewal.ts';
 
-export interface TrainLoopOptions {
+interface TrainLoopOptions {
   readonly policyId: string;
   /** Names this trainer. One that was killed and begins again under the same name gets its batch back at once. */
   readonly consumer: string;
@@ -226,4 +224,43 @@ function oneBehindTheOther(rows: readonly ArrayLike<number>[]): Float32Array {
 
 async function pause(signal: AbortSignal): Promise<void> {
   await delay(POLL_MS, undefined, { signal });
+}
+
+interface Renewal {
+  readonly service: LeaseService;
+  readonly lease: Lease;
+  readonly ttlMs: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Does work while its lease is kept: renewed when a third of its time is over. A renewal that is refused aborts the work, whose
+ * result would be refused as well; one that fails (the database is away) is tried again at the next third.
+ */
+export async function whileRenewing<T>(
+  { service, lease, ttlMs, signal }: Renewal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<{ readonly kind: 'done'; readonly value: T } | { readonly kind: 'lost'; readonly reason: string }> {
+  const lost = new AbortController();
+  let reason: string | null = null;
+  let renewing: Promise<void> = Promise.resolve();
+  const timer = setInterval(() => {
+    renewing = service.renew({ leaseId: lease.leaseId, fence: lease.fence, ttlMs }).then(
+      (answer) => {
+        if (answer.kind !== 'refused' || reason !== null) return;
+        reason = answer.message;
+        lost.abort(new Error(answer.message));
+      },
+      () => undefined,
+    );
+  }, ttlMs / 3);
+  try {
+    return { kind: 'done', value: await work(AbortSignal.any([signal, lost.signal])) };
+  } catch (error) {
+    if (reason !== null) return { kind: 'lost', reason };
+    throw error;
+  } finally {
+    clearInterval(timer);
+    await renewing;
+  }
 }

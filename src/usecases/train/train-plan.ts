@@ -4,7 +4,7 @@ import { name } from '../../events/schemas/values.ts';
 import { trainingSettings } from '../../training/backends/training-settings.ts';
 import type { PromptPlan } from '../collect/prompting/prompt-plan.ts';
 import { type Declaration, declarationFields } from './declaration/declaration-fields.ts';
-import { promptPlanOf } from './declaration/prompt-plan-of.ts';
+import { promptPlanOf } from './declaration/prompt-fields.ts';
 import { planRulesOf } from './declaration/trainer-of.ts';
 
 /** Everything that determines a training besides the code: with the linear policy, the same plan ends in the same weights. */

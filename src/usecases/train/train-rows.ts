@@ -8,11 +8,9 @@ import { images } from '../../projections/images/images.ts';
 import type { ShownPrompt } from '../../projections/prompts/read-prompts.ts';
 import { readBatchesById } from '../../projections/training-pool/read-batches.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
-import type { StepRow } from '../../training/backends/step-row.ts';
-import { type PictureOf, stepRowsOf } from '../../training/backends/step-rows-of.ts';
-import { readBatchRows } from '../../training/rows/read-batch-rows.ts';
+import { type PictureOf, type StepRow, stepRowsOf } from '../../training/backends/step-row.ts';
+import { readBatchRows, readRowsOfNow } from '../../training/rows/read-batch-rows.ts';
 import { readPromptsOfRows } from '../../training/rows/read-prompts-of-rows.ts';
-import { readRowsOfNow } from '../../training/rows/read-rows-of-now.ts';
 import type { ReadRows } from './train-loop.ts';
 
 const CATCH_UP_MS = 60_000;

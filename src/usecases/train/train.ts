@@ -13,7 +13,7 @@ import { allOrStop } from '../collect/all-or-stop.ts';
 import type { Collected } from '../collect/collect-run.ts';
 import { collectWithRetry } from '../collect/collect-with-retry.ts';
 import { whileHeld } from '../collect/hold-run.ts';
-import { type Batching, batch } from './batch.ts';
+import { type Batching, batch } from './batcher/run-batcher.ts';
 import { collectGreedy, type GreedyLooks } from './collect-greedy.ts';
 import { isOwn } from './declaration/trainer-of.ts';
 import { beginTraining, comparesWithGreedy, type PlannedRun } from './train-begin.ts';

@@ -2,7 +2,7 @@ import type { EvaluationRecord } from '../../projections/evaluations/read-evalua
 import type { Ledger } from '../../projections/training-pool/read-ledger.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Progress } from '../collect/collect-run.ts';
-import type { Batching } from './batch.ts';
+import type { Batching } from './batcher/run-batcher.ts';
 import type { BatchFailure, Trained } from './train-loop.ts';
 import type { TrainPlan } from './train-plan.ts';
 

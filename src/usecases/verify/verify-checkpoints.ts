@@ -4,9 +4,8 @@ import type { Platform } from '../../platform/open-platform.ts';
 import { readBodiesOfType } from '../../projections/journal/read-bodies.ts';
 import { CheckpointDamaged } from '../../training/backends/backend.ts';
 import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
-import { decodeTorchCheckpoint, torchManifests } from '../../training/backends/torch/torch-checkpoint.ts';
-import { torchDamage } from '../../training/backends/torch/torch-damage.ts';
-import { torchFolder } from '../../training/backends/torch/torch-folder.ts';
+import { decodeTorchCheckpoint, torchDamage, torchManifests } from '../../training/backends/torch/torch-checkpoint.ts';
+import { torchFolder } from '../../training/backends/torch/torch-plan.ts';
 import { readCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
 import type { Fault } from './verification.ts';
 

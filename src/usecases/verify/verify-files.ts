@@ -1,12 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { sha256OfFile } from '../../digest/sha256.ts';
+import { canonicalJson } from '../../events/canonical-json.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import { decode } from '../../events/codec.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { readBodiesOfType } from '../../projections/journal/read-bodies.ts';
 import { fileOfManifest, manifestPath } from '../datasets/export/manifest.ts';
+import { manifestOf } from '../datasets/release/release-dataset.ts';
 import type { Fault } from './verification.ts';
-import { fieldsOffRelease } from './verify-manifest.ts';
 
 type Release = DataOf<'DatasetReleased'>;
 
@@ -97,4 +98,37 @@ function digestIn(manifest: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Names the fields of a manifest that say something else than the release does (`counts.lines`); `text` when only its blanks,
+ * escapes or repeated keys are not as a manifest is written: then no byte of it can change unseen. Empty when the manifest is as
+ * released.
+ */
+export function fieldsOffRelease(text: string, release: DataOf<'DatasetReleased'>): readonly string[] {
+  let said: unknown;
+  try {
+    said = JSON.parse(text);
+  } catch {
+    return ['it is no JSON'];
+  }
+  if (!isObject(said)) return ['it is no JSON object'];
+  const off = [...fieldsOff(said, manifestOf(release), '')];
+  if (off.length === 0 && `${JSON.stringify(said, null, 2)}\n` !== text) return ['text'];
+  return off;
+}
+
+/** Walks two objects down to the fields in which they differ; lists are compared whole. */
+function* fieldsOff(said: object, released: object, path: string): Iterable<string> {
+  const [a, b] = [new Map<string, unknown>(Object.entries(said)), new Map<string, unknown>(Object.entries(released))];
+  for (const field of new Set([...b.keys(), ...a.keys()])) {
+    const [x, y] = [a.get(field), b.get(field)];
+    const name = `${path}${field}`;
+    if (isObject(x) && isObject(y)) yield* fieldsOff(x, y, `${name}.`);
+    else if (x === undefined || y === undefined ? x !== y : canonicalJson(x) !== canonicalJson(y)) yield name;
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,11 +1,60 @@
-import { TOPICS } from '../../events/catalogue.ts';
+import { TOPICS, type Topic } from '../../events/catalogue.ts';
+import { type Envelope, stampOf } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
 import type { LogBatch, StoredRecord } from '../../log/event-log.ts';
+import { partitionForKey } from '../../log/partition-for-key.ts';
 import type { Platform } from '../../platform/open-platform.ts';
+import type { Db } from '../../postgres/database.ts';
+import { readKeysOfPrincipals } from '../../postgres/keys.ts';
+import { owns, principalOf } from '../../postgres/principal.ts';
+import type { RecordedTopic } from '../../postgres/recorded-partitions.ts';
+import { compareReadModels } from '../../projections/compare-read-models.ts';
 import { chainDigest } from '../../projections/journal-chain/chain.ts';
+import type { JournalRow } from '../../projections/journal-chain/columns-off-body.ts';
 import { type Chained, readChainEnds, readChained, readSetAside } from '../../projections/journal-chain/read-chained.ts';
+import { readHoles } from '../../projections/journal-chain/read-holes.ts';
+import { type Owner, readOwners } from '../../projections/owners/read-owners.ts';
+import { scopeOfOthers } from '../../projections/owners/scope-of-others.ts';
 import type { Fault } from './verification.ts';
-import { foreignEvents } from './verify-owners.ts';
+
+const ROWS_SHOWN = 20; // of each table
+
+/**
+ * Names how the log, the journal and the read models do not agree: topics that changed or lost records, offsets that were passed
+ * without a trace, and rows without events or events without rows. Read models are with an intact journal only: what was changed in it is named already.
+ */
+export async function verifyLog(
+  platform: Platform,
+  journal: { readonly isIntact: boolean },
+  fault: (found: Fault) => void,
+): Promise<void> {
+  const { database, log, logFaults } = platform;
+  const { db } = database;
+  for (const { detail } of logFaults) fault({ what: 'log', kind: 'missing', place: detail });
+  const extents = await log.extents(TOPICS);
+  for (const { topic, partition, from, to } of await readHoles(db)) {
+    const end = extents.get(topic)?.get(partition)?.next ?? 0;
+    const place = `${topic}.${partition} from ${from} to ${to}`;
+    if (from < end) fault({ what: 'event', kind: 'missing', place: `${place}: the log has records that were never folded` });
+  }
+  if (!journal.isIntact) return;
+  for (const { table, kind, id, projection } of await compareReadModels(db, ROWS_SHOWN))
+    fault({ what: 'read model', kind, place: `${projection}: ${table} ${id}` });
+}
+
+/** Returns a check of every event: whether it is in the partition that its stream chooses among those recorded. */
+export function checkPlaces(recorded: ReadonlyMap<string, RecordedTopic>, fault: (found: Fault) => void) {
+  return ({ offset, eventId, stream }: JournalRow, topic: string, partition: number): void => {
+    const count = recorded.get(topic)?.partitions;
+    if (count === undefined || partitionForKey(stream, count) === partition) return;
+    const place = `${topic}.${partition}@${offset} event ${eventId}`;
+    fault({
+      what: 'event',
+      kind: 'moved',
+      place: `${place}: stream ${stream} does not belong there by the ${count} partitions recorded`,
+    });
+  };
+}
 
 const BATCH_LIMIT = 2_000; // with the bytes of a fetch that bounds what is in memory
 
@@ -139,4 +188,63 @@ function headOf({ value }: StoredRecord): { readonly id?: string; readonly strea
 
 function timeOf(milliseconds: number): string {
   return new Date(milliseconds).toISOString();
+}
+
+const BY_KEY = '"principal":"key:';
+// Segments are named by their content, and who leases batches of a lineage need not be who declared it.
+const UNOWNED: ReadonlySet<string> = new Set(['images', 'training']);
+
+/**
+ * Returns, as faults, the events of records that a key appended to a stream of another owner, as the endpoints accept none: those
+ * that are no judgement, of keys without the scope `admin` that replace no owner, and those of another project.
+ */
+async function foreignEvents(
+  db: Db,
+  topic: string,
+  partition: number,
+  records: readonly StoredRecord[],
+): Promise<readonly Fault[]> {
+  if (UNOWNED.has(topic)) return [];
+  const byKeys = records.flatMap((record) => eventByKey(record) ?? []);
+  if (byKeys.length === 0) return [];
+  const streams = byKeys.map(({ event }) => event.stream);
+  const owners = await readOwners(db, topic as Topic, streams); // the log is subscribed to topics of the catalogue
+  const suspects = byKeys.flatMap(({ offset, event }) => {
+    const owner = owners.get(event.stream);
+    return owner && isOfAnother(event, owner) ? [{ offset, event, owner, by: stampOf(event) }] : [];
+  });
+  if (suspects.length === 0) return [];
+  const keys = await readKeysOfPrincipals(db, [...new Set(suspects.map(({ by }) => by.principal))]);
+  return suspects.flatMap(({ offset, event, owner, by }): readonly Fault[] => {
+    const key = keys.get(by.principal);
+    const may = key && (key.scopes.includes('admin') || owns(principalOf(key), owner.principal));
+    if (owner.project === by.project && may) return [];
+    const whose = `of ${owner.principal} in project ${owner.project}`;
+    const place = `${topic}.${partition}@${offset} event ${event.id}: ${event.type} by ${by.principal} in project ${by.project}`;
+    return [{ what: 'event', kind: 'foreign', place: `${place}, in the stream ${event.stream} ${whose}` }];
+  });
+}
+
+type Head = Pick<Envelope, 'id' | 'type' | 'stream' | 'principal' | 'project'> & {
+  readonly data: object;
+};
+
+/** Reads the event of a record that a key appended; what is no event is named elsewhere. */
+function eventByKey({ offset, value }: StoredRecord): { readonly offset: number; readonly event: Head } | null {
+  const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  if (!bytes.includes(BY_KEY)) return null; // nearly all records of an installation of one user
+  try {
+    const event = JSON.parse(bytes.toString('utf8')) as Partial<Head> | null;
+    const { id, stream, type, data, principal } = event ?? {};
+    if (typeof id !== 'string' || typeof stream !== 'string' || typeof type !== 'string' || !data) return null;
+    return principal?.startsWith('key:') ? { offset, event: { ...event, id, stream, type, data } as Head } : null;
+  } catch {
+    return null;
+  }
+}
+
+function isOfAnother(event: Head, owner: Owner): boolean {
+  const by = stampOf(event);
+  if (owner.project !== by.project) return true;
+  return owner.principal !== by.principal && scopeOfOthers(event) === null;
 }

@@ -1,5 +1,6 @@
 import { BlobCorrupt, BlobMissing } from '../../blobs/blob-store.ts';
 import { listFileBlobs } from '../../blobs/file-blob-store.ts';
+import { textReader } from '../../blobs/read-text.ts';
 import { blobReferences } from '../../events/blob-references.ts';
 import { isEventType } from '../../events/catalogue.ts';
 import { decode } from '../../events/codec.ts';
@@ -7,18 +8,17 @@ import type { Envelope } from '../../events/envelope.ts';
 import { manifestHashOf } from '../../events/manifest-hash.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { readRecordedPartitions } from '../../postgres/recorded-partitions.ts';
-import { destroyedKeys } from '../../postgres/stream-keys.ts';
+import { destroyedKeys, isForgotten } from '../../postgres/stream-keys.ts';
 import { readBodiesOfType } from '../../projections/journal/read-bodies.ts';
 import { readDividedStreams, readSharedIds } from '../../projections/journal/read-stream-topics.ts';
 import { verifyChain } from '../../projections/journal-chain/verify-chain.ts';
+import { checkPrompts, treesWithPrompts } from '../../projections/prompts/check-prompts.ts';
 import { findMiscounted } from '../../projections/runs/find-miscounted.ts';
 import { type AnchorFiles, compareWithAnchor, writeAnchor } from './anchor.ts';
 import type { Fault, Verification } from './verification.ts';
 import { verifyCheckpoints } from './verify-checkpoints.ts';
 import { verifyFiles } from './verify-files.ts';
-import { checkPlaces, verifyLog } from './verify-log.ts';
-import { type LogProgress, verifyLogRecords } from './verify-log-records.ts';
-import { verifyPrompts } from './verify-prompts.ts';
+import { checkPlaces, type LogProgress, verifyLog, verifyLogRecords } from './verify-log-records.ts';
 import { findDoubtfulRevisions } from './verify-revisions.ts';
 
 const SHOWN = 50;
@@ -155,4 +155,23 @@ async function verifyBatches({ database }: Platform, fault: (found: Fault) => vo
     heads.set(manifest.lineageId, manifestHash);
   }
   return seen.size;
+}
+
+/** Puts every recorded prompt together again and compares its digest with the one that was recorded when it was sent. */
+async function verifyPrompts({ database, blobs }: Platform, signal: AbortSignal, fault: (found: Fault) => void): Promise<number> {
+  const text = textReader(blobs);
+  const payloads = {
+    text: ({ blob }: { readonly blob: string }) => text(blob),
+    bytes: ({ blob }: { readonly blob: string }) => blobs.get(blob),
+  };
+  let prompts = 0;
+  for await (const treeId of treesWithPrompts(database.db)) {
+    signal.throwIfAborted();
+    if (await isForgotten(database.db, treeId)) continue; // what is left of it cannot be put together, which is no fault
+    for (const checked of await checkPrompts(database.db, treeId, payloads)) {
+      prompts++;
+      if (checked.fault !== null) fault({ what: 'prompt', kind: 'changed', place: `${checked.id}: ${checked.fault}` });
+    }
+  }
+  return prompts;
 }

@@ -1,4 +1,4 @@
-import { leafPaths } from '../../domain/revision/leaf-paths.ts';
+import { leafPaths } from '../../domain/revision/pair-paths.ts';
 import { keepsForm } from '../../domain/revision/splice.ts';
 import { isWorse } from '../../domain/revision/thresholds.ts';
 import type { Platform } from '../../platform/open-platform.ts';

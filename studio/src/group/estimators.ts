@@ -1,5 +1,5 @@
 import { centreOnGroup, leaveOneOut } from '../../../src/domain/training/advantages/group-baselines.ts';
-import { groupRelative } from '../../../src/domain/training/advantages/group-relative.ts';
+import { groupRelative } from '../../../src/domain/training/advantages/group-estimators.ts';
 
 /** Estimators that compare the returns of a group alone, by the functions that trainers call. */
 const COMPARING = {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { givenBatch, givenRows, largestGap, someBatch } from '../training-testing.ts';
 import type { ConfiguredEstimator, Estimated, EstimatorBatch } from './estimator.ts';
 import { configureEstimator, ESTIMATORS } from './estimators.ts';
-import { orderTrajectories } from './trajectory-order.ts';
+import { orderTrajectories } from './gae.ts';
 
 function configured(name: string, options: Readonly<Record<string, unknown>> = {}): ConfiguredEstimator {
   const found = configureEstimator(name, options);

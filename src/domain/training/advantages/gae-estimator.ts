@@ -1,11 +1,9 @@
 import { choiceOption, numberOption, type Refused, refused } from '../options.ts';
 import { spreadScalars } from '../rows/rows.ts';
-import { maskedWhiten } from '../statistics/masked.ts';
-import { standardise } from '../statistics/standardise.ts';
+import { maskedWhiten, standardise } from '../statistics/masked.ts';
 import { ANY_ROWS, defineEstimator, type Estimated } from './estimator.ts';
-import { carryGae, compactGae, denseGae, findUntrainedSpan, type RawGae } from './gae.ts';
+import { carryGae, compactGae, denseGae, findUntrainedSpan, type RawGae, stepGae, tokenGaeAcrossSteps } from './gae.ts';
 import { findSplitTrajectory } from './members.ts';
-import { stepGae, tokenGaeAcrossSteps } from './step-gae.ts';
 
 /**
  * Generalised advantage estimation (Schulman et al. 2016), A whitened over the trained tokens of the batch, or over its steps;

@@ -2,8 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { givenBatch, givenRows, largestGap, someBatch } from '../training-testing.ts';
 import { configureEstimator } from './estimators.ts';
-import { carryGae, compactGae, denseGae, type GaeInput } from './gae.ts';
-import { stepGae, tokenGaeAcrossSteps } from './step-gae.ts';
+import { carryGae, compactGae, denseGae, type GaeInput, stepGae, tokenGaeAcrossSteps } from './gae.ts';
 
 const decay = { gamma: 0.9, lambda: 0.8 };
 const inputOf = ({

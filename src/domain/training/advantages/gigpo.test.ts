@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { givenBatch, givenRows } from '../training-testing.ts';
-import { groupByAnchor } from './anchor-groups.ts';
 import { configureEstimator } from './estimators.ts';
-import { sequenceRatio } from './sequence-ratio.ts';
+import { groupByAnchor, sequenceRatio } from './gigpo-estimator.ts';
 
 interface Ratios {
   readonly cases: readonly { readonly a: string; readonly b: string; readonly ratio: number }[];

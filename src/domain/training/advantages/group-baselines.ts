@@ -1,6 +1,6 @@
 import { at } from '../rows/rows.ts';
 import { mapScores, measureGroups, positionsByKey, type Singleton } from '../statistics/groups.ts';
-import { sumOf } from '../statistics/sum.ts';
+import { sumOf } from '../statistics/masked.ts';
 
 /** s − μ_g: REINFORCE++-baseline before whitening. */
 export function centreOnGroup(scores: ArrayLike<number>, groups: readonly string[], singleton: Singleton): Float64Array {

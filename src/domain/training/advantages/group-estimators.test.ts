@@ -1,10 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { givenRows, someBatch, someNumber } from '../training-testing.ts';
-import { greedyBaseline } from './greedy-baseline.ts';
 import { centreOnGroup, groupPolicyGradient, leaveOneOut, lengthWeighted } from './group-baselines.ts';
-import { groupRelative } from './group-relative.ts';
-import { passAtK } from './pass-at-k.ts';
+import { groupRelative, passAtK } from './group-estimators.ts';
+import { greedyBaseline } from './return-estimators.ts';
 
 const trajectories = ['a', 'b', 'c', 'd'];
 const group = (size: number) => Array.from({ length: size }, () => 'g');

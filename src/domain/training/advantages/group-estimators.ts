@@ -1,11 +1,9 @@
 import { choiceOption, numberOption } from '../options.ts';
-import { type Masks, spreadScalars } from '../rows/rows.ts';
+import { at, type Masks, rowAt, spreadScalars } from '../rows/rows.ts';
+import { type GroupMeasure, mapScores, measureGroups, positionsByKey, type Singleton } from '../statistics/groups.ts';
 import { closedGroups, defineEstimator, type Estimated, type EstimatorBatch } from './estimator.ts';
 import { groupPolicyGradient, leaveOneOut, lengthWeighted } from './group-baselines.ts';
-import { groupRelative } from './group-relative.ts';
-import { gatherMembers, type Members, type MemberUnit, spreadMembers } from './members.ts';
-import { passAtK } from './pass-at-k.ts';
-import { scoreRows } from './row-scores.ts';
+import { gatherMembers, type Members, type MemberUnit, scoreRows, spreadMembers, sumTrajectories } from './members.ts';
 
 const OVER = choiceOption('trajectory-sums', 'rows');
 const KEEPING_SINGLETONS = choiceOption('raw', 'zero', 'forbidden');
@@ -94,4 +92,81 @@ function compareMembers(
 function spreadAll(scalars: Float64Array, masks: Masks): Omit<Estimated, 'kind'> {
   const advantages = spreadScalars(scalars, masks);
   return { advantages, returns: advantages };
+}
+
+/** What verl adds to a deviation before it divides by it. */
+const GROUP_EPSILON = 1e-6;
+
+/**
+ * What a centred score is divided by: `std` + 1e-6 (GRPO), nothing (`none`: Dr.GRPO, Liu et al. 2025), or `floored-std` =
+ * sqrt(max(var, 1e-6)) + 1e-6, verl's vectorised form, which shrinks groups of low variance (verl issue 6348).
+ */
+export type Scale = 'std' | 'none' | 'floored-std';
+
+/**
+ * Over what the mean and deviation of a group are taken. `rows`: every row is an entry; when rows are steps that carry their
+ * episode's score, long episodes weigh more (verl, and verl-agent's default). `trajectories`: each trajectory's score counts
+ * once, each row keeps its own (verl-agent, compute_mean_std_cross_steps = false). `trajectory-sums`: the rows' scores are step
+ * rewards; they are summed per trajectory first and every row gets its trajectory's advantage (Agent-R1 v0.1).
+ */
+type GroupedOver = 'rows' | 'trajectories' | 'trajectory-sums';
+
+export interface GroupInput {
+  /** One score for each row. */
+  readonly scores: ArrayLike<number>;
+  readonly groups: readonly string[];
+  readonly trajectories: readonly string[];
+}
+
+interface GroupRelativeOptions {
+  readonly over: GroupedOver;
+  readonly scale: Scale;
+  readonly singleton: Singleton;
+}
+
+/** GRPO (Shao et al. 2024, §4.1.2): A = (s − μ_g)/(σ_g + 1e-6), σ unbiased; a group without variance yields 0. */
+export function groupRelative({ scores, groups, trajectories }: GroupInput, options: GroupRelativeOptions): Float64Array {
+  const relate = (s: number, { mean, deviation }: GroupMeasure): number => {
+    return (s - mean) / divisor(options.scale, deviation);
+  };
+  if (options.over === 'rows') return mapScores(scores, groups, measureGroups(scores, groups, options.singleton), relate);
+
+  const firsts = [...positionsByKey(trajectories).entries()].map(([trajectory, rows]) => ({ trajectory, first: at(rows, 0) }));
+  const memberGroups = firsts.map(({ first }) => rowAt(groups, first));
+  if (options.over === 'trajectories') {
+    const measures = measureGroups(
+      Float64Array.from(firsts, ({ first }) => at(scores, first)),
+      memberGroups,
+      options.singleton,
+    );
+    return mapScores(scores, groups, measures, relate);
+  }
+  const totals = sumTrajectories(scores, trajectories);
+  // every trajectory was summed
+  const summed = Float64Array.from(trajectories, (trajectory) => totals.get(trajectory) ?? Number.NaN);
+  const members = firsts.map(({ first }) => at(summed, first));
+  return mapScores(summed, groups, measureGroups(members, memberGroups, options.singleton), relate);
+}
+
+/** What a centred score is divided by. */
+export function divisor(scale: Scale, deviation: number): number {
+  if (scale === 'none') return 1;
+  return (scale === 'std' ? deviation : Math.sqrt(Math.max(deviation ** 2, GROUP_EPSILON))) + GROUP_EPSILON;
+}
+
+/**
+ * Pass@k training: only the best row of a group counts, A = (s₁ − s₂)/(σ + 1e-6), or undivided; ties give 0. Source: verl
+ * `grpo_passk`.
+ * @throws RangeError for a group of one, which has no second.
+ */
+export function passAtK(scores: ArrayLike<number>, groups: readonly string[], scale: 'std' | 'none'): Float64Array {
+  const measures = measureGroups(scores, groups, 'forbidden');
+  const advantages = new Float64Array(scores.length);
+  for (const [group, rows] of positionsByKey(groups)) {
+    const [best, second] = rows.toSorted((a, b) => at(scores, b) - at(scores, a) || a - b);
+    const measure = measures.get(group);
+    if (best === undefined || second === undefined || measure === undefined) continue; // a group of one threw above
+    advantages[best] = (at(scores, best) - at(scores, second)) / divisor(scale, measure.deviation);
+  }
+  return advantages;
 }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { givenRows } from '../training-testing.ts';
-import { optimalBaseline } from './optimal-baseline.ts';
+import { optimalBaseline } from './return-estimators.ts';
 
 const input = {
   rewards: givenRows([[0, 1], [0, 0, 0], [0.5]]),

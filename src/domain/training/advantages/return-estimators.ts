@@ -1,14 +1,11 @@
 import { choiceOption, numberOption, refused } from '../options.ts';
-import { at, type Masks, type Rows, rowAt, spreadScalars } from '../rows/rows.ts';
-import { maskedWhiten } from '../statistics/masked.ts';
-import { standardise } from '../statistics/standardise.ts';
-import { stepReturns, tokenReturns } from './discounted-returns.ts';
+import { at, buildRows, type Masks, type Rows, rowAt, spreadScalars } from '../rows/rows.ts';
+import { positionsByKey } from '../statistics/groups.ts';
+import { maskedWhiten, standardise, sumOf } from '../statistics/masked.ts';
 import { ANY_ROWS, closedGroups, defineEstimator } from './estimator.ts';
-import { greedyBaseline } from './greedy-baseline.ts';
+import { orderTrajectories, type StepOrder, stepReturns, tokenReturns } from './gae.ts';
 import { centreOnGroup } from './group-baselines.ts';
-import { findSplitTrajectory, gatherMembers, spreadMembers } from './members.ts';
-import { optimalBaseline } from './optimal-baseline.ts';
-import { scoreRows } from './row-scores.ts';
+import { findSplitTrajectory, gatherMembers, scoreRows, spreadMembers } from './members.ts';
 
 /**
  * REINFORCE++ (Hu 2025): A = whiten(G)·m, returns = G. The default is the repaired sum; `shipped` loses the outcome before every
@@ -98,4 +95,96 @@ export const optimalBaselineEstimator = defineEstimator({
 
 function multiply(rows: Rows, masks: Masks): Float64Array[] {
   return rows.map((row, i) => row.map((value, t) => value * at(rowAt(masks, i), t)));
+}
+
+/**
+ * ReMax (Li et al. 2024): returns are the reverse cumulative sum of r·m, A = returns − b·m, where b is the score of one greedy
+ * rollout of the same prompt. A tool's token repeats the return of what follows it and has no baseline, as in verl.
+ * @param order where rows are steps of one episode; null where each row is one.
+ */
+export function greedyBaseline(
+  rewards: Rows,
+  masks: Masks,
+  greedyScores: ArrayLike<number>,
+  order: StepOrder | null,
+): { readonly advantages: Float64Array[]; readonly returns: Float64Array[] } {
+  const returns = tokenReturns(rewards, masks, 1, 'repaired', order);
+  const advantages = returns.map((row, i) => row.map((value, t) => value - at(greedyScores, i) * at(rowAt(masks, i), t)));
+  return { advantages, returns };
+}
+
+interface OptimalBaselineInput {
+  readonly rewards: Rows;
+  readonly masks: Masks;
+  readonly groups: readonly string[];
+  readonly trajectories: readonly string[];
+  readonly steps: ArrayLike<number>;
+  /** log π of each token at the start of the update. */
+  readonly oldLogProbs: Rows;
+  /** Σ π² over the whole distribution that each token was drawn from. */
+  readonly squaredProbs: Rows;
+  /** Importance weights ρ̄ of the rollout correction; null for none. */
+  readonly rolloutWeights: Rows | null;
+}
+
+/**
+ * The optimal token baseline (verl 0.9, `tir_optimal_token_baseline`): what the gradient's variance is lowest with, place by
+ * place. Place t of a trajectory is its t-th trained token, over all its rows. w_t = 1 − 2π_t + Σπ² is the squared norm of a
+ * token's score function (times ρ̄²), W_t its cumulative sum; the baseline of place t is Σ G_t·W_t / (Σ W_t + 1e-8) over the
+ * trajectories of the group that come as far; A = G − baseline. Baseline 0 has a group of one, and the part of the one longest
+ * trajectory that is beyond the second longest: alone it would be its own baseline.
+ */
+export function optimalBaseline(input: OptimalBaselineInput): {
+  readonly advantages: Float64Array[];
+  readonly returns: Float64Array[];
+} {
+  const { rewards, masks, groups, trajectories, steps } = input;
+  const returns = tokenReturns(rewards, masks, 1, 'repaired', { trajectories, steps });
+  const baselines = masks.map((mask) => new Float64Array(mask.length));
+  const paths = orderTrajectories(trajectories, steps).map((rows) => placesOf(rows, input, returns));
+  const trained = paths.filter(({ places }) => places.length > 0);
+  for (const members of positionsByKey(trained.map(({ row }) => rowAt(groups, row))).values()) {
+    const group = members.map((member) => (trained[member] as Path).places); // positions of `trained`
+    const [longest = 0, second = 0] = group.map(({ length }) => length).sort((a, b) => b - a);
+    for (let t = 0; t < Math.min(longest, second); t++) {
+      const there = group.flatMap((places) => places[t] ?? []);
+      const weighted = sumOf(there.map(({ gain, variance }) => gain * variance));
+      const baseline = weighted / (sumOf(there.map(({ variance }) => variance)) + 1e-8);
+      for (const { row, column } of there) rowAt(baselines, row)[column] = baseline;
+    }
+  }
+  const advantages = buildRows(masks, (row, t, m) => (at(rowAt(returns, row), t) - at(rowAt(baselines, row), t)) * m);
+  return { advantages, returns };
+}
+
+/** A trajectory by its first row, and its trained tokens in order. */
+interface Path {
+  readonly row: number;
+  readonly places: readonly Place[];
+}
+
+interface Place {
+  readonly row: number;
+  readonly column: number;
+  readonly gain: number;
+  /** Cumulative: of this token and those before it. */
+  readonly variance: number;
+}
+
+function placesOf(
+  rows: readonly number[],
+  { masks, oldLogProbs, squaredProbs, rolloutWeights }: OptimalBaselineInput,
+  returns: Rows,
+): Path {
+  let variance = 0;
+  const places = rows.flatMap((row) =>
+    Array.from(rowAt(masks, row)).flatMap((m, column): readonly Place[] => {
+      if (m === 0) return [];
+      const weight = rolloutWeights === null ? 1 : at(rowAt(rolloutWeights, row), column);
+      const own = 1 - 2 * Math.exp(at(rowAt(oldLogProbs, row), column)) + at(rowAt(squaredProbs, row), column);
+      variance += own * weight ** 2;
+      return [{ row, column, gain: at(rowAt(returns, row), column), variance }];
+    }),
+  );
+  return { row: at(rows, 0), places };
 }

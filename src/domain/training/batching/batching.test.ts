@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { admissionBudget } from './admission-budget.ts';
-import { balancePartition } from './balance.ts';
-import { planMicroBatches } from './micro-batches.ts';
+import { balancePartition, planMicroBatches } from './micro-batches.ts';
 import { planTrajectoryBatches } from './trajectory-batches.ts';
 
 interface Partitions {

@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { givenRows, somePolicyInput } from '../training-testing.ts';
-import { importanceWeights, type RolloutLogProbs } from './importance-weights.ts';
-import { parseRejectionRules, rejectDrifted } from './rejection.ts';
+import { importanceWeights, parseRejectionRules, type RolloutLogProbs, rejectDrifted } from './correct-rollouts.ts';
 
 const drifted: fc.Arbitrary<RolloutLogProbs> = somePolicyInput.map(({ logProbs, oldLogProbs, masks }) => {
   return { trainer: logProbs, rollout: oldLogProbs, masks };

@@ -1,5 +1,5 @@
 import { at, type Rows, rowAt } from '../rows/rows.ts';
-import { startSum } from '../statistics/sum.ts';
+import { startSum } from '../statistics/masked.ts';
 
 /** The log-probs of the sampled tokens of each row: by the trainer at the start of an update, and as recorded; null where none are. */
 export interface SampledLogProbs {

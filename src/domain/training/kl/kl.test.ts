@@ -1,8 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { givenRows } from '../training-testing.ts';
-import { adjustController } from './kl-controller.ts';
-import { tokenKl } from './kl-penalty.ts';
-import { penaliseRewards } from './penalise-rewards.ts';
+import { adjustController, penaliseRewards, tokenKl } from './kl-penalty.ts';
 
 describe('KL of a token', () => {
   test.each(['k1', 'abs', 'k3'] as const)('%s+ keeps the value and takes the gradient of k2', (kind) => {

@@ -3,8 +3,7 @@ import fc from 'fast-check';
 import { KL_KINDS } from '../kl/kl-penalty.ts';
 import { finiteDifferences, givenRows, largestGap, somePolicyInput } from '../training-testing.ts';
 import { type ActorLoss, type ActorTerms, actorLoss } from './actor-loss.ts';
-import { aggregationWeights, TOKEN_MEAN } from './aggregation.ts';
-import type { PolicyLossInput } from './policy-loss.ts';
+import { aggregationWeights, type PolicyLossInput, TOKEN_MEAN } from './policy-loss.ts';
 import { configurePolicyLoss } from './policy-losses.ts';
 
 function evaluate(input: PolicyLossInput, terms: ActorTerms): ActorLoss {

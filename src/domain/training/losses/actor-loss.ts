@@ -1,8 +1,14 @@
 import { type KlKind, type KlLogRatios, tokenKl } from '../kl/kl-penalty.ts';
 import type { Refused } from '../options.ts';
 import { at, buildRows, type Rows, rowAt } from '../rows/rows.ts';
-import { type Aggregation, aggregate, aggregationWeights } from './aggregation.ts';
-import type { ConfiguredPolicyLoss, PolicyLossInput } from './policy-loss.ts';
+import { sumOf } from '../statistics/masked.ts';
+import {
+  type Aggregation,
+  aggregate,
+  aggregationWeights,
+  type ConfiguredPolicyLoss,
+  type PolicyLossInput,
+} from './policy-loss.ts';
 
 export interface ActorTerms {
   /** Entropy of each token's distribution in nats; null when it is not needed. */
@@ -60,4 +66,31 @@ export function actorLoss(
     entropyGradient: shares.map((row) => row.map((share) => (share === 0 ? 0 : -entropyCoefficient * share))),
     metrics: { ...policy.metrics, policyLoss: policy.loss, klLoss, entropy },
   };
+}
+
+/** log softmax of one token's logits, by the largest logit so that nothing overflows. */
+export function logSoftmax(logits: ArrayLike<number>): Float64Array {
+  const all = Float64Array.from(logits);
+  const top = all.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY);
+  const log = top + Math.log(sumOf(all.map((z) => Math.exp(z - top))));
+  return all.map((z) => z - log);
+}
+
+/** H = logsumexp(z) − Σ softmax(z)·z, in nats. */
+export function entropyOfLogits(logits: ArrayLike<number>): number {
+  return -sumOf(logSoftmax(logits).map((log) => (log === Number.NEGATIVE_INFINITY ? 0 : Math.exp(log) * log)));
+}
+
+/** dH/dz_j = −p_j·(log p_j + H). */
+export function entropyGradient(logits: ArrayLike<number>): Float64Array {
+  const logs = logSoftmax(logits);
+  const entropy = entropyOfLogits(logits);
+  return logs.map((log) => (log === Number.NEGATIVE_INFINITY ? 0 : -Math.exp(log) * (log + entropy)));
+}
+
+/** d log p_chosen / dz_j = 1[j = chosen] − p_j: from the slope of a token's log-prob to that of its logits. */
+export function logProbGradient(logits: ArrayLike<number>, chosen: number): Float64Array {
+  const logs = logSoftmax(logits);
+  at(logs, chosen);
+  return logs.map((log, j) => (j === chosen ? 1 : 0) - Math.exp(log));
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { givenRows, somePolicyInput } from '../training-testing.ts';
-import { type Aggregation, type AggregationMode, aggregate, aggregationWeights, TOKEN_MEAN } from './aggregation.ts';
+import { type Aggregation, type AggregationMode, aggregate, aggregationWeights, TOKEN_MEAN } from './policy-loss.ts';
 
 const MODES: readonly AggregationMode[] = ['token-mean', 'seq-mean-token-sum', 'seq-mean-token-mean', 'seq-mean-token-sum-norm'];
 

@@ -1,7 +1,6 @@
 import { numberOption } from '../options.ts';
 import { at, rowAt } from '../rows/rows.ts';
-import { definePolicyLoss } from './policy-loss.ts';
-import { clamp, LOG_RATIO_BOUND, logRatio, meanNegativeLogRatio, shareOfTokens } from './ratio.ts';
+import { clamp, definePolicyLoss, LOG_RATIO_BOUND, logRatio, meanNegativeLogRatio, shareOfTokens } from './policy-loss.ts';
 
 /**
  * CISPO (MiniMax-M1, 2025): L = −sg(clip(ρ, 1 − lo, 1 + hi))·A·log π. The clip bounds the weight of a token and never silences

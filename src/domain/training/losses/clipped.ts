@@ -1,7 +1,15 @@
 import { choiceOption, numberOption } from '../options.ts';
 import { at, rowAt } from '../rows/rows.ts';
-import { definePolicyLoss, type PolicyLossInput, type TokenLoss } from './policy-loss.ts';
-import { clamp, LOG_RATIO_BOUND, logRatio, meanNegativeLogRatio, shareOfTokens } from './ratio.ts';
+import {
+  clamp,
+  definePolicyLoss,
+  LOG_RATIO_BOUND,
+  logRatio,
+  meanNegativeLogRatio,
+  type PolicyLossInput,
+  shareOfTokens,
+  type TokenLoss,
+} from './policy-loss.ts';
 
 /** ε of both sides; DAPO's clip-higher widens the upper one. */
 export interface ClipBounds {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { finiteDifferences, largestGap } from '../training-testing.ts';
-import { entropyGradient, entropyOfLogits, logProbGradient, logSoftmax } from './entropy.ts';
+import { entropyGradient, entropyOfLogits, logProbGradient, logSoftmax } from './actor-loss.ts';
 
 const someLogits = fc
   .array(fc.double({ min: -6, max: 6, noNaN: true }), { minLength: 1, maxLength: 6 })

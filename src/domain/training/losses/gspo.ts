@@ -1,9 +1,16 @@
 import { numberOption } from '../options.ts';
 import { at, countTrained, type Masks, rowAt } from '../rows/rows.ts';
-import { startSum } from '../statistics/sum.ts';
+import { startSum } from '../statistics/masked.ts';
 import { clippedTokenLoss } from './clipped.ts';
-import { definePolicyLoss, type PolicyLossInput } from './policy-loss.ts';
-import { clamp, LOG_RATIO_BOUND, logRatio, meanNegativeLogRatio, shareOfTokens } from './ratio.ts';
+import {
+  clamp,
+  definePolicyLoss,
+  LOG_RATIO_BOUND,
+  logRatio,
+  meanNegativeLogRatio,
+  type PolicyLossInput,
+  shareOfTokens,
+} from './policy-loss.ts';
 
 const LOG_SEQUENCE_RATIO_BOUND = 10;
 

@@ -1,6 +1,5 @@
 import { at, rowAt } from '../rows/rows.ts';
-import { definePolicyLoss } from './policy-loss.ts';
-import { LOG_RATIO_BOUND, meanNegativeLogRatio } from './ratio.ts';
+import { definePolicyLoss, LOG_RATIO_BOUND, meanNegativeLogRatio } from './policy-loss.ts';
 
 /** The policy gradient without a ratio: L = −A·log π (GPG, Chu et al. 2025; with A = 1 behaviour cloning). */
 export const plainPolicyLoss = definePolicyLoss({

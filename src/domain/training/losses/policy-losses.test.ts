@@ -1,9 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { finiteDifferences, givenRows, largestGap, somePolicyInput } from '../training-testing.ts';
-import { type Aggregation, type AggregationMode, aggregate, aggregationWeights, TOKEN_MEAN } from './aggregation.ts';
 import { sequenceRatios } from './gspo.ts';
-import type { PolicyLossInput, PolicyLossValue } from './policy-loss.ts';
+import {
+  type Aggregation,
+  type AggregationMode,
+  aggregate,
+  aggregationWeights,
+  type PolicyLossInput,
+  type PolicyLossValue,
+  TOKEN_MEAN,
+} from './policy-loss.ts';
 import { configurePolicyLoss, POLICY_LOSSES } from './policy-losses.ts';
 
 const MODES: readonly AggregationMode[] = ['token-mean', 'seq-mean-token-sum', 'seq-mean-token-mean', 'seq-mean-token-sum-norm'];

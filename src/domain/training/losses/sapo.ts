@@ -1,7 +1,6 @@
 import { numberOption } from '../options.ts';
 import { at, rowAt } from '../rows/rows.ts';
-import { definePolicyLoss } from './policy-loss.ts';
-import { LOG_RATIO_BOUND, logRatio, meanNegativeLogRatio } from './ratio.ts';
+import { definePolicyLoss, LOG_RATIO_BOUND, logRatio, meanNegativeLogRatio } from './policy-loss.ts';
 
 /**
  * SAPO (Gao et al. 2025): a soft gate in place of the clip, L = −A·(4/τ)·σ(τ(ρ − 1)), τ by the sign of A. With g = σ(τ(ρ − 1))

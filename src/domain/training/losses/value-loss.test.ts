@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { finiteDifferences, largestGap, somePolicyInput } from '../training-testing.ts';
-import { TOKEN_MEAN } from './aggregation.ts';
+import { TOKEN_MEAN } from './policy-loss.ts';
 import { valueLoss } from './value-loss.ts';
 
 test('the gradient of the value loss equals the difference quotient, clipped or not', () => {

@@ -1,6 +1,5 @@
 import { at, buildRows, type Masks, type Rows, rowAt } from '../rows/rows.ts';
-import { type Aggregation, aggregate, aggregationWeights } from './aggregation.ts';
-import { clamp, shareOfTokens } from './ratio.ts';
+import { type Aggregation, aggregate, aggregationWeights, clamp, shareOfTokens } from './policy-loss.ts';
 
 export interface ValueLossInput {
   /** What the critic says now. */

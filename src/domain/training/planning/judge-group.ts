@@ -1,10 +1,9 @@
 import { sumAmounts } from '../../reward/amount.ts';
 import { cutText } from '../../text/cut-text.ts';
 import type { Readiness } from '../advantages/estimator.ts';
-import type { PlanRules } from './plan-rules.ts';
+import { type PlanRules, weightOf } from './plan-rules.ts';
 import type { PoolGroup, PoolSample } from './pool.ts';
-import type { RejectedSample, Rejection } from './rejection.ts';
-import { weightOf } from './reward-weights.ts';
+import type { RejectedSample, Rejection } from './record-fault.ts';
 
 /**
  * `waiting`: nothing can be said of the group before `for` came. `refused`: no member will be trained. `fit`: the chosen members

@@ -4,7 +4,7 @@ import { configureEstimator } from '../advantages/estimators.ts';
 import { type DraftBatch, planBatches } from './plan-batches.ts';
 import type { PlanRules } from './plan-rules.ts';
 import type { PoolGroup, PoolSample } from './pool.ts';
-import type { Rejection } from './rejection.ts';
+import type { Rejection } from './record-fault.ts';
 
 // The facts of a pool with the times at which they came; a look at a time sees those that came before.
 

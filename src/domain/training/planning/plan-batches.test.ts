@@ -3,7 +3,7 @@ import { configureEstimator } from '../advantages/estimators.ts';
 import { type Decision, type DraftBatch, planBatches } from './plan-batches.ts';
 import type { PlanRules } from './plan-rules.ts';
 import type { LineageState, PoolGroup, PoolSample } from './pool.ts';
-import type { Rejection } from './rejection.ts';
+import type { Rejection } from './record-fault.ts';
 
 const RULES: PlanRules = {
   groupsPerBatch: 2,

@@ -3,9 +3,9 @@ import { seedFrom } from '../../random/seed-from.ts';
 import type { Readiness } from '../advantages/estimator.ts';
 import { planMicroBatches } from '../batching/micro-batches.ts';
 import { judgeGroup, lengthOf } from './judge-group.ts';
-import type { PlanRules } from './plan-rules.ts';
+import { awaitedComponents, type PlanRules } from './plan-rules.ts';
 import type { LineageState, PoolGroup, PoolSample } from './pool.ts';
-import type { RejectedSample } from './rejection.ts';
+import type { RecordFault, RejectedSample } from './record-fault.ts';
 
 export interface PlanRequest {
   readonly state: LineageState;
@@ -136,4 +136,79 @@ function composeBatch(
 /** Adds up what the members of all taken groups have: tokens, or steps where rows are steps. */
 function sum(taken: readonly Taken[], what: 'sampledTokens' | 'steps'): number {
   return taken.reduce((total, { members }) => members.reduce((own, sample) => own + sample[what], total), 0);
+}
+
+/** What closed groups wait for, by what follows from a pool now. */
+export interface PoolOutlook {
+  /** Batches that can be planned, and rejections that would be said. */
+  readonly batches: number;
+  readonly rejections: number;
+  /** Groups that are fit and too few for a batch. */
+  readonly ready: number;
+  /** Closed groups that wait for rewards, how many members lack one, and which components they lack, by their names. */
+  readonly unscored: { readonly groups: number; readonly members: number; readonly components: readonly string[] };
+  /** Closed groups that wait for a greedy rollout of their task. */
+  readonly greedy: number;
+}
+
+/** Looks at a pool as a planner would, and says what it would do and what keeps the rest. */
+export function lookAhead(request: PlanRequest): PoolOutlook {
+  const { state, rules, readiness, groups } = request;
+  const decisions = planBatches(request);
+  const planned = new Set(
+    decisions.flatMap((each) => (each.kind === 'plan' ? each.batch.groups.map(({ treeId }) => treeId) : [])),
+  );
+  const batches = decisions.filter(({ kind }) => kind === 'plan').length;
+  const version = versionOf(state, state.planned + batches);
+  let [ready, greedy, groupsUnscored, membersUnscored] = [0, 0, 0, 0];
+  const awaited = awaitedComponents(rules);
+  const lacking = new Set<string>();
+  for (const group of groups) {
+    if (planned.has(group.treeId)) continue;
+    const judged = judgeGroup(group, { policyId: state.policyId, version, rules, readiness }, Number.POSITIVE_INFINITY);
+    if (judged.kind === 'fit') ready += 1;
+    if (judged.kind !== 'waiting') continue;
+    if (judged.for === 'greedy-sibling') greedy += 1;
+    if (judged.for !== 'reward') continue;
+    const members = group.samples.filter(({ scoredMs, rejected }) => scoredMs === null && rejected === null);
+    groupsUnscored += 1;
+    membersUnscored += members.length;
+    for (const name of awaited) if (members.some(({ scores }) => !Object.hasOwn(scores, name))) lacking.add(name);
+  }
+  const unscored = { groups: groupsUnscored, members: membersUnscored, components: [...lacking].sort() };
+  return { batches, rejections: decisions.length - batches, ready, unscored, greedy };
+}
+
+interface MixedMember {
+  readonly treeId: string;
+  readonly rolloutId: string;
+  readonly fault: RecordFault;
+}
+
+/**
+ * Finds the members of the first mixed batch that were sampled at another temperature than most of it (of equally many, the lowest
+ * one counts); none where every batch has one temperature. What follows that batch is planned again, so its members are not
+ * looked at.
+ */
+export function findMixedMembers(
+  decisions: readonly Decision[],
+  temperatureOf: (treeId: string, rolloutId: string) => number | undefined,
+): readonly MixedMember[] {
+  for (const decision of decisions) {
+    if (decision.kind !== 'plan') continue;
+    const members = decision.batch.groups.flatMap(({ treeId, rolloutIds }) =>
+      rolloutIds.map((rolloutId) => ({ treeId, rolloutId, temperature: temperatureOf(treeId, rolloutId) })),
+    );
+    const counts = new Map<number, number>();
+    for (const { temperature } of members)
+      if (temperature !== undefined) counts.set(temperature, (counts.get(temperature) ?? 0) + 1);
+    const [[usual] = []] = [...counts].sort(([a, x], [b, y]) => y - x || a - b);
+    if (counts.size < 2) continue;
+    return members.flatMap(({ treeId, rolloutId, temperature }) => {
+      if (temperature === undefined || temperature === usual) return [];
+      const rule = `it was sampled at temperature ${temperature}, and its batch at ${usual}; an update has one temperature, so collect at one`;
+      return [{ treeId, rolloutId, fault: { reason: 'other-distribution', rule, measured: temperature } }];
+    });
+  }
+  return [];
 }

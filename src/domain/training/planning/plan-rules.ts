@@ -1,4 +1,4 @@
-import type { RewardWeights } from './reward-weights.ts';
+import { SCORERS } from '../../reward/scorers.ts';
 
 /** Which groups make a batch, and how it is cut into micro-batches. */
 export interface PlanRules {
@@ -41,7 +41,38 @@ export interface PlanRules {
  * `all`: every planned member must be fit. `at-least`: so many fit members are enough. `replace-failed`: as many fit members as
  * were planned; collectors start further rollouts in place of failed ones, and what is too many is not needed.
  */
-export type GroupRule =
+type GroupRule =
   | { readonly kind: 'all' }
   | { readonly kind: 'at-least'; readonly members: number }
   | { readonly kind: 'replace-failed' };
+
+/** Which reward components a policy is trained on, and how much a unit of each counts. */
+export type RewardWeights = Readonly<Record<string, number>>;
+
+/**
+ * Returns how much a unit of a component counts. Components that are not named count nothing: a scorer that measures a run does
+ * not change what is trained on it. Without weights every component counts once: the rule of batches that were planned before
+ * declarations named their components.
+ */
+export function weightOf(weights: RewardWeights | undefined, component: string): number {
+  if (weights === undefined) return 1;
+  return Object.hasOwn(weights, component) ? (weights[component] ?? 0) : 0;
+}
+
+/** Scorers whose components collectors assign too, to the steps that earn one: a rollout without them lacks nothing. */
+const OF_STEPS: readonly string[] = ['invalid-action', 'compression'];
+const SCORED_LATER = SCORERS.map(({ name }) => name).filter((name) => !OF_STEPS.includes(name));
+
+/**
+ * Returns the components that a member must have before its group is judged: the metric, and where groups wait for rewards each
+ * trained component that a scorer gives every rollout. Of other components nobody knows whether a rollout gets one.
+ */
+export function awaitedComponents({
+  metric,
+  rewards = {},
+  unscored,
+}: Pick<PlanRules, 'metric' | 'rewards' | 'unscored'>): readonly string[] {
+  if (unscored === 'reject') return [metric];
+  const trained = Object.keys(rewards).filter((name) => rewards[name] !== 0 && SCORED_LATER.includes(name));
+  return [...new Set([metric, ...trained])];
+}

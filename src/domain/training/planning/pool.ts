@@ -1,5 +1,4 @@
-import type { RecordFault } from './record-fault.ts';
-import type { Rejection } from './rejection.ts';
+import type { RecordFault, Rejection } from './record-fault.ts';
 
 /** A finished rollout as the planner sees it. Lengths are tokens. */
 export interface PoolSample {

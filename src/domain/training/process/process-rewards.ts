@@ -1,5 +1,5 @@
 import { at, type Rows, rowAt } from '../rows/rows.ts';
-import { startSum } from '../statistics/sum.ts';
+import { startSum } from '../statistics/masked.ts';
 
 /** Where one row's tool calls ended, and what the environment gave for each. */
 export interface ToolRewards {

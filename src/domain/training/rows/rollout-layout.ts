@@ -1,12 +1,10 @@
-import { positionIds } from './position-ids.ts';
-
 /** One turn of a rollout: the ids that the model sampled, and those of what the environment answered; none after the last. */
 export interface LayoutTurn {
   readonly sampled: readonly number[];
   readonly answered: readonly number[];
 }
 
-export interface LayoutWidths {
+interface LayoutWidths {
   /** Columns of the prompt: a longer one keeps its end. */
   readonly prompt: number;
   /** Columns of the response: a longer one keeps its beginning. */
@@ -63,4 +61,18 @@ export function layOutRollout(prompt: readonly number[], turns: readonly LayoutT
     rewardColumn: tokens.length - 1,
     turns: turns.filter(({ answered }) => answered.length > 0).length,
   };
+}
+
+/**
+ * Numbers the attended tokens of a padded row from 0. On what is not attended the two generations differ: verl repeats the number
+ * of the last attended token (0 before the first), max(cumsum − 1, 0); Agent-R1 legacy writes 0, (cumsum − 1)·mask. Attention
+ * ignores both.
+ */
+export function positionIds(attention: ArrayLike<number>, unattended: 'repeat' | 'zero'): Int32Array {
+  let seen = 0;
+  return Int32Array.from(attention, (attended) => {
+    seen += attended;
+    if (attended === 0 && unattended === 'zero') return 0;
+    return Math.max(seen - 1, 0);
+  });
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { sharedTokens } from '../../prompts/shared-tokens.ts';
+import { sharedTokens } from '../../prompts/same-message.ts';
 import { type TokenStep, type TrajectoryRow, trajectoryRows } from './trajectory-rows.ts';
 
 const ids = fc.array(fc.nat({ max: 3 }), { maxLength: 6 }); // few ids, so that texts repeat and prefixes nearly fit

@@ -1,5 +1,5 @@
 import { at } from '../rows/rows.ts';
-import { measure } from './standardise.ts';
+import { measure } from './masked.ts';
 
 /**
  * What a group of one yields: its raw score (verl's loops: mean 0, deviation 1), zero (verl's vectorised forms, verl issue 7581),

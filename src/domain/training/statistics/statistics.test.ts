@@ -1,9 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { somePolicyInput } from '../training-testing.ts';
-import { maskedMean, maskedSum, maskedVariance, maskedWhiten } from './masked.ts';
-import { measure, standardise } from './standardise.ts';
-import { sumOf } from './sum.ts';
+import { maskedMean, maskedSum, maskedVariance, maskedWhiten, measure, standardise, sumOf } from './masked.ts';
 
 describe('compensated sums', () => {
   test('a compensated sum keeps what plain addition loses', () => {

@@ -1,5 +1,5 @@
 import { createRandom } from '../../../domain/random/random.ts';
-import { TOKEN_MEAN } from '../../../domain/training/losses/aggregation.ts';
+import { TOKEN_MEAN } from '../../../domain/training/losses/policy-loss.ts';
 import { valueLoss } from '../../../domain/training/losses/value-loss.ts';
 import { at, rowAt } from '../../../domain/training/rows/rows.ts';
 import type { FeatureVector } from '../../../policies/linear/features.ts';
@@ -7,7 +7,7 @@ import { scoreOf } from '../../../policies/linear/softmax.ts';
 import { STATE_BUCKETS, stateFeatures } from '../../../policies/linear/state-features.ts';
 import type { TrainingSettings } from '../training-settings.ts';
 import { addVector, type Decision } from './decisions.ts';
-import { type Moments, takeStep } from './optimiser.ts';
+import { type Moments, takeStep } from './linear-checkpoint.ts';
 
 /** What a linear critic says of the steps of a batch. */
 export interface Valued {

@@ -1,4 +1,4 @@
-import { entropyOfLogits } from '../../../domain/training/losses/entropy.ts';
+import { entropyOfLogits } from '../../../domain/training/losses/actor-loss.ts';
 import { candidateFeatures, type FeatureVector } from '../../../policies/linear/features.ts';
 import { logSoftmax, scoreOf } from '../../../policies/linear/softmax.ts';
 import type { StepRow } from '../step-row.ts';

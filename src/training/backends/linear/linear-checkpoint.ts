@@ -2,7 +2,6 @@ import { FEATURE_BUCKETS } from '../../../policies/linear/features.ts';
 import { STATE_BUCKETS } from '../../../policies/linear/state-features.ts';
 import { decodeWeights, encodeWeights, type LinearWeights, zeroWeights } from '../../../policies/linear/weights.ts';
 import { CheckpointDamaged } from '../backend.ts';
-import { type Moments, noMoments } from './optimiser.ts';
 
 /** All that the linear backend goes on from: the policy, the critic, and what the optimiser remembers of both. */
 export interface LinearCheckpoint {
@@ -99,4 +98,57 @@ function readWeights(bytes: Uint8Array): LinearWeights {
   } catch (cause) {
     throw new CheckpointDamaged(cause instanceof Error ? cause.message : String(cause), { cause });
   }
+}
+
+/** What Adam (Kingma & Ba 2015) remembers: how many steps were taken, and the running means of the gradient and of its square. */
+export interface Moments {
+  readonly steps: number;
+  readonly first: Float64Array;
+  readonly second: Float64Array;
+}
+
+interface StepRule {
+  readonly optimiser: 'adam' | 'sgd';
+  readonly learningRate: number;
+  readonly clipNorm: number;
+}
+
+interface Stepped {
+  /** `skipped`: the gradient was not finite, and nothing moved. */
+  readonly kind: 'stepped' | 'skipped';
+  readonly values: Float64Array;
+  readonly moments: Moments;
+  /** Before it was clipped. */
+  readonly norm: number;
+}
+
+const DECAY_FIRST = 0.9;
+const DECAY_SECOND = 0.999;
+const EPSILON = 1e-8;
+
+function noMoments(size: number): Moments {
+  return { steps: 0, first: new Float64Array(size), second: new Float64Array(size) };
+}
+
+/**
+ * Takes one step down a gradient, its norm clipped first. A gradient that is not finite moves nothing (as verl): one broken row
+ * must not make every weight NaN. The arguments stay as they are.
+ */
+export function takeStep(values: Float64Array, moments: Moments, gradient: Float64Array, rule: StepRule): Stepped {
+  const norm = Math.sqrt(gradient.reduce((sum, g) => sum + g * g, 0));
+  if (!Number.isFinite(norm)) return { kind: 'skipped', values, moments, norm };
+  const scale = norm > rule.clipNorm ? rule.clipNorm / norm : 1;
+  const steps = moments.steps + 1;
+  if (rule.optimiser === 'sgd') {
+    const moved = values.map((value, i) => value - rule.learningRate * scale * (gradient[i] ?? 0));
+    return { kind: 'stepped', values: moved, moments: { ...moments, steps }, norm };
+  }
+  const first = moments.first.map((m, i) => DECAY_FIRST * m + (1 - DECAY_FIRST) * scale * (gradient[i] ?? 0));
+  const second = moments.second.map((v, i) => DECAY_SECOND * v + (1 - DECAY_SECOND) * (scale * (gradient[i] ?? 0)) ** 2);
+  const [unbiasFirst, unbiasSecond] = [1 - DECAY_FIRST ** steps, 1 - DECAY_SECOND ** steps];
+  const moved = values.map((value, i) => {
+    const root = Math.sqrt((second[i] ?? 0) / unbiasSecond);
+    return value - (rule.learningRate * ((first[i] ?? 0) / unbiasFirst)) / (root + EPSILON);
+  });
+  return { kind: 'stepped', values: moved, moments: { steps, first, second }, norm };
 }

@@ -3,10 +3,7 @@ import { correctRollouts } from '../../../domain/training/correction/correct-rol
 import { type Refused, refused } from '../../../domain/training/options.ts';
 import { at, type Masks, type Rows, rowAt } from '../../../domain/training/rows/rows.ts';
 import type { FeatureVector } from '../../../policies/linear/features.ts';
-import { correctionOf } from '../correction-of.ts';
-import { type EstimatedStep, estimatorBatch } from '../estimator-batch.ts';
-import { penaliseBatch } from '../penalise-batch.ts';
-import { tokenRewards } from '../token-rewards.ts';
+import { correctionOf, type EstimatedStep, estimatorBatch, penaliseBatch, tokenRewards } from '../estimator-batch.ts';
 import type { TrainingSettings } from '../training-settings.ts';
 import { type Valued, valueSteps } from './critic.ts';
 import { type Choice, choiceAt, type Decision } from './decisions.ts';

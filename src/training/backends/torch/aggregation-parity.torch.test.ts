@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type AggregationMode, aggregate, aggregationWeights, TOKEN_MEAN } from '../../../domain/training/losses/aggregation.ts';
+import { type AggregationMode, aggregate, aggregationWeights, TOKEN_MEAN } from '../../../domain/training/losses/policy-loss.ts';
 import { pythonForTests } from '../../../testing/python.ts';
 import { startTorch, type TorchProcess } from './torch-session.ts';
 

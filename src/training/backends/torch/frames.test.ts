@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { frameReader, writeFrame } from './frames.ts';
+import { frameReader, writeFrame } from './python-process.ts';
 
 const whole = (parts: readonly Uint8Array[]) => Buffer.concat(parts);
 

@@ -2,8 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from '@jest/globals';
 import { KL_KINDS } from '../../../domain/training/kl/kl-penalty.ts';
 import { actorLoss } from '../../../domain/training/losses/actor-loss.ts';
-import { AGGREGATION_MODES, type AggregationMode, TOKEN_MEAN } from '../../../domain/training/losses/aggregation.ts';
-import type { PolicyLossInput } from '../../../domain/training/losses/policy-loss.ts';
+import {
+  AGGREGATION_MODES,
+  type AggregationMode,
+  type PolicyLossInput,
+  TOKEN_MEAN,
+} from '../../../domain/training/losses/policy-loss.ts';
 import { configurePolicyLoss, POLICY_LOSSES } from '../../../domain/training/losses/policy-losses.ts';
 
 const FILE = 'python/tests/gradients.json'; // what the Python tests compare autograd with

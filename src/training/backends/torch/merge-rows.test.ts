@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { aggregationWeights, TOKEN_MEAN } from '../../../domain/training/losses/aggregation.ts';
-import { mergeRows, unmergedRows } from './merge-rows.ts';
+import { aggregationWeights, TOKEN_MEAN } from '../../../domain/training/losses/policy-loss.ts';
+import { mergeRows, unmergedRows } from './pack-rows.ts';
 
 const ids = (minLength: number) => fc.array(fc.nat({ max: 2 }), { minLength, maxLength: 4 });
 const rollout = fc.record({

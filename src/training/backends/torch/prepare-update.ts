@@ -8,15 +8,10 @@ import { findMismatch, measureMismatch } from '../../../domain/training/correcti
 import { configurePolicyLoss } from '../../../domain/training/losses/policy-losses.ts';
 import { type Refused, refused } from '../../../domain/training/options.ts';
 import type { Method } from '../../../events/schemas/training.ts';
-import { correctionOf } from '../correction-of.ts';
-import { penaliseBatch, penalisesRewards } from '../penalise-batch.ts';
-import { tokenRewards } from '../token-rewards.ts';
+import { correctionOf, penaliseBatch, penalisesRewards, tokenRewards } from '../estimator-batch.ts';
 import type { TrainingSettings } from '../training-settings.ts';
-import { estimateTokens } from './estimate-tokens.ts';
-import type { MergedRows } from './merge-rows.ts';
-import type { PackedRow } from './pack-rows.ts';
-import type { TokenRow } from './token-rows.ts';
-import { TOKEN_BUDGET, type TorchOptions } from './torch-options.ts';
+import { estimateTokens, type MergedRows, type PackedRow, type TokenRow } from './pack-rows.ts';
+import { TOKEN_BUDGET, type TorchOptions } from './torch-plan.ts';
 import type { TorchSession } from './torch-session.ts';
 
 /** What an update computes, with all that is decided before it: which rows, their advantages, the loss. */

@@ -1,8 +1,7 @@
-import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process';
 import { cutFront } from '../../../domain/text/cut-text.ts';
+import { openCache } from '../../../runtime/cache.ts';
 import { pythonEnvironment } from '../../../runtime/python-server.ts';
-import { BackendFailed, failureCode } from './backend-failed.ts';
-import { type Frame, frameReader, writeFrame } from './frames.ts';
 
 /** Raised with `PROTOCOL` of python/espalier_rl/trainer. */
 const PROTOCOL = 1;
@@ -147,4 +146,121 @@ function connect(child: ChildProcessWithoutNullStreams): Omit<PythonProcess, 'fa
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+// Frames as python/espalier_rl/trainer/frames.py has them: ESPF, two little-endian uint32 lengths, a JSON object, raw bytes.
+
+const MAGIC = 'ESPF';
+const HEAD = 12;
+const LONGEST_JSON = 64 * 2 ** 20;
+
+export interface Frame {
+  readonly message: Readonly<Record<string, unknown>>;
+  readonly body: Uint8Array;
+}
+
+/** Returns the parts of one frame, in order; the body's parts are not copied. */
+export function writeFrame(message: Readonly<Record<string, unknown>>, body: readonly Uint8Array[] = []): readonly Uint8Array[] {
+  const json = Buffer.from(JSON.stringify(message), 'utf8');
+  const bytes = body.reduce((sum, part) => sum + part.byteLength, 0);
+  if (json.length > LONGEST_JSON || bytes >= 2 ** 32)
+    throw new RangeError(`a frame of ${json.length} + ${bytes} bytes is too long`);
+  const head = Buffer.alloc(HEAD);
+  head.write(MAGIC, 'latin1');
+  head.writeUInt32LE(json.length, 4);
+  head.writeUInt32LE(bytes, 8);
+  return [head, json, ...body];
+}
+
+/**
+ * Takes a stream's chunks as they come and returns the frames that are whole. @throws RangeError where the stream holds no frame.
+ */
+export function frameReader(): (chunk: Uint8Array) => readonly Frame[] {
+  let chunks: Uint8Array[] = [];
+  let held = 0;
+  let wanted = HEAD;
+  return (chunk) => {
+    chunks.push(chunk);
+    held += chunk.byteLength;
+    const frames: Frame[] = [];
+    while (held >= wanted) {
+      const bytes = Buffer.concat(chunks);
+      const length = frameLength(bytes);
+      wanted = length;
+      if (held < length) {
+        chunks = [bytes];
+        break;
+      }
+      frames.push(readFrame(bytes.subarray(0, length)));
+      const rest = bytes.subarray(length);
+      [chunks, held, wanted] = [[rest], rest.length, HEAD];
+    }
+    return frames;
+  };
+}
+
+function frameLength(bytes: Buffer): number {
+  const magic = bytes.toString('latin1', 0, 4);
+  if (magic !== MAGIC) throw new RangeError(`a frame begins with ${MAGIC}, not ${JSON.stringify(magic)}`);
+  const json = bytes.readUInt32LE(4);
+  if (json > LONGEST_JSON) throw new RangeError(`a message of ${json} bytes is longer than ${LONGEST_JSON}`);
+  return HEAD + json + bytes.readUInt32LE(8);
+}
+
+function readFrame(bytes: Buffer): Frame {
+  const end = HEAD + bytes.readUInt32LE(4);
+  const message: unknown = JSON.parse(bytes.toString('utf8', HEAD, end));
+  if (typeof message !== 'object' || message === null) throw new RangeError('the message of a frame is not an object');
+  return { message: { ...message }, body: Uint8Array.from(bytes.subarray(end)) }; // aligned, and free of the stream's buffer
+}
+
+export type FoundPython =
+  | { readonly kind: 'found'; readonly python: string; readonly torch: string }
+  | { readonly kind: 'none'; readonly reason: string };
+
+// importing torch takes seconds, and a training asks in several places; one that has none is asked again, since it may get it
+const known = openCache<FoundPython>({ max: 16 });
+
+/** Looks whether an interpreter has torch: the one that is named, else `python3` of the path. */
+export async function findPython(named: string | null): Promise<FoundPython> {
+  const python = named ?? 'python3';
+  const before = known.get(python);
+  if (before) return before;
+  const found = await askPython(python);
+  if (found.kind === 'found') known.set(python, found);
+  return found;
+}
+
+async function askPython(python: string): Promise<FoundPython> {
+  const said = await new Promise<{ readonly torch: string | null; readonly why: string }>((resolve) => {
+    execFile(python, ['-c', 'import torch; print(torch.__version__)'], { timeout: 180_000 }, (error, stdout, stderr) => {
+      const last = stderr.trim().split('\n').at(-1) ?? '';
+      resolve(error ? { torch: null, why: last === '' ? error.message : last } : { torch: stdout.trim(), why: '' });
+    });
+  });
+  if (said.torch !== null) return { kind: 'found', python, torch: said.torch };
+  return { kind: 'none', reason: `${python} has no torch (${said.why}); name one that has it: ESPALIER_PYTHON=/path/to/python` };
+}
+
+/**
+ * Why a training process gave no answer: it ended or was too slow, spoke another protocol, or said so itself (the codes of
+ * `session.py`).
+ */
+type FailureCode = 'ended' | 'timeout' | 'protocol' | 'refused' | 'not-finite' | 'damaged' | 'memory' | 'fault';
+
+const CODES: readonly FailureCode[] = ['protocol', 'refused', 'not-finite', 'damaged', 'memory', 'fault'];
+
+/** A training process failed; the message ends with the last it said. The batch is given back: nothing of the update is kept. */
+export class BackendFailed extends Error {
+  override readonly name = 'BackendFailed';
+  readonly code: FailureCode;
+  constructor(code: FailureCode, message: string, said = '') {
+    super(said === '' ? message : `${message}; it said last:\n${said}`);
+    this.code = code;
+  }
+}
+
+/** Reads the code of an error that the process answered with; one that is not known is a fault. */
+function failureCode(code: unknown): FailureCode {
+  return CODES.find((known) => known === code) ?? 'fault';
 }

@@ -1,5 +1,5 @@
 import { PythonServerFailed, startPythonServer } from '../../../runtime/python-server.ts';
-import { BackendFailed } from './backend-failed.ts';
+import { BackendFailed } from './python-process.ts';
 
 export interface ServeOptions {
   readonly python: string;

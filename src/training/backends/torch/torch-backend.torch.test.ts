@@ -12,7 +12,7 @@ import type { StepRow } from '../step-row.ts';
 import { trainingSettings } from '../training-settings.ts';
 import { openTorchBackend } from './torch-backend.ts';
 import { checkpointFolder, decodeTorchCheckpoint } from './torch-checkpoint.ts';
-import type { TorchOptions } from './torch-options.ts';
+import type { TorchOptions } from './torch-plan.ts';
 
 const found = await pythonForTests();
 const { signal } = new AbortController();

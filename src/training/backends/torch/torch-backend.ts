@@ -1,16 +1,24 @@
 import { sha256Hex } from '../../../digest/sha256.ts';
+import { createRandom } from '../../../domain/random/random.ts';
+import { planMicroBatches } from '../../../domain/training/batching/micro-batches.ts';
 import { type Refused, refused } from '../../../domain/training/options.ts';
 import { countTrained } from '../../../domain/training/rows/rows.ts';
 import type { Backend, Updated, UpdateInput } from '../backend.ts';
 import { trajectoryOf } from '../step-row.ts';
-import { BackendFailed } from './backend-failed.ts';
-import { type MergedRows, mergeRows, unmergedRows } from './merge-rows.ts';
-import { planMiniBatches } from './mini-batches.ts';
-import type { PackedPicture, PackedRow } from './pack-rows.ts';
+import {
+  findForeignId,
+  type MergedRows,
+  mergeRows,
+  type PackedPicture,
+  type PackedRow,
+  type TokenRow,
+  tokenRows,
+  unmergedRows,
+} from './pack-rows.ts';
 import { logProbsAfter, type PreparedUpdate, prepareUpdate } from './prepare-update.ts';
-import { findForeignId, type TokenRow, tokenRows } from './token-rows.ts';
+import { BackendFailed } from './python-process.ts';
 import { decodeTorchCheckpoint, encodeTorchCheckpoint, type TorchCheckpoint } from './torch-checkpoint.ts';
-import { TOKEN_BUDGET, type TorchOptions } from './torch-options.ts';
+import { TOKEN_BUDGET, type TorchOptions } from './torch-plan.ts';
 import { startTorch, type TorchSession } from './torch-session.ts';
 
 /** Raised when the same batch yields other weights. */
@@ -211,4 +219,41 @@ interface Trained {
   readonly kind: 'trained';
   readonly state: TorchCheckpoint;
   readonly updated: Updated;
+}
+
+/** Optimiser steps; each is made of micro-batches of row positions. */
+type MiniBatches = readonly (readonly (readonly number[])[])[];
+
+/**
+ * Plans the steps of all epochs: whole trajectories, in a seeded order of its own for each epoch, `size` of them a step; the rows
+ * of a step are cut to what fits into memory. Refuses a row that fits nowhere.
+ */
+function planMiniBatches(
+  trajectories: readonly string[],
+  lengths: readonly number[],
+  {
+    epochs,
+    size,
+    tokenBudget,
+    seed,
+  }: { readonly epochs: number; readonly size: number; readonly tokenBudget: number; readonly seed: number },
+): { readonly kind: 'planned'; readonly miniBatches: MiniBatches } | Refused {
+  const rowsOf = new Map<string, number[]>();
+  for (const [row, trajectory] of trajectories.entries()) rowsOf.set(trajectory, [...(rowsOf.get(trajectory) ?? []), row]);
+  const miniBatches: (readonly (readonly number[])[])[] = [];
+  for (let epoch = 0; epoch < epochs; epoch++) {
+    const order = createRandom(seed)
+      .fork(epoch)
+      .shuffle([...rowsOf.keys()]);
+    for (let from = 0; from < order.length; from += size) {
+      const rows = order.slice(from, from + size).flatMap((trajectory) => rowsOf.get(trajectory) ?? []);
+      const cut = planMicroBatches(
+        rows.map((row) => lengths[row] ?? 0),
+        tokenBudget,
+      );
+      if (cut.kind === 'refused') return cut;
+      miniBatches.push(cut.batches.map((places) => places.map((place) => rows[place] ?? 0)));
+    }
+  }
+  return { kind: 'planned', miniBatches };
 }

@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { writeSafetensors } from '../../rows/safetensors.ts';
-import type { TorchCheckpoint } from './torch-checkpoint.ts';
-import { torchDamage } from './torch-damage.ts';
+import { type TorchCheckpoint, torchDamage } from './torch-checkpoint.ts';
 
 const sha256 = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest('hex');
 

@@ -6,8 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { pythonForTests } from '../../../testing/python.ts';
 import { readSafetensors } from '../../rows/safetensors.ts';
 import { openTorchBackend } from './torch-backend.ts';
-import { checkpointFolder, type TorchCheckpoint } from './torch-checkpoint.ts';
-import { torchDamage } from './torch-damage.ts';
+import { checkpointFolder, type TorchCheckpoint, torchDamage } from './torch-checkpoint.ts';
 import { startTorch } from './torch-session.ts';
 
 const found = await pythonForTests();

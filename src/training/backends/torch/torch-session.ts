@@ -1,5 +1,4 @@
 import { CheckpointDamaged } from '../backend.ts';
-import { BackendFailed } from './backend-failed.ts';
 import {
   type PackedPicture,
   type PackedRow,
@@ -7,13 +6,13 @@ import {
   packRows,
   shownOf,
   type TokenColumns,
+  type TokenRow,
   unpackColumn,
   unpackIds,
 } from './pack-rows.ts';
-import { type PythonProcess, startPython } from './python-process.ts';
-import type { TokenRow } from './token-rows.ts';
+import { BackendFailed, type PythonProcess, startPython } from './python-process.ts';
 import { checkpointFolder, parseTorchCheckpoint, type TorchCheckpoint } from './torch-checkpoint.ts';
-import type { TorchOptions } from './torch-options.ts';
+import type { TorchOptions } from './torch-plan.ts';
 
 const REQUEST_MS = 600_000; // a large model is read from disk
 const UPDATE_MS = 3_600_000;

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { pythonEnvironment } from '../../../runtime/python-server.ts';
-import { BackendFailed } from './backend-failed.ts';
+import { BackendFailed } from './python-process.ts';
 
 const WRITE_MS = 180_000; // the first import of torch and transformers on a cold disk takes most of it
 

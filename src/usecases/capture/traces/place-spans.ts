@@ -4,10 +4,9 @@ import { type Envelope, stampOf } from '../../../events/envelope.ts';
 import type { Db } from '../../../postgres/database.ts';
 import { readEventsOfTypes } from '../../../projections/journal/read-events-of-types.ts';
 import type { CapturedRollout, PlacedCall } from '../captured-rollout.ts';
-import { isHeard, readSenders, type Sender } from '../senders.ts';
-import { readModelSpan } from './read-model-span.ts';
+import { isHeard, readSenders, type Sender } from '../place.ts';
+import { agentName, agentsOf, MISSING, readModelSpan, spanIdOf, toolSpanOf } from './read-model-span.ts';
 import { type Span, spanOfText } from './read-spans.ts';
-import { agentName, agentsOf, MISSING, spanIdOf, toolSpanOf } from './span-kinds.ts';
 
 const LATE = 'the span arrived when calls that began behind it were placed already: it is kept, and is no step';
 

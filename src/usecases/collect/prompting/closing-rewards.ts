@@ -1,11 +1,8 @@
 import type { Draft } from '../../../append/appender.ts';
-import { factorReward } from '../../../domain/compression/factor-reward.ts';
-import { isRewarded } from '../../../domain/compression/reward-schedule.ts';
-import { tokensSavedReward } from '../../../domain/compression/tokens-saved-reward.ts';
+import { factorReward, isRewarded, tokensSavedReward } from '../../../domain/compression/factor-reward.ts';
 import { derivedId } from '../../../events/derived-id.ts';
-import type { GrowingTree } from '../growing-tree.ts';
+import type { GrowingTree, TreeNode } from '../growing-tree.ts';
 import type { CollectPlan } from '../plan.ts';
-import type { TreeNode } from '../tree-node.ts';
 import { iterationOf } from './prompt-plan.ts';
 import { factorOf, historyAt, readAnswer } from './prompter.ts';
 import type { Prompter } from './step-prompt.ts';

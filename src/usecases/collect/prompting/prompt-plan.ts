@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { TEMPLATE_VERSIONS } from '../../../domain/prompts/compose-prompt.ts';
+import type { TemplateName } from '../../../domain/prompts/prompt-template.ts';
 import { count } from '../../../events/schemas/values.ts';
-import { RENDER_PROFILES } from '../../../images/render-spec.ts';
+import { RENDER_PROFILES, type RenderProfile } from '../../../images/render-spec.ts';
 
 /**
  * How the steps of a run are asked for and its answers read, where that is not the environment's own chat: AgentOCR's prompts,
@@ -47,3 +49,19 @@ export function iterationOf({ iteration }: Pick<Compression, 'iteration'>, polic
 
 type Compression = NonNullable<PromptPlan['compression']>;
 export type PromptPlan = z.infer<typeof promptPlan>;
+
+/** The wordings of prompts by name. */
+export const TEMPLATES = Object.keys(TEMPLATE_VERSIONS) as readonly TemplateName[]; // the keys of a record over it
+
+/** Finds the template worded for an environment. */
+export function templateFor(environment: string): TemplateName | undefined {
+  return TEMPLATES.find(
+    (name) =>
+      [name, `${name}-generated`].includes(environment.split(':', 1)[0] ?? '') || environment.startsWith(`agentgym:${name}`),
+  );
+}
+
+/** Describes what a first step shows: as published a blank image, otherwise none. */
+export function emptyHistoryOf(profile: RenderProfile): 'no-image' | 'blank-image' {
+  return profile === 'crisp' ? 'no-image' : 'blank-image';
+}

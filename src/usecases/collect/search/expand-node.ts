@@ -7,20 +7,18 @@ import { type SearchState, searchNode } from '../../../domain/search/search-tree
 import type { ParsedResponse } from '../../../environments/environment.ts';
 import { picturesOf } from '../../../environments/with-pictures.ts';
 import { derivedId } from '../../../events/derived-id.ts';
-import { endsWithin } from '../../../policies/openai/token-ends.ts';
+import { endsWithin } from '../../../policies/openai/completion.ts';
 import type { Act } from '../../../policies/policy.ts';
 import { askPolicy } from '../ask-policy.ts';
 import type { Episodes, Executed, NewAction } from '../episodes.ts';
-import type { GrowingTree } from '../growing-tree.ts';
+import type { GrowingTree, TreeNode } from '../growing-tree.ts';
 import { penalties } from '../prompting/closing-rewards.ts';
-import { historyDrafts } from '../prompting/history-drafts.ts';
-import { promptDrafts } from '../prompting/prompt-draft.ts';
+import { historyDrafts, promptDrafts } from '../prompting/history-drafts.ts';
 import { readAnswer } from '../prompting/prompter.ts';
 import type { DrawnHistory } from '../prompting/step-prompt.ts';
 import { pathTo } from '../restore-environment.ts';
 import { finished, rewards, started, stepData, stepEvent, toolDrafts } from '../rollout-events.ts';
 import { repliesSampled } from '../sampled-replies.ts';
-import type { TreeNode } from '../tree-node.ts';
 import { ordinalsTo, type SearchRules } from './search-rules.ts';
 
 type Expansion = Extract<SearchStep, { kind: 'expand' }>;

@@ -6,7 +6,7 @@ import type { Policy } from '../../../policies/policy.ts';
 import { createPolicy, parsePolicyText } from '../../../policies/policy-spec.ts';
 import { collectMortally } from '../../../testing/mortal-collector.ts';
 import { useTestPlatform } from '../../../testing/use-test-platform.ts';
-import { runDigest } from '../../datasets/run-digest.ts';
+import { runDigest } from '../../datasets/digest-trees.ts';
 import type { CollectPlan } from '../plan.ts';
 
 const platform = useTestPlatform({ opened: 'once', projector: 'running' });

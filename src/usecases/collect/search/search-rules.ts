@@ -1,15 +1,13 @@
 import { createRandom } from '../../../domain/random/random.ts';
 import { seedFrom } from '../../../domain/random/seed-from.ts';
 import type { Tie, TieBreak } from '../../../domain/search/best-child.ts';
-import { publishedPrompt } from '../../../domain/search/published-prompt.ts';
-import { readPublishedReply } from '../../../domain/search/published-reply.ts';
+import { publishedPrompt, readPublishedReply } from '../../../domain/search/published-prompt.ts';
 import { type SearchState, searchNode } from '../../../domain/search/search-tree.ts';
 import type { StepResult } from '../../../environments/environment.ts';
 import type { PrescribedPrompt } from '../ask-policy.ts';
-import type { GrowingTree } from '../growing-tree.ts';
+import type { GrowingTree, TreeNode } from '../growing-tree.ts';
 import type { SearchPlan } from '../plan.ts';
 import { asPublished, replyStyleOf } from '../published-environment.ts';
-import type { TreeNode } from '../tree-node.ts';
 
 /** Where Agent-R's search goes another way than ours. */
 export interface SearchRules {

@@ -1,3 +1,4 @@
+import { snakeCase } from '../../../postgres/camel-case.ts';
 import type { Db } from '../../../postgres/database.ts';
 import type { BatchRecord, HistoryRecord } from '../../../projections/training-pool/batch-history.ts';
 import {
@@ -7,14 +8,24 @@ import {
 } from '../../../projections/training-pool/read-batch-history.ts';
 import { trainingPool } from '../../../projections/training-pool/training-pool.ts';
 import { DatasetError } from '../dataset-error.ts';
-import { AtomicFile, type Existing } from '../export/atomic-file.ts';
+import { AtomicFile, type Existing, publishWithManifest, refuseManifest } from '../export/atomic-file.ts';
 import type { ByteSink } from '../export/format.ts';
-import { jsonLine } from '../export/json-line.ts';
-import { ParquetFile } from '../export/parquet-file.ts';
-import { publishWithManifest, refuseManifest } from '../export/publish-file.ts';
+import { floats, jsonLine } from '../export/json-line.ts';
+import {
+  boolean,
+  double,
+  each,
+  instant,
+  int32,
+  int64,
+  list,
+  maybe,
+  ParquetFile,
+  type ParquetShape,
+  struct,
+  text,
+} from '../export/parquet-file.ts';
 import { readSnapshot, type SnapshotPosition } from '../export/snapshot.ts';
-import { BATCH_HISTORY, batchRow } from './batch-parquet.ts';
-import { fileRecord } from './file-names.ts';
 
 export interface BatchExportOptions {
   readonly db: Db;
@@ -48,7 +59,7 @@ export interface BatchManifest {
   readonly sha256: string;
 }
 
-export interface BatchCounts {
+interface BatchCounts {
   readonly batches: number;
   readonly trained: number;
   readonly leases: number;
@@ -158,4 +169,106 @@ class Tally {
     }
     if (!chained) this.unchained.push(batchId);
   }
+}
+
+/**
+ * One row per batch, and one per rejected sample, distinguished by `kind`: the other kind's columns are null and its lists empty.
+ * Methods, rules, shards and metrics are JSON texts: their shape is the method's own.
+ */
+const BATCH_HISTORY: ParquetShape = {
+  name: 'batches/1',
+  columns: [
+    ...each(text, 'kind', 'policy_id', 'lineage_id'),
+    ...each(maybe(text), 'batch_id'),
+    ...each(maybe(int32), 'ordinal', 'policy_version'),
+    ...each(maybe(text), 'estimator', 'rules'),
+    ...each(maybe(int64), 'seed'),
+    ...each(maybe(text), 'position'),
+    ...each(maybe(int64), 'tokens'),
+    ...each(maybe(text), 'shards', 'previous_hash', 'manifest_hash'),
+    ...each(maybe(boolean), 'chained'),
+    ...each(maybe(instant), 'planned_at'),
+    list(
+      'samples',
+      struct('element', [
+        text('rollout_id'),
+        text('tree_id'),
+        int32('group_ordinal'),
+        int32('place'),
+        ...each(maybe(text), 'outcome'),
+        ...each(maybe(boolean), 'success'),
+        ...each(maybe(int32), 'oldest_version', 'newest_version'),
+        ...each(maybe(int64), 'sampled_tokens'),
+        list('scores', struct('element', [text('component'), double('value')])),
+      ]),
+    ),
+    list(
+      'leases',
+      struct('element', [
+        text('lease_id'),
+        int64('fence'),
+        ...each(maybe(text), 'consumer'),
+        ...each(maybe(instant), 'leased_at', 'deadline', 'ended_at'),
+        ...each(maybe(text), 'ended_by', 'end_reason'),
+      ]),
+    ),
+    ...each(maybe(text), 'acked_lease_id'),
+    ...each(maybe(instant), 'acked_at'),
+    ...each(maybe(int32), 'version', 'parent_version'),
+    ...each(maybe(text), 'checkpoint_id', 'weights', 'loss', 'metrics'),
+    ...each(maybe(text), 'rollout_id', 'tree_id', 'reason', 'rule'),
+    ...each(maybe(double), 'measured'),
+    ...each(maybe(instant), 'rejected_at'),
+  ],
+};
+
+/** Writes a record as a row of `BATCH_HISTORY`. */
+export function batchRow(record: HistoryRecord): Readonly<Record<string, unknown>> {
+  if (record.kind === 'rejected') return { ...fileNames(record), samples: [], leases: [] };
+  const { estimator, rules, shards, seed, tokens, samples, leases, update, ...rest } = record;
+  return {
+    ...fileNames(rest),
+    estimator: JSON.stringify(estimator),
+    rules: JSON.stringify(rules),
+    shards: JSON.stringify(shards),
+    seed: BigInt(seed),
+    tokens: BigInt(tokens),
+    samples: samples.map(({ scores, sampledTokens, ...sample }) => ({
+      ...fileNames(sample),
+      sampled_tokens: sampledTokens === null ? null : BigInt(sampledTokens),
+      scores: Object.entries(scores).map(([component, value]) => ({ component, value })),
+    })),
+    leases: leases.map(({ fence, ...lease }) => ({ ...fileNames(lease), fence: BigInt(fence) })),
+    acked_lease_id: update?.leaseId,
+    acked_at: update?.ackedAt,
+    version: update?.version,
+    parent_version: update?.parentVersion,
+    checkpoint_id: update?.checkpointId,
+    weights: update?.weights,
+    loss: update?.loss && JSON.stringify(update.loss),
+    metrics: update?.metrics && JSON.stringify(update.metrics),
+  };
+}
+
+/** Writes a record by the names of its files; what JSON holds keeps its own. */
+function fileRecord(record: HistoryRecord): Readonly<Record<string, unknown>> {
+  if (record.kind === 'rejected') return fileNames({ ...record, measured: floats(record.measured) });
+  const { samples, leases, update, estimator, rules } = record;
+  return {
+    ...fileNames({ ...record, estimator: floats(estimator), rules: withFloats(rules, ['rewards', 'band']) }),
+    samples: samples.map((sample) => fileNames({ ...sample, scores: floats(sample.scores) })),
+    leases: leases.map(fileNames),
+    update: update && fileNames({ ...update, loss: floats(update.loss), metrics: floats(update.metrics) }),
+  };
+}
+
+/** Renames the properties of an object, in their order: `batchId` → `batch_id`. */
+function fileNames(record: object): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [snakeCase(name), value]));
+}
+
+/** Counts stay whole: budgets, groups, versions. */
+function withFloats(value: unknown, names: readonly string[]): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, names.includes(name) ? floats(each) : each]));
 }

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { openSha256 } from '../../../digest/sha256.ts';
 import { codeOf, DatasetError, reasonOf } from '../dataset-error.ts';
+import { manifestPath } from './manifest.ts';
 
 const BUFFER = 256 * 1024; // bytes per write call: larger gains nothing, smaller costs calls
 const ABANDONED_MS = 3_600_000; // a partial file that nobody wrote to for an hour was left by a killed export
@@ -115,7 +116,7 @@ async function removeAbandoned(path: string): Promise<void> {
 }
 
 /** Makes the error of a file that cannot be written, with the remedy. */
-export function cannotWrite(path: string, cause: unknown): DatasetError {
+function cannotWrite(path: string, cause: unknown): DatasetError {
   const remedy: Readonly<Record<string, string>> = {
     ENOENT: 'the folder does not exist; create it first',
     ENOTDIR: 'a part of the path is a file, not a folder',
@@ -129,4 +130,33 @@ export function cannotWrite(path: string, cause: unknown): DatasetError {
   };
   const reason = remedy[codeOf(cause)] ?? reasonOf(cause);
   return new DatasetError('cannot-write', `cannot write ${path}: ${reason}`, { cause });
+}
+
+/**
+ * Publishes a sealed file and its manifest: the data first, then its manifest; a manifest that belongs to the file replaced
+ * goes before.
+ */
+export async function publishWithManifest(file: AtomicFile, manifest: string, existing: Existing): Promise<void> {
+  const path = manifestPath(file.path);
+  const folder = dirname(path);
+  const made = await mkdir(folder, { recursive: true }).catch((cause) => {
+    throw cannotWrite(path, cause);
+  });
+  const manifestFile = await AtomicFile.open(path, existing);
+  try {
+    await manifestFile.write(manifest);
+    await manifestFile.seal();
+    if (existing === 'refuse') await refuseExisting(file.path);
+    await rm(path, { force: true });
+    await file.publish();
+    await manifestFile.publish();
+  } finally {
+    await manifestFile.discard();
+    if (made !== undefined) await rmdir(folder).catch(() => undefined); // of an export that ended here: it is empty
+  }
+}
+
+/** @throws DatasetError `file-exists` when a manifest of the name is there. */
+export async function refuseManifest(out: string): Promise<void> {
+  await refuseExisting(manifestPath(out));
 }

@@ -3,14 +3,20 @@ import { join } from 'node:path';
 import { countForgotten, readPromptsHeld } from '../../../projections/trajectories/select-trajectories.ts';
 import { DatasetError, payloadForgotten } from '../dataset-error.ts';
 import { fillFolder } from '../prepare/atomic-folder.ts';
-import { checkUnclear, countUnfinished, countWhole, refuseDifference, refuseUnrewarded, withOutcomes } from './check-whole.ts';
-import { datasetCard } from './dataset-card.ts';
 import { type ExportOptions, nothingMatches, projectionsOf } from './export-trajectories.ts';
-import { FOLDER_MANIFEST, type FolderManifest } from './folder-manifest.ts';
 import { type ExportFormat, FORMAT_VERSIONS } from './format.ts';
-import type { ExportCounts, LeftOut } from './manifest.ts';
+import {
+  checkUnclear,
+  countUnfinished,
+  countWhole,
+  type ExportCounts,
+  type LeftOut,
+  refuseDifference,
+  refuseUnrewarded,
+  withOutcomes,
+} from './manifest.ts';
 import { openPictures } from './pictures.ts';
-import { type Shard, ShardSink } from './shard-sink.ts';
+import { datasetCard, FOLDER_MANIFEST, type FolderManifest, type Shard, ShardSink } from './shard-sink.ts';
 import { readSnapshot } from './snapshot.ts';
 import { writeFormat } from './write-format.ts';
 

@@ -12,15 +12,22 @@ import { stepTree } from '../../../projections/step-tree/step-tree.ts';
 import { countForgotten, readPromptsHeld } from '../../../projections/trajectories/select-trajectories.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { DatasetError, payloadForgotten } from '../dataset-error.ts';
-import { AtomicFile, type Existing } from './atomic-file.ts';
+import { AtomicFile, type Existing, publishWithManifest, refuseManifest } from './atomic-file.ts';
 import type { ChatTokenizer } from './chat-tokenizer.ts';
-import { checkUnclear, countUnfinished, countWhole, refuseDifference, refuseUnrewarded, withOutcomes } from './check-whole.ts';
 import { type ExportFormat, FORMAT_VERSIONS } from './format.ts';
-import { type ExportCounts, type Manifest, manifestText } from './manifest.ts';
+import {
+  checkUnclear,
+  countUnfinished,
+  countWhole,
+  type ExportCounts,
+  type Manifest,
+  manifestText,
+  refuseDifference,
+  refuseUnrewarded,
+  withOutcomes,
+} from './manifest.ts';
 import { describeQuery } from './parse-trajectory-query.ts';
-import { PictureFolder } from './picture-folder.ts';
-import { openPictures } from './pictures.ts';
-import { publishWithManifest, refuseManifest } from './publish-file.ts';
+import { openPictures, PictureFolder } from './pictures.ts';
 import { readSnapshot, type SnapshotPosition } from './snapshot.ts';
 import type { Truths } from './truths.ts';
 import { writeFormat } from './write-format.ts';

@@ -1,7 +1,7 @@
 import type { AskedMessage } from '../../../domain/prompts/asked-prompt.ts';
+import type { AnnotationRecord } from '../../../projections/annotations/read-annotations.ts';
 import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
 import type { RecordedRollout, RecordedStep, TreeHead } from '../../../projections/trajectories/recorded-tree.ts';
-import type { RowAnnotation } from './annotations-on.ts';
 
 /** What a format writes: one finished rollout, root first, every text in place. */
 export interface ExportTrajectory {
@@ -36,4 +36,57 @@ export interface ExportStep extends Omit<RecordedStep, 'reply'> {
 /** Whether somebody rewarded a step of its path, or it as a whole. Without a reward its return is unknown, and not 0. */
 export function isRewarded({ rewards }: Pick<ExportTrajectory, 'rewards'>): boolean {
   return Object.keys(rewards).length > 0;
+}
+
+/** What an export says of an annotation. */
+export type RowAnnotation = Pick<
+  AnnotationRecord,
+  'id' | 'kind' | 'stepId' | 'rolloutId' | 'revisionId' | 'label' | 'score' | 'note' | 'principal' | 'addedAt'
+>;
+
+/** The subjects whose annotations are those of a row: a rollout, the steps of its path, and of a revision the revision. */
+export interface Annotated {
+  readonly rolloutId: string;
+  readonly stepIds: ReadonlySet<string>;
+  readonly revisionId?: string;
+}
+
+/** Returns the annotations of a trajectory, those of its steps among them, in the order in which they were added. */
+export function annotationsOn(
+  annotations: readonly AnnotationRecord[],
+  { rolloutId, stepIds, revisionId }: Annotated,
+): readonly RowAnnotation[] {
+  return annotations.filter((each) => {
+    switch (each.kind) {
+      case 'rollout':
+        return each.rolloutId === rolloutId;
+      case 'step':
+        return each.stepId !== null && stepIds.has(each.stepId);
+      case 'revision':
+        return revisionId !== undefined && each.revisionId === revisionId;
+      case 'row': // of a release, which the row was not part of when it was written
+      case 'tree':
+        return false;
+      default:
+        return refuseUnknown(each.kind);
+    }
+  });
+}
+
+/**
+ * Writes the labels of annotations as one text, a label a line, each once in the order of the alphabet; '' for none. A list would
+ * have no type in a file without any; no label holds a line break.
+ */
+export function labelLines(annotations: readonly RowAnnotation[]): string {
+  return [...new Set(annotations.flatMap(({ label }) => label ?? []))].sort().join('\n');
+}
+
+/** The mean of the scores of annotations; null without one. */
+export function meanScore(annotations: readonly RowAnnotation[]): number | null {
+  const scores = annotations.flatMap(({ score }) => score ?? []);
+  return scores.length === 0 ? null : scores.reduce((sum, score) => sum + score, 0) / scores.length;
+}
+
+function refuseUnknown(kind: never): never {
+  throw new TypeError(`an annotation of an unknown kind: ${kind}`);
 }

@@ -9,7 +9,7 @@ import { testPictures } from '../../../testing/painted-world.ts';
 import { givenPrepared } from '../../../testing/projecting-log.ts';
 import { recordTwinImages } from '../../../testing/record-twin-images.ts';
 import { type Manifest, manifestPath } from './manifest.ts';
-import { PictureFolder, picturesPath } from './picture-folder.ts';
+import { PictureFolder, picturesPath } from './pictures.ts';
 
 const shop = datasetWorkshop();
 const { dot, noise, red } = await testPictures();

@@ -1,5 +1,5 @@
 import type { PromptSource, ShownRow } from '../../../domain/dataset/shown-rows.ts';
-import { labelLines, meanScore, type RowAnnotation } from './annotations-on.ts';
+import { labelLines, meanScore, type RowAnnotation } from './export-trajectory.ts';
 import { float } from './json-line.ts';
 import type { ShownPicture } from './pictures.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { sha256Hex } from '../../../digest/sha256.ts';
-import { readParquet } from '../prepare/read-parquet.ts';
+import { readParquet } from '../prepare/read-source.ts';
 import { ParquetFile, text } from './parquet-file.ts';
 import { ShardSink } from './shard-sink.ts';
 

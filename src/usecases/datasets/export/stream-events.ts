@@ -1,19 +1,20 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
+import { decode } from '../../../events/codec.ts';
 import type { Envelope } from '../../../events/envelope.ts';
 import { streamOf } from '../../../events/stream-of.ts';
 import type { Trx } from '../../../postgres/database.ts';
+import { unsealerOf } from '../../../postgres/stream-keys.ts';
+import { readPlacedRecords } from '../../../projections/journal/read-bodies.ts';
 import { type SelectedTree, selectTrees } from '../../../projections/trajectories/select-trajectories.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
-import { type CarriedBlob, readCarried } from '../carried-blob.ts';
-import { inlinePayloads } from '../inline-payloads.ts';
-import { checkEvents } from './check-whole.ts';
+import { type CarriedBlob, inlinePayloads, readCarried } from '../event-line.ts';
+import { isTreeEvent, type TreeEvent, TreeShape } from '../tree-shape.ts';
 import { keepTouched } from './keep-events.ts';
-import { readPlaced } from './read-placed.ts';
+import { checkEvents } from './manifest.ts';
 import { batchTrees } from './stream-trajectories.ts';
-import { type EffectiveEvents, takeStream, takeTree } from './take-events.ts';
 
 /** Some events of a file, with the payloads that go before them. */
-export interface EventPart {
+interface EventPart {
   /** The tree that they record; null for those of a run. */
   readonly tree: SelectedTree | null;
   readonly events: readonly Envelope[];
@@ -123,4 +124,78 @@ async function inlined<E extends Envelope>(events: readonly E[], blobs: BlobStor
   const whole: E[] = [];
   for (const event of events) whole.push(await inlinePayloads(event, blobs));
   return whole;
+}
+
+/** An event at a place of the log where it may take effect: where it was appended, or where it was released from a quarantine. */
+interface PlacedEvent {
+  readonly event: Envelope;
+  /** A read model refused it at this place, and set it aside. */
+  readonly refused: boolean;
+}
+
+/** What of a stream took effect, each event once and at the place where it did, and how many events did nowhere. */
+interface EffectiveEvents<E extends Envelope = Envelope> {
+  readonly events: readonly E[];
+  readonly leftOut: number;
+}
+
+/**
+ * Takes what took effect in a tree, in the order in which it did. What waits in quarantine is left out, and so is what refers to
+ * it; an event that was released is taken where the release lies. Nothing changes its place, so that a fold of what is taken
+ * returns the rewards and the tree of the record.
+ * @param placed the events of the tree's stream in the order of the log, those released at both of their places.
+ */
+function takeTree(placed: readonly PlacedEvent[]): EffectiveEvents<TreeEvent> {
+  const dropped = new Set<string>();
+  for (;;) {
+    const shape = new TreeShape();
+    const taken = take(
+      placed,
+      (event): event is TreeEvent => isTreeEvent(event) && !dropped.has(event.id) && shape.refuse(event) === null,
+    );
+    const dangling = shape.dangling();
+    if (dangling.size === 0) return taken;
+    for (const { id } of dangling.keys()) dropped.add(id); // what revises or judges them goes with them
+  }
+}
+
+/** Takes what took effect in a stream that is no tree. */
+function takeStream(placed: readonly PlacedEvent[]): EffectiveEvents {
+  return take(placed, (event): event is Envelope => !isTreeEvent(event));
+}
+
+function take<E extends Envelope>(placed: readonly PlacedEvent[], holds: (event: Envelope) => event is E): EffectiveEvents<E> {
+  const taken = new Map<string, E>();
+  const met = new Set<string>();
+  for (const { event, refused } of placed) {
+    met.add(event.id);
+    if (!refused && !taken.has(event.id) && holds(event)) taken.set(event.id, event);
+  }
+  return { events: [...taken.values()], leftOut: met.size - taken.size };
+}
+
+/** The events of a stream in the order of the log, and how many records of the journal this program cannot read. */
+interface PlacedStream {
+  readonly events: readonly PlacedEvent[];
+  readonly unreadable: number;
+}
+
+const NONE: PlacedStream = { events: [], unreadable: 0 };
+
+/** Reads streams from the journal, each event at the place where it was appended and where it was released from a quarantine. */
+async function readPlaced(trx: Trx, streams: readonly string[]): Promise<(stream: string) => PlacedStream> {
+  const found = new Map<string, { events: PlacedEvent[]; unreadable: number }>();
+  const records = await readPlacedRecords(trx, streams);
+  const unseal = await unsealerOf(
+    trx,
+    records.map(({ body }) => body),
+  );
+  for (const { stream, body, refused } of records) {
+    const placed = found.get(stream) ?? { events: [], unreadable: 0 };
+    found.set(stream, placed);
+    const decoded = decode(Buffer.from(body, 'utf8'), unseal);
+    if (decoded.kind === 'event') placed.events.push({ event: decoded.event, refused });
+    else placed.unreadable += 1; // written before a rule of its schema was made: a fold of the log sets it aside
+  }
+  return (stream) => found.get(stream) ?? NONE;
 }

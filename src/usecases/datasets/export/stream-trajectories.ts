@@ -1,20 +1,21 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
-import { replyMessage } from '../../../domain/prompts/reply-message.ts';
+import { type ReplyStructure, replyMessage } from '../../../domain/prompts/same-message.ts';
 import { pathTo } from '../../../domain/tree/grow-tree.ts';
 import { rewardsAlong, sumByComponent } from '../../../domain/tree/trajectory.ts';
+import type { Packed } from '../../../events/schemas/values.ts';
+import type { Blobs } from '../../../postgres/column-types.ts';
 import type { Db, Trx } from '../../../postgres/database.ts';
 import { readAnnotationsOfTrees } from '../../../projections/annotations/read-annotations.ts';
 import { readPictureIdsOfTree } from '../../../projections/pictures/read-pictures.ts';
-import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
+import { PromptUnreadable } from '../../../projections/prompts/prompt-unreadable.ts';
+import { type RecordedPrompt, readPrompts } from '../../../projections/prompts/read-prompts.ts';
 import { readRunsById } from '../../../projections/runs/read-runs.ts';
 import { readRecordedTrees, weighTrees } from '../../../projections/trajectories/read-recorded-trees.ts';
-import type { RecordedTree } from '../../../projections/trajectories/recorded-tree.ts';
+import type { RecordedReply, RecordedTree } from '../../../projections/trajectories/recorded-tree.ts';
 import { type Selected, type SelectedTree, selectTrees } from '../../../projections/trajectories/select-trajectories.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
-import { annotationsOn } from './annotations-on.ts';
-import type { ExportTrajectory } from './export-trajectory.ts';
-import { readPromptsOf } from './read-prompts-of.ts';
-import { resolvePacked, resolveReply, resolveTexts } from './resolve-texts.ts';
+import { DatasetError, reasonOf } from '../dataset-error.ts';
+import { annotationsOn, type ExportTrajectory } from './export-trajectory.ts';
 
 const TREES_AT_ONCE = 200; // small trees share their statements: 4 per 200 trees instead of 4 each
 const BYTES_AT_ONCE = 8 * 1024 * 1024; // of text; one tree may be larger, and is then read alone
@@ -142,4 +143,87 @@ async function composeTrajectory(
     firstPictures: picturesOf(root.stepId),
     steps,
   };
+}
+
+/**
+ * Reads the prompts of steps of a tree, by their ids; steps without a recorded one are left out. @throws DatasetError `missing-prompt`
+ * where the record does not come to what was shown, `blob`.
+ */
+export async function readPromptsOf(
+  db: Db,
+  blobs: Pick<BlobStore, 'get'>,
+  treeId: string,
+  steps: readonly string[],
+): Promise<ReadonlyMap<string, RecordedPrompt>> {
+  const bytes = ({ blob }: { readonly blob: string }) => fetchBlob(blobs, blob, 'prompts', 'a text');
+  try {
+    const prompts = await readPrompts(
+      db,
+      steps.map((id) => ({ treeId, id })),
+      { bytes, text: async (reference) => Buffer.from(await bytes(reference)).toString('utf8') },
+    );
+    return new Map([...prompts.values()].map((prompt) => [prompt.stepId, prompt]));
+  } catch (error) {
+    if (!(error instanceof PromptUnreadable)) throw error;
+    throw new DatasetError('missing-prompt', `${error.message}; leave the run out by a filter to export without it`, {
+      cause: error,
+    });
+  }
+}
+
+/** What a payload belongs to, for the message when it is missing: `trajectory 01… step 3`. */
+type PayloadOwner = string;
+
+/**
+ * Puts the texts that lie in the blob store into their fields. @throws DatasetError `blob` that names the place and the field.
+ */
+export async function resolveTexts<Row extends { readonly blobs: Blobs | null }>(
+  row: Row,
+  blobs: Pick<BlobStore, 'get'>,
+  place: PayloadOwner,
+): Promise<Row> {
+  if (row.blobs === null) return row;
+  const texts: Record<string, string> = {};
+  for (const [field, { blob }] of Object.entries(row.blobs)) {
+    texts[field] = Buffer.from(await fetchBlob(blobs, blob, place, field)).toString('utf8');
+  }
+  return { ...row, ...texts, blobs: null }; // `blobs` names text fields of the row only
+}
+
+/** Puts the arguments of calls of tools that are in the blob store into their fields. @throws DatasetError `blob`. */
+export async function resolveReply(
+  reply: RecordedReply | null,
+  blobs: Pick<BlobStore, 'get'>,
+  place: PayloadOwner,
+): Promise<ReplyStructure | null> {
+  if (reply === null) return null;
+  const toolCalls: ReplyStructure['toolCalls'][number][] = [];
+  for (const { id, name, arguments: given } of reply.toolCalls) {
+    const text =
+      typeof given === 'string'
+        ? given
+        : Buffer.from(await fetchBlob(blobs, given.blob, place, 'reply.toolCalls.arguments')).toString('utf8');
+    toolCalls.push({ id, name, arguments: text });
+  }
+  return { reasoning: reply.reasoning, toolCalls };
+}
+
+/** Brings packed bytes inline from the blob store. @throws DatasetError `blob`. */
+async function resolvePacked(packed: Packed, blobs: Pick<BlobStore, 'get'>, place: PayloadOwner, field: string): Promise<Packed> {
+  if (typeof packed.bytes === 'string') return packed;
+  const bytes = await fetchBlob(blobs, packed.bytes.blob, place, field);
+  return { ...packed, bytes: Buffer.from(bytes).toString('base64') };
+}
+
+/** Reads one payload. @throws DatasetError `blob` that says what it belongs to and what to do. */
+async function fetchBlob(blobs: Pick<BlobStore, 'get'>, sha256: string, place: PayloadOwner, field: string): Promise<Uint8Array> {
+  try {
+    return await blobs.get(sha256);
+  } catch (cause) {
+    throw new DatasetError(
+      'blob',
+      `${place}: ${field} lies in the blob store as ${sha256} and cannot be read: ${reasonOf(cause)}; restore the blob folder, or leave this trajectory out by a filter`,
+      { cause },
+    );
+  }
 }

@@ -1,8 +1,15 @@
 import { pictureIds, type ShownMessage } from '../../../domain/dataset/shown-rows.ts';
+import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
 import { type TokenStep, trajectoryRows } from '../../../domain/training/rows/trajectory-rows.ts';
 import { DatasetError } from '../dataset-error.ts';
 import type { ChatTokenizer } from './chat-tokenizer.ts';
-import { sampledAll } from './verl-rows.ts';
+import type { ExportTrajectory } from './export-trajectory.ts';
+import type { ByteSink, ExportFormat } from './format.ts';
+import { Float } from './json-line.ts';
+import { type Column, double, each, int32, list, ParquetFile, type ParquetShape, struct, text } from './parquet-file.ts';
+import { partOf, rowMetadata } from './row-metadata.ts';
+import { originOf, refuseUnsaid, shownSteps } from './shown-steps.ts';
+import { sampledAll, tokenRowsOf } from './verl-rows.ts';
 
 const IGNORED = -100; // the label that torch's cross entropy leaves out
 
@@ -20,7 +27,7 @@ export interface TokenBody {
 }
 
 /** Writes a row of ids. @param mask one for each id: 1 where it is trained on. */
-export function tokenBody(ids: readonly number[], mask: readonly number[], tokenised: TokenBody['tokenised']): TokenBody {
+function tokenBody(ids: readonly number[], mask: readonly number[], tokenised: TokenBody['tokenised']): TokenBody {
   return {
     input_ids: ids,
     labels: ids.map((id, i) => (mask[i] === 1 ? id : IGNORED)),
@@ -64,10 +71,97 @@ export function tokeniseChat(
 }
 
 /** @throws DatasetError `picture`: a tokenizer of texts has no ids of one. */
-export function refusePicturesIn(messages: readonly ShownMessage[], place: string): void {
+function refusePicturesIn(messages: readonly ShownMessage[], place: string): void {
   if (pictureIds(messages).length === 0) return;
   throw new DatasetError(
     'picture',
     `${place} was asked with a picture, which rows of token ids have no place for; leave out --tokenizer, or leave the run out by a filter`,
   );
+}
+
+const ids = (name: string): Column => list(name, int32('element'));
+
+/** The column `metadata` of `rowMetadata`, in its order. */
+const metadata = (): Column =>
+  struct('metadata', [
+    ...each(text, 'kind', 'trajectory', 'rejected', 'tree', 'run'),
+    struct('task', [...each(text, 'id', 'alias', 'goal'), int32('depth'), text('split')]),
+    struct('environment', each(text, 'name', 'fingerprint')),
+    struct('policy', [text('id'), int32('version')]),
+    int32('ordinal'),
+    ...each(text, 'outcome', 'result'),
+    int32('steps'),
+    ...each(text, 'leaf', 'rejected_leaf', 'revision', 'state', 'judge', 'judgements', 'labels', 'rejected_labels', 'prompt'),
+    struct('part', [int32('index'), int32('of'), int32('from'), int32('to')]),
+    list('scores', struct('element', [text('name'), double('value')])),
+  ]);
+
+const tokenRows = (says: boolean): ParquetShape => ({
+  name: 'token-rows/1',
+  columns: [...each(ids, 'input_ids', 'labels', 'loss_mask', 'position_ids'), text('tokenised'), ...(says ? [metadata()] : [])],
+});
+
+/** Writes rows of token ids as Parquet: the columns of the lines, with types that no reader has to find out. */
+export class TokenFile {
+  readonly #file: ParquetFile;
+
+  constructor(sink: ByteSink, format: { readonly metadata: 'include' | 'omit' }) {
+    this.#file = new ParquetFile(sink, tokenRows(format.metadata === 'include'));
+  }
+
+  async write(body: TokenBody): Promise<void> {
+    await this.#file.write(plain(body) as Readonly<Record<string, unknown>>, 2_000 + 32 * body.input_ids.length);
+  }
+
+  /** Writes the last row group and the footer. */
+  finish(): Promise<void> {
+    return this.#file.finish();
+  }
+}
+
+/** Columns have their types: floats are numbers again. */
+function plain(value: unknown): unknown {
+  if (value instanceof Float) return value.value;
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return typeof value[0] === 'object' ? value.map(plain) : value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, plain(each)]));
+}
+
+/**
+ * Writes a trajectory as token ids for supervised trainers: one line with the masks of every turn, or one per cut where a prompt
+ * does not continue the tokens before it. `input_ids` is the first prompt and all that followed, `loss_mask` 1 on the tokens of
+ * replies that are trained on, `labels` their ids and -100 elsewhere, `position_ids` from 0. Ids are those on record; texts
+ * without are tokenised, and `tokenised` says so. None for a trajectory without a reply to train on.
+ * @throws DatasetError `missing-tokens`, `missing-prompt`, `bad-row`.
+ */
+export function tokenBodies(
+  trajectory: ExportTrajectory,
+  { weights: rule, metadata }: Extract<ExportFormat, { kind: 'trl' }>,
+  tokenizer: ChatTokenizer,
+): readonly TokenBody[] {
+  const { head, root, firstPictures = [], steps, rollout, config } = trajectory;
+  const weights = turnWeights(steps, rollout, rule);
+  const from = weights.indexOf(1);
+  if (from < 0) return [];
+  const to = weights.lastIndexOf(1) + 1;
+  const path = { instruction: head.instruction, firstObservation: root.observation, firstPictures, steps };
+  const shown = shownSteps(path, weights).slice(from, to);
+  for (const { prompt } of shown) refusePicturesIn(prompt, `trajectory ${rollout.rolloutId}`);
+  const { rows, retokenised } = tokenRowsOf({ ...trajectory, steps: steps.slice(from, to) }, shown, tokenizer);
+  const trained = rows.filter((row) => row.steps.some((step, i) => row.mask[i] === 1 && weights[from + step] === 1));
+  const origin = originOf(trajectory);
+  return trained.map((row, index) => {
+    const covered = shown.slice(row.from, row.to);
+    const source = covered.every((step) => step.source === 'recorded') ? 'recorded' : 'composed';
+    refuseUnsaid(source, config, `trajectory ${rollout.rolloutId} of run ${head.runId}`, metadata === 'include');
+    const opening = Array.from(row.promptIds ?? []);
+    const ids = [...opening, ...row.ids];
+    const mask = [...opening.map(() => 0), ...Array.from(row.mask, (m, i) => m * (weights[from + (row.steps[i] ?? 0)] ?? 0))];
+    return {
+      ...tokenBody(ids, mask, covered.some((_, i) => retokenised.has(row.from + i)) ? 'retokenised' : 'recorded'),
+      ...(metadata === 'include'
+        ? { metadata: rowMetadata(origin, { prompt: source, part: partOf(row, index, trained.length, from) }) }
+        : {}),
+    };
+  });
 }

@@ -3,12 +3,11 @@ import type { AskedMessage } from '../../../domain/prompts/asked-prompt.ts';
 import { messageText } from '../../../domain/prompts/same-message.ts';
 import { callsOf, chatTools, reasoningOf } from '../../../domain/prompts/served-message.ts';
 import { DatasetError } from '../dataset-error.ts';
-import { labelLines } from './annotations-on.ts';
-import { type ExportStep, type ExportTrajectory, isRewarded } from './export-trajectory.ts';
+import { type ExportStep, type ExportTrajectory, isRewarded, labelLines } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
 import { float, RawJson } from './json-line.ts';
 import { argumentsValue, contentOf } from './message-forms.ts';
-import { stepTokens } from './verl-tokens.ts';
+import { stepTokens } from './verl-rows.ts';
 
 /** The version of the Agent Trajectory Interchange Format (Harbor's RFC 0001) that is written. */
 const ATIF_VERSION = 'ATIF-v1.7';

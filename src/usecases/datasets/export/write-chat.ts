@@ -4,7 +4,7 @@ import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
 import { partMessages, toolsColumn, xtunerConversation } from './message-forms.ts';
 import { picturesNamed } from './row-metadata.ts';
-import { imagesColumn, type PictureShelf, picturesIn, type ShownExample, shownExamples } from './shown-examples.ts';
+import { imagesColumn, type PictureShelf, picturesIn, type ShownExample, shownExamples } from './shown-steps.ts';
 
 /**
  * Writes a trajectory for xtuner (a line per conversation) or TRL (a line per trained reply). None for a trajectory without a

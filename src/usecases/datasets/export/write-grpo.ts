@@ -4,8 +4,8 @@ import type { ExportFormat } from './format.ts';
 import { float } from './json-line.ts';
 import { partMessages, toolsColumn } from './message-forms.ts';
 import { picturesNamed } from './row-metadata.ts';
-import { imagesColumn, type PictureShelf, picturesIn, shownExamples } from './shown-examples.ts';
-import { othersInside, splitPolicy } from './verl-tokens.ts';
+import { imagesColumn, type PictureShelf, picturesIn, shownExamples } from './shown-steps.ts';
+import { othersInside, splitPolicy } from './verl-rows.ts';
 
 /**
  * Writes a trajectory as scored completions for TRL, as GRPO and its relatives compare them: `prompt` (what its first reply was

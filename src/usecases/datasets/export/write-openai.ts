@@ -3,7 +3,7 @@ import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
 import { openaiMessages, toolsField } from './message-forms.ts';
 import { picturesNamed } from './row-metadata.ts';
-import { type PictureShelf, picturesIn, shownExamples } from './shown-examples.ts';
+import { type PictureShelf, picturesIn, shownExamples } from './shown-steps.ts';
 
 /**
  * Writes a trajectory for OpenAI chat fine-tuning: `messages` with `weight` 0 or 1 on assistant turns, and the `tools` that

@@ -10,7 +10,7 @@ import type { ExportFormat } from './format.ts';
 import { float, jsonText } from './json-line.ts';
 import { argumentsValue, markedText, toolsColumn } from './message-forms.ts';
 import { picturesNamed } from './row-metadata.ts';
-import { imagesColumn, type PictureShelf, picturesIn, shownExamples } from './shown-examples.ts';
+import { imagesColumn, type PictureShelf, picturesIn, shownExamples } from './shown-steps.ts';
 
 /** What Agent-R answers to every instruction where a run does not say otherwise (Agent-R spec §4.3). */
 export const DEFAULT_ACKNOWLEDGEMENT = 'Ok.';

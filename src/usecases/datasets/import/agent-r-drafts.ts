@@ -1,13 +1,12 @@
 import { openSha256, sha256Hex } from '../../../digest/sha256.ts';
-import type { SearchedStep } from '../../../domain/search/searched-step.ts';
+import type { SearchedStep } from '../../../domain/search/search-tree.ts';
 import { cutText } from '../../../domain/text/cut-text.ts';
 import { type TreeNode, walkDown } from '../../../domain/tree/grow-tree.ts';
 import { parseReact } from '../../../environments/parse-react.ts';
 import type { DataOf, EventType } from '../../../events/catalogue.ts';
 import { derivedId } from '../../../events/derived-id.ts';
 import { DatasetError } from '../dataset-error.ts';
-import { type AgentRFile, agentRFiles, namesInPath } from './agent-r-files.ts';
-import { type AgentRTree, readAgentRTree } from './agent-r-tree.ts';
+import { type AgentRFile, type AgentRTree, agentRFiles, namesInPath, readAgentRTree } from './agent-r-tree.ts';
 import { type AgentTrajOptions, agentTrajDefaults } from './agent-traj-options.ts';
 import type { LinedDraft } from './lined-draft.ts';
 import { badRow } from './read-rows.ts';

@@ -5,7 +5,7 @@ import type { Receipt } from '../../../log/event-log.ts';
 import type { Db } from '../../../postgres/database.ts';
 import { codeOf, DatasetError, reasonOf } from '../dataset-error.ts';
 import { agentRDrafts, surveyAgentR } from './agent-r-drafts.ts';
-import { agentRFiles, isAgentRSource } from './agent-r-files.ts';
+import { agentRFiles, isAgentRSource } from './agent-r-tree.ts';
 import { agentTrajDrafts, agentTrajRunId, episodeDrafts } from './agent-traj-drafts.ts';
 import type { Episode } from './agent-traj-item.ts';
 import type { AgentTrajOptions } from './agent-traj-options.ts';
@@ -13,9 +13,8 @@ import { newToRecord, preparedEvent } from './check-against-record.ts';
 import { eventFileDrafts, isEventFile } from './event-file-drafts.ts';
 import { detectForm, firstRow, itemFormOf } from './forms/item-form.ts';
 import type { ItemFormName } from './forms/item-of-file.ts';
-import type { ImportNote } from './import-notes.ts';
+import { type ImportNote, type SkippedRows, surveyAgentTraj } from './import-notes.ts';
 import { chunkDrafts, type LinedDraft } from './lined-draft.ts';
-import { type SkippedRows, surveyAgentTraj } from './survey-agent-traj.ts';
 
 export interface ImportOptions {
   /**

@@ -1,5 +1,5 @@
 import type { Draft } from '../../../append/appender.ts';
-import type { CarriedBlob } from '../carried-blob.ts';
+import type { CarriedBlob } from '../event-line.ts';
 
 /** An event to append, with the line of the file it comes from. Its id is of the file or its content, never fresh. */
 export interface LinedDraft {

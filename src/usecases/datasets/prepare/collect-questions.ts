@@ -1,9 +1,8 @@
+import { seedFrom } from '../../../domain/random/seed-from.ts';
 import { normalizeAnswer } from '../../../domain/reward/exact-match.ts';
 import { DatasetError } from '../dataset-error.ts';
-import { Draw } from './draw-sample.ts';
-import { type ReadFile, readSource } from './read-source.ts';
+import { type ReadFile, readSource, type SourceFile } from './read-source.ts';
 import type { Recipe, SourceQuestion } from './recipe.ts';
-import type { SourceFile } from './source-files.ts';
 
 /** What was left out on the way, and why; `malformed` is more than 0 only where broken rows are skipped. */
 export interface PrepareCounts {
@@ -152,5 +151,43 @@ class Reading {
       throw new DatasetError('bad-row', `${text}; nothing was written. Rows like this can be left out with --skip-bad`);
     this.#counts.malformed += 1;
     if (this.#malformed.length < MALFORMED_SHOWN) this.#malformed.push(text);
+  }
+}
+
+/**
+ * Draws up to `limit` items without replacement while they pass by, in memory for twice as many: every item gets a number from
+ * the seed and its own id alone, and those with the smallest numbers are the sample. So neither the order of the files nor how
+ * they are cut changes what is drawn, and a larger sample of the same seed holds the smaller one. Reservoir sampling has neither
+ * property.
+ */
+export class Draw<T> {
+  readonly #seed: number;
+  readonly #label: string;
+  readonly #limit: number;
+  #kept: { readonly key: number; readonly id: string; readonly item: T }[] = [];
+
+  /** @param label separates this draw from others with the same seed. @param limit Infinity keeps all, in the drawn order. */
+  constructor(seed: number, label: string, limit: number) {
+    this.#seed = seed;
+    this.#label = label;
+    this.#limit = limit;
+  }
+
+  /** Lets an item pass by. The caller keeps ids distinct: two of one name would get one number. */
+  add(id: string, item: T): void {
+    if (this.#limit === 0) return;
+    this.#kept.push({ key: seedFrom('draw', this.#seed, this.#label, id), id, item });
+    if (this.#kept.length >= 2 * Math.max(this.#limit, 512)) this.#cut(); // sorted once per `limit` items: n log k in all
+  }
+
+  /** Returns the sample in the drawn order. */
+  take(): readonly T[] {
+    this.#cut();
+    return this.#kept.map(({ item }) => item);
+  }
+
+  #cut(): void {
+    this.#kept.sort((a, b) => a.key - b.key || (a.id < b.id ? -1 : 1));
+    if (this.#kept.length > this.#limit) this.#kept.length = this.#limit;
   }
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { Draw } from './draw-sample.ts';
+import { Draw } from './collect-questions.ts';
 
 const drawn = (ids: readonly string[], limit: number, seed = 1) => {
   const draw = new Draw<string>(seed, 'train', limit);

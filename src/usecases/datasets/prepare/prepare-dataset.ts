@@ -4,11 +4,9 @@ import { AtomicFile, type Existing } from '../export/atomic-file.ts';
 import type { ByteSink } from '../export/format.ts';
 import { fillFolder } from './atomic-folder.ts';
 import { type Collected, collectQuestions, type DrawnQuestion, type PrepareCounts } from './collect-questions.ts';
-import { type PreparedTask, taskLine } from './prepared-task.ts';
-import type { ReadFile } from './read-source.ts';
+import { findSourceFiles, type ReadFile } from './read-source.ts';
 import type { Recipe } from './recipe.ts';
-import { findSourceFiles } from './source-files.ts';
-import { writeVerlTasks } from './verl-tasks.ts';
+import { type PreparedTask, taskLine, writeVerlTasks } from './verl-tasks.ts';
 import { type CorpusSource, writeCorpus } from './write-corpus.ts';
 
 export interface PrepareOptions {

@@ -2,9 +2,8 @@ import { sha256Hex } from '../../../digest/sha256.ts';
 import { withTitle } from '../../../environments/retrieval/passages.ts';
 import { DatasetError } from '../dataset-error.ts';
 import type { ByteSink } from '../export/format.ts';
-import { readSource } from './read-source.ts';
+import { readSource, type SourceFile } from './read-source.ts';
 import type { QuestionPassages, RowReader } from './recipe.ts';
-import type { SourceFile } from './source-files.ts';
 
 /** What a corpus is made of. */
 export interface CorpusSource {

@@ -1,3 +1,5 @@
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { Appender, Draft } from '../../../append/appender.ts';
 import { derivedId } from '../../../events/derived-id.ts';
 import type { Receipt } from '../../../log/event-log.ts';
@@ -5,9 +7,9 @@ import type { Db } from '../../../postgres/database.ts';
 import { countExamples, readRevisionsOfDatasets } from '../../../projections/dataset-sources/read-examples.ts';
 import { type DatasetRecord, readDatasetsOfName } from '../../../projections/datasets/read-datasets.ts';
 import { DatasetError } from '../dataset-error.ts';
+import { manifestPath } from '../export/manifest.ts';
 import { exportRows, type RowExportOptions, type RowManifest } from '../rows/export-rows.ts';
 import type { WrittenExample } from '../rows/write-rows.ts';
-import { manifestOf, restoreManifest } from './release-manifest.ts';
 
 export interface ReleaseOptions extends Omit<RowExportOptions, 'existing' | 'onExample' | 'preferred'> {
   readonly name: string;
@@ -161,4 +163,39 @@ function sourced(datasetId: string, sha256: string, examples: readonly WrittenEx
     correlationId: datasetId,
     data: { datasetId, sha256, part, examples: examples.slice(part * PART, (part + 1) * PART) },
   }));
+}
+
+/** What a release is recorded by, as the event and the read model have it. */
+type RecordedRelease = Omit<DatasetRecord, 'id' | 'name' | 'version' | 'releasedAt' | 'withdrawnAt' | 'withdrawReason'>;
+
+/** Puts the manifest together again that a release was made of. */
+export function manifestOf(release: RecordedRelease): RowManifest {
+  const { format: kind, formatVersion, query, codeVersion, position, counts, runs, bytes, sha256, parameters: all } = release;
+  // an object, by who wrote the event
+  const { general, metadata, span, ...parameters } = (all ?? {}) as Readonly<Record<string, unknown>>;
+  const schema: RowManifest['schema'] = 'espalier-rows-manifest/1';
+  const format = { kind, metadata, span };
+  const manifest = {
+    schema,
+    format,
+    formatVersion,
+    query,
+    parameters,
+    general,
+    codeVersion,
+    position,
+    counts,
+    runs,
+    bytes,
+    sha256,
+  };
+  return manifest as unknown as RowManifest; // what `released` took apart
+}
+
+/** Writes the manifest of a release next to its file again: one that was just made of the same content names another moment. */
+async function restoreManifest(out: string, manifest: RowManifest): Promise<void> {
+  const path = manifestPath(out);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(`${path}.restored`, `${JSON.stringify(manifest, null, 2)}\n`);
+  await rename(`${path}.restored`, path);
 }

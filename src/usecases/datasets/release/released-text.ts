@@ -14,7 +14,7 @@ import { shownBodies } from '../rows/shown-bodies.ts';
 import { rowsOf } from '../rows/stream-rows.ts';
 import type { TrainingRow } from '../rows/training-row.ts';
 import { withSource } from '../rows/write-rows.ts';
-import { manifestOf } from './release-manifest.ts';
+import { manifestOf } from './release-dataset.ts';
 
 /**
  * Makes the lines of a released example again, from the record and by what the release says of itself. A picture is named as in

@@ -1,17 +1,20 @@
-import type { LeafPath } from '../../../domain/revision/leaf-paths.ts';
-import { pairPaths } from '../../../domain/revision/pair-paths.ts';
+import type { BlobStore } from '../../../blobs/blob-store.ts';
+import { replyMessage } from '../../../domain/prompts/same-message.ts';
+import { type LeafPath, pairPaths } from '../../../domain/revision/pair-paths.ts';
 import type { PublishedFeedback } from '../../../domain/revision/published-rows.ts';
 import { keepsForm, type RevisedTurn, splice } from '../../../domain/revision/splice.ts';
 import { isGood, isWorse } from '../../../domain/revision/thresholds.ts';
-import type { SearchedStep } from '../../../domain/search/searched-step.ts';
-import { pathTo } from '../../../domain/tree/grow-tree.ts';
+import type { SearchedStep } from '../../../domain/search/search-tree.ts';
+import { growTree, pathTo, type Tree } from '../../../domain/tree/grow-tree.ts';
 import type { AnnotationRecord } from '../../../projections/annotations/read-annotations.ts';
 import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
 import type { MinedJudgement, MinedRevision } from '../../../projections/revisions/read-mined-revisions.ts';
 import { revisionContentHash } from '../../../projections/revisions/revision-content.ts';
-import { annotationsOn } from '../export/annotations-on.ts';
+import type { RecordedRollout, RecordedTree, TreeHead } from '../../../projections/trajectories/recorded-tree.ts';
+import type { Selected } from '../../../projections/trajectories/select-trajectories.ts';
+import { annotationsOn } from '../export/export-trajectory.ts';
 import type { RowOrigin } from '../export/row-metadata.ts';
-import type { MinedTree } from './mined-tree.ts';
+import { resolveReply, resolveTexts } from '../export/stream-trajectories.ts';
 import type { RowParameters } from './row-options.ts';
 import type { TrainingRow } from './training-row.ts';
 
@@ -214,4 +217,69 @@ function judgementsOf({ judgements }: RowContext, { judge, badLeafStepId, judged
 function feedbackOf({ steps }: LeafPath, { stepIndex, verdict, reply }: MinedJudgement): PublishedFeedback {
   const step = steps[stepIndex];
   return { revision_feedback: reply, action: step?.action ?? '', obs: step?.observation ?? '', judgement: verdict };
+}
+
+/**
+ * A recorded tree as mining sees it: every trajectory that ended with what it was worth, whether a search grew it or rollouts
+ * side by side.
+ */
+export interface MinedTree {
+  readonly head: TreeHead;
+  readonly firstObservation: string;
+  /** Ids of the pictures of observations, by the step. */
+  readonly pictures: ReadonlyMap<string, readonly string[]>;
+  readonly tree: Tree<SearchedStep>;
+  /** The rollout that ended at a leaf. */
+  readonly endedAt: ReadonlyMap<string, RecordedRollout>;
+  /** Steps that the policy of their trajectory did not write: never trained on. */
+  readonly untrained: ReadonlySet<string>;
+}
+
+/** Reads a tree for mining: its texts resolved, the chosen rollouts counted as visits. @throws DatasetError `blob`. */
+export async function mineTree(
+  recorded: RecordedTree,
+  selected: readonly Selected[],
+  blobs: Pick<BlobStore, 'get'>,
+  pictures: MinedTree['pictures'],
+): Promise<MinedTree> {
+  const endedAt = new Map<string, RecordedRollout>();
+  const counts = new Map<string, { visits: number; valueSum: number }>();
+  for (const { rolloutId, returnValue } of selected) {
+    const rollout = recorded.rollouts.get(rolloutId);
+    // What failed or was cancelled says nothing of its policy; a leaf that was reached twice is one trajectory.
+    if (rollout?.outcome !== 'terminated' && rollout?.outcome !== 'truncated') continue;
+    if (rollout.leafStepId === null || endedAt.has(rollout.leafStepId)) continue;
+    endedAt.set(rollout.leafStepId, rollout);
+    for (const { stepId } of pathTo(recorded.tree, rollout.leafStepId)) {
+      const { visits, valueSum } = counts.get(stepId) ?? { visits: 0, valueSum: 0 };
+      // A disaster counts as nothing, as in the search (specification of Agent-R, §1.5).
+      counts.set(stepId, { visits: visits + 1, valueSum: valueSum + Math.max(0, returnValue) });
+    }
+  }
+  const place = `tree ${recorded.head.treeId}`;
+  const rows: SearchedStep[] = [];
+  const untrained = new Set<string>();
+  let firstObservation = '';
+  for (const { step, parent } of recorded.tree.nodes.values()) {
+    const resolved = await resolveTexts(step, blobs, `${place} step ${step.stepId}`);
+    if (parent === null) firstObservation = resolved.observation;
+    else if (!step.policySpans.some(({ policyId }) => [...endedAt.values()].some((rollout) => rollout.policyId === policyId)))
+      untrained.add(step.stepId);
+    rows.push({
+      stepId: step.stepId,
+      parentStepId: step.parentStepId,
+      response: resolved.response,
+      ...(resolved.reply
+        ? { message: replyMessage({ ...resolved, reply: await resolveReply(resolved.reply, blobs, place) }) }
+        : {}),
+      action: resolved.action,
+      observation: parent === null ? '' : resolved.observation,
+      score: 0,
+      disaster: false,
+      terminal: endedAt.has(step.stepId),
+      ...(counts.get(step.stepId) ?? { visits: 0, valueSum: 0 }),
+    });
+  }
+  const head = await resolveTexts(recorded.head, blobs, place);
+  return { head, firstObservation, pictures, tree: growTree(rows), endedAt, untrained };
 }

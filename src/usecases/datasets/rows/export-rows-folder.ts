@@ -3,18 +3,16 @@ import { join } from 'node:path';
 import { countForgotten, readPromptsHeld } from '../../../projections/trajectories/select-trajectories.ts';
 import { DatasetError, payloadForgotten } from '../dataset-error.ts';
 import type { Existing } from '../export/atomic-file.ts';
-import { checkUnclear, countWhole } from '../export/check-whole.ts';
-import { cardOf } from '../export/dataset-card.ts';
 import { SPLITS, splitOf } from '../export/export-folder.ts';
-import { FOLDER_MANIFEST } from '../export/folder-manifest.ts';
+import { checkUnclear, countWhole } from '../export/manifest.ts';
 import { openPictures } from '../export/pictures.ts';
-import { type Shard, ShardSink } from '../export/shard-sink.ts';
+import { cardOf, FOLDER_MANIFEST, type Shard, ShardSink } from '../export/shard-sink.ts';
 import { readSnapshot } from '../export/snapshot.ts';
 import { fillFolder } from '../prepare/atomic-folder.ts';
 import { nothingMatches, ROW_PROJECTIONS, type RowExportOptions, type RowManifest } from './export-rows.ts';
-import { openGate } from './gate.ts';
 import { openGeneralData } from './general-data.ts';
 import { checkRowOptions, ROW_FORMAT_VERSIONS } from './row-options.ts';
+import { openGate } from './training-row.ts';
 import { type RowCounts, writeRows } from './write-rows.ts';
 
 /** What a folder of mined examples is and where it comes from. */

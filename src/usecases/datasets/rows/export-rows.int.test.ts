@@ -10,7 +10,7 @@ import { recordRevision } from '../../../testing/record-revision.ts';
 import { tinyIds, writeTinyTokenizer } from '../../../testing/tiny-tokenizer.ts';
 import { openChatTokenizer } from '../export/chat-tokenizer.ts';
 import { manifestPath } from '../export/manifest.ts';
-import { readParquet } from '../prepare/read-parquet.ts';
+import { readParquet } from '../prepare/read-source.ts';
 import { exportRows, type RowExportOptions } from './export-rows.ts';
 import type { RowFormat, RowParameters } from './row-options.ts';
 

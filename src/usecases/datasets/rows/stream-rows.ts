@@ -7,11 +7,8 @@ import { readMinedJudgements, readMinedRevisions } from '../../../projections/re
 import { readRecordedTrees } from '../../../projections/trajectories/read-recorded-trees.ts';
 import { type SelectedTree, selectTrees } from '../../../projections/trajectories/select-trajectories.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
-import { readPromptsOf } from '../export/read-prompts-of.ts';
-import { resolveTexts } from '../export/resolve-texts.ts';
-import { batchTrees, configs, stepsOf } from '../export/stream-trajectories.ts';
-import { composeRows, type RowContext } from './compose-rows.ts';
-import { mineTree } from './mined-tree.ts';
+import { batchTrees, configs, readPromptsOf, resolveTexts, stepsOf } from '../export/stream-trajectories.ts';
+import { composeRows, mineTree, type RowContext } from './compose-rows.ts';
 import type { RowParameters } from './row-options.ts';
 import type { TrainingRow } from './training-row.ts';
 

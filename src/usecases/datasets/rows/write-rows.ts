@@ -5,16 +5,14 @@ import type { ChatTokenizer } from '../export/chat-tokenizer.ts';
 import type { ByteSink } from '../export/format.ts';
 import { jsonLine } from '../export/json-line.ts';
 import { generalMetadata, picturesNamed, rowMetadata } from '../export/row-metadata.ts';
-import type { PictureShelf } from '../export/shown-examples.ts';
-import type { TokenBody } from '../export/token-body.ts';
-import { TokenFile } from '../export/token-file.ts';
+import type { PictureShelf } from '../export/shown-steps.ts';
+import { type TokenBody, TokenFile } from '../export/token-body.ts';
 import { contextLost, type Lost, LostReplies, unweighed, withoutContext } from '../export/without-context.ts';
-import { DROPPED, type Dropped, type Gate, openGate } from './gate.ts';
 import { type GeneralData, generalBodies } from './general-data.ts';
 import type { RowFormat, RowParameters } from './row-options.ts';
 import { type ExampleBody, inParts, shownBodies } from './shown-bodies.ts';
 import { type ChosenRevisions, streamRows } from './stream-rows.ts';
-import type { TrainingRow } from './training-row.ts';
+import { DROPPED, type Dropped, type Gate, openGate, type TrainingRow } from './training-row.ts';
 
 export interface RowCounts {
   /** Examples written, by kind; `trl` writes one as several lines. */

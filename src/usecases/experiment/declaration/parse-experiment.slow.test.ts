@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { changedExperiment, parseAxis, parseChange, sweptExperiment } from '../change-experiment.ts';
-import { experimentSchema } from './experiment-schema.ts';
-import { experimentOf } from './parse-experiment.ts';
-import { readExperimentFile } from './read-experiment-file.ts';
+import { experimentSchema } from './experiment.ts';
+import { experimentOf, readExperimentFile } from './parse-experiment.ts';
 
 const stages = {
   search: { policy: 'linear', split: 'train', tasks: 4 },

@@ -6,7 +6,7 @@ import { THRESHOLD_DEFAULTS } from '../../../domain/revision/thresholds.ts';
 import { readDatasetsById } from '../../../projections/datasets/read-datasets.ts';
 import type { StageOutput } from '../../../projections/experiment-stages/read-stages.ts';
 import { revise } from '../../revise/revise.ts';
-import { releaseIteration } from '../../self-train/release-iteration.ts';
+import { releaseIteration } from '../../self-train/train-on-release.ts';
 import { numbers, outputOf, type StageWork, settle, usedBy } from './stage-work.ts';
 
 const listed = z.array(z.string());

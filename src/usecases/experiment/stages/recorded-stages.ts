@@ -6,11 +6,10 @@ import { CODE_VERSION } from '../../../platform/code-version.ts';
 import type { StageOutput } from '../../../projections/experiment-stages/read-stages.ts';
 import { RunFailed } from '../../collect/collect.ts';
 import { RunRefused } from '../../collect/hold-run.ts';
+import { runDigest } from '../../datasets/digest-trees.ts';
 import { parseAgentTrajOptions } from '../../datasets/import/agent-traj-options.ts';
 import { importTrajectories } from '../../datasets/import/import-trajectories.ts';
-import { runDigest } from '../../datasets/run-digest.ts';
-import { fork } from '../../fork/fork.ts';
-import { planFork } from '../../fork/plan-fork.ts';
+import { fork, planFork } from '../../fork/fork.ts';
 import { score } from '../../score/score.ts';
 import { numbers, outputOf, type StageWork, settle, usedBy } from './stage-work.ts';
 

@@ -4,7 +4,6 @@ import type { StageOutput } from '../../../projections/experiment-stages/read-st
 import { waitUntilProjected } from '../../../projections/wait-until.ts';
 import type { PlannedStageOf } from '../declaration/experiment.ts';
 import type { STAGE_FIELDS } from '../declaration/stage-fields.ts';
-import type { Turns } from '../turns.ts';
 
 /** A stage that is to be done: everything that it draws follows from its key and its seed. */
 export interface StageWork<Form extends keyof typeof STAGE_FIELDS> {
@@ -49,4 +48,25 @@ export function numbers(values: Readonly<Record<string, number | null | undefine
     typeof value === 'number' && Number.isFinite(value) ? [[name, value]] : [],
   );
   return Object.fromEntries(entries);
+}
+
+/** Does works of one name one after another, those of different names at the same time. */
+export type Turns = <T>(name: string, work: () => Promise<T>) => Promise<T>;
+
+/** Opens turns: a work begins when those of its name that were handed in before it have ended, in whatever way. */
+export function openTurns(): Turns {
+  const last = new Map<string, Promise<unknown>>();
+  return async (name, work) => {
+    const turn = (last.get(name) ?? Promise.resolve()).then(work, work);
+    const ended = turn.then(
+      () => undefined,
+      () => undefined,
+    );
+    last.set(name, ended);
+    try {
+      return await turn;
+    } finally {
+      if (last.get(name) === ended) last.delete(name);
+    }
+  };
 }

@@ -1,10 +1,9 @@
 import type { Appender } from '../../../append/appender.ts';
 import { configureEstimator } from '../../../domain/training/advantages/estimators.ts';
-import type { PlanRules } from '../../../domain/training/planning/plan-rules.ts';
-import { weightOf } from '../../../domain/training/planning/reward-weights.ts';
+import { type PlanRules, weightOf } from '../../../domain/training/planning/plan-rules.ts';
 import type { DataOf } from '../../../events/catalogue.ts';
 import { derivedId } from '../../../events/derived-id.ts';
-import { TrainingRefused } from '../../../training/planning/training-refused.ts';
+import { TrainingRefused } from '../../../training/planning/read-plan-request.ts';
 
 export interface TrainingDeclaration {
   readonly policyId: string;

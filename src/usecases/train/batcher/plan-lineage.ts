@@ -1,10 +1,18 @@
 import { createAppender, type Draft } from '../../../append/appender.ts';
 import type { BlobStore } from '../../../blobs/blob-store.ts';
-import { findMixedMembers } from '../../../domain/training/planning/mixed-batch.ts';
-import { type Decision, type PlanRequest, planBatches } from '../../../domain/training/planning/plan-batches.ts';
+import {
+  type Decision,
+  findMixedMembers,
+  type PlanRequest,
+  planBatches,
+} from '../../../domain/training/planning/plan-batches.ts';
+import type { PlanRules } from '../../../domain/training/planning/plan-rules.ts';
 import type { RecordFault } from '../../../domain/training/planning/record-fault.ts';
 import { catalogue } from '../../../events/catalogue.ts';
+import { derivedId } from '../../../events/derived-id.ts';
 import type { Stamp } from '../../../events/envelope.ts';
+import { manifestHashOf } from '../../../events/manifest-hash.ts';
+import type { Method } from '../../../events/schemas/training.ts';
 import type { EventLog, Offsets } from '../../../log/event-log.ts';
 import { formatPosition } from '../../../log/position.ts';
 import { nextSequence } from '../../../platform/next-sequence.ts';
@@ -22,11 +30,10 @@ import { type LineageRecord, readLineages } from '../../../projections/training-
 import { readFinishedRuns } from '../../../projections/training-pool/read-pool.ts';
 import { trainingPool } from '../../../projections/training-pool/training-pool.ts';
 import { only, readCursor, readProjected, waitUntilProjected } from '../../../projections/wait-until.ts';
-import { stampOfPolicy } from '../../../training/outbox/stamp-of-policy.ts';
+import { stampOfPolicy } from '../../../training/outbox/encode-events.ts';
 import { readPlanRequest } from '../../../training/planning/read-plan-request.ts';
 import { type Learner, readRecordFaults } from '../../../training/rows/read-record-faults.ts';
 import { lineageIdOf } from './declare-training.ts';
-import { writePlan } from './write-plan.ts';
 
 export interface BatcherWorld {
   readonly db: Db;
@@ -216,4 +223,44 @@ function learnerOf(trainer: unknown): Learner {
   if (backend === 'linear') return 'candidates';
   if (backend !== 'torch') return 'other';
   return torch?.model?.kind === 'folder' ? 'pictures' : 'texts';
+}
+
+interface PlanOrigin {
+  readonly lineageId: string;
+  readonly policyId: string;
+  readonly estimator: Method;
+  readonly rules: PlanRules;
+  readonly seed: number;
+  /** How far the planner had read. */
+  readonly position: string;
+  /** The manifest of the batch before; null before the first. */
+  readonly previousHash: string | null;
+}
+
+/**
+ * Writes decisions as events whose ids follow from what they say: said again, they are recognised. Batches are chained by their
+ * manifests.
+ */
+function writePlan(decisions: readonly Decision[], origin: PlanOrigin): readonly Draft[] {
+  const { lineageId, policyId, estimator, rules, seed, position } = origin;
+  const lineage = { lineageId, policyId };
+  let previousHash = origin.previousHash;
+  return decisions.map((decision): Draft => {
+    if (decision.kind === 'reject') {
+      const { treeId: groupId, rolloutId, reason, rule, measured } = decision;
+      const data = { ...lineage, groupId, rolloutId, reason, rule, measured };
+      const id = derivedId('SampleRejected', lineageId, rolloutId, reason, rule, measured ?? 'null');
+      return { type: 'SampleRejected', id, correlationId: lineageId, data };
+    }
+    const { ordinal, policyVersion, samples, tokens } = decision.batch;
+    const groups = decision.batch.groups.map(({ treeId, rolloutIds }) => ({ treeId, rolloutIds: [...rolloutIds] }));
+    const shards = decision.batch.shards.map((places) => [...places]);
+    const batchId = derivedId('batch', lineageId, ordinal);
+    const planned = { batchId, ordinal, policyVersion, groups, samples, tokens, shards };
+    const manifest = { ...lineage, ...planned, estimator, rules, seed, position, previousHash };
+    const manifestHash = manifestHashOf(manifest);
+    previousHash = manifestHash;
+    const data = { ...manifest, manifestHash };
+    return { type: 'BatchPlanned', id: derivedId('BatchPlanned', batchId, manifestHash), correlationId: lineageId, data };
+  });
 }

@@ -1,14 +1,21 @@
 import { LogError } from '../../../log/event-log.ts';
 import { formatPosition } from '../../../log/position.ts';
+import { CODE_VERSION } from '../../../platform/code-version.ts';
+import type { Platform } from '../../../platform/open-platform.ts';
 import type { Notices } from '../../../postgres/notices.ts';
+import { topicsOf } from '../../../projections/concerns.ts';
 import { isDatabaseFault } from '../../../projections/fault.ts';
+import { countMoves } from '../../../projections/moved-cursors.ts';
 import { readLineages } from '../../../projections/training-pool/read-lineages.ts';
+import { trainingPool } from '../../../projections/training-pool/training-pool.ts';
 import { ProjectionsBehind, readCursor } from '../../../projections/wait-until.ts';
+import type { Running } from '../../../runtime/lifecycle.ts';
+import type { Logger } from '../../../runtime/logger.ts';
 import { rest } from '../../../runtime/retry.ts';
-import { TrainingRefused } from '../../../training/planning/training-refused.ts';
-import { type BatcherWorld, isPlannable, OF_POOL, planLineage } from './plan-lineage.ts';
+import { TrainingRefused } from '../../../training/planning/read-plan-request.ts';
+import { type BatcherWorld, isPlannable, OF_POOL, type Planned, planLineage } from './plan-lineage.ts';
 
-export type BatcherReport =
+type BatcherReport =
   | {
       readonly kind: 'planned';
       readonly policyId: string;
@@ -18,7 +25,7 @@ export type BatcherReport =
     }
   | { readonly kind: 'waiting'; readonly policyId: string; readonly reason: string };
 
-export interface BatcherOptions extends BatcherWorld {
+interface BatcherOptions extends BatcherWorld {
   /** Word of moved cursors (`CURSOR_CHANNEL`). */
   readonly notices: Pick<Notices, 'count' | 'beyond'>;
   readonly report: (event: BatcherReport) => void;
@@ -32,7 +39,7 @@ const RETRY_MS = 500;
  * planner at a time. A fault of the world is said and tried again: a planner that is away loses nothing, samples wait in the
  * ledger. A bug ends the loop.
  */
-export async function runBatcher(options: BatcherOptions, signal: AbortSignal): Promise<void> {
+async function runBatcher(options: BatcherOptions, signal: AbortSignal): Promise<void> {
   const said = new Map<string, string>();
   const report = (policyId: string, reason: string): void => {
     if (said.get(policyId) !== reason) options.report({ kind: 'waiting', policyId, reason });
@@ -81,7 +88,7 @@ async function planAll(
 }
 
 /** Recognises a fault that passes by itself: database or log away, read models behind. */
-export function isFault(error: unknown): boolean {
+function isFault(error: unknown): boolean {
   return error instanceof ProjectionsBehind || isDatabaseFault(error) || (error instanceof LogError && error.retryable);
 }
 
@@ -91,4 +98,50 @@ function pause(signal: AbortSignal): Promise<void> {
 
 function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+const CATCH_UP_MS = 60_000;
+
+export interface Batching extends Running {
+  /**
+   * Plans one policy now, whatever the loop does; `idle` says that nothing follows from all that was recorded before the call.
+   * `busy` as well while the database or the log is away.
+   */
+  planNow(policyId: string, signal: AbortSignal): Promise<Planned>;
+}
+
+/** Plans the batches of every declared policy in this process until closed, and says once what was planned or waits. */
+export async function batch({ database, directUrl, log, blobs, stamp }: Platform, logger: Logger): Promise<Batching> {
+  const notices = await countMoves(directUrl, topicsOf(trainingPool));
+  const stopping = new AbortController();
+  const producer = { name: 'batcher', version: CODE_VERSION };
+  const world = { db: database.db, log, blobs, stamp, producer, clock: Date.now, catchUpMs: CATCH_UP_MS };
+  const finished = runBatcher(
+    {
+      ...world,
+      notices,
+      report(event) {
+        const { kind, ...fields } = event;
+        if (kind === 'planned') logger.info('batches planned', fields);
+        else logger.warn('a lineage is not planned', fields);
+      },
+    },
+    stopping.signal,
+  );
+  return {
+    finished,
+    async planNow(policyId, signal) {
+      try {
+        return await planLineage(world, policyId, signal);
+      } catch (error) {
+        if (isFault(error)) return { kind: 'busy' };
+        throw error;
+      }
+    },
+    async close() {
+      stopping.abort();
+      await finished;
+      await notices.close();
+    },
+  };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AGGREGATION_MODES } from '../../../domain/training/losses/aggregation.ts';
+import { AGGREGATION_MODES } from '../../../domain/training/losses/policy-loss.ts';
 import { planRules } from '../../../events/schemas/training.ts';
 import { blobRef, name, sha256 } from '../../../events/schemas/values.ts';
 import { torchPlan } from '../../../training/backends/torch/torch-plan.ts';
@@ -12,8 +12,19 @@ import {
   optimiserFields,
   processRewardSettings,
 } from '../../../training/backends/training-settings.ts';
-import { PRESET_NAMES } from './preset-names.ts';
 import { promptFields } from './prompt-fields.ts';
+
+/** The published recipes by name. */
+export const PRESET_NAMES = [
+  'agentocr-grpo',
+  'agent-r1-grpo',
+  'agent-r1-ppo',
+  'agent-r1-reinforce++',
+  'agent-r1-rloo',
+  'agent-r1-remax',
+  'agent-r1-gigpo',
+] as const;
+export type PresetName = (typeof PRESET_NAMES)[number];
 
 // said elsewhere in a declaration: the estimator needs a critic or none, and the others go with every backend
 const { critic: _critic, weightDecay, aggregation: _aggregation, tokenBudget: _tokenBudget, ...torch } = torchPlan.shape;

@@ -5,12 +5,11 @@ import { POLICY_LOSSES } from '../../../domain/training/losses/policy-losses.ts'
 import { planRules } from '../../../events/schemas/training.ts';
 import { trainingSettings } from '../../../training/backends/training-settings.ts';
 import { trainerPlan } from '../open-backend.ts';
-import { declarationSchema } from './declaration-schema.ts';
-import { OPTION_WORDS } from './method-schema.ts';
+import { PRESET_NAMES } from './declaration-fields.ts';
+import { declarationSchema, OPTION_WORDS } from './declaration-schema.ts';
 import { parseDeclaration } from './parse-declaration.ts';
-import { PRESET_NAMES } from './preset-names.ts';
 import { PRESETS } from './presets.ts';
-import { promptPlanOf } from './prompt-plan-of.ts';
+import { promptPlanOf } from './prompt-fields.ts';
 import { planRulesOf, settingsOf, torchPlanOf, trainerOf } from './trainer-of.ts';
 
 const TINY = { model: { kind: 'tiny', layers: 1, width: 16, heads: 2, context: 64 } };

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import type { LineageRecord } from '../../../projections/training-pool/read-lineages.ts';
 import { trainingDeclared } from '../batcher/declare-training.ts';
+import { PRESET_NAMES } from './declaration-fields.ts';
 import { parseDeclaration } from './parse-declaration.ts';
-import { PRESET_NAMES } from './preset-names.ts';
 import { asDeclared, recordedDeclaration } from './recorded-declaration.ts';
 import { planRulesOf, trainerOf } from './trainer-of.ts';
 

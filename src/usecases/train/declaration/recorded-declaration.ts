@@ -1,5 +1,5 @@
 import type { LineageRecord } from '../../../projections/training-pool/read-lineages.ts';
-import { needsValues } from './merge-preset.ts';
+import { needsValues } from './presets.ts';
 
 /** A computation and the options that were chosen of it. */
 export interface ChosenMethod {

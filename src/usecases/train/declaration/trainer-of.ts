@@ -1,11 +1,11 @@
 import { configureEstimator } from '../../../domain/training/advantages/estimators.ts';
-import { AGGREGATION_MODES } from '../../../domain/training/losses/aggregation.ts';
+import { AGGREGATION_MODES } from '../../../domain/training/losses/policy-loss.ts';
 import type { PlanRules } from '../../../domain/training/planning/plan-rules.ts';
 import { planRules } from '../../../events/schemas/training.ts';
 import { type TorchPlan, torchPlan } from '../../../training/backends/torch/torch-plan.ts';
 import { LINEAR_SETTINGS, type TrainingSettings, trainingSettings } from '../../../training/backends/training-settings.ts';
 import type { Declaration } from './declaration-fields.ts';
-import { needsValues } from './merge-preset.ts';
+import { needsValues } from './presets.ts';
 
 /**
  * The usual rules of a trainer elsewhere: complete groups, strictly on-policy. `zeroVariance` follows from the estimator

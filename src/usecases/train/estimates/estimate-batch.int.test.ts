@@ -5,13 +5,11 @@ import { emptyReadModels } from '../../../testing/read-models.ts';
 import { recordBatches } from '../../../testing/record-batches.ts';
 import { recordBatch, recordGroup, recordLineage } from '../../../testing/record-training.ts';
 import { useTestDatabase } from '../../../testing/use-test-database.ts';
-import { stepRowsOf } from '../../../training/backends/step-rows-of.ts';
+import { stepRowsOf } from '../../../training/backends/step-row.ts';
 import { readBatchRows } from '../../../training/rows/read-batch-rows.ts';
 import { stepLayout } from '../../../training/rows/step-layout.ts';
 import { readBatchUpdate } from '../../../training/versions/read-batch-update.ts';
-import { advantagesOf, estimateBatch, estimateBothWays, estimateGroups } from './estimate-batch.ts';
-import { rowAdvantages } from './row-advantages.ts';
-import { samplesOf } from './samples-of.ts';
+import { advantagesOf, estimateBatch, estimateBothWays, estimateGroups, rowAdvantages, samplesOf } from './estimate-batch.ts';
 
 const database = useTestDatabase({ emptied: 'before-each' });
 const POLICY = 'model:test';

@@ -6,7 +6,7 @@ import { EVERY_COMPUTATION } from '../../../training/backends/every-computation-
 import { encodeCheckpoint, initialCheckpoint } from '../../../training/backends/linear/linear-checkpoint.ts';
 import type { StepRow } from '../../../training/backends/step-row.ts';
 import type { TrainingSettings } from '../../../training/backends/training-settings.ts';
-import { reachOf } from './reach-of.ts';
+import { reachOf } from './estimate-batch.ts';
 import { type RowEstimate, recomputeAdvantages } from './recompute-advantages.ts';
 
 const CANDIDATES = ['look', 'get planks', 'craft stick'];

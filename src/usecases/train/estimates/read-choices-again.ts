@@ -4,12 +4,12 @@ import { CheckpointDamaged } from '../../../training/backends/backend.ts';
 import { type Choice, choiceAt, type Decision, decisionsOf, featureCache } from '../../../training/backends/linear/decisions.ts';
 import { linearBackend } from '../../../training/backends/linear/linear-backend.ts';
 import { decodeCheckpoint } from '../../../training/backends/linear/linear-checkpoint.ts';
-import { stepRowsOf } from '../../../training/backends/step-rows-of.ts';
+import { stepRowsOf } from '../../../training/backends/step-row.ts';
 import { readCheckpoint } from '../../../training/checkpoints/checkpoint-store.ts';
 import type { Head } from '../../../training/leases/protocol.ts';
 import { ownSteps } from '../../../training/rows/jagged.ts';
+import { readRowsOfNow } from '../../../training/rows/read-batch-rows.ts';
 import type { BlobReader } from '../../../training/rows/read-blob.ts';
-import { readRowsOfNow } from '../../../training/rows/read-rows-of-now.ts';
 import { readBatchUpdate } from '../../../training/versions/read-batch-update.ts';
 
 /** The probability of what a step sampled, by a version. */

@@ -1,11 +1,10 @@
-import { lookAhead, type PoolOutlook } from '../../../domain/training/planning/look-ahead.ts';
+import { lookAhead, type PoolOutlook } from '../../../domain/training/planning/plan-batches.ts';
 import type { PlanRules } from '../../../domain/training/planning/plan-rules.ts';
 import type { Db } from '../../../postgres/database.ts';
 import { type LineageRecord, readLineages } from '../../../projections/training-pool/read-lineages.ts';
 import { readFinishedRuns, readPool } from '../../../projections/training-pool/read-pool.ts';
 import { type GroupCounts, readGroupCounts, readNextLease } from '../../../projections/training-pool/read-waiting.ts';
-import { TrainingRefused } from '../../../training/planning/training-refused.ts';
-import { understandLineage } from '../../../training/planning/understand-lineage.ts';
+import { TrainingRefused, understandLineage } from '../../../training/planning/read-plan-request.ts';
 
 /**
  * What a trainer without a batch waits for. `declaration`: nobody declared how the policy is trained. `first-version`: its

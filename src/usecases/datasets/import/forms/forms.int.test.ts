@@ -4,8 +4,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test } from '@jest/globals';
 import { contextOf } from '../../../../domain/dataset/turn-weights.ts';
 import type { AskedMessage } from '../../../../domain/prompts/asked-prompt.ts';
-import { replyMessage } from '../../../../domain/prompts/reply-message.ts';
-import { textMessage } from '../../../../domain/prompts/same-message.ts';
+import { replyMessage, textMessage } from '../../../../domain/prompts/same-message.ts';
 import { pack } from '../../../../events/packed.ts';
 import { tokensAsJson } from '../../../../projections/step-tree/token-bytes.ts';
 import { datasetWorkshop } from '../../../../testing/dataset-workshop.ts';
@@ -13,7 +12,7 @@ import { EventBuilder } from '../../../../testing/event-builder.ts';
 import { givenEvents } from '../../../../testing/given-events.ts';
 import { recordMessages } from '../../../../testing/record-messages.ts';
 import type { ExportFormat } from '../../export/format.ts';
-import { readParquet } from '../../prepare/read-parquet.ts';
+import { readParquet } from '../../prepare/read-source.ts';
 
 const shop = datasetWorkshop();
 

@@ -1,10 +1,8 @@
 import { wellFormed } from '../../../../events/well-formed.ts';
+import { characterNotes, type RowNote, withNotes } from '../agent-traj-item.ts';
 import { readParsedRows } from '../read-rows.ts';
-import { characterNotes, type RowNote } from '../row-note.ts';
-import { withNotes } from '../with-notes.ts';
 import { CHAT_ROLES, type Chat, chat, chatEpisode, namesIn, refusedShape } from './chat-episode.ts';
-import { isObject } from './is-object.ts';
-import type { ItemForm, ItemOfFile } from './item-of-file.ts';
+import { type ItemForm, type ItemOfFile, isObject } from './item-of-file.ts';
 
 const TYPES = [
   'user',

@@ -23,3 +23,7 @@ export interface ItemForm {
 
 export const ITEM_FORMS = ['sharegpt', 'openai', 'atif', 'verl', 'verifiers', 'hf-trace'] as const;
 export type ItemFormName = (typeof ITEM_FORMS)[number];
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,11 +1,8 @@
 import { type Sha256, updateFromFile } from '../../../../digest/sha256.ts';
-import { filledColumns, readParquet } from '../../prepare/read-parquet.ts';
-import type { ParsedItem } from '../agent-traj-item.ts';
+import { filledColumns, readParquet } from '../../prepare/read-source.ts';
+import { characterNotes, type ParsedItem, type RowNote, withNotes } from '../agent-traj-item.ts';
 import { type ParsedRow, readParsedRows } from '../read-rows.ts';
-import { characterNotes, type RowNote } from '../row-note.ts';
-import { withNotes } from '../with-notes.ts';
-import { isObject } from './is-object.ts';
-import type { ItemOfFile } from './item-of-file.ts';
+import { type ItemOfFile, isObject } from './item-of-file.ts';
 import { isParquet } from './verl-steps.ts';
 
 /**

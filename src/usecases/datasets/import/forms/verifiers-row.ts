@@ -1,11 +1,8 @@
 import { z } from 'zod';
 import { wellFormed } from '../../../../events/well-formed.ts';
-import type { ParsedItem } from '../agent-traj-item.ts';
-import { unreadNotes } from '../row-note.ts';
-import { withNotes } from '../with-notes.ts';
+import { type ParsedItem, unreadNotes, withNotes } from '../agent-traj-item.ts';
 import { type Chat, chat, chatEpisode, refusedShape } from './chat-episode.ts';
-import { chatNotes } from './chat-notes.ts';
-import { factsOf, offeredTools } from './messages-row.ts';
+import { chatNotes, factsOf, offeredTools } from './messages-row.ts';
 
 const said = z.union([z.string(), chat]);
 const row = z.looseObject({

@@ -3,10 +3,8 @@ import { z } from 'zod';
 import { updateFromFile } from '../../../../digest/sha256.ts';
 import { wellFormed } from '../../../../events/well-formed.ts';
 import { DatasetError } from '../../dataset-error.ts';
-import { readParquet } from '../../prepare/read-parquet.ts';
-import type { EpisodeTurn, ParsedItem } from '../agent-traj-item.ts';
-import { characterNotes, type RowNote } from '../row-note.ts';
-import { withNotes } from '../with-notes.ts';
+import { readParquet } from '../../prepare/read-source.ts';
+import { characterNotes, type EpisodeTurn, type ParsedItem, type RowNote, unreadNotes, withNotes } from '../agent-traj-item.ts';
 import { type Chat, type ChatFacts, chat, chatEpisode, namesIn, refusedShape } from './chat-episode.ts';
 import type { ItemForm, ItemOfFile } from './item-of-file.ts';
 import { offeredTools } from './messages-row.ts';
@@ -172,4 +170,38 @@ function tokensOf(step: Row | undefined): Pick<EpisodeTurn, 'tokens'> {
   const sampled = <T>(values: readonly T[]) => values.filter((_, i) => mask?.[i] === 1);
   const ids = sampled(responses ?? []);
   return ids.length === 0 ? {} : { tokens: { ids, logProbs: logProbs ? sampled(logProbs) : null } };
+}
+
+const singleRow = z.looseObject({
+  input: z.string(),
+  output: z.string(),
+  score: z.number().nullish(),
+  step: z.number().int().nonnegative().nullish(),
+  uid: z.string().nullish(),
+});
+/** The fields that `parseVerlRow` reads. */
+export const VERL_FIELDS = Object.keys(singleRow.shape);
+
+/**
+ * Reads a line of verl's rollout dumps (`trainer.rollout_data_dir`): the prompt as a text, the reply, its score, and the step of
+ * the training, which is the version of the policy. Rows of one `uid`, or else of one prompt, are rollouts of one task. The
+ * replies are context: with tools they hold what those said, and a dump has no mask that tells the two apart.
+ */
+export function parseVerlRow(value: unknown, environment: string | null): ParsedItem {
+  const parsed = singleRow.safeParse(wellFormed(value).value);
+  if (!parsed.success) return refusedShape(parsed.error);
+  const { input, output, score, step, uid } = parsed.data;
+  const read = chatEpisode(
+    [
+      { role: 'user', content: input },
+      { role: 'assistant', content: output, weight: 0 },
+    ],
+    {
+      environment: environment ?? 'verl',
+      reward: score ?? null,
+      policy: { policyId: 'verl', version: step ?? 0 },
+      ...(uid ? { alias: uid } : {}),
+    },
+  );
+  return withNotes(read, [{ kind: 'reply-without-mask', field: null }, ...unreadNotes(parsed.data, VERL_FIELDS)]);
 }

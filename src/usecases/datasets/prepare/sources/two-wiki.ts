@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { answerText, parseShape, type Recipe, said, words } from '../recipe.ts';
-import { contextPassages } from './context.ts';
-import { MULTIHOP_INSTRUCTION, supportingFacts } from './supporting-facts.ts';
+import { contextPassages, MULTIHOP_INSTRUCTION, supportingFacts } from './supporting-facts.ts';
 
 const shape = z.looseObject({
   _id: said.optional(),

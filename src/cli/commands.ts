@@ -197,10 +197,6 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./token.ts')).addToken,
   },
   keys: { summary: 'API keys: create, list, revoke', load: async () => (await import('./keys.ts')).addKeys },
-  log: {
-    summary: 'make Kafka date the records of topics from now on',
-    load: async () => (await import('./log.ts')).addLog,
-  },
   projects: {
     summary: 'list the projects and what belongs to each',
     load: async () => (await import('./projects.ts')).addProjects,

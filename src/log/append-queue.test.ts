@@ -121,20 +121,6 @@ test('a record that the broker refuses as too large fails its own append, which 
   ]);
 });
 
-test('no send brings a partition above the limit of its topic', async () => {
-  const sends: number[] = [];
-  const queue = new AppendQueue({
-    place: async (records) => (await place(records)).map((placed) => ({ ...placed, limit: 1_000 })),
-    async send(records) {
-      sends.push(records.length);
-      return records.map((_, i) => i);
-    },
-  });
-  const sizes = [300, 300, 300, 900, 100];
-  await Promise.all(sizes.map((size) => queue.append([record('t', 'a', 'x'.repeat(size))])));
-  expect(sends).toEqual([1, 2, 1, 1]); // the first was on its way before the others came
-});
-
 /** A queue over logs in memory that give offsets as a broker does. */
 function queueOver(
   log: Map<string, string[]>,

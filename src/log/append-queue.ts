@@ -5,8 +5,6 @@ import { LogError, type LogRecord, type Receipt, RecordTooLarge } from './event-
 export interface PlacedRecord {
   readonly record: LogRecord;
   readonly partition: number;
-  /** The most bytes of one record batch that the topic takes, where that is known. */
-  readonly limit?: number | undefined;
 }
 
 export interface AppendQueueOptions {
@@ -20,9 +18,8 @@ export interface AppendQueueOptions {
 // max.message.bytes, so a partition's share is bounded as well; a single larger record travels alone in its partition's share.
 const SEND_RECORDS = 10_000;
 const SEND_BYTES = 8 * 1024 * 1024;
-const PARTITION_BYTES = 900 * 1024; // the broker's default limit is 1 MiB, and topics may have been made by others
+const PARTITION_BYTES = 900 * 1024; // the topics that we make take 2 MiB; a send that is tried again costs less
 const RECORD_OVERHEAD = 32; // lengths, deltas and attributes around key and value, at most
-export const BATCH_OVERHEAD = 128; // the header of a batch, and of its compression
 
 interface Entry {
   readonly records: readonly LogRecord[];
@@ -146,8 +143,8 @@ export class AppendQueue {
         const place = `${placed.record.topic}/${placed.partition}`;
         const bytes = sizeOf(placed.record) + RECORD_OVERHEAD;
         const share = perPartition.get(place) ?? 0;
-        const most = Math.min(PARTITION_BYTES, (placed.limit ?? PARTITION_BYTES) - BATCH_OVERHEAD);
-        const full = taken.length === SEND_RECORDS || total + bytes > SEND_BYTES || (share > 0 && share + bytes > most);
+        const full =
+          taken.length === SEND_RECORDS || total + bytes > SEND_BYTES || (share > 0 && share + bytes > PARTITION_BYTES);
         if (full && taken.length > 0) return taken;
         perPartition.set(place, share + bytes);
         total += bytes;
@@ -175,6 +172,6 @@ export class AppendQueue {
 }
 
 /** The bytes of a record, without what Kafka puts around it. */
-export function sizeOf({ key, value }: Pick<LogRecord, 'key' | 'value'>): number {
+function sizeOf({ key, value }: Pick<LogRecord, 'key' | 'value'>): number {
   return Buffer.byteLength(key) + value.byteLength;
 }

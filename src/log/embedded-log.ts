@@ -119,8 +119,6 @@ export async function openEmbeddedLog({
       refuseClosed();
       return readUnread(pool, group, topics);
     },
-    undated: async () => [], // the table has a time for every record
-    date: async () => undefined,
     close() {
       closed ??= closeAll();
       return closed;

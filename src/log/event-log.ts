@@ -37,8 +37,8 @@ export interface Receipt {
 export interface StoredRecord {
   readonly offset: number;
   /**
-   * When the log took it, by the log's clock: ms since 1970. Null where no log says so: for records of versions that did not ask
-   * it, and in topics of Kafka that keep their producers' times.
+   * When the log took it, by the log's clock: ms since 1970. Null for records that a topic of Kafka held while it kept the times of
+   * their producers.
    */
   readonly receivedAt: number | null;
   readonly key: string | null;
@@ -107,13 +107,6 @@ export interface Extent {
 /** Topic → partition → what it holds. */
 export type Extents = ReadonlyMap<string, ReadonlyMap<number, Extent>>;
 
-/** A topic whose log does not say when it took a record. */
-export interface UndatedTopic {
-  readonly topic: string;
-  /** What else is configured of the topic itself; it stays. */
-  readonly settings: Readonly<Record<string, string>>;
-}
-
 export type PlacedWork<T> = (partitionId: number) => Promise<T>;
 
 export interface EventLog {
@@ -146,10 +139,6 @@ export interface EventLog {
    * its partitions again they count as read by nobody.
    */
   unread(group: string, topics: readonly string[]): Promise<ReadonlyMap<string, readonly number[]>>;
-  /** Returns the topics whose records do not say when the log took them; those that do not exist are left out. */
-  undated(topics: readonly string[]): Promise<readonly UndatedTopic[]>;
-  /** Makes the log date what is appended to a topic from now on; records that it holds stay as they are. */
-  date(topic: UndatedTopic): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -54,11 +54,10 @@ describeWithKafka('a cluster of three brokers', () => {
       const log = await openKafkaLog({ brokers, clientId: `start ${start}` });
       try {
         await log.ensureTopics(topics, 4);
-        const [, ends, extents, , receipts] = await Promise.all([
+        const [, ends, extents, receipts] = await Promise.all([
           log.identity(),
           log.ends(topics),
           log.extents(topics),
-          log.undated(topics),
           log.append(topics.map((topic) => record(topic, 'k'))),
           log.begunSince(new Map(topics.map((topic) => [topic, 0]))),
           log.unread('nobody', topics),

@@ -1,13 +1,14 @@
 import kafkajs from 'kafkajs';
 import { until } from '../testing/until.ts';
 import { installCodecs, ZSTD } from './kafka-log-codecs.ts';
+import { topicConfiguration } from './kafka-log-topics.ts';
 
 // Node sees only some of the names that this CommonJS package exports.
 const { CompressionCodecs, ConfigResourceTypes, Kafka, KafkaJSNonRetriableError, logLevel } = kafkajs;
 
 /** Makes the broker keep what is appended to a topic from now on in a codec, whatever the producer chose. */
 export async function compressTopic(brokers: readonly string[], topic: string, codec: string): Promise<void> {
-  await configureTopic(brokers, topic, { 'compression.type': codec, 'max.message.bytes': String(4 * 1024 * 1024) });
+  await configureTopic(brokers, topic, { ...(await readOwnSettings(brokers, topic)), 'compression.type': codec });
 }
 
 /** Sets what is configured of a topic; what is not named has the default of the broker. */
@@ -79,7 +80,7 @@ export async function remakeTopic(brokers: readonly string[], topic: string, num
   await withAdmin(brokers, async (admin) => {
     await admin.deleteTopics({ topics: [topic] });
     // The broker deletes after its answer: until it has, the name is taken. It makes a topic after its answer, too.
-    const topics = [{ topic, numPartitions }];
+    const topics = [topicConfiguration(topic, numPartitions, 1, {})];
     await until(() => admin.createTopics({ topics, waitForLeaders: false }).catch(() => false));
     await until(() =>
       admin.fetchTopicOffsets(topic).then(

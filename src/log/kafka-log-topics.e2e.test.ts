@@ -20,8 +20,8 @@ test('more copies that hold a record than copies are refused, since nothing coul
   expect(() => topicConfiguration('t', 1, 1, { minInsync: 2 })).toThrow('t would have 1 copies, and 2 are to hold each record');
 });
 
-describeWithKafka('topics with fewer copies than are configured', () => {
-  test('a start refuses them by name, and accepts them where nothing is configured', async () => {
+describeWithKafka('topics of another shape', () => {
+  test('a start refuses fewer copies than are configured by name, and accepts them where nothing is', async () => {
     const { brokers } = await kafkaForTests();
     const topic = fresh('topic');
     const ensure = async (options: { readonly replication?: number; readonly minInsync?: number }) => {
@@ -39,7 +39,26 @@ describeWithKafka('topics with fewer copies than are configured', () => {
       ...refused,
       message: `topic ${topic} has min.insync.replicas 1, and 2 is configured; raise it, or lower the setting`,
     });
-    await configureTopic(brokers, topic, { 'min.insync.replicas': '2' });
+    const settings = await readOwnSettings(brokers, topic);
+    await configureTopic(brokers, topic, { ...settings, 'min.insync.replicas': '2' });
     await ensure({ minInsync: 2 });
+  });
+
+  test.each([
+    ['message.timestamp.type', 'CreateTime', 'LogAppendTime'],
+    ['max.message.bytes', '16384', '2162688'],
+  ])('a start refuses a topic whose %s is %s, and names the setting', async (name, value, due) => {
+    const { brokers } = await kafkaForTests();
+    const topic = fresh('topic');
+    const ensure = async () => {
+      const log = await openKafkaLog({ brokers, clientId: 'topics' });
+      await log.ensureTopics([topic], 2).finally(() => log.close());
+    };
+    await ensure();
+    await configureTopic(brokers, topic, { ...(await readOwnSettings(brokers, topic)), [name]: value });
+    await expect(ensure()).rejects.toMatchObject({
+      code: 'fatal',
+      message: expect.stringMatching(new RegExp(`^topic ${topic} has ${name} ${value}, .*--add-config ${name}=${due}$`)),
+    });
   });
 });

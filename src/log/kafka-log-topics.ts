@@ -10,6 +10,11 @@ export interface Replication {
 }
 
 const MIN_INSYNC = 'min.insync.replicas';
+const TIMES = 'message.timestamp.type';
+const BY_BROKER = 'LogAppendTime'; // the broker says when it took a record, no producer
+const LARGEST = 'max.message.bytes';
+const LARGEST_BATCH = RECORD_LIMIT + 64 * 1024; // the rest is framing
+const COMPARED = [MIN_INSYNC, TIMES, LARGEST];
 const COPIES = 3;
 
 /** Returns how a topic is made in a cluster of so many brokers. @throws LogError `fatal` when a record could never be durable. */
@@ -29,16 +34,19 @@ export function topicConfiguration(topic: string, numPartitions: number, brokers
     configEntries: [
       { name: 'cleanup.policy', value: 'delete' },
       { name: 'retention.ms', value: '-1' }, // facts are for ever; Kafka's default forgets them after a week
-      { name: 'message.timestamp.type', value: 'LogAppendTime' }, // the broker says when it took a record, no producer
+      { name: TIMES, value: BY_BROKER },
       { name: 'compression.type', value: 'producer' }, // as sent: we read every codec
-      { name: 'max.message.bytes', value: String(RECORD_LIMIT + 64 * 1024) }, // the rest is framing
+      { name: LARGEST, value: String(LARGEST_BATCH) },
       { name: MIN_INSYNC, value: String(minInsync) },
     ],
   };
 }
 
-/** Refuses topics with fewer copies than are configured; what is not configured is not compared. @throws LogError `fatal`. */
-export async function checkReplication(admin: Admin, topics: readonly string[], options: Replication): Promise<void> {
+/**
+ * Refuses topics of another shape than ours, with the setting to change: those with fewer copies than are configured, whose records
+ * the broker does not date, or which do not take every record. What may not be read is not compared. @throws LogError `fatal`.
+ */
+export async function checkTopics(admin: Admin, topics: readonly string[], options: Replication): Promise<void> {
   const { replication = 1, minInsync = 1 } = options;
   if (topics.length === 0) return; // which kafkajs would take for all
   if (replication > 1) {
@@ -46,18 +54,39 @@ export async function checkReplication(admin: Admin, topics: readonly string[], 
     for (const { name, partitions } of described) {
       const copies = Math.min(...partitions.map(({ replicas }) => replicas.length));
       if (copies < replication)
-        throw refusal(name, `has ${copies} of the ${replication} copies that are configured; reassign its partitions`);
+        throw refusal(
+          name,
+          `has ${copies} of the ${replication} copies that are configured; reassign its partitions, or lower the setting`,
+        );
     }
   }
-  if (minInsync === 1) return;
-  const resources = topics.map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name, configNames: [MIN_INSYNC] }));
-  const { resources: described } = await admin.describeConfigs({ resources, includeSynonyms: false });
+  const resources = topics.map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name, configNames: [...COMPARED] }));
+  const { resources: described } = await admin.describeConfigs({ resources, includeSynonyms: false }).catch((error: unknown) => {
+    if (minInsync > 1) throw error;
+    return { resources: [] }; // kafkajs throws on the first topic that it may not describe
+  });
   for (const { resourceName, configEntries } of described) {
-    const held = Number(configEntries.find(({ configName }) => configName === MIN_INSYNC)?.configValue);
-    if (held < minInsync) throw refusal(resourceName, `has ${MIN_INSYNC} ${held}, and ${minInsync} is configured; raise it`);
+    const settings = new Map(configEntries.map(({ configName, configValue }) => [configName, configValue]));
+    const held = Number(settings.get(MIN_INSYNC));
+    if (held < minInsync)
+      throw refusal(resourceName, `has ${MIN_INSYNC} ${held}, and ${minInsync} is configured; raise it, or lower the setting`);
+    if (settings.get(TIMES) !== BY_BROKER)
+      throw refusal(
+        resourceName,
+        `has ${TIMES} ${settings.get(TIMES)}, so that no time in the past could be asked for; ${set(TIMES, BY_BROKER)}`,
+      );
+    if (Number(settings.get(LARGEST)) < LARGEST_BATCH)
+      throw refusal(
+        resourceName,
+        `has ${LARGEST} ${settings.get(LARGEST)}, less than records may have; ${set(LARGEST, LARGEST_BATCH)}`,
+      );
   }
 }
 
+function set(name: string, value: string | number): string {
+  return `set it: kafka-configs.sh --alter --entity-type topics --add-config ${name}=${value}`;
+}
+
 function refusal(topic: string, what: string): LogError {
-  return new LogError('fatal', `topic ${topic} ${what}, or lower the setting`);
+  return new LogError('fatal', `topic ${topic} ${what}`);
 }

@@ -11,18 +11,14 @@ import {
   type LogRecord,
   type Offsets,
   type Receipt,
-  RecordTooLarge,
   type Subscription,
-  type UndatedTopic,
 } from './event-log.ts';
 import { installCodecs } from './kafka-log-codecs.ts';
-import { dateTopic, readUndated } from './kafka-log-dates.ts';
 import { isLeaderless, isLostAnswer, isTransient, isUnknownTopic, toLogError } from './kafka-log-errors.ts';
-import { checkTopicLimit, maySurpass, readTopicLimits } from './kafka-log-limits.ts';
 import { readAssigned } from './kafka-log-members.ts';
 import { KafkaProducer } from './kafka-log-producer.ts';
 import { subscribeKafka } from './kafka-log-subscription.ts';
-import { checkReplication, type Replication, topicConfiguration } from './kafka-log-topics.ts';
+import { checkTopics, type Replication, topicConfiguration } from './kafka-log-topics.ts';
 import { partitionOf } from './partition-for-key.ts';
 
 export interface KafkaLogOptions extends Replication {
@@ -75,7 +71,6 @@ class KafkaLog implements EventLog {
   readonly #queue: AppendQueue;
   readonly #subscriptions = new Set<Promise<Subscription>>();
   readonly #partitions = new Map<string, number>();
-  readonly #limits = new Map<string, number | undefined>();
   readonly #turns = createExclusive();
   #closing: Promise<void> | undefined;
 
@@ -87,19 +82,16 @@ class KafkaLog implements EventLog {
       brokers: options.brokers,
       compression: options.compression ?? 'none',
       deliveryMs: options.deliveryMs ?? 120_000,
-      forget: () => {
-        this.#partitions.clear();
-        this.#limits.clear();
-      },
+      forget: () => this.#partitions.clear(),
     });
-    this.#queue = new AppendQueue({ place: (records) => this.#place(records), send: (records) => this.#send(records) });
+    this.#queue = new AppendQueue({ place: (records) => this.#place(records), send: (records) => this.#producer.send(records) });
   }
 
   async ensureTopics(topics: readonly string[], partitions: number): Promise<void> {
     this.#refuseWhenClosed();
     await this.#ask('creating topics', async () => {
       const existing = new Set(await this.#admin.listTopics());
-      await checkReplication(
+      await checkTopics(
         this.#admin,
         topics.filter((topic) => existing.has(topic)),
         this.#options,
@@ -122,7 +114,6 @@ class KafkaLog implements EventLog {
       }
     });
     await this.#partitionsOf(topics, NEW_TOPIC_TRIES);
-    await this.#learnLimits(new Set(topics));
   }
 
   append(records: readonly LogRecord[]): Promise<readonly Receipt[]> {
@@ -183,18 +174,6 @@ class KafkaLog implements EventLog {
       return [topic, all.filter((partition) => !read.get(topic)?.has(partition))] as const;
     });
     return new Map(unread.filter(([, found]) => found.length > 0));
-  }
-
-  async undated(topics: readonly string[]): Promise<readonly UndatedTopic[]> {
-    this.#refuseWhenClosed();
-    const existing = new Set(await this.#ask('reading topics', () => this.#admin.listTopics()));
-    const found = topics.filter((topic) => existing.has(topic));
-    return found.length === 0 ? [] : this.#ask('reading the settings of topics', () => readUndated(this.#admin, found));
-  }
-
-  async date(topic: UndatedTopic): Promise<void> {
-    this.#refuseWhenClosed();
-    await this.#ask(`configuring the topic ${topic.topic}`, () => dateTopic(this.#admin, topic));
   }
 
   /**
@@ -260,25 +239,7 @@ class KafkaLog implements EventLog {
       if (partition >= (this.#partitions.get(topic) ?? 0)) this.#partitions.delete(topic);
     const topics = new Set(records.map(({ topic }) => topic));
     const partitions = await this.#partitionsOf(topics);
-    await this.#learnLimits(topics);
-    const placed = records.map((record) => ({
-      record,
-      limit: this.#limits.get(record.topic),
-      partition: partitionOf(record, partitions.get(record.topic) ?? 1),
-    }));
-    const { compression = 'none' } = this.#options;
-    for (const { record, limit } of placed)
-      if (limit !== undefined && maySurpass(record, limit)) await checkTopicLimit(record, limit, compression);
-    return placed;
-  }
-
-  async #send(records: readonly PlacedRecord[]): Promise<readonly number[]> {
-    try {
-      return await this.#producer.send(records);
-    } catch (error) {
-      if (error instanceof RecordTooLarge) this.#limits.clear(); // it was lowered since it was read
-      throw error;
-    }
+    return records.map((record) => ({ record, partition: partitionOf(record, partitions.get(record.topic) ?? 1) }));
   }
 
   /** Returns the number of partitions of each topic, from memory where it can. @throws LogError `unknown-topic`. */
@@ -297,14 +258,6 @@ class KafkaLog implements EventLog {
         again: ({ error, tries: done }) => done < tries && error instanceof LogError && error.code === 'unknown-topic',
       });
     return this.#partitions;
-  }
-
-  /** Reads what the topics take, those of which that is not known. */
-  async #learnLimits(topics: ReadonlySet<string>): Promise<void> {
-    const missing = [...topics].filter((topic) => !this.#limits.has(topic));
-    if (missing.length === 0) return;
-    const limits = await this.#ask('reading the limits of topics', () => readTopicLimits(this.#admin, missing));
-    for (const topic of missing) this.#limits.set(topic, limits.get(topic));
   }
 
   /** Asks one question at a time: kafkajs confuses the answers of several, those of brokers that it does not know yet (#461). */

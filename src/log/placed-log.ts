@@ -17,8 +17,6 @@ export function placedLog(log: EventLog, partitions: ReadonlyMap<string, number>
     extents: (topics) => log.extents(topics),
     begunSince: (times) => log.begunSince(times),
     unread: (group, topics) => log.unread(group, topics),
-    undated: (topics) => log.undated(topics),
-    date: (topic) => log.date(topic),
     close: () => log.close(),
   };
 

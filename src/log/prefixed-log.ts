@@ -38,11 +38,6 @@ export function prefixedLog(log: EventLog, prefix: string): EventLog {
       const unread = await log.unread(own(group), topics.map(own));
       return new Map([...unread].map(([topic, partitions]) => [bare(topic), partitions]));
     },
-    undated: async (topics) => {
-      const undated = await log.undated(topics.map(own));
-      return undated.map((found) => ({ ...found, topic: bare(found.topic) }));
-    },
-    date: (undated) => log.date({ ...undated, topic: own(undated.topic) }),
     close: () => log.close(),
   };
 }

@@ -73,8 +73,6 @@ function readOnly(log: EventLog, faults: readonly LogFault[]): EventLog {
     extents: (topics) => log.extents(topics),
     begunSince: (times) => log.begunSince(times),
     unread: (group, topics) => log.unread(group, topics),
-    undated: (topics) => log.undated(topics),
-    date: refuse,
     close: () => log.close(),
   };
 }

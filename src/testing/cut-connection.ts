@@ -86,8 +86,6 @@ function bound(log: EventLog): EventLog {
     extents: (...given) => log.extents(...given),
     begunSince: (...given) => log.begunSince(...given),
     unread: (...given) => log.unread(...given),
-    undated: (...given) => log.undated(...given),
-    date: (...given) => log.date(...given),
     close: async () => undefined,
   };
 }

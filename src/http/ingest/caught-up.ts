@@ -4,34 +4,11 @@ import type { EventLog } from '../../log/event-log.ts';
 import { reached } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readProjectionStatuses } from '../../projections/projection-statuses.ts';
-import type { DeclaredKind } from '../../projections/read-declarations.ts';
-
-/** Which projection answers for which kind, and the topic on which its events lie. */
-const HOMES: Readonly<Record<DeclaredKind, Home>> = {
-  run: { projection: 'runs', topic: 'runs' },
-  tree: { projection: 'step-tree', topic: 'trees' },
-  step: { projection: 'step-tree', topic: 'trees' },
-  rollout: { projection: 'step-tree', topic: 'trees' },
-  reward: { projection: 'rewards', topic: 'trees' },
-  revision: { projection: 'step-tree', topic: 'trees' },
-  'render-spec': { projection: 'images', topic: 'runs' },
-  segment: { projection: 'images', topic: 'images' },
-  history: { projection: 'images', topic: 'trees' },
-  prompt: { projection: 'prompts', topic: 'trees' },
-  dataset: { projection: 'datasets', topic: 'datasets' },
-  annotation: { projection: 'annotations', topic: 'trees' },
-};
 
 /** A projection that is waited for, and the topic whose end it is to reach. */
 export interface Home {
   readonly projection: string;
   readonly topic: Topic;
-}
-
-/** Makes the wait for the projections that answer for some kinds. */
-export function createCaughtUp(db: Db, log: EventLog, limitMs?: number): (kinds: ReadonlySet<DeclaredKind>) => Promise<boolean> {
-  const folded = createFolded(db, log, limitMs);
-  return (kinds) => folded([...kinds].map((kind) => HOMES[kind]));
 }
 
 const LIMIT_MS = 2_000;

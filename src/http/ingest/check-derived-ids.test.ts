@@ -7,20 +7,11 @@ import { underivableIds } from './check-derived-ids.ts';
 const RUN = '3c8f1d1e-8b1a-4f51-9d0e-7f1f4a3b2c1d'; // drawn, as a key's own
 const KEY = { principal: 'key:1', project: 'default' };
 
-/** A run with a tree, a rollout and a step with reward and tool call, under the ids that a collector derives. */
+/** A run with a tree under the id that a collector derives. */
 function derived(): readonly Envelope[] {
   const builder = new EventBuilder('derived');
   builder.run('own', { runId: RUN });
-  const treeId = derivedId('tree', RUN, 3, 'a');
-  const rootStepId = derivedId('root', treeId);
-  const tree = { ...builder.tree(RUN, 'a', { treeId, rootStepId }), treeId, rootStepId };
-  builder.rollout(tree, 2);
-  const rolloutId = derivedId('rollout', treeId, 2);
-  Object.assign(builder.events.at(-1)?.data ?? {}, { rolloutId });
-  const stepId = derivedId('step', rolloutId, 1);
-  builder.step(tree, rolloutId, tree.rootStepId, 1, { stepId });
-  builder.step(tree, null, tree.rootStepId, 1, { stepId: derivedId('candidate', tree.rootStepId, 4) });
-  builder.reward(tree, stepId, 1, { rewardId: derivedId('reward', stepId, 'environment') });
+  builder.tree(RUN, 'a', { treeId: derivedId('tree', RUN, 3, 'a') });
   return builder.events;
 }
 
@@ -36,22 +27,18 @@ test('ids that follow from the data of their events are accepted from a key', ()
 
 test('a derived id that belongs to something else is refused from a key, by its field and with the remedy', () => {
   const foreign = derivedId('tree', '11111111-1111-4111-8111-111111111111', 0, 'a'); // of a run that is not in the event
-  const fields = ['treeId', 'rootStepId', 'rolloutId', 'stepId', 'rewardId'];
-  const given = ['TreeOpened', 'TreeOpened', 'RolloutStarted', 'StepTaken', 'RewardAssigned'];
-  for (const [i, field] of fields.entries()) {
-    const event = derived().find(({ type }) => type === given[i]);
-    if (!event) throw new Error(`no ${given[i]} was recorded`);
-    const forged = { ...event, data: { ...event.data, [field]: foreign } } as Envelope;
-    expect(problemsOf([forged])).toEqual([
-      {
-        index: 0,
-        id: event.id,
-        path: `data.${field}`,
-        message: 'is a UUID of version 8, the form of derived ids, and does not follow from the data of the event',
-        remedy: expect.stringMatching(/^draw a random UUID \(version 4 or 7\) and keep it for repetitions, or derive it from /),
-      },
-    ]);
-  }
+  const event = derived().find(({ type }) => type === 'TreeOpened');
+  if (!event) throw new Error('a tree was opened');
+  const forged = { ...event, data: { ...event.data, treeId: foreign } } as Envelope;
+  expect(problemsOf([forged])).toEqual([
+    {
+      index: 0,
+      id: event.id,
+      path: 'data.treeId',
+      message: 'is a UUID of version 8, the form of derived ids, and does not follow from the data of the event',
+      remedy: expect.stringMatching(/^draw a random UUID \(version 4 or 7\) and keep it for repetitions, or derive it from /),
+    },
+  ]);
 });
 
 test('a run and an experiment have no derivation that a key could name', () => {
@@ -60,16 +47,12 @@ test('a run and an experiment have no derivation that a key could name', () => {
   expect(problemsOf(builder.events)).toMatchObject([{ index: 0, path: 'data.runId' }]);
 });
 
-test('a judgement and a replay have no derivation that a key could name', () => {
+test('a replay has no derivation that a key could name', () => {
   const [start] = derived();
   if (!start) throw new Error('a run begins the record');
-  const id = derivedId('fork', RUN);
-  const prompt = { ...start, type: 'PromptShown', data: { judgementId: id } } as unknown as Envelope; // the field that is read
-  const replay = { ...start, type: 'ReplayFinished', data: { replayId: id } } as unknown as Envelope;
-  expect(problemsOf([prompt])).toMatchObject([{ path: 'data.judgementId' }]);
-  expect(problemsOf([replay])).toMatchObject([{ path: 'data.replayId' }]);
-  const drawn = { ...start, type: 'ReplayFinished', data: { replayId: RUN } } as unknown as Envelope;
-  expect(problemsOf([drawn])).toEqual([]);
+  const replay = (replayId: string) => ({ ...start, type: 'ReplayFinished', data: { replayId } }) as unknown as Envelope; // the field that is read
+  expect(problemsOf([replay(derivedId('fork', RUN))])).toMatchObject([{ path: 'data.replayId' }]);
+  expect(problemsOf([replay(RUN)])).toEqual([]);
 });
 
 /** The openings of so many trees of one run, by the ids of their tasks. */

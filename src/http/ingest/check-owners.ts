@@ -73,8 +73,7 @@ async function checkEach(events: readonly Sent[], principal: Principal, world: O
   const opened = new Set(events.filter(({ event }) => claims(event)).map(({ event }) => keyOf(event)));
   const needed = events.flatMap(({ event }) => [
     ...(isSegment(event) ? [] : [placeOf(event), ...rootPlaceOf(event)]),
-    runPlaceOf(event),
-    ...experimentPlaceOf(event),
+    ...namedBy(event),
   ]);
   let known = await find(needed, world);
   // A stream that is opened here could have been opened a moment ago by another: trees follow from their run, the others wait.
@@ -88,21 +87,14 @@ async function checkEach(events: readonly Sent[], principal: Principal, world: O
   const judged = events.flatMap((sent) => {
     const { event } = sent;
     const scope = judgeScope(sent, principal);
-    const runKey = runPlaceOf(event).key;
-    const run = judgeRun(sent, principal, known.get(runKey) ?? (opened.has(runKey) ? mine : undefined));
-    if (isSegment(event)) return [scope, run];
-    const [experiment] = experimentPlaceOf(event);
-    const of = experiment && (known.get(experiment.key) ?? (opened.has(experiment.key) ? mine : undefined));
-    const within = experiment && judgeExperiment(sent, principal, experiment, of);
-    const own = {
-      what: `stream ${event.stream}`,
-      owner: known.get(keyOf(event)) ?? (opened.has(keyOf(event)) ? mine : undefined),
-    };
+    const ownerOf = (key: string) => known.get(key) ?? (opened.has(key) ? mine : undefined);
+    const named = namedBy(event).map((place) => judgeNamed(sent, principal, place, ownerOf(place.key)));
+    if (isSegment(event)) return [scope, ...named];
+    const own = { what: `stream ${event.stream}`, owner: ownerOf(keyOf(event)) };
     const root = rootOf(event);
-    const rootKey = `runs ${root}`;
-    const above = { what: `run ${root}`, owner: known.get(rootKey) ?? (opened.has(rootKey) ? mine : undefined) };
+    const above = { what: `run ${root}`, owner: ownerOf(`runs ${root}`) };
     const places = (root === null ? [own] : [above, own]).map((place) => judge(sent, principal, place));
-    return [scope, ...(places.some((found) => found !== undefined) ? places : [run, within])];
+    return [scope, ...(places.some((found) => found !== undefined) ? places : named)];
   });
   const forbidden = judged.flatMap((found) => (found?.kind === 'forbidden' ? [found.problem] : []));
   if (forbidden.length > 0) return { kind: 'forbidden', problems: forbidden };
@@ -165,22 +157,13 @@ function judge(sent: Sent, principal: Principal, { what, owner }: Held): Found |
 }
 
 /**
- * An event is shown and counted with the run that it names, which is never one of another project. Of a segment, which is named
- * by its content and which nobody owns, it is the run that it was drawn for. One that is no run, or that nobody began, is let
- * pass where nobody can know the id that a run will have.
+ * An event is shown and counted with what it names of other streams, which is never of another project. What nobody opened is let
+ * pass where nobody can know the id that it will have.
  */
-function judgeRun(sent: Sent, { project }: Principal, run: KnownOwner | undefined): Found | undefined {
-  if (run === undefined ? !mayBegin(sent.event) : run.project === project) return undefined;
-  const { correlationId } = sent.event;
-  const remedy = `name the run that it ${isSegment(sent.event) ? 'was drawn for' : 'belongs to'} as correlationId`;
-  return { kind: 'unknown', problem: problemOf(sent, `no run ${correlationId} is on record`, remedy, 'correlationId') };
-}
-
-/** A run is listed with the experiment that it names, which is of its project and on record where others can know its id. */
-function judgeExperiment(sent: Sent, { project }: Principal, place: Place, of: KnownOwner | undefined): Found | undefined {
-  if (of === undefined ? place.needs === 'nothing' : of.project === project) return undefined;
-  const message = `no experiment ${place.stream} is on record`;
-  return { kind: 'unknown', problem: problemOf(sent, message, 'append its ExperimentDeclared first', 'data.experimentId') };
+function judgeNamed(sent: Sent, { project }: Principal, named: Named, owner: KnownOwner | undefined): Found | undefined {
+  if (owner === undefined ? named.needs === 'nothing' : owner.project === project) return undefined;
+  const { what, stream, remedy, path } = named;
+  return { kind: 'unknown', problem: problemOf(sent, `no ${what} ${stream} is on record`, remedy, path) };
 }
 
 function isSegment(event: Envelope): boolean {
@@ -208,22 +191,33 @@ function rootPlaceOf(event: Envelope): readonly Place[] {
   return root === null ? [] : [{ key: `runs ${root}`, topic: 'runs', stream: root }];
 }
 
-function runPlaceOf(event: Envelope): Place {
-  const { correlationId } = event;
-  const place = { key: `runs ${correlationId}`, topic: 'runs', stream: correlationId } as const;
-  return mayBegin(event) ? place : { ...place, needs: 'nothing' };
+/** A run or an experiment that an event names. */
+interface Named extends Place {
+  readonly what: 'run' | 'experiment';
+  readonly path: string;
+  readonly remedy: string;
 }
 
-function experimentPlaceOf({ type, data }: Envelope): readonly Place[] {
-  const id = type === 'RunStarted' ? data.experimentId : null;
-  if (id === null) return [];
-  const place = { key: `runs ${id}`, topic: 'runs', stream: id } as const;
-  return [isDerived(id) ? place : { ...place, needs: 'nothing' }];
-}
-
-/** Whether the id of the run that an event names follows from what is known before the run begins, of whatever project. */
-function mayBegin({ correlationId, stream }: Envelope): boolean {
-  return isDerived(correlationId) && correlationId !== stream;
+/**
+ * Lists what an event names: its run (of a segment, which is named by its content and which nobody owns, the one that it was drawn
+ * for), of a run its experiment, of a release its runs.
+ */
+function namedBy(event: Envelope): readonly Named[] {
+  const { type, data, correlationId } = event;
+  const place = (what: Named['what'], stream: string, path: string, remedy: string, isGuessable = true): Named => ({
+    ...{ what, stream, path, remedy, key: `runs ${stream}`, topic: 'runs' },
+    ...(isGuessable ? {} : { needs: 'nothing' }),
+  });
+  // whether the id of the run follows from what is known before the run begins, of whatever project
+  const mayBegin = isDerived(correlationId) && correlationId !== event.stream;
+  const remedy = `name the run that it ${isSegment(event) ? 'was drawn for' : 'belongs to'} as correlationId`;
+  const own = place('run', correlationId, 'correlationId', remedy, mayBegin);
+  if (type === 'RunStarted' && data.experimentId !== null) {
+    const id = data.experimentId;
+    return [own, place('experiment', id, 'data.experimentId', 'append its ExperimentDeclared first', isDerived(id))];
+  }
+  if (type !== 'DatasetReleased') return [own];
+  return [own, ...data.runs.map((id, i) => place('run', id, `data.runs.${i}`, 'append its RunStarted first'))];
 }
 
 function keyOf(event: Envelope): string {

@@ -107,15 +107,6 @@ describe('accepted bodies of POST /v1/events', () => {
       await appended(api, builder.events.slice(-1));
     }
   });
-
-  test('a child is accepted through another server, which waits for the read models', async () => {
-    const { builder, tree } = givenRun();
-    await appended(api, builder.events);
-    builder.step(tree, null, tree.rootStepId, 1);
-    const other = await api.serve();
-    const answer = await api.post(builder.events.slice(-1), {}, other.url);
-    expect(answer).toMatchObject({ status: 200, body: { appended: 1 } });
-  });
 });
 
 describe('idempotence of POST /v1/events', () => {
@@ -198,18 +189,4 @@ describe('idempotence of POST /v1/events', () => {
     expect(answers.reduce((sum, { body }) => sum + (body.appended ?? 0), 0)).toBe(builder.events.length);
     expect(await api.records()).toBe(before + builder.events.length);
   });
-});
-
-test('an undecidable event is accepted and counted while no projector runs', async () => {
-  const idle = await openTestApi();
-  try {
-    const { builder, tree } = givenRun();
-    await idle.post(builder.events);
-    builder.step(tree, null, tree.rootStepId, 1);
-    const { url } = await idle.serve({ api: { catchUpMs: 50 } });
-    expect(await idle.post(builder.events.slice(-1), {}, url)).toMatchObject({ status: 200, body: { appended: 1 } });
-    expect(await (await fetch(`${url}/metrics`)).text()).toContain('espalier_events_undecided_total 1');
-  } finally {
-    await idle.close();
-  }
 });

@@ -9,9 +9,6 @@ import { formatPosition, positionAfter } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { Principal } from '../../postgres/principal.ts';
 import { type Appended, findJournalled, takenBy } from '../../projections/journal/journalled.ts';
-import { readForeignPayloads } from '../../projections/owners/read-owners.ts';
-import type { Declaration } from '../../projections/read-declarations.ts';
-import { asSeenBy } from '../../projections/visible/see-projects.ts';
 import { openCache } from '../../runtime/cache.ts';
 import type { RequestLimits } from '../../runtime/config.ts';
 import { createExclusive } from '../../runtime/exclusive.ts';
@@ -20,23 +17,17 @@ import { type Endpoint, endpoint } from '../endpoint.ts';
 import { refusals } from '../openapi.ts';
 import { busy, createBodyBudget } from '../receive-bodies.ts';
 import { json, type Reply, refuse } from '../reply.ts';
-import { createCaughtUp, createFolded } from './caught-up.ts';
+import { createFolded } from './caught-up.ts';
 import { underivableIds } from './check-derived-ids.ts';
 import { checkEvents, conflictOf, dropRepetitions, type Sent } from './check-events.ts';
+import { checkNamed } from './check-named.ts';
 import { checkOwners, type KnownOwner, type OwnersWorld } from './check-owners.ts';
-import { checkReferences, type ReferenceWorld } from './check-references.ts';
 import { eventSchemas } from './event-schemas.ts';
-import { foreignAnnotations } from './foreign-annotations.ts';
-import { foreignPolicies } from './foreign-policies.ts';
 import { createGate } from './gate.ts';
-import type { Known } from './known-references.ts';
-import { missingBlobs } from './missing-blobs.ts';
 import { mediaOf, parseBody, unknownMedia } from './parse-body.ts';
-import { declarationsOf } from './references.ts';
 import { refuseEvents, refuseUndecided } from './refuse-events.ts';
 import { staleEpochs } from './stale-epochs.ts';
 import { checkStreamTopics } from './stream-topics.ts';
-import { takenJudgements } from './taken-judgements.ts';
 
 export interface IngestOptions {
   readonly db: Db;
@@ -65,22 +56,16 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
   const { db, log, blobs, limits, metrics, clock = Date.now } = options;
   const exclusive = createExclusive();
   const recentEvents = openCache<Appended>({ max: RECENT });
-  // each by its tree, and by its id alone
-  const recentDeclarations = openCache<{ readonly declaration: Declaration; readonly project: string }>({ max: 2 * RECENT });
   const recentStreams = openCache<string>({ max: RECENT }); // their topics
-  const caughtUp = createCaughtUp(db, log, options.catchUpMs);
   const folded = createFolded(db, log, options.catchUpMs);
   const owners: OwnersWorld = {
     db,
     recent: openCache<KnownOwner>({ max: RECENT }),
     caughtUp: (topics) => folded([...topics].map((topic) => ({ projection: 'owners', topic }))),
   };
+  const annotationsFolded = () => folded([{ projection: 'annotations', topic: 'trees' }]);
   const appendedTotal = metrics.counter('events_appended_total', 'Events appended through POST /v1/events', ['type']);
   const duplicatesTotal = metrics.counter('events_duplicate_total', 'Events accepted again through POST /v1/events');
-  const undecidedTotal = metrics.counter(
-    'events_undecided_total',
-    'Requests without a key accepted although the read models lagged too far to check',
-  );
 
   return endpoint({
     method: 'POST',
@@ -106,9 +91,9 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
         409: 'An id belongs to another event, or names a stream of another topic; another event said something else of the same entity; or the epoch of an event is over.',
         413: 'The body, the number of events, or one event is over its limit.',
         415: 'Another Content-Type or Content-Encoding.',
-        422: 'Events refer to what is not on record.',
+        422: 'A stream, a run, an experiment or a payload that an event names is not on record.',
         429: 'Too many requests, or too many bytes of bodies: send again after Retry-After seconds.',
-        503: 'The log does not answer, and some of the events may be durable; or the projections are too far behind to say who owns a stream, or whether what the events of a key refer to is on record: send all again.',
+        503: 'The log does not answer, and some of the events may be durable; or the projections are too far behind to say who owns a stream: send all again.',
       }),
     },
     components: eventSchemas,
@@ -126,24 +111,9 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
     if (owned.kind === 'forbidden') return refuseEvents('not-owned', owned.problems);
     if (owned.kind === 'unknown') return refuseEvents('unknown', owned.problems);
     if (owned.kind === 'undecided') return refuseUndecided(OWNS);
-    const judgements = await takenJudgements(distinct.events, principal, { db, recent: recentOf(null) });
-    if (judgements.length > 0) return refuseEvents('conflict', judgements);
-    const elsewhere = await foreignPolicies(distinct.events, principal, db);
-    if (elsewhere.length > 0) return refuseEvents('not-owned', elsewhere);
-    const references = await checkReferences(distinct.events, worldOf(principal));
-    if (references.kind === 'wrong') return refuseEvents('unknown', references.problems);
-    if (references.kind === 'undecided') {
-      // what a key names may be another's, and not every projection asks which tree it is of
-      if (principal.keyId !== null) return refuseUndecided('whether what the events refer to is on record');
-      undecidedTotal.add(1, {});
-    }
-    const retracted = await foreignAnnotations(distinct.events, principal, db, () =>
-      folded([{ projection: 'annotations', topic: 'trees' }]),
-    );
-    if (retracted === null) return refuseUndecided(OWNS);
-    if (retracted.length > 0) return refuseEvents('not-owned', retracted);
-    const missing = await missingBlobs(distinct.events, blobs, (named) => foreignPayloads(named, principal));
-    if (missing.length > 0) return refuseEvents('unknown', missing);
+    const named = await checkNamed(distinct.events, principal, { db, blobs, annotationsFolded });
+    if (named.kind === 'refused') return refuseEvents(named.reason, named.problems);
+    if (named.kind === 'undecided') return refuseUndecided(OWNS);
     const prepared = await prepare(distinct.events, blobs);
     if (prepared.kind === 'refused') return prepared.reply;
     const misplaced = await checkStreamTopics(distinct.events, db, recentStreams); // the last check: what passes is claimed
@@ -151,29 +121,6 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
     if (!owned.claim()) return refuseUndecided(OWNS);
     const taken = prepared.records.flatMap(({ event }) => takenBy(event));
     return exclusive.run(taken, () => appendNew(prepared.records, checked.events.length, principal));
-  }
-
-  /** What events may refer to: a key's belong to the project that it writes, and so does what they name. */
-  function worldOf({ keyId, project }: Principal): ReferenceWorld {
-    if (keyId === null) return { db, recent: recentOf(null), caughtUp };
-    return { db: asSeenBy(db, { projects: [project] }), recent: recentOf(project), caughtUp };
-  }
-
-  /** What was appended lately in a project; null: in all of them. */
-  function recentOf(project: string | null): Known {
-    return {
-      get(kind, id, treeId) {
-        const inProject = (key: string) => {
-          const recent = recentDeclarations.get(key);
-          return recent && (project === null || recent.project === project) ? recent.declaration : undefined;
-        };
-        return inProject(`${kind} ${id} ${treeId}`) ?? inProject(`${kind} ${id}`); // else that of another tree
-      },
-    };
-  }
-
-  async function foreignPayloads(sha256s: readonly string[], { keyId, project }: Principal): Promise<ReadonlySet<string>> {
-    return keyId === null ? new Set() : readForeignPayloads(db, sha256s, [project]);
   }
 
   async function appendNew(prepared: readonly Prepared[], accepted: number, principal: Principal): Promise<Reply> {
@@ -207,11 +154,6 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
       if (!receipt) throw new Error(`the log gave ${receipts.length} receipts for ${fresh.length} records`);
       for (const key of takenBy(sent.event))
         recentEvents.set(recentKey(key, sent.event), { eventId: sent.event.id, hash, forgotten: false, receipt });
-      for (const declared of declarationsOf(sent.event)) {
-        const { kind, id, treeId } = declared;
-        for (const key of [`${kind} ${id}`, `${kind} ${id} ${treeId}`])
-          recentDeclarations.set(key, { declaration: declared, project: principal.project });
-      }
       counts.set(sent.event.type, (counts.get(sent.event.type) ?? 0) + 1);
     }
     for (const [type, count] of counts) appendedTotal.add(count, { type });

@@ -10,9 +10,10 @@ const REASONS = {
   'other-topic': [409, 'an id names a stream of another topic', 'give each its own id and send all again'],
   unknown: [422, 'events refer to what is not on record', 'append that first, parents before children'],
 } as const;
+export type Reason = keyof typeof REASONS;
 
 /** Refuses a request for a reason, with what is wrong of each event. A reason that names one cause quotes the first of them. */
-export function refuseEvents(reason: keyof typeof REASONS, problems: readonly Problem[]): Reply {
+export function refuseEvents(reason: Reason, problems: readonly Problem[]): Reply {
   const [status, message, remedy] = REASONS[reason];
   const first = reason === 'not-owned' || reason === 'replaced' ? problems[0] : undefined;
   return refuse(status, `${first?.message ?? message}; nothing was appended`, first?.remedy ?? remedy, { problems });

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openFileBlobStore } from '../../blobs/file-blob-store.ts';
-import type { Envelope } from '../../events/envelope.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 import { readStreamTopics } from '../../projections/journal/read-stream-topics.ts';
 import { openTestApi, type TestApi } from '../http-testing.ts';
 import { appended, givenRun, refused } from './ingest-testing.ts';
@@ -130,62 +130,15 @@ describe('refused bodies of POST /v1/events', () => {
     await refused(api, () => api.post([{ ...event, data: { ...event.data, config: words } }]), 413, { index: 0, id: event.id });
   });
 
-  test('references to unrecorded ids are refused by field (422)', async () => {
-    const { builder, tree, runId } = givenRun();
-    const [run, opened] = builder.events as [Envelope, Envelope];
-    await refused(api, () => api.post([opened]), 422, { id: opened.id, path: 'data.runId' });
-    const nowhere = builder.id('nowhere');
-    builder.step({ treeId: nowhere, runId }, null, tree.rootStepId, 1);
-    await refused(api, () => api.post([run, opened, ...builder.events.slice(2)]), 422, { index: 2, path: 'data.treeId' });
-    await appended(api, [run, opened]);
-    const cases: [() => void, string][] = [
-      [() => void builder.step(tree, null, nowhere, 1), 'data.parentStepId'],
-      [() => void builder.step(tree, nowhere, tree.rootStepId, 1), 'data.rolloutId'],
-      [() => void builder.step(tree, null, tree.rootStepId, 2), 'data.depth'],
-      [() => void builder.reward(tree, nowhere, 1), 'data.stepId'],
-      [() => void builder.finishRollout(tree, nowhere, tree.rootStepId), 'data.rolloutId'],
-      [() => void builder.rollout(tree, 9, { fromStepId: nowhere }), 'data.fromStepId'],
-      [() => builder.closeTree({ treeId: nowhere, runId }, 0), 'data.treeId'],
-      [() => builder.finishRun(nowhere), 'data.runId'],
-    ];
-    for (const [record, path] of cases) {
-      record();
-      await refused(api, () => api.post(builder.events.slice(-1)), 422, { index: 0, id: builder.events.at(-1)?.id, path });
-    }
-  });
-
-  test('a child before its parent in one request is refused (422)', async () => {
+  test('a reference to what is not on record is accepted, and waits in the quarantine of the projection that misses it', async () => {
     const { builder, tree } = givenRun();
-    const first = builder.step(tree, null, tree.rootStepId, 1);
-    builder.step(tree, null, first, 2);
-    const [run, opened, one, two] = builder.events as [Envelope, Envelope, Envelope, Envelope];
-    await refused(api, () => api.post([run, opened, two, one]), 422, { index: 2, path: 'data.parentStepId' });
-  });
-
-  test('a parent in another tree is refused (422)', async () => {
-    const { builder, tree, runId } = givenRun();
-    const other = builder.tree(runId, 'other');
-    await appended(api, builder.events);
-    builder.step(tree, null, other.rootStepId, 1);
-    const message = expect.stringContaining('belongs to another tree');
-    await refused(api, () => api.post(builder.events.slice(-1)), 422, { path: 'data.parentStepId', message });
-  });
-
-  test('a reward that names a step and a rollout that did not take it is refused, in one request and in the next (422)', async () => {
-    const { builder, tree } = givenRun();
-    const first = builder.walk(tree, 0, 1, 1);
-    const second = builder.walk(tree, 1, 1, 0);
-    const recorded = builder.events.length;
-    builder.reward(tree, first.steps[0] ?? '', 1, { rolloutId: second.rolloutId });
-    const problem = { path: 'data.rolloutId', message: expect.stringContaining(`was taken by rollout ${first.rolloutId}`) };
-    await refused(api, () => api.post(builder.events), 422, { index: recorded, ...problem });
-    await appended(api, builder.events.slice(0, recorded));
-    await refused(api, () => api.post(builder.events.slice(recorded)), 422, problem);
-    const { url } = await api.serve({}); // another process, which appended nothing lately
-    await refused(api, () => api.post(builder.events.slice(recorded), {}, url), 422, problem);
-    const candidate = builder.step(tree, null, tree.rootStepId, 1);
-    builder.reward(tree, candidate, 1, { rolloutId: second.rolloutId }); // a candidate of a search was taken by no rollout
-    await appended(api, builder.events.slice(recorded + 1));
+    builder.step(tree, null, builder.id('nowhere'), 1);
+    const { body } = await appended(api, builder.events);
+    await api.projected(body.position ?? '');
+    const eventId = builder.events.at(-1)?.id ?? '';
+    expect(await rowsWhere(api.database.db, 'quarantine', { eventId }, ['code', 'field'], ['projection'])).toEqual(
+      expect.arrayContaining([{ code: 'missing-parent', field: 'data.parentStepId' }]),
+    );
   });
 
   test('a reference to a missing payload is refused (422)', async () => {

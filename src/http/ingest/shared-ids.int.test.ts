@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { serverSampling } from '../../domain/prompts/asked-prompt.ts';
-import { derivedId } from '../../events/derived-id.ts';
 import { newId } from '../../events/new-id.ts';
 import { blockDigest, promptDigest } from '../../events/prompt-digest.ts';
 import { createKey, type NewKey } from '../../postgres/keys.ts';
-import { EventBuilder } from '../../testing/event-builder.ts';
+import type { EventBuilder } from '../../testing/event-builder.ts';
 import { openTestApi, type TestApi } from '../http-testing.ts';
 import { DrawnBuilder, refused } from './ingest-testing.ts';
 
@@ -192,27 +191,6 @@ test.each(ATTACKS)(
     await post(other); // a repetition of its owner is none
   },
 );
-
-test.each(ATTACKS.filter(([what]) => what !== 'an annotation'))(
-  '%s under a derived id of another tree is refused',
-  async (_, attack) => {
-    const other = await given(new EventBuilder(newId()), {});
-    const mine = await given(new DrawnBuilder(), await keyOf('mine'));
-    const seen = mine.builder.events.length;
-    attack(mine, other);
-    await refused(api, () => api.post(mine.builder.events.slice(seen), mine.headers), 400);
-  },
-);
-
-test('the step that a collector will come to is given to no call', async () => {
-  const mine = await given(new DrawnBuilder(), await keyOf('mine'));
-  const seen = mine.builder.events.length;
-  capture(mine, derivedId('step', derivedId('rollout', newId(), 0), 1));
-  await refused(api, () => api.post(mine.builder.events.slice(seen), mine.headers), 400, { path: 'data.stepId' });
-  mine.builder.events.length = seen;
-  capture(mine, derivedId('candidate', mine.tree.rootStepId, `${mine.rolloutId} 0`));
-  await post(mine);
-});
 
 test('a judgement is given the id of no step, whose prompt would be that of the judgement', async () => {
   const other = await given(new DrawnBuilder(), await keyOf('theirs'));

@@ -1,11 +1,7 @@
-import { sha256Hex } from '../../digest/sha256.ts';
 import { findArrayFault, findLogProbFault, findTokenValueFault } from '../../domain/training/planning/record-fault.ts';
-import { canonicalJson } from '../../events/canonical-json.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { unpack } from '../../events/packed.ts';
 import type { Packed } from '../../events/schemas/values.ts';
-import { wellFormed } from '../../events/well-formed.ts';
-import { segmentId } from '../../images/image-id.ts';
 import { PICTURE_LIMITS, pictureSize } from '../../images/picture.ts';
 import type { Problem } from '../reply.ts';
 
@@ -13,7 +9,7 @@ export type Wrong = Omit<Problem, 'index' | 'id'>;
 
 /**
  * Finds what fits the schema of an event and makes no sense: token arrays that no trainer can use, pictures that nobody can be
- * shown, a reward of no trajectory, a digest of something else. Bytes in the blob store are looked at when they are read.
+ * shown, a reward of no trajectory. Bytes in the blob store are looked at when they are read, digests where they are folded.
  */
 export function wrongContent(event: Envelope): Wrong | undefined {
   switch (event.type) {
@@ -29,10 +25,6 @@ export function wrongContent(event: Envelope): Wrong | undefined {
       return wrongTokens(event.data) ?? wrongPictures(event.data.pictures);
     case 'RewardAssigned':
       return event.data.stepId === null && event.data.rolloutId === null ? OF_NOTHING : undefined;
-    case 'RenderSpecRegistered':
-      return wrongSpec(event.data);
-    case 'SegmentRendered':
-      return wrongSegment(event.data);
     default:
       return undefined;
   }
@@ -130,20 +122,4 @@ function pictureFault({ width, height, png }: Picture): string | null {
   if (pixels === null) return 'is no PNG';
   if (pixels.width === width && pixels.height === height) return null;
   return `has ${pixels.width} × ${pixels.height} pixels and says ${width} × ${height}`;
-}
-
-function wrongSpec({ spec, renderSpecId }: Envelope<'RenderSpecRegistered'>['data']): Wrong | undefined {
-  const digest = sha256Hex(canonicalJson(spec));
-  if (digest === renderSpecId) return undefined;
-  const remedy = 'name a spec by the SHA-256 of its JSON with sorted keys and no blanks';
-  return { path: 'data.renderSpecId', message: `is not the digest of data.spec, which is ${digest}`, remedy };
-}
-
-function wrongSegment({ text, renderSpecId, segmentId: id }: Envelope<'SegmentRendered'>['data']): Wrong | undefined {
-  if (typeof text !== 'string') return undefined;
-  const digest = segmentId(renderSpecId, wellFormed(text).value); // as it will be stored
-  if (digest === id) return undefined;
-  const remedy =
-    'name a segment by the SHA-256 of "seg", NUL, the render spec id, NUL and its text, NUL and lone surrogates replaced by U+FFFD';
-  return { path: 'data.segmentId', message: `is not the digest of data.text under this spec, which is ${digest}`, remedy };
 }

@@ -9,7 +9,7 @@ import type { Projection } from '../src/projections/projection.ts';
 import { asSeenBy } from '../src/projections/visible/see-projects.ts';
 import type { Annotate } from '../src/usecases/annotate/annotate.ts';
 import type { TokenDecoders } from '../src/usecases/datasets/export/token-decoder.ts';
-import type { Release } from '../src/usecases/release/release-quarantined.ts';
+import type { Requeue } from '../src/usecases/requeue/requeue-events.ts';
 import { Moments } from './as-of/moments.ts';
 import { LargeTexts } from './large-text.ts';
 import { type Gate, Turn } from './limits/gate.ts';
@@ -36,7 +36,7 @@ export interface Sources {
   /** Records annotations; left out where nothing is written. */
   readonly annotate?: Annotate;
   /** Releases from quarantine; left out where nothing is written. */
-  readonly release?: Release;
+  readonly requeue?: Requeue;
 }
 
 /** What a request reads from: what its principal sees. */

@@ -36,8 +36,8 @@ const BODY_LIMIT = 1_000_000; // bytes of a request: a document and its variable
  */
 export async function createGraphql(options: GraphqlOptions): Promise<YogaServerInstance<ServerContext, Context>> {
   const { db, log, blobs, notices, snapshots, projections = registered, logger = SILENT } = options;
-  const { annotate, release, tokenizers } = options;
-  const written = { ...(annotate ? { annotate } : {}), ...(release ? { release } : {}), ...(tokenizers ? { tokenizers } : {}) };
+  const { annotate, requeue, tokenizers } = options;
+  const written = { ...(annotate ? { annotate } : {}), ...(requeue ? { requeue } : {}), ...(tokenizers ? { tokenizers } : {}) };
   const sources: Sources = { db, tails: options.tails ?? db, log, blobs, notices, snapshots, projections, ...written };
   const limits = { ...LIMITS, ...options.limits };
   const gate = options.gate ?? new Gate();

@@ -1,12 +1,12 @@
+import type { AggregateFilter } from '../src/projections/analysis/aggregate.ts';
+import type { TaskFilter } from '../src/projections/analysis/choose-tasks.ts';
+import type { ToolCallFilter } from '../src/projections/analysis/choose-tool-calls.ts';
+import type { SampleFilter } from '../src/projections/analysis/sample-query.ts';
+import type { StepFilter } from '../src/projections/analysis/step-query.ts';
+import type { TextQuery } from '../src/projections/analysis/text-query.ts';
+import type { OfTrees } from '../src/projections/analysis/trees-of.ts';
 import type { AnnotatedFilter } from '../src/projections/annotations/annotated.ts';
 import type { AnnotationFilter } from '../src/projections/annotations/read-annotations.ts';
-import type { AggregateFilter } from '../src/projections/answers/aggregate.ts';
-import type { TaskFilter } from '../src/projections/answers/choose-tasks.ts';
-import type { ToolCallFilter } from '../src/projections/answers/choose-tool-calls.ts';
-import type { SampleFilter } from '../src/projections/answers/sample-query.ts';
-import type { StepFilter } from '../src/projections/answers/step-query.ts';
-import type { TextQuery } from '../src/projections/answers/text-query.ts';
-import type { OfTrees } from '../src/projections/answers/trees-of.ts';
 import type { ExampleFilter } from '../src/projections/dataset-sources/read-examples.ts';
 import type { DatasetFilter } from '../src/projections/datasets/read-datasets.ts';
 import type { AnomalyFilter } from '../src/projections/journal/read-anomalies.ts';
@@ -128,7 +128,7 @@ export function anomalyFilter(filter: Input<input.AnomalyFilter>): AnomalyFilter
 }
 
 export function quarantineFilter(filter: Input<input.QuarantineFilter>): QuarantineFilter {
-  return given({ projection: filter?.projection, code: filter?.code, released: filter?.released });
+  return given({ projection: filter?.projection, code: filter?.code, requeued: filter?.requeued });
 }
 
 export function replayFilter(filter: Input<input.ReplayFilter>): ReplayFilter {

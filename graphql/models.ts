@@ -3,7 +3,7 @@ import type { RevisedTurn } from '../src/domain/revision/splice.ts';
 import type { FirstDivergence } from '../src/domain/tree/first-divergence.ts';
 import type { DataOf } from '../src/events/catalogue.ts';
 import type { Packed, Text } from '../src/events/schemas/values.ts';
-import type { TextQuery } from '../src/projections/answers/text-query.ts';
+import type { TextQuery } from '../src/projections/analysis/text-query.ts';
 import type { ImageTotals } from '../src/projections/images/read-image-totals.ts';
 import type { SegmentRecord } from '../src/projections/images/read-segments.ts';
 import type { OfTree } from '../src/projections/of-tree.ts';

@@ -94,7 +94,7 @@ describe('faults in the log', () => {
     const events = odd.events.map((event) => (event.type === 'StepTaken' ? { ...event, sequence: 5 } : event));
     if (started) await givenEvents(api.database.db, [...events, started]);
     const found = await data(
-      '{ anomalies(first: 10) { totalCount nodes { kind detail stream } } quarantine(filter: { released: false, projection: "step-tree" }) { totalCount nodes { projection type code field reason body size releasedAt } } }',
+      '{ anomalies(first: 10) { totalCount nodes { kind detail stream } } quarantine(filter: { requeued: false, projection: "step-tree" }) { totalCount nodes { projection type code field reason body size requeuedAt } } }',
     );
     expect(found.anomalies.nodes).toContainEqual({ kind: 'duplicate', detail: expect.any(String), stream: runId });
     expect(found.anomalies.nodes).toContainEqual({ kind: 'gap', detail: expect.stringMatching(/5/), stream: odd.id('no tree') });
@@ -104,7 +104,7 @@ describe('faults in the log', () => {
     expect(record).toMatchObject({
       projection: 'step-tree',
       type: 'StepTaken',
-      releasedAt: null,
+      requeuedAt: null,
       reason: expect.stringMatching(/./),
     });
     expect(record.body).toContain(orphan);

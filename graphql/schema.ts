@@ -2,27 +2,27 @@ import type { GraphQLSchema } from 'graphql';
 import { createSchema } from 'graphql-yoga';
 import { atTheirMoments } from './as-of/scoped-context.ts';
 import type { Context } from './context.ts';
-import { Annotation, AnnotationsRecorded } from './resolvers/annotation.ts';
-import { StepEdge } from './resolvers/answers.ts';
-import { CapturedCall, CapturedChoice } from './resolvers/captured-call.ts';
-import { Dataset, DatasetExample } from './resolvers/dataset.ts';
+import { Aggregate, PairedDifference } from './resolvers/analysis.ts';
+import { Annotation, AnnotationsRecorded } from './resolvers/annotations.ts';
+import { CapturedCall, CapturedChoice } from './resolvers/calls.ts';
+import { Dataset, DatasetExample } from './resolvers/datasets.ts';
 import { BatchActor, BatchEstimates, SampleEstimate, StepEstimate } from './resolvers/estimates.ts';
-import { Evaluation, TrainedOn } from './resolvers/evaluation.ts';
-import { ArmResult, Experiment, ExperimentStage } from './resolvers/experiment.ts';
+import { Evaluation, TrainedOn } from './resolvers/evaluations.ts';
+import { ArmResult, Experiment, ExperimentStage } from './resolvers/experiments.ts';
 import { HistoryAtFactor, HistoryImage, HistorySegment, RenderSpec } from './resolvers/images.ts';
 import { Touched, TraceEvent } from './resolvers/lineage.ts';
 import { QuarantinedRecord, Subscription } from './resolvers/log.ts';
 import { Mutation } from './resolvers/mutation.ts';
 import { TreeOutline } from './resolvers/outline.ts';
-import { Drift, PromptPart, RequestedTool } from './resolvers/prompt.ts';
+import { Drift, PromptPart, RequestedTool } from './resolvers/prompts.ts';
 import { Query } from './resolvers/query.ts';
-import { Replay } from './resolvers/replay.ts';
-import { Judgement, Revision, RevisionTurn } from './resolvers/revision.ts';
-import { Rollout, Trajectory } from './resolvers/rollout.ts';
-import { ForkOrigin, Run, RunEnvironment } from './resolvers/run.ts';
+import { Replay } from './resolvers/replays.ts';
+import { Judgement, Revision, RevisionTurn } from './resolvers/revisions.ts';
+import { Rollout, Trajectory } from './resolvers/rollouts.ts';
+import { ForkOrigin, Run, RunEnvironment } from './resolvers/runs.ts';
 import { DateTime, JSONValue, SafeInt } from './resolvers/scalars.ts';
-import { PackedArray, Reward, SearchStatistics, Step, ToolCall } from './resolvers/step.ts';
-import { Aggregate, PairedDifference } from './resolvers/summaries.ts';
+import { StepEdge } from './resolvers/searchable-lists.ts';
+import { PackedArray, Reward, SearchStatistics, Step, ToolCall } from './resolvers/steps.ts';
 import {
   Batch,
   DiscardedSamples,
@@ -35,8 +35,8 @@ import {
   TrainingWaiting,
   UpdateOutcome,
 } from './resolvers/training.ts';
-import { Divergence, Task, Tree } from './resolvers/tree.ts';
-import { Verification } from './resolvers/verification.ts';
+import { Divergence, Task, Tree } from './resolvers/trees.ts';
+import { Verification } from './resolvers/verifications.ts';
 import { readTypeDefs } from './type-defs.ts';
 
 /**

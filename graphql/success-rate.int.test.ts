@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { measureEpisodes } from '../src/domain/evaluation/measure-episodes.ts';
-import { readAchieved } from '../src/projections/answers/read-achieved.ts';
+import { readAchieved } from '../src/projections/analysis/read-achieved.ts';
 import { readEpisodes } from '../src/projections/evaluations/read-evaluations.ts';
 import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';

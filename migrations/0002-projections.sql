@@ -18,8 +18,8 @@ create table cursors (
   primary key (projection, version, topic, partition)
 );
 
--- Records that a projection refused. A release from quarantine is a record of the log: the event is appended again, at
--- `released_offset` of the same partition, and every fold meets it there.
+-- Records that a projection refused. A requeue from quarantine is a record of the log: the event is appended again, at
+-- `requeued_offset` of the same partition, and every fold meets it there.
 create table quarantine (
   projection      text        not null,
   topic           text        not null,
@@ -33,11 +33,11 @@ create table quarantine (
   reason          text        not null,
   body            bytea       not null,
   quarantined_at  timestamptz not null default now(),
-  released_at     timestamptz,
-  released_offset bigint,
+  requeued_at     timestamptz,
+  requeued_offset bigint,
   primary key (projection, topic, partition, "offset")
 );
-create index quarantine_open on quarantine (quarantined_at) where released_at is null;
+create index quarantine_open on quarantine (quarantined_at) where requeued_at is null;
 -- An export asks which events of its trees wait.
 create index quarantine_stream on quarantine (stream);
 

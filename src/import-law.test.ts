@@ -14,7 +14,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['src/projections', 'src/environments', 'src/policies'],
   ['src/training'],
   ['src/platform'],
-  ['src/usecases/annotate', 'src/usecases/datasets', 'src/usecases/lineage', 'src/usecases/rebuild', 'src/usecases/release'],
+  ['src/usecases/annotate', 'src/usecases/datasets', 'src/usecases/lineage', 'src/usecases/rebuild', 'src/usecases/requeue'],
   ['src/usecases/collect'],
   ['src/usecases/capture', 'src/usecases/evaluate', 'src/usecases/revise', 'src/usecases/forget'],
   ['src/usecases/train'],

@@ -44,8 +44,8 @@ import type { BatchEstimates as BatchEstimatesModel, SampleEstimate as SampleEst
 import type { ActorRecord } from '../../src/projections/training-pool/read-actors.ts';
 import type { Packed } from '../../src/events/schemas/values.ts';
 import type { AnnotationRecord } from '../../src/projections/annotations/read-annotations.ts';
-import type { TaskRecord } from '../../src/projections/answers/choose-tasks.ts';
-import type { Aggregate as AggregateModel } from '../../src/projections/answers/aggregate.ts';
+import type { TaskRecord } from '../../src/projections/analysis/choose-tasks.ts';
+import type { Aggregate as AggregateModel } from '../../src/projections/analysis/aggregate.ts';
 import type { PairedComparison } from '../../src/domain/evaluation/compare-paired.ts';
 import type { Context } from '../context.ts';
 export type Maybe<T> = T | null;
@@ -62,131 +62,6 @@ export type Scalars = {
   DateTime: { input: Date; output: Date; }
   JSON: { input: unknown; output: unknown; }
   SafeInt: { input: number; output: number; }
-};
-
-export type Mutation = {
-  readonly annotate: AnnotationsRecorded;
-  readonly retractAnnotations: AnnotationsRecorded;
-  readonly releaseQuarantined: ReadonlyArray<QuarantineRelease>;
-};
-
-
-export type MutationAnnotateArgs = {
-  annotations: ReadonlyArray<NewAnnotation>;
-};
-
-
-export type MutationRetractAnnotationsArgs = {
-  ids: ReadonlyArray<Scalars['ID']['input']>;
-  tree?: InputMaybe<Scalars['ID']['input']>;
-  reason?: Scalars['String']['input'];
-};
-
-
-export type MutationReleaseQuarantinedArgs = {
-  places: ReadonlyArray<Scalars['String']['input']>;
-  reason?: Scalars['String']['input'];
-};
-
-export type NewAnnotation = {
-  readonly id?: InputMaybe<Scalars['ID']['input']>;
-  readonly step?: InputMaybe<Scalars['ID']['input']>;
-  readonly rollout?: InputMaybe<Scalars['ID']['input']>;
-  readonly revision?: InputMaybe<Scalars['ID']['input']>;
-  readonly tree?: InputMaybe<Scalars['ID']['input']>;
-  readonly inTree?: InputMaybe<Scalars['ID']['input']>;
-  readonly row?: InputMaybe<DatasetRow>;
-  readonly label?: InputMaybe<Scalars['String']['input']>;
-  readonly score?: InputMaybe<Scalars['Float']['input']>;
-  readonly note?: Scalars['String']['input'];
-};
-
-export type DatasetRow = {
-  readonly dataset: Scalars['ID']['input'];
-  readonly line: Scalars['Int']['input'];
-};
-
-export type AnnotationsRecorded = {
-  readonly ids: ReadonlyArray<Scalars['ID']['output']>;
-  readonly annotations: ReadonlyArray<Annotation>;
-  readonly position: Scalars['String']['output'];
-};
-
-export type Annotation = {
-  readonly id: Scalars['ID']['output'];
-  readonly kind: AnnotatedKind;
-  readonly treeId: Scalars['ID']['output'];
-  readonly tree?: Maybe<Tree>;
-  readonly runId: Scalars['ID']['output'];
-  readonly run?: Maybe<Run>;
-  readonly stepId?: Maybe<Scalars['ID']['output']>;
-  readonly step?: Maybe<Step>;
-  readonly rolloutId?: Maybe<Scalars['ID']['output']>;
-  readonly rollout?: Maybe<Rollout>;
-  readonly revisionId?: Maybe<Scalars['ID']['output']>;
-  readonly revision?: Maybe<Revision>;
-  readonly datasetId?: Maybe<Scalars['ID']['output']>;
-  readonly dataset?: Maybe<Dataset>;
-  readonly line?: Maybe<Scalars['Int']['output']>;
-  readonly label?: Maybe<Scalars['String']['output']>;
-  readonly score?: Maybe<Scalars['Float']['output']>;
-  readonly note: Scalars['String']['output'];
-  readonly principal: Scalars['String']['output'];
-  readonly author?: Maybe<Scalars['String']['output']>;
-  readonly addedAt: Scalars['DateTime']['output'];
-  readonly retractedAt?: Maybe<Scalars['DateTime']['output']>;
-  readonly retractedBy?: Maybe<Scalars['String']['output']>;
-  readonly retractReason?: Maybe<Scalars['String']['output']>;
-};
-
-export type AnnotatedKind =
-  | 'step'
-  | 'rollout'
-  | 'revision'
-  | 'row'
-  | 'tree';
-
-export type AnnotationFilter = {
-  readonly run?: InputMaybe<Scalars['ID']['input']>;
-  readonly tree?: InputMaybe<Scalars['ID']['input']>;
-  readonly kind?: InputMaybe<AnnotatedKind>;
-  readonly step?: InputMaybe<Scalars['ID']['input']>;
-  readonly rollout?: InputMaybe<Scalars['ID']['input']>;
-  readonly revision?: InputMaybe<Scalars['ID']['input']>;
-  readonly dataset?: InputMaybe<Scalars['ID']['input']>;
-  readonly label?: InputMaybe<Scalars['String']['input']>;
-  readonly by?: InputMaybe<Scalars['String']['input']>;
-  readonly score?: InputMaybe<FloatRange>;
-  readonly retracted?: InputMaybe<Scalars['Boolean']['input']>;
-};
-
-export type AnnotatedFilter = {
-  readonly has?: Scalars['Boolean']['input'];
-  readonly label?: InputMaybe<Scalars['String']['input']>;
-  readonly by?: InputMaybe<Scalars['String']['input']>;
-  readonly score?: InputMaybe<FloatRange>;
-};
-
-export type AnnotationOrder =
-  | 'ADDED_ASC'
-  | 'ADDED_DESC';
-
-export type LabelCount = {
-  readonly label: Scalars['String']['output'];
-  readonly count: Scalars['SafeInt']['output'];
-  readonly meanScore?: Maybe<Scalars['Float']['output']>;
-};
-
-export type AnnotationConnection = {
-  readonly edges: ReadonlyArray<AnnotationEdge>;
-  readonly nodes: ReadonlyArray<Annotation>;
-  readonly pageInfo: PageInfo;
-  readonly totalCount: Scalars['SafeInt']['output'];
-};
-
-export type AnnotationEdge = {
-  readonly cursor: Scalars['String']['output'];
-  readonly node: Annotation;
 };
 
 export type StepFilter = {
@@ -389,6 +264,131 @@ export type DivergenceKind =
   | 'action'
   | 'observation'
   | 'end';
+
+export type Mutation = {
+  readonly annotate: AnnotationsRecorded;
+  readonly retractAnnotations: AnnotationsRecorded;
+  readonly requeue: ReadonlyArray<RequeuedEvent>;
+};
+
+
+export type MutationAnnotateArgs = {
+  annotations: ReadonlyArray<NewAnnotation>;
+};
+
+
+export type MutationRetractAnnotationsArgs = {
+  ids: ReadonlyArray<Scalars['ID']['input']>;
+  tree?: InputMaybe<Scalars['ID']['input']>;
+  reason?: Scalars['String']['input'];
+};
+
+
+export type MutationRequeueArgs = {
+  places: ReadonlyArray<Scalars['String']['input']>;
+  reason?: Scalars['String']['input'];
+};
+
+export type NewAnnotation = {
+  readonly id?: InputMaybe<Scalars['ID']['input']>;
+  readonly step?: InputMaybe<Scalars['ID']['input']>;
+  readonly rollout?: InputMaybe<Scalars['ID']['input']>;
+  readonly revision?: InputMaybe<Scalars['ID']['input']>;
+  readonly tree?: InputMaybe<Scalars['ID']['input']>;
+  readonly inTree?: InputMaybe<Scalars['ID']['input']>;
+  readonly row?: InputMaybe<DatasetRow>;
+  readonly label?: InputMaybe<Scalars['String']['input']>;
+  readonly score?: InputMaybe<Scalars['Float']['input']>;
+  readonly note?: Scalars['String']['input'];
+};
+
+export type DatasetRow = {
+  readonly dataset: Scalars['ID']['input'];
+  readonly line: Scalars['Int']['input'];
+};
+
+export type AnnotationsRecorded = {
+  readonly ids: ReadonlyArray<Scalars['ID']['output']>;
+  readonly annotations: ReadonlyArray<Annotation>;
+  readonly position: Scalars['String']['output'];
+};
+
+export type Annotation = {
+  readonly id: Scalars['ID']['output'];
+  readonly kind: AnnotatedKind;
+  readonly treeId: Scalars['ID']['output'];
+  readonly tree?: Maybe<Tree>;
+  readonly runId: Scalars['ID']['output'];
+  readonly run?: Maybe<Run>;
+  readonly stepId?: Maybe<Scalars['ID']['output']>;
+  readonly step?: Maybe<Step>;
+  readonly rolloutId?: Maybe<Scalars['ID']['output']>;
+  readonly rollout?: Maybe<Rollout>;
+  readonly revisionId?: Maybe<Scalars['ID']['output']>;
+  readonly revision?: Maybe<Revision>;
+  readonly datasetId?: Maybe<Scalars['ID']['output']>;
+  readonly dataset?: Maybe<Dataset>;
+  readonly line?: Maybe<Scalars['Int']['output']>;
+  readonly label?: Maybe<Scalars['String']['output']>;
+  readonly score?: Maybe<Scalars['Float']['output']>;
+  readonly note: Scalars['String']['output'];
+  readonly principal: Scalars['String']['output'];
+  readonly author?: Maybe<Scalars['String']['output']>;
+  readonly addedAt: Scalars['DateTime']['output'];
+  readonly retractedAt?: Maybe<Scalars['DateTime']['output']>;
+  readonly retractedBy?: Maybe<Scalars['String']['output']>;
+  readonly retractReason?: Maybe<Scalars['String']['output']>;
+};
+
+export type AnnotatedKind =
+  | 'step'
+  | 'rollout'
+  | 'revision'
+  | 'row'
+  | 'tree';
+
+export type AnnotationFilter = {
+  readonly run?: InputMaybe<Scalars['ID']['input']>;
+  readonly tree?: InputMaybe<Scalars['ID']['input']>;
+  readonly kind?: InputMaybe<AnnotatedKind>;
+  readonly step?: InputMaybe<Scalars['ID']['input']>;
+  readonly rollout?: InputMaybe<Scalars['ID']['input']>;
+  readonly revision?: InputMaybe<Scalars['ID']['input']>;
+  readonly dataset?: InputMaybe<Scalars['ID']['input']>;
+  readonly label?: InputMaybe<Scalars['String']['input']>;
+  readonly by?: InputMaybe<Scalars['String']['input']>;
+  readonly score?: InputMaybe<FloatRange>;
+  readonly retracted?: InputMaybe<Scalars['Boolean']['input']>;
+};
+
+export type AnnotatedFilter = {
+  readonly has?: Scalars['Boolean']['input'];
+  readonly label?: InputMaybe<Scalars['String']['input']>;
+  readonly by?: InputMaybe<Scalars['String']['input']>;
+  readonly score?: InputMaybe<FloatRange>;
+};
+
+export type AnnotationOrder =
+  | 'ADDED_ASC'
+  | 'ADDED_DESC';
+
+export type LabelCount = {
+  readonly label: Scalars['String']['output'];
+  readonly count: Scalars['SafeInt']['output'];
+  readonly meanScore?: Maybe<Scalars['Float']['output']>;
+};
+
+export type AnnotationConnection = {
+  readonly edges: ReadonlyArray<AnnotationEdge>;
+  readonly nodes: ReadonlyArray<Annotation>;
+  readonly pageInfo: PageInfo;
+  readonly totalCount: Scalars['SafeInt']['output'];
+};
+
+export type AnnotationEdge = {
+  readonly cursor: Scalars['String']['output'];
+  readonly node: Annotation;
+};
 
 export type CapturedCall = {
   readonly id: Scalars['ID']['output'];
@@ -1316,8 +1316,8 @@ export type QuarantinedRecord = {
   readonly body: Scalars['String']['output'];
   readonly size: Scalars['Int']['output'];
   readonly quarantinedAt: Scalars['DateTime']['output'];
-  readonly releasedAt?: Maybe<Scalars['DateTime']['output']>;
-  readonly releasedOffset?: Maybe<Scalars['SafeInt']['output']>;
+  readonly requeuedAt?: Maybe<Scalars['DateTime']['output']>;
+  readonly requeuedOffset?: Maybe<Scalars['SafeInt']['output']>;
 };
 
 export type AnomalyFilter = {
@@ -1328,19 +1328,19 @@ export type AnomalyFilter = {
 export type QuarantineFilter = {
   readonly projection?: InputMaybe<Scalars['String']['input']>;
   readonly code?: InputMaybe<Scalars['String']['input']>;
-  readonly released?: InputMaybe<Scalars['Boolean']['input']>;
+  readonly requeued?: InputMaybe<Scalars['Boolean']['input']>;
 };
 
-export type QuarantineRelease = {
+export type RequeuedEvent = {
   readonly projection: Scalars['String']['output'];
   readonly place: Scalars['String']['output'];
   readonly appended?: Maybe<Scalars['String']['output']>;
-  readonly outcome: QuarantineReleaseOutcome;
+  readonly outcome: RequeueOutcome;
   readonly reason?: Maybe<Scalars['String']['output']>;
 };
 
-export type QuarantineReleaseOutcome =
-  | 'released'
+export type RequeueOutcome =
+  | 'requeued'
   | 'refused'
   | 'pending';
 
@@ -1842,7 +1842,7 @@ export type EventDelivery = {
   readonly topic: Scalars['String']['output'];
   readonly partition: Scalars['Int']['output'];
   readonly offset: Scalars['SafeInt']['output'];
-  readonly releasedFrom?: Maybe<Scalars['SafeInt']['output']>;
+  readonly requeuedFrom?: Maybe<Scalars['SafeInt']['output']>;
   readonly position: Scalars['String']['output'];
 };
 
@@ -3009,24 +3009,11 @@ export type DirectiveResolverFn<TResult = Record<PropertyKey, never>, TParent = 
 
 /** Mapping between all available schema types and the resolvers types */
 export type ResolversTypes = {
-  Mutation: ResolverTypeWrapper<Root>;
+  StepFilter: StepFilter;
   ID: ResolverTypeWrapper<Scalars['ID']['output']>;
   String: ResolverTypeWrapper<Scalars['String']['output']>;
-  NewAnnotation: NewAnnotation;
-  Float: ResolverTypeWrapper<Scalars['Float']['output']>;
-  DatasetRow: DatasetRow;
   Int: ResolverTypeWrapper<Scalars['Int']['output']>;
-  AnnotationsRecorded: ResolverTypeWrapper<AnnotationsRecordedModel>;
-  Annotation: ResolverTypeWrapper<AnnotationRecord>;
-  AnnotatedKind: AnnotatedKind;
-  AnnotationFilter: AnnotationFilter;
   Boolean: ResolverTypeWrapper<Scalars['Boolean']['output']>;
-  AnnotatedFilter: AnnotatedFilter;
-  AnnotationOrder: AnnotationOrder;
-  LabelCount: ResolverTypeWrapper<LabelCount>;
-  AnnotationConnection: ResolverTypeWrapper<Connection<AnnotationRecord>>;
-  AnnotationEdge: ResolverTypeWrapper<Omit<AnnotationEdge, 'node'> & { node: ResolversTypes['Annotation'] }>;
-  StepFilter: StepFilter;
   TextSearch: TextSearch;
   TextField: TextField;
   RewardFilter: RewardFilter;
@@ -3040,6 +3027,7 @@ export type ResolversTypes = {
   AggregateBy: AggregateBy;
   Aggregate: ResolverTypeWrapper<AggregateModel>;
   RolloutSums: ResolverTypeWrapper<RolloutSums>;
+  Float: ResolverTypeWrapper<Scalars['Float']['output']>;
   StepSums: ResolverTypeWrapper<StepSums>;
   ToolSums: ResolverTypeWrapper<ToolSums>;
   ComponentSums: ResolverTypeWrapper<ComponentSums>;
@@ -3047,6 +3035,18 @@ export type ResolversTypes = {
   PairedDifference: ResolverTypeWrapper<PairedComparison>;
   TrajectoryDivergence: ResolverTypeWrapper<TrajectoryDivergenceModel>;
   DivergenceKind: DivergenceKind;
+  Mutation: ResolverTypeWrapper<Root>;
+  NewAnnotation: NewAnnotation;
+  DatasetRow: DatasetRow;
+  AnnotationsRecorded: ResolverTypeWrapper<AnnotationsRecordedModel>;
+  Annotation: ResolverTypeWrapper<AnnotationRecord>;
+  AnnotatedKind: AnnotatedKind;
+  AnnotationFilter: AnnotationFilter;
+  AnnotatedFilter: AnnotatedFilter;
+  AnnotationOrder: AnnotationOrder;
+  LabelCount: ResolverTypeWrapper<LabelCount>;
+  AnnotationConnection: ResolverTypeWrapper<Connection<AnnotationRecord>>;
+  AnnotationEdge: ResolverTypeWrapper<Omit<AnnotationEdge, 'node'> & { node: ResolversTypes['Annotation'] }>;
   CapturedCall: ResolverTypeWrapper<CapturedCallRecord>;
   CapturedChoice: ResolverTypeWrapper<CapturedChoiceModel>;
   CapturedTokens: ResolverTypeWrapper<Omit<CapturedTokens, 'ids' | 'logProbs'> & { ids: ResolversTypes['PackedArray'], logProbs?: Maybe<ResolversTypes['PackedArray']> }>;
@@ -3150,8 +3150,8 @@ export type ResolversTypes = {
   QuarantinedRecord: ResolverTypeWrapper<QuarantineRecord>;
   AnomalyFilter: AnomalyFilter;
   QuarantineFilter: QuarantineFilter;
-  QuarantineRelease: ResolverTypeWrapper<QuarantineRelease>;
-  QuarantineReleaseOutcome: QuarantineReleaseOutcome;
+  RequeuedEvent: ResolverTypeWrapper<RequeuedEvent>;
+  RequeueOutcome: RequeueOutcome;
   Verification: ResolverTypeWrapper<KeptVerification>;
   VerificationCounts: ResolverTypeWrapper<VerificationCounts>;
   VerificationFault: ResolverTypeWrapper<VerificationFault>;
@@ -3268,22 +3268,11 @@ export type ResolversTypes = {
 
 /** Mapping between all available schema types and the resolvers parents */
 export type ResolversParentTypes = {
-  Mutation: Root;
+  StepFilter: StepFilter;
   ID: Scalars['ID']['output'];
   String: Scalars['String']['output'];
-  NewAnnotation: NewAnnotation;
-  Float: Scalars['Float']['output'];
-  DatasetRow: DatasetRow;
   Int: Scalars['Int']['output'];
-  AnnotationsRecorded: AnnotationsRecordedModel;
-  Annotation: AnnotationRecord;
-  AnnotationFilter: AnnotationFilter;
   Boolean: Scalars['Boolean']['output'];
-  AnnotatedFilter: AnnotatedFilter;
-  LabelCount: LabelCount;
-  AnnotationConnection: Connection<AnnotationRecord>;
-  AnnotationEdge: Omit<AnnotationEdge, 'node'> & { node: ResolversParentTypes['Annotation'] };
-  StepFilter: StepFilter;
   TextSearch: TextSearch;
   RewardFilter: RewardFilter;
   Highlight: Highlight;
@@ -3293,12 +3282,23 @@ export type ResolversParentTypes = {
   AggregateFilter: AggregateFilter;
   Aggregate: AggregateModel;
   RolloutSums: RolloutSums;
+  Float: Scalars['Float']['output'];
   StepSums: StepSums;
   ToolSums: ToolSums;
   ComponentSums: ComponentSums;
   RunComparison: RunComparisonModel;
   PairedDifference: PairedComparison;
   TrajectoryDivergence: TrajectoryDivergenceModel;
+  Mutation: Root;
+  NewAnnotation: NewAnnotation;
+  DatasetRow: DatasetRow;
+  AnnotationsRecorded: AnnotationsRecordedModel;
+  Annotation: AnnotationRecord;
+  AnnotationFilter: AnnotationFilter;
+  AnnotatedFilter: AnnotatedFilter;
+  LabelCount: LabelCount;
+  AnnotationConnection: Connection<AnnotationRecord>;
+  AnnotationEdge: Omit<AnnotationEdge, 'node'> & { node: ResolversParentTypes['Annotation'] };
   CapturedCall: CapturedCallRecord;
   CapturedChoice: CapturedChoiceModel;
   CapturedTokens: Omit<CapturedTokens, 'ids' | 'logProbs'> & { ids: ResolversParentTypes['PackedArray'], logProbs?: Maybe<ResolversParentTypes['PackedArray']> };
@@ -3391,7 +3391,7 @@ export type ResolversParentTypes = {
   QuarantinedRecord: QuarantineRecord;
   AnomalyFilter: AnomalyFilter;
   QuarantineFilter: QuarantineFilter;
-  QuarantineRelease: QuarantineRelease;
+  RequeuedEvent: RequeuedEvent;
   Verification: KeptVerification;
   VerificationCounts: VerificationCounts;
   VerificationFault: VerificationFault;
@@ -3500,63 +3500,6 @@ export type CostDirectiveArgs = {
 
 export type CostDirectiveResolver<Result, Parent, ContextType = Context, Args = CostDirectiveArgs> = DirectiveResolverFn<Result, Parent, ContextType, Args>;
 
-export type MutationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = {
-  annotate?: Resolver<ResolversTypes['AnnotationsRecorded'], ParentType, ContextType, RequireFields<MutationAnnotateArgs, 'annotations'>>;
-  retractAnnotations?: Resolver<ResolversTypes['AnnotationsRecorded'], ParentType, ContextType, RequireFields<MutationRetractAnnotationsArgs, 'ids' | 'reason'>>;
-  releaseQuarantined?: Resolver<ReadonlyArray<ResolversTypes['QuarantineRelease']>, ParentType, ContextType, RequireFields<MutationReleaseQuarantinedArgs, 'places' | 'reason'>>;
-};
-
-export type AnnotationsRecordedResolvers<ContextType = Context, ParentType extends ResolversParentTypes['AnnotationsRecorded'] = ResolversParentTypes['AnnotationsRecorded']> = {
-  ids?: Resolver<ReadonlyArray<ResolversTypes['ID']>, ParentType, ContextType>;
-  annotations?: Resolver<ReadonlyArray<ResolversTypes['Annotation']>, ParentType, ContextType>;
-  position?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-};
-
-export type AnnotationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Annotation'] = ResolversParentTypes['Annotation']> = {
-  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
-  kind?: Resolver<ResolversTypes['AnnotatedKind'], ParentType, ContextType>;
-  treeId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
-  tree?: Resolver<Maybe<ResolversTypes['Tree']>, ParentType, ContextType>;
-  runId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
-  run?: Resolver<Maybe<ResolversTypes['Run']>, ParentType, ContextType>;
-  stepId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
-  step?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
-  rolloutId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
-  rollout?: Resolver<Maybe<ResolversTypes['Rollout']>, ParentType, ContextType>;
-  revisionId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
-  revision?: Resolver<Maybe<ResolversTypes['Revision']>, ParentType, ContextType>;
-  datasetId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
-  dataset?: Resolver<Maybe<ResolversTypes['Dataset']>, ParentType, ContextType>;
-  line?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
-  label?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
-  score?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
-  note?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-  principal?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-  author?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
-  addedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
-  retractedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
-  retractedBy?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
-  retractReason?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
-};
-
-export type LabelCountResolvers<ContextType = Context, ParentType extends ResolversParentTypes['LabelCount'] = ResolversParentTypes['LabelCount']> = {
-  label?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-  count?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
-  meanScore?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
-};
-
-export type AnnotationConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['AnnotationConnection'] = ResolversParentTypes['AnnotationConnection']> = {
-  edges?: Resolver<ReadonlyArray<ResolversTypes['AnnotationEdge']>, ParentType, ContextType>;
-  nodes?: Resolver<ReadonlyArray<ResolversTypes['Annotation']>, ParentType, ContextType>;
-  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
-  totalCount?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
-};
-
-export type AnnotationEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['AnnotationEdge'] = ResolversParentTypes['AnnotationEdge']> = {
-  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
-  node?: Resolver<ResolversTypes['Annotation'], ParentType, ContextType>;
-};
-
 export type HighlightResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Highlight'] = ResolversParentTypes['Highlight']> = {
   field?: Resolver<ResolversTypes['TextField'], ParentType, ContextType>;
   text?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
@@ -3639,6 +3582,63 @@ export type TrajectoryDivergenceResolvers<ContextType = Context, ParentType exte
   common?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
   a?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
   b?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
+};
+
+export type MutationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = {
+  annotate?: Resolver<ResolversTypes['AnnotationsRecorded'], ParentType, ContextType, RequireFields<MutationAnnotateArgs, 'annotations'>>;
+  retractAnnotations?: Resolver<ResolversTypes['AnnotationsRecorded'], ParentType, ContextType, RequireFields<MutationRetractAnnotationsArgs, 'ids' | 'reason'>>;
+  requeue?: Resolver<ReadonlyArray<ResolversTypes['RequeuedEvent']>, ParentType, ContextType, RequireFields<MutationRequeueArgs, 'places' | 'reason'>>;
+};
+
+export type AnnotationsRecordedResolvers<ContextType = Context, ParentType extends ResolversParentTypes['AnnotationsRecorded'] = ResolversParentTypes['AnnotationsRecorded']> = {
+  ids?: Resolver<ReadonlyArray<ResolversTypes['ID']>, ParentType, ContextType>;
+  annotations?: Resolver<ReadonlyArray<ResolversTypes['Annotation']>, ParentType, ContextType>;
+  position?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+};
+
+export type AnnotationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Annotation'] = ResolversParentTypes['Annotation']> = {
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  kind?: Resolver<ResolversTypes['AnnotatedKind'], ParentType, ContextType>;
+  treeId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  tree?: Resolver<Maybe<ResolversTypes['Tree']>, ParentType, ContextType>;
+  runId?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  run?: Resolver<Maybe<ResolversTypes['Run']>, ParentType, ContextType>;
+  stepId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  step?: Resolver<Maybe<ResolversTypes['Step']>, ParentType, ContextType>;
+  rolloutId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  rollout?: Resolver<Maybe<ResolversTypes['Rollout']>, ParentType, ContextType>;
+  revisionId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  revision?: Resolver<Maybe<ResolversTypes['Revision']>, ParentType, ContextType>;
+  datasetId?: Resolver<Maybe<ResolversTypes['ID']>, ParentType, ContextType>;
+  dataset?: Resolver<Maybe<ResolversTypes['Dataset']>, ParentType, ContextType>;
+  line?: Resolver<Maybe<ResolversTypes['Int']>, ParentType, ContextType>;
+  label?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  score?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+  note?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  principal?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  author?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  addedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  retractedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  retractedBy?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+  retractReason?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
+};
+
+export type LabelCountResolvers<ContextType = Context, ParentType extends ResolversParentTypes['LabelCount'] = ResolversParentTypes['LabelCount']> = {
+  label?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  count?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+  meanScore?: Resolver<Maybe<ResolversTypes['Float']>, ParentType, ContextType>;
+};
+
+export type AnnotationConnectionResolvers<ContextType = Context, ParentType extends ResolversParentTypes['AnnotationConnection'] = ResolversParentTypes['AnnotationConnection']> = {
+  edges?: Resolver<ReadonlyArray<ResolversTypes['AnnotationEdge']>, ParentType, ContextType>;
+  nodes?: Resolver<ReadonlyArray<ResolversTypes['Annotation']>, ParentType, ContextType>;
+  pageInfo?: Resolver<ResolversTypes['PageInfo'], ParentType, ContextType>;
+  totalCount?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
+};
+
+export type AnnotationEdgeResolvers<ContextType = Context, ParentType extends ResolversParentTypes['AnnotationEdge'] = ResolversParentTypes['AnnotationEdge']> = {
+  cursor?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  node?: Resolver<ResolversTypes['Annotation'], ParentType, ContextType>;
 };
 
 export type CapturedCallResolvers<ContextType = Context, ParentType extends ResolversParentTypes['CapturedCall'] = ResolversParentTypes['CapturedCall']> = {
@@ -4380,15 +4380,15 @@ export type QuarantinedRecordResolvers<ContextType = Context, ParentType extends
   body?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   size?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   quarantinedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
-  releasedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
-  releasedOffset?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;
+  requeuedAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  requeuedOffset?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;
 };
 
-export type QuarantineReleaseResolvers<ContextType = Context, ParentType extends ResolversParentTypes['QuarantineRelease'] = ResolversParentTypes['QuarantineRelease']> = {
+export type RequeuedEventResolvers<ContextType = Context, ParentType extends ResolversParentTypes['RequeuedEvent'] = ResolversParentTypes['RequeuedEvent']> = {
   projection?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   place?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   appended?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
-  outcome?: Resolver<ResolversTypes['QuarantineReleaseOutcome'], ParentType, ContextType>;
+  outcome?: Resolver<ResolversTypes['RequeueOutcome'], ParentType, ContextType>;
   reason?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
 };
 
@@ -4618,7 +4618,7 @@ export type EventDeliveryResolvers<ContextType = Context, ParentType extends Res
   topic?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   partition?: Resolver<ResolversTypes['Int'], ParentType, ContextType>;
   offset?: Resolver<ResolversTypes['SafeInt'], ParentType, ContextType>;
-  releasedFrom?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;
+  requeuedFrom?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;
   position?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
@@ -5304,12 +5304,6 @@ export type LargeTextResolvers<ContextType = Context, ParentType extends Resolve
 };
 
 export type Resolvers<ContextType = Context> = {
-  Mutation?: MutationResolvers<ContextType>;
-  AnnotationsRecorded?: AnnotationsRecordedResolvers<ContextType>;
-  Annotation?: AnnotationResolvers<ContextType>;
-  LabelCount?: LabelCountResolvers<ContextType>;
-  AnnotationConnection?: AnnotationConnectionResolvers<ContextType>;
-  AnnotationEdge?: AnnotationEdgeResolvers<ContextType>;
   Highlight?: HighlightResolvers<ContextType>;
   Aggregate?: AggregateResolvers<ContextType>;
   RolloutSums?: RolloutSumsResolvers<ContextType>;
@@ -5319,6 +5313,12 @@ export type Resolvers<ContextType = Context> = {
   RunComparison?: RunComparisonResolvers<ContextType>;
   PairedDifference?: PairedDifferenceResolvers<ContextType>;
   TrajectoryDivergence?: TrajectoryDivergenceResolvers<ContextType>;
+  Mutation?: MutationResolvers<ContextType>;
+  AnnotationsRecorded?: AnnotationsRecordedResolvers<ContextType>;
+  Annotation?: AnnotationResolvers<ContextType>;
+  LabelCount?: LabelCountResolvers<ContextType>;
+  AnnotationConnection?: AnnotationConnectionResolvers<ContextType>;
+  AnnotationEdge?: AnnotationEdgeResolvers<ContextType>;
   CapturedCall?: CapturedCallResolvers<ContextType>;
   CapturedChoice?: CapturedChoiceResolvers<ContextType>;
   CapturedTokens?: CapturedTokensResolvers<ContextType>;
@@ -5406,7 +5406,7 @@ export type Resolvers<ContextType = Context> = {
   PartitionLag?: PartitionLagResolvers<ContextType>;
   Anomaly?: AnomalyResolvers<ContextType>;
   QuarantinedRecord?: QuarantinedRecordResolvers<ContextType>;
-  QuarantineRelease?: QuarantineReleaseResolvers<ContextType>;
+  RequeuedEvent?: RequeuedEventResolvers<ContextType>;
   Verification?: VerificationResolvers<ContextType>;
   VerificationCounts?: VerificationCountsResolvers<ContextType>;
   VerificationFault?: VerificationFaultResolvers<ContextType>;

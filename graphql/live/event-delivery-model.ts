@@ -16,6 +16,6 @@ export interface EventDeliveryModel {
   readonly topic: string;
   readonly partition: number;
   readonly offset: number;
-  readonly releasedFrom: number | null;
+  readonly requeuedFrom: number | null;
   readonly position: string;
 }

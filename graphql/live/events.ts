@@ -84,7 +84,7 @@ function toDelivery({ record, position }: TailItem): EventDeliveryModel {
     topic: record.topic,
     partition: record.partition,
     offset: record.offset,
-    releasedFrom: record.releasedFrom,
+    requeuedFrom: record.requeuedFrom,
     position: formatPosition(position),
   };
 }

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { catalogue } from '../../src/events/catalogue.ts';
 import { encode } from '../../src/events/codec.ts';
 import type { Envelope } from '../../src/events/envelope.ts';
-import { withRelease } from '../../src/events/with-release.ts';
+import { withRequeue } from '../../src/events/with-requeue.ts';
 import type { Subscription } from '../../src/log/event-log.ts';
 import { formatPosition, positionAfter } from '../../src/log/position.ts';
 import type { Notices } from '../../src/postgres/notices.ts';
@@ -260,8 +260,8 @@ describe('the live tail', () => {
     await ofTypes.leave();
   });
 
-  test('the live tail delivers a released event at the place of its release, also to a reader past its first place', async () => {
-    const builder = new EventBuilder('released to a subscriber');
+  test('the live tail delivers a requeued event at the place of its requeue, also to a reader past its first place', async () => {
+    const builder = new EventBuilder('requeued to a subscriber');
     const tree = builder.tree(builder.run(), 'a');
     const rollout = builder.rollout(tree);
     builder.step(tree, rollout, builder.step(tree, rollout, tree.rootStepId, 1), 2);
@@ -280,7 +280,7 @@ describe('the live tail', () => {
     const [waiting] = await api.log.append([{ topic: 'trees', key: tree.treeId, value: unread }]);
     await appendAndProject([parent]);
     const before = await reader.take(4);
-    expect(before.map(({ id, releasedFrom }) => [id, releasedFrom])).toEqual(
+    expect(before.map(({ id, requeuedFrom }) => [id, requeuedFrom])).toEqual(
       [opened, started, early, parent].map(({ id }) => [id, null]),
     );
     const places = [before[2]?.offset ?? Number.NaN, waiting?.offset ?? Number.NaN];
@@ -289,17 +289,17 @@ describe('the live tail', () => {
       [early, reward].map((event, i) => ({
         topic: 'trees',
         key: tree.treeId,
-        value: Buffer.from(withRelease(JSON.stringify(event), { offset: places[i] ?? 0, at, reason: null })),
+        value: Buffer.from(withRequeue(JSON.stringify(event), { offset: places[i] ?? 0, at, reason: null })),
       })),
     );
-    const released = await reader.take(2);
+    const requeued = await reader.take(2);
     await reader.leave();
-    expect(released.map(({ id, releasedFrom }) => [id, releasedFrom])).toEqual([
+    expect(requeued.map(({ id, requeuedFrom }) => [id, requeuedFrom])).toEqual([
       [early.id, places[0]],
       [reward.id, places[1]],
     ]);
     const again = await readEvents(api, { after: before.at(-1)?.position, tree: tree.treeId });
-    expect(idsOf(await again.take(2))).toEqual(idsOf(released)); // also who comes back for it
+    expect(idsOf(await again.take(2))).toEqual(idsOf(requeued)); // also who comes back for it
     await again.leave();
   });
 

@@ -30,12 +30,12 @@ import type { QueryResolvers } from '../generated/types.ts';
 import { measureLag } from '../live/lag.ts';
 import { logEnd } from '../live/log-end.ts';
 import { waitFor } from '../live/wait-for.ts';
-import { annotationById, annotationOfTree, connectAnnotations } from './annotation.ts';
-import { connectSamples, connectSteps, connectTasks, connectToolCalls } from './answers.ts';
+import { aggregateRollouts, compareRuns, divergenceOf } from './analysis.ts';
+import { annotationById, annotationOfTree, connectAnnotations } from './annotations.ts';
 import { recall, trace } from './lineage.ts';
 import { connectDatasets, connectRollouts, connectRuns, connectTrajectories, connectTrees } from './lists.ts';
-import { readPath } from './path.ts';
-import { aggregateRollouts, compareRuns, divergenceOf } from './summaries.ts';
+import { readPath } from './paths.ts';
+import { connectSamples, connectSteps, connectTasks, connectToolCalls } from './searchable-lists.ts';
 
 const LABELS = 500; // of the most frequent labels
 

@@ -9,7 +9,7 @@ export interface ReadEvent {
   readonly partition: number;
   readonly offset: number;
   readonly position: string;
-  readonly releasedFrom: number | null;
+  readonly requeuedFrom: number | null;
 }
 /** A reader of the subscription over server-sent events, as a browser is one. */
 export interface EventReader {
@@ -20,7 +20,7 @@ export interface EventReader {
 }
 
 const QUERY = `subscription ($after: String, $types: [String!], $run: ID, $tree: ID) {
-  events(after: $after, types: $types, run: $run, tree: $tree) { id type stream topic partition offset position releasedFrom }
+  events(after: $after, types: $types, run: $run, tree: $tree) { id type stream topic partition offset position requeuedFrom }
 }`;
 
 /** Subscribes. @throws what the server answers instead of a stream. */

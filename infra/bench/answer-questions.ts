@@ -2,20 +2,20 @@ import { createHash } from 'node:crypto';
 import { firstDivergence } from '../../src/domain/tree/first-divergence.ts';
 import type { Db } from '../../src/postgres/database.ts';
 import type { PageRequest } from '../../src/postgres/keyset.ts';
-import { type AggregateBy, type AggregatePart, aggregate } from '../../src/projections/answers/aggregate.ts';
-import { readChosenSamples } from '../../src/projections/answers/choose-samples.ts';
-import { countStepsUpTo, readChosenSteps } from '../../src/projections/answers/choose-steps.ts';
-import { readChosenTasks } from '../../src/projections/answers/choose-tasks.ts';
+import { type AggregateBy, type AggregatePart, aggregate } from '../../src/projections/analysis/aggregate.ts';
+import { readChosenSamples } from '../../src/projections/analysis/choose-samples.ts';
+import { countStepsUpTo, readChosenSteps } from '../../src/projections/analysis/choose-steps.ts';
+import { readChosenTasks } from '../../src/projections/analysis/choose-tasks.ts';
 import {
   readChosenToolCalls,
   TOOL_CALL_ORDERINGS,
   type ToolCallFilter,
-} from '../../src/projections/answers/choose-tool-calls.ts';
-import { compareAchieved } from '../../src/projections/answers/compare-achieved.ts';
-import { readPublishedMetrics } from '../../src/projections/answers/read-published-metrics.ts';
-import type { SampleFilter } from '../../src/projections/answers/sample-query.ts';
-import { STEP_ORDERINGS, type StepFilter } from '../../src/projections/answers/step-query.ts';
-import type { TextField } from '../../src/projections/answers/text-query.ts';
+} from '../../src/projections/analysis/choose-tool-calls.ts';
+import { compareAchieved } from '../../src/projections/analysis/compare-achieved.ts';
+import { readPublishedMetrics } from '../../src/projections/analysis/read-published-metrics.ts';
+import type { SampleFilter } from '../../src/projections/analysis/sample-query.ts';
+import { STEP_ORDERINGS, type StepFilter } from '../../src/projections/analysis/step-query.ts';
+import type { TextField } from '../../src/projections/analysis/text-query.ts';
 import { seedOf } from '../../src/projections/lineage/recall-seeds.ts';
 import { readTouched } from '../../src/projections/lineage/recall-touched.ts';
 import { readPaths } from '../../src/projections/step-tree/read-paths.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { buildIndex, readIndexes } from '../../src/projections/answers/build-indexes.ts';
-import { buildTextIndexes, readTextMark } from '../../src/projections/answers/text-indexes.ts';
+import { buildIndex, readIndexes } from '../../src/projections/analysis/build-indexes.ts';
+import { buildTextIndexes, readTextMark } from '../../src/projections/analysis/text-indexes.ts';
 import { projections } from '../../src/projections/registry.ts';
 import { useTestDatabase } from '../../src/testing/use-test-database.ts';
 import { answerQuestions } from './answer-questions.ts';

@@ -15,7 +15,7 @@ const FIRST = 50;
 export const NOT_ASKED: Readonly<Record<string, string>> = {
   Annotate: 'a command',
   RetractAnnotations: 'a command',
-  ReleaseQuarantined: 'a command',
+  Requeue: 'a command',
   Live: 'the log as it grows',
   'live-events': 'the log as it grows',
   'read-your-writes': 'waits for a position',

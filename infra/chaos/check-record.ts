@@ -115,7 +115,7 @@ async function nothingMisplaced({ database }: Platform): Promise<Check> {
   const quarantined = await db
     .selectFrom('quarantine')
     .select(['projection', 'reason'])
-    .where('releasedAt', 'is', null)
+    .where('requeuedAt', 'is', null)
     .execute();
   const { rows } = await database.pool.query<{ events: number; twice: number }>(
     "select (select count(*)::int from events) as events, (select count(*)::int from anomalies where kind = 'duplicate') as twice",

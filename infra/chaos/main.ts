@@ -9,7 +9,7 @@ import { ROLES, type Role } from './process-group.ts';
 
 const HELP = `Trains policies by real processes that are killed, paused and cut off at seeded points, whose servers are killed, filled and restored, and checks after
 each training that nothing was lost, nothing done twice, and that the weights are those of a training that nobody disturbed. During each training events come
-before their parents and are released from quarantine, and read models are rebuilt, one after the other.
+before their parents and are requeued from quarantine, and read models are rebuilt, one after the other.
 
   npm run chaos -- [--kills 200] [--seed 1] [--log embedded|kafka|both] [--only ROLE,…] [--faults FAULT,…] [--updates 20] [--each 50]
 

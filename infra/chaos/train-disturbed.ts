@@ -19,9 +19,9 @@ import { type TrainPlan, trainPlan } from '../../src/usecases/train/train-plan.t
 import { type Check, checkRecord, outcomeOf, type TrainingResult } from './check-record.ts';
 import { type Disturbance, type Done, disturb } from './disturb.ts';
 import { type Means, NO_MEANS } from './faults.ts';
+import { startOperator } from './operator.ts';
 import { type ProcessGroup, startProcessGroup } from './process-group.ts';
 import { startProducer } from './producer.ts';
-import { startReleaser } from './releaser.ts';
 import { withRetry } from './with-retry.ts';
 
 type Home = Platform & { readonly home: string };
@@ -92,20 +92,20 @@ export async function trainDisturbed(
   const { policyId } = plan;
   const group = startProcessGroup(platform, { databaseUrl: proxy.url, port, planFile, policyId });
   const producer = startProducer(group.apiUrl, `chaos ${plan.seed}`);
-  const releaser = startReleaser(platform, `releaser ${plan.seed}`);
+  const operator = startOperator(platform, `operator ${plan.seed}`);
   try {
     const training = { runId: run.runId, policyId, updates: plan.updates };
     const world = { platform, group, proxy, means, training, acknowledged: () => producer.acknowledged.length };
     const done = await disturb(world, { ...disturbance, random: createRandom(disturbance.seed) });
     await untilTrained(platform, plan, group);
     await producer.close();
-    const released = await releaser.close();
+    const requeued = await operator.close();
     await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 120_000 });
     await group.dismiss();
     const { acknowledged } = producer;
     const checks: Check[] = [
       ...(await checkRecord(platform, { policyId, acknowledged, expected, runId: run.runId })),
-      released,
+      requeued,
       noneExited(group),
     ];
     const faults: Done[] = [...done];
@@ -122,7 +122,7 @@ export async function trainDisturbed(
     });
   } finally {
     await producer.close().catch(() => undefined); // the first fault is the one to report
-    await releaser.close().catch(() => undefined);
+    await operator.close().catch(() => undefined);
     await group.abandon();
     await proxy.close();
   }

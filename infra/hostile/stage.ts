@@ -151,7 +151,7 @@ export async function checkStage(platform: Platform): Promise<StageReport> {
   const journalled =
     await count(`(select count(*) from events) + (select count(*) from anomalies a where kind = 'duplicate' and not exists (
       select from events e where (e.topic, e.partition, e."offset") = (a.topic, a.partition, a."offset")))
-    + (select count(*) from quarantine_releases r join events e using (event_id)
+    + (select count(*) from requeued_records r join events e using (event_id)
        where (e.topic, e.partition, e."offset") <> (r.topic, r.partition, r."offset"))
     + (select count(*) from quarantine where projection = 'journal')`);
   const unexplained = await count(`select count(*) from quarantine where coalesce(reason, '') = '' or coalesce(code, '') = ''`);

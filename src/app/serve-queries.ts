@@ -20,7 +20,7 @@ import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { openAnnotate } from '../usecases/annotate/annotate.ts';
 import { tokenDecoders } from '../usecases/datasets/export/token-decoder.ts';
-import { openRelease } from '../usecases/release/release-quarantined.ts';
+import { openRequeue } from '../usecases/requeue/requeue-events.ts';
 import { ASKED_BY } from './forward-queries.ts';
 
 const QUERY_CONNECTIONS = 6; // of the database, for the statements of the few queries that run at once
@@ -68,7 +68,7 @@ export async function serveQueries(platform: Platform, logger: Logger): Promise<
     gate,
     logger,
     annotate: openAnnotate(platform),
-    release: openRelease(platform),
+    requeue: openRequeue(platform),
     tokenizers: tokenDecoders(config.tokenizers),
   });
   const tables = createTables({ db: reading.db, blobs, snapshots, gate, logger });

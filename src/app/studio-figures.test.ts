@@ -6,9 +6,9 @@ import { count } from '../../studio/src/parts/format.ts';
 import { curvesOf } from '../../studio/src/training/curves.ts';
 import { flowOf } from '../../studio/src/training/flow.ts';
 import { trainedBy } from '../../studio/src/training/trained-by.ts';
-import { outlinesOf } from '../../studio/src/trajectory/outlines.ts';
-import { tokenRows } from '../../studio/src/trajectory/token-rows.ts';
-import { subtreeOf } from '../../studio/src/tree/subtree.ts';
+import { outlinesOf } from '../../studio/src/trajectories/outlines.ts';
+import { tokenRows } from '../../studio/src/trajectories/token-rows.ts';
+import { subtreeOf } from '../../studio/src/trees/subtree.ts';
 
 test('a count of one is named in the singular, any other in the plural', () => {
   expect([0, 1, 1_200].map((value) => count(value, 'step'))).toEqual(['0 steps', '1 step', '1,200 steps']);

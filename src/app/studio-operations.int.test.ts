@@ -32,7 +32,7 @@ let browser: Browser;
 let page: Page;
 let wrong: readonly string[];
 
-/** Quarantine with release, and reports of replays. */
+/** Quarantine with its form, and reports of replays. */
 describeWithBrowser('the operations of the studio', () => {
   const append = async (events: readonly Envelope[]) => {
     await platform.log.append(await prepareEvents(events, platform.blobs, platform.stamp));
@@ -63,7 +63,7 @@ describeWithBrowser('the operations of the studio', () => {
       await platform.database.db
         .selectFrom('quarantine')
         .select(['topic', 'partition', 'offset'])
-        .where('releasedAt', 'is', null)
+        .where('requeuedAt', 'is', null)
         .distinct()
         .execute()
     ).length;
@@ -80,39 +80,39 @@ describeWithBrowser('the operations of the studio', () => {
     await picture(page, 'operations-empty-1440');
   });
 
-  test('what is released before its parent stays with the reason, and behind it is folded', async () => {
+  test('what is requeued before its parent stays with the reason, and behind it is folded', async () => {
     await append([...early, ...other]);
     await until(async () => (await waiting()) === 2);
     await open();
-    await page.getByRole('button', { name: 'Release the 2 that wait here' }).waitFor();
+    await page.getByRole('button', { name: 'Requeue the 2 that wait here' }).waitFor();
     await page
-      .getByRole('button', { name: /^Release trees\./ })
+      .getByRole('button', { name: /^Requeue trees\./ })
       .first()
       .click();
-    await form().getByText('A release cannot be taken back.').waitFor();
-    await picture(page, 'release-1440');
+    await form().getByText('This cannot be undone.').waitFor();
+    await picture(page, 'requeue-1440');
     await form().getByRole('button', { name: 'Cancel' }).click();
     await form().waitFor({ state: 'detached' });
-    await page.getByRole('button', { name: 'Release the 2 that wait here' }).click();
-    await form().getByRole('button', { name: 'Release', exact: true }).click();
+    await page.getByRole('button', { name: 'Requeue the 2 that wait here' }).click();
+    await form().getByRole('button', { name: 'Requeue', exact: true }).click();
     await page
       .getByText(/stays: /)
       .first()
       .waitFor();
     await append([parent, otherParent]);
-    await page.getByRole('button', { name: 'Release the 2 that wait here' }).click();
+    await page.getByRole('button', { name: 'Requeue the 2 that wait here' }).click();
     await form().getByLabel('Reason').fill('the parents are there');
-    await form().getByRole('button', { name: 'Release', exact: true }).click();
+    await form().getByRole('button', { name: 'Requeue', exact: true }).click();
     await page
-      .getByText(/was released by trees\.\d+:\d+\.$/)
+      .getByText(/was requeued by trees\.\d+:\d+\.$/)
       .first()
       .waitFor();
     await page
-      .getByText(/^released /)
+      .getByText(/^requeued /)
       .first()
       .waitFor();
-    expect(await page.getByRole('button', { name: /^Release/ }).count()).toBe(0);
-    await picture(page, 'operations-released-1440');
+    expect(await page.getByRole('button', { name: /^Requeue/ }).count()).toBe(0);
+    await picture(page, 'operations-requeued-1440');
   });
 
   test('a key without the scope admin is shown what it lacks, and the mutation is refused', async () => {
@@ -123,16 +123,16 @@ describeWithBrowser('the operations of the studio', () => {
     const reader = await openStudioPage(browser, server.url, { key });
     await open(reader.page);
     await reader.page
-      .getByRole('button', { name: /^Release trees\./ })
+      .getByRole('button', { name: /^Requeue trees\./ })
       .first()
       .click();
     await form(reader.page).getByRole('alert').getByText('admin').first().waitFor();
-    expect(await form(reader.page).getByRole('button', { name: 'Release', exact: true }).isDisabled()).toBe(true);
+    expect(await form(reader.page).getByRole('button', { name: 'Requeue', exact: true }).isDisabled()).toBe(true);
     expect(await hindrances(reader.page)).toEqual([]);
     await reader.page.context().close();
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
     const ask = async (places: string) => {
-      const query = `mutation { releaseQuarantined(places: [${places}]) { outcome } }`;
+      const query = `mutation { requeue(places: [${places}]) { outcome } }`;
       return (await fetch(`${server.url}/graphql`, { method: 'POST', headers, body: JSON.stringify({ query }) })).json();
     };
     expect(await ask('"trees.0:1"')).toMatchObject({ errors: [{ extensions: { code: 'FORBIDDEN' } }] });

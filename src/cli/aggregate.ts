@@ -5,7 +5,7 @@ import {
   type AggregateBy,
   type AggregatePart,
   aggregate,
-} from '../projections/answers/aggregate.ts';
+} from '../projections/analysis/aggregate.ts';
 import { readSettled } from './at-moment.ts';
 import { checkedId } from './collect.ts';
 import { type Lines, print, table } from './terminal.ts';

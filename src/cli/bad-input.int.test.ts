@@ -159,10 +159,10 @@ describe('wrong command lines', () => {
     ],
     [
       'a place of the quarantine',
-      ['quarantine', 'release', 'trees.0:1'],
+      ['quarantine', 'requeue', 'trees.0:1'],
       /nothing is quarantined at trees\.0:1; .espalier quarantine list./,
     ],
-    ['a place', ['quarantine', 'release', 'trees'], /"trees" is no place; a place looks like trees\.0:41/],
+    ['a place', ['quarantine', 'requeue', 'trees'], /"trees" is no place; a place looks like trees\.0:41/],
   ])('%s that does not exist is refused with those that exist', async (_name, args, message) => {
     const { code, line } = await refusal(args);
     expect(line).toMatch(message);

@@ -202,7 +202,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./projects.ts')).addProjects,
   },
   quarantine: {
-    summary: 'events that could not be folded: list, release',
+    summary: 'events that could not be folded: list, requeue',
     load: async () => (await import('./quarantine.ts')).addQuarantine,
   },
 };

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { BOOTSTRAP_DEFAULTS } from '../domain/evaluation/bootstrap-interval.ts';
 import type { PairedComparison } from '../domain/evaluation/compare-paired.ts';
-import { compareAchieved } from '../projections/answers/compare-achieved.ts';
+import { compareAchieved } from '../projections/analysis/compare-achieved.ts';
 import { readRunsById } from '../projections/runs/read-runs.ts';
 import { readSettled } from './at-moment.ts';
 import { checkedId } from './collect.ts';

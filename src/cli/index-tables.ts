@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { buildIndex, dropActionsIndex, readIndexes } from '../projections/answers/build-indexes.ts';
-import { buildTextIndexes, dropTextIndexes } from '../projections/answers/text-indexes.ts';
+import { buildIndex, dropActionsIndex, readIndexes } from '../projections/analysis/build-indexes.ts';
+import { buildTextIndexes, dropTextIndexes } from '../projections/analysis/text-indexes.ts';
 import { projections } from '../projections/registry.ts';
 import { settleRuns } from '../projections/training-pool/settled-samples.ts';
 import { print, table } from './terminal.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { readPublishedMetrics } from '../projections/answers/read-published-metrics.ts';
+import { readPublishedMetrics } from '../projections/analysis/read-published-metrics.ts';
 import { readRunsById } from '../projections/runs/read-runs.ts';
 import { readSettled } from './at-moment.ts';
 import { checkedId } from './collect.ts';

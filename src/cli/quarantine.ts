@@ -1,16 +1,16 @@
 import { type Command, Option } from 'commander';
 import { describePlace, type LogPlace, parsePlace } from '../projections/place.ts';
 import { readWaiting } from '../projections/read-waiting.ts';
-import { type ReleaseOutcome, releaseQuarantined } from '../usecases/release/release-quarantined.ts';
+import { type RequeueOutcome, requeueEvents } from '../usecases/requeue/requeue-events.ts';
 import { print, table } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 import { withProjector } from './with-projector.ts';
 
-/** `espalier quarantine`: what no projection could fold, and why; `release` offers it again. */
+/** `espalier quarantine`: what no projection could fold, and why; `requeue` offers it again. */
 export function addQuarantine(program: Command): void {
   const quarantine = program.command('quarantine');
   addList(quarantine);
-  addRelease(quarantine);
+  addRequeue(quarantine);
 }
 
 function addList(quarantine: Command): void {
@@ -31,23 +31,23 @@ function addList(quarantine: Command): void {
   );
 }
 
-function addRelease(quarantine: Command): void {
-  const release = quarantine
-    .command('release')
+function addRequeue(quarantine: Command): void {
+  const requeue = quarantine
+    .command('requeue')
     .description('append quarantined events again, in log order: after their parent arrived, or for a program that reads them')
     .argument('[place]', 'topic.partition:offset; all when left out')
     .addOption(new Option('--reason <text>', 'why, kept in the log').argParser(reasonOf))
     .option('--wait <seconds>', 'how long to wait for the projections to pass them', wholeNumber('--wait', 1, 86_400), 60);
-  release.action((wanted: string | undefined, { reason, wait }: { readonly reason?: string; readonly wait: number }) =>
+  requeue.action((wanted: string | undefined, { reason, wait }: { readonly reason?: string; readonly wait: number }) =>
     withProjector('quarantine', async ({ platform, signal }) => {
       const place = wanted === undefined ? null : placeOf(wanted);
       const options = { place, reason: reason ?? null, clock: Date.now, timeoutMs: wait * 1_000, signal };
-      const outcomes = await releaseQuarantined(platform, options);
+      const outcomes = await requeueEvents(platform, options);
       if (wanted !== undefined && outcomes.length === 0)
         throw new Error(`nothing is quarantined at ${wanted}; \`espalier quarantine list\` shows the places`);
-      if (wantsJson(release)) print(JSON.stringify(outcomes.map(shown)));
+      if (wantsJson(requeue)) print(JSON.stringify(outcomes.map(shown)));
       else for (const line of describe(outcomes)) print(line);
-      if (outcomes.some(({ result }) => result.kind !== 'released')) process.exitCode = 1;
+      if (outcomes.some(({ result }) => result.kind !== 'requeued')) process.exitCode = 1;
     }),
   );
 }
@@ -63,12 +63,12 @@ function reasonOf(text: string): string {
   throw new Error('--reason takes a text of 1 to 2000 characters');
 }
 
-function shown({ projection, place, appended, result }: ReleaseOutcome) {
+function shown({ projection, place, appended, result }: RequeueOutcome) {
   return { projection, place: describePlace(place), appended: appended && describePlace(appended), result };
 }
 
-function describe(outcomes: readonly ReleaseOutcome[]): readonly string[] {
-  const count = (kind: ReleaseOutcome['result']['kind']) => outcomes.filter(({ result }) => result.kind === kind).length;
+function describe(outcomes: readonly RequeueOutcome[]): readonly string[] {
+  const count = (kind: RequeueOutcome['result']['kind']) => outcomes.filter(({ result }) => result.kind === kind).length;
   const lines = outcomes.flatMap(({ projection, place, appended, result }) => {
     if (result.kind !== 'refused') return [];
     const now = appended ? ` at ${describePlace(appended)}` : '';
@@ -76,5 +76,5 @@ function describe(outcomes: readonly ReleaseOutcome[]): readonly string[] {
   });
   const pending = outcomes.find(({ result }) => result.kind === 'pending')?.result;
   const late = pending?.kind === 'pending' ? [`${count('pending')} appended and not folded yet: ${pending.reason}`] : [];
-  return [...lines, ...late, `${count('released')} released, ${count('refused')} stay`];
+  return [...lines, ...late, `${count('requeued')} requeued, ${count('refused')} stay`];
 }

@@ -34,16 +34,15 @@ export function stampOf({ principal, project }: { readonly [field in keyof Stamp
 }
 
 /**
- * What an event says that waited in quarantine and was appended again: the record at `offset` of the same partition is the one
- * that waited. Whoever folds the log meets the event a second time here, which is where it takes effect for the read models that
- * refused it before.
+ * The envelope field `released` of an event that was requeued: the record at `offset` of the same partition is the one that waited
+ * in quarantine. A fold of the log meets the event a second time here, where it takes effect for the read models that refused it.
  */
-export const released = z.strictObject({
+export const requeued = z.strictObject({
   offset: counter.describe('Offset, in the same partition, of the record that was in quarantine.'),
-  at: z.iso.datetime({ precision: 3 }).describe('Time of the release, as ISO 8601 in UTC with milliseconds.'),
-  reason: z.string().min(1).max(2_000).nullable().describe('Reason for the release; null when none was given.'),
+  at: z.iso.datetime({ precision: 3 }).describe('Time of the requeue, as ISO 8601 in UTC with milliseconds.'),
+  reason: z.string().min(1).max(2_000).nullable().describe('Reason for the requeue; null when none was given.'),
 });
-export type ReleasedFrom = z.infer<typeof released>;
+export type RequeuedFrom = z.infer<typeof requeued>;
 
 /**
  * The payload of an event (`payload-fields.ts`), encrypted by the key of its stream; `data` holds placeholders in its place. An
@@ -93,9 +92,7 @@ export const envelopeFields = {
       'Paths of the first 1,000 fields in which NUL or unpaired surrogates were replaced by U+FFFD; absent when none were.',
     ),
   epoch: epoch.optional().describe('Epoch at which its producer held the run in `correlationId`; absent where it took none.'),
-  released: released
-    .optional()
-    .describe('Record in quarantine that this record releases; absent when the record is not a release.'),
+  released: requeued.optional().describe('Record in quarantine that this record requeues; absent unless the event was requeued.'),
   sealed: sealed
     .optional()
     .describe('Encrypted payload, written by the platform alone; absent when the payload is not encrypted.'),

@@ -1,4 +1,4 @@
-import { copyOut } from '../postgres/copy-out.ts';
+import { copyOut } from '../postgres/copy-binary-reader.ts';
 import { connect } from '../postgres/pool.ts';
 import { limitOf } from '../runtime/limit.ts';
 import type { LogTopic } from './embedded-log-topics.ts';

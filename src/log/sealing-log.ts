@@ -25,7 +25,7 @@ const PATIENCE_MS = 30_000; // as the embedded log waits for Postgres
 /**
  * Seals the payload of events on their way into a log, whoever appends them, as their projects say. Keys are asked for once per
  * stream and minute, all that a call needs together; a call that needs none passes at once. Calls keep their order. What is read
- * is as it lies in the log: who decodes records opens them. A record without its event (a release from quarantine) keeps the
+ * is as it lies in the log: who decodes records opens them. A record without its event (a requeue from quarantine) keeps the
  * bytes that it had.
  */
 export function sealingLog(log: EventLog, seals: Seals, now: () => number = () => performance.now()): EventLog {

@@ -1,6 +1,6 @@
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely';
 import type pg from 'pg';
-import { CamelCaseQuery, CopyBinary, CopyText } from './copying-client.ts';
+import { CamelCaseQuery, CopyBinary, CopyText } from './copy-client.ts';
 
 const COUNTED = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE']);
 

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { CopyingClient } from './copying-client.ts';
+import { CopyingClient } from './copy-client.ts';
 
 /** int8 columns hold offsets and counters, all below 2^53: read them as numbers, and refuse the row that is not. */
 const INT8 = 20;

@@ -32,7 +32,7 @@ describe('rows that have values', () => {
   });
 
   test('columns have the names and values of the query builder', async () => {
-    const rows = await rowsWhere(database.db, 'quarantine', { code: 'a' }, ['offset as at', 'body', 'releasedAt']);
-    expect(rows).toEqual([{ at: 0, body: Buffer.from('x'), releasedAt: null }]);
+    const rows = await rowsWhere(database.db, 'quarantine', { code: 'a' }, ['offset as at', 'body', 'requeuedAt']);
+    expect(rows).toEqual([{ at: 0, body: Buffer.from('x'), requeuedAt: null }]);
   });
 });

@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 1af57c66dea2e78a
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: c79daa5de8927d49
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 
@@ -74,8 +74,8 @@ export const tables = {
     reason: column<string>('text'),
     body: column<Buffer>('bytea'),
     quarantinedAt: defaulted<Defaulted<Instant>>('timestamptz'),
-    releasedAt: column<Instant | null>('timestamptz'),
-    releasedOffset: column<number | null>('bigint'),
+    requeuedAt: column<Instant | null>('timestamptz'),
+    requeuedOffset: column<number | null>('bigint'),
   }),
   projectionBuilds: table('projection_builds', ['projection', 'version'], {
     projection: column<string>('text'),

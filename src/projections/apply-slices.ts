@@ -7,7 +7,7 @@ import { settled } from '../postgres/side-by-side.ts';
 import { concerning } from './concerns.ts';
 import { FoldFailed, isDatabaseFault, isOfPostgres, isRefused } from './fault.ts';
 import { type Poison, type Projection, schemaNameOf } from './projection.ts';
-import { closeReleased, quarantine, setAsideUnstorable } from './quarantine.ts';
+import { closeRequeued, quarantine, setAsideUnstorable } from './quarantine.ts';
 import { type Item, offsetOf, type Slice } from './slice.ts';
 
 /** A slice that a projection is to fold. */
@@ -259,7 +259,7 @@ function describeOffer({ projection, slice }: Offer): string {
 
 /**
  * Folds the items of slices of one projection in the transaction's tables, in their order: those that are refused go to
- * quarantine, those that are released leave the place where they waited. Returns how many went to quarantine.
+ * quarantine, those that are requeued leave the place where they waited. Returns how many went to quarantine.
  */
 export async function foldAndWrite(trx: Trx, projection: Projection, slices: readonly Slice[]): Promise<number> {
   const parts = slices.map((slice) => {
@@ -277,7 +277,7 @@ export async function foldAndWrite(trx: Trx, projection: Projection, slices: rea
     const { topic, partition } = slice;
     const mine = poison.filter(({ delivery }) => delivery.topic === topic && delivery.partition === partition);
     if (mine.length + refused.length > 0) await quarantine(trx, projection, slice, mine, refused);
-    await closeReleased(trx, projection, slice, deliveries);
+    await closeRequeued(trx, projection, slice, deliveries);
     quarantined += mine.length + refused.length;
   }
   return quarantined;

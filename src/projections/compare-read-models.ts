@@ -66,7 +66,7 @@ async function compare(trx: Trx, { projection, table, key, events }: Counted, li
      join own on own.topic = n.topic and own.partition = n.partition and n."offset" < own.next_offset
      left join ${sql.table(table)} r on r.${sql.ref(key)} = n.id
      where r.${sql.ref(key)} is null and not exists (
-       select from quarantine q where q.projection = ${projection} and q.event_id = n.event_id and q.released_at is null)
+       select from quarantine q where q.projection = ${projection} and q.event_id = n.event_id and q.requeued_at is null)
      order by n.id limit ${limit})
     union all
     (select r.${sql.ref(key)}, 'inserted' from ${sql.table(table)} r left join named n on n.id = r.${sql.ref(key)}

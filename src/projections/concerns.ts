@@ -28,7 +28,7 @@ function concerns(projection: Projection, item: Item): boolean {
   const { supersededBy, repeats, event } = item.delivery;
   const hasEffect = supersededBy === undefined && repeats === undefined;
   if (!hasEffect && !projection.keepsWithoutEffect) return false;
-  // A released event leaves the quarantine, whatever it changes.
+  // A requeued event leaves the quarantine, whatever it changes.
   return !projection.skips || event.released !== undefined || !projection.skips(item.delivery);
 }
 

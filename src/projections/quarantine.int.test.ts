@@ -6,11 +6,11 @@ import { encode } from '../events/codec.ts';
 import type { Envelope } from '../events/envelope.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
 import {
-  appendRelease,
+  appendRequeue,
   appendTo,
   givenEvents,
   projectSlice,
-  releaseWaiting,
+  requeueWaiting,
   type TestLog,
   testLog,
 } from '../testing/given-events.ts';
@@ -38,7 +38,7 @@ async function waiting(): Promise<readonly Waiting[]> {
   return database.db
     .selectFrom('quarantine')
     .select(['projection', 'topic', 'partition', 'offset', 'type', 'code', 'field', 'reason'])
-    .where('releasedAt', 'is', null)
+    .where('requeuedAt', 'is', null)
     .orderBy('topic')
     .orderBy('offset')
     .orderBy('projection')
@@ -54,7 +54,7 @@ async function given(records: Parameters<typeof appendTo>[1], using: readonly Pr
 }
 
 describe('events before their parents', () => {
-  test('a child waits with its descendants while later events are folded, and is released once the parent exists', async () => {
+  test('a child waits with its descendants while later events are folded, and is requeued once the parent exists', async () => {
     const builder = new EventBuilder('late');
     const runId = builder.run();
     const early = builder.tree(runId, 'early');
@@ -79,56 +79,56 @@ describe('events before their parents', () => {
     );
 
     const refused = (await waiting()).map(({ offset: _, ...row }) => row);
-    await releaseWaiting(database.db);
-    expect((await waiting()).map(({ offset: _, ...row }) => row)).toEqual(refused); // at the places of their releases
+    await requeueWaiting(database.db);
+    expect((await waiting()).map(({ offset: _, ...row }) => row)).toEqual(refused); // at the places of their requeues
     await givenEvents(database.db, opening);
-    await releaseWaiting(database.db);
+    await requeueWaiting(database.db);
     expect(await waiting()).toEqual([]);
 
-    const { anomalies: _one, quarantine_releases: _releases, ...released } = await readModels(database.db, PLACES);
+    const { anomalies: _one, requeued_records: _requeues, ...requeued } = await readModels(database.db, PLACES);
     await emptyReadModels(database.db);
     await givenEvents(database.db, builder.events);
-    const { anomalies: _two, quarantine_releases: _none, ...inOrder } = await readModels(database.db, PLACES);
+    const { anomalies: _two, requeued_records: _none, ...inOrder } = await readModels(database.db, PLACES);
     // The journal numbers a stream in the order of the log, which the late opening is the last of.
-    expect({ ...released, events: [], stream_producers: [] }).toEqual({ ...inOrder, events: [], stream_producers: [] });
+    expect({ ...requeued, events: [], stream_producers: [] }).toEqual({ ...inOrder, events: [], stream_producers: [] });
   });
 
-  test('a second release of a released event changes nothing', async () => {
+  test('a second requeue of a requeued event changes nothing', async () => {
     const { log, offset } = await givenEarlyStep();
-    const first = appendRelease(log, 'trees', offset);
+    const first = appendRequeue(log, 'trees', offset);
     await projectSlice(database.db, log, 'trees', first, first + 1);
-    const { quarantine_releases: one, ...once } = await readModels(database.db, PLACES);
+    const { requeued_records: one, ...once } = await readModels(database.db, PLACES);
     const closed = await places();
     for (const waited of [offset, first]) {
-      const at = appendRelease(log, 'trees', waited); // of the record that waited, and of its release
+      const at = appendRequeue(log, 'trees', waited); // of the record that waited, and of its requeue
       await projectSlice(database.db, log, 'trees', at, at + 1);
     }
-    const { quarantine_releases: three, ...thrice } = await readModels(database.db, PLACES);
+    const { requeued_records: three, ...thrice } = await readModels(database.db, PLACES);
     expect(thrice).toEqual(once);
     expect([one?.length, three?.length]).toEqual([1, 3]);
     expect(await places()).toEqual(closed);
   });
 
-  test('two releases in one slice count once, at the place of the first', async () => {
+  test('two requeues in one slice count once, at the place of the first', async () => {
     const { log, offset } = await givenEarlyStep();
-    const [first, second] = [appendRelease(log, 'trees', offset), appendRelease(log, 'trees', offset)];
+    const [first, second] = [appendRequeue(log, 'trees', offset), appendRequeue(log, 'trees', offset)];
     await projectSlice(database.db, log, 'trees', first, second + 1);
     expect(await database.db.selectFrom('steps').select('logOffset').where('depth', '=', 2).execute()).toEqual([
       { logOffset: first },
     ]);
-    expect(new Set((await places()).map(({ releasedOffset }) => releasedOffset))).toEqual(new Set([first]));
+    expect(new Set((await places()).map(({ requeuedOffset }) => requeuedOffset))).toEqual(new Set([first]));
   });
 
-  test('an event refused again waits at the place of its release, with the new reason', async () => {
+  test('an event refused again waits at the place of its requeue, with the new reason', async () => {
     const { log, offset } = await givenEarlyStep(5); // of which its parent, once it is there, says another depth
-    const release = appendRelease(log, 'trees', offset);
-    await projectSlice(database.db, log, 'trees', release - 1, release + 1, [stepTree]);
+    const requeue = appendRequeue(log, 'trees', offset);
+    await projectSlice(database.db, log, 'trees', requeue - 1, requeue + 1, [stepTree]);
     expect((await waiting()).filter(({ projection }) => projection === 'step-tree')).toEqual([
-      expect.objectContaining({ offset: release, code: 'depth', field: 'data.depth' }),
+      expect.objectContaining({ offset: requeue, code: 'depth', field: 'data.depth' }),
     ]);
   });
 
-  /** A step before its parent, which is there by now; nothing was released. */
+  /** A step before its parent, which is there by now; nothing was requeued. */
   async function givenEarlyStep(depth = 2) {
     const builder = new EventBuilder('early');
     const tree = builder.tree(builder.run());
@@ -144,7 +144,7 @@ describe('events before their parents', () => {
   const places = () =>
     database.db
       .selectFrom('quarantine')
-      .select(['projection', 'offset', 'releasedAt', 'releasedOffset'])
+      .select(['projection', 'offset', 'requeuedAt', 'requeuedOffset'])
       .orderBy('projection')
       .orderBy('offset')
       .execute();
@@ -186,7 +186,7 @@ describe('bytes that are not an event', () => {
   );
 });
 
-test('a record that nobody could read counts from the place of its release on, and the journal holds it there', async () => {
+test('a record that nobody could read counts from the place of its requeue on, and the journal holds it there', async () => {
   const builder = new EventBuilder('upgrade');
   builder.run('unread');
   builder.run('behind');
@@ -195,7 +195,7 @@ test('a record that nobody could read counts from the place of its release on, a
   appendTo(log, [{ topic: 'runs', value: Buffer.from(JSON.stringify({ ...unread, schemaVersion: 9 })) }, behind]);
   await projectSlice(database.db, log, 'runs', 0, 2);
   expect(new Set((await waiting()).map(({ code }) => code))).toEqual(new Set(['unknown-version']));
-  const at = appendRelease(log, 'runs', 0, encode(unread)); // as a program that knows the version reads it
+  const at = appendRequeue(log, 'runs', 0, encode(unread)); // as a program that knows the version reads it
   await projectSlice(database.db, log, 'runs', at, at + 1);
   expect(await waiting()).toEqual([]);
   expect(await database.db.selectFrom('events').select(['eventId', 'offset']).orderBy('offset').execute()).toEqual([
@@ -209,7 +209,7 @@ test('a record that nobody could read counts from the place of its release on, a
 });
 
 describe('valid events with unusual content', () => {
-  test('an event that Postgres cannot store is isolated from its neighbours, waits alone, and is refused again on release', async () => {
+  test('an event that Postgres cannot store is isolated from its neighbours, waits alone, and is refused again on requeue', async () => {
     const builder = new EventBuilder('unstorable');
     for (let i = 0; i < 9; i++) builder.run(`run ${i}`);
     // Asks Postgres for a number that it cannot hold, as a column of a narrower type would.
@@ -234,7 +234,7 @@ describe('valid events with unusual content', () => {
     ]);
     const names = await database.db.selectFrom('runs').select('name').orderBy('name').execute();
     expect(names.map(({ name }) => name)).toEqual([0, 1, 2, 3, 5, 6, 7, 8].map((i) => `run ${i}`));
-    await releaseWaiting(database.db, { log, projections: [narrow] });
+    await requeueWaiting(database.db, { log, projections: [narrow] });
     expect(await waiting()).toEqual([expect.objectContaining({ projection: 'runs', offset: 9, code: 'unstorable' })]);
   });
 

@@ -66,7 +66,7 @@ export async function setAsideUnstorable(
     else poison.push({ delivery: item.delivery, code: 'unstorable', field: '', reason: cannotStore(error) });
   }
   await quarantine(trx, projection, slice, poison, refused);
-  await closeReleased(
+  await closeRequeued(
     trx,
     projection,
     slice,
@@ -87,33 +87,33 @@ function hex(bytes: Buffer): string {
 }
 
 /**
- * Notes, in the transaction of the projection that folds them, which records of its quarantine these deliveries release: from
- * here on the event waits no more at its first place. Taken now, it waits nowhere; refused again, at the place of the release,
+ * Notes, in the transaction of the projection that folds them, which records of its quarantine these deliveries requeue: from
+ * here on the event waits no more at its first place. Taken now, it waits nowhere; refused again, at the place of the requeue,
  * with the reason of now.
  */
-export async function closeReleased(
+export async function closeRequeued(
   trx: Trx,
   { name }: Projection,
   { topic, partition }: Slice,
   deliveries: readonly Delivery[],
 ): Promise<void> {
-  const first = new Map<number, { readonly offset: number; readonly releasedAt: string; readonly releasedOffset: number }>();
+  const first = new Map<number, { readonly offset: number; readonly requeuedAt: string; readonly requeuedOffset: number }>();
   for (const { offset, event } of deliveries) {
-    const { released } = event;
-    if (released && !first.has(released.offset))
-      first.set(released.offset, { offset: released.offset, releasedAt: released.at, releasedOffset: offset });
+    const { released: requeued } = event;
+    if (requeued && !first.has(requeued.offset))
+      first.set(requeued.offset, { offset: requeued.offset, requeuedAt: requeued.at, requeuedOffset: offset });
   }
   if (first.size === 0) return;
   await sql`
-    update quarantine q set released_at = coalesce(q.released_at, r.released_at), released_offset = r.released_offset
-    from ${recordset([...first.values()], typesOf(tables.quarantine, ['offset', 'releasedAt', 'releasedOffset']))}
+    update quarantine q set requeued_at = coalesce(q.requeued_at, r.requeued_at), requeued_offset = r.requeued_offset
+    from ${recordset([...first.values()], typesOf(tables.quarantine, ['offset', 'requeuedAt', 'requeuedOffset']))}
     where q.projection = ${name} and q.topic = ${topic} and q.partition = ${partition} and q."offset" = r."offset"
-      and q.released_offset is null`.execute(trx);
+      and q.requeued_offset is null`.execute(trx);
 }
 
 /**
  * Returns items as a projection met them when it first passed them: a record that could not be read then waits in its quarantine,
- * whatever this program can read, and takes effect where it is released. Else a fold by newer code would have it at another place
+ * whatever this program can read, and takes effect where it is requeued. Else a fold by newer code would have it at another place
  * than the one it compares with. What the journal alone could not read (a type that was not in the catalogue) concerned no other
  * projection, and is left out.
  * @param of the projection whose quarantine, with that of the journal, says so.

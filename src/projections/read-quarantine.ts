@@ -5,14 +5,14 @@ import type { Ordering } from '../postgres/keyset-cursor.ts';
 import type { Tables } from '../postgres/tables.ts';
 
 /**
- * A record that a projection could not fold, with the reason; `body` is the record as it lay in the log. `releasedOffset` is where
- * in the same partition it was released; null where it waits.
+ * A record that a projection could not fold, with the reason; `body` is the record as it lay in the log. `requeuedOffset` is where
+ * in the same partition it was requeued; null where it waits.
  */
 export type QuarantineRecord = Selectable<Tables['quarantine']>;
 export interface QuarantineFilter {
   readonly projection?: string;
   readonly code?: string;
-  readonly released?: boolean;
+  readonly requeued?: boolean;
 }
 
 const QUARANTINED = [
@@ -38,5 +38,5 @@ function chosen(db: Db, filter: QuarantineFilter) {
   // Versions next to the live one, kept or being built, have a quarantine of their own under the name `projection@version`.
   const all = db.selectFrom('quarantine').where('projection', 'in', db.selectFrom('projections').select('name'));
   const query = whereEqual(all, 'quarantine', filter, ['projection', 'code']);
-  return filter.released === undefined ? query : query.where('releasedAt', filter.released ? 'is not' : 'is', null);
+  return filter.requeued === undefined ? query : query.where('requeuedAt', filter.requeued ? 'is not' : 'is', null);
 }

@@ -17,7 +17,7 @@ export async function readWaiting(db: Db, limit: number): Promise<readonly Waiti
   return db
     .selectFrom('quarantine')
     .select(['projection', 'topic', 'partition', 'offset', 'type', 'code', 'field', 'reason'])
-    .where('releasedAt', 'is', null)
+    .where('requeuedAt', 'is', null)
     .where('projection', 'in', db.selectFrom('projections').select('name'))
     .orderBy('quarantinedAt')
     .orderBy('offset')
@@ -29,7 +29,7 @@ export async function readWaiting(db: Db, limit: number): Promise<readonly Waiti
 export async function countWaiting(db: Db): Promise<ReadonlyMap<string, number>> {
   const { rows } = await sql<{ projection: string; waiting: number }>`
     select p.name as projection, count(q.projection) as waiting from projections p
-    left join quarantine q on q.projection = p.name and q.released_at is null group by p.name`.execute(db);
+    left join quarantine q on q.projection = p.name and q.requeued_at is null group by p.name`.execute(db);
   return new Map(rows.map(({ projection, waiting }) => [projection, waiting]));
 }
 
@@ -45,7 +45,7 @@ export async function readWaitingPlaces(db: Db, after: LogPlace, limit: number):
   const { rows } = await sql<WaitingPlace>`
     select topic, partition, "offset", array_agg(projection order by projection) as projections, (array_agg(body))[1] as body
     from public.quarantine
-    where released_at is null and projection in (select name from public.projections)
+    where requeued_at is null and projection in (select name from public.projections)
       and (topic, partition, "offset") > (${after.topic}, ${after.partition}::integer, ${after.offset}::bigint)
     group by topic, partition, "offset" order by topic, partition, "offset" limit ${limit}`.execute(db);
   return rows;
@@ -58,7 +58,7 @@ export async function findWaiting(db: Db, places: readonly LogPlace[]): Promise<
     select distinct q.topic, q.partition, q."offset" from quarantine q
     join jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) as p(topic text, partition integer, "offset" bigint)
       using (topic, partition, "offset")
-    where q.released_at is null and q.projection in (select name from projections)`.execute(db);
+    where q.requeued_at is null and q.projection in (select name from projections)`.execute(db);
   return rows;
 }
 

@@ -1,7 +1,7 @@
 import { catalogue } from '../events/catalogue.ts';
 import { encode } from '../events/codec.ts';
 import type { Envelope } from '../events/envelope.ts';
-import { withRelease } from '../events/with-release.ts';
+import { withRequeue } from '../events/with-requeue.ts';
 import type { StoredRecord } from '../log/event-log.ts';
 import type { Db } from '../postgres/database.ts';
 import { applySlice } from '../projections/apply-slices.ts';
@@ -48,16 +48,16 @@ export function settingBack(offset: number): number | null {
 }
 
 /**
- * Releases a record from quarantine as `espalier quarantine release` does: appends it again behind all there is. `as` are its
- * bytes where a newer program could read them. Returns the offset of the release.
+ * Requeues a record from quarantine as `espalier quarantine requeue` does: appends it again behind all there is. `as` are its
+ * bytes where a newer program could read them. Returns the offset of the requeue.
  */
-export function appendRelease(log: TestLog, topic: string, offset: number, as?: Uint8Array): number {
+export function appendRequeue(log: TestLog, topic: string, offset: number, as?: Uint8Array): number {
   const records = log.topics.get(topic) ?? [];
   const bytes = as ?? records[offset]?.value;
   if (!bytes) throw new RangeError(`${topic} holds no record ${offset}`);
   const at = new Date(Date.UTC(2026, 5, 1) + records.length).toISOString();
-  const value = Buffer.from(withRelease(Buffer.from(bytes).toString('utf8'), { offset, at, reason: null }), 'utf8');
-  records.push({ offset: records.length, receivedAt: null, key: 'release', value });
+  const value = Buffer.from(withRequeue(Buffer.from(bytes).toString('utf8'), { offset, at, reason: null }), 'utf8');
+  records.push({ offset: records.length, receivedAt: null, key: 'requeue', value });
   return records.length - 1;
 }
 
@@ -94,10 +94,10 @@ export async function givenEvents(db: Db, events: readonly Envelope[]): Promise<
 }
 
 /**
- * Releases all that waits in a test's database, in log order, and projects it: behind the events given before, or behind those of
+ * Requeues all that waits in a test's database, in log order, and projects it: behind the events given before, or behind those of
  * `log`.
  */
-export async function releaseWaiting(
+export async function requeueWaiting(
   db: Db,
   {
     log = logs.get(db) ?? testLog(),
@@ -108,7 +108,7 @@ export async function releaseWaiting(
     .selectFrom('quarantine')
     .select(['topic', 'offset', 'body'])
     .distinctOn(['topic', 'offset'])
-    .where('releasedAt', 'is', null)
+    .where('requeuedAt', 'is', null)
     .where(
       'projection',
       'in',
@@ -118,7 +118,7 @@ export async function releaseWaiting(
     .orderBy('offset')
     .execute();
   const before = new Map([...log.topics].map(([topic, records]) => [topic, records.length]));
-  for (const { topic, offset, body } of waiting) appendRelease(log, topic, offset, body);
+  for (const { topic, offset, body } of waiting) appendRequeue(log, topic, offset, body);
   for (const topic of new Set(waiting.map((row) => row.topic)))
     await projectSlice(db, log, topic, before.get(topic) ?? 0, log.topics.get(topic)?.length ?? 0, projections);
 }

@@ -26,7 +26,7 @@ import { heldPage, isPage } from './page/stored-page.ts';
 import { Failure } from './parts/failure.tsx';
 import { Runs } from './runs/runs.tsx';
 import { Shell } from './shell/shell.tsx';
-import { stepsOf } from './trajectory/steps-of.ts';
+import { stepsOf } from './trajectories/steps-of.ts';
 
 function Frame(): ReactNode {
   const page = heldPage();
@@ -76,25 +76,25 @@ const runs = createRoute({
   component: Home,
 });
 const views = [
-  view('/view/run/$id', () => import('./run/run.tsx'), 'RunPage', {
+  view('/view/run/$id', () => import('./runs/run.tsx'), 'RunPage', {
     ahead: (queries, id, at) => askAhead(queries, runPage, { id }, at),
   }),
   view('/view/images/$id', () => import('./images/images.tsx'), 'ImagesPage', {
     texts: ['order', 'step', 'tree'],
     ahead: (queries, id, at) => askAhead(queries, imagesPage, { id }, at),
   }),
-  view('/view/group/$id', () => import('./group/group.tsx'), 'GroupPage', {
+  view('/view/group/$id', () => import('./groups/group.tsx'), 'GroupPage', {
     texts: ['estimator'],
     ahead: (queries, id, at) => askAhead(queries, groupPage, { id }, at),
   }),
-  view('/view/trajectory/$id', () => import('./trajectory/trajectory.tsx'), 'TrajectoryPage', {
+  view('/view/trajectory/$id', () => import('./trajectories/trajectory.tsx'), 'TrajectoryPage', {
     texts: ['step', 'tab', 'tree'],
     ahead: (queries, id, at, tree) => {
       askAhead(queries, trajectoryPage, { id, tree }, at);
       void queries.prefetchInfiniteQuery(stepsOf(id, tree, at));
     },
   }),
-  view('/view/tree/$id', () => import('./tree/tree.tsx'), 'TreePage', {
+  view('/view/tree/$id', () => import('./trees/tree.tsx'), 'TreePage', {
     texts: ['step', 'simulation', 'colour'],
     ahead: (queries, id, at) => {
       askAhead(queries, treePage, { id }, at);
@@ -106,7 +106,7 @@ const views = [
   view('/view/find', () => import('./find/find.tsx'), 'FindPage', {
     texts: ['words', 'in', 'run', 'tool', 'rewarded', 'component', 'verdict', 'policy', 'version', 'termination'],
   }),
-  view('/view/review', () => import('./review/review.tsx'), 'ReviewPage', {
+  view('/view/review', () => import('./annotations/review.tsx'), 'ReviewPage', {
     texts: ['words', 'in', 'run', 'verdict', 'from', 'until', 'fault', 'label', 'without'],
   }),
   view('/view/training', () => import('./training/training.tsx'), 'TrainingPage', {
@@ -115,9 +115,9 @@ const views = [
   view('/view/discarded', () => import('./discarded/discarded.tsx'), 'DiscardedPage', {
     texts: ['policy', 'by', 'reason'],
   }),
-  view('/view/revision/$id', () => import('./revision/revision.tsx'), 'RevisionPage', { texts: ['tree'] }),
-  view('/view/data', () => import('./data/datasets.tsx'), 'DataPage'),
-  view('/view/dataset/$id', () => import('./data/dataset.tsx'), 'DatasetPage'),
+  view('/view/revision/$id', () => import('./revisions/revision.tsx'), 'RevisionPage', { texts: ['tree'] }),
+  view('/view/data', () => import('./datasets/datasets.tsx'), 'DataPage'),
+  view('/view/dataset/$id', () => import('./datasets/dataset.tsx'), 'DatasetPage'),
   view('/view/lineage/$id', () => import('./lineage/lineage.tsx'), 'LineagePage', { texts: ['tree'] }),
   view('/view/operations', () => import('./operations/operations.tsx'), 'OperationsPage'),
 ] as const;

@@ -77,7 +77,7 @@ export function ruleOfPlatform(type: EventType): Rule | undefined {
 const BY_KEY: Rule = { message: ALONE, remedy: 'leave it out; the key that sends the event decides it' };
 /** Fields of the envelope that the platform writes. */
 export const FIELDS_OF_PLATFORM: Readonly<Record<string, Rule>> = {
-  released: { message: ALONE, remedy: 'leave it out; `espalier quarantine release` releases what waits' },
+  released: { message: ALONE, remedy: 'leave it out; `espalier quarantine requeue` appends it' },
   sealed: { message: ALONE, remedy: 'send the payload in `data`; the platform encrypts it' },
   principal: BY_KEY,
   project: BY_KEY,

@@ -7,7 +7,7 @@ import type { Db } from '../../postgres/database.ts';
 import { arbitraryRecord } from '../../testing/arbitrary-record.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { everyEvent } from '../../testing/every-event.ts';
-import { appendTo, releaseWaiting, type TestLog, testLog } from '../../testing/given-events.ts';
+import { appendTo, requeueWaiting, type TestLog, testLog } from '../../testing/given-events.ts';
 import { emptyReadModels, readModels } from '../../testing/read-models.ts';
 import { stepTree } from '../step-tree/step-tree.ts';
 import { ENTITIES, ends, NEVER, projectUpTo, tablesOf, useAsOf } from './as-of-testing.ts';
@@ -83,8 +83,8 @@ describe('read models as of a position', () => {
     );
   });
 
-  test('a released event is included from the place of its release on, also where an earlier snapshot was kept', async () => {
-    const { log, later } = await givenReleased();
+  test('a requeued event is included from the place of its requeue on, also where an earlier snapshot was kept', async () => {
+    const { log, later } = await givenRequeued();
     appendTo(log, later);
     const before = ends(log);
     await projectUpTo(asOf.live.db, log, before);
@@ -95,7 +95,7 @@ describe('read models as of a position', () => {
       return rows.map(({ depth }) => depth);
     };
     expect(await depths(before)).toEqual([0, 1]); // what hangs on the waiting step waits with it
-    await releaseWaiting(asOf.live.db, { log });
+    await requeueWaiting(asOf.live.db, { log });
     await projectUpTo(asOf.live.db, log, ends(log));
     expect(await depths(before)).toEqual([0, 1]);
     expect(await depths(ends(log))).toEqual([0, 1, 2, 3]);
@@ -106,18 +106,18 @@ describe('read models as of a position', () => {
     await fresh.close();
   });
 
-  test('a released event is included from the time of its release on, although it occurred earlier', async () => {
-    const { log } = await givenReleased();
-    await releaseWaiting(asOf.live.db, { log });
-    const { rows } = await sql<{ at: Date }>`select min(released_at) as at from quarantine_releases`.execute(asOf.live.db);
-    const released = rows[0]?.at.getTime() ?? Number.NaN;
+  test('a requeued event is included from the time of its requeue on, although it occurred earlier', async () => {
+    const { log } = await givenRequeued();
+    await requeueWaiting(asOf.live.db, { log });
+    const { rows } = await sql<{ at: Date }>`select min(requeued_at) as at from requeued_records`.execute(asOf.live.db);
+    const requeued = rows[0]?.at.getTime() ?? Number.NaN;
     const steps = async (time: number) => {
       const snapshot = await asOf.snapshots.at({ kind: 'time', time: new Date(time) }, 'all', NEVER);
       const { length } = await snapshot.db.selectFrom('steps').select('stepId').execute();
       snapshot.release();
       return length;
     };
-    expect([await steps(released - 1), await steps(released)]).toEqual([2, 3]);
+    expect([await steps(requeued - 1), await steps(requeued)]).toEqual([2, 3]);
   });
 });
 
@@ -144,13 +144,13 @@ test('a step that is appended again, measured anew, after its first record was r
   const snapshot = await asOf.snapshots.at({ kind: 'position', position: ends(log) }, 'all', NEVER);
   expect(await tablesOf(snapshot.db, names)).toEqual(await tablesOf(asOf.live.db, names));
   snapshot.release();
-  await releaseWaiting(asOf.live.db, { log, projections: [stepTree] });
+  await requeueWaiting(asOf.live.db, { log, projections: [stepTree] });
   const depth2 = await asOf.live.db.selectFrom('steps').select('policyMs').where('depth', '=', 2).execute();
-  expect(depth2).toEqual([{ policyMs: 1 }]); // the first record is the fact, which its release brings into effect
+  expect(depth2).toEqual([{ policyMs: 1 }]); // the first record is the fact, which its requeue brings into effect
 });
 
 /** A step before its parent, which is there by now, and events that hang on it. */
-async function givenReleased() {
+async function givenRequeued() {
   const recorded = new EventBuilder('hanging');
   const tree = recorded.tree(recorded.run(), 'a');
   const rollout = recorded.rollout(tree);
@@ -165,16 +165,16 @@ async function givenReleased() {
   return { log, later, opened, tree };
 }
 
-describe('events that depend on a released event', () => {
+describe('events that depend on a requeued event', () => {
   const names = ['steps', 'rollouts', 'rewards', 'reward_edges', 'returns', 'quarantine'];
   const waiting = async (db: Db) => {
     const ofTree = db.selectFrom('quarantine').select('offset').where('projection', '=', 'step-tree');
-    return (await ofTree.where('releasedAt', 'is', null).orderBy('offset').execute()).map(({ offset }) => offset);
+    return (await ofTree.where('requeuedAt', 'is', null).orderBy('offset').execute()).map(({ offset }) => offset);
   };
 
   test.each(['all', 'the tree'] as const)('a dependent event is folded with it and waits in no quarantine: %s', async (scope) => {
-    const { log, later, tree } = await givenReleased();
-    await releaseWaiting(asOf.live.db, { log });
+    const { log, later, tree } = await givenRequeued();
+    await requeueWaiting(asOf.live.db, { log });
     appendTo(log, later);
     await projectUpTo(asOf.live.db, log, ends(log));
     const of = scope === 'all' ? scope : { ...ENTITIES, trees: [tree.treeId] };
@@ -185,9 +185,9 @@ describe('events that depend on a released event', () => {
   });
 
   test('a dependent event waits where the live fold still quarantines it', async () => {
-    const { log, later, opened } = await givenReleased();
+    const { log, later, opened } = await givenRequeued();
     appendTo(log, [...later, opened]); // once more: another position, so that no snapshot of it is kept
-    await projectUpTo(asOf.live.db, log, ends(log)); // nothing was released
+    await projectUpTo(asOf.live.db, log, ends(log)); // nothing was requeued
     const snapshot = await asOf.snapshots.at({ kind: 'position', position: ends(log) }, 'all', NEVER);
     expect(await waiting(snapshot.db)).toEqual([2, 4, 5]);
     expect(await tablesOf(snapshot.db, names)).toEqual(await tablesOf(asOf.live.db, names));

@@ -14,7 +14,7 @@ import { foldedIn } from './snapshot-schema.ts';
 
 /**
  * Folds the records below a position into the tables that `into` names, through the same projections as the live ones. `from`
- * reads the journal of now. A release from quarantine is a record with a place of its own: below it the event waits, as it did
+ * reads the journal of now. A requeue from quarantine is a record with a place of its own: below it the event waits, as it did
  * then.
  */
 export async function foldSnapshot(
@@ -64,10 +64,10 @@ async function foldSlice(into: Db, projection: Projection, slice: Slice, signal:
 async function takeQuarantine(into: Db, position: Offsets): Promise<void> {
   await sql`
     insert into quarantine (projection, topic, partition, "offset", event_id, type, stream, code, field, reason, body, quarantined_at,
-                            released_at, released_offset)
+                            requeued_at, requeued_offset)
     select q.projection, q.topic, q.partition, q."offset", q.event_id, q.type, q.stream, q.code, q.field, q.reason, q.body, q.quarantined_at,
-           case when q.released_offset >= h.next then null else q.released_at end,
-           case when q.released_offset >= h.next then null else q.released_offset end
+           case when q.requeued_offset >= h.next then null else q.requeued_at end,
+           case when q.requeued_offset >= h.next then null else q.requeued_offset end
     from public.quarantine q join ${horizon(position)} using (topic, partition)
     where q."offset" < h.next and q.projection in ('journal', 'journal-chain')
       and q.projection in (select name from projections) on conflict (projection, topic, partition, "offset") do nothing`.execute(

@@ -12,8 +12,8 @@ export type Moment =
   /**
    * In every partition everything before the first event that the log took later. So the moment is a prefix of each partition,
    * grows with the time, is the same after any rebuild, and no producer can move it, whatever times its events have. Of events
-   * that were recorded before logs dated their records, `occurredAt` decides, and of their releases from quarantine the time of
-   * the release: until the first dated record, one that says it happened later holds back what follows it in its partition.
+   * that were recorded before logs dated their records, `occurredAt` decides, and of their requeues from quarantine the time of
+   * the requeue: until the first dated record, one that says it happened later holds back what follows it in its partition.
    */
   | { readonly kind: 'time'; readonly time: Date };
 
@@ -63,7 +63,7 @@ async function before(db: Db, time: Date, journalled: Offsets): Promise<Offsets>
       from (
         select topic, partition, "offset", received_at, occurred_at as said from events
         union all
-        select topic, partition, "offset", received_at, released_at from quarantine_releases
+        select topic, partition, "offset", received_at, requeued_at from requeued_records
       ) placed group by topic, partition
     ) later where next is not null`.execute(db);
   const later = offsetsOf(rows);

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { EventType } from '../../events/catalogue.ts';
-import type { ReleasedFrom } from '../../events/envelope.ts';
-import { withRelease } from '../../events/with-release.ts';
+import type { RequeuedFrom } from '../../events/envelope.ts';
+import { withRequeue } from '../../events/with-requeue.ts';
 import type { LogBatch, Offsets } from '../../log/event-log.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { Scope } from './scope.ts';
@@ -11,7 +11,7 @@ const STREAMS = 100; // streams read at once
 
 /**
  * Reads the records below next offsets again from the journal, in log order within each partition (of some streams: within each
- * stream). The journal keeps every record byte for byte but for one kind: of an event that was appended again as a release from
+ * stream). The journal keeps every record byte for byte but for one kind: of an event that was appended again as a requeue from
  * quarantine it keeps the place and what it says of itself, and the first bytes stand for the second. What was appended again
  * otherwise has no effect and is left out.
  * @param types those that are read; left out, all, and what is no event too.
@@ -47,13 +47,13 @@ interface Row {
   readonly offset: number;
   readonly body: string | null;
   readonly bytes: Buffer | null;
-  /** Of a release whose event lies elsewhere. */
-  readonly released: ReleasedFrom | null;
+  /** Of a requeue whose event lies elsewhere. */
+  readonly requeued: RequeuedFrom | null;
 }
 
-/** What a release says of itself, from the row of `quarantine_releases` under an alias. */
-const RELEASED = sql`jsonb_build_object('offset', r.from_offset, 'reason', r.reason,
-  'at', to_char(r.released_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`;
+/** What a requeue says of itself, from the row of `requeued_records` under an alias. */
+const REQUEUED = sql`jsonb_build_object('offset', r.from_offset, 'reason', r.reason,
+  'at', to_char(r.requeued_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`;
 
 const ofTypes = (types: readonly EventType[] | undefined) => (types ? sql`and e.type = any(${[...types]}::text[])` : sql``);
 
@@ -76,10 +76,10 @@ async function* readPartition(
        where q.projection = 'journal' and ${within('q', from)} order by q."offset" limit ${BATCH})`;
   for (let from = 0; from < end; ) {
     const { rows } = await sql<Row>`
-      (select e.topic, e.partition, e."offset", e.body, null::bytea as bytes, null::jsonb as released from events e
+      (select e.topic, e.partition, e."offset", e.body, null::bytea as bytes, null::jsonb as requeued from events e
        where ${within('e', from)} ${ofTypes(types)} order by e."offset" limit ${BATCH})
       union all
-      (select r.topic, r.partition, r."offset", e.body, null, ${RELEASED} from quarantine_releases r join events e using (event_id, stream)
+      (select r.topic, r.partition, r."offset", e.body, null, ${REQUEUED} from requeued_records r join events e using (event_id, stream)
        where ${within('r', from)} and ${ELSEWHERE} ${ofTypes(types)} order by r."offset" limit ${BATCH})
       ${unread(from)}
       order by "offset" limit ${BATCH}`.execute(db);
@@ -89,7 +89,7 @@ async function* readPartition(
   }
 }
 
-/** The event of a release that the journal itself had refused lies where it was released, and is read there already. */
+/** The event of a requeue that the journal itself had refused lies where it was requeued, and is read there already. */
 const ELSEWHERE = sql`(e.topic, e.partition, e."offset") <> (r.topic, r.partition, r."offset")`;
 
 async function* readStreams(
@@ -107,10 +107,10 @@ async function* readStreams(
       where q.projection = 'journal' and q.stream = any(${[...streams]}::text[])`;
   const { rows } = await sql<Row>`
     select f.*, h.next from (
-      select e.topic, e.partition, e."offset", e.body, null::bytea as bytes, null::jsonb as released from events e
+      select e.topic, e.partition, e."offset", e.body, null::bytea as bytes, null::jsonb as requeued from events e
       where e.stream = ${of} ${ofTypes(types)}
       union all
-      select r.topic, r.partition, r."offset", e.body, null, ${RELEASED} from quarantine_releases r join events e using (event_id, stream)
+      select r.topic, r.partition, r."offset", e.body, null, ${REQUEUED} from requeued_records r join events e using (event_id, stream)
       where r.stream = ${of} and ${ELSEWHERE} ${ofTypes(types)}
       ${unread}
     ) f join ${horizon(position)} using (topic, partition)
@@ -126,11 +126,11 @@ async function* readStreams(
 }
 
 function batchOf(topic: string, partition: number, from: number, next: number, rows: readonly Row[]): LogBatch {
-  const records = rows.map(({ offset, body, bytes, released }) => ({
+  const records = rows.map(({ offset, body, bytes, requeued }) => ({
     offset,
     receivedAt: null, // the journal alone keeps it, and is not folded as of a moment
     key: '',
-    value: bytes ?? Buffer.from(released ? withRelease(body ?? '', released) : (body ?? ''), 'utf8'),
+    value: bytes ?? Buffer.from(requeued ? withRequeue(body ?? '', requeued) : (body ?? ''), 'utf8'),
   }));
   return { topic, partition, from, next, records };
 }

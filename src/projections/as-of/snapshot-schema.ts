@@ -82,7 +82,7 @@ async function showJournal(trx: Trx, position: Offsets, shown: ShownVersions): P
   const schemaOf = (projection: Projection) => sql.raw(nameOf(projection));
   await sql`create table horizon (topic text, partition integer, next bigint, primary key (topic, partition))`.execute(trx);
   await sql`insert into horizon select topic, partition, next from ${horizon(position)}`.execute(trx);
-  for (const table of ['events', 'anomalies', 'quarantine_releases'])
+  for (const table of ['events', 'anomalies', 'requeued_records'])
     await sql`
       create view ${sql.raw(table)} as select r.* from ${schemaOf(journal)}.${sql.raw(await shownOf(trx, nameOf(journal), table))} r
       join horizon h on h.topic = r.topic and h.partition = r.partition where r."offset" < h.next`.execute(trx);

@@ -19,7 +19,7 @@ interface Fence {
 /**
  * Marks what has no effect among the records of slices, each in offset order: events of a collector that come behind the event by
  * which a later one took over their stream (`RunResumed`, `TreeResumed`). The log decides, so that live, a rebuild and any order
- * of the partitions come to the same; what was released from quarantine takes effect, since an operator said so. The places of
+ * of the partitions come to the same; what was requeued from quarantine takes effect, since an operator said so. The places of
  * those events and the marked records are kept: the journal notes the latter and has no place for them.
  */
 export async function markSuperseded<S extends Slice>(db: Db, slices: readonly S[]): Promise<readonly S[]> {
@@ -53,8 +53,8 @@ function fencesIn({ topic, partition, items }: Slice): readonly Fence[] {
 function streamsOfEpochs({ items }: Slice): readonly string[] {
   return items.flatMap((item) => {
     if (item.kind !== 'event') return [];
-    const { epoch, released, stream } = item.delivery.event;
-    return epoch !== undefined && !released ? [stream] : [];
+    const { epoch, released: requeued, stream } = item.delivery.event;
+    return epoch !== undefined && !requeued ? [stream] : [];
   });
 }
 
@@ -66,8 +66,8 @@ function marking(item: Item, before: readonly Fence[]): Item {
 
 /** The epoch that took over an event's stream before it; undefined when the event takes effect. */
 function epochBefore({ event, offset }: Delivery, fences: readonly Fence[]): number | undefined {
-  const { epoch, stream, released } = event;
-  if (epoch === undefined || released) return undefined;
+  const { epoch, stream, released: requeued } = event;
+  if (epoch === undefined || requeued) return undefined;
   const above = fences.filter((fence) => fence.stream === stream && fence.offset < offset && fence.epoch > epoch);
   return above.length === 0 ? undefined : Math.max(...above.map((fence) => fence.epoch));
 }

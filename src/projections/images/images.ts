@@ -73,7 +73,7 @@ function foldHistory(
   if (prefix) {
     const shown = lengths.get(keyInTree(treeId, prefix.stepId));
     if (shown === undefined) {
-      const reason = `tree ${treeId} has no history of step ${prefix.stepId}; append its HistoryRendered first, then release this event`;
+      const reason = `tree ${treeId} has no history of step ${prefix.stepId}; append its HistoryRendered first, then requeue this event`;
       return { code: 'missing-history', field: 'data.prefix.stepId', reason };
     }
     if (prefix.from > prefix.to || prefix.to > shown) {

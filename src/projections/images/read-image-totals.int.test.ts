@@ -4,7 +4,7 @@ import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { recordDrawnHistories } from '../../testing/record-drawn-histories.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
-import { type AGGREGATE_BY, type AggregateFilter, aggregate } from '../answers/aggregate.ts';
+import { type AGGREGATE_BY, type AggregateFilter, aggregate } from '../analysis/aggregate.ts';
 import { countDifferingImages, readImageTotalsOfRuns } from './read-image-totals.ts';
 
 const database = useTestDatabase({ emptied: 'before-each' });

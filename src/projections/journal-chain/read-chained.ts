@@ -17,8 +17,8 @@ export interface ChainedRun {
   readonly entries: ReadonlyMap<number, Chained>;
   /** The latest time that the journal holds of the partition before the run, ms since 1970. */
   readonly receivedBefore: number | null;
-  /** The times of releases by their offsets: they are places of events whose rows lie elsewhere. */
-  readonly released: ReadonlyMap<number, number | null>;
+  /** The times of requeues by their offsets: they are places of events whose rows lie elsewhere. */
+  readonly requeued: ReadonlyMap<number, number | null>;
 }
 
 /** Returns the end of the chain of each partition, by topic: what lies below it was folded. */
@@ -44,13 +44,13 @@ export async function readChained(db: Db, topic: string, partition: number, from
   const rows = await sql<{ offset: number; stream: string; receivedAt: number | null }>`
     select "offset", stream, ${millisecondsOf('received_at')} as received_at from events
     where ${at} and "offset" >= ${from} and "offset" < ${next}`.execute(db);
-  const released = await sql<{ offset: number; receivedAt: number | null }>`
-    select "offset", ${millisecondsOf('received_at')} as received_at from quarantine_releases
+  const requeued = await sql<{ offset: number; receivedAt: number | null }>`
+    select "offset", ${millisecondsOf('received_at')} as received_at from requeued_records
     where ${at} and "offset" >= ${from} and "offset" < ${next}`.execute(db);
-  const earlier = (table: 'events' | 'quarantine_releases') => sql`
+  const earlier = (table: 'events' | 'requeued_records') => sql`
     (select ${millisecondsOf('received_at')} from ${sql.table(table)} where ${at} and "offset" < ${from} order by "offset" desc limit 1)`;
   const received = await sql<{ at: number | null }>`
-    select greatest(${earlier('events')}, ${earlier('quarantine_releases')}) as at`.execute(db);
+    select greatest(${earlier('events')}, ${earlier('requeued_records')}) as at`.execute(db);
   const rowOf = new Map(rows.rows.map(({ offset, ...row }) => [offset, row]));
   const entries = new Map<number, Chained>();
   let before: Uint8Array = CHAIN_START;
@@ -64,7 +64,7 @@ export async function readChained(db: Db, topic: string, partition: number, from
   return {
     entries,
     receivedBefore: received.rows[0]?.at ?? null,
-    released: new Map(released.rows.map(({ offset, receivedAt }) => [offset, receivedAt])),
+    requeued: new Map(requeued.rows.map(({ offset, receivedAt }) => [offset, receivedAt])),
   };
 }
 

@@ -37,7 +37,7 @@ export type Absence = { readonly kind: 'kept-elsewhere' } | { readonly kind: 'se
 
 /**
  * Returns the reasons that the journal itself wrote down for chained places where it holds nothing, by offset. That an event of
- * this id is somewhere else is none: it may have been moved. Of a release from quarantine the journal keeps the place next to the
+ * this id is somewhere else is none: it may have been moved. Of a requeue from quarantine the journal keeps the place next to the
  * event. Only of segments the journal notes no second append (two processes may both record one, as they should); the one that
  * was kept came first.
  */
@@ -66,7 +66,7 @@ export async function absencesOf(
             where n.topic = ${topic} and n.partition = ${partition} and n."offset" = a."offset"
               and n.kind = 'duplicate' and n.event_id = a.event_id and n.stream = e.stream
             union all
-            select from quarantine_releases r
+            select from requeued_records r
             where r.topic = ${topic} and r.partition = ${partition} and r."offset" = a."offset" and r.event_id = a.event_id and r.stream = e.stream)`.execute(
     db,
   );

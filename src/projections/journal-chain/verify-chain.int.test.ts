@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { encode } from '../../events/codec.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
-import { appendRelease, appendTo, projectSlice, type TestLog, testLog } from '../../testing/given-events.ts';
+import { appendRequeue, appendTo, projectSlice, type TestLog, testLog } from '../../testing/given-events.ts';
 import { recordRenderSpec, recordSegment } from '../../testing/record-images.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
 import { journal } from '../journal/journal.ts';
@@ -71,7 +71,7 @@ describe('the hash chain', () => {
     ]);
   });
 
-  test('the chain contains a release at its place, of an event that the journal could not read and of one that it holds', async () => {
+  test('the chain contains a requeue at its place, of an event that the journal could not read and of one that it holds', async () => {
     // the run's start, once more under an id of its own
     const unread = { ...builder.events[0], id: builder.id('unread'), sequence: 1 };
     appendTo(log, [{ topic: 'runs', value: Buffer.from(JSON.stringify({ ...unread, schemaVersion: 99 })) }]);
@@ -79,12 +79,12 @@ describe('the hash chain', () => {
     appendTo(log, builder.events.slice(-1));
     await fold(undefined, { runs: 1, trees: 7 });
     expect(await found()).toEqual([]);
-    const at = appendRelease(log, 'runs', 1, encode(unread as Envelope)); // as a program reads it that knows its version
-    appendRelease(log, 'trees', 3);
+    const at = appendRequeue(log, 'runs', 1, encode(unread as Envelope)); // as a program reads it that knows its version
+    appendRequeue(log, 'trees', 3);
     await fold(undefined, { runs: at, trees: 7 });
     expect(await found()).toEqual([]);
     await run(sql`update journal_v1.events set body = replace(body, '"seed":1', '"seed":2') where event_id = ${unread.id}`);
-    await run(sql`delete from journal_v1.quarantine_releases where topic = 'trees'`);
+    await run(sql`delete from journal_v1.requeued_records where topic = 'trees'`);
     expect(await found()).toEqual([
       ['changed', `runs.0@${at}`, unread.id],
       ['missing', 'trees.0@7', ids[3]],

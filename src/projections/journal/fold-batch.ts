@@ -3,7 +3,7 @@ import { entityOf } from '../../events/entity-of.ts';
 import { type Delivery, type Envelope, identityOf, type Sealed } from '../../events/envelope.ts';
 import { growsTree } from '../owners/scope-of-others.ts';
 import type { Poison } from '../projection.ts';
-import { type AnomalyRow, anomaly, type EventRow, eventRow, type ReleaseRow, releaseRow } from './rows.ts';
+import { type AnomalyRow, anomaly, type EventRow, eventRow, type RequeueRow, requeueRow } from './rows.ts';
 
 /** What the journal holds of what a batch speaks of; the fold adds what the batch itself brings, in its order. */
 export interface Known {
@@ -31,7 +31,7 @@ export interface Repeated {
 export interface Folded {
   readonly events: readonly EventRow[];
   readonly anomalies: readonly AnomalyRow[];
-  readonly releases: readonly ReleaseRow[];
+  readonly requeues: readonly RequeueRow[];
   readonly poison: readonly Poison[];
 }
 
@@ -41,7 +41,7 @@ export function foldBatch(batch: readonly Delivery[], known: Known): Folded {
   const poison: Poison[] = [];
   const events: EventRow[] = [];
   const anomalies: AnomalyRow[] = [];
-  const releases: ReleaseRow[] = [];
+  const requeues: RequeueRow[] = [];
 
   /** Returns when a record that is kept was received: a clock that was set back does not reorder a partition. */
   const receive = ({ topic, partition, receivedAt }: Delivery): string | null => {
@@ -68,7 +68,7 @@ export function foldBatch(batch: readonly Delivery[], known: Known): Folded {
     const before = bodies.get(identity);
     if (before !== undefined) {
       if (isRepetition(before, delivery)) {
-        if (event.released) releases.push(releaseRow(delivery, event.released, receive(delivery)));
+        if (event.released) requeues.push(requeueRow(delivery, event.released, receive(delivery)));
         // A segment is named by its content: two processes that draw the same one at once both record it, as they should.
         else if (event.type !== 'SegmentRendered')
           anomalies.push(anomaly(delivery, 'duplicate', 'appended again with the same content'));
@@ -94,7 +94,7 @@ export function foldBatch(batch: readonly Delivery[], known: Known): Folded {
       body: delivery.body,
     });
     const receivedAt = receive(delivery);
-    if (event.released) releases.push(releaseRow(delivery, event.released, receivedAt));
+    if (event.released) requeues.push(requeueRow(delivery, event.released, receivedAt));
     const producerKey = `${event.stream} ${event.producer.name}`;
     const last = sequences.get(producerKey);
     const expected = last === undefined ? 0 : last + 1;
@@ -113,7 +113,7 @@ export function foldBatch(batch: readonly Delivery[], known: Known): Folded {
     events.push(eventRow(delivery, position, receivedAt, logPartition));
   }
 
-  return { events, anomalies, releases, poison };
+  return { events, anomalies, requeues, poison };
 }
 
 /** A place of the log as a key of `Known.repeated`. */

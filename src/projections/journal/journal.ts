@@ -9,7 +9,7 @@ import { writeRows } from './write-rows.ts';
  * Keeps every event that has effect once, in its log order and its stream's order, and notes what should not be: an event
  * appended twice, a hole in a producer's sequence, a sequence that regressed, what a replaced collector appended. The first
  * append of an id in its stream is the fact; another fact under the same id there is quarantined. In another stream the id is
- * another event's: which partition is delivered first decides nothing. Where an event was appended again because it was released
+ * another event's: which partition is delivered first decides nothing. Where an event was appended again because it was requeued
  * from a quarantine, the place is kept: there it takes effect for who refused it before.
  */
 export const journal: Projection = {

@@ -53,11 +53,11 @@ async function sequencesOf(streams: readonly string[], trx: Trx): Promise<Map<st
 async function loadPlaces(batch: readonly Delivery[], trx: Trx): Promise<Pick<Known, 'received' | 'logPartitions'>> {
   const places = new Map(batch.map(({ topic, partition, offset }) => [`${topic} ${partition}`, { topic, partition, offset }]));
   const column = (name: 'topic' | 'partition' | 'offset') => [...places.values()].map((place) => place[name]);
-  const last = (table: 'events' | 'quarantine_releases') => sql`
+  const last = (table: 'events' | 'requeued_records') => sql`
     (select received_at from ${sql.table(table)}
      where topic = p.topic and partition = p.partition order by "offset" desc limit 1)`;
   const { rows } = await sql<{ place: string; at: Date | null; logPartition: number | null }>`
-    select p.topic || ' ' || p.partition as place, greatest(${last('events')}, ${last('quarantine_releases')}) as at, (
+    select p.topic || ' ' || p.partition as place, greatest(${last('events')}, ${last('requeued_records')}) as at, (
       select l.partition_id from log_topics t join log_partitions l using (topic_id)
       where t.topic = p.topic and l.partition = p.partition and l.next_offset > p.last
         and not exists (select from log_identity where identity <> 'embedded')) as log_partition

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { Envelope } from '../../events/envelope.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
-import { appendRelease, appendTo, projectSlice, type TestLog, testLog } from '../../testing/given-events.ts';
+import { appendRequeue, appendTo, projectSlice, type TestLog, testLog } from '../../testing/given-events.ts';
 import { foldedState } from '../../testing/partitions.ts';
 import { emptyReadModels } from '../../testing/read-models.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
@@ -44,11 +44,11 @@ test.each([
   for (const state of states) expect(state).toEqual(states[0]);
 });
 
-test('a released record is the first one of its id for those behind it, however batches are cut', async () => {
+test('a requeued record is the first one of its id for those behind it, however batches are cut', async () => {
   const { builder, log } = givenThirdUnderOneId({});
   const { db } = database;
   const refusedAt = (log.topics.get('trees')?.length ?? 0) - 1;
-  appendRelease(log, 'trees', refusedAt);
+  appendRequeue(log, 'trees', refusedAt);
   const third = builder.events.at(-1) as Envelope;
   appendTo(log, [{ ...third, id: builder.id('used twice') }]);
   const end = log.topics.get('trees')?.length ?? 0;

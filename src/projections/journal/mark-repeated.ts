@@ -11,7 +11,7 @@ import { readBodiesOf } from './read-bodies.ts';
  * Marks, in slices that are each in offset order, the records that come after the first record of their event or of the fact that
  * they state (`entityOf`), and those that grow a tree for another run than the one that opened it. They repeat that record or
  * contradict it, and have no effect; the journal, which is offered them, tells which. Only the log decides, so that live read
- * models, rebuilds and snapshots agree, also when a read model refused the first record: that one takes effect by its release. The
+ * models, rebuilds and snapshots agree, also when a read model refused the first record: that one takes effect by its requeue. The
  * journal must have folded what precedes the slices in their partitions.
  */
 export async function markRepeated<S extends Slice>(db: Db, slices: readonly S[]): Promise<readonly S[]> {
@@ -23,7 +23,7 @@ export async function markRepeated<S extends Slice>(db: Db, slices: readonly S[]
   for (const delivery of effective) {
     const { offset, event, body } = delivery;
     const own = ownKeyOf(delivery);
-    // A released event is the record that waited, which precedes it under its id.
+    // A requeued event is the record that waited, which precedes it under its id.
     const keys = [...(event.released ? [] : [own]), ...factKeyOf(delivery)];
     const earlier = keys
       .flatMap((key) => first.get(key) ?? [])

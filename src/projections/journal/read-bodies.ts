@@ -49,7 +49,7 @@ export async function readBodiesAt(db: Db, places: readonly string[]): Promise<R
   return new Map(rows.map(({ place, body }) => [place, openBody(body, unseal)]));
 }
 
-/** A record of the journal at a place where a fold of the log meets it: where it was appended, or where it was released. */
+/** A record of the journal at a place where a fold of the log meets it: where it was appended, or where it was requeued. */
 export interface PlacedRecord {
   readonly stream: string;
   readonly body: string;
@@ -58,8 +58,8 @@ export interface PlacedRecord {
 }
 
 /**
- * Reads the records of streams, by stream and in the order of the log. A record that was released from a quarantine is there a
- * second time, at the place of its release.
+ * Reads the records of streams, by stream and in the order of the log. A record that was requeued from a quarantine is there a
+ * second time, at the place of its requeue.
  */
 export async function readPlacedRecords(db: Db, streams: readonly string[]): Promise<readonly PlacedRecord[]> {
   const { rows } = await sql<PlacedRecord>`
@@ -71,7 +71,7 @@ export async function readPlacedRecords(db: Db, streams: readonly string[]): Pro
       where e.stream = any(${[...streams]}::uuid[])
       union all
       select stream, r.topic, r.partition, r."offset", e.body, false
-      from quarantine_releases r join events e using (event_id, stream)
+      from requeued_records r join events e using (event_id, stream)
       where r.stream = any(${[...streams]}::uuid[]) and (e.topic, e.partition, e."offset") <> (r.topic, r.partition, r."offset")
     ) p
     left join (

@@ -18,10 +18,10 @@ export interface JournalRecord {
   /** When the log took the record at this place; null where no log said so. */
   readonly receivedAt: Date | null;
   /**
-   * The offset of the record that waited in quarantine, where this one is its release: the event takes effect here for who
+   * The offset of the record that waited in quarantine, where this one is its requeue: the event takes effect here for who
    * refused it there.
    */
-  readonly releasedFrom: number | null;
+  readonly requeuedFrom: number | null;
 }
 export interface TailFilter {
   readonly types?: readonly string[];
@@ -39,8 +39,8 @@ export interface TailRead {
 }
 
 /**
- * Reads what the journal holds at and after next offsets, at most `limit` events of each partition. An event that was released
- * from a quarantine is there a second time, at the place of its release. Events and ends come from one statement, one snapshot,
+ * Reads what the journal holds at and after next offsets, at most `limit` events of each partition. An event that was requeued
+ * from a quarantine is there a second time, at the place of its requeue. Events and ends come from one statement, one snapshot,
  * so no event can slip between them. A partition that `from` does not name is read from 0.
  */
 export async function readTail(db: Db, from: Offsets, filter: TailFilter, limit: number): Promise<TailRead> {
@@ -60,14 +60,14 @@ export async function readTail(db: Db, from: Offsets, filter: TailFilter, limit:
     left join jsonb_to_recordset(${JSON.stringify(asked)}::jsonb) as a(topic text, partition integer, next bigint)
       on a.topic = c.topic and a.partition = c.partition
     left join lateral (
-      (select e.event_id as id, e."offset", e.type, e.stream, e.position, e.body, e.received_at, r.from_offset as released_from
-       from events e left join quarantine_releases r on (r.topic, r.partition, r."offset") = (e.topic, e.partition, e."offset")
+      (select e.event_id as id, e."offset", e.type, e.stream, e.position, e.body, e.received_at, r.from_offset as requeued_from
+       from events e left join requeued_records r on (r.topic, r.partition, r."offset") = (e.topic, e.partition, e."offset")
        where e.topic = c.topic and e.partition = c.partition and e."offset" >= coalesce(a.next, 0) and e."offset" < c.next_offset
          ${chosen}
        order by e."offset" limit ${limit})
       union all
       (select e.event_id, r."offset", e.type, e.stream, e.position, e.body, r.received_at, r.from_offset
-       from quarantine_releases r join events e on e.event_id = r.event_id and e.stream = r.stream
+       from requeued_records r join events e on e.event_id = r.event_id and e.stream = r.stream
        where r.topic = c.topic and r.partition = c.partition and r."offset" >= coalesce(a.next, 0) and r."offset" < c.next_offset
          and (e.topic, e.partition, e."offset") <> (r.topic, r.partition, r."offset") ${chosen}
        order by r."offset" limit ${limit})

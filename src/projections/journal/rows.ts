@@ -1,20 +1,20 @@
 import { entityOf } from '../../events/entity-of.ts';
-import type { Delivery, ReleasedFrom } from '../../events/envelope.ts';
+import type { Delivery, RequeuedFrom } from '../../events/envelope.ts';
 import type { Row } from '../../postgres/table.ts';
 import type { tables } from './tables.ts';
 
 /** The rows of the journal: one pure function per table. */
 export type EventRow = Row<typeof tables.events>;
 export type AnomalyRow = Row<typeof tables.anomalies>;
-/** A place at which an event was appended again, released from a quarantine. */
-export type ReleaseRow = Row<typeof tables.quarantineReleases>;
-export function releaseRow(
+/** A place at which an event was appended again, requeued from a quarantine. */
+export type RequeueRow = Row<typeof tables.requeuedRecords>;
+export function requeueRow(
   { topic, partition, offset, event }: Delivery,
-  { offset: from, at, reason }: ReleasedFrom,
+  { offset: from, at, reason }: RequeuedFrom,
   receivedAt: string | null,
-): ReleaseRow {
+): RequeueRow {
   const place = { topic, partition, offset, eventId: event.id, stream: event.stream };
-  return { ...place, fromOffset: from, releasedAt: at, reason, receivedAt };
+  return { ...place, fromOffset: from, requeuedAt: at, reason, receivedAt };
 }
 
 /** @param logPartition where the log in this database holds the record; null where the row is to keep the body itself. */

@@ -63,19 +63,19 @@ create table anomalies (
 -- Where an event was appended again because it waited in a quarantine: `from_offset` is the record that waited, "offset" the one
 -- by which it takes effect. The event itself is the row of `events` with its id and stream, which lies here too where the journal
 -- was the one that refused it.
-create table quarantine_releases (
+create table requeued_records (
   topic       text        not null,
   partition   integer     not null,
   "offset"    bigint      not null,
   event_id    uuid        not null,
   stream      uuid        not null,
   from_offset bigint      not null,
-  released_at timestamptz not null,
+  requeued_at timestamptz not null,
   reason      text,
   received_at timestamptz,
   primary key (topic, partition, "offset")
 );
-create index quarantine_releases_stream on quarantine_releases (stream);
+create index requeued_records_stream on requeued_records (stream);
 
 -- The events of each run by partition, counted as they come: all, those of the newest minute (of the epoch, by when the log took
 -- them) and those of the minute before it.

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 91017a6af3d92181
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 45876f1edd55a240
 import type { Instant } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -38,14 +38,14 @@ export const tables = {
     kind: column<'duplicate' | 'gap' | 'reordered' | 'superseded'>('text'),
     detail: column<string>('text'),
   }),
-  quarantineReleases: table('quarantine_releases', ['topic', 'partition', 'offset'], {
+  requeuedRecords: table('requeued_records', ['topic', 'partition', 'offset'], {
     topic: column<string>('text'),
     partition: column<number>('integer'),
     offset: column<number>('bigint'),
     eventId: column<string>('uuid'),
     stream: column<string>('uuid'),
     fromOffset: column<number>('bigint'),
-    releasedAt: column<Instant>('timestamptz'),
+    requeuedAt: column<Instant>('timestamptz'),
     reason: column<string | null>('text'),
     receivedAt: column<Instant | null>('timestamptz'),
   }),

@@ -11,14 +11,14 @@ import { tables } from './tables.ts';
  * the same was written meanwhile by a transaction that folds another partition, and the slice is folded again
  * (`apply-slices.ts`). To skip it would lose a durable event.
  */
-export async function writeRows({ events, anomalies, releases }: Folded, known: Known, trx: Trx): Promise<void> {
+export async function writeRows({ events, anomalies, requeues }: Folded, known: Known, trx: Trx): Promise<void> {
   await sideBySide(
     () => copyNew(trx, tables.events, events),
     () => writePositions(events, known.positions, trx),
     () => writeSequences(events, known.sequences, trx),
     () => countOfRuns(events, trx),
     () => insertRows(trx, tables.anomalies, anomalies),
-    () => insertRows(trx, tables.quarantineReleases, releases),
+    () => insertRows(trx, tables.requeuedRecords, requeues),
   );
 }
 

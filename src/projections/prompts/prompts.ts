@@ -56,7 +56,7 @@ function fold(
   if (known.has(key)) return undefined;
   const continued = base ? known.get(keyInTree(treeId, base.stepId)) : undefined;
   if (base && !continued) {
-    const reason = `tree ${treeId} has no prompt of step ${base.stepId}; append its PromptShown first, then release this event`;
+    const reason = `tree ${treeId} has no prompt of step ${base.stepId}; append its PromptShown first, then requeue this event`;
     return { code: 'missing-prompt', field: 'data.base.stepId', reason };
   }
   if (base && base.messages > (continued?.length ?? 0)) {

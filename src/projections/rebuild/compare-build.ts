@@ -54,7 +54,7 @@ async function compareQuarantine(trx: Trx, { projection, shadow }: Build): Promi
     select topic, partition, "offset", l.code as live, a.code as anew
     from (select * from quarantine where projection = ${projection.name}) l
     full join (select * from quarantine where projection = ${shadow.name}) a using (topic, partition, "offset")
-    where (l.code, l.field, l.released_offset) is distinct from (a.code, a.field, a.released_offset)
+    where (l.code, l.field, l.requeued_offset) is distinct from (a.code, a.field, a.requeued_offset)
     order by topic, partition, "offset" limit ${ROWS_SHOWN}`.execute(trx);
   return rows.map(({ live, anew, ...key }) => ({ table: 'quarantine', key, field: 'code', live, anew }));
 }

@@ -39,7 +39,7 @@ export async function readJudged(db: Db, treeId: string): Promise<JudgedTree> {
     from (
       select event_id, stream, topic, partition, "offset" from events where stream = ${treeId}
       union
-      select event_id, stream, topic, partition, "offset" from quarantine_releases where stream = ${treeId}
+      select event_id, stream, topic, partition, "offset" from requeued_records where stream = ${treeId}
     ) p join events e using (event_id, stream)
     where e.type in ('RewardAssigned', 'RewardRevised', 'RolloutFinished') order by p.topic, p.partition, p."offset"`.execute(db);
   const revised = new Set<string>();
@@ -53,7 +53,7 @@ export async function readJudged(db: Db, treeId: string): Promise<JudgedTree> {
     const judgement = { ...place, value: data.value, scorer: `${data.scorer.name}@${data.scorer.revision}` };
     const known = rewards.get(data.rewardId);
     if (type === 'RewardRevised') {
-      // One of a reward that was not assigned before it is in the quarantine, and counts from where it was released.
+      // One of a reward that was not assigned before it is in the quarantine, and counts from where it was requeued.
       if (!known || revised.has(place.eventId)) continue;
       revised.add(place.eventId);
       known.judgements.push(judgement);

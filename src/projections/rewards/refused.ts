@@ -16,6 +16,6 @@ export function missingReward({ treeId, rewardId }: DataOf<'RewardRevised'>): Re
 
 /** Refuses what hangs on a step that was not recorded before it: `step-tree` refuses it by the same words. */
 export function missingStep(field: string, stepId: string, treeId: string): Refused {
-  const reason = `tree ${treeId} has no step ${stepId}; append that step first, then release this event`;
+  const reason = `tree ${treeId} has no step ${stepId}; append that step first, then requeue this event`;
   return { code: 'missing-parent', field, reason };
 }

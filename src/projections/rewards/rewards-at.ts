@@ -35,7 +35,7 @@ const FOLDED = ['TreeOpened', 'RewardAssigned', 'RewardRevised'] as const;
 
 /**
  * Folds the rewards of trees from the journal as of a position, by the fold of `rewards.ts`: revisions that came
- * later are left out, an event that was refused counts from the place of its release on, or not at all. The journal must hold the
+ * later are left out, an event that was refused counts from the place of its requeue on, or not at all. The journal must hold the
  * log up to there.
  */
 export async function foldRewardsAt(db: Db, trees: readonly string[], position: Offsets): Promise<readonly CurrentReward[]> {

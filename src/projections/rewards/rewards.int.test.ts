@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { sumAmounts } from '../../domain/reward/amount.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
-import { appendTo, givenEvents, projectSlice, releaseWaiting, testLog } from '../../testing/given-events.ts';
+import { appendTo, givenEvents, projectSlice, requeueWaiting, testLog } from '../../testing/given-events.ts';
 import { emptyReadModels } from '../../testing/read-models.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
 import { foldRewardsAt } from './rewards-at.ts';
@@ -38,7 +38,7 @@ async function folded() {
       .selectFrom('quarantine')
       .select(['type', 'code', 'field'])
       .where('projection', '=', 'rewards')
-      .where('releasedAt', 'is', null)
+      .where('requeuedAt', 'is', null)
       .orderBy('offset')
       .execute(),
   };
@@ -77,16 +77,16 @@ describe('events recorded before those they depend on', () => {
       rows.map((row) => [row.rewardId, row.value, row.revisions]),
     );
 
-    await releaseWaiting(database.db);
+    await requeueWaiting(database.db);
     expect(await folded()).toMatchObject({ returns: [{ value: 3.25 }], waiting: [] });
     const valuesAt = async (next: number) =>
       (await foldRewardsAt(database.db, [tree.treeId], new Map([['trees', new Map([[0, next]])]]))).map(({ value }) => value);
-    // the release is the record behind the last event of the tree
+    // the requeue is the record behind the last event of the tree
     expect((await valuesAt(events.length)).sort()).toEqual([0.25, 3]);
     expect((await valuesAt(events.length - 1)).sort()).toEqual([1, 3]);
   });
 
-  test('the end of a rollout before its leaf waits, and is summed when it is released', async () => {
+  test('the end of a rollout before its leaf waits, and is summed when it is requeued', async () => {
     const { events, leaf } = record();
     const { returns, waiting } = await foldedEitherWay(
       last(events, ({ type, data }) => type === 'StepTaken' && 'stepId' in data && data.stepId === leaf),
@@ -94,7 +94,7 @@ describe('events recorded before those they depend on', () => {
     expect(returns).toEqual([]);
     expect(waiting).toEqual([{ type: 'RolloutFinished', code: 'missing-parent', field: 'data.leafStepId' }]);
 
-    await releaseWaiting(database.db);
+    await requeueWaiting(database.db);
     expect(await folded()).toMatchObject({ returns: [{ value: 3.25 }], waiting: [] });
   });
 
@@ -109,7 +109,7 @@ describe('events recorded before those they depend on', () => {
       { type: 'RolloutFinished', code: 'missing-parent', field: 'data.leafStepId' },
     ]);
 
-    await releaseWaiting(database.db);
+    await requeueWaiting(database.db);
     expect(await folded()).toMatchObject({ returns: [{ value: 3.25 }], waiting: [] });
   });
 });

@@ -21,7 +21,7 @@ export function foldRevision(delivery: Delivery, known: Known, rows: RevisionRow
   if (isOf(delivery, 'RevisionComposed')) {
     const row = revisionRow(delivery);
     const key = keyInTree(row.treeId, row.revisionId);
-    if (known.revisions.has(key)) return undefined; // released, and folded before
+    if (known.revisions.has(key)) return undefined; // requeued, and folded before
     const refused = refuseParts(delivery.event, known);
     if (refused) return refused;
     known.revisions.set(key, row.state);

@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import { eachCopied } from '../../postgres/copy-out.ts';
+import { eachCopied } from '../../postgres/copy-binary-reader.ts';
 import type { Db } from '../../postgres/database.ts';
 import { keyInTree, type OfTree } from '../of-tree.ts';
 import { type TokenViews, tokenViewsOf } from './token-bytes.ts';

@@ -7,6 +7,6 @@ export function missingStep(field: string, stepId: string, treeId: string): Refu
   return {
     code: 'missing-parent',
     field,
-    reason: `tree ${treeId} has no step ${stepId}; append that step first, then release this event`,
+    reason: `tree ${treeId} has no step ${stepId}; append that step first, then requeue this event`,
   };
 }

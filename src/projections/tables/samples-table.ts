@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type SampleFilter, samplesOf } from '../answers/sample-query.ts';
+import { type SampleFilter, samplesOf } from '../analysis/sample-query.ts';
 import {
   column,
   microseconds,

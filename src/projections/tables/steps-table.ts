@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { exactSum } from '../../postgres/exact-sum.ts';
-import { type StepFilter, stepConditions } from '../answers/step-query.ts';
+import { type StepFilter, stepConditions } from '../analysis/step-query.ts';
 import { tokensAsJson, tokensIn } from '../step-tree/token-bytes.ts';
 import {
   annotationColumns,

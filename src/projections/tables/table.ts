@@ -1,7 +1,7 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import type { Key } from '../../postgres/keyset-cursor.ts';
-import type { OfTrees } from '../answers/trees-of.ts';
+import type { OfTrees } from '../analysis/trees-of.ts';
 
 /** The types of columns. They never change with the data: a float is a float64 also where all values are whole. */
 export type ColumnType =

@@ -5,7 +5,7 @@ import { derivedId } from '../../events/derived-id.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { manifestHashOf } from '../../events/manifest-hash.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
-import { appendTo, givenEvents, projectSlice, releaseWaiting, testLog } from '../../testing/given-events.ts';
+import { appendTo, givenEvents, projectSlice, requeueWaiting, testLog } from '../../testing/given-events.ts';
 import { emptyReadModels, readModels } from '../../testing/read-models.ts';
 import { type RecordedGroup, recordBatch, recordGroup, recordLineage, recordVersion } from '../../testing/record-training.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
@@ -44,7 +44,7 @@ function recordRejection(builder: EventBuilder, { treeId, rolloutIds }: Recorded
 }
 
 describe('the training pool', () => {
-  test('a revision before its reward is excluded until it is released, in one slice as in two', async () => {
+  test('a revision before its reward is excluded until it is requeued, in one slice as in two', async () => {
     const builder = new EventBuilder('early');
     const tree = builder.tree(builder.run());
     const rewardId = builder.id('reward');
@@ -61,7 +61,7 @@ describe('the training pool', () => {
       for (const [i, to] of slices.entries()) await projectSlice(database.db, log, 'trees', slices[i - 1] ?? 0, to);
       expect(await values()).toEqual([1]);
     }
-    await releaseWaiting(database.db, { log });
+    await requeueWaiting(database.db, { log });
     expect(await values()).toEqual([0.25]);
   });
 

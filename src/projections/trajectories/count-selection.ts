@@ -64,7 +64,7 @@ export async function findSelectionGaps(trx: Trx, query: TrajectoryQuery): Promi
 
 /** Whether events of a tree wait in the quarantine of a projection. */
 function waits(treeId: RawBuilder<unknown>, projection: string): RawBuilder<unknown> {
-  return sql`exists (select from quarantine q where q.stream = ${treeId}::text and q.projection = ${projection} and q.released_at is null)`;
+  return sql`exists (select from quarantine q where q.stream = ${treeId}::text and q.projection = ${projection} and q.requeued_at is null)`;
 }
 
 /** The leaf at which a rollout ended, and its depth. */

@@ -47,7 +47,7 @@ const RULES: Readonly<Record<Unnamed, Rule> & Partial<Record<keyof Tables, Rule>
   streams: ofAnyTopic,
   streamProducers: ofAnyTopic,
   anomalies: ofTopic,
-  quarantineReleases: ofTopic,
+  requeuedRecords: ofTopic,
   chainBlocks: 'none',
   // what is at fault is named whatever project it is of
   verifications: 'none',

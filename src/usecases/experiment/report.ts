@@ -8,7 +8,7 @@ import {
 } from '../../domain/evaluation/bootstrap-interval.ts';
 import type { Options } from '../../domain/experiment/change-options.ts';
 import type { Db } from '../../postgres/database.ts';
-import { readAchieved } from '../../projections/answers/read-achieved.ts';
+import { readAchieved } from '../../projections/analysis/read-achieved.ts';
 import { readExperimentPlans, readStages, type StageRecord } from '../../projections/experiment-stages/read-stages.ts';
 import type { Experiment } from './declaration/experiment.ts';
 import { type DeclaredExperiment, declaredOf } from './record-experiment.ts';

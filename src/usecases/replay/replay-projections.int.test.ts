@@ -6,7 +6,7 @@ import { projections } from '../../projections/registry.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { openTestWorld, type TestWorld } from '../../testing/open-test-log.ts';
-import { releaseQuarantined } from '../release/release-quarantined.ts';
+import { requeueEvents } from '../requeue/requeue-events.ts';
 import { replayProjections } from './replay-projections.ts';
 
 let world: TestWorld;
@@ -124,7 +124,7 @@ describe('the replay of projections', () => {
     expect(await leftovers()).toEqual({ builds: 0, cursors: 0, schemas: 0 });
   });
 
-  test('the replay counts released events as folded, and waiting ones as waiting', async () => {
+  test('the replay counts requeued events as folded, and waiting ones as waiting', async () => {
     const builder = new EventBuilder('late');
     const runId = builder.run();
     const late = builder.tree(runId, 'late');
@@ -135,19 +135,19 @@ describe('the replay of projections', () => {
     await world.settled();
     const { db } = world.database;
     const waiting = () =>
-      db.selectFrom('quarantine').select(['projection', 'topic', 'partition', 'offset']).where('releasedAt', 'is', null);
+      db.selectFrom('quarantine').select(['projection', 'topic', 'partition', 'offset']).where('requeuedAt', 'is', null);
     const setAside = await waiting().orderBy('offset').execute();
     const [first, ...others] = [...new Set(setAside.map(describePlace))];
-    const releasing = { reason: null, clock: Date.now, timeoutMs: 15_000, signal: quiet.signal };
+    const requeuing = { reason: null, clock: Date.now, timeoutMs: 15_000, signal: quiet.signal };
     const { topic = '', partition = 0, offset = 0 } = setAside[0] ?? {};
-    await releaseQuarantined(world, { ...releasing, place: { topic, partition, offset } });
+    await requeueEvents(world, { ...requeuing, place: { topic, partition, offset } });
     expect([first, others.length > 1]).toEqual([describePlace({ topic, partition, offset }), true]);
     const left = await waiting().execute();
 
     const { report } = await replayProjections(world, projections, quiet);
     expect(report).toMatchObject({ outcome: 'equal', differences: [] });
     expect(await waiting().execute()).toHaveLength(left.length);
-    await releaseQuarantined(world, { ...releasing, place: null });
+    await requeueEvents(world, { ...requeuing, place: null });
     expect(await db.selectFrom('steps').select('stepId').execute()).toHaveLength(3);
     expect((await replayProjections(world, projections, quiet)).report).toMatchObject({ outcome: 'equal', differences: [] });
     expect(await waiting().execute()).toEqual([]);

@@ -105,7 +105,7 @@ export async function verifyLogRecords(
   }
 
   async function compareRun({ topic, partition, from, next, records }: LogBatch): Promise<readonly Fault[]> {
-    const { entries, receivedBefore, released } = await readChained(db, topic, partition, from, next);
+    const { entries, receivedBefore, requeued } = await readChained(db, topic, partition, from, next);
     const unchained = records.flatMap(({ offset }) => (entries.has(offset) ? [] : [offset]));
     const setAside = await readSetAside(db, topic, partition, unchained);
     const found: Fault[] = [];
@@ -121,7 +121,7 @@ export async function verifyLogRecords(
       if (chained) {
         const off = differenceOf(record, chained);
         if (off !== null) name('changed', offset, `event ${chained.eventId}: ${off}`);
-        const kept = chained.row ? chained.row.receivedAt : (released.get(offset) ?? null);
+        const kept = chained.row ? chained.row.receivedAt : (requeued.get(offset) ?? null);
         if (kept === null) continue; // nobody asked the log for the time when it was folded, or no row is kept of it
         const due = Math.max(record.receivedAt ?? kept, received ?? kept);
         if (kept !== due && off === null)

@@ -1,6 +1,6 @@
 import { useParams, useSearch } from '@tanstack/react-router';
 import { type LineagePageQuery, type LinksShownFragment, lineagePage } from '../../../graphql/studio/generated/operations.ts';
-import { TraceForm } from '../data/trace-form.tsx';
+import { TraceForm } from '../datasets/trace-form.tsx';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { count, decimal, instant, shortId, whole } from '../parts/format.ts';

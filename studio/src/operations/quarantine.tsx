@@ -1,26 +1,26 @@
 import { lazy, Suspense, useState } from 'react';
-import type { OperationsPageQuery, ReleaseQuarantinedMutation } from '../../../graphql/studio/generated/operations.ts';
+import type { OperationsPageQuery, RequeueMutation } from '../../../graphql/studio/generated/operations.ts';
 import { instant, whole } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';
 import { useMoment } from '../shell/moment.ts';
 
-const Form = lazy(() => import('./release-form.tsx').then(({ ReleaseForm }) => ({ default: ReleaseForm })));
+const Form = lazy(() => import('./requeue-form.tsx').then(({ RequeueForm }) => ({ default: RequeueForm })));
 type Quarantined = OperationsPageQuery['quarantine'];
-type Release = ReleaseQuarantinedMutation['releaseQuarantined'][number];
+type Requeue = RequeueMutation['requeue'][number];
 
-/** What no projection could fold, and why; what waits can be released, one record or all that are shown. */
+/** What no projection could fold, and why; what waits can be requeued, one record or all that are shown. */
 export function Quarantine({ of: { nodes, totalCount } }: { readonly of: Quarantined }) {
   const past = useMoment() !== null;
   const [open, setOpen] = useState<readonly string[] | null>(null);
-  const [done, setDone] = useState<readonly Release[]>([]);
-  const waiting = [...new Set(nodes.filter(({ releasedAt }) => releasedAt === null).map(placeOf))];
+  const [done, setDone] = useState<readonly Requeue[]>([]);
+  const waiting = [...new Set(nodes.filter(({ requeuedAt }) => requeuedAt === null).map(placeOf))];
   return (
     <section aria-labelledby="quarantine">
       <h2 id="quarantine">{`Quarantine: ${whole(totalCount)}`}</h2>
       {nodes.length === 0 ? <p className="faint">Every record was folded.</p> : null}
       {waiting.length > 1 && !past ? (
         <p>
-          <button type="button" onClick={() => setOpen(waiting)}>{`Release the ${waiting.length} that wait here`}</button>
+          <button type="button" onClick={() => setOpen(waiting)}>{`Requeue the ${waiting.length} that wait here`}</button>
         </p>
       ) : null}
       {nodes.length < totalCount ? (
@@ -41,16 +41,16 @@ export function Quarantine({ of: { nodes, totalCount } }: { readonly of: Quarant
             <b>{each.projection}</b> {placeOf(each)} {visible(each.type ?? '')} · {each.code}
             {each.field ? ` · ${visible(each.field)}` : ''} · {instant(each.quarantinedAt)}
             <div className="wrap">{visible(each.reason).slice(0, 500)}</div>
-            {each.releasedAt ? (
-              <div className="faint">released {instant(each.releasedAt)}</div>
+            {each.requeuedAt ? (
+              <div className="faint">requeued {instant(each.requeuedAt)}</div>
             ) : past ? null : (
               <button
                 type="button"
                 className="quiet"
-                aria-label={`Release ${placeOf(each)}`}
+                aria-label={`Requeue ${placeOf(each)}`}
                 onClick={() => setOpen([placeOf(each)])}
               >
-                Release
+                Requeue
               </button>
             )}
           </li>
@@ -61,8 +61,8 @@ export function Quarantine({ of: { nodes, totalCount } }: { readonly of: Quarant
           <Form
             places={open}
             close={() => setOpen(null)}
-            done={(releases) => {
-              setDone(releases);
+            done={(requeues) => {
+              setDone(requeues);
               setOpen(null);
             }}
           />
@@ -72,9 +72,9 @@ export function Quarantine({ of: { nodes, totalCount } }: { readonly of: Quarant
   );
 }
 
-const OUTCOMES = { released: 'was released', refused: 'stays', pending: 'was released, and is not folded yet' } as const;
+const OUTCOMES = { requeued: 'was requeued', refused: 'stays', pending: 'was requeued, and is not folded yet' } as const;
 
-/** As `releaseQuarantined` takes it. */
+/** As `requeue` takes it. */
 function placeOf({ topic, partition, offset }: Quarantined['nodes'][number]): string {
   return `${topic}.${partition}:${offset}`;
 }

@@ -1,6 +1,7 @@
 import { Outlet } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { state } from '../../../graphql/studio/generated/operations.ts';
+import { Annotator } from '../annotations/annotator.tsx';
 import { NotLetIn } from '../graphql/faults.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { useServerAway } from '../graphql/use-server-away.ts';
@@ -8,7 +9,6 @@ import { Failure } from '../parts/failure.tsx';
 import { whole } from '../parts/format.ts';
 import { Link } from '../parts/link.tsx';
 import { MissingNotice } from '../parts/missing-notice.tsx';
-import { Annotator } from '../review/annotator.tsx';
 import { Keys } from './keys.tsx';
 import { useMoment } from './moment.ts';
 import { MomentPicker } from './moment-picker.tsx';

@@ -26,7 +26,7 @@ interface EventPart {
 /**
  * Streams the events of the chosen trees in the order that an import wants: the start of a run, its trees by task, its end;
  * before a tree, the segments of history that it shows and no tree before it did. Within a tree the order is that in which its
- * events took effect: that of the log, released ones where they were released. It is what the import appends and the next export
+ * events took effect: that of the log, requeued ones where they were requeued. It is what the import appends and the next export
  * reads.
  */
 export async function* streamEvents(

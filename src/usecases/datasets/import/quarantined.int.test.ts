@@ -5,7 +5,7 @@ import type { Envelope } from '../../../events/envelope.ts';
 import { arbitraryRecord } from '../../../testing/arbitrary-record.ts';
 import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
-import { givenEvents, releaseWaiting } from '../../../testing/given-events.ts';
+import { givenEvents, requeueWaiting } from '../../../testing/given-events.ts';
 import { givenPrepared } from '../../../testing/projecting-log.ts';
 import { readModels } from '../../../testing/read-models.ts';
 import type { ExportFormat } from '../export/format.ts';
@@ -35,7 +35,7 @@ function revisedEarly() {
 }
 
 const returns = async () => (await shop.db.selectFrom('returns').select('value').execute()).map(({ value }) => value);
-const waiting = () => shop.db.selectFrom('quarantine').select(['projection', 'type']).where('releasedAt', 'is', null).execute();
+const waiting = () => shop.db.selectFrom('quarantine').select(['projection', 'type']).where('requeuedAt', 'is', null).execute();
 const countsOf = async (name: string) => JSON.parse(await readFile(manifestPath(shop.path(name)), 'utf8')).counts;
 
 /** Exports, imports into an empty record and exports that; returns the two files. */
@@ -58,9 +58,9 @@ describe('exports of a record with a revision that came before its reward', () =
     expect(second.equals(first)).toBe(true);
   });
 
-  test('the export contains the revision where it was released, so that the import has the rewards of the record', async () => {
+  test('the export contains the revision where it was requeued, so that the import has the rewards of the record', async () => {
     await givenEvents(shop.db, revisedEarly().builder.events);
-    await releaseWaiting(shop.db);
+    await requeueWaiting(shop.db);
     expect(await returns()).toEqual([0.25]);
     const [first, second] = await thereAndBack();
     expect(await countsOf('first')).not.toHaveProperty('leftOut');
@@ -68,10 +68,10 @@ describe('exports of a record with a revision that came before its reward', () =
     expect(second.equals(first)).toBe(true);
   });
 
-  test('the export keeps events after the release behind it', async () => {
+  test('the export keeps events after the requeue behind it', async () => {
     const { builder, tree, step } = revisedEarly();
     await givenEvents(shop.db, builder.events);
-    await releaseWaiting(shop.db);
+    await requeueWaiting(shop.db);
     const rewardId = builder.id('the reward');
     const scorer = { name: 's', revision: 'last' };
     const recorded = builder.events.length;
@@ -141,7 +141,7 @@ test('a journalled record that its present schema refuses is omitted and counted
   expect(await countsOf('first')).toMatchObject({ trajectories: 1, leftOut: 1 });
 });
 
-test('any order of events and releases restores a record with its trees, rewards and returns', async () => {
+test('any order of events and requeues restores a record with its trees, rewards and returns', async () => {
   const shuffled = arbitraryRecord.chain((events) => {
     const isRun = (event: Envelope) => event.type === 'RunStarted' || event.type === 'RunFinished';
     const rest = events.filter((event) => !isRun(event));
@@ -152,7 +152,7 @@ test('any order of events and releases restores a record with its trees, rewards
     return fc.tuple(
       fc.constant(events.filter((event) => event.type === 'RunStarted')),
       order,
-      fc.array(fc.record({ at: fc.nat(), release: fc.boolean() }), { maxLength: 4 }),
+      fc.array(fc.record({ at: fc.nat(), requeue: fc.boolean() }), { maxLength: 4 }),
     );
   });
   await fc.assert(
@@ -160,11 +160,11 @@ test('any order of events and releases restores a record with its trees, rewards
       await shop.startAgain();
       await givenPrepared(shop.db, runs, shop.blobs);
       let from = 0;
-      for (const { at, release } of [...cuts].sort((a, b) => (a.at % (events.length + 1)) - (b.at % (events.length + 1)))) {
+      for (const { at, requeue } of [...cuts].sort((a, b) => (a.at % (events.length + 1)) - (b.at % (events.length + 1)))) {
         const to = at % (events.length + 1);
         await givenPrepared(shop.db, events.slice(from, to), shop.blobs);
         from = Math.max(from, to);
-        if (release) await releaseWaiting(shop.db);
+        if (requeue) await requeueWaiting(shop.db);
       }
       await givenPrepared(shop.db, events.slice(from), shop.blobs);
       await shop.exportTo('first', jsonl);

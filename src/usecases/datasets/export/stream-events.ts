@@ -126,7 +126,7 @@ async function inlined<E extends Envelope>(events: readonly E[], blobs: BlobStor
   return whole;
 }
 
-/** An event at a place of the log where it may take effect: where it was appended, or where it was released from a quarantine. */
+/** An event at a place of the log where it may take effect: where it was appended, or where it was requeued. */
 interface PlacedEvent {
   readonly event: Envelope;
   /** A read model refused it at this place, and set it aside. */
@@ -141,9 +141,9 @@ interface EffectiveEvents<E extends Envelope = Envelope> {
 
 /**
  * Takes what took effect in a tree, in the order in which it did. What waits in quarantine is left out, and so is what refers to
- * it; an event that was released is taken where the release lies. Nothing changes its place, so that a fold of what is taken
+ * it; a requeued event is taken at its new place. Nothing changes its place, so that a fold of what is taken
  * returns the rewards and the tree of the record.
- * @param placed the events of the tree's stream in the order of the log, those released at both of their places.
+ * @param placed the events of the tree's stream in the order of the log, requeued ones at both of their places.
  */
 function takeTree(placed: readonly PlacedEvent[]): EffectiveEvents<TreeEvent> {
   const dropped = new Set<string>();
@@ -182,7 +182,7 @@ interface PlacedStream {
 
 const NONE: PlacedStream = { events: [], unreadable: 0 };
 
-/** Reads streams from the journal, each event at the place where it was appended and where it was released from a quarantine. */
+/** Reads streams from the journal, each event at the place where it was appended and where it was requeued. */
 async function readPlaced(trx: Trx, streams: readonly string[]): Promise<(stream: string) => PlacedStream> {
   const found = new Map<string, { events: PlacedEvent[]; unreadable: number }>();
   const records = await readPlacedRecords(trx, streams);

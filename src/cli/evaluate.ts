@@ -182,9 +182,10 @@ export function evaluationText(result: EvaluationRecord): Lines {
   return [
     `run ${result.runId}: ${result.policy.policyId} version ${result.policy.version} on ${result.tasks} tasks of ${result.environment}${result.split === null ? '' : ` (${result.split})`}, ${result.episodes} episodes`,
     table(['measure', 'mean', `${confidence} interval`], rows),
-    ...(result.failedTrees === 0
-      ? []
-      : [`not measured: ${result.failedTrees} trees failed, the environment did not repeat what was recorded in them`]),
+    ...result.treeFaults.map(
+      ({ fault, trees }) =>
+        `not measured: ${trees} trees failed, ${fault ?? 'the environment did not repeat what was recorded in them'}`,
+    ),
   ];
 }
 

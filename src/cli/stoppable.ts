@@ -1,3 +1,4 @@
+import { isAbort } from '../runtime/is-abort.ts';
 import { printError } from './terminal.ts';
 
 /** A signal ended a command before its work was done. */
@@ -28,7 +29,7 @@ export async function stoppable<T>(work: (signal: AbortSignal) => Promise<T>): P
   try {
     return await work(stopping.signal);
   } catch (error) {
-    if (stopping.signal.aborted && isAbort(error, stopping.signal)) throw new Stopped('stopped', { cause: error });
+    if (isAbort(error, stopping.signal)) throw new Stopped('stopped', { cause: error });
     throw error;
   } finally {
     process.off('SIGINT', onSignal);
@@ -39,10 +40,4 @@ export async function stoppable<T>(work: (signal: AbortSignal) => Promise<T>): P
 /** Lets the process end with the code of the signal that stopped its work: 130 for SIGINT, 143 for SIGTERM. */
 export function exitStopped(): void {
   process.exitCode = EXIT_CODES[stoppedBy ?? 'SIGINT'];
-}
-
-function isAbort(error: unknown, signal: AbortSignal): boolean {
-  if (error === signal.reason) return true;
-  // What waits with node's timers or fetch throws an error of its own, with the reason as its cause.
-  return error instanceof Error && (error.name === 'AbortError' || error.cause === signal.reason);
 }

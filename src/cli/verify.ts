@@ -77,6 +77,7 @@ export function addVerify(program: Command): void {
 }
 
 const DOUBTS = {
+  altered: 'its tree does not give the turns that it was composed of (a text of its path was changed)',
   'bad-side': 'its bad side is not worse than its good one (mined before the search had counted a success)',
   malformed: 'the reply with its reflection is not in its own form',
 } as const;

@@ -1,17 +1,9 @@
-import { z } from 'zod';
 import { parseThoughtAction } from '../domain/prompts/parse-thought-action.ts';
-import { isAmount } from '../domain/reward/amount.ts';
+import { cutText } from '../domain/text/cut-text.ts';
+import { isAbort } from '../runtime/is-abort.ts';
 import { type Environment, EnvironmentError, type Opening, type StepResult } from './environment.ts';
 import { inTime } from './in-time.ts';
 import { overlay } from './overlay.ts';
-
-const text = z.string('must be a text');
-const amount = z.custom<number>(isAmount, 'must be a finite number: return 0 where nothing was earned');
-const openingShape = z.looseObject({ observation: text });
-const stepShape = z.looseObject({
-  observation: text,
-  reward: z.looseObject({ value: amount, raw: amount }, 'must be a number or { value, raw, scale, kind }'),
-});
 
 /** What a module may leave out of what it returns. */
 const OPENING = { instruction: '', depth: null, split: null, admissibleActions: null, stateHash: null };
@@ -30,31 +22,24 @@ export interface ModulePlace {
 
 /**
  * Completes an episode of a user's module: a text is an opening, a number the reward that a step earned, responses are read as
- * `Thought: … Action: …`. Refuses by its field what cannot be recorded, and waits for nothing longer than a limit.
+ * `Thought: … Action: …`. Waits for nothing longer than a limit. @throws EnvironmentError `failed` from all its methods for what the
+ * module throws, unless that says otherwise by a code of its own.
  */
 export function completeModule(inner: GivenEpisode, from: ModulePlace): Environment {
-  const { place, timeout } = from;
-  const within = <T>(what: string, call: () => T | Promise<T>) => inTime(timeout, `${place}: ${what}`, call).catch(asOwn);
+  const { place } = from;
+  if (typeof inner !== 'object' || inner === null) throw failed(`${place}: create gave ${typeof inner} in place of an episode`);
   const [clone, replay, close] = [inner.clone?.bind(inner), inner.replay?.bind(inner), inner.close?.bind(inner)];
-  const [expertAction, planLength] = [inner.expertAction?.bind(inner), inner.planLength?.bind(inner)];
-  const opened = (given: unknown): Opening => {
-    const opening = typeof given === 'string' ? { observation: given } : given;
-    mustFit(openingShape, opening, `${place}: what reset returns`, '');
-    const { observation } = opening as Opening; // as the shape has just shown
-    return { goal: observation, ...OPENING, ...(opening as Partial<Opening>), observation };
-  };
-  const stepped = (action: string, given: unknown): StepResult => {
-    const { reward } = Object(given) as { readonly reward?: unknown };
-    const earned = typeof reward === 'number' ? { reward: { value: reward, raw: reward, scale: 1, kind: 'delta' } } : {};
-    const step = { ...Object(given), ...earned };
-    mustFit(stepShape, step, `${place}: what step returns`, `, at the action ${quoted(action)}`);
-    return { ...STEP, ...step };
-  };
+  const [expertAction, planLength, parse] = [
+    inner.expertAction?.bind(inner),
+    inner.planLength?.bind(inner),
+    inner.parse?.bind(inner),
+  ];
+  const within = <T>(what: string, call: () => T | Promise<T>, signal?: AbortSignal) => ofModule(from, what, call, signal);
   const over: Partial<Environment> = {
     reset: async (task) => opened(await within('reset', () => inner.reset(task))),
     step: async (action, signal) =>
-      stepped(action, await within(`step at the action ${quoted(action)}`, () => inner.step(action, signal))),
-    ...(inner.parse ? {} : { parse: parseThoughtAction }),
+      stepped(await within(`step at the action ${quoted(action)}`, () => inner.step(action, signal), signal)),
+    parse: parse ? (response) => ofOwn(place, 'parse', () => parse(response)) : parseThoughtAction,
     close: async () => {
       if (close) await within('close', close).catch(dropFailed);
     },
@@ -64,8 +49,9 @@ export function completeModule(inner: GivenEpisode, from: ModulePlace): Environm
     ...(replay
       ? {
           replay: async (task, actions) => {
-            const { opening, steps } = await within('replay', () => replay(task, actions));
-            return { opening: opened(opening), steps: steps.map((step, i) => stepped(actions[i] ?? '', step)) };
+            const given = Object(await within('replay', () => replay(task, actions)));
+            if (!Array.isArray(given.steps)) throw failed(`${place}: replay gave no list of steps`);
+            return { opening: opened(given.opening), steps: given.steps.map(stepped) };
           },
         }
       : {}),
@@ -73,20 +59,57 @@ export function completeModule(inner: GivenEpisode, from: ModulePlace): Environm
   return overlay(inner as Environment, over); // with what was left out
 }
 
-/** Throws what a module threw without its code: one of a socket is an outage of what the module asks, not of the record. */
-function asOwn(error: unknown): never {
-  if (error instanceof EnvironmentError || typeof error !== 'object' || error === null || !('code' in error)) throw error;
-  throw new Error('message' in error ? String(error.message) : String(error), { cause: error });
+/** Waits for a call of a module. @throws EnvironmentError; the reason of a signal that ended the wait. */
+export async function ofModule<T>(
+  { place, timeout }: ModulePlace,
+  what: string,
+  call: () => T | Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
+  return inTime(timeout, `${place}: ${what}`, call).catch((error: unknown) => {
+    if (signal && isAbort(error, signal)) throw error;
+    throw asFault(error, `${place}: ${what}`);
+  });
 }
 
-/** What did not close in time is given up: the episode is over, and what went wrong in it was said by the call before. */
+function ofOwn<T>(place: string, what: string, call: () => T): T {
+  try {
+    return call();
+  } catch (error) {
+    throw asFault(error, `${place}: ${what}`);
+  }
+}
+
+/** What a module throws is an error of its own, whatever code it has: one of a socket is no outage of the record. */
+function asFault(error: unknown, what: string): EnvironmentError {
+  if (error instanceof EnvironmentError) return error;
+  const { message } = (error ?? {}) as { readonly message?: unknown }; // anything may be thrown
+  return failed(`${what} threw ${cutText(String(message ?? error), MESSAGE)}`, error);
+}
+
+const MESSAGE = 5_000; // characters
+
+function failed(message: string, cause?: unknown): EnvironmentError {
+  return new EnvironmentError('failed', message, { cause });
+}
+
+// What they return is checked with the answers of all environments (`withPictures`).
+
+function opened(given: unknown): Opening {
+  const opening = typeof given === 'string' ? { observation: given } : Object(given);
+  return { ...OPENING, ...opening, goal: opening.goal ?? cutText(String(opening.observation), 10_000) };
+}
+
+function stepped(given: unknown): StepResult {
+  const step = Object(given);
+  const { reward } = step as { readonly reward?: unknown };
+  const earned = typeof reward === 'number' ? { reward: { value: reward, raw: reward, scale: 1, kind: 'delta' } } : {};
+  return { ...STEP, ...step, ...earned };
+}
+
+/** What did not close in time, or threw, is given up: the episode is over, and what went wrong in it was said by the call before. */
 function dropFailed(error: unknown): void {
   if (!(error instanceof EnvironmentError && error.code === 'failed')) throw error;
 }
 
 const quoted = (action: string) => JSON.stringify(action.slice(0, 80));
-
-function mustFit(shape: z.ZodType, value: unknown, what: string, where: string): void {
-  const issue = shape.safeParse(value).error?.issues[0];
-  if (issue) throw new EnvironmentError('failed', `${[what, ...issue.path].join('.')} ${issue.message}${where}`);
-}

@@ -198,9 +198,10 @@ export class EnvironmentError extends Error {
   /**
    * `backend`: a server that the environment itself asks (a retriever, a sandbox) did not answer, after everything that may be
    * tried again was: the episode cannot go on now, and its policy has no part in that. `failed`: the environment raised an error,
-   * or its process ended over this request: it would do so again. `lost`: its process ended, perhaps over another request.
+   * or its process ended over this request: it would do so again. `protocol`: what it answers cannot be read. `lost`: its process
+   * ended, perhaps over another request. `claim`: what it says of itself is not true, so that nothing it answers can be relied on.
    */
-  readonly code: 'unknown-task' | 'unreachable' | 'protocol' | 'gone' | 'backend' | 'failed' | 'lost';
+  readonly code: 'unknown-task' | 'unreachable' | 'protocol' | 'gone' | 'backend' | 'failed' | 'lost' | 'claim';
   readonly retryable: boolean;
   constructor(code: EnvironmentError['code'], message: string, options: { retryable?: boolean; cause?: unknown } = {}) {
     super(message, { cause: options.cause });

@@ -107,11 +107,11 @@ describe('an environment from a module', () => {
   });
 
   test.each([
-    ['nan', 'what step returns.reward.value must be a finite number: return 0 where nothing was earned, at the action "nan"'],
-    ['none', 'what step returns.reward must be a number or { value, raw, scale, kind }, at the action "none"'],
+    ['nan', 'reward.value must be a finite number: return 0 where nothing was earned'],
+    ['none', 'reward must be a number or { value, raw, scale, kind }'],
   ])('a step that returns no reward that can be recorded (%s) is refused by its field, with the remedy', async (action, said) => {
     const environment = await (await openEnvironment(`module:${file}`)).create();
-    await expect(environment.step(action)).rejects.toThrow(`environment ${file}#environment: ${said}`);
+    await expect(environment.step(action)).rejects.toThrow(`the environment's answer to the action "${action}".${said}`);
   });
 
   test('a promise of a module that nobody settles is an error that names the call, the limit and the remedy', async () => {
@@ -202,7 +202,7 @@ export const environment = {
       stateHash: null,
     });
     expect(environment.parse('Thought: even.\nAction: yes')).toMatchObject({ thought: 'even.', action: 'yes' });
-    await expect(environment.step('nan')).rejects.toThrow('what step returns.reward.value must be a finite number');
+    await expect(environment.step('nan')).rejects.toThrow('reward.value must be a finite number');
     await environment.close();
   });
 

@@ -1,10 +1,9 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { sha256Hex } from '../digest/sha256.ts';
-import { completeModule } from './complete-module.ts';
+import { completeModule, ofModule } from './complete-module.ts';
 import { COMPARED, EnvironmentError, type EnvironmentKind } from './environment.ts';
 import { defineEnvironment, type EnvironmentEntry, type RawOptions } from './environment-entry.ts';
-import { inTime } from './in-time.ts';
 import { text } from './option-kinds.ts';
 import { overlay } from './overlay.ts';
 import { readPairs, refusedAddress } from './read-address.ts';
@@ -79,7 +78,7 @@ async function openModule(file: string, raw: RawOptions): Promise<EnvironmentKin
     name: kind.name ?? entry.name,
     fingerprint: sha256Hex(`${sha256} ${kind.fingerprint ?? ''}`),
     unproven: { rate: kind.compare ?? COMPARED },
-    create: async () => completeModule(await inTime(from.timeout, `${from.place}: create`, () => kind.create()), from),
+    create: async () => completeModule(await ofModule(from, 'create', () => kind.create()), from),
     ...(renderer === undefined ? {} : { renderer: await readRenderer(renderer, dirname(resolve(file.split('#')[0] ?? ''))) }),
     ...(kind.close ? {} : { close: async () => undefined }),
   });

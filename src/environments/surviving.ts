@@ -54,8 +54,7 @@ const TRIES = 2; // on a fresh environment, before the error of a step is final
  * step that was not answered in time. The lost environment is given up, another is brought to the same place, and the step is
  * taken there: no environment ever takes a step twice. A copy survives as its original does.
  * @param gate given where the environments share a process of this program: a request over which it was `lost` is repeated while
- * no other is in flight, so that a second loss names the request that causes it, which has `failed` then. So has one that is
- * answered by what the protocol does not allow: it is our process that would say so again, and no server that can be put right.
+ * no other is in flight, so that a second loss names the request that causes it, which has `failed` then.
  */
 export function surviving(kind: EnvironmentKind, gate: StartGate | null = null): EnvironmentKind {
   const read = withPictures(kind); // so that they can be compared
@@ -86,8 +85,8 @@ function survivingEnvironment({ kind, gate }: Survival, first: Environment, begu
     isClosed = false;
   }
 
-  /** @param at a `start` needs no episode that is where the lost one was; what is wrong with a `copy` is wrong with all. */
-  function tried<T>(ask: () => Promise<T>, at: 'start' | 'way' | 'copy' = 'way'): Promise<T> {
+  /** @param at a `start` needs no episode that is where the lost one was. */
+  function tried<T>(ask: () => Promise<T>, at: 'start' | 'way' = 'way'): Promise<T> {
     const attempt = async (count: number): Promise<T> => {
       if (at !== 'start' && path && (count > 1 || isClosed)) await rebuild(path);
       else if (isClosed) {
@@ -99,8 +98,6 @@ function survivingEnvironment({ kind, gate }: Survival, first: Environment, begu
     const gated = (count: number) => (gate ? gate.pass(count > 1 ? 'alone' : 'together', () => attempt(count)) : attempt(count));
     const again = ({ error, tries }: Failure): boolean => {
       if (!(error instanceof EnvironmentError)) return false;
-      if (error.code === 'protocol' && gate && at !== 'copy')
-        throw new EnvironmentError('failed', error.message, { cause: error });
       if (error.code === 'lost' && tries > 1)
         throw new EnvironmentError('failed', `${error.message}; so did the one that was started in its place`, { cause: error });
       return error.code === 'lost' || (at !== 'start' && path !== null && error.retryable && tries <= TRIES);
@@ -138,10 +135,7 @@ function survivingEnvironment({ kind, gate }: Survival, first: Environment, begu
     ...(clone
       ? {
           clone: () =>
-            tried(
-              async () => survivingEnvironment({ kind, gate }, (await environment.clone?.()) ?? (await kind.create()), path),
-              'copy',
-            ),
+            tried(async () => survivingEnvironment({ kind, gate }, (await environment.clone?.()) ?? (await kind.create()), path)),
         }
       : {}),
     ...(expertAction ? { expertAction: () => tried(async () => (await environment.expertAction?.()) ?? null) } : {}),

@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { gathering } from '../runtime/gathering.ts';
+import { isAbort } from '../runtime/is-abort.ts';
 import { doubling, rest, retry } from '../runtime/retry.ts';
 import { logFault } from './embedded-log-fault.ts';
 import {
@@ -244,8 +245,7 @@ class Member {
     try {
       return await this.#options.handle(batch, this.#stop);
     } catch (error) {
-      const { name } = (error ?? {}) as { name?: unknown }; // an AbortError may be of another realm
-      if (this.#stop.aborted && (error === this.#stop.reason || name === 'AbortError')) return undefined;
+      if (isAbort(error, this.#stop)) return undefined;
       throw new HandlerThrew('the handler threw', { cause: error });
     }
   }

@@ -1,5 +1,6 @@
 import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs';
 import { gathering } from '../runtime/gathering.ts';
+import { isAbort } from '../runtime/is-abort.ts';
 import { LogError, type SubscribeOptions, type Subscription } from './event-log.ts';
 import { isTransient } from './kafka-log-errors.ts';
 import { sliceBatch } from './kafka-log-slices.ts';
@@ -160,10 +161,7 @@ class KafkaSubscription implements Subscription {
     try {
       return await this.#options.handle(slice, this.#abort.signal);
     } catch (error) {
-      const gaveUp =
-        this.#abort.signal.aborted &&
-        (error === this.#abort.signal.reason || (error instanceof Error && error.name === 'AbortError'));
-      if (!gaveUp) this.#end({ error });
+      if (!isAbort(error, this.#abort.signal)) this.#end({ error });
       return undefined;
     } finally {
       this.#handling--;

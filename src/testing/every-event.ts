@@ -373,6 +373,8 @@ export function everyEvent(): readonly Envelope[] {
     runId,
   );
   builder.finishRollout(tree, builder.id('unclear rollout'), stepId, { unclearCalls: 1 });
+  const closed = { treeId: builder.id('tree', runId, 'painted'), reason: 'failed' as const, rollouts: 0 };
+  builder.record('TreeClosed', { ...closed, fault: 'the door is stuck' }, runId);
   return builder.events.map((event) => ({ ...event, causationId: builder.id('cause'), repaired: ['data.nothing'] }));
 }
 
@@ -382,6 +384,7 @@ export function fixtureName({ type, schemaVersion, data }: Envelope): string {
 }
 
 function addedTo(data: Envelope['data']): string {
+  if ('fault' in data) return '.fault';
   if ('unclear' in data || 'unclearCalls' in data) return '.unclear';
   if ('signal' in data && data.signal === 'in-form') return '.form';
   if ('pictures' in data) return '.pictures';

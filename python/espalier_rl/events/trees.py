@@ -725,7 +725,14 @@ class RolloutFinishedData(_RolloutFinishedDataOptional):
     """Details of the end; empty when there are none."""
 
 
-class TreeClosedData(TypedDict):
+class _TreeClosedDataOptional(TypedDict, total=False):
+    """Fields that may be absent."""
+
+    fault: str
+    """Failure of the environment that closed it; absent where none did."""
+
+
+class TreeClosedData(_TreeClosedDataOptional):
     """A tree was closed: no further steps follow. Topic: trees; stream and key: data.treeId."""
 
     treeId: str

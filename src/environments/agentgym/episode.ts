@@ -162,7 +162,7 @@ export async function openEpisode(options: EpisodeOptions, copied?: Copied): Pro
       if (course.faults < FAULT_LIMIT)
         return refused(`The environment failed over this action: ${result.reason}`, unmoved(course.reward));
       throw new EnvironmentError(
-        'protocol',
+        'backend',
         `${title} fails over every action (${abridge(result.reason)}): start the server again, then continue with --resume`,
       );
     } catch (error) {

@@ -53,7 +53,7 @@ describe('unknown tasks', () => {
 
   test.each(['sciworld', 'webshop'] as const)('an unknown task is reported in the words of %s', async (name) => {
     await given(name);
-    await expect(start('70')).rejects.toMatchObject({ code: 'unknown-task', retryable: false });
+    await expect(start('70')).rejects.toMatchObject({ code: name === 'webshop' ? 'failed' : 'unknown-task', retryable: false });
     expect((await start('1')).goal).toMatch(/melt|blue/);
   });
 });
@@ -135,7 +135,7 @@ describe('steps on which the server fails', () => {
     await start();
     for (const _ of [1, 2]) expect((await environment.step('click[crash]')).executable).toBe(false);
     await expect(environment.step('click[crash]')).rejects.toMatchObject({
-      code: 'protocol',
+      code: 'backend',
       message: expect.stringContaining('fails over every action'),
     });
   });

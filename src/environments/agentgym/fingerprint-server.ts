@@ -52,7 +52,7 @@ async function openingOf(server: Server, id: number, task: number): Promise<stri
   try {
     return (await resetRemote(server, id, task, 'alone')).observation;
   } catch (error) {
-    if (error instanceof EnvironmentError && error.code === 'unknown-task') return 'no such task';
+    if (error instanceof EnvironmentError && (error.code === 'unknown-task' || error.code === 'failed')) return 'no such task';
     throw error;
   }
 }

@@ -47,7 +47,7 @@ export async function createRemote(server: Server): Promise<number> {
   const said = errorIn(json);
   if (said !== null)
     throw new EnvironmentError(
-      'protocol',
+      'backend',
       `${descriptor.title} cannot create an environment: ${abridge(said)}; see its own output, and start it again`,
     );
   return idIn(descriptor, '/create', json);
@@ -83,7 +83,7 @@ export async function resetRemote(server: Server, id: number, task: number, mode
   if (answer.status >= 500) {
     await mustBeAlive(server, id, answer);
     throw new EnvironmentError(
-      'unknown-task',
+      'failed',
       `${descriptor.title} failed to start task ${task}: ${failureOf(answer)}; leave it out behind the #, or see the server's own output`,
     );
   }

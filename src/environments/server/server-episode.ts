@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { sha256Hex } from '../../digest/sha256.ts';
 import { parseThoughtAction } from '../../domain/prompts/parse-thought-action.ts';
+import { cutText } from '../../domain/text/cut-text.ts';
 import { type Environment, EnvironmentError, type Opening, type StepResult, type TaskStart } from '../environment.ts';
 import { startGateOf } from '../http/start-gate.ts';
 import type { EnvironmentServer } from './environment-server.ts';
@@ -119,13 +120,13 @@ export function openServerEpisode(server: EnvironmentServer, from: Course = NEW)
               const copy = await ask('/fork', { episode }, episodeShape);
               if (copy.episode === episode)
                 throw new EnvironmentError(
-                  'protocol',
+                  'claim',
                   'POST /fork: the copy is the episode itself; answer the id of a new one, or describe "fork": false',
                 );
               const { steps } = await ask('/observe', copy, observedShape);
               if (steps === course.steps) return openServerEpisode(server, { ...course, ...copy });
               throw new EnvironmentError(
-                'protocol',
+                'claim',
                 `POST /fork: the copy has taken ${steps} steps and its original ${course.steps}; describe "fork": false where an episode cannot be copied`,
               );
             }),
@@ -149,7 +150,7 @@ function openingOf({ description, traits }: EnvironmentServer, alias: string, op
     instruction: opened.instruction ?? description.instruction,
     observation: opened.observation,
     ...(opened.pictures ? { pictures: opened.pictures } : {}),
-    goal: opened.goal ?? opened.observation,
+    goal: opened.goal ?? cutText(opened.observation, 10_000),
     depth: opened.depth ?? traits.get(alias)?.depth ?? null,
     split: opened.split ?? traits.get(alias)?.split ?? null,
     kind: opened.kind ?? traits.get(alias)?.kind ?? null,

@@ -278,7 +278,7 @@ describe('a server that answers otherwise is named by route, field and remedy', 
       'POST /fork: the copy is the episode itself; answer the id of a new one',
     ],
     ['10 MB', { '/step': () => ({ body: { observation: 'x'.repeat(10_000_000) } }) }, {}, 'POST /step: observation Too big'],
-  ])('%s is refused by route and field (%#)', async (_what, over, description, message) => {
+  ])('%s is refused by route and field (%#)', async (what, over, description, message) => {
     const server = await serve(over, description);
     const play = async () => {
       const kind = await open(server);
@@ -290,7 +290,10 @@ describe('a server that answers otherwise is named by route, field and remedy', 
     };
     const failure: unknown = await play().catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(EnvironmentError);
-    expect(failure).toMatchObject({ code: 'protocol', message: expect.stringContaining(message) });
+    expect(failure).toMatchObject({
+      code: what.startsWith('a copy') ? 'claim' : 'protocol',
+      message: expect.stringContaining(message),
+    });
   });
 
   test('a server that hangs is unreachable after the limit', async () => {

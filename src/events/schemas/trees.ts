@@ -248,4 +248,5 @@ export const treeClosed = eventData('A tree was closed: no further steps follow.
     .enum(['completed', 'exhausted', 'failed', 'cancelled'])
     .describe('Why it was closed; `exhausted` when a search has no node left to expand.'),
   rollouts: count.describe('Number of rollouts in the tree.'),
+  fault: remark.optional().describe('Failure of the environment that closed it; absent where none did.'),
 });

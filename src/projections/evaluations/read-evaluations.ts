@@ -6,8 +6,10 @@ import type { OfTree } from '../of-tree.ts';
 /** The result of an evaluation, as it was recorded. */
 export type EvaluationRecord = DataOf<'EvaluationFinished'> & {
   readonly finishedAt: Date;
-  /** Trees that are not measured whole: the environment did not repeat what was recorded in them. */
+  /** Trees that are not measured whole: the environment failed, or did not repeat what was recorded in them. */
   readonly failedTrees: number;
+  /** The failures that closed such trees, the commonest first; null: it did not repeat what was recorded. */
+  readonly treeFaults: readonly { readonly fault: string | null; readonly trees: number }[];
 };
 
 /** The data that an evaluated policy was trained on. */
@@ -42,6 +44,9 @@ const RECORD = sql`run_id, json_build_object('policyId', policy_id, 'version', p
            bootstrap, repeated_actions, by_depth, trained,
            case when recovered_run_id is not null then json_build_object('fromRunId', recovered_run_id) end as recovery,
            (select count(*)::int from trees t where t.run_id = evaluations.run_id and t.close_reason = 'failed') as failed_trees,
+           (select coalesce(json_agg(json_build_object('fault', f.close_fault, 'trees', f.trees) order by f.trees desc, f.close_fault), '[]')
+            from (select t.close_fault, count(*)::int as trees from trees t
+                  where t.run_id = evaluations.run_id and t.close_reason = 'failed' group by t.close_fault) f) as tree_faults,
            finished_at`;
 
 /**

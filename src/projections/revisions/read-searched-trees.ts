@@ -46,8 +46,8 @@ export async function readTreeIds(db: Db, runId: string): Promise<readonly strin
   return rows.map((row) => row.treeId);
 }
 
-/** Reads text that lies in the blob store, by its SHA-256 and size in bytes. */
-export type ResolveText = (sha256: string, size: number) => Promise<string>;
+/** Reads text of a tree that lies in the blob store, by its SHA-256 and size in bytes. */
+export type ResolveText = (sha256: string, size: number, treeId: string) => Promise<string>;
 
 /** Reads one tree as `readSearchedTrees` does; null when there is no such tree. */
 export async function readSearchedTree(db: Db, treeId: string, resolve: ResolveText): Promise<SearchedTree | null> {
@@ -103,7 +103,8 @@ async function growSearched(
   { rows, ends, earned, pictures }: TreeRows,
   resolve: ResolveText,
 ): Promise<SearchedTree> {
-  const text = (inline: string, reference: BlobRef | undefined) => (reference ? resolve(reference.blob, reference.size) : inline);
+  const text = (inline: string, reference: BlobRef | undefined) =>
+    reference ? resolve(reference.blob, reference.size, head.treeId) : inline;
   const searched = isSearched(rows);
   const worth = searched ? backedUp(rows, ends, earned) : summed(rows, ends);
   const ended = new Set(ends.map(({ leafStepId }) => leafStepId));

@@ -25,7 +25,7 @@ function texts<Name extends string>(
 export function treeRow({
   data,
   occurredAt,
-}: Envelope<'TreeOpened'>): Omit<Row<typeof tables.trees>, 'closedAt' | 'closeReason'> {
+}: Envelope<'TreeOpened'>): Omit<Row<typeof tables.trees>, keyof ReturnType<typeof closeRow>> & { readonly treeId: string } {
   return {
     treeId: data.treeId,
     runId: data.runId,
@@ -49,8 +49,8 @@ export function treeRow({
 export function closeRow({
   data,
   occurredAt,
-}: Envelope<'TreeClosed'>): Pick<Row<typeof tables.trees>, 'treeId' | 'closedAt' | 'closeReason'> {
-  return { treeId: data.treeId, closedAt: occurredAt, closeReason: data.reason };
+}: Envelope<'TreeClosed'>): Pick<Row<typeof tables.trees>, 'treeId' | 'closedAt' | 'closeReason' | 'closeFault'> {
+  return { treeId: data.treeId, closedAt: occurredAt, closeReason: data.reason, closeFault: data.fault ?? null };
 }
 
 export type StepRow = Row<typeof tables.steps>;

@@ -20,6 +20,7 @@ create table trees (
   opened_at          timestamptz not null,
   closed_at          timestamptz,
   close_reason       text,
+  close_fault        text,
   blobs              jsonb --: Blobs
 );
 create index trees_run on trees (run_id, opened_at, tree_id);

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: dd64be6f30c9c306
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: a59ea685ef8c7720
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -22,6 +22,7 @@ export const tables = {
     openedAt: column<Instant>('timestamptz'),
     closedAt: column<Instant | null>('timestamptz'),
     closeReason: column<string | null>('text'),
+    closeFault: column<string | null>('text'),
     blobs: column<Json<Blobs> | null>('jsonb'),
   }),
   steps: table('steps', ['stepId', 'treeId'], {

@@ -155,7 +155,8 @@ function partOf(of: RewardPart['of']): (reward: BatchReward) => RewardPart {
 
 /**
  * Returns the chat that asked for the step at a place of the path. Without a recorded prompt it is composed again; none where the
- * run words its prompts otherwise, turns were left out to fit, or a reply before called tools. None for a prompt with an image of which no token ids are on
+ * run words its prompts otherwise, turns were left out to fit, it was offered tools or a reply before is more than text: the planner
+ * refuses these (`findLostPrompt`). None for a prompt with an image of which no token ids are on
  * record: how many tokens an image takes is known to the server's processor alone.
  */
 function chatOf(
@@ -182,7 +183,8 @@ function chatOf(
   if (trajectory.prompting !== 'plain-chat' || trimmed) return undefined;
   const { instruction, firstObservation, steps } = trajectory;
   const history = steps.slice(0, place);
-  if (history.some((before) => before.message !== null)) return undefined;
+  if (message?.parts.some(({ kind }) => kind === 'tool-call') || history.some((before) => before.message !== null))
+    return undefined;
   return { messages: promptMessages({ instruction, firstObservation, history }), reply };
 }
 

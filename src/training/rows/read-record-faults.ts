@@ -78,6 +78,7 @@ export async function readRecordFaults(
     const broken =
       path.map((id) => steps.unreadable.get(keyOf(id))).find(Boolean) ??
       own.map((id) => steps.untrained.get(keyOf(id))).find(Boolean) ??
+      (readsChats(learner) ? findLostPrompt(walk, path, own, steps.ids) : null) ??
       (rules.layout === 'verl' ? findHole(walk, own, steps.ids) : null);
     const drawn = broken ? incomplete(broken) : temperatureOf(walk, own, steps.ids);
     const found = typeof drawn === 'number' ? (findUnclearFault(walk.unclearCalls, rules) ?? drawn) : drawn;
@@ -88,6 +89,10 @@ export async function readRecordFaults(
   if (learner === 'candidates')
     for (const [id, fault] of await findChoiceFaults(db, blobs, sound)) faults.set(id, incomplete(fault));
   return { faults, temperatures };
+}
+
+function readsChats(learner: Learner): boolean {
+  return learner === 'texts' || learner === 'pictures';
 }
 
 function incomplete(rule: string): RecordFault {
@@ -112,7 +117,7 @@ const SLICE = 256; // steps of one statement: some 3 MB with their tokens
 
 /** Finds the steps whose token arrays do not fit, which nobody can read, and those of which no token is trained, by `keyInTree`. */
 async function findStepFaults(db: Db, wanted: readonly OfTree[], learner: Learner) {
-  const ofTokens = learner === 'texts' || learner === 'pictures';
+  const ofTokens = readsChats(learner);
   const unreadable = new Map<string, string>();
   const untrained = new Map<string, string>();
   const held = new Map<string, HeldIds>();
@@ -120,7 +125,7 @@ async function findStepFaults(db: Db, wanted: readonly OfTree[], learner: Learne
     for (const row of await readArrays(db, wanted.slice(from, from + SLICE))) {
       const key = keyInTree(row.treeId, row.stepId);
       held.set(key, row);
-      const { stepId, arrays, values, sampled, trimmed, prompt, promptIds } = row;
+      const { stepId, arrays, values, sampled, prompt, promptIds } = row;
       const fault = arrays && (findTokensFault(stepId, arrays) ?? findTokenValueFault(`step ${stepId}`, values()));
       if (fault) unreadable.set(key, fault);
       else if (arrays === null && ofTokens) untrained.set(key, `step ${stepId} has no sampled token ids`);
@@ -131,8 +136,6 @@ async function findStepFaults(db: Db, wanted: readonly OfTree[], learner: Learne
           key,
           `step ${stepId} was asked with an image by a server that returned no token ids of its prompt; collect by one that does`,
         );
-      else if (trimmed && prompt === 'none' && ofTokens)
-        untrained.set(key, `step ${stepId} was asked for with a chat that had lost turns, which is not on record`);
       else if (arrays !== null && !sampled && learner !== 'candidates')
         untrained.set(key, `none of the recorded tokens of step ${stepId} was sampled by the policy`);
     }
@@ -172,6 +175,37 @@ interface HeldIds {
   readonly shownBehind: boolean;
   /** Null where no prompt is on record. */
   readonly sampling: Sampling | null;
+  /** Whether its prompt lost turns, so that it would fit. */
+  readonly trimmed: boolean;
+  /** Whether its prompt is on record, and shows an image. */
+  readonly prompt: 'none' | 'text' | 'image';
+  /** What its reply is besides its text. */
+  readonly reply: 'text' | 'reasoning' | 'calls';
+}
+
+/**
+ * Finds the step whose prompt is not on record and does not follow from the texts of its path, as `stepRowsOf` composes it: its run
+ * words prompts, turns were left out, or what the prompt offered or showed is more than texts. Null where there is none.
+ */
+function findLostPrompt(
+  { treeId, prompting }: WalkRow,
+  path: readonly string[],
+  own: readonly string[],
+  ids: ReadonlyMap<string, HeldIds>,
+): string | null {
+  const held = (stepId: string) => ids.get(keyInTree(treeId, stepId));
+  for (const stepId of own) {
+    const step = held(stepId);
+    if (step?.prompt !== 'none') continue;
+    const lost = (what: string) =>
+      `step ${stepId} was asked with ${what}, and its prompt is not on record; record it as PromptShown`;
+    if (prompting !== 'plain-chat') return lost('a prompt that its run words');
+    if (step.trimmed) return lost('a chat that had lost turns');
+    if (step.reply === 'calls') return lost('tools');
+    if (path.slice(0, path.indexOf(stepId)).some((before) => (held(before)?.reply ?? 'text') !== 'text'))
+      return lost('replies that hold reasoning or calls of tools');
+  }
+  return null;
 }
 
 /** Finds the step behind which a row of the whole trajectory has a hole, as `trajectoryRows` does; null where there is none. */
@@ -213,10 +247,6 @@ interface ArraysRow extends HeldIds {
   readonly values: () => TokenValues;
   /** Whether the mask leaves a token; true where it lies in the blob store. */
   readonly sampled: boolean;
-  /** Whether its prompt lost turns, so that it would fit. */
-  readonly trimmed: boolean;
-  /** Whether its prompt is on record, and shows an image. */
-  readonly prompt: 'none' | 'text' | 'image';
 }
 
 /** Reads the token arrays of steps, how long they are, and whether a token of them was sampled. */
@@ -241,7 +271,8 @@ async function readArrays(db: Db, wanted: readonly OfTree[]): Promise<readonly A
     shownBehind: boolean;
     sampled: boolean;
     trimmed: boolean;
-    prompt: ArraysRow['prompt'];
+    prompt: HeldIds['prompt'];
+    reply: HeldIds['reply'];
     sampling: Sampling | null;
   }>`
     select tree_id, step_id, ${sizeOf('ids')} as ids, ${sizeOf('logProbs')} as log_probs, ${sizeOf('mask')} as mask,
@@ -252,7 +283,8 @@ async function readArrays(db: Db, wanted: readonly OfTree[]): Promise<readonly A
       coalesce((t.ids ->> 'length')::int > 0, false) and case when jsonb_typeof(t.mask -> 'bytes') = 'string'
         then position('\\x01'::bytea in decode(t.mask ->> 'bytes', 'base64')) > 0 else true end as sampled,
       coalesce(jsonb_typeof(call -> 'trimmed'), 'null') <> 'null' as trimmed,
-      case when p.with_images then 'image' when not p.with_images then 'text' else 'none' end as prompt, p.sampling
+      case when p.with_images then 'image' when not p.with_images then 'text' else 'none' end as prompt, p.sampling,
+      case when reply is null then 'text' when jsonb_array_length(reply -> 'toolCalls') > 0 then 'calls' else 'reasoning' end as reply
     from (select s.* from ${pairsOf(wanted)} w join steps s on s.step_id = w.id and s.tree_id = w.tree_id) s
     left join (select step_id, tree_id, with_images, token_count, sampling from prompts) p using (step_id, tree_id)
     left join lateral jsonb_to_record(token_json) as t(ids jsonb, "logProbs" jsonb, mask jsonb) on true

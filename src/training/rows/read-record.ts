@@ -42,6 +42,7 @@ export interface WalkRow extends RecordedWalk {
   readonly leafStepId: string;
   /** What its run drew with; null where its plan does not say. */
   readonly temperature: number | null;
+  readonly prompting: BatchTrajectory['prompting'];
   /** Null for a rollout that is not captured. */
   readonly unclearCalls: number | null;
 }
@@ -51,10 +52,15 @@ const RUN_TEMPERATURE = sql`coalesce(
   substring(runs.config ->> 'policy' from '^\\{.*"temperature"\\s*:\\s*([0-9]{1,9}(?:\\.[0-9]{1,30})?(?:[eE][+-]?[0-9]{1,2})?)')::double precision,
   case when jsonb_typeof(runs.config -> 'temperature') = 'number' then (runs.config -> 'temperature')::double precision end)`;
 
+/** Whether prompts of a run follow from the texts of their paths. */
+const PROMPTING = sql`case when runs.config -> 'prompt' is null and coalesce(runs.config ->> 'search', '') = ''
+  and coalesce(runs.config ->> 'policy', '') not like '%"merged"%' then 'plain-chat' else 'otherwise' end`;
+
 /** Reads the walks of finished rollouts, in no order; those that are unknown or go on are left out. */
 export async function readWalks(db: Db, rollouts: readonly OfTree[]): Promise<readonly WalkRow[]> {
   const { rows } = await sql<WalkRow>`
-    select r.rollout_id, r.tree_id, t.root_step_id, r.from_step_id, r.leaf_step_id, r.steps as taken, r.unclear_calls, ${RUN_TEMPERATURE} as temperature
+    select r.rollout_id, r.tree_id, t.root_step_id, r.from_step_id, r.leaf_step_id, r.steps as taken, r.unclear_calls, ${RUN_TEMPERATURE} as temperature,
+      ${PROMPTING} as prompting
     from ${pairsOf(rollouts)} w join rollouts r on r.rollout_id = w.id and r.tree_id = w.tree_id
     join trees t on t.tree_id = r.tree_id left join runs on runs.run_id = t.run_id
     where r.leaf_step_id is not null`.execute(db);
@@ -74,8 +80,7 @@ export async function readRolloutsOfBatch(
     select r.rollout_id, r.tree_id, t.run_id, t.task_id, t.environment, t.goal,
       t.instruction, t.root_step_id, t.blobs, r.from_step_id, r.leaf_step_id, r.outcome,
       r.success, ${RUN_TEMPERATURE} as temperature, r.steps as taken,
-      case when runs.config -> 'prompt' is null and coalesce(runs.config ->> 'search', '') = ''
-        and coalesce(runs.config ->> 'policy', '') not like '%"merged"%' then 'plain-chat' else 'otherwise' end as prompting
+      ${PROMPTING} as prompting
     from ${pairsOf(rollouts)} w join rollouts r on r.rollout_id = w.id and r.tree_id = w.tree_id
     join trees t on t.tree_id = r.tree_id
     left join runs on runs.run_id = t.run_id

@@ -1,3 +1,5 @@
+import { isAbort } from '../../runtime/is-abort.ts';
+
 /**
  * Works on items in their order, `concurrency` at a time, as `allOrStop`. Where work returns `stop`, no further item is begun in
  * its place.
@@ -26,7 +28,7 @@ export async function allOrStop(signal: AbortSignal, tasks: readonly ((signal: A
   await Promise.all(
     tasks.map((task) =>
       task(either).catch((error: unknown) => {
-        if (signal.aborted && error === signal.reason) return;
+        if (isAbort(error, signal)) return;
         first ??= { error };
         failed.abort(error);
       }),

@@ -65,7 +65,7 @@ describe('what an environment says of itself', () => {
   test('a copy that shows what was done in another one is refused with action, both texts and the remedy', async () => {
     const episode = counter({ count: 9 });
     await expect(compareWithOpening(treeOf(episode).tree, answered('7'))).rejects.toMatchObject({
-      code: 'protocol',
+      code: 'claim',
       message: expect.stringMatching(
         /^copies of an episode of counter share state: behind "1" a search was shown "7", and the same actions from the opening show "3"; let a copy .* share nothing with its original, or offer none$/,
       ),

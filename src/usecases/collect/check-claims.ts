@@ -3,7 +3,7 @@ import { seedFrom } from '../../domain/random/seed-from.ts';
 import { EnvironmentError, type EnvironmentKind, type StepResult } from '../../environments/environment.ts';
 import { observationText, type RecordedObservation, sameObservation, shownText } from '../../environments/same-observation.ts';
 import { picturesOf } from '../../environments/with-pictures.ts';
-import { environmentFault } from './environment-fault.ts';
+import { orFault } from './environment-fault.ts';
 import type { GrowingTree, TreeNode } from './growing-tree.ts';
 
 const compared = new WeakMap<EnvironmentKind, Set<number>>();
@@ -37,7 +37,7 @@ export function wantsComparison(kind: EnvironmentKind, { path, stepId }: Pick<Se
  * other or with their original answer for actions that were taken in the others, and an environment that answers equal actions
  * otherwise is not deterministic. Of an environment that
  * neither repeats itself nor claims to, nothing can be said: that comparison is `undecided`. @throws
- * EnvironmentError `protocol`, with the remedy.
+ * EnvironmentError `claim`, with the remedy.
  */
 export async function compareWithOpening(tree: GrowingTree, { path, action, result }: SearchedAnswer): Promise<void> {
   const seen: readonly RecordedObservation[] = [...path, { observation: result.observation, pictures: picturesOf(result) }];
@@ -53,7 +53,7 @@ export async function compareWithOpening(tree: GrowingTree, { path, action, resu
   if (!repeats && !deterministic) return tree.onCompared('undecided');
   const difference = `behind ${quoted(actions[at - 1] ?? '')} a search was shown ${quoted(observationText(was))}, and the same actions from the opening show ${quoted(shownText(is))}`;
   throw new EnvironmentError(
-    'protocol',
+    'claim',
     repeats
       ? `copies of an episode of ${name} share state: ${difference}; let a copy (POST /fork, fork of a class, clone of a module) share nothing with its original, or offer none`
       : `${name} claims to be deterministic and is not: ${difference}; leave "deterministic" out of its description`,
@@ -62,17 +62,18 @@ export async function compareWithOpening(tree: GrowingTree, { path, action, resu
 
 /** Returns the opening and what follows each action; null where the environment fails on the way. */
 async function play({ task, plan, kind, signal }: GrowingTree, actions: readonly string[]): Promise<readonly Shown[] | null> {
-  const episode = await kind.create();
-  try {
-    const shown: Shown[] = [await episode.reset({ alias: task.alias, seed: plan.taskSeed, mode: 'alone' })];
-    for (const action of actions) shown.push(await episode.step(action, signal));
-    return shown;
-  } catch (error) {
-    if (environmentFault(error) === null) throw error;
-    return null;
-  } finally {
-    await episode.close();
-  }
+  const played = async (): Promise<readonly Shown[]> => {
+    const episode = await kind.create();
+    try {
+      const shown: Shown[] = [await episode.reset({ alias: task.alias, seed: plan.taskSeed, mode: 'alone' })];
+      for (const action of actions) shown.push(await episode.step(action, signal));
+      return shown;
+    } finally {
+      await episode.close();
+    }
+  };
+  const shown = await orFault(played());
+  return 'reason' in shown ? null : shown;
 }
 
 type Shown = Pick<StepResult, 'observation' | 'pictures'>;

@@ -41,7 +41,8 @@ export async function collectTree(given: TreeOptions): Promise<void> {
   const fault = await orFault(grow(growing, prefix, () => leftOpen));
   if (!fault) return;
   if (isAway(fault)) return onAway(fault.reason);
-  await closeTree(growing, 'failed', plan.search ? undefined : 0); // it failed on the way to where rollouts begin: there are none
+  const rollouts = plan.search ? undefined : 0; // it failed on the way to where rollouts begin: there are none
+  await closeTree(growing, 'failed', rollouts, fault.reason);
   options.onLost(fault.reason);
 }
 
@@ -76,10 +77,15 @@ async function grow(growing: GrowingTree, prefix: Prefix | undefined, leftOpen: 
   if (!signal.aborted && !leftOpen()) await closeTree(growing, 'completed');
 }
 
-async function closeTree(tree: GrowingTree, reason: 'completed' | 'exhausted' | 'failed', rollouts?: number): Promise<void> {
+async function closeTree(
+  tree: GrowingTree,
+  reason: 'completed' | 'exhausted' | 'failed',
+  rollouts?: number,
+  fault?: string,
+): Promise<void> {
   const openedOtherwise = tree.openedOtherwise.size > 0;
   tree.onClosing?.();
-  await tree.appender.append([closing(tree, openedOtherwise ? 'failed' : reason, rollouts)]);
+  await tree.appender.append([closing(tree, openedOtherwise ? 'failed' : reason, rollouts, fault)]);
   if (openedOtherwise) tree.onFailed(failedAt(tree));
 }
 
@@ -98,17 +104,11 @@ function countRecorded(options: TreeOptions): void {
     if (rollout.outcome === 'failed') onFailure(rollout.reason);
   }
   if (tree?.closed === 'failed') {
-    if (isDiverged(options, tree)) onFailed(failedAt(options));
-    else onLost('the environment failed, and the record does not say why');
+    if (tree.fault === null) onFailed(failedAt(options));
+    else onLost(tree.fault);
   }
   if (taken.length > 0) return;
   for (const fact of tree?.searchFacts ?? []) if (fact.kind === 'node-expanded' && fact.reason) onFailure(fact.reason);
-}
-
-/** Whether a tree was closed since the environment did not repeat what was recorded, and not since it failed. */
-function isDiverged({ runId, task, treeIndex }: TreeOptions, { diverged }: RecordedTree): boolean {
-  const rootStepId = derivedId('root', treeIdOf(runId, task, treeIndex));
-  return diverged.some((stepId) => task.behind !== undefined || stepId === rootStepId);
 }
 
 /** Starts the task and opens its tree, or goes on with the recorded one: whether the task opens alike is seen by each rollout. */

@@ -9,11 +9,14 @@ export interface EnvironmentFault {
   readonly reason: string;
 }
 
-/** Returns the fault that an error means; null for one that ends the run, which can be resumed. */
+/**
+ * Returns the fault that an error means; null for one that ends the run, which can be resumed. An answer that cannot be read says
+ * nothing of other tasks.
+ */
 export function environmentFault(error: unknown): EnvironmentFault | null {
   if (!(error instanceof EnvironmentError)) return null;
   const reason = error.message.slice(0, 9_000);
-  if (error.code === 'failed') return { kind: 'failed', reason };
+  if (error.code === 'failed' || error.code === 'protocol') return { kind: 'failed', reason };
   return error.code === 'backend' ? { kind: 'away', reason } : null;
 }
 

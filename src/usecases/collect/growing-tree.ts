@@ -119,6 +119,8 @@ export type RecordedOpening = Pick<
 export interface RecordedTree {
   /** Why it was closed; null while it is open. */
   readonly closed: string | null;
+  /** The failure of the environment that closed it; null where none did. */
+  readonly fault: string | null;
   readonly opening: RecordedOpening;
   readonly rollouts: ReadonlyMap<number, RecordedRollout>;
   readonly steps: ReadonlyMap<string, RecordedStep>;
@@ -130,7 +132,7 @@ export interface RecordedTree {
   readonly pictures: ReadonlyMap<string, readonly Picture[]>;
   /** The prompts of its steps, where they are recorded. */
   readonly prompts: ReadonlyMap<string, RememberedPrompt>;
-  /** The steps that the environment was found not to repeat, the root too; empty where it was closed for anything but a failure. */
+  /** The steps that the environment was found not to repeat, the root too; empty where it is closed. */
   readonly diverged: readonly string[];
   /** What the environment answered at steps of a search that goes on, where the record holds it whole; pictures apart. */
   readonly answers?: ReadonlyMap<string, StepResult>;

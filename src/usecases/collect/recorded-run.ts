@@ -124,7 +124,8 @@ export async function readRecordedTree(
       stateHash,
     },
     closed: tree.closedAt === null ? null : (tree.closeReason ?? 'completed'),
-    diverged: tree.closedAt === null || tree.closeReason === 'failed' ? await readDiverged(db, treeId) : [],
+    fault: tree.closeFault,
+    diverged: tree.closedAt === null ? await readDiverged(db, treeId) : [],
     searchFacts,
     replies: tree.closedAt === null ? await readSampledReplies(db, treeId, expanded, readBytes) : new Map(),
     rollouts: new Map(

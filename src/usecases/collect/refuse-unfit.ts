@@ -1,4 +1,4 @@
-import type { EnvironmentKind } from '../../environments/environment.ts';
+import type { EnvironmentKind, TaskStart } from '../../environments/environment.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import type { Policy } from '../../policies/policy.ts';
 import { parsePolicyText } from '../../policies/policy-spec.ts';
@@ -29,20 +29,25 @@ export async function refuseUnfit(
   if (choosesFrom === undefined || tasks.length === 0) return;
   const kind = asChosenFrom(given, { choosesFrom });
   for (const alias of [...new Set(tasks.map((task) => task.alias))].slice(0, LOOKS)) {
-    const environment = await kind.create();
-    try {
-      const opening = await orFault(environment.reset({ alias, seed: taskSeed }));
-      if ('reason' in opening || opening.admissibleActions !== null) return; // what cannot be opened says nothing of the policy
-      if (choosesFrom === 'plan' && ((await environment.expertAction?.()) ?? null) !== null) return;
-    } finally {
-      await environment.close();
-    }
+    const seen = await orFault(whatFits(kind, { alias, seed: taskSeed }, choosesFrom));
+    if (seen !== 'nothing') return; // what cannot be opened, or does not say, says nothing of the policy
   }
   const lacks =
     choosesFrom === 'plan' ? 'has no planner for its tasks and lists no admissible actions' : 'lists no admissible actions';
   throw new PolicyUnfit(
     `the policy ${ref.policyId} cannot act in ${kind.name}: the environment ${lacks}; use a policy that writes its actions (openai:MODEL@URL), or an environment that lists them (textcraft)`,
   );
+}
+
+/** Returns whether there is something that a policy may choose from where a task begins. */
+async function whatFits(kind: EnvironmentKind, task: TaskStart, from: Policy['choosesFrom']): Promise<'something' | 'nothing'> {
+  const environment = await kind.create();
+  try {
+    if ((await environment.reset(task)).admissibleActions !== null) return 'something';
+    return from === 'plan' && ((await environment.expertAction?.()) ?? null) !== null ? 'something' : 'nothing';
+  } finally {
+    await environment.close();
+  }
 }
 
 /** The environment that was opened is not the one that the record comes from: other words, or other rules. */

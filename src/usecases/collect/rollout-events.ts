@@ -161,18 +161,24 @@ export type RolloutOutcome = DataOf<'RolloutFinished'>['outcome'];
 
 /**
  * Records that nothing more comes in a tree, and why. @param rollouts those that it has; all that were planned, or that ended,
- * when left out.
+ * when left out. @param fault by which the environment failed, where that closes it.
  */
 export function closing(
   { runId, treeId, task, plan, nodes }: GrowingTree,
   reason: 'completed' | 'exhausted' | 'failed',
   rollouts?: number,
+  fault?: string,
 ): Draft {
   const ended = () => [...nodes.values()].filter((node) => node.ended).length;
   return {
     type: 'TreeClosed',
     id: derivedId('TreeClosed', treeId),
     correlationId: runId,
-    data: { treeId, reason, rollouts: rollouts ?? (plan.search ? ended() : task.rollouts) },
+    data: {
+      treeId,
+      reason,
+      rollouts: rollouts ?? (plan.search ? ended() : task.rollouts),
+      ...(fault === undefined ? {} : { fault }),
+    },
   };
 }

@@ -87,12 +87,9 @@ async function goOn(walk: Walk, environment: Environment, path: TreeNode[], alre
     const policyMs = recorded?.policyMs ?? Math.max(0, decided - began);
     if (tree.plan.chat && !recorded)
       await append(walk, [repliesSampled(tree, { stepId: at.stepId, simulation: 0, candidates: 1 }, { acts: [act], policyMs })]);
-    const parsed = tree.prompter ? readAnswer(tree.prompter, act.response) : environment.parse(act.response);
-    const answered = await orFault(
-      environment.step(parsed.action, tree.signal).then((result) => ({ kind: 'answered' as const, result })),
-    );
+    const answered = await orFault(answerTo(tree, environment, act.response));
     if (answered.kind !== 'answered') return giveUp(walk, at, answered);
-    const { result } = answered;
+    const { parsed, result } = answered;
     const done = endsIn(result) || isLast(walk, steps + 1);
     const timings = { policyMs, environmentMs: Math.max(0, tree.clock() - decided) };
     const { rolloutId } = walk;
@@ -132,6 +129,11 @@ async function goOn(walk: Walk, environment: Environment, path: TreeNode[], alre
     tree.onStep();
     if (done) return tree.onRollout(result.success === true);
   }
+}
+
+async function answerTo({ prompter, signal }: GrowingTree, environment: Environment, response: string) {
+  const parsed = prompter ? readAnswer(prompter, response) : environment.parse(response);
+  return { kind: 'answered' as const, parsed, result: await environment.step(parsed.action, signal) };
 }
 
 function closing({ tree, rolloutId, fromStepId }: Walk, path: readonly TreeNode[], success: boolean | null): Promise<Draft[]> {

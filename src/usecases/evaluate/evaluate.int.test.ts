@@ -251,7 +251,7 @@ describe('evaluateInto', () => {
       const recovering = evaluation({ plan: recovery });
       const { collected, result } = await evaluate(platform, recovering);
       expect(collected).toMatchObject({ state: 'completed', trees: 3, rollouts: 4, failedTrees: 1 });
-      expect(result).toMatchObject({ episodes: 4, tasks: 2, failedTrees: 1 });
+      expect(result).toMatchObject({ episodes: 4, tasks: 2, failedTrees: 1, treeFaults: [{ fault: null, trees: 1 }] });
       const trees = await platform.database.db
         .selectFrom('trees')
         .select(['alias', 'closeReason'])
@@ -292,13 +292,14 @@ describe('evaluateInto', () => {
       const { collected, result } = await evaluate(platform, recovering);
       const counts = { state: 'completed', rollouts: 1, failed: 1, failedTrees: 0, mostFailed: false };
       expect(collected).toMatchObject({ ...counts, message: '1 of 2 rollouts failed: the door is stuck' });
-      expect(result).toMatchObject({ episodes: 1 });
+      expect(result).toMatchObject({ episodes: 1, failedTrees: 1, treeFaults: [{ fault: 'the door is stuck', trees: 1 }] });
       const [index, lost] = [...tasks.entries()].find(([, { alias }]) => alias === 'b') ?? [];
       if (index === undefined || !lost) throw new Error('task b has failed');
       const treeId = treeIdOf(recovering.runId, lost, index);
       const [closed] = await readEventsOfTypes(platform.database.db, treeId, ['TreeClosed']);
       expect(closed?.data).toMatchObject({ reason: 'failed', rollouts: 0 });
-      expect((await evaluate(platform, { ...recovering, mode: 'resume' })).collected).toMatchObject(counts);
+      const again = await evaluate(platform, { ...recovering, mode: 'resume' });
+      expect(again.collected).toMatchObject({ ...counts, reasons: [{ reason: 'the door is stuck', count: 1 }] });
     } finally {
       await rm(folder, { recursive: true });
     }

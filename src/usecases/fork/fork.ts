@@ -98,9 +98,10 @@ export async function fork(platform: Platform, forking: Forking): Promise<Forked
   return { report, progress };
 }
 
-/** Whether the way was found to differ before: then its tree is closed as failed. */
+/** Whether the way was found to differ before: then its tree is closed as failed, without a failure of the environment. */
 async function isDiverged({ database }: Platform, treeId: string): Promise<boolean> {
-  return (await readTree(database.db, treeId))?.closeReason === 'failed';
+  const tree = await readTree(database.db, treeId);
+  return tree?.closeReason === 'failed' && tree.closeFault === null;
 }
 
 /** Compares the way to the fork, step by step, as both trees have it. `end`: where both were cut by the environment. */

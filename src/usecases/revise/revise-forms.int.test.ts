@@ -134,6 +134,17 @@ test('verify names a revision recorded with a label in a reply without labels, a
   expect([faulty, doubtfulRevisions]).toEqual([0, [{ revisionId, treeId, state: 'composed', why: 'malformed' }]]);
 });
 
+test('verify names a revision whose tree does not give the turns that it was composed of', async () => {
+  const { tree, revisions } = await mined('thought');
+  const [revision] = revisions;
+  if (!revision) throw new Error('there is one');
+  const revisionId = newId();
+  await record({ ...revision, id: revisionId, contentHash: 'f'.repeat(64) });
+  const { doubtfulRevisions } = await verifyRecord(platform, { files: [], signal: SIGNAL });
+  expect(doubtfulRevisions).toContainEqual({ revisionId, treeId: tree.treeId, state: 'composed', why: 'altered' });
+  expect(doubtfulRevisions).not.toContainEqual(expect.objectContaining({ revisionId: revision.id }));
+});
+
 test('a signal as a turn of its own is dropped where replies have no action to wait with', async () => {
   const { counts } = await mined('turn');
   expect(counts).toMatchObject({ pairs: 1, revisions: 0, dropped: { 'no-turn': 1 } });

@@ -12,6 +12,7 @@ import type { PlanAround } from '../../policies/judge.ts';
 import { keyInTree } from '../../projections/of-tree.ts';
 import type { SearchedTree } from '../../projections/revisions/read-searched-trees.ts';
 import { revisionContentHash } from '../../projections/revisions/revision-content.ts';
+import { isAbort } from '../../runtime/is-abort.ts';
 import { type Checked, type Checks, openChecks } from './revise-check.ts';
 import type { Verdicts } from './revise-verdicts.ts';
 import type { RevisedTree, RevisePlan, ReviseTree, RevisionOutcome } from './revised-tree.ts';
@@ -90,7 +91,7 @@ async function recordSome(
       outcomes.push(checked === null ? stated : checked.kind === 'verified' ? 'verified' : checked.reason);
     }
   } catch (error) {
-    if (signal.aborted && error === signal.reason) return null;
+    if (isAbort(error, signal)) return null;
     throw error;
   } finally {
     if (drafts.length > 0) await appender.append(drafts);

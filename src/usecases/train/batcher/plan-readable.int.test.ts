@@ -30,6 +30,8 @@ type Step = Partial<DataOf<'StepTaken'>>;
 /** One token, the place of the action among its candidates: what the linear policy records, and sound for every learner. */
 const sound = { ids: pack('int32', [1]), logProbs: pack('float32', [-0.5]), mask: null };
 
+const CALLING = { reasoning: false, toolCalls: [{ id: null, name: 'look', arguments: '{}' }] };
+
 /** Ways in which a record contradicts itself, and the learners that cannot use it. */
 const FAULTS = {
   none: { learners: [], step: {} },
@@ -71,6 +73,13 @@ const FAULTS = {
   'a mask that leaves nothing': {
     learners: ['torch', 'other'],
     step: { tokens: { ...sound, mask: pack('uint8', [0]) } },
+  },
+  'a reply that calls a tool, without its prompt': { learners: ['torch'], step: { reply: CALLING } },
+  'a reply before that calls a tool, without a prompt': { learners: ['torch'], first: { reply: CALLING }, step: {} },
+  'a reply with reasoning before, without a prompt': {
+    learners: ['torch'],
+    first: { thought: 'so', reply: { reasoning: true, toolCalls: [] } },
+    step: {},
   },
   'no tokens': { learners: ['torch'], step: { tokens: null } },
   'a place outside its candidates': { learners: ['linear'], step: { tokens: { ...sound, ids: pack('int32', [2]) } } },

@@ -1,7 +1,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { PROTOCOL } from '../../environments/server/protocol.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { newId } from '../../events/new-id.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
@@ -68,6 +71,36 @@ export const environment = {
   open: () => ({ taskAliases: ['well'], timeout: 0.1, create: () => (existsSync(closed) ? new Promise(() => {}) : play()) }),
 };
 `;
+const THROWS = `
+const play = () => {
+  let task = '';
+  let taken = 0;
+  return {
+    reset({ alias }) {
+      task = alias;
+      if (task === 'refuses') throw new TypeError('the house is closed');
+      return { observation: 'go', admissibleActions: ['go'], ...(task === 'deep' ? { depth: 'far' } : {}) };
+    },
+    parse(response) {
+      if (task === 'unread') throw new Error('no verb');
+      return { thought: '', action: response.split('Action: ')[1], wellFormatted: true };
+    },
+    step() {
+      taken++;
+      if (taken === 2 && task === 'throws') throw new Error('no such room');
+      if (taken === 2 && task === 'refused') throw Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+      if (taken === 2 && task === 'odd') return { observation: 'on', reward: 0, terminated: 'no', admissibleActions: ['go'] };
+      if (taken === 2 && task === 'lists') return { observation: 'on', reward: 0, admissibleActions: 'go' };
+      return { observation: 'on', reward: 0, terminated: taken === 3, success: taken === 3, admissibleActions: ['go'] };
+    },
+    close() {
+      if (task === 'well') throw new Error('the door is stuck');
+    },
+  };
+};
+const taskAliases = ['well', 'throws', 'refused', 'unread', 'odd', 'lists', 'refuses', 'deep'];
+export const environment = { name: 'throws', open: () => ({ taskAliases, create: play }) };
+`;
 const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 let folder: string;
 beforeAll(async () => {
@@ -75,15 +108,20 @@ beforeAll(async () => {
   await writeFile(join(folder, 'faults.py'), SOURCE);
   await writeFile(join(folder, 'late.py'), LATE);
   await writeFile(join(folder, 'unmade.mjs'), UNMADE);
+  await writeFile(join(folder, 'throws.mjs'), THROWS);
 });
 afterAll(() => rm(folder, { recursive: true }));
 
 const faults = () => `python:${join(folder, 'faults.py')};timeout=5`;
 
-async function collected(tasks: readonly string[], search: CollectPlan['search'] = null, file = 'faults.py') {
+async function collected(
+  tasks: readonly string[],
+  search: CollectPlan['search'] = null,
+  environment = `python:${join(folder, 'faults.py')};timeout=2`,
+) {
   const runId = newId();
   const plan: CollectPlan = {
-    environment: `python:${join(folder, file)};timeout=2`,
+    environment,
     tasks: tasks.map((alias) => ({ alias, rollouts: alias === 'well' ? 4 : 1, branching: 'root' })),
     taskSeed: 0,
     policy: 'random',
@@ -117,6 +155,87 @@ test('a Python environment that ends, hangs or raises for one task fails that ro
   expect(result.message).toContain(`1 × the process of ${file} has ended (it ended with exit code 4); ${again}`);
   expect(ends.filter(({ outcome }) => outcome === 'failed').map(({ steps }) => steps)).toEqual([1, 1, 1]);
 });
+
+test('a module that throws or returns what cannot be recorded for one task fails that rollout with the reason, and the others go on', async () => {
+  const tasks = ['well', 'throws', 'refused', 'unread', 'odd', 'lists', 'refuses', 'deep'];
+  const { result, ends } = await collected(tasks, null, `module:${join(folder, 'throws.mjs')}`);
+  expect(result).toMatchObject({ state: 'completed', rollouts: 9, succeeded: 4, failed: 7, mostFailed: true });
+  const place = `environment ${join(folder, 'throws.mjs')}#environment`;
+  const odd = `the environment's answer to the action "go"`;
+  const reasons = new Map(ends.filter(({ outcome }) => outcome === 'failed').map(({ alias, reason }) => [alias, reason]));
+  expect(Object.fromEntries(reasons)).toEqual({
+    throws: `${place}: step at the action "go" threw no such room`,
+    refused: `${place}: step at the action "go" threw connect`,
+    unread: `${place}: parse threw no verb`,
+    odd: `${odd}.terminated must be true or false`,
+    lists: expect.stringContaining(`${odd}.admissibleActions`),
+  });
+  expect(result.reasons.map(({ reason }) => reason)).toEqual(
+    expect.arrayContaining([
+      `${place}: reset threw the house is closed`,
+      expect.stringContaining("the environment's opening of task deep.depth"),
+    ]),
+  );
+});
+
+test.each([
+  ['rollouts', null],
+  ['a search', { iterations: 2, candidates: 1, maxDepth: 4, exploration: 1 }],
+] as const)(
+  'a server that answers odd things for some tasks fails %s of them with the reason, and the others go on',
+  async (...of) => {
+    const [, search] = of;
+    const server = await startOddServer();
+    try {
+      const { result, ends } = await collected(['well', 'html', 'shape', 'unopened'], search, server.url);
+      expect(result).toMatchObject({ state: 'completed', failed: 3 });
+      const reasons = result.reasons.map(({ reason }) => reason).sort();
+      expect(reasons).toEqual([
+        expect.stringMatching(/^POST \/reset answered HTTP 500 without JSON/),
+        expect.stringMatching(/^POST \/step answered HTTP 500 without JSON: <h1>Internal Server Error/),
+        expect.stringMatching(/^POST \/step: observation /),
+      ]);
+      if (search === null) expect(ends.filter(({ outcome }) => outcome === 'failed')).toHaveLength(2);
+    } finally {
+      await server.close();
+    }
+  },
+);
+
+/** Serves an environment that answers a page, another shape or no opening for some of its tasks. */
+async function startOddServer() {
+  const tasks = new Map<string, string>();
+  const routes: Record<string, (asked: { episode?: string; task?: string; n?: number }) => unknown> = {
+    '/': () => ({ protocol: PROTOCOL, name: 'odd', fingerprint: '1', tasks: ['well', 'html', 'shape', 'unopened'] }),
+    '/create': () => ({ episode: newId() }),
+    '/reset': ({ episode = '', task = '' }) => {
+      tasks.set(episode, task);
+      return task === 'unopened' ? null : { observation: 'go', actions: ['go'] };
+    },
+    '/step': ({ episode = '', n = 0 }) => {
+      const task = tasks.get(episode);
+      if (task === 'html') return null;
+      return task === 'shape' ? { observation: 7 } : { observation: `on ${n}`, terminated: n === 2, actions: ['go'] };
+    },
+    '/close': () => ({}),
+  };
+  const server = createServer((req, res) => {
+    const chunks: Buffer[] = [];
+    req.on('data', (chunk: Buffer) => chunks.push(chunk));
+    req.on('end', () => {
+      const answer = routes[req.url ?? '']?.(chunks.length > 0 ? JSON.parse(Buffer.concat(chunks).toString()) : {});
+      res.writeHead(answer ? 200 : 500).end(answer ? JSON.stringify(answer) : '<h1>Internal Server Error</h1>');
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () => {
+      server.closeAllConnections();
+      return new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
 
 const hanging = () => `module:${join(folder, 'unmade.mjs')}`;
 
@@ -174,5 +293,7 @@ test('a search goes on at other nodes where the environment ends over an action'
 
 test('copies that begin to share state at the third step are found where a search comes there first', async () => {
   const search = { iterations: 8, candidates: 4, maxDepth: 6, exploration: 1 };
-  await expect(collected(['a', 'b'], search, 'late.py')).rejects.toThrow(/^copies of an episode of late share state: behind /);
+  await expect(collected(['a', 'b'], search, `python:${join(folder, 'late.py')};timeout=2`)).rejects.toThrow(
+    /^copies of an episode of late share state: behind /,
+  );
 });

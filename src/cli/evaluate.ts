@@ -161,7 +161,7 @@ async function failedTasks(platform: Platform, kind: EnvironmentKind, flags: Eva
   const { environment, seed, taskSeed, rollouts } = flags;
   const runId = checkedId('--recover-from', flags.recoverFrom ?? '');
   const asked = { runId, environment, seed, taskSeed, rollouts };
-  return planRecovery(platform, kind, asked, { run: '--recover-from', taskSeed: '--task-seed', environment: '--environment' });
+  return planRecovery(platform, kind, asked);
 }
 
 /** Writes a result as a table, with what follows from it below. */

@@ -122,29 +122,3 @@ export function templateOf(environment: string): TemplateName {
   if (!found) throw new Error(`--template: there is none for ${environment}; name one of ${TEMPLATES.join(', ')}`);
   return found;
 }
-
-/**
- * Makes what a declaration says of the prompts out of the options that were given; undefined where there were none.
- * @param known the mode that a file or a preset names. @throws Error naming the option that does not go with the others.
- */
-export function promptFieldsOf(given: Partial<PromptFlags>, known: string | undefined): object | undefined {
-  const { template, history, profile, vision, compression, compressionPreset, factor, invalidPenalty } = given;
-  const mode = given.prompt ?? known;
-  const paid = {
-    ...(compression === undefined ? {} : { reward: compression }),
-    ...(compressionPreset === undefined ? {} : COMPRESSION_PRESETS[compressionPreset]),
-    ...(factor === undefined ? {} : { candidateFactor: factor }),
-  };
-  const chosen = Object.entries({ template, historyLength: history, profile, vision, invalidPenalty });
-  const fields = Object.fromEntries(chosen.filter(([, value]) => value !== undefined));
-  const pays = Object.keys(paid).length > 0;
-  if (mode === undefined || mode === 'chat') {
-    if (pays || Object.keys(fields).length > 0)
-      throw new Error('the options of prompts (--template, --history, --compression and others) go with --prompt text or image');
-    return undefined;
-  }
-  if (pays && mode === 'text')
-    throw new Error('--compression goes with --prompt image: there is no image to compress in text mode');
-  if (given.prompt === undefined && !pays && Object.keys(fields).length === 0) return undefined;
-  return { mode, ...fields, ...(pays ? { compression: paid } : {}) };
-}

@@ -1,27 +1,29 @@
 import { type Command, Option } from 'commander';
+import { ESTIMATORS } from '../domain/training/advantages/estimators.ts';
+import { POLICY_LOSSES } from '../domain/training/losses/policy-losses.ts';
 import { ENVIRONMENT_FORMS } from '../environments/open-environment.ts';
 import { LINEAR_SETTINGS } from '../training/backends/training-settings.ts';
 import { SERVER_FORMS } from '../training/servers/open-model-server.ts';
 import { PRESET_NAMES, type PresetName } from '../usecases/train/declaration/declaration-fields.ts';
-import { addComputationOptions, type ComputationFlags } from './computation-flags.ts';
-import { addEngineOptions, type EngineFlags } from './engine-flags.ts';
-import { addPromptOptions, type PromptFlags } from './prompt-flags.ts';
 import { rewardWeights } from './reward-weights.ts';
 import { numberBetween, wholeNumber } from './with-platform.ts';
 import { plotFile } from './write-plot.ts';
 
-export interface TrainFlags extends ComputationFlags, EngineFlags, PromptFlags {
+export interface TrainFlags {
   readonly policy?: string;
   readonly backend: 'linear' | 'torch' | 'external';
   readonly model?: string;
   readonly precision?: 'float32' | 'bfloat16';
   readonly maxTokens?: number;
-  readonly tokenBudget?: number;
   readonly server?: string;
   readonly by?: string;
   readonly weights?: string;
   readonly preset?: PresetName;
   readonly declaration?: string;
+  readonly set: readonly string[];
+  readonly estimator?: string;
+  readonly loss?: string;
+  readonly prompt?: 'text' | 'image';
   readonly environment: string;
   readonly updates: number;
   readonly tasks?: number;
@@ -46,12 +48,8 @@ export interface TrainFlags extends ComputationFlags, EngineFlags, PromptFlags {
   readonly plot?: string;
 }
 
-/** What the linear policy is trained with where nothing is chosen. */
-export const LINEAR_DEFAULTS = {
-  learningRate: LINEAR_SETTINGS.grpo.learningRate,
-  epochs: LINEAR_SETTINGS.grpo.epochs,
-  entropy: 0,
-} as const;
+/** The estimators by the names of the papers, under which the linear policy has options of its own, and by those of their registry. */
+const ESTIMATOR_NAMES = [...new Set([...Object.keys(LINEAR_SETTINGS), ...Object.keys(ESTIMATORS)])];
 
 /** The options of `espalier train`. */
 export function addTrainOptions(command: Command): void {
@@ -70,16 +68,27 @@ export function addTrainOptions(command: Command): void {
       ]),
     )
     .option('--max-tokens <n>', 'torch: longest reply; what the context holds when left out', wholeNumber('--max-tokens', 1))
-    .option('--token-budget <n>', 'torch: tokens of a micro-batch; 16384 when left out', wholeNumber('--token-budget', 1))
-    .option('--server <name>', `torch: the model server that its versions act by: ${SERVER_FORMS}; own when left out`);
-  addEngineOptions(command);
-  command
+    .option('--server <name>', `torch: the model server that its versions act by: ${SERVER_FORMS}; own when left out`)
     .option('--by <policy>', 'external: the policy that acts by the newest weights of your trainer, as openai:MODEL@URL')
     .option('--weights <sha256>', 'external: SHA-256 of the first weights; that of --by when left out')
     .addOption(
       new Option('--preset <name>', 'a published recipe; what is given besides has its place').choices([...PRESET_NAMES]),
     )
     .option('--declaration <file>', 'how the policy is trained, as JSON: `espalier schemas declaration` shows every field')
+    .option(
+      '--set <field=value>',
+      'any field of the declaration, as kl.coefficient=0.01 or torch.lora.rank=16; may be given again',
+      (text: string, all: readonly string[]) => [...all, text],
+      [],
+    )
+    .addOption(new Option('--estimator <name>', 'how advantages are computed; grpo when left out').choices(ESTIMATOR_NAMES))
+    .addOption(new Option('--loss <name>', 'policy loss; dual_clip when left out').choices(Object.keys(POLICY_LOSSES)))
+    .addOption(
+      new Option(
+        '--prompt <mode>',
+        "word the prompts by a template, the past as text or as an image; else the environment's own chat",
+      ).choices(['text', 'image']),
+    )
     .option('--environment <name>', ENVIRONMENT_FORMS, 'textcraft')
     .option('--updates <n>', 'batches to train: the last version', wholeNumber('--updates', 1, 100_000), 12)
     .option('--tasks <n>', 'tasks to train on, spread over the depths; all of the split when left out', wholeNumber('--tasks', 1))
@@ -102,12 +111,12 @@ export function addTrainOptions(command: Command): void {
     .option('--max-steps <n>', 'steps of a rollout', wholeNumber('--max-steps', 1, 10_000), 20)
     .option(
       '--learning-rate <r>',
-      `of Adam; left out, ${LINEAR_DEFAULTS.learningRate} for the linear policy and 1e-6 for a language model`,
+      `of Adam; left out, ${LINEAR_SETTINGS.grpo.learningRate} for the linear policy and 1e-6 for a language model`,
       numberBetween('--learning-rate', 1e-9, 100),
     )
     .option(
       '--epochs <n>',
-      `over each batch; left out, ${LINEAR_DEFAULTS.epochs} for the linear policy and 1 for a language model`,
+      `over each batch; left out, ${LINEAR_SETTINGS.grpo.epochs} for the linear policy and 1 for a language model`,
       wholeNumber('--epochs', 1, 100),
     )
     .option('--entropy <c>', 'bonus for staying broad; none when left out', numberBetween('--entropy', 0, 100))
@@ -119,6 +128,4 @@ export function addTrainOptions(command: Command): void {
     .option('--every <n>', 'measure each n-th version too, not only the first and the last', wholeNumber('--every', 1))
     .option('--resume', 'continue with a policy that was begun with the same options')
     .option('--plot <file>', 'write success by version as a drawing, an .svg or a .png', plotFile);
-  addComputationOptions(command);
-  addPromptOptions(command);
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { withoutSlashes } from '../../domain/text/without-slashes.ts';
 import { PolicySpecError } from '../../policies/policy-entry.ts';
-import type { ModelServer, ServedVersion } from '../../policies/served/model-server.ts';
+import type { LoadedWeights, ModelServer, ServedVersion } from '../../policies/served/model-server.ts';
 import type { Config } from '../../runtime/config.ts';
 import { isHttpAddress, sendAddress } from '../../runtime/secret-address.ts';
 import { SECRET_REMEDY, secretInUrl } from '../../runtime/secret-in-url.ts';
@@ -75,13 +75,13 @@ export function engineAt(name: string, kind: string, address: string): Engine {
 }
 
 /** Returns whether a checkpoint is an adapter, which a server loads next to the model that it was started with. */
-export async function isAdapter({ folder }: ServedVersion): Promise<boolean> {
+async function isAdapter({ folder }: ServedVersion): Promise<boolean> {
   const found = await stat(join(folder, 'adapter_config.json')).catch(() => null);
   return found?.isFile() === true;
 }
 
 /** Names an adapter by what is in it: the same name never means other weights. */
-export function adapterName({ tensors }: ServedVersion): string {
+function adapterName({ tensors }: ServedVersion): string {
   return `espalier-${tensors.slice(0, 24)}`;
 }
 
@@ -100,7 +100,7 @@ const LEAST_GAP = 0.05; // nats between two tokens: below it rounding decides
  * at temperature 2 the gap between two tokens is half of that at temperature 1 where they are of what is drawn from, and the same
  * where they are not. False where the server does not tell, such as one that returns no likeliest tokens.
  */
-export async function hasRawLogProbs(engine: Engine, model: string, signal: AbortSignal): Promise<boolean> {
+async function hasRawLogProbs(engine: Engine, model: string, signal: AbortSignal): Promise<boolean> {
   const [one, two] = [await likeliest(engine, model, 1, signal), await likeliest(engine, model, 2, signal)];
   const common = [...one].filter(([token]) => two.has(token)).sort(([, a], [, b]) => b - a);
   const [first, last] = [common[0], common.at(-1)];
@@ -151,4 +151,48 @@ export interface ServerEntry {
   readonly form: string;
   /** Opens or connects to it. @throws Error with the reason and the remedy. */
   open(options: ServerOptions, first: ServedVersion, signal: AbortSignal): Promise<ModelServer>;
+}
+
+type Load<Name extends readonly string[]> = (
+  engine: Engine,
+  ...rest: [...names: Name, version: ServedVersion, signal: AbortSignal]
+) => Promise<LoadedWeights>;
+
+/** How a server of another program exchanges its weights. */
+interface EngineCalls {
+  /** What is done where log-probabilities are from before the temperature. */
+  readonly processed: string;
+  readonly loadWeights: Load<[base: string]>;
+  /** Loads an adapter that it may hold already. */
+  readonly loadAdapter: Load<[base: string, name: string]>;
+  readonly unloadPath: string;
+}
+
+/** A server that somebody else runs: it reads whole weights, or an adapter under a name of its own, which requests name. */
+export function engineServer(program: string, kind: string, calls: EngineCalls): ServerEntry {
+  return {
+    kind,
+    form: `${kind}:URL`,
+    async open({ rest }, _first, signal) {
+      const engine = engineAt(program, kind, rest);
+      const base = (await engine.models(signal)).find(({ parent }) => !parent)?.id ?? '';
+      const raw = await hasRawLogProbs(engine, base, signal);
+      let adapter: string | null = null;
+      return {
+        ...(raw ? { logProbs: { kind: 'raw', remedy: calls.processed } } : {}),
+        baseUrl: engine.baseUrl,
+        gone: new AbortController().signal, // it is not ours: a request that fails is tried again by its client
+        async load(version, loading) {
+          if (!(await isAdapter(version))) return calls.loadWeights(engine, base, version, loading);
+          const name = adapterName(version);
+          const loaded = await calls.loadAdapter(engine, base, name, version, loading);
+          // nobody asks for the one before any more: the server would keep both in memory
+          if (adapter !== null && adapter !== name) await engine.ask(calls.unloadPath, loading, { lora_name: adapter });
+          adapter = name;
+          return loaded;
+        },
+        close: async () => undefined,
+      };
+    },
+  };
 }

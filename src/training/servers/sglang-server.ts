@@ -1,14 +1,6 @@
 import { z } from 'zod';
 import type { LoadedWeights, ServedVersion } from '../../policies/served/model-server.ts';
-import {
-  adapterName,
-  type Engine,
-  type EngineAnswer,
-  engineAt,
-  hasRawLogProbs,
-  isAdapter,
-  type ServerEntry,
-} from './engine-http.ts';
+import { type Engine, type EngineAnswer, engineServer } from './engine-http.ts';
 
 const NAME = 'SGLang';
 const LORA = 'start it with --enable-lora on the model that the adapter was trained on';
@@ -19,30 +11,12 @@ const FOLDER = 'the checkpoints folder must be there under the same path';
  * An SGLang server that somebody else runs. Whole weights are exchanged by `/update_weights_from_disk` under their digest as
  * `weight_version`, which every answer carries; an adapter is loaded by `/load_lora_adapter` and asked for as `MODEL:ADAPTER`.
  */
-export const sglangServer: ServerEntry = {
-  kind: 'sglang',
-  form: 'sglang:URL',
-  async open({ rest }, _first, signal) {
-    const engine = engineAt(NAME, 'sglang', rest);
-    const base = (await engine.models(signal)).find(({ parent }) => !parent)?.id ?? '';
-    const raw = await hasRawLogProbs(engine, base, signal);
-    let adapter: string | null = null;
-    return {
-      ...(raw ? { logProbs: { kind: 'raw', remedy: PROCESSED } } : {}),
-      baseUrl: engine.baseUrl,
-      gone: new AbortController().signal, // it is not ours: a request that fails is tried again by its client
-      async load(version, loading) {
-        if (!(await isAdapter(version))) return update(engine, base, version, loading);
-        const name = adapterName(version);
-        if (adapter !== name) await loadAdapter(engine, name, version, loading);
-        if (adapter !== null && adapter !== name) await engine.ask('/unload_lora_adapter', loading, { lora_name: adapter });
-        adapter = name;
-        return { model: `${base}:${name}`, fingerprint: null, answersAs: `${base}:${name}` };
-      },
-      close: async () => undefined,
-    };
-  },
-};
+export const sglangServer = engineServer(NAME, 'sglang', {
+  processed: PROCESSED,
+  loadWeights: update,
+  loadAdapter,
+  unloadPath: '/unload_lora_adapter',
+});
 
 async function update(
   engine: Engine,
@@ -65,10 +39,17 @@ async function update(
   );
 }
 
-async function loadAdapter(engine: Engine, name: string, { folder }: ServedVersion, signal: AbortSignal): Promise<void> {
+async function loadAdapter(
+  engine: Engine,
+  base: string,
+  name: string,
+  { folder }: ServedVersion,
+  signal: AbortSignal,
+): Promise<LoadedWeights> {
   const answer = await engine.ask('/load_lora_adapter', signal, { lora_name: name, lora_path: folder });
   const loaded = z.object({ loaded_adapters: z.record(z.string(), z.unknown()) }).safeParse(answer.json).data?.loaded_adapters;
-  if (loaded && name in loaded) return; // also when it was loaded before, by a process that went on here
+  // also when it was loaded before, by a process that went on here
+  if (loaded && name in loaded) return { model: `${base}:${name}`, fingerprint: null, answersAs: `${base}:${name}` };
   throw engine.refusal(`does not load the adapter ${folder}`, answer, LORA);
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { LoadedWeights, ServedVersion } from '../../policies/served/model-server.ts';
-import { adapterName, type Engine, engineAt, hasRawLogProbs, isAdapter, type ServerEntry } from './engine-http.ts';
+import { type Engine, engineServer } from './engine-http.ts';
 
 const NAME = 'vLLM';
 const LORA =
@@ -12,33 +12,20 @@ const DEVELOPMENT = 'start it with VLLM_SERVER_DEV_MODE=1, with the checkpoints 
  * A vLLM server that somebody else runs. An adapter is loaded by `/v1/load_lora_adapter` under a name of its own, which requests
  * name and answers carry; whole weights are read again by `reload_weights` on every worker (`/collective_rpc`).
  */
-export const vllmServer: ServerEntry = {
-  kind: 'vllm',
-  form: 'vllm:URL',
-  async open({ rest }, _first, signal) {
-    const engine = engineAt(NAME, 'vllm', rest);
-    const base = (await engine.models(signal)).find(({ parent }) => !parent)?.id ?? '';
-    const raw = await hasRawLogProbs(engine, base, signal);
-    let adapter: string | null = null;
-    return {
-      ...(raw ? { logProbs: { kind: 'raw', remedy: PROCESSED } } : {}),
-      baseUrl: engine.baseUrl,
-      gone: new AbortController().signal, // it is not ours: a request that fails is tried again by its client
-      async load(version, loading) {
-        if (!(await isAdapter(version))) return reload(engine, base, version, loading);
-        const name = adapterName(version);
-        const loaded = await loadAdapter(engine, name, version, loading);
-        // Nobody asks for the one before any more: the server would keep both in memory.
-        if (adapter !== null && adapter !== name) await engine.ask('/v1/unload_lora_adapter', loading, { lora_name: adapter });
-        adapter = name;
-        return loaded;
-      },
-      close: async () => undefined,
-    };
-  },
-};
+export const vllmServer = engineServer(NAME, 'vllm', {
+  processed: PROCESSED,
+  loadWeights: reload,
+  loadAdapter,
+  unloadPath: '/v1/unload_lora_adapter',
+});
 
-async function loadAdapter(engine: Engine, name: string, { folder }: ServedVersion, signal: AbortSignal): Promise<LoadedWeights> {
+async function loadAdapter(
+  engine: Engine,
+  _base: string,
+  name: string,
+  { folder }: ServedVersion,
+  signal: AbortSignal,
+): Promise<LoadedWeights> {
   const holds = async () => (await engine.models(signal)).find(({ id }) => id === name);
   if (!(await holds())) {
     const answer = await engine.ask('/v1/load_lora_adapter', signal, { lora_name: name, lora_path: folder });

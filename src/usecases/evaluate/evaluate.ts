@@ -105,13 +105,6 @@ interface Recovery {
   readonly rollouts: number;
 }
 
-/** How the options are called where they were given, for messages. */
-interface RecoveryOptions {
-  readonly run: string;
-  readonly taskSeed: string;
-  readonly environment: string;
-}
-
 /**
  * Cuts every failed rollout of a run at a step drawn from the seed, and plans to go on behind it. @throws RunRefused where there
  * is no such run, or one of another world, or nothing to go on behind.
@@ -120,20 +113,18 @@ export async function planRecovery(
   { database, log }: Platform,
   kind: EnvironmentKind,
   { runId, environment, seed, taskSeed, rollouts }: Recovery,
-  options: RecoveryOptions,
 ): Promise<PlannedTask[]> {
   await waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: CATCH_UP_MS });
   const [run] = await readRunsById(database.db, [runId]);
-  if (!run) throw new RunRefused(`${options.run}: there is no run ${runId}; \`espalier status\` lists the runs`);
+  if (!run) throw new RunRefused(`--recover-from: there is no run ${runId}; \`espalier status\` lists the runs`);
   if (!run.environments.some((each) => each.environment === kind.name && each.fingerprint === kind.fingerprint))
     throw new RunRefused(
-      `${options.run}: run ${runId} was in another world than ${environment}; name its own with ${options.environment}`,
+      `--recover-from: run ${runId} was in another world than ${environment}; name its own with --environment`,
     );
   const drawn = collectPlan.safeParse(run.config).data?.taskSeed ?? taskSeed;
-  if (drawn !== taskSeed)
-    throw new RunRefused(`${options.run}: the tasks of run ${runId} were drawn with ${options.taskSeed} ${drawn}`);
+  if (drawn !== taskSeed) throw new RunRefused(`--recover-from: the tasks of run ${runId} were drawn with --task-seed ${drawn}`);
   const failures = await readFailures(database.db, runId);
-  if (failures.length === 0) throw new RunRefused(`${options.run}: run ${runId} has no failed rollout of two steps or more`);
+  if (failures.length === 0) throw new RunRefused(`--recover-from: run ${runId} has no failed rollout of two steps or more`);
   return failures.map(({ treeId, rolloutId, alias, steps }) => {
     const cut = 1 + createRandom(seedFrom('recover', seed, rolloutId)).int(steps - 1);
     return { alias, rollouts, branching: 'root', behind: { treeId, rolloutId, steps: cut } };

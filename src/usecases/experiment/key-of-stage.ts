@@ -55,17 +55,14 @@ export function openFingerprints(): Fingerprints {
     known.set(name, found);
     return found;
   };
-  return async ({ options, form }) => {
+  return async ({ options }) => {
     const named: Record<string, string> = {};
     const environment = 'environment' in options ? options.environment : undefined;
     if (environment !== undefined) named.environment = await once(`environment ${environment}`, () => fingerprintOf(environment));
-    // of a fork `from` is a step
-    for (const field of form === 'fork' ? (['policy'] as const) : (['policy', 'from'] as const)) {
+    for (const field of ['policy', 'from'] as const) {
       const policy = (options as Options)[field];
       if (typeof policy === 'string') named[field] = await once(`policy ${policy}`, () => digestOf(policy));
     }
-    const { file } = options as Options;
-    if (typeof file === 'string') named.file = await once(`file ${file}`, () => digestOfContent(file));
     const folder = modelFolderOf(options);
     if (folder !== null) named.model = await once(`folder ${folder}`, () => digestOfContent(folder));
     return named;
@@ -97,11 +94,11 @@ function modelFolderOf(options: object): string | null {
   return isOptions(model) && model.kind === 'folder' && typeof model.path === 'string' ? model.path : null;
 }
 
-/** Options without the names of stages and files: what these came to, and hold, is in the key. */
+/** Options without the names of stages and folders: what these came to, and hold, is in the key. */
 function unnamed(options: object): Options {
   return Object.fromEntries(
     Object.entries(options).flatMap(([field, value]): [string, unknown][] => {
-      if (field === 'of' || field === 'on' || field === 'file') return [];
+      if (field === 'of' || field === 'on') return [];
       if (field === 'torch' && modelFolderOf(options) !== null && isOptions(value) && isOptions(value.model))
         return [[field, { ...value, model: { ...value.model, path: '' } }]];
       return [[field, isOptions(value) && typeof value.of === 'string' ? 'of' : value]];

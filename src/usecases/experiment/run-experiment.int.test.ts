@@ -1,9 +1,7 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { readDatasetsById } from '../../projections/datasets/read-datasets.ts';
-import { readEvaluations } from '../../projections/evaluations/read-evaluations.ts';
 import { readStages } from '../../projections/experiment-stages/read-stages.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { changedExperiment, parseChange } from './change-experiment.ts';
@@ -160,107 +158,34 @@ describe('arms at the same time', () => {
   });
 });
 
-/** As the published files of trajectories have it. */
-const CONVERSATION = [
-  { from: 'human', loss: null, value: 'You craft.' },
-  { from: 'gpt', loss: false, value: 'OK.' },
-  { from: 'human', loss: null, value: 'Goal: craft 1 stick.' },
-  { from: 'gpt', loss: true, value: 'Thought:\nlook\n\nAction:\ninventory' },
-];
-
-describe('stages that read what is on record', () => {
-  const collected = {
-    name: 'recorded',
-    environment: 'textcraft',
-    stages: {
-      collect: { policy: 'planner:0.7', split: 'train', tasks: 3, rollouts: 2, maxSteps: 6 },
-      score: { of: 'collect', scorer: 'invalid-action' },
-      evaluate: { policy: 'planner', recoverFrom: { of: 'collect' }, maxSteps: 20 },
-    },
+test('a released file that is gone is written again where its stage was done before', async () => {
+  const stages = {
+    collect: { policy: 'planner', split: 'train', tasks: 2, rollouts: 1, maxSteps: 30 },
+    release: { of: 'collect' },
+    train: { on: 'release', epochs: 1 },
   };
-
-  test('an evaluation goes on behind the failures of another stage, and a run is scored later', async () => {
-    const declared = declaredAs(experimentOf(collected));
-    expect(await running(declared)).toMatchObject({ state: 'completed', messages: [] });
+  const declared = declaredAs(experimentOf({ name: 'restored', environment: 'textcraft', stages }));
+  const { digests } = await running(declared);
+  const folder = releasesFolder(platform.config.home);
+  const file = async () => {
     const records = await readStages(platform.database.db, [declared.experimentId]);
-    const outputOf = (name: string) => records.find(({ stage }) => stage === name)?.output;
-    const [collectRun = ''] = outputOf('collect')?.runIds ?? [];
-    expect(outputOf('score')).toMatchObject({ runIds: [collectRun], values: { assigned: 6, revised: 0 } });
-    const [evaluation] = await readEvaluations(platform.database.db, outputOf('evaluate')?.runIds ?? []);
-    expect(evaluation?.recovery).toEqual({ fromRunId: collectRun });
-    const states = (await running(declared)).states;
-    expect(new Set(Object.values(states))).toEqual(new Set(['kept']));
-  });
-
-  test('a step is gone on from, and the trajectories behind it are released', async () => {
-    const collect = { policy: 'planner', split: 'train', tasks: 1, rollouts: 1, maxSteps: 30 };
-    const origin = declaredAs(experimentOf({ name: 'origin', environment: 'textcraft', stages: { collect } }));
-    await running(origin);
-    const [record] = await readStages(platform.database.db, [origin.experimentId]);
-    const { rootStepId: from } = await platform.database.db
-      .selectFrom('trees')
-      .select('rootStepId')
-      .where('runId', '=', record?.output?.runIds[0] ?? '')
-      .executeTakeFirstOrThrow();
-    const stages = { fork: { from, rollouts: 2 }, release: { of: 'fork' } };
-    expect(await running(declaredAs(experimentOf({ name: 'forked', stages })))).toMatchObject({
-      state: 'completed',
-      messages: [],
-      states: { 'main fork': 'run', 'main release': 'run' },
-    });
-    const unknown = { fork: { from: '00000000-0000-0000-0000-000000000000' } };
-    expect(await running(declaredAs(experimentOf({ name: 'lost', stages: unknown })))).toMatchObject({
-      state: 'failed',
-      messages: [expect.stringContaining('there is no step')],
-    });
-  });
-
-  test('trajectories are imported from a file, which counts by its content, not by its name', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'espalier-import-'));
-    try {
-      const source = JSON.stringify([{ item_id: 'textcraft_1', conversations: CONVERSATION }]);
-      const at = async (name: string, text: string) => {
-        await writeFile(join(folder, name), text);
-        const stages = { import: { file: join(folder, name) }, release: { of: 'import', data: 'good' } };
-        return running(declaredAs(experimentOf({ name, stages })));
-      };
-      expect(await at('one.json', source)).toMatchObject({ state: 'completed', states: { 'main import': 'run' } });
-      expect(await at('two.json', source)).toMatchObject({ state: 'completed', states: { 'main import': 'reused' } });
-      expect(await at('three.json', '[{}]')).toMatchObject({ state: 'failed', states: { 'main release': 'skipped' } });
-    } finally {
-      await rm(folder, { recursive: true });
-    }
-  });
-
-  test('a released file that is gone is written again where its stage was done before', async () => {
-    const stages = {
-      collect: { policy: 'planner', split: 'train', tasks: 2, rollouts: 1, maxSteps: 30 },
-      release: { of: 'collect' },
-      train: { on: 'release', epochs: 1 },
-    };
-    const declared = declaredAs(experimentOf({ name: 'restored', environment: 'textcraft', stages }));
-    const { digests } = await running(declared);
-    const folder = releasesFolder(platform.config.home);
-    const file = async () => {
-      const records = await readStages(platform.database.db, [declared.experimentId]);
-      const [dataset] = await readDatasetsById(platform.database.db, [
-        records.find(({ stage }) => stage === 'release')?.output?.datasetId ?? '',
-      ]);
-      return join(folder, `${dataset?.name}.jsonl`);
-    };
-    const before = await readFile(await file());
-    await rm(await file());
-    // the training is another one, and reads the file
-    const rerun = declaredAs(changedExperiment(declared.experiment, [parseChange('train.epochs=2')]), declared.experimentId);
-    const { stages: states } = await runExperiment(platform, { declared: rerun, signal: new AbortController().signal });
-    expect(states.map(({ stage, state, restored }) => [stage, state, restored])).toEqual([
-      ['collect', 'reused', undefined],
-      ['release', 'reused', 'its file was written again'],
-      ['train', 'run', undefined],
+    const [dataset] = await readDatasetsById(platform.database.db, [
+      records.find(({ stage }) => stage === 'release')?.output?.datasetId ?? '',
     ]);
-    expect(await readFile(await file())).toEqual(before);
-    await rm(await file());
-    expect(await running(declared)).toMatchObject({ states: { 'main release': 'kept' }, digests });
-    expect(await readFile(await file())).toEqual(before);
-  });
+    return join(folder, `${dataset?.name}.jsonl`);
+  };
+  const before = await readFile(await file());
+  await rm(await file());
+  // the training is another one, and reads the file
+  const rerun = declaredAs(changedExperiment(declared.experiment, [parseChange('train.epochs=2')]), declared.experimentId);
+  const { stages: states } = await runExperiment(platform, { declared: rerun, signal: new AbortController().signal });
+  expect(states.map(({ stage, state, restored }) => [stage, state, restored])).toEqual([
+    ['collect', 'reused', undefined],
+    ['release', 'reused', 'its file was written again'],
+    ['train', 'run', undefined],
+  ]);
+  expect(await readFile(await file())).toEqual(before);
+  await rm(await file());
+  expect(await running(declared)).toMatchObject({ states: { 'main release': 'kept' }, digests });
+  expect(await readFile(await file())).toEqual(before);
 });

@@ -122,11 +122,6 @@ describe('an experiment', () => {
     ['a seed twice', { ...base, seeds: [1, 1] }, 'seeds: a seed is named twice'],
     ['no stage', { ...base, stages: {} }, 'stages: is empty'],
     ['nothing', null, 'the declaration: Invalid input: expected object, received null'],
-    [
-      'a policy of an import that names who acted',
-      { ...base, stages: { import: { file: 'a.jsonl', policy: 'gpt-5@2' }, revise: { of: 'import', alpha: 0 } } },
-      'stages.revise.alpha: ',
-    ],
   ])('%s is refused by its place, with the remedy', (_, declared, message) => {
     expect(() => experimentOf(declared)).toThrow(message);
   });

@@ -4,10 +4,8 @@ import type { z } from 'zod';
 import { hasOption, isOptions, mergeOptions, type Options } from '../../../domain/experiment/change-options.ts';
 import { goalsOf, neededFor, orderStages, type StageNode } from '../../../domain/experiment/order-stages.ts';
 import { refuseThresholds } from '../../../domain/revision/thresholds.ts';
-import { findScorer, listScorers } from '../../../domain/reward/scorers.ts';
 import { closestName } from '../../../domain/text/closest-name.ts';
 import { parseEnvironment } from '../../../environments/open-environment.ts';
-import { isOwnReward, REWARD_FORMS } from '../../../environments/tool-env/open-reward.ts';
 import { parseJudgeText } from '../../../policies/judge.ts';
 import { parsePolicyText } from '../../../policies/policy-spec.ts';
 import { declarationFields } from '../../train/declaration/declaration-fields.ts';
@@ -27,17 +25,15 @@ import { STAGE_FIELDS, STAGE_KINDS, type StageKind } from './stage-fields.ts';
 const ONLY_ARM = 'main';
 
 /** Stages whose runs hold trees that others may mine. */
-const COLLECTING = ['collect', 'search', 'score', 'fork', 'import'] as const;
+const COLLECTING = ['collect', 'search'] as const;
 
 /** Which kinds of stages an option may name. */
 const MAY_USE: Readonly<Record<string, readonly StageKind[]>> = {
   policy: ['train'],
   from: ['train'],
   on: ['release'],
-  recoverFrom: ['collect', 'evaluate', 'fork'],
   'revise.of': COLLECTING,
   'release.of': ['revise', ...COLLECTING],
-  'score.of': ['collect', 'search', 'evaluate', 'fork', 'import', 'score'],
 };
 
 /**
@@ -196,15 +192,9 @@ function checkNames({ form, options }: PlannedStage, refuse: Refuse): void {
     }
   };
   check('environment', environment, parseEnvironment);
-  if (form !== 'import') check('policy', named.policy, refuseMoving); // there it names who acted
+  check('policy', named.policy, refuseMoving);
   if (form === 'clone') check('from', named.from, refuseMoving);
   if (judge !== 'self') check('judge', judge, (text) => parseJudgeText(text, null));
-  if (form === 'score' && findScorer(options.scorer) === null && !isOwnReward(options.scorer))
-    refuse(
-      ['scorer'],
-      `there is no scorer ${JSON.stringify(options.scorer)}`,
-      `name one of ${listScorers()}, or ${REWARD_FORMS}`,
-    );
   const thresholds = form === 'revise' ? refuseThresholds(options) : null;
   if (thresholds !== null) refuse(['alpha'], thresholds, 'correct it');
   if (form === 'train') {
@@ -212,10 +202,6 @@ function checkNames({ form, options }: PlannedStage, refuse: Refuse): void {
     if (training.kind === 'refused')
       refuse(training.field.split('.').filter(Boolean), training.message.replace(`${training.field}: `, ''), training.remedy);
   }
-  if (form === 'evaluate' && options.recoverFrom !== undefined)
-    for (const field of ['tasks', 'split'] as const)
-      if (options[field] !== undefined)
-        refuse([field], 'goes without recoverFrom, which takes the tasks of that stage', 'leave one of them out');
   if (form === 'search' && options.maxTokenLength !== undefined && options.compat === undefined)
     refuse(['maxTokenLength'], 'goes with compat', 'add compat: agent-r, or leave it out');
 }

@@ -14,8 +14,6 @@ import { trainPlan } from '../../train/train-plan.ts';
  * have them, and the words.
  */
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
 const plan = collectPlan.shape;
 const task = plan.tasks.element.shape;
 const search = plan.search.unwrap().shape;
@@ -146,48 +144,9 @@ const trainStage = z.strictObject({
 const evaluateStage = z.strictObject({
   stage: is('evaluate'),
   ...acting,
-  recoverFrom: used
-    .optional()
-    .describe('`{of: STAGE}`: go on behind the failed rollouts of that stage, each cut at a seeded step; in place of `tasks`.'),
-  rollouts: task.rollouts.default(1).describe('Episodes per task, or behind each failed rollout.'),
+  rollouts: task.rollouts.default(1).describe('Episodes per task.'),
   maxSteps: plan.maxSteps.default(100).describe('Steps after which an episode is cut off.'),
   resamples: evaluation.resamples.default(BOOTSTRAP_DEFAULTS.resamples).describe('Resamples of its own intervals.'),
-});
-
-const scoreStage = z.strictObject({
-  stage: is('score'),
-  of: stageName.describe(
-    'Stage whose rollouts are scored; its run holds the rewards from then on, for every arm that shares it.',
-  ),
-  scorer: z.string().min(1).max(200).describe('`NAME` or `NAME@REVISION`, as `espalier score` lists them.'),
-  component: name.optional().describe("Reward that is written; left out, the scorer's name. `environment` revises the outcome."),
-});
-
-const forkStage = z.strictObject({
-  stage: is('fork'),
-  from: z.string().regex(UUID, 'must be the id of a recorded step').describe('Recorded step to go on from.'),
-  tree: z
-    .string()
-    .regex(UUID, 'must be the id of a tree')
-    .optional()
-    .describe('Tree of that step, where several have one under its id.'),
-  policy: plan.policy.min(1).optional().describe('Policy that goes on; left out, that of the recorded run.'),
-  rollouts: task.rollouts.default(8).describe('Rollouts behind the step.'),
-  maxSteps: plan.maxSteps.optional().describe('Steps behind it; left out, what the recorded plan leaves.'),
-  temperature: plan.temperature.optional().describe('Sampling temperature; left out, that of the recorded plan.'),
-  seed,
-});
-
-const importStage = z.strictObject({
-  stage: is('import'),
-  file: z.string().min(1).max(4_000).describe('File or folder, as `espalier import` takes it.'),
-  form: z.enum(['detect', 'agent-r']).default('detect').describe('How it is read: by what it is, or as search trees of Agent-R.'),
-  environmentName: name.optional().describe('AgentTraj, Agent-R: the environment, where the file does not say.'),
-  fingerprint: name.optional().describe('AgentTraj, Agent-R: the server that numbered the tasks.'),
-  split: name.optional().describe('AgentTraj, Agent-R: split of the tasks.'),
-  policy: name.optional().describe('AgentTraj, Agent-R: who acted, as id or id@version.'),
-  rewardScale: z.number().gt(0).optional().describe('AgentTraj, Agent-R: what a full reward is in the file.'),
-  recordedAt: z.string().max(100).optional().describe('AgentTraj, Agent-R: when it happened.'),
 });
 
 /** The schemas by kind; `train` has two, by whether it names a released file. */
@@ -199,9 +158,6 @@ export const STAGE_FIELDS = {
   train: trainStage,
   clone: cloneStage,
   evaluate: evaluateStage,
-  score: scoreStage,
-  fork: forkStage,
-  import: importStage,
 } as const;
 
 export type StageKind = Exclude<keyof typeof STAGE_FIELDS, 'clone'>;

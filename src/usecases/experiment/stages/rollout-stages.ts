@@ -13,10 +13,10 @@ import type { Progress } from '../../collect/collect-run.ts';
 import { RunRefused } from '../../collect/hold-run.ts';
 import { type CollectPlan, collectPlan, type PlannedTask } from '../../collect/plan.ts';
 import { runDigest } from '../../datasets/digest-trees.ts';
-import { evaluate, planRecovery } from '../../evaluate/evaluate.ts';
+import { evaluate } from '../../evaluate/evaluate.ts';
 import { promptPlanOf } from '../../train/declaration/prompt-fields.ts';
 import type { OptionsOf } from '../declaration/stage-fields.ts';
-import { numbers, outputOf, type StageWork, settle, usedBy } from './stage-work.ts';
+import { numbers, outputOf, type StageWork, settle } from './stage-work.ts';
 import { actingPolicy } from './train-stages.ts';
 
 /** Collects rollouts, or searches, as a run whose id follows from the key: a killed one is resumed. @throws RunFailed. */
@@ -92,15 +92,6 @@ async function rolloutPlan(work: StageWork<'collect' | 'search' | 'evaluate'>): 
   const prompt = promptPlanOf(options.prompt, environment, 1);
   const policy = await actingPolicy(work, 'policy', options.policy);
   const kind = await openEnvironment(environment);
-  const recovery = options.stage === 'evaluate' ? options.recoverFrom : undefined;
-  const recoverFrom = recovery === undefined ? null : (usedBy(work, 'recoverFrom').runIds.at(-1) ?? null);
-  const recovered = () =>
-    planRecovery(
-      work.platform,
-      kind,
-      { runId: recoverFrom ?? '', environment, seed: work.seed, taskSeed: options.taskSeed, rollouts: rolloutsOf(options) },
-      { run: 'recoverFrom', taskSeed: 'taskSeed', environment: 'environment' },
-    );
   try {
     return collectPlan.parse({
       environment,
@@ -108,12 +99,11 @@ async function rolloutPlan(work: StageWork<'collect' | 'search' | 'evaluate'>): 
       taskSeed: options.taskSeed,
       temperature: options.temperature,
       maxSteps: options.maxSteps,
-      tasks:
-        recoverFrom === null ? await plannedTasks(kind, options, surveysFolder(work.platform.config.home)) : await recovered(),
+      tasks: await plannedTasks(kind, options, surveysFolder(work.platform.config.home)),
       search: options.stage === 'search' ? searchOf(options, kind.name) : null,
       ...(prompt ? { prompt } : {}),
       ...(options.stage === 'evaluate'
-        ? { evaluation: { split: options.split ?? null, recoverFrom, resamples: options.resamples, trained: null } }
+        ? { evaluation: { split: options.split ?? null, recoverFrom: null, resamples: options.resamples, trained: null } }
         : {}),
     });
   } finally {

@@ -1,7 +1,6 @@
 import type { StageOutput } from '../../../projections/experiment-stages/read-stages.ts';
 import type { STAGE_FIELDS } from '../declaration/stage-fields.ts';
 import { releaseStage, reviseStage } from './data-stages.ts';
-import { forkStage, importStage, scoreStage } from './recorded-stages.ts';
 import { collectStage, evaluateStage } from './rollout-stages.ts';
 import type { StageWork } from './stage-work.ts';
 import { cloneStage, trainStage } from './train-stages.ts';
@@ -14,9 +13,6 @@ const RUNNERS: { readonly [Form in keyof typeof STAGE_FIELDS]: (work: StageWork<
   train: trainStage,
   clone: cloneStage,
   evaluate: evaluateStage,
-  score: scoreStage,
-  fork: forkStage,
-  import: importStage,
 };
 
 /**

@@ -160,7 +160,7 @@ function checkLearning(
     return {
       field: 'critic.kind',
       reason: `the backend ${backend} has a linear critic on features that it does not train, and none that is a model of its own`,
-      remedy: 'choose linear (--critic linear), or train elsewhere, as by verl',
+      remedy: 'choose linear, or train elsewhere, as by verl',
     };
   if (lossScale !== undefined && aggregation !== 'seq-mean-token-sum-norm')
     return {

@@ -2,7 +2,7 @@ import kafkajs, { type Admin } from 'kafkajs';
 import { LogError, RECORD_LIMIT } from './event-log.ts';
 
 /** How many copies a topic has, and how many of them must hold a record before it counts as durable. */
-export interface Replication {
+export interface TopicOptions {
   /** Three where it is left out, or as many as there are brokers. */
   readonly replication?: number | undefined;
   /** One less than the copies where it is left out, and one at least. */
@@ -18,7 +18,7 @@ const COMPARED = [MIN_INSYNC, TIMES, LARGEST];
 const COPIES = 3;
 
 /** Returns how a topic is made in a cluster of so many brokers. @throws LogError `fatal` when a record could never be durable. */
-export function topicConfiguration(topic: string, numPartitions: number, brokers: number, options: Replication) {
+export function topicConfiguration(topic: string, numPartitions: number, brokers: number, options: TopicOptions) {
   const replicationFactor = options.replication ?? Math.min(COPIES, brokers);
   const minInsync = options.minInsync ?? Math.max(1, replicationFactor - 1);
   if (minInsync > replicationFactor) {
@@ -46,7 +46,7 @@ export function topicConfiguration(topic: string, numPartitions: number, brokers
  * Refuses topics of another shape than ours, with the setting to change: those with fewer copies than are configured, whose records
  * the broker does not date, or which do not take every record. What may not be read is not compared. @throws LogError `fatal`.
  */
-export async function checkTopics(admin: Admin, topics: readonly string[], options: Replication): Promise<void> {
+export async function checkTopics(admin: Admin, topics: readonly string[], options: TopicOptions): Promise<void> {
   const { replication = 1, minInsync = 1 } = options;
   if (topics.length === 0) return; // which kafkajs would take for all
   if (replication > 1) {

@@ -18,10 +18,10 @@ import { isLeaderless, isLostAnswer, isTransient, isUnknownTopic, toLogError } f
 import { readAssigned } from './kafka-log-members.ts';
 import { KafkaProducer } from './kafka-log-producer.ts';
 import { subscribeKafka } from './kafka-log-subscription.ts';
-import { checkTopics, type Replication, topicConfiguration } from './kafka-log-topics.ts';
+import { checkTopics, type TopicOptions, topicConfiguration } from './kafka-log-topics.ts';
 import { partitionOf } from './partition-for-key.ts';
 
-export interface KafkaLogOptions extends Replication {
+export interface KafkaLogOptions extends TopicOptions {
   /** Some brokers of the cluster, as host:port. */
   readonly brokers: readonly string[];
   /** Names this process in the brokers' logs and quotas. */

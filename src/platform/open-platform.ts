@@ -5,9 +5,8 @@ import type { BlobStore } from '../blobs/blob-store.ts';
 import { openFileBlobStore } from '../blobs/file-blob-store.ts';
 import { TOPICS } from '../events/catalogue.ts';
 import { DEFAULT_STAMP, type Stamp } from '../events/envelope.ts';
-import { openEmbeddedLog } from '../log/embedded-log.ts';
 import type { EventLog } from '../log/event-log.ts';
-import { prefixedLog } from '../log/prefixed-log.ts';
+import { type LogSource, openLogSource } from '../log/log-source.ts';
 import { type Seals, sealingLog } from '../log/sealing-log.ts';
 import { type Database, type Db, openDatabase } from '../postgres/database.ts';
 import { startEmbeddedPostgres } from '../postgres/embedded-server.ts';
@@ -76,7 +75,7 @@ export async function openPlatform(config: Config, name: string, onFaults: OnLog
   try {
     await ensureWritable('ESPALIER_HOME', config.home);
     await ensureWritable('ESPALIER_BLOBS', config.blobs); // now, not at the first large payload of a run
-    const kafka = config.kafkaBrokers && (await openKafka(config, config.kafkaBrokers, name));
+    const kafka = config.kafkaBrokers && (await openKafka(kafkaSourceOf(config, config.kafkaBrokers), name));
     if (kafka) opened.push({ what: 'the connections to Kafka', close: () => kafka.close() });
     let databaseUrl = config.databaseUrl;
     if (databaseUrl === null) {
@@ -93,7 +92,7 @@ export async function openPlatform(config: Config, name: string, onFaults: OnLog
     await migrate(database.pool);
     await installProjections(database.pool);
     useKeyWrapping(config.masterKeyFile === null ? null : await readMasterKey(config.masterKeyFile));
-    const bare = kafka ?? (await openEmbeddedLog({ url: databaseUrl, directUrl }));
+    const bare = kafka ?? (await openLogSource({ kind: 'embedded', url: databaseUrl, directUrl }, name));
     if (!kafka) opened.push({ what: 'the log', close: () => bare.close() });
     await refuseAnotherLog(database.db, await bare.identity());
     const { log: clear, faults: logFaults } = await openRecordedLog(bare, database.db, {
@@ -119,10 +118,10 @@ export async function openPlatform(config: Config, name: string, onFaults: OnLog
 
 /** Returns what threads open for themselves to fold the log again. */
 export function foldSourceOf(config: Config, databaseUrl: string, directUrl: string): FoldSource {
-  const { kafkaBrokers: brokers, kafkaPrefix: prefix, kafkaSessionMs: sessionMs, masterKeyFile, cores } = config;
+  const { kafkaBrokers: brokers, masterKeyFile, cores } = config;
   return {
     databaseUrl,
-    log: brokers ? { kind: 'kafka', brokers, prefix, sessionMs } : { kind: 'embedded', url: databaseUrl, directUrl },
+    log: brokers ? kafkaSourceOf(config, brokers) : { kind: 'embedded', url: databaseUrl, directUrl },
     masterKeyFile,
     threads: Math.min(cores, FOLD_THREADS),
   };
@@ -145,19 +144,24 @@ export function sealsOf(db: Db, otherwise: boolean): Seals {
   };
 }
 
-async function openKafka(config: Config, brokers: readonly string[], name: string): Promise<EventLog> {
-  const { openKafkaLog } = await import('../log/kafka-log.ts'); // its client takes a fifth of a short command's time to load
-  const { kafkaPrefix, kafkaSessionMs: sessionMs, kafkaCompression: compression, kafkaReplication, kafkaMinInsync } = config;
-  try {
-    const log = await openKafkaLog({
+/** Returns the log in Kafka with every option of its client that an operator sets. */
+function kafkaSourceOf(config: Config, brokers: readonly string[]): LogSource {
+  return {
+    kind: 'kafka',
+    prefix: config.kafkaPrefix,
+    options: {
       brokers,
-      clientId: `espalier-${name}`,
-      sessionMs,
-      compression,
-      replication: kafkaReplication ?? undefined,
-      minInsync: kafkaMinInsync ?? undefined,
-    });
-    return prefixedLog(log, kafkaPrefix);
+      sessionMs: config.kafkaSessionMs,
+      compression: config.kafkaCompression,
+      replication: config.kafkaReplication ?? undefined,
+      minInsync: config.kafkaMinInsync ?? undefined,
+    },
+  };
+}
+
+async function openKafka(source: LogSource, name: string): Promise<EventLog> {
+  try {
+    return await openLogSource(source, name);
   } catch (error) {
     throw new KafkaUnusable(error);
   }

@@ -63,6 +63,7 @@ interface Answered {
 async function postWeights(url: string, checkpoint: string, signal: AbortSignal): Promise<Answered> {
   const response = await fetch(`${url}/weights`, {
     method: 'POST',
+    headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ checkpoint }),
     signal: AbortSignal.any([signal, AbortSignal.timeout(START_MS)]),
   });

@@ -1,7 +1,6 @@
-"""A LangGraph agent that is recorded without a change to it: its model client asks the proxy.
+"""A LangGraph agent that is recorded without a change to it, with its rollout and its reward.
 
-    npx espalier proxy --upstream http://127.0.0.1:8000/v1
-    ESPALIER_URL=http://127.0.0.1:4100 python examples/capture_langgraph.py MODEL
+    OPENAI_BASE_URL=http://127.0.0.1:8000/v1 python examples/capture_langgraph.py MODEL
 """
 
 import sys
@@ -10,7 +9,6 @@ from typing import Annotated, TypedDict
 from langchain_openai import ChatOpenAI
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import add_messages
-from openai import OpenAI
 
 import espalier_rl as er
 
@@ -38,10 +36,9 @@ def build(model):
     return graph.compile()
 
 
-with er.rollout(OpenAI(api_key="unused"), "langgraph", "talk") as rollout:
-    # LangChain makes clients of its own: it takes address and key from that which records
-    client = rollout.client
-    model = ChatOpenAI(model=sys.argv[1], base_url=str(client.base_url), api_key=client.api_key, max_tokens=12, temperature=1)
+er.autolog(run="langgraph")
+model = ChatOpenAI(model=sys.argv[1], api_key="unused", max_tokens=12, temperature=1)
+with er.rollout("talk") as rollout:
     last = build(model).invoke({"messages": [("system", "Answer briefly."), ("user", "Say a word.")], "turns": 0})
     rollout.end(success=True, reward=1)
 print(last["messages"][-1].content)

@@ -23,7 +23,7 @@ describe('the documentation', () => {
     ['examples/train_in_15_lines.py', 'docs/tutorials/bring-your-own-trainer.md'],
     ['examples/train_with_verl.py', 'docs/guides/train-with-verl.md'],
     ['examples/train_with_trl.py', 'docs/guides/train-with-trl.md'],
-    ['examples/capture_langgraph.py', 'docs/guides/capture.md'],
+    ['examples/capture_langgraph.py', 'docs/guides/autolog.md'],
     ['examples/count-letters.ts', 'docs/guides/tools-and-rewards.md'],
   ])('%s is quoted in %s as its test runs it', (example, page) => {
     expect(read(page)).toContain(read(example).trim());
@@ -96,10 +96,9 @@ describe('the documentation', () => {
     expect(lines.length).toBeLessThanOrEqual(10);
   });
 
-  test('an agent that uses a client of OpenAI is recorded by two lines, as the guide to capture says them', () => {
-    const [, said = ''] = /^In Python two lines do it: (.*)\. /m.exec(read('docs/guides/capture.md')) ?? [];
-    const lines = [...said.matchAll(/`([^`]+)`/g)].map(([, line]) => line);
-    expect(lines.slice(0, 2)).toEqual(['import espalier_rl as er', expect.stringMatching(/^client = er\.openai\(OpenAI\(\), /)]);
+  test('a program in Python is recorded by one line besides the import, as the guide to autolog says it', () => {
+    const [, block = ''] = /^```python\n([\s\S]*?)^```$/m.exec(read('docs/guides/autolog.md')) ?? [];
+    expect(block.split('\n').filter((line) => line !== '')).toEqual(['import espalier_rl as er', 'er.autolog()']);
   });
 
   test('every command that a page names is one of the command line, with options that it has', async () => {
@@ -150,7 +149,7 @@ function isCovered(page: string, language: string, rest: string): boolean {
       : /^docs\/(guides\/(add-|published-environments)|tutorials\/your-own-environment)/.test(page);
   if (language === 'python' && / file=\S+$/.test(rest)) return /^docs\/(guides\/add-|tutorials\/your-own-)/.test(page); // built by the same test
   if (language === 'python')
-    return /bring-your-own-trainer|record-your-own-agent|train-with-(verl|trl)|guides\/(install|export|capture|analyse-in-python)/.test(
+    return /bring-your-own-trainer|record-your-own-agent|train-with-(verl|trl)|guides\/(install|export|autolog|analyse-in-python)/.test(
       page,
     );
   return language === 'sh' && ['README.md', 'CONTRIBUTING.md', 'docs/tutorials/first-run.md'].includes(page);

@@ -28,6 +28,7 @@ export default defineConfig({
           page('The studio', '/guides/studio'),
           page('What happened in my run?', '/guides/what-happened'),
           page('Review', '/guides/review'),
+          page('Record by one line', '/guides/autolog'),
           page('Capture an agent', '/guides/capture'),
           page('Command line', '/guides/command-line'),
           page('Record from Python', '/guides/record-from-python'),

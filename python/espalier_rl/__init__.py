@@ -12,8 +12,8 @@ from .serving import make_server, serve
 from .tools import ToolUnavailable, make_tool_server, tool
 
 if TYPE_CHECKING:
-    from .capture.rollout import Captured, aend_run, end_run, openai
-    from .capture.rollout import Captured as rollout
+    from .capture.autolog import Captured, aend_run, autolog, end, end_run, flush, reward
+    from .capture.autolog import Captured as rollout
     from .connection import Connection
     from .database import Database, connect, view
     from .recording import Candidate, Episode, Group, Node, Run, SearchTree, Task
@@ -41,13 +41,16 @@ __all__ = [
     "UnknownTask",
     "Unreachable",
     "aend_run",
+    "autolog",
     "connect",
+    "end",
     "end_run",
+    "flush",
     "from_gymnasium",
     "from_verifiers",
     "make_server",
     "make_tool_server",
-    "openai",
+    "reward",
     "rollout",
     "serve",
     "tool",
@@ -58,7 +61,7 @@ __version__ = VERSION
 # imported when they are asked for: environments and tools are served by Pythons that have the standard library alone
 _LATER = {"Connection": "connection", "Database": "database", "LeaseLost": "training", "NoBatch": "training", "connect": "database", "view": "database"}
 _LATER |= dict.fromkeys(("Candidate", "Episode", "Group", "Node", "Run", "SearchTree", "Task"), "recording")
-_LATER |= dict.fromkeys(("Captured", "aend_run", "end_run", "openai", "rollout"), "capture.rollout")
+_LATER |= dict.fromkeys(("Captured", "aend_run", "autolog", "end", "end_run", "flush", "reward", "rollout"), "capture.autolog")
 _NAMED = {"rollout": "Captured"}  # a class under the name by which it reads well
 
 

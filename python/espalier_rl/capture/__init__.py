@@ -1,1 +1,1 @@
-"""Records agents that are not changed: their client of OpenAI's protocol asks the installation, which asks the model server."""
+"""Records agents that are not changed: the calls of models that their process makes, as they pass through its HTTP client."""

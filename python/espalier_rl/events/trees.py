@@ -497,8 +497,8 @@ class CallCapturedData(_CallCapturedDataOptional):
     """UUID of the step that the reply becomes; null when it becomes none."""
     place: Literal["path", "branch"]
     """Whether the call goes on with the conversation that the rollout follows, or with one next to it, as a sub-agent does."""
-    source: Literal["proxy", "trace"]
-    """How it was captured: on its way to the model, or from spans of a trace."""
+    source: Literal["proxy", "trace", "client"]
+    """How it was captured: on its way to the model, from spans of a trace, or in the process of the program."""
     api: str
     """Protocol of the call, for example `chat.completions` or `responses`."""
     outcome: Literal["answered", "failed", "cancelled"]

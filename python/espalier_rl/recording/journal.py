@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ..connection import Connection
 from ..errors import EspalierError
+from .calls import CallLog, recover_calls
 from .ids import derived_id
 from .sender import Sender
 from .spool import LINE_LIMIT, Spool, read_refused
@@ -242,7 +243,7 @@ def _held_line(encoded: Encoded) -> bytes:
     return said.encode("ascii")
 
 
-def recover(connection: Connection, folder: Path) -> Journal | None:
+def recover(connection: Connection, folder: Path) -> Journal | CallLog | None:
     """Opens what a process left of a run: what it held back is put on record, and a run without a key, which nobody can continue, is
     ended as failed. Returns the journal, sending; None where there is nothing. Raises EspalierError `in-use` while its process lives."""
     spool = Spool(folder)
@@ -251,6 +252,8 @@ def recover(connection: Connection, folder: Path) -> Journal | None:
         if said is None:
             spool.close(delete=True)
             return None
+        if "calls" in said:
+            return recover_calls(connection, spool, said, events)
         spool.adopt()
         state = State(said)
         for event in events:

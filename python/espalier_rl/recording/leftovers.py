@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..connection import Connection
 from ..errors import EspalierError
+from .calls import FOLDER, CallLog
 from .journal import Journal, recover
 from .sender import resend_refused
 from .spool import list_spools, read_refused, spool_root
@@ -25,7 +26,7 @@ class Leftovers:
         self.errors: dict[str, EspalierError] = {}  # by run: why it could not be sent
         self.refusals: dict[str, EspalierError] = {}  # by run: why the server refused trees that are set aside
         self._changed = threading.Condition()
-        self._journal: Journal | None = None
+        self._journal: Journal | CallLog | None = None
         self._closed = False
         self._waiting = [path.name for path in list_spools(self.root)]
         if self._waiting:
@@ -77,7 +78,7 @@ class Leftovers:
                 journal.close(0 if self._closed else LONGEST_S)
             finally:
                 self._journal = None
-        if not self._closed and read_refused(folder):
+        if not self._closed and not folder.name.startswith(FOLDER) and read_refused(folder):
             try:
                 resend_refused(self.connection, folder)
             except EspalierError as error:

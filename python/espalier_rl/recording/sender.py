@@ -144,13 +144,13 @@ class Sender:
 
     def _post(self, lines: list[bytes]) -> bool:
         """Appends events; returns False where they are to be sent again. Raises what the server refuses for good."""
-        body = b"".join(lines)
-        headers = {"content-type": "application/x-ndjson"}
+        path, body, form = self._request(lines)
+        headers = {"content-type": form}
         if self._compress:
             body = gzip.compress(body, 1)
             headers["content-encoding"] = "gzip"
         try:
-            answer: Any = self.connection.json("POST", "/v1/events", content=body, headers=headers, retry_s=TRY_S)
+            answer: Any = self.connection.json("POST", path, content=body, headers=headers, retry_s=TRY_S)
         except EspalierError as error:
             if error.status == 413 and len(lines) > 1:
                 self._most = max(1, len(lines) // 2)
@@ -162,8 +162,16 @@ class Sender:
             self.away = error
             self._stopping.wait(max(PAUSE_S, error.retry_after))
             return False
-        self.away, self.position = None, answer.get("position") or self.position
+        self.away = None
+        self._taken(answer, lines)
         return True
+
+    def _request(self, lines: list[bytes]) -> tuple[str, bytes, str]:
+        """Returns the path, the body and the form of the request that takes lines."""
+        return "/v1/events", b"".join(lines), "application/x-ndjson"
+
+    def _taken(self, answer: Any, lines: list[bytes]) -> None:
+        self.position = answer.get("position") or self.position
 
     def _refused(self, error: EspalierError, lines: list[bytes]) -> bool:
         """Sets aside the trees whose events were refused. Raises the refusal if it names no event, or one of the run itself."""

@@ -114,6 +114,10 @@ class Spool:
         """Adds whole lines. Raises EspalierError: `disk` where they cannot be written (none of them is then), `spool-full`, or what the
         server said when it refused the run."""
         self.check()
+        self.keep(data)
+
+    def keep(self, data: bytes) -> None:
+        """`append`, whatever the server said of what was recorded before."""
         if self.written - self.acked + len(data) > self.limit_bytes:
             self._wait_for_room(len(data))
         if self.durable == "none":

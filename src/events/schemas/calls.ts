@@ -58,7 +58,9 @@ export const callCaptured = eventData('A program of the user called a model: wha
     .describe(
       'Why a call next to the path may belong to it: its history was altered, or the path waits for tools; absent when none does.',
     ),
-  source: z.enum(['proxy', 'trace']).describe('How it was captured: on its way to the model, or from spans of a trace.'),
+  source: z
+    .enum(['proxy', 'trace', 'client'])
+    .describe('How it was captured: on its way to the model, from spans of a trace, or in the process of the program.'),
   api: name.describe('Protocol of the call, for example `chat.completions` or `responses`.'),
   outcome: z
     .enum(['answered', 'failed', 'cancelled'])

@@ -32,11 +32,13 @@ print(json.dumps([t.decode(ids, skip_special_tokens=True) for ids in json.loads(
     const python = found ?? { torch: '', agents: '' };
     let folder: string;
     let proxy: TestProxy;
+    let url: string;
     let token: string;
     beforeAll(async () => {
       folder = await mkdtemp(join(tmpdir(), 'espalier-agents-'));
       await run(python.torch, ['-m', 'espalier_rl.trainer.tiny', '--out', join(folder, 'tiny')], { cwd: PYTHON_PACKAGE });
       proxy = await openTestProxy();
+      url = await proxy.restart();
       token = (await createKey(proxy.api.database.db, { name: 'agents', scopes: ['ingest'] })).key;
     }, LONGEST_MS);
     afterAll(async () => {
@@ -44,8 +46,10 @@ print(json.dumps([t.decode(ids, skip_special_tokens=True) for ids in json.loads(
       await rm(folder, { recursive: true, force: true });
     });
 
-    async function example(file: string, model: string, url: string): Promise<string> {
-      const env = childEnvironment({ PYTHONPATH: PYTHON_PACKAGE, ESPALIER_URL: url, ESPALIER_TOKEN: token });
+    /** Runs an example, which asks the model server itself. */
+    async function example(file: string, model: string, server: string): Promise<string> {
+      const asked = { OPENAI_BASE_URL: server, ESPALIER_SPOOL: join(folder, 'spool') };
+      const env = childEnvironment({ PYTHONPATH: PYTHON_PACKAGE, ESPALIER_URL: url, ESPALIER_TOKEN: token, ...asked });
       return (await run(python.agents, [join(EXAMPLES, file), model], { env, timeout: LONGEST_MS })).stdout;
     }
 
@@ -64,16 +68,18 @@ print(json.dumps([t.decode(ids, skip_special_tokens=True) for ids in json.loads(
       async () => {
         const server = await serveModel({ python: python.torch, folder, checkpoint: 'tiny', name: 'tiny' });
         try {
-          const url = await proxy.restart({ upstream: server.url });
           const seen = [
-            await example('capture_langgraph.py', 'tiny', url),
-            await example('capture_openai_agents.py', 'tiny', url),
+            await example('capture_langgraph.py', 'tiny', server.url),
+            await example('capture_openai_agents.py', 'tiny', server.url),
           ];
           for (const [i, name] of ['langgraph', 'openai-agents'].entries()) {
             const { path, shown, prompts, rollout, quarantined } = await pathOf(name);
             expect(quarantined).toEqual([]);
-            // the last step of an agent that nobody ended waits for what follows on it
-            expect([path.length, rollout?.outcome]).toEqual(name === 'langgraph' ? [2, 'terminated'] : [1, null]);
+            expect([path.length, rollout?.outcome, rollout?.success]).toEqual([
+              2,
+              'terminated',
+              name === 'langgraph' ? true : null,
+            ]);
             const ids = path.map(({ tokens }) => unpack((tokens as unknown as { ids: Packed }).ids));
             const decoded = (
               JSON.parse(
@@ -83,7 +89,7 @@ print(json.dumps([t.decode(ids, skip_special_tokens=True) for ids in json.loads(
             expect(decoded).toEqual(path.map(({ response }) => response));
             for (const message of shown)
               expect(decoded).toContain(message?.parts.map((part) => ('text' in part ? part.text : '')).join(''));
-            if (name === 'langgraph') expect(asRecorded(seen[i] ?? '').trim()).toBe(decoded.at(-1)?.trim());
+            expect(asRecorded(seen[i] ?? '').trim()).toBe(decoded.at(-1)?.trim());
             expect(path.every(({ stepId }) => (prompts.get(stepId)?.tokenIds?.length ?? 0) > 0)).toBe(true);
             expect(path.every(({ tokens }) => (tokens as unknown as { logProbs: Packed }).logProbs.length > 0)).toBe(true);
           }
@@ -102,10 +108,9 @@ print(json.dumps([t.decode(ids, skip_special_tokens=True) for ids in json.loads(
           const key = (await createKey(proxy.api.database.db, { name: 'other', scopes: ['ingest'], projects: ['other'] })).key;
           token = key;
           const before = new Set((await proxy.recorded()).runs.map(({ runId }) => runId));
-          const url = await proxy.restart({ upstream: `${server.url}/v1` });
           const seen = [
-            await example('capture_langgraph.py', join(folder, 'tiny'), url),
-            await example('capture_openai_agents.py', join(folder, 'tiny'), url),
+            await example('capture_langgraph.py', join(folder, 'tiny'), `${server.url}/v1`),
+            await example('capture_openai_agents.py', join(folder, 'tiny'), `${server.url}/v1`),
           ];
           const { runs, trees, steps, calls, rollouts, quarantined } = await proxy.recorded();
           expect(quarantined).toEqual([]);
@@ -116,12 +121,9 @@ print(json.dumps([t.decode(ids, skip_special_tokens=True) for ids in json.loads(
             expect(replies.map(({ outcome }) => outcome)).toEqual(['answered', 'answered']);
             const own = steps.filter((step) => step.treeId === treeId);
             const saw = asRecorded(seen[i] ?? '').replace(/\n$/, '');
-            // nobody ended the rollout of the Agents SDK: its last reply waits for what follows on it
-            expect(own.map(({ depth }) => depth)).toEqual(name === 'langgraph' ? [0, 1, 2] : [0, 1]);
-            if (name === 'langgraph') expect(own.at(-1)).toMatchObject({ response: saw, termination: 'terminated' });
-            expect(rollouts.find((rollout) => rollout.treeId === treeId)?.outcome).toBe(
-              name === 'langgraph' ? 'terminated' : null,
-            );
+            expect(own.map(({ depth }) => depth)).toEqual([0, 1, 2]);
+            expect(own.at(-1)).toMatchObject({ response: saw, termination: 'terminated' });
+            expect(rollouts.find((rollout) => rollout.treeId === treeId)?.outcome).toBe('terminated');
             expect(own.every((step) => step.tokens === null)).toBe(true);
           }
         } finally {

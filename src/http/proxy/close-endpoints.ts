@@ -7,7 +7,7 @@ import type { JsonBodies } from './call-endpoint.ts';
 import { answering, SAID } from './judge-endpoints.ts';
 import { placeParams, runHeaders } from './proxy-request.ts';
 
-const body = z.strictObject({
+export const closeBody = z.strictObject({
   outcome: z.enum(['completed', 'failed', 'cancelled']).default('completed').describe('How it ended.'),
   message: z.string().max(10_000).default('').describe('Reason for the outcome.'),
   rollouts: z
@@ -15,7 +15,7 @@ const body = z.strictObject({
     .default('terminated')
     .describe('How its rollouts without an end ended.'),
 });
-type Given = z.infer<typeof body>;
+type Given = z.infer<typeof closeBody>;
 
 const runParams = placeParams.pick({ run: true });
 const taskParams = placeParams.pick({ run: true, task: true });
@@ -24,7 +24,7 @@ const taskParams = placeParams.pick({ run: true, task: true });
 export function closeEndpoints(capture: Capture, bodies: JsonBodies): readonly Endpoint[] {
   const close = (place: () => ClosedPlace, principal: Principal, given: Given) =>
     answering(async () => ({ position: await capture.close(place(), principal, given) }));
-  const shared = { method: 'POST', needs: ['ingest'], body: bodies(body), answers: SAID } as const;
+  const shared = { method: 'POST', needs: ['ingest'], body: bodies(closeBody), answers: SAID } as const;
   const ofRun =
     'Closes a captured run: rollouts without an end get one, trees are closed, the run is finished; a repetition changes nothing.';
   const ofTask = 'Closes the tree of a captured task, which then is a group to train on; a repetition changes nothing.';

@@ -10,7 +10,7 @@ import { type PlaceParams, placeHeaders, placeOf, placeParams } from './proxy-re
 
 const observation = z.string().max(10_000_000);
 
-const reward = z.strictObject({
+export const rewardBody = z.strictObject({
   value: amount.describe('Value that the reward adds to the return.'),
   component: name.default('environment').describe('Component of the reward.'),
   scorer: z
@@ -23,7 +23,7 @@ const reward = z.strictObject({
     .describe('What followed on the last reply, which then is a step at once; for a reward of that step before the next call.'),
 });
 
-const end = z.strictObject({
+export const endBody = z.strictObject({
   outcome: z
     .enum(['terminated', 'truncated', 'failed', 'cancelled'])
     .default('terminated')
@@ -64,7 +64,7 @@ export function judgeEndpoints(capture: Capture, bodies: JsonBodies): readonly E
     ...both(
       'reward',
       'Assigns a reward to a captured rollout, or to its last step; a repetition changes nothing.',
-      reward,
+      rewardBody,
       async (named, principal, given) => ({
         position: await capture.reward(named, principal, {
           ...given,
@@ -72,7 +72,7 @@ export function judgeEndpoints(capture: Capture, bodies: JsonBodies): readonly E
         }),
       }),
     ),
-    ...both('end', 'Ends a captured rollout; a repetition changes nothing.', end, async (named, principal, given) => {
+    ...both('end', 'Ends a captured rollout; a repetition changes nothing.', endBody, async (named, principal, given) => {
       const value = given.reward;
       const before =
         value === undefined

@@ -11,6 +11,7 @@ import { type Reply, refuse } from '../reply.ts';
 import { tracesEndpoint } from '../traces-endpoint.ts';
 import { whileConnected } from '../while-connected.ts';
 import { callEndpoints } from './call-endpoint.ts';
+import { callsEndpoint } from './calls-endpoint.ts';
 import { closeEndpoints } from './close-endpoints.ts';
 import { judgeEndpoints } from './judge-endpoints.ts';
 import { replyTo } from './proxy-replies.ts';
@@ -54,6 +55,7 @@ export function proxyRoutes(
     ...modelsEndpoints(upstream ?? NONE),
     ...judgeEndpoints(capture, bodies),
     ...closeEndpoints(capture, bodies),
+    callsEndpoint(capture, bodies),
     tracesEndpoint(capture, limits),
   ];
 }

@@ -61,10 +61,10 @@ export type RolloutOutcome = 'terminated' | 'truncated' | 'failed' | 'cancelled'
 export interface CallRequest {
   readonly api: Api;
   readonly request: ReadRequest;
-  readonly source: 'proxy' | 'trace';
+  readonly source: 'proxy' | 'trace' | 'client';
   /** The policy that answers; that of the rollout, else the model, when left out. */
   readonly policy?: PolicyRef;
-  /** Ids of a span; drawn from the place of the call when left out. */
+  /** Of a span, or of the client; drawn from the place of the call when left out. */
   readonly callId?: string;
   /** ms since 1970. */
   readonly now: number;
@@ -123,16 +123,17 @@ export class CapturedRollout {
           'name another rollout in the address',
         );
       const { request } = asking;
+      const at = asking.source === 'client' ? asking.now : null;
       const policy = asking.policy ?? state.policy ?? { policyId: cutText(request.model || 'model', 200), version: 0 };
       const pictures = await this.#readPictures(request.messages);
-      if (!state.isOpen) await state.open?.({ ...request, pictures }, policy, (drafts) => this.#append(drafts));
+      if (!state.isOpen) await state.open?.({ ...request, pictures }, policy, (drafts) => this.#append(drafts, at));
       state.isOpen = true;
       const prefixes = prefixesOf(request.messages);
       const found = this.#placing(request, prefixes);
       const isAside = asking.aside === 'always' || (asking.aside === 'new' && found.kind === 'follows');
       const placing: Placing<Call> = isAside ? { kind: 'aside', unclear: null } : found;
       const { steps, parentStepId, place } = this.#goOn(placing, { ...request, pictures }, asking.now);
-      await this.#append(steps);
+      await this.#append(steps, at);
       state.policy ??= policy;
       const ordinal = state.calls.length;
       const call: Call = {
@@ -180,17 +181,17 @@ export class CapturedRollout {
       const { besides, held } = picturesBesides(pictures, this.state.pictures);
       const drafts = [callDraft(this.place, call, { ...end, outcome: 'answered', message: '' }, besides)];
       if (call.state === 'answered') drafts.push(this.#promptDraft(asked, held, answered));
-      return this.#append(drafts);
+      return this.#append(drafts, call.source === 'client' ? now : null);
     });
   }
 
   /** Records that a call has no reply, or not all of it, and why. */
-  unanswered({ call, pictures }: PlacedCall, end: CallEnd, partial: ReadReply | null): Promise<string> {
+  unanswered({ call, pictures }: PlacedCall, end: CallEnd, partial: ReadReply | null, at: number | null = null): Promise<string> {
     return this.#inTurn(() => {
       const { besides } = picturesBesides(pictures, this.state.pictures);
       call.state = 'unanswered';
       if (partial) call.choices = choicesOf(call, partial);
-      return this.#append([callDraft(this.place, call, end, besides)]);
+      return this.#append([callDraft(this.place, call, end, besides)], at);
     });
   }
 
@@ -360,8 +361,10 @@ export class CapturedRollout {
     };
   }
 
-  async #append(drafts: readonly Draft[]): Promise<string> {
-    if (drafts.length === 0) return '';
+  /** @param at when it happened, ms since 1970; now when null. */
+  async #append(given: readonly Draft[], at: number | null = null): Promise<string> {
+    if (given.length === 0) return '';
+    const drafts = at === null ? given : given.map((draft) => ({ ...draft, occurredAt: new Date(at).toISOString() }));
     try {
       const records = await this.#appender.append(drafts);
       for (const { data } of drafts)

@@ -60,7 +60,7 @@ export interface Call extends PlacedCall {
   state: 'in-flight' | 'answered' | 'recorded' | 'unanswered';
   readonly prompt: string;
   choices: readonly CallChoice[];
-  readonly source: 'proxy' | 'trace';
+  readonly source: 'proxy' | 'trace' | 'client';
   readonly api: Api;
   /** Who answers. */
   readonly policy: PolicyRef;

@@ -1,0 +1,77 @@
+"""Which call continues which: digests of conversations, by which a process finds the rollout that a request belongs to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+class Opening:
+    """The conversation of a request: digests of its first 0, 1, … messages without those of the system, and how it begins."""
+
+    def __init__(self, api: str, body: Mapping[str, Any]) -> None:
+        messages = _messages(api, body)
+        spoken = [message for message in messages if _role(message) != "system"]
+        self.digests = [b""]
+        for message in spoken:
+            self.digests.append(after(self.digests[-1], message))
+        self.previous = body.get("previous_response_id") if api == "responses" else None
+        text = " ".join((_text(spoken[0]) if spoken else "").split())
+        whole = hashlib.sha256(json.dumps([_key(message) for message in messages]).encode()).hexdigest()[:8]
+        printable = "".join(character if character.isprintable() else " " for character in text)
+        self.task = f"{printable[:80].encode('utf-8', 'replace').decode()} {whole}".strip()
+
+
+def after(digest: bytes, message: Any) -> bytes:
+    """Returns the digest of a conversation with one more message."""
+    return hashlib.sha256(digest + json.dumps(_key(message)).encode()).digest()
+
+
+def replies(api: str, body: Any, parts: Sequence[Any] | None) -> list[list[Any]]:
+    """Returns what the model said, of each choice, as messages that a program sends back."""
+    if api == "responses":
+        response = body if parts is None else next((part["response"] for part in reversed(parts) if isinstance(part.get("response"), dict)), {})
+        return [list(response.get("output") or [])]
+    if parts is None:
+        return [[choice["message"]] for choice in body.get("choices") or []]
+    said: dict[int, dict[str, Any]] = {}
+    for part in parts:
+        for choice in part.get("choices") or []:
+            delta = choice.get("delta") or {}
+            message = said.setdefault(choice.get("index", 0), {"role": "assistant", "content": "", "tool_calls": []})
+            if isinstance(delta.get("content"), str):
+                message["content"] += delta["content"]
+            message["tool_calls"] += [call for call in delta.get("tool_calls") or [] if call.get("id")]
+    return [[message] for message in said.values()]
+
+
+def _messages(api: str, body: Mapping[str, Any]) -> list[Any]:
+    given = body.get("input") if api == "responses" else body.get("messages")
+    messages = [{"role": "user", "content": given}] if isinstance(given, str) else [*given] if isinstance(given, list) else []
+    system = body.get("instructions")
+    return [{"role": "system", "content": system}, *messages] if system else messages
+
+
+def _role(message: Any) -> str:
+    role = message.get("role") if isinstance(message, dict) else None
+    return "system" if role in ("system", "developer") else str(role or "")
+
+
+def _key(message: Any) -> list[Any]:
+    """Returns what a message of a reply and the same one in a later request have in common: programs write the rest anew."""
+    if not isinstance(message, dict):
+        return [str(message)]
+    if message.get("type") == "reasoning":
+        return []
+    ids = [call.get("id") for call in message.get("tool_calls") or [] if isinstance(call, dict)]
+    ids += [message[name] for name in ("tool_call_id", "call_id") if message.get(name)]
+    return [_role(message), _text(message).strip(), ids]
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    return "".join(str(part.get("text") or "") if isinstance(part, dict) else str(part) for part in content or [])

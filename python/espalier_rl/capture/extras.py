@@ -1,0 +1,75 @@
+"""What a model server is asked for besides what the program asks, and how that is taken out of its answer again; as
+src/usecases/capture/extras.ts does on the way through the proxy."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+ASKS = ("all", "log-probs", "none")
+PLAIN_HOSTS = ("api.openai.com", "api.anthropic.com")  # which refuse fields that they do not know
+
+
+class Added(NamedTuple):
+    """What was added to a request."""
+
+    log_probs: bool = False
+    token_ids: bool = False
+    usage: bool = False
+
+
+def with_extras(api: str, body: Mapping[str, Any], ask: str) -> tuple[dict[str, Any], Added]:
+    """Adds to a request what the record needs for training. What the program asks for itself stays as it is."""
+    if api != "chat.completions":
+        return dict(body), Added()
+    asked = dict(body)
+    options = body.get("stream_options")
+    options = options if isinstance(options, dict) else {}
+    added = Added(
+        log_probs=ask != "none" and body.get("logprobs") is not True,
+        token_ids=ask == "all" and body.get("return_token_ids") is not True,
+        usage=body.get("stream") is True and options.get("include_usage") is not True,
+    )
+    if added.log_probs:
+        asked["logprobs"] = True
+        if ask == "all":
+            asked["return_tokens_as_token_ids"] = True  # who asks for log-probabilities reads the words of tokens in them
+    if added.token_ids:
+        asked |= {"return_token_ids": True, "return_meta_info": True}
+    if added.usage:
+        asked["stream_options"] = {**options, "include_usage": True}
+    return asked, added
+
+
+def without_extras(reply: dict[str, Any], added: Added, *, part: bool) -> dict[str, Any] | None:
+    """Takes out of a reply, or out of a part of a stream, what was added; None for a part that holds nothing else."""
+    choices = reply.get("choices")
+    if part and added.usage and choices == [] and "usage" in reply:
+        return None
+    kept = dict(reply)
+    if added.token_ids:
+        kept.pop("prompt_token_ids", None)
+    if part and added.usage:
+        kept.pop("usage", None)
+    if isinstance(choices, list):
+        kept["choices"] = [_cleaned(choice, added) if isinstance(choice, dict) else choice for choice in choices]
+    return kept
+
+
+def _cleaned(choice: dict[str, Any], added: Added) -> dict[str, Any]:
+    kept = dict(choice)
+    if added.token_ids:
+        kept.pop("token_ids", None)
+        kept.pop("meta_info", None)
+    if added.log_probs and "logprobs" in kept:
+        kept["logprobs"] = None
+    return kept
+
+
+def written_as(value: Any, raw: bytes) -> bytes:
+    """Writes JSON as the server wrote it that was read from `raw`: with its blanks and escapes."""
+    comma, colon = (", ", ": ") if re.match(rb'\s*\{"[^"]*": ', raw) else (",", ":")
+    ascii_only = raw.isascii() and b"\\u" in raw
+    return json.dumps(value, ensure_ascii=ascii_only, separators=(comma, colon)).encode("utf-8")

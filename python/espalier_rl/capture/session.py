@@ -1,0 +1,309 @@
+"""What `er.autolog()` turns on: the run of a process, the rollouts that its calls of models belong to, and their spool."""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import json
+import logging
+import os
+import sys
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from contextvars import ContextVar
+from multiprocessing.util import Finalize
+from typing import Any, Literal
+
+from ..connection import Connection
+from ..errors import EspalierError
+from ..recording.calls import FOLDER, CallLog
+from ..recording.ids import new_id
+from ..recording.leftovers import Leftovers
+from ..recording.run import Run
+from ..recording.spool import LIMIT_BYTES, Durable, list_spools, spool_root
+from ..recording.values import policy_of
+from .conversations import after
+from .exchange import Exchange, api_of
+from .patches import patch
+
+OnError = Literal["warn", "raise"]
+Policy = str | tuple[str, int] | None
+
+RUN_VARIABLE = "ESPALIER_RUN"  # by which the processes that a program starts join its run
+EXIT_S = 5.0  # that a program which ends is kept waiting for the server, at most
+OPEN = 10_000  # rollouts that may go on; the one that was idle for longest ends
+
+logger = logging.getLogger("espalier_rl")
+_scope: ContextVar[Rollout | None] = ContextVar("espalier_rollout", default=None)  # of `with er.rollout()`
+_last: ContextVar[Rollout | None] = ContextVar("espalier_last", default=None)  # of the last call of this thread of work
+
+
+class Rollout:
+    """One rollout of a program: what it is called, and its calls. The first call gives a name to what has none."""
+
+    def __init__(self, run: str, task: str | None = None, name: str | None = None, policy: Policy = None) -> None:
+        self.run, self.task, self.name = run, task, name or new_id()
+        self.policy = None if policy is None else policy_of(policy)
+        self.ended = self.begun = False
+        self.digests: set[bytes] = set()
+        self.calls: list[Exchange] = []  # not yet written: a call is written behind those that began before it
+
+    @property
+    def place(self) -> dict[str, str]:
+        return {"run": self.run, "task": self.task or "task", "rollout": self.name}
+
+
+class Session:
+    """The recording of one process, until `close`."""
+
+    def __init__(
+        self,
+        run: str | Run | None = None,
+        *,
+        policy: Policy = None,
+        url: str | None = None,
+        token: str | None = None,
+        on_error: OnError = "warn",
+        durable: Durable = "write",
+        spool_bytes: int = LIMIT_BYTES,
+    ) -> None:
+        if on_error not in ("warn", "raise"):
+            raise EspalierError(f"on_error is {on_error!r}", remedy="give 'warn' or 'raise'", field="on_error")
+        own = run if isinstance(run, Run) else None
+        self.connection = own.connect_again() if own is not None and url is None else Connection(url, token=token)
+        self.policy, self.on_error = policy, on_error
+        named = own.id if own is not None else run or os.environ.get(RUN_VARIABLE)
+        self.run = str(named or f"{_program()} {time.strftime('%Y-%m-%d %H:%M:%S')} {new_id()[-4:]}")
+        self.refusing: dict[str, str] = {}  # what a model server is asked for at most, by host and model
+        self._closes = named is None
+        self._durable, self._spool_bytes = durable, spool_bytes
+        self._root = spool_root(self.connection.url)
+        if on_error == "raise":
+            self.connection.request("GET", "/healthz", retry_s=0)
+        self._leftovers = Leftovers(self.connection) if any(list_spools(self._root)) else None
+        self._begin()
+        if self._closes:
+            os.environ[RUN_VARIABLE] = self.run
+        self._undo = patch(self.begin)
+        atexit.register(self._at_exit)
+        if own is not None:
+            own.flush()  # the run is on record before its first call
+            own.captures("autolog", self.end_tasks)
+
+    def _begin(self) -> None:
+        """What a process has of its own; also of one that was forked."""
+        self.pid = os.getpid()
+        self._log: CallLog | None = None
+        self._lock = threading.RLock()
+        self._failure: EspalierError | None = None
+        self._lost = 0
+        self._open: OrderedDict[str, Rollout] = OrderedDict()
+        self._known: dict[bytes, Rollout] = {}  # by conversation
+
+    # ---- calls
+
+    def begin(self, request: Any) -> Exchange | None:
+        """Returns the exchange of a request that asks a model; None for any other, and where it cannot be recorded."""
+        try:
+            api = api_of(request)
+            if api is None:
+                return None
+            raw = request.content
+            body = json.loads(raw)
+            if not isinstance(body, dict):
+                return None
+            exchange = Exchange(self, api, request, body, raw)
+            self._own()
+            with self._lock:
+                rollout = exchange.rollout = self._rollout_of(exchange)
+                exchange.overlaps = any(call.line is None for call in rollout.calls)
+                rollout.calls.append(exchange)
+                rollout.begun = True
+                rollout.digests.add(exchange.opening.digests[-1])
+            _last.set(rollout)
+        except Exception as error:
+            self._failed(error)
+            return None
+        if self.on_error == "raise":
+            self._check()
+        return exchange
+
+    def ended(self, exchange: Exchange, replies: list[list[Any]], response_id: str | None) -> None:
+        """Writes a call that has its line, and those that waited for it."""
+        try:
+            with self._lock:
+                rollout = exchange.rollout
+                for said in replies:
+                    digest = exchange.opening.digests[-1]
+                    for message in said:
+                        digest = after(digest, message)
+                    self._know(rollout, digest)
+                if response_id is not None:
+                    self._know(rollout, response_id.encode())
+                while rollout.calls and rollout.calls[0].line is not None:
+                    self._write(rollout.calls.pop(0))
+        except Exception as error:
+            self._failed(error)
+
+    def _know(self, rollout: Rollout, digest: bytes) -> None:
+        rollout.digests.add(digest)
+        self._known[digest] = rollout
+
+    def _write(self, exchange: Exchange) -> None:
+        if exchange.line is not None and not exchange.rollout.ended:
+            self._keep(lambda log: log.append(exchange.line or b""))
+
+    def _rollout_of(self, exchange: Exchange) -> Rollout:
+        opening = exchange.opening
+        scope = _scope.get()
+        rollout = scope if scope is not None and not scope.ended else self._continued(exchange)
+        if rollout is None:
+            rollout = Rollout(self.run, policy=self.policy)
+        rollout.task = rollout.task or opening.task
+        self._open[rollout.name] = rollout
+        self._open.move_to_end(rollout.name)
+        if len(self._open) > OPEN:
+            self.end(next(iter(self._open.values())))
+        return rollout
+
+    def _continued(self, exchange: Exchange) -> Rollout | None:
+        """Finds the rollout whose conversation a request goes on with: that of the last call of this thread of work first."""
+        last, opening = _last.get(), exchange.opening
+        keys = [opening.previous.encode()] if isinstance(opening.previous, str) else opening.digests[:1:-1]
+        for key in keys:
+            rollout = last if last is not None and key in last.digests and key in self._known else self._known.get(key)
+            if rollout is not None and not rollout.ended:
+                return rollout
+        return None
+
+    # ---- what programs say
+
+    def current(self) -> Rollout:
+        """Returns the rollout of this thread of work. Raises EspalierError where it made no call."""
+        for rollout in (_scope.get(), _last.get()):
+            if rollout is not None and rollout.begun and not rollout.ended:
+                return rollout
+        remedy = "call a model first, or name the rollout: with er.rollout() as rollout"
+        raise EspalierError("this thread of work has no rollout that is open", remedy=remedy, field="rollout", code="ended")
+
+    def reward(self, rollout: Rollout, value: float, component: str, step: bool, observation: str | None) -> None:
+        more: dict[str, Any] = {} if observation is None else {"observation": observation}
+        self._say(rollout, "reward", value=value, component=component, of="step" if step else "rollout", **more)
+
+    def end(self, rollout: Rollout, *, outcome: str = "terminated", success: bool | None = None, observation: str = "", reason: str = "") -> None:
+        if rollout.begun and not rollout.ended:
+            self._say(rollout, "end", outcome=outcome, success=success, observation=observation, reason=reason[:10_000])
+        with self._lock:
+            rollout.ended = True
+            self._open.pop(rollout.name, None)
+            for digest in rollout.digests:
+                if self._known.get(digest) is rollout:
+                    del self._known[digest]
+
+    def _say(self, rollout: Rollout, kind: str, **fields: Any) -> None:
+        with self._lock:
+            waiting, rollout.calls = rollout.calls, []
+            for exchange in waiting:
+                self._write(exchange)
+            rollout.calls = [exchange for exchange in waiting if exchange.line is None]
+        self._keep(lambda log: log.say(kind, **rollout.place, **fields))
+
+    def _keep(self, write: Callable[[CallLog], object]) -> None:
+        try:
+            self._own()
+            write(self._opened())
+        except Exception as error:
+            self._lost += 1
+            self._failed(error)
+
+    def _opened(self) -> CallLog:
+        with self._lock:
+            if self._log is None:
+                folder = self._root / f"{FOLDER}{new_id()}"
+                log = CallLog(self.connection, folder, self.run, closes=self._closes, durable=self._durable, limit_bytes=self._spool_bytes)
+                log.open()
+                self._log = log
+            return self._log
+
+    # ---- the end
+
+    def end_tasks(self, rollouts: str) -> None:
+        """Closes the tasks of the run behind their calls, and waits until the server has them."""
+        with self._lock:
+            tasks = {rollout.task for rollout in self._open.values() if rollout.begun and rollout.run == self.run}
+        for task in sorted(filter(None, tasks)):
+            self._keep(functools.partial(CallLog.say, kind="close", run=self.run, task=task, rollouts=rollouts))
+        self.flush()
+
+    def flush(self, timeout_s: float = 60) -> None:
+        """Returns when the server has all calls that have ended. Raises EspalierError with what it refused, or Unreachable."""
+        if self._log is not None:
+            self._log.sender.wait(timeout_s)
+
+    def close(self) -> None:
+        """Stops recording: the clients are as they were, what is open ends, and the run with it where the process named it."""
+        self._undo()
+        atexit.unregister(self._at_exit)
+        if os.environ.get(RUN_VARIABLE) == self.run and self._closes:
+            del os.environ[RUN_VARIABLE]
+        if os.getpid() != self.pid:
+            return
+        raises, self.on_error = self.on_error == "raise", "warn"
+        for rollout in list(self._open.values()):
+            for exchange in list(rollout.calls):
+                exchange.finish("cancelled", "the program went away")
+            self.end(rollout)
+        if self._log is None:
+            return
+        fault = getattr(sys, "last_value", None)
+        if self._closes:
+            failed = {"outcome": "failed", "message": repr(fault)[:10_000]} if fault is not None else {}
+            self._keep(lambda log: log.say("close", run=self.run, **failed))
+        log, self._log = self._log, None
+        if self._lost:
+            logger.warning("%d calls, rewards or ends could not be recorded: %s", self._lost, self._failure)
+        try:
+            log.close(EXIT_S)
+        except EspalierError as error:
+            if raises:
+                raise
+            logger.warning("not all calls of models are recorded: %s", error)
+        finally:
+            self.connection.close()
+
+    def _at_exit(self) -> None:
+        try:
+            self.close()
+        except EspalierError as error:
+            logger.warning("not all calls of models are recorded: %s", error)
+
+    def _own(self) -> None:
+        """A process that was forked has a spool of its own, and leaves the end of the run to who began it."""
+        if os.getpid() != self.pid:
+            self._closes = False
+            self._begin()
+            # a process of multiprocessing ends without what is registered with atexit
+            Finalize(None, self._at_exit, exitpriority=1)
+
+    def _check(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+        if self._log is not None:
+            self._log.spool.check()
+            if self._log.sender.away is not None:
+                raise self._log.sender.away
+
+    def _failed(self, error: Exception) -> None:
+        """Takes note of what could not be recorded: the first is said at once, how many there were at the end."""
+        failure = error if isinstance(error, EspalierError) else EspalierError(f"a call could not be recorded: {error!r}", code="fault")
+        first, self._failure = self._failure is None, self._failure or failure
+        if self.on_error == "raise":
+            raise failure from error
+        if first:
+            logger.warning("calls of models are not recorded: %s", failure)
+
+
+def _program() -> str:
+    return os.path.basename(sys.argv[0] if sys.argv else "")[:100] or "python"

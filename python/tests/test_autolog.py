@@ -1,0 +1,358 @@
+"""Autolog in programs of the real openai package, before a model server that a test writes, against a server that keeps lines by their ids."""
+
+import asyncio
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from unittest import mock
+
+try:
+    import openai
+
+    import espalier_rl as er
+except ImportError:
+    openai = None
+
+from .answering import Answering
+
+PYTHON = Path(__file__).parent.parent
+
+
+class ModelServer(Answering):
+    """Replies as vLLM does: the tokens of a reply are its bytes. `says` makes a reply of a request; `refuses` is a field that it does not know."""
+
+    def __init__(self):
+        self.requests, self.refuses, self.says, self.broken, self.zipped = [], None, lambda body: f"re: {body['messages'][-1]['content']}", None, False
+        super().__init__()
+
+    def respond(self, method, path, raw, headers):
+        body = json.loads(raw)
+        self.requests.append(body)
+        if self.refuses in body:
+            return 400, {}, {"error": {"message": f"unknown field {self.refuses}"}}
+        if self.broken is not None:
+            return self.broken
+        text = self.says(body)
+        ids = list(text.encode())
+        choice = {"index": 0, "finish_reason": "stop", "logprobs": None}
+        named = [{"token": f"token_id:{each}", "logprob": -each / 256, "bytes": None, "top_logprobs": []} for each in ids]
+        usage = {"prompt_tokens": 3, "completion_tokens": len(ids), "total_tokens": 3 + len(ids)}
+        head = {"id": f"chatcmpl-{len(self.requests)}", "object": "chat.completion", "created": 1, "model": "served"}
+        wants_ids, wants_log_probs = body.get("return_token_ids"), body.get("logprobs")
+        if not body.get("stream"):
+            choice |= {"message": {"role": "assistant", "content": text}, "logprobs": {"content": named} if wants_log_probs else None}
+            reply = {**head, "choices": [choice | ({"token_ids": ids} if wants_ids else {})], "usage": usage}
+            data = json.dumps(reply | ({"prompt_token_ids": [1, 2, 3]} if wants_ids else {}), separators=(",", ":")).encode()
+            return 200, {"content-type": "application/json"} | ({"content-encoding": "gzip"} if self.zipped else {}), gzip.compress(data) if self.zipped else data
+        parts = []
+        for i, each in enumerate(ids):
+            part = {"index": 0, "delta": {"content": chr(each)}, "finish_reason": None, "logprobs": {"content": [named[i]]} if wants_log_probs else None}
+            parts.append({**head, "object": "chat.completion.chunk", "choices": [part | ({"token_ids": [each]} if wants_ids else {})]})
+        parts.append({**head, "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop", "logprobs": None}]})
+        if (body.get("stream_options") or {}).get("include_usage"):
+            parts = [part | {"usage": None} for part in parts] + [{**head, "object": "chat.completion.chunk", "choices": [], "usage": usage}]
+        lines = [f"data: {json.dumps(part, separators=(',', ':'))}\n\n" for part in parts] + ["data: [DONE]\n\n"]
+        return 200, {"content-type": "text/event-stream"}, "".join(lines).encode()
+
+
+class CallServer(Answering):
+    """Keeps the lines that `POST /v1/calls` takes; `status` answers in its place."""
+
+    def __init__(self, port=0):
+        self.lines, self.status = {}, 200
+        super().__init__(port)
+
+    def respond(self, method, path, raw, headers):
+        if path != "/v1/calls":
+            return 200, {}, {}
+        if self.status != 200:
+            return self.status, {}, {"error": {"code": "other", "message": f"answers {self.status}", "remedy": "wait"}}
+        lines = json.loads(raw)["lines"]
+        for line in lines:
+            self.lines.setdefault(line["id"], line)
+        return 200, {}, {"received": len(lines), "refused": []}
+
+    def of(self, kind):
+        return [line for line in self.lines.values() if line["kind"] == kind]
+
+
+@unittest.skipIf(openai is None, "openai is not installed")
+class Autolog(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder, self.model, self.server = folder.name, ModelServer(), CallServer()
+        self.addCleanup(self.model.close)
+        self.addCleanup(lambda: self.server.close())
+        self.environment = {"ESPALIER_SPOOL": self.folder, "ESPALIER_URL": self.server.url, "ESPALIER_TOKEN": "key"}
+        patched = mock.patch.dict(os.environ, self.environment)
+        patched.start()
+        self.addCleanup(patched.stop)
+        self.addCleanup(er.autolog, False)
+
+    def client(self, kind=None, **options):
+        return (kind or openai.OpenAI)(base_url=f"{self.model.url}/v1", api_key="sk-secret", max_retries=0, **options)
+
+    def ask(self, client, *messages, **more):
+        return client.chat.completions.create(model="m", messages=[{"role": ("user", "assistant")[i % 2], "content": each} for i, each in enumerate(messages)], **more)
+
+    def calls(self):
+        er.flush()
+        return self.server.of("call")
+
+    def test_a_call_is_recorded_with_what_was_asked_and_its_tokens_and_the_program_sees_what_it_sees_without(self):
+        def all_answers():
+            client = self.client()
+            raw = client.chat.completions.with_raw_response
+            whole = raw.create(model="m", messages=[{"role": "user", "content": "é\n"}])
+            asked = raw.create(model="m", messages=[{"role": "user", "content": "q"}], logprobs=True)
+            parts = [part.model_dump_json() for part in self.ask(client, "streamed", stream=True)]
+            with client.chat.completions.with_streaming_response.create(model="m", messages=[{"role": "user", "content": "lines"}]) as lines:
+                read = lines.text()
+
+            async def later():
+                async with self.client(openai.AsyncOpenAI) as other:
+                    one = await self.ask(other, "async")
+                    return [one.model_dump_json()] + [part.model_dump_json() async for part in await self.ask(other, "async stream", stream=True)]
+
+            return [whole.text, dict(whole.headers).get("content-length"), asked.text, parts, read, asyncio.run(later())]
+
+        def without_ids():
+            self.model.requests.clear()
+            return all_answers()
+
+        expected = without_ids()
+        for zipped in (False, True):
+            self.model.zipped = zipped
+            plain = without_ids()
+            er.autolog()
+            recorded = without_ids()
+            calls = self.calls()[-6:]
+            er.autolog(False)
+            self.assertEqual([recorded[0], *recorded[2:]], [plain[0], *plain[2:]])
+            self.assertEqual([plain[0], *plain[2:]], [expected[0], *expected[2:]])
+            if not zipped:
+                self.assertEqual(recorded[1], plain[1])
+            self.assertEqual([call["request"]["messages"][-1]["content"] for call in calls], ["é\n", "q", "streamed", "lines", "async", "async stream"])
+            self.assertEqual(calls[0]["reply"]["choices"][0]["token_ids"], list("re: é\n".encode()))
+            self.assertEqual(calls[0]["reply"]["prompt_token_ids"], [1, 2, 3])
+            self.assertEqual([each["token_ids"] for part in calls[2]["parts"] for each in part["choices"] if "token_ids" in each], [[each] for each in b"re: streamed"])
+            self.assertEqual({call["outcome"] for call in calls}, {"answered"})
+            self.assertNotIn("return_token_ids", calls[0]["request"])
+            self.assertTrue(all(call["server"] == f"{self.model.url}/v1" and call["totalMs"] > 0 for call in calls))
+            self.assertNotIn("sk-secret", json.dumps(calls))
+
+    def test_clients_that_were_made_before_and_after_are_recorded_until_it_is_turned_off(self):
+        before = self.client()
+        er.autolog(run="named")
+        self.ask(before, "one")
+        self.ask(self.client(), "two")
+        self.assertEqual([call["run"] for call in self.calls()], ["named"] * 2)
+        er.autolog(False)
+        self.ask(before, "three")
+        self.ask(self.client(), "four")
+        self.assertEqual(len(self.server.of("call")), 2)
+        self.assertEqual(self.model.requests[-1], {"model": "m", "messages": [{"role": "user", "content": "four"}]})
+        self.assertEqual([(end["outcome"], end["success"]) for end in self.server.of("end")], [("terminated", None)] * 2)
+        self.assertEqual(self.server.of("close"), [])  # a run that has a name ends when somebody says so
+
+    def test_a_conversation_is_a_rollout_and_the_same_question_asked_again_is_another_one_of_its_task(self):
+        er.autolog()
+        client = self.client()
+        for _ in range(2):
+            said = self.ask(client, "Add 2 and 2.").choices[0].message.content
+            self.ask(client, "Add 2 and 2.", said, "Sure?")
+            er.reward(1)
+            er.end(success=True)
+        self.ask(client, "Another.")
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda _: self.ask(client, "Add 2 and 2.", "re: Add 2 and 2.", "Sure?"), range(4)))
+        calls = self.calls()
+        self.assertEqual(len({call["run"] for call in calls}), 1)
+        first, second, other = calls[:2], calls[2:4], calls[4]
+        self.assertEqual([len({call["rollout"] for call in pair}) for pair in (first, second)], [1, 1])
+        self.assertEqual(len({call["rollout"] for call in calls}), 7)  # what continues a rollout that has ended is another one
+        self.assertEqual({call["task"] for call in first + second}, {first[0]["task"]})
+        self.assertRegex(first[0]["task"], r"^Add 2 and 2\. [0-9a-f]{8}$")
+        self.assertNotEqual(other["task"], first[0]["task"])
+        self.assertEqual([line["rollout"] for line in self.server.of("reward")], [first[0]["rollout"], second[0]["rollout"]])
+        er.autolog(False)
+        order = [line["kind"] for line in self.server.lines.values() if line.get("rollout") == first[0]["rollout"]]
+        self.assertEqual(order, ["call", "call", "reward", "end"])
+        self.assertEqual([close["run"] for close in self.server.of("close")], [first[0]["run"]])
+
+    def test_what_is_called_within_a_rollout_belongs_to_it_and_comes_in_the_order_in_which_it_began(self):
+        gate = threading.Event()
+        self.model.says = lambda body: gate.wait(5) and "late" if body["messages"][-1]["content"] == "slow" else "soon"
+        er.autolog()
+
+        async def agent():
+            async with self.client(openai.AsyncOpenAI) as client, er.rollout("errand", id="7", policy="qwen@3") as rollout:
+                slow = asyncio.create_task(self.ask(client, "slow"))
+                while len(self.model.requests) == 0:
+                    await asyncio.sleep(0.01)
+                await self.ask(client, "quick")
+                gate.set()
+                await slow
+                await rollout.aend(success=False, reward=-1)
+
+        asyncio.run(agent())
+        calls = self.calls()
+        self.assertEqual([(call["request"]["messages"][0]["content"], call["overlaps"]) for call in calls], [("slow", False), ("quick", True)])
+        self.assertEqual({(call["task"], call["rollout"], call["policy"]["policyId"], call["policy"]["version"]) for call in calls}, {("errand", "7", "qwen", 3)})
+        self.assertEqual([(line["kind"], line.get("value"), line.get("success")) for line in list(self.server.lines.values())[2:]], [("reward", -1, None), ("end", None, False)])
+        with self.assertRaises(ValueError), er.rollout("errand"):
+            self.ask(self.client(), "slow")
+            raise ValueError("a fault of the program")
+        er.flush()
+        self.assertEqual((self.server.of("end")[-1]["outcome"], self.server.of("end")[-1]["reason"]), ("failed", "ValueError: a fault of the program"))
+
+    def test_a_server_that_refuses_the_extra_fields_is_asked_without_them_and_other_errors_are_those_of_the_program(self):
+        er.autolog()
+        client = self.client()
+        for field, asked, sent in (("return_token_ids", True, 2), ("logprobs", False, 2)):
+            self.model.refuses = field
+            self.model.requests.clear()
+            self.assertEqual(self.ask(client, "q").choices[0].message.content, "re: q")
+            self.assertEqual([("logprobs" in body) for body in self.model.requests[-1:]], [asked])
+            self.assertEqual(len(self.model.requests), sent)
+            self.assertEqual(self.calls()[-1]["attempts"], sent)
+        self.model.requests.clear()
+        self.ask(client, "again")  # what a model refuses is remembered
+        self.assertEqual(len(self.model.requests), 1)
+        self.model.refuses = None
+        for status, kind in ((429, openai.RateLimitError), (500, openai.InternalServerError), (422, openai.UnprocessableEntityError)):
+            self.model.broken = status, {"content-type": "application/json"}, {"error": {"message": f"it is {status}"}}
+            with self.assertRaisesRegex(kind, f"it is {status}"):
+                self.ask(client, "q")
+            call = self.calls()[-1]
+            self.assertEqual((call["outcome"], call["status"], call["message"]), ("failed", status, f"it is {status}"))
+        self.model.broken = 200, {"content-type": "application/json", "cut": 5}, {"choices": []}
+        with self.assertRaises(openai.APIConnectionError):
+            self.ask(client, "q")
+        self.assertEqual((self.calls()[-1]["outcome"], self.calls()[-1]["status"]), ("failed", 200))
+        with self.assertRaises(openai.APIConnectionError):
+            self.ask(openai.OpenAI(base_url="http://127.0.0.1:9/v1", api_key="k", max_retries=0), "q")
+        self.assertEqual((self.calls()[-1]["outcome"], self.calls()[-1]["status"]), ("failed", None))
+
+    def test_a_stream_that_the_program_leaves_is_recorded_as_far_as_it_came(self):
+        er.autolog()
+        stream = self.ask(self.client(), "q", stream=True)
+        next(iter(stream))
+        stream.close()
+        [call] = self.calls()
+        self.assertEqual((call["outcome"], call["message"]), ("cancelled", "the program went away"))
+        self.assertEqual(call["parts"][0]["choices"][0]["delta"]["content"], "r")
+
+    def test_while_the_server_is_away_the_program_goes_on_and_a_later_process_sends_what_the_spool_keeps(self):
+        port = self.server.port
+        self.server.close()
+        er.autolog(run="away")
+        with self.assertLogs("espalier_rl", "WARNING") as said:
+            for i in range(20):
+                self.assertEqual(self.ask(self.client(), f"q{i}").choices[0].message.content, f"re: q{i}")
+            with self.assertRaisesRegex(er.Unreachable, "start the server"):
+                er.flush(0.3)
+        self.assertEqual(len(said.output), 1)
+        with self.assertLogs("espalier_rl", "WARNING") as said, mock.patch("espalier_rl.capture.session.EXIT_S", 0.1):
+            er.autolog(False)
+        self.assertEqual(len(said.output), 1)
+        self.assertRegex(said.output[0], "not all calls of models are recorded: .*the next er.connect")
+        self.server = CallServer(port)
+        db = er.connect()
+        db.wait_for_spools()
+        db.close()
+        self.assertEqual([call["request"]["messages"][0]["content"] for call in self.server.of("call")], [f"q{i}" for i in range(20)])
+        self.assertEqual(len(self.server.of("end")), 20)
+        self.assertEqual(list(Path(self.folder).glob("*/*")), [])
+
+    def test_a_server_that_refuses_everything_is_said_once_and_raised_where_a_program_prefers_that(self):
+        self.server.status = 404
+        er.autolog()
+        with self.assertLogs("espalier_rl", "WARNING") as said:
+            for i in range(3):
+                self.ask(self.client(), f"q{i}")
+                with self.assertRaises(er.EspalierError):
+                    er.flush()
+            er.autolog(False)
+        self.assertLessEqual(len(said.output), 3)
+        self.server.status = 200
+        er.autolog(on_error="raise")
+        self.server.status = 401
+        self.ask(self.client(), "q")
+        with self.assertRaises(er.EspalierError):
+            er.flush()
+        with self.assertRaisesRegex(er.EspalierError, "answers 401"):
+            self.ask(self.client(), "q")
+        with self.assertRaises(er.EspalierError):
+            er.autolog(False)
+        self.server.close()
+        with self.assertRaises(er.Unreachable):
+            er.autolog(on_error="raise")
+        self.server = CallServer()
+
+    def test_a_full_disk_or_spool_loses_no_reply_and_is_said_with_how_much_is_lost(self):
+        self.server.status = 503
+        er.autolog(spool_bytes=3_000)
+        with self.assertLogs("espalier_rl", "WARNING") as said:
+            for i in range(10):
+                self.assertEqual(self.ask(self.client(), f"q{i}").choices[0].message.content, f"re: q{i}")
+            self.server.status = 200
+            er.autolog(False)
+        self.assertRegex("\n".join(said.output), r"holds \d+ bytes that the server does not have[\s\S]*\d+ calls, rewards or ends could not be recorded")
+
+    def program(self, text, **more):
+        path = Path(self.folder, "agent.py")
+        head = f"import os, sys, httpx, espalier_rl as er\nurl = {self.model.url + '/v1/chat/completions'!r}\n"
+        # by httpx itself, as openai takes seconds to import
+        ask = "def ask(text): return httpx.post(url, json={'model': 'm', 'messages': [{'role': 'user', 'content': text}]})\n"
+        path.write_text(head + ask + textwrap.dedent(text))
+        environment = {**os.environ, "PYTHONPATH": str(PYTHON), **more}
+        return subprocess.run([sys.executable, str(path)], env=environment, capture_output=True, text=True, timeout=60)
+
+    def test_one_line_records_a_program_to_its_end(self):
+        done = self.program("er.autolog()\nask('hello')\n")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual([line["kind"] for line in self.server.lines.values()], ["call", "end", "close"])
+        self.assertRegex(self.server.of("call")[0]["run"], r"^agent\.py \d{4}-\d\d-\d\d \d\d:\d\d:\d\d [0-9a-f]{4}$")
+        self.assertEqual(self.server.of("close")[0].get("outcome"), None)
+        failed = self.program("er.autolog()\nask('hello')\nraise ValueError('no')\n")
+        self.assertEqual((failed.returncode, failed.stderr.splitlines()[-1]), (1, "ValueError: no"))
+        self.assertEqual((self.server.of("close")[-1]["outcome"], self.server.of("close")[-1]["message"]), ("failed", "ValueError('no')"))
+
+    def test_the_run_of_a_program_that_is_killed_is_ended_by_the_next_one(self):
+        self.server.status = 503
+        killed = self.program(f"er.autolog()\nask('hello')\nos.kill(os.getpid(), {signal.SIGKILL:d})\n")
+        self.assertEqual(killed.returncode, -signal.SIGKILL)
+        self.server.status = 200
+        self.assertEqual(self.program("er.connect().wait_for_spools()\n").returncode, 0)
+        self.assertEqual([line["kind"] for line in self.server.lines.values()], ["call", "close"])
+        self.assertEqual((self.server.of("close")[0]["outcome"], self.server.of("close")[0]["rollouts"]), ("failed", "failed"))
+
+    def test_processes_that_a_program_starts_record_into_its_run(self):
+        done = self.program("""
+            import multiprocessing, subprocess
+            def work(i): ask(f'worker {i}')
+            if __name__ == '__main__':
+                er.autolog()
+                ask('before')
+                processes = [multiprocessing.get_context('fork').Process(target=work, args=(i,)) for i in range(3)]
+                for each in processes: each.start()
+                for each in processes: each.join()
+                rest = "httpx.post(" + repr(url) + ", json={'model': 'm', 'messages': [{'role': 'user', 'content': 'other'}]})"
+                subprocess.run([sys.executable, '-c', 'import httpx, espalier_rl as er; er.autolog(); ' + rest], check=True)
+        """)  # fmt: skip
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(sorted(call["request"]["messages"][0]["content"] for call in self.server.of("call")), ["before", "other", *(f"worker {i}" for i in range(3))])
+        self.assertEqual(len({call["run"] for call in self.server.of("call")}), 1)
+        self.assertEqual((len(self.server.of("end")), len(self.server.of("close"))), (5, 1))
+        self.assertEqual(list(self.server.lines.values())[-1]["kind"], "close")

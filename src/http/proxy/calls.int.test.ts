@@ -1,0 +1,119 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { sha256Hex } from '../../digest/sha256.ts';
+import { newId } from '../../events/new-id.ts';
+import { completion, type Sent } from '../../testing/upstream.ts';
+import { assistant, openTestProxy, type TestProxy, textOfTokens, user } from './proxy-testing.ts';
+
+let proxy: TestProxy;
+let url: string;
+beforeEach(async () => {
+  proxy = await openTestProxy();
+  url = await proxy.restart();
+});
+afterEach(() => proxy.close());
+
+async function send(lines: readonly object[], to = url) {
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(`${to}/v1/calls`, { method: 'POST', headers, body: JSON.stringify({ lines }) });
+  return { status: response.status, body: (await response.json()) as object };
+}
+
+const PLACE = { run: 'run', task: 'task', rollout: '0' };
+const BEGAN = Date.parse('2026-01-02T03:04:05.000Z');
+
+/** A call that began so many ms behind the first one. */
+function call(messages: readonly object[], content: string, at = 0, more: object = {}): Record<string, unknown> {
+  const request = { model: 'served', messages, temperature: 0.5 };
+  const asked = { ...request, logprobs: true, return_token_ids: true } as unknown as Sent;
+  return {
+    ...{ kind: 'call', id: newId(), ...PLACE, api: 'chat.completions', beganMs: BEGAN + at, firstMs: null, totalMs: 40 },
+    ...{ server: 'http://model/v1', requestHash: sha256Hex(content), request, outcome: 'answered', status: 200 },
+    reply: completion(content, asked),
+    ...more,
+  };
+}
+const line = (kind: string, more: object = {}) => ({ kind, id: newId(), ...PLACE, ...more });
+const close = (more: object = {}) => ({ kind: 'close', id: newId(), run: 'run', ...more });
+
+test('calls of a client become steps with their tokens and times, also when they are sent again, by another server', async () => {
+  const lines = [
+    call([user('A hall.')], 'go north'),
+    call([user('A hall.'), assistant('go north'), user('A desk.')], 'take lamp', 100),
+    line('reward', { value: 1 }),
+    line('end', { success: true, observation: 'Taken.' }),
+    close(),
+  ];
+  expect(await send(lines.slice(0, 2))).toEqual({ status: 200, body: { received: 2, refused: [] } });
+  const other = await proxy.restart();
+  for (const to of [other, url]) expect(await send(lines, to)).toEqual({ status: 200, body: { received: 5, refused: [] } });
+
+  const { runs, steps, calls, rollouts, rewards, prompts, quarantined } = await proxy.recorded();
+  expect(quarantined).toEqual([]);
+  expect(runs).toMatchObject([{ name: 'run', outcome: 'completed' }]);
+  expect(steps).toMatchObject([
+    { depth: 0, observation: 'A hall.' },
+    { depth: 1, response: 'go north', observation: 'A desk.' },
+    { depth: 2, response: 'take lamp', observation: 'Taken.', termination: 'terminated' },
+  ]);
+  expect(steps.slice(1).map(({ tokens }) => textOfTokens(tokens))).toEqual(['go north', 'take lamp']);
+  expect(calls).toMatchObject([
+    { source: 'client', outcome: 'answered', status: 200, timings: { totalMs: 40 } },
+    { source: 'client', ordinal: 1 },
+  ]);
+  expect(rollouts).toMatchObject([{ outcome: 'terminated', success: true, steps: 2, startedAt: new Date(BEGAN) }]);
+  expect(rewards).toMatchObject([{ component: 'environment', value: 1 }]);
+  expect(prompts.get(steps[2]?.stepId ?? '')).toMatchObject({ server: 'http://model/v1', sampling: { temperature: 0.5 } });
+});
+
+test('a call that began while another of its rollout was in flight is on a branch of its own', async () => {
+  const lines = [
+    call([user('Plan.')], 'ask both'),
+    call([user('Look up a.')], 'a', 50),
+    call([user('Look up b.')], 'b', 51, { overlaps: true }),
+    call([user('Plan.'), assistant('ask both'), user('a and b')], 'done', 120),
+    line('end'),
+  ];
+  expect(await send(lines)).toMatchObject({ status: 200, body: { refused: [] } });
+  const { calls, rollouts } = await proxy.recorded();
+  expect(calls.map(({ place }) => place)).toEqual(['path', 'path', 'branch', 'path']);
+  expect(rollouts).toMatchObject([{ steps: 2 }]);
+});
+
+test('a stream is put together, and what came of one that broke off is kept with its call', async () => {
+  const part = (delta: object, finish: string | null) => ({
+    id: 's',
+    model: 'served',
+    choices: [{ index: 0, delta, finish_reason: finish }],
+  });
+  const streamed = { reply: undefined, parts: [part({ content: 'go ' }, null), part({ content: 'on' }, 'stop')] };
+  const cut = {
+    reply: undefined,
+    parts: [part({ content: 'half' }, null)],
+    outcome: 'cancelled',
+    message: 'the program went away',
+  };
+  const refused = { reply: { error: { message: 'too long' } }, outcome: 'failed', status: 400, message: 'too long' };
+  await send([
+    call([user('q')], '', 0, streamed),
+    call([user('q2')], '', 1, { ...cut, rollout: '1' }),
+    call([user('q3')], '', 2, { ...refused, rollout: '2' }),
+    close(),
+  ]);
+  const { steps, calls } = await proxy.recorded();
+  expect(steps.map(({ response }) => response).filter(Boolean)).toEqual(['go on']);
+  const said = calls.map(({ outcome, message, choices }) => [outcome, message, choices.length]);
+  expect(said).toContainEqual(['answered', '', 1]);
+  expect(said).toContainEqual(['cancelled', 'the program went away', 1]);
+  expect(said).toContainEqual(['failed', 'too long', 0]);
+});
+
+test('a line that the record refuses is named, and the others are on record', async () => {
+  const late = call([user('more')], 'late', 90);
+  const lines = [call([user('q')], 'a'), line('end'), late, call([user('q')], 'b', 5, { rollout: '1' })];
+  expect(await send(lines)).toMatchObject({
+    status: 200,
+    body: { received: 3, refused: [{ id: late.id, message: expect.stringContaining('has ended') }] },
+  });
+  expect((await proxy.recorded()).rollouts).toHaveLength(2);
+  expect(await send([{ ...call([user('q')], 'a'), beganMs: 'soon' }])).toMatchObject({ status: 400 });
+});

@@ -1,0 +1,163 @@
+import { derivedId } from '../../events/derived-id.ts';
+import type { PolicyRef } from '../../events/schemas/values.ts';
+import type { Principal } from '../../postgres/principal.ts';
+import { limitOf } from '../../runtime/limit.ts';
+import { CaptureRefused } from './capture-errors.ts';
+import type { RolloutOutcome } from './captured-rollout.ts';
+import type { GivenClose } from './close-captured.ts';
+import type { Capture, GivenReward } from './open-capture.ts';
+import type { Named } from './place.ts';
+import { assemble, type ReadReply, readReply } from './read-reply.ts';
+import { type Api, type Json, readRequest } from './read-request.ts';
+
+/** A call that a client in the program's own process saw, from its beginning to its end. */
+export interface SeenCall {
+  readonly kind: 'call';
+  readonly id: string;
+  readonly api: Api;
+  /** ms since 1970. */
+  readonly beganMs: number;
+  readonly firstMs: number | null;
+  readonly totalMs: number;
+  /** Whether another call of the rollout was in flight when this one began. */
+  readonly overlaps: boolean;
+  readonly policy: PolicyRef | null;
+  readonly server: string | null;
+  readonly requestHash: string;
+  readonly attempts: number;
+  readonly request: Json;
+  readonly outcome: 'answered' | 'failed' | 'cancelled';
+  readonly status: number | null;
+  readonly message: string;
+  /** The body of the answer; null where there is none, and of a stream. */
+  readonly reply: unknown;
+  /** The parts of a stream; null of an answer that came whole. */
+  readonly parts: readonly Json[] | null;
+}
+
+/** What a program recorded itself, in the order in which it did. */
+export type SeenLine =
+  | ({ readonly id: string; readonly named: Named } & (
+      | SeenCall
+      | ({ readonly kind: 'reward' } & GivenReward)
+      | {
+          readonly kind: 'end';
+          readonly outcome: RolloutOutcome;
+          readonly success: boolean | null;
+          readonly reason: string;
+          readonly observation: string;
+        }
+    ))
+  | ({
+      readonly id: string;
+      readonly kind: 'close';
+      readonly named: Pick<Named, 'run'> & { readonly task: string | null };
+    } & GivenClose);
+
+export interface RefusedLine {
+  readonly id: string;
+  readonly message: string;
+  readonly remedy: string;
+}
+
+const AT_ONCE = 8; // rollouts of one request
+
+/**
+ * Records what programs saw of their own calls: those of a rollout in the order given, a close behind all that come before it. A line that
+ * is received again changes nothing. Returns the lines that the record refuses, which are left out. @throws NotRecorded.
+ */
+export async function receiveCalls(
+  capture: Capture,
+  lines: readonly SeenLine[],
+  principal: Principal,
+): Promise<readonly RefusedLine[]> {
+  const refused: RefusedLine[] = [];
+  const atATime = limitOf(AT_ONCE);
+  let rollouts = new Map<string, SeenLine[]>();
+  const recordAll = async () => {
+    const waiting = [...rollouts.values()];
+    rollouts = new Map();
+    await Promise.all(waiting.map((own) => atATime(() => recordInOrder(own))));
+  };
+  async function recordInOrder(own: readonly SeenLine[]): Promise<void> {
+    for (const line of own) {
+      try {
+        await record(capture, line, principal);
+      } catch (error) {
+        if (!(error instanceof CaptureRefused)) throw error;
+        refused.push({ id: line.id, message: error.message, remedy: error.remedy });
+      }
+    }
+  }
+  for (const line of lines) {
+    if (line.kind === 'close') {
+      await recordAll();
+      await recordInOrder([line]);
+      continue;
+    }
+    const { run, task, rollout } = line.named;
+    const key = JSON.stringify([run, task, rollout]);
+    rollouts.set(key, [...(rollouts.get(key) ?? []), line]);
+  }
+  await recordAll();
+  return refused;
+}
+
+async function record(capture: Capture, line: SeenLine, principal: Principal): Promise<void> {
+  switch (line.kind) {
+    case 'call':
+      return recordCall(capture, line, principal);
+    case 'reward':
+      await capture.reward(line.named, principal, line);
+      return;
+    case 'end':
+      await capture.end(line.named, principal, line);
+      return;
+    case 'close':
+      await capture.close(line.named, principal, line);
+      return;
+    default:
+      return line satisfies never;
+  }
+}
+
+async function recordCall(capture: Capture, call: SeenCall & { readonly named: Named }, principal: Principal): Promise<void> {
+  const { api, beganMs, firstMs, totalMs, status, policy, requestHash, attempts, server } = call;
+  await capture.using(call.named, principal, async (rollout) => {
+    const callId = derivedId('client-call', rollout.place.rolloutId, call.id);
+    const { callIds, calls } = rollout.state;
+    if (callIds.has(callId) || calls.some((before) => before.callId === callId)) return;
+    const request = readRequest(api, call.request);
+    const asked = await rollout.ask({
+      ...{ api, request, source: 'client', callId, now: beganMs },
+      ...(policy ? { policy } : {}),
+      ...(call.overlaps ? { aside: 'new' } : {}),
+    });
+    const times = { status, firstMs, totalMs };
+    const { reply, fault } = replyOf(call);
+    const endedMs = beganMs + totalMs;
+    if (reply && fault === null) await rollout.answered(asked, { reply, requestHash, attempts, server }, times, endedMs);
+    else {
+      const outcome = call.outcome === 'answered' ? 'failed' : call.outcome;
+      await rollout.unanswered(asked, { ...times, outcome, message: fault ?? '' }, reply, endedMs);
+    }
+  });
+}
+
+/** Reads what a call was answered, and why that is not all of a reply; null where it is. */
+function replyOf({ api, outcome, message, reply: body, parts }: SeenCall): {
+  readonly reply: ReadReply | null;
+  readonly fault: string | null;
+} {
+  const assembler = assemble(api);
+  for (const part of parts ?? []) assembler.add(part);
+  const whole = parts === null ? body : assembler.whole();
+  const cut = parts !== null && !assembler.isComplete() ? 'the stream ended before the reply did' : null;
+  const why = outcome === 'answered' ? cut : message || 'the call failed';
+  if (whole === null || whole === undefined) return { reply: null, fault: why ?? 'the answer of the model server is empty' };
+  try {
+    return { reply: readReply(api, whole), fault: why };
+  } catch (error) {
+    return { reply: null, fault: why ?? (error instanceof Error ? error.message : String(error)) };
+  }
+}

@@ -107,11 +107,8 @@ create table log_identity (
 );
 
 -- The partitions that each topic of the log had at its first start. A key chooses among them, so a topic with another number is
--- refused. `held_since`: when the partition was first seen to hold records; where its first record is much younger, the topic was
--- made again under its name.
+-- refused.
 create table recorded_partitions (
-  topic      text    not null,
-  partition  integer not null,
-  held_since timestamptz,
-  primary key (topic, partition)
+  topic      text    not null primary key,
+  partitions integer not null
 );

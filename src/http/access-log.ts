@@ -6,24 +6,37 @@ import { pathOf } from './add-routes.ts';
 
 const REQUEST_ID = /^[\w.-]{1,128}$/;
 
+const SECONDS = [0.005, 0.025, 0.1, 0.5, 2.5, 10];
+
 /**
- * Assigns every request an id (that of its header `x-request-id`, or a new one), which its answer carries; writes a line of the
- * access log when it has ended, at the level debug, with request id and key id; and counts requests by key.
+ * Assigns every request an id (that of its header `x-request-id`, or a new one), which its answer carries; counts and times
+ * requests by route and by key; and writes a line of the access log when one has ended, at the level debug.
  */
 export function addAccessLog(app: FastifyInstance, logger: Logger, metrics: Metrics): void {
+  const byRoute = metrics.counter('http_requests_total', 'Requests answered', ['route', 'method', 'status']);
+  const seconds = metrics.histogram('http_request_seconds', 'Time to answer', SECONDS, ['route']);
   const byKey = metrics.counter('requests_by_key_total', 'Requests answered, by the id of the key that asked', ['key', 'status']);
   app.addHook('onRequest', async (request, { raw: res }) => {
-    const { method, originalUrl } = request;
+    const { method, originalUrl, routeOptions } = request;
     const given = request.headers['x-request-id'];
     const requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
     res.setHeader('x-request-id', requestId);
     const began = performance.now();
     res.once('close', () => {
-      const key = keyOf(request);
-      const status = res.headersSent ? res.statusCode : 0;
-      if (key !== null) byKey.add(1, { key, status: String(status) });
-      const ms = Math.round(performance.now() - began);
-      logger.debug('request', { requestId, key, method, path: pathOf(originalUrl), status, ms });
+      const [key, route] = [keyOf(request), routeOptions.config.path ?? 'none'];
+      const ms = performance.now() - began;
+      const status = res.headersSent ? String(res.statusCode) : 'none';
+      byRoute.add(1, { route, method, status });
+      seconds.observe(ms / 1_000, { route });
+      if (key !== null) byKey.add(1, { key, status });
+      logger.debug('request', {
+        requestId,
+        key,
+        method,
+        path: pathOf(originalUrl),
+        status: Number(status) || 0,
+        ms: Math.round(ms),
+      });
     });
   });
 }

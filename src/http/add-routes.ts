@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Principal } from '../postgres/principal.ts';
-import { answerEndpoint } from './answer-endpoint.ts';
 import type { Needs } from './authorize.ts';
 import type { BodyRule, Endpoint, Mount, Route } from './endpoint.ts';
 import type { Described } from './openapi.ts';
@@ -64,6 +63,26 @@ function addEndpoint(app: FastifyInstance, endpoint: Endpoint): void {
   };
   app.route({ ...route, method, config: { path, needs, described: endpoint, body, refusal } });
   if (method === 'GET') app.route({ ...route, method: 'HEAD', config: { path, needs } });
+}
+
+/**
+ * Answers a request by an endpoint, its body parsed by the endpoint's rule. A request takes its place in the gate when its body
+ * is received: a client that sends slowly would hold the place of one that could be served. Undefined when the client went away
+ * meanwhile.
+ */
+async function answerEndpoint({ body: rule, handle }: Endpoint, request: FastifyRequest): Promise<Reply | undefined> {
+  const { raw: req, params, query, principal } = request;
+  if (!rule) return handle({ req, params, query, body: undefined, principal });
+  const leave = rule.gate();
+  if (!leave) return rule.full;
+  try {
+    const bytes = (request.body as Buffer | undefined) ?? Buffer.alloc(0); // as `receiveBodies` has it parsed
+    const parsed = rule.parse(bytes, req.headers);
+    if (parsed.kind === 'refused') return parsed.reply;
+    return await handle({ req, params, query, body: parsed.value, principal });
+  } finally {
+    leave();
+  }
 }
 
 /** Returns a path in the router's terms: `/images/{id}.png` with the pattern that `params` has for `id`. */

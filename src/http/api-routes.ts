@@ -8,19 +8,16 @@ import type { RequestLimits } from '../runtime/config.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import type { NodeListener, Route } from './endpoint.ts';
-import { addGauges } from './gauges.ts';
-import { graphqlMount } from './graphql-mount.ts';
+import { addGauges, addTrainingGauges } from './gauges.ts';
 import { imageEndpoint } from './image-endpoint.ts';
 import { ingestEndpoint } from './ingest/ingest.ts';
 import { takeRunEndpoint } from './ingest/take-run.ts';
-import { pageMount } from './page-mount.ts';
+import { graphqlMount, pageMount, tableMounts } from './mounts.ts';
 import { type ProxyOptions, proxyRoutes } from './proxy/proxy-routes.ts';
 import { serverEndpoints } from './server-endpoints.ts';
 import type { Studio } from './studio/open-studio.ts';
 import { studioEndpoints } from './studio/studio-endpoints.ts';
-import { tableMounts } from './table-mounts.ts';
 import { type TrainingLeases, trainingRoutes } from './training/training-routes.ts';
-import { addTrainingGauges } from './training-gauges.ts';
 
 export interface ApiOptions {
   readonly db: Db;

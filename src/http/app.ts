@@ -91,7 +91,6 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.decorateRequest('principal', null as never); // set before any handler runs
   const document = await addOpenApi(app);
 
-  measure(app, options.metrics);
   addAccessLog(app, logger, options.metrics);
   app.addHook('onRequest', async (request, reply) => {
     const { originalUrl, routeOptions } = request;
@@ -131,21 +130,6 @@ function notUsed(): never {
 
 // hooks, budgets and gates each wait for the end of a response, and so does the stream of a long one: no leak
 const RESPONSE_LISTENERS = 20;
-
-const SECONDS = [0.005, 0.025, 0.1, 0.5, 2.5, 10];
-
-function measure(app: FastifyInstance, metrics: Metrics): void {
-  const requests = metrics.counter('http_requests_total', 'Requests answered', ['route', 'method', 'status']);
-  const seconds = metrics.histogram('http_request_seconds', 'Time to answer', SECONDS, ['route']);
-  app.addHook('onRequest', async ({ method, routeOptions }, { raw: res }) => {
-    const started = performance.now();
-    const route = routeOptions.config.path ?? 'none';
-    res.once('close', () => {
-      requests.add(1, { route, method, status: String(res.headersSent ? res.statusCode : 'none') });
-      seconds.observe((performance.now() - started) / 1_000, { route });
-    });
-  });
-}
 
 /** Refuses a request of HTTP/1.1 without a Host, and any with several (RFC 9112 §3.2). */
 function refuseUnnamed(httpVersion: string, { rawHeaders }: IncomingMessage): Reply | undefined {

@@ -1,9 +1,12 @@
+import type { CacheCounters } from '../images/segment-cache.ts';
 import type { Db } from '../postgres/database.ts';
 import { countAnomaliesByKind } from '../projections/journal/read-anomalies.ts';
 import { buildOf, codeVersionOf } from '../projections/projection.ts';
 import { readProjectionStatuses } from '../projections/projection-statuses.ts';
 import { countWaiting } from '../projections/read-waiting.ts';
 import { readBuilds } from '../projections/rebuild/read-builds.ts';
+import { readLedgers } from '../projections/training-pool/read-ledger.ts';
+import { readLineages } from '../projections/training-pool/read-lineages.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { type HealthWorld, lagByProjection, topicsRead } from './health.ts';
 
@@ -60,4 +63,52 @@ async function buildsUnderWay(db: Db) {
   return (await readBuilds(db)).flatMap(({ projection, version, build, progress }) =>
     progress === null ? [] : [{ labels: { projection, version: String(version), build: String(build) }, ...progress }],
   );
+}
+
+/** Adds what is known of training at each scrape: the ledger of every policy, its difference, its newest version, its batches. */
+export function addTrainingGauges(metrics: Metrics, db: Db): void {
+  metrics.gauge(
+    'training_samples',
+    'Finished rollouts that may train a policy, by what became of them',
+    ['policy', 'state'],
+    async () =>
+      (await readLedgers(db, 'all')).flatMap(({ policyId: policy, trained, rejected, abandoned, owed, running }) => {
+        const refused = Object.entries(rejected).map(([reason, value]) => [`rejected:${reason}`, value] as const);
+        const waiting = Object.entries(owed).map(([state, value]) => [`owed:${state}`, value] as const);
+        const known = Object.entries({ trained, abandoned, running });
+        return [...known, ...refused, ...waiting].map(([state, value]) => ({ labels: { policy, state }, value }));
+      }),
+  );
+  metrics.gauge('training_ledger_difference', 'Samples produced and not accounted for; always 0', ['policy'], async () =>
+    (await readLedgers(db, 'all')).map(({ policyId, difference }) => ({ labels: { policy: policyId }, value: difference })),
+  );
+  metrics.gauge('training_policy_version', 'The newest version of a policy', ['policy'], async () =>
+    (await readLineages(db, 'all')).flatMap(({ policyId, newestVersion }) =>
+      newestVersion === null ? [] : [{ labels: { policy: policyId }, value: newestVersion }],
+    ),
+  );
+  metrics.gauge('training_batches', 'Batches of a policy', ['policy', 'state'], async () =>
+    (await readLineages(db, 'all')).flatMap(({ policyId: policy, planned, trained, abandoned }) => [
+      { labels: { policy, state: 'trained' }, value: trained },
+      { labels: { policy, state: 'waiting' }, value: planned - trained - abandoned },
+      { labels: { policy, state: 'abandoned' }, value: abandoned },
+    ]),
+  );
+}
+
+/** Adds what a segment cache did and holds to the measurements of its process; they are read at each scrape. */
+export function addSegmentCacheGauges(metrics: Metrics, cache: { readonly counters: CacheCounters }): void {
+  metrics.gauge('segment_cache_lookups', 'Segments asked of the cache since the start of the process', ['outcome'], async () => {
+    const { hits, storeHits, misses } = cache.counters;
+    return Object.entries({ hit: hits, store: storeHits, miss: misses }).map(([outcome, value]) => ({
+      labels: { outcome },
+      value,
+    }));
+  });
+  const single = (name: string, help: string, of: keyof CacheCounters) =>
+    metrics.gauge(name, help, [], async () => [{ labels: {}, value: cache.counters[of] }]);
+  single('segment_cache_evictions', 'Segments that the cache dropped since the start of the process', 'evictions');
+  single('segment_cache_damaged', 'Stored segments whose bytes were not those that were written', 'damaged');
+  single('segment_cache_segments', 'Segments that the cache holds', 'segments');
+  single('segment_cache_bytes', 'Bytes that the cache holds', 'bytes');
 }

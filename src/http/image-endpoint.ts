@@ -9,14 +9,14 @@ import { findHistoryImage, type HistoryImageRecord } from '../projections/images
 import { type Rebuilt, rebuildImage, redrawImage } from '../projections/images/rebuild-image.ts';
 import { findPicture, type OpenedPicture, openPicture, type PictureRecord } from '../projections/pictures/read-pictures.ts';
 import { asSeenBy } from '../projections/visible/see-projects.ts';
-import { createExclusive } from '../runtime/exclusive.ts';
+import { limitOf } from '../runtime/limit.ts';
 import { type Logger, SILENT } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { type Endpoint, endpoint } from './endpoint.ts';
+import { addSegmentCacheGauges } from './gauges.ts';
 import { createGate } from './ingest/gate.ts';
 import { refusals } from './openapi.ts';
 import { type Reply, refuse } from './reply.ts';
-import { addSegmentCacheGauges } from './segment-cache-gauges.ts';
 
 export interface ImageEndpointOptions {
   readonly db: Db;
@@ -44,8 +44,7 @@ const IN_FLIGHT = 100; // a page shows some dozens of images; what is beyond com
 export function imageEndpoint(options: ImageEndpointOptions): Endpoint {
   const { db, blobs, metrics, logger = SILENT, segmentCache: cache = new SegmentCache() } = options;
   const gate = createGate(IN_FLIGHT);
-  const lanes = createExclusive();
-  let asked = 0;
+  const inLane = limitOf(LANES);
   const rebuilt = metrics.counter('images_rebuilt_total', 'History images drawn again from the record', ['outcome']);
   addSegmentCacheGauges(metrics, cache);
   const world = { blobs, keys: db, draw: (...drawn: Parameters<SegmentCache['get']>) => cache.get(...drawn).entry.segment };
@@ -94,7 +93,7 @@ export function imageEndpoint(options: ImageEndpointOptions): Endpoint {
       const leave = gate();
       if (!leave) return refuse(503, 'too many images are being drawn', 'ask again', { headers: { 'retry-after': '1' } });
       try {
-        return await lanes.run([`${asked++ % LANES}`], async () => {
+        return await inLane(async () => {
           if (seen) {
             const opened = (await isForgotten(db, seen.treeId))
               ? ({ kind: 'forgotten' } as const)

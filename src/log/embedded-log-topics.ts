@@ -85,29 +85,6 @@ export async function readExtents(pool: Pool, topics: readonly string[]): Promis
   return extents;
 }
 
-/** Reads which partitions begin with a record that was received at its topic's time (ms since 1970) or later. */
-export async function readBegunSince(
-  pool: Pool,
-  times: ReadonlyMap<string, number>,
-): Promise<ReadonlyMap<string, ReadonlySet<number>>> {
-  const { rows } = await pool
-    .query<{ topic: string; partition: number }>(
-      `select t.topic, p.partition
-       from unnest($1::text[], $2::bigint[]) as asked(topic, ms) join log_topics t using (topic) join log_partitions p using (topic_id)
-       cross join lateral (
-         select received_at from log_records r where r.partition_id = p.partition_id order by r."offset" limit 1
-       ) first
-       where first.received_at >= to_timestamp(asked.ms / 1000.0)`,
-      [[...times.keys()], [...times.values()]],
-    )
-    .catch((error: unknown) => {
-      throw logFault('reading when the log began', error);
-    });
-  const begun = new Map<string, Set<number>>();
-  for (const { topic, partition } of rows) begun.set(topic, (begun.get(topic) ?? new Set<number>()).add(partition));
-  return begun;
-}
-
 /** Reads which partitions no member of a group reads. */
 export async function readUnread(
   pool: Pool,

@@ -11,7 +11,6 @@ import {
   ensureTopics,
   findTopics,
   type LogTopic,
-  readBegunSince,
   readEnds,
   readExtents,
   readUnread,
@@ -72,6 +71,7 @@ export async function openEmbeddedLog({
     async ensureTopics(topics, partitions) {
       refuseClosed();
       await ensureTopics(pool, topics, partitions);
+      await learnTopics(topics.map((topic) => ({ topic }))); // what is known stays: partitions that are added move no stream
     },
     append: (records) => queue.append(records),
     async whilePlaced(of, work) {
@@ -110,10 +110,6 @@ export async function openEmbeddedLog({
     async extents(topics) {
       refuseClosed();
       return readExtents(pool, topics);
-    },
-    async begunSince(times) {
-      refuseClosed();
-      return readBegunSince(pool, times);
     },
     async unread(group, topics) {
       refuseClosed();

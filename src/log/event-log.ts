@@ -130,11 +130,6 @@ export interface EventLog {
   /** Returns what every partition of the topics holds; topics that do not exist are left out. */
   extents(topics: readonly string[]): Promise<Extents>;
   /**
-   * Returns, by topic, the partitions that hold records of which none was appended before its topic's time (ms since 1970): a
-   * topic that held records then was made again under its name.
-   */
-  begunSince(times: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, ReadonlySet<number>>>;
-  /**
    * Returns, by topic, the partitions that no living member of a group reads: all of them where it has none. While a group shares
    * its partitions again they count as read by nobody.
    */

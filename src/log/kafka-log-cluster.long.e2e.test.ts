@@ -59,7 +59,6 @@ describeWithKafka('a cluster of three brokers', () => {
           log.ends(topics),
           log.extents(topics),
           log.append(topics.map((topic) => record(topic, 'k'))),
-          log.begunSince(new Map(topics.map((topic) => [topic, 0]))),
           log.unread('nobody', topics),
         ]);
         expect([...ends.keys()].sort()).toEqual([...topics].sort());

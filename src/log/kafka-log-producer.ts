@@ -10,13 +10,11 @@ export interface KafkaProducerOptions {
   readonly compression: 'none' | 'gzip';
   /** How long one send is tried, ms. */
   readonly deliveryMs: number;
-  /** Called when what is remembered of topics may be wrong. */
-  readonly forget: () => void;
 }
 
 const RETRY_MS = 500; // on top of the client's own retries, which take seconds
 const ALL_REPLICAS = -1;
-const METADATA_MS = 5_000; // a partition that was added is not sent to before
+const METADATA_MS = 5_000; // a topic that was just made is not sent to before
 const UNSENT_MS = 200;
 
 /**
@@ -61,7 +59,6 @@ export class KafkaProducer {
     await retry(sendMissing, {
       pauseMs: RETRY_MS,
       again: ({ error, elapsedMs }) => {
-        if (isUnknownTopic(error)) this.#options.forget();
         if (!isTransient(error) || isUnknownTopic(error) || this.#hurry || elapsedMs > this.#options.deliveryMs)
           throw toLogError(error, this.#options.brokers, `appending ${missing().length} records`);
         return true;

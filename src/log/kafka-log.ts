@@ -1,6 +1,6 @@
 import { type Admin, Kafka, logLevel } from 'kafkajs';
 import { CloseStalled, type ClosingPart, closeWithin } from '../runtime/close-in-turn.ts';
-import { createExclusive } from '../runtime/exclusive.ts';
+import { limitOf } from '../runtime/limit.ts';
 import { doubling, retry } from '../runtime/retry.ts';
 import { AppendQueue, type PlacedRecord } from './append-queue.ts';
 import type { SubscribeOptions } from './event-log.ts';
@@ -71,7 +71,7 @@ class KafkaLog implements EventLog {
   readonly #queue: AppendQueue;
   readonly #subscriptions = new Set<Promise<Subscription>>();
   readonly #partitions = new Map<string, number>();
-  readonly #turns = createExclusive();
+  readonly #inTurn = limitOf(1);
   #closing: Promise<void> | undefined;
 
   constructor(kafka: Kafka, admin: Admin, options: KafkaLogOptions) {
@@ -82,7 +82,6 @@ class KafkaLog implements EventLog {
       brokers: options.brokers,
       compression: options.compression ?? 'none',
       deliveryMs: options.deliveryMs ?? 120_000,
-      forget: () => this.#partitions.clear(),
     });
     this.#queue = new AppendQueue({ place: (records) => this.#place(records), send: (records) => this.#producer.send(records) });
   }
@@ -149,20 +148,6 @@ class KafkaLog implements EventLog {
     const offsets = await this.#ask('reading what topics hold', () => this.#offsetsByLeaders(found));
     const extentOf = ({ low, high }: PartitionOffsets) => ({ first: Number(low), next: Number(high) });
     return new Map(offsets.map(([topic, partitions]) => [topic, byPartition(partitions, extentOf)]));
-  }
-
-  async begunSince(times: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, ReadonlySet<number>>> {
-    const extents = await this.extents([...times.keys()]);
-    const begun = new Map<string, ReadonlySet<number>>();
-    for (const [topic, partitions] of extents) {
-      const offsets = await this.#ask('reading the times of records', () =>
-        this.#admin.fetchTopicOffsetsByTimestamp(topic, times.get(topic) ?? 0),
-      );
-      const since = new Map(offsets.map(({ partition, offset }) => [partition, Number(offset)]));
-      const whole = [...partitions].filter(([partition, { first, next }]) => next > first && since.get(partition) === first);
-      begun.set(topic, new Set(whole.map(([partition]) => partition)));
-    }
-    return begun;
   }
 
   async unread(group: string, topics: readonly string[]): Promise<ReadonlyMap<string, readonly number[]>> {
@@ -234,9 +219,6 @@ class KafkaLog implements EventLog {
   }
 
   async #place(records: readonly LogRecord[]): Promise<PlacedRecord[]> {
-    // A topic may have got more partitions since it was looked up.
-    for (const { topic, partition = 0 } of records)
-      if (partition >= (this.#partitions.get(topic) ?? 0)) this.#partitions.delete(topic);
     const topics = new Set(records.map(({ topic }) => topic));
     const partitions = await this.#partitionsOf(topics);
     return records.map((record) => ({ record, partition: partitionOf(record, partitions.get(record.topic) ?? 1) }));
@@ -248,7 +230,8 @@ class KafkaLog implements EventLog {
     const learn = async () => {
       // All topics at once: asking for one that does not exist would be an error without its name.
       const { topics: all } = await this.#ask('reading topics', () => this.#admin.fetchTopicMetadata());
-      for (const { name, partitions } of all) this.#partitions.set(name, partitions.length);
+      // What is known stays: partitions that an administrator adds while processes run move no stream.
+      for (const { name, partitions } of all) if (!this.#partitions.has(name)) this.#partitions.set(name, partitions.length);
       if (unknown().length === 0) return;
       throw new LogError('unknown-topic', `Kafka at ${this.#options.brokers.join(', ')} has no topic ${unknown().join(', ')}`);
     };
@@ -268,7 +251,7 @@ class KafkaLog implements EventLog {
         again: ({ error, elapsedMs }) => isLostAnswer(error) && elapsedMs <= OPEN_MS,
       });
     try {
-      return await this.#turns.run(['administrator'], ask);
+      return await this.#inTurn(ask);
     } catch (error) {
       throw toLogError(error, this.#options.brokers, doing);
     }

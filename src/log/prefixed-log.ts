@@ -30,10 +30,6 @@ export function prefixedLog(log: EventLog, prefix: string): EventLog {
       const extents = await log.extents(topics.map(own));
       return new Map([...extents].map(([topic, partitions]) => [bare(topic), partitions]));
     },
-    begunSince: async (times) => {
-      const begun = await log.begunSince(new Map([...times].map(([topic, time]) => [own(topic), time])));
-      return new Map([...begun].map(([topic, partitions]) => [bare(topic), partitions]));
-    },
     unread: async (group, topics) => {
       const unread = await log.unread(own(group), topics.map(own));
       return new Map([...unread].map(([topic, partitions]) => [bare(topic), partitions]));

@@ -88,7 +88,7 @@ describeWithKafka('a log on Kafka that changed', () => {
     await done('export', '--format', 'jsonl', '--out', `${platform.home}/kept.jsonl`);
   });
 
-  test('a topic that was made again is refused: empty, by its end; filled since, by the times of its records', async () => {
+  test('a topic that was made again is refused by its end', async () => {
     const builder = new EventBuilder('made again');
     builder.walk(builder.tree(builder.run(), 'a'), 0, 4, 1);
     const records = await prepareEvents(builder.events, platform.blobs, DEFAULT_STAMP);
@@ -102,15 +102,11 @@ describeWithKafka('a log on Kafka that changed', () => {
         topics: TOPICS,
         partitions: 4,
         onFaults: 'refuse',
-        clocksMs: 0,
       });
     try {
-      await open(); // which notes that the partitions hold records
+      await open();
       await remakeTopic(brokers, topicOf('trees'), 4);
       await expect(open()).rejects.toThrow(/trees\.\d ends at 0, and was folded up to/);
-      await bare.append(records.filter(({ topic }) => topic === 'trees'));
-      await bare.append(records.filter(({ topic }) => topic === 'trees'));
-      await expect(open()).rejects.toThrow(/every record of trees\.\d is younger than the ones that were folded from it/);
     } finally {
       await bare.close();
     }

@@ -16,7 +16,6 @@ const known: KnownLog = {
       ]),
     ],
   ]),
-  madeAgain: new Map(),
 };
 
 describe('a log compared with its record', () => {
@@ -44,12 +43,6 @@ describe('a log compared with its record', () => {
       { extents: holding({ first: 0, next: 9 }, full) },
       'end-gone',
       'trees.0 ends at 9, and was folded up to 10',
-    ],
-    [
-      'a topic that was made again and filled',
-      { madeAgain: new Map([['trees', new Set([1])]]) },
-      'made-again',
-      'every record of trees.1 is younger than the ones that were folded from it',
     ],
   ])('%s is named', (_, change, kind, detail) => {
     expect(findLogFaults({ ...known, ...change })).toEqual([{ kind, topic: 'trees', detail }]);

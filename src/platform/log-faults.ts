@@ -2,7 +2,7 @@ import type { Extents, Offsets } from '../log/event-log.ts';
 
 /** A way in which a log is not the one that was recorded and folded. */
 export interface LogFault {
-  readonly kind: 'topic-missing' | 'other-partitions' | 'records-gone' | 'end-gone' | 'made-again';
+  readonly kind: 'topic-missing' | 'other-partitions' | 'records-gone' | 'end-gone';
   readonly topic: string;
   /** What is wrong, as a clause. */
   readonly detail: string;
@@ -14,12 +14,10 @@ export interface KnownLog {
   readonly extents: Extents;
   /** The furthest cursor of any read model, by partition. */
   readonly cursors: Offsets;
-  /** Topic → the partitions whose records were all appended long after the partition was first seen to hold some. */
-  readonly madeAgain: ReadonlyMap<string, ReadonlySet<number>>;
 }
 
 /** Compares what the topics hold with the recorded partitions and the cursors. Returns one fault of a topic of each kind at most. */
-export function findLogFaults({ partitions: recorded, extents, cursors, madeAgain }: KnownLog): readonly LogFault[] {
+export function findLogFaults({ partitions: recorded, extents, cursors }: KnownLog): readonly LogFault[] {
   const topics = [...new Set([...recorded.keys(), ...extents.keys()])].sort();
   return topics.flatMap((topic): LogFault[] => {
     const count = recorded.get(topic);
@@ -51,13 +49,6 @@ export function findLogFaults({ partitions: recorded, extents, cursors, madeAgai
         kind: 'end-gone',
         topic,
         detail: `${topic}.${shortest[0]} ends at ${shortest[1].next}, and was folded up to ${shortest[1].cursor}${others(short)}`,
-      });
-    const young = held.filter(([partition]) => madeAgain.get(topic)?.has(partition));
-    if (young[0] && !shortest && !lost)
-      faults.push({
-        kind: 'made-again',
-        topic,
-        detail: `every record of ${topic}.${young[0][0]} is younger than the ones that were folded from it${others(young)}`,
       });
     return faults;
   });

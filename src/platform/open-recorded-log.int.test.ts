@@ -119,19 +119,4 @@ describe('a log by its recorded partitions', () => {
     await expect(open()).rejects.toThrow(/topic datasets is gone/);
     expect((await pool.query("select from log_topics where topic = 'datasets'")).rowCount).toBe(0);
   });
-
-  test('a partition that holds its first record hours after the others is no log that was made again; one whose records were replaced is', async () => {
-    const { pool } = world.database;
-    const [early = ''] = streams;
-    const late = streams.find((stream) => partitionForKey(stream, PARTITIONS) !== partitionForKey(early, PARTITIONS)) ?? '';
-    const first = await partitionOf((await open()).log, early);
-    const { log } = await open(); // which notes what holds records
-    await pool.query("update recorded_partitions set held_since = held_since - interval '2 hours'");
-    await pool.query("update log_records set received_at = received_at - interval '2 hours'");
-    expect(await partitionOf(log, late)).not.toBe(first);
-    expect((await open()).faults).toEqual([]);
-    await pool.query("update recorded_partitions set held_since = held_since - interval '2 hours'");
-    await pool.query("update log_records set received_at = now() + interval '1 minute'");
-    await expect(open()).rejects.toThrow(/every record of trees\.\d is younger than the ones that were folded from it/);
-  });
 });

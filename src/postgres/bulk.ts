@@ -1,7 +1,7 @@
 import { CompiledQuery, type RawBuilder, sql } from 'kysely';
 import { camelCase, snakeCase } from './camel-case.ts';
-import { CopyText } from './copy-client.ts';
 import type { Trx } from './database.ts';
+import { CopyText } from './pool-connection.ts';
 import { sideBySide } from './side-by-side.ts';
 import { type NewRow, type Row, type Table, WrittenBytes } from './table.ts';
 

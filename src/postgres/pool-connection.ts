@@ -1,10 +1,24 @@
+import { finished } from 'node:stream/promises';
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely';
 import type pg from 'pg';
-import { CamelCaseQuery, CopyBinary, CopyText } from './copy-client.ts';
+import { from as copyFrom } from 'pg-copy-streams';
+import { camelCase } from './camel-case.ts';
+import { copyOut } from './copy-binary-reader.ts';
+
+/** Rows in the text form of COPY. As the only parameter of `copy … from stdin` it is the data that Postgres reads. */
+export class CopyText {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** As the only parameter of a query without others: its rows are those of `copyOut`. */
+export const AS_COPIED = Symbol('rows in the binary form of COPY');
 
 const COUNTED = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE']);
 
-/** A connection of a pool as kysely uses it. */
+/** A connection of a pool as kysely uses it; columns of results have their names in camelCase. */
 export class PoolConnection implements DatabaseConnection {
   readonly #client: pg.PoolClient;
   #ended = false;
@@ -40,12 +54,25 @@ export class PoolConnection implements DatabaseConnection {
 
   async #send<Row>(text: string, values: readonly unknown[]): Promise<QueryResult<Row>> {
     const [data] = values;
-    const answer = (await (data instanceof CopyText || data instanceof CopyBinary
-      ? this.#client.query(text, [data])
-      : this.#client.query(new CamelCaseQuery(text, values) as unknown as string))) as unknown as pg.QueryResult; // known to `CopyingClient`, of which pools are
-    const { command, rowCount, rows } = answer;
-    // a column is as its statement declares it
-    return { rows: rows as Row[], ...(COUNTED.has(command) ? { numAffectedRows: BigInt(rowCount ?? 0) } : {}) };
+    if (data === AS_COPIED) return { rows: (await copyOut(this.#client, text)) as unknown as Row[] };
+    if (data instanceof CopyText) {
+      const copy = this.#client.query(copyFrom(text));
+      copy.end(data.text);
+      await finished(copy);
+      return { rows: [] };
+    }
+    const answer = await this.#client.query({ text, values: [...values], rowMode: 'array' });
+    const [result] = [answer].flat().slice(-1); // a text of several statements has several
+    if (!result) return { rows: [] };
+    const names = result.fields.map(({ name }) => camelCase(name));
+    const shape = Object.fromEntries(names.map((name) => [name, null as unknown])); // rows of one shape are quicker to fill
+    const rows = result.rows.map((row: readonly unknown[]) => {
+      const named = { ...shape };
+      for (let i = 0; i < names.length; i++) named[names[i] ?? ''] = row[i];
+      return named;
+    });
+    const counted = COUNTED.has(result.command) ? { numAffectedRows: BigInt(result.rowCount ?? 0) } : {};
+    return { rows: rows as Row[], ...counted }; // a column is as its statement declares it
   }
 }
 

@@ -1,5 +1,4 @@
 import pg from 'pg';
-import { CopyingClient } from './copy-client.ts';
 
 /** int8 columns hold offsets and counters, all below 2^53: read them as numbers, and refuse the row that is not. */
 const INT8 = 20;
@@ -27,7 +26,6 @@ export interface PoolOptions {
 /** Opens a pool of connections. Who opens it closes it with `pool.end()`. */
 export function openPool(url: string, options: PoolOptions = {}): pg.Pool {
   const pool = new pg.Pool({
-    Client: CopyingClient,
     connectionString: url,
     max: options.max ?? 10,
     application_name: options.applicationName ?? 'espalier',

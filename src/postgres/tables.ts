@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: c79daa5de8927d49
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 1344df3f293ce011
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 
@@ -42,10 +42,9 @@ export const tables = {
     singleton: defaulted<Defaulted<boolean>>('boolean'),
     identity: column<string>('text'),
   }),
-  recordedPartitions: table('recorded_partitions', ['topic', 'partition'], {
+  recordedPartitions: table('recorded_partitions', ['topic'], {
     topic: column<string>('text'),
-    partition: column<number>('integer'),
-    heldSince: column<Instant | null>('timestamptz'),
+    partitions: column<number>('integer'),
   }),
   projections: table('projections', ['name'], {
     name: column<string>('text'),

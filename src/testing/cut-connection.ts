@@ -84,7 +84,6 @@ function bound(log: EventLog): EventLog {
     identity: () => log.identity(),
     ends: (...given) => log.ends(...given),
     extents: (...given) => log.extents(...given),
-    begunSince: (...given) => log.begunSince(...given),
     unread: (...given) => log.unread(...given),
     close: async () => undefined,
   };

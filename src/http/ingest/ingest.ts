@@ -8,16 +8,18 @@ import { type EventLog, LogError, type LogRecord, RECORD_LIMIT, type Receipt, Re
 import { formatPosition, positionAfter } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { Principal } from '../../postgres/principal.ts';
+import { annotations } from '../../projections/annotations/annotations.ts';
 import { type Appended, findJournalled, takenBy } from '../../projections/journal/journalled.ts';
+import { owners as ownersProjection } from '../../projections/owners/owners.ts';
 import { openCache } from '../../runtime/cache.ts';
 import type { RequestLimits } from '../../runtime/config.ts';
 import { createExclusive } from '../../runtime/exclusive.ts';
 import type { Metrics } from '../../runtime/metrics.ts';
+import { caughtUp } from '../caught-up.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { refusals } from '../openapi.ts';
 import { busy, createBodyBudget } from '../receive-bodies.ts';
 import { json, type Reply, refuse } from '../reply.ts';
-import { createFolded } from './caught-up.ts';
 import { underivableIds } from './check-derived-ids.ts';
 import { checkEvents, conflictOf, dropRepetitions, type Sent } from './check-events.ts';
 import { checkNamed } from './check-named.ts';
@@ -35,7 +37,7 @@ export interface IngestOptions {
   readonly blobs: BlobStore;
   readonly limits: Pick<RequestLimits, 'bodyBytes' | 'eventsPerRequest' | 'ingestRequests' | 'ingestBytes'>;
   readonly metrics: Metrics;
-  /** How long to wait for the read models when something an event refers to is not there. */
+  /** How long to wait for who owns a stream that was opened a moment ago. */
   readonly catchUpMs?: number;
   /** Milliseconds since 1970. */
   readonly clock?: () => number;
@@ -57,13 +59,12 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
   const exclusive = createExclusive();
   const recentEvents = openCache<Appended>({ max: RECENT });
   const recentStreams = openCache<string>({ max: RECENT }); // their topics
-  const folded = createFolded(db, log, options.catchUpMs);
   const owners: OwnersWorld = {
     db,
     recent: openCache<KnownOwner>({ max: RECENT }),
-    caughtUp: (topics) => folded([...topics].map((topic) => ({ projection: 'owners', topic }))),
+    caughtUp: (topics) => caughtUp(options, ownersProjection, [...topics]),
   };
-  const annotationsFolded = () => folded([{ projection: 'annotations', topic: 'trees' }]);
+  const annotationsFolded = () => caughtUp(options, annotations, ['trees']);
   const appendedTotal = metrics.counter('events_appended_total', 'Events appended through POST /v1/events', ['type']);
   const duplicatesTotal = metrics.counter('events_duplicate_total', 'Events accepted again through POST /v1/events');
 

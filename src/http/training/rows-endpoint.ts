@@ -4,7 +4,7 @@ import { parsePosition } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readBatchesById } from '../../projections/training-pool/read-batches.ts';
 import { isProjected } from '../../projections/wait-until.ts';
-import { createExclusive } from '../../runtime/exclusive.ts';
+import { limitOf } from '../../runtime/limit.ts';
 import { findBatchBehind, findStatedLease, type StatedBatch } from '../../training/leases/lease.ts';
 import { RowsError } from '../../training/rows/batch-rows.ts';
 import { LAYOUTS } from '../../training/rows/layout.ts';
@@ -35,8 +35,7 @@ const NONE_PLANNED = {
 /** The rows of a leased batch, for the holder of a lease that is not over. */
 export function rowsEndpoint({ db, packed, asking }: TrainingWorld): Endpoint {
   const gate = createGate(IN_FLIGHT);
-  const lanes = createExclusive();
-  let asked = 0;
+  const inLane = limitOf(LANES);
   return endpoint({
     method: 'GET',
     path: '/v1/training/leases/{id}/rows',
@@ -88,27 +87,17 @@ export function rowsEndpoint({ db, packed, asking }: TrainingWorld): Endpoint {
       asking.note(lease.policyId, wanted);
       const batch = query.batch === 'leased' ? lease : await findBatchBehind(db, params.id);
       if (batch === undefined) return json(404, NONE_PLANNED);
-      // When these rows are sent and not before: packing would hold the event loop that sends them. While they are trained there
-      // is time.
-      if (query.batch === 'leased') req.once('close', () => void packBehind(params.id, wanted).catch(() => undefined));
       const reply = () => rowsReply({ db, packed }, batch, wanted, req);
       if (packed.holds(batch.batchId, wanted, batch.state)) return reply(); // nothing is read for it
       const leave = gate();
       if (!leave) return refuse(503, 'too many batches are being read', 'ask again', { headers: { 'retry-after': '1' } });
       try {
-        return await lanes.run([`${asked++ % LANES}`], reply);
+        return await inLane(reply);
       } finally {
         leave();
       }
     },
   });
-
-  /** Packs the next batch, if it is planned; who asks for its rows meets a fault. */
-  async function packBehind(id: string, { layout, advantages }: RowFormat): Promise<void> {
-    const behind = await findBatchBehind(db, id);
-    if (behind === undefined || packed.holds(behind.batchId, { layout, advantages }, behind.state)) return;
-    await lanes.run([`${asked++ % LANES}`], () => packed.get(behind.batchId, layout, advantages, behind.state));
-  }
 }
 
 async function rowsReply(

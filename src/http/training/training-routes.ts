@@ -1,9 +1,10 @@
 import type { Stamp } from '../../events/envelope.ts';
 import type { EventLog } from '../../log/event-log.ts';
 import type { Principal } from '../../postgres/principal.ts';
+import { owners } from '../../projections/owners/owners.ts';
 import { openCache } from '../../runtime/cache.ts';
+import { caughtUp } from '../caught-up.ts';
 import type { Endpoint } from '../endpoint.ts';
-import { createFolded } from '../ingest/caught-up.ts';
 import { createJsonBodies } from '../json-body.ts';
 import { abandonBatch, abandonLeasedBatch } from './abandon-batch.ts';
 import { acknowledgeBatch } from './acknowledge-batch.ts';
@@ -68,8 +69,8 @@ export function trainingRoutes(
     made.set(key, found);
     return found;
   };
-  const folded = createFolded(db, log, catchUpMs);
-  const ownersFolded = () => folded([{ projection: 'owners', topic: 'training' }]);
+  const catchUp = catchUpMs === undefined ? { db, log } : { db, log, catchUpMs };
+  const ownersFolded = () => caughtUp(catchUp, owners, ['training']);
   const own = endpoints(world, declare);
   return own.map((each, index) => (each.needs === 'any-key' ? each : ofProject(each, index, { db, ownersFolded, endpointsOf })));
 }

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
-import { eachCopied } from '../../postgres/copy-binary-reader.ts';
+import type { CopiedRow } from '../../postgres/copy-binary-reader.ts';
 import type { Db } from '../../postgres/database.ts';
+import { AS_COPIED } from '../../postgres/pool-connection.ts';
 import { keyInTree, type OfTree } from '../of-tree.ts';
 import { type TokenViews, tokenViewsOf } from './token-bytes.ts';
 
@@ -20,8 +21,9 @@ export async function readTokenBytes(db: Db, steps: readonly OfTree[]): Promise<
     select t.place::int4, s.token_bytes
     from unnest(${listOf(steps.map(({ treeId }) => treeId))}, ${listOf(steps.map(({ id }) => id))}) with ordinality as t(tree_id, id, place)
     join steps s on s.step_id = t.id and s.tree_id = t.tree_id where s.token_bytes is not null`;
-  await eachCopied(db, query, ([place, bytes]) => {
-    if (!place || !bytes) return;
+  const { rows } = await db.executeQuery<CopiedRow>({ ...query.compile(db), parameters: [AS_COPIED] });
+  for (const [place, bytes] of rows) {
+    if (!place || !bytes) continue;
     if (at + bytes.length > block.byteLength) {
       block = new ArrayBuffer(Math.max(BLOCK, bytes.length));
       at = 0;
@@ -30,7 +32,7 @@ export async function readTokenBytes(db: Db, steps: readonly OfTree[]): Promise<
     const step = steps[place.readInt32BE() - 1];
     if (step) tokens.set(keyInTree(step.treeId, step.id), tokenViewsOf(block, at));
     at += Math.ceil(bytes.length / ALIGNED) * ALIGNED;
-  });
+  }
   return tokens;
 }
 

@@ -7,7 +7,6 @@ import type { Platform } from '../../platform/open-platform.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readKeysOfPrincipals } from '../../postgres/keys.ts';
 import { owns, principalOf } from '../../postgres/principal.ts';
-import type { RecordedTopic } from '../../postgres/recorded-partitions.ts';
 import { compareReadModels } from '../../projections/compare-read-models.ts';
 import { chainDigest } from '../../projections/journal-chain/chain.ts';
 import type { JournalRow } from '../../projections/journal-chain/columns-off-body.ts';
@@ -43,9 +42,9 @@ export async function verifyLog(
 }
 
 /** Returns a check of every event: whether it is in the partition that its stream chooses among those recorded. */
-export function checkPlaces(recorded: ReadonlyMap<string, RecordedTopic>, fault: (found: Fault) => void) {
+export function checkPlaces(recorded: ReadonlyMap<string, number>, fault: (found: Fault) => void) {
   return ({ offset, eventId, stream }: JournalRow, topic: string, partition: number): void => {
-    const count = recorded.get(topic)?.partitions;
+    const count = recorded.get(topic);
     if (count === undefined || partitionForKey(stream, count) === partition) return;
     const place = `${topic}.${partition}@${offset} event ${eventId}`;
     fault({

@@ -1,9 +1,69 @@
 import { z } from 'zod';
 import { readableTables, type TableName } from '../projections/tables/tables.ts';
 import { ARROW_STREAM, parseTableQuery, tableQueries } from '../usecases/datasets/tables/table-query.ts';
-import type { Mount, NodeListener } from './endpoint.ts';
+import type { Mount, NodeListener, Operation } from './endpoint.ts';
 import { refusals } from './openapi.ts';
 import { type Reply, refuse, wrongFields } from './reply.ts';
+
+const NAMED = z.object({
+  query: z.string().optional().describe('The document.'),
+  documentId: z.string().optional().describe('Name or SHA-256 of an operation that the server ships, in place of `query`.'),
+  operationName: z.string().nullish().describe('Which operation of the document, where it has several.'),
+});
+const asked = NAMED.extend({
+  variables: z.record(z.string(), z.unknown()).nullish(),
+  extensions: z.record(z.string(), z.unknown()).nullish(),
+});
+const inAddress = NAMED.extend({
+  variables: z.string().optional().describe('A JSON object.'),
+  extensions: z.string().optional().describe('A JSON object.'),
+});
+
+const result = z.object({
+  data: z.record(z.string(), z.unknown()).nullish(),
+  errors: z.array(z.looseObject({ message: z.string() })).optional(),
+});
+const NAMED_RESULT = { $ref: '#/components/schemas/GraphqlResult' };
+const RESULT = { 'application/json': NAMED_RESULT, 'application/graphql-response+json': NAMED_RESULT };
+const OPERATION: Operation = {
+  summary: 'Queries and follows the record: runs, trees, steps, rewards. A browser shows a page to try queries.',
+  description:
+    'GraphQL over HTTP; the schema has documentation of its own. A subscription is asked for with `Accept: text/event-stream`, and its events are named `next` and `complete`.',
+  headers: z.looseObject({
+    accept: z
+      .string()
+      .optional()
+      .describe('`application/json` unless given, `application/graphql-response+json`, or `text/event-stream`.'),
+  }),
+  answers: {
+    200: { description: 'Data, errors or both.', content: { ...RESULT, 'text/event-stream': { type: 'string' } } },
+    400: { description: 'The operation is not read or not valid, or over a limit.', content: RESULT },
+    406: { description: 'The answer comes in none of the types of Accept.', content: RESULT },
+    415: { description: 'Another Content-Type.', content: RESULT },
+    ...refusals({
+      411: 'The body has no Content-Length.',
+      413: 'The body is over 1 MiB.',
+    }),
+  },
+  components: () => ({ GraphqlResult: result }),
+};
+
+/** Mounts the listener that answers everything at `/graphql`. */
+export function graphqlMount(listener: NodeListener): Mount {
+  const page = {
+    description: 'Data, errors or both; the page where a browser asks.',
+    content: { ...OPERATION.answers[200]?.content, 'text/html': { type: 'string' } },
+  };
+  return {
+    path: '/graphql',
+    needs: ['read'],
+    listener,
+    operations: {
+      GET: { ...OPERATION, query: inAddress, answers: { ...OPERATION.answers, 200: page } },
+      POST: { ...OPERATION, body: { content: { 'application/json': asked } } },
+    },
+  };
+}
 
 const SUMMARIES: Readonly<Record<TableName, string>> = {
   trajectories: 'Finished rollouts with their returns, as an Arrow stream.',
@@ -67,4 +127,31 @@ function refusedOf(name: TableName, target: string): Reply | undefined {
   if (twice !== undefined) return refuse(400, `${twice} is given twice`, `give it once; several values have commas between them`);
   const parsed = parseTableQuery(name, Object.fromEntries(searchParams));
   return parsed.kind === 'refused' ? wrongFields(parsed.error) : undefined;
+}
+
+const id = z.uuid().describe('The id of a run, a tree or a rollout.');
+
+/** Mounts what writes pages that open without a server. */
+export function pageMount(listener: NodeListener): Mount {
+  return {
+    path: '/v1/pages',
+    needs: ['read'],
+    listener,
+    operations: {
+      GET: {
+        summary: 'What the studio shows of a run, a tree or a rollout, as one page that opens without a server.',
+        query: z.object({ id }),
+        answers: {
+          200: { description: 'The page: it holds its data and its images.', content: { 'text/html': { type: 'string' } } },
+          ...refusals({
+            400: 'The id is no UUID.',
+            404: 'No run, tree or rollout has the id.',
+            422: 'More would be read than a query may read.',
+            503: 'The studio of this server is not built.',
+            429: 'Too many pages are being written: ask again after Retry-After seconds.',
+          }),
+        },
+      },
+    },
+  };
 }

@@ -2165,6 +2165,7 @@ export type Run = {
   readonly replays: ReadonlyArray<Replay>;
   readonly metrics: ReadonlyArray<Metric>;
   readonly publishedMetrics: ReadonlyArray<PublishedMetric>;
+  readonly recorders: ReadonlyArray<Recorder>;
   readonly trees: TreeConnection;
   readonly rollouts: RolloutConnection;
   readonly trajectories: TrajectoryConnection;
@@ -2244,6 +2245,15 @@ export type RunDatasetsArgs = {
   after?: InputMaybe<Scalars['String']['input']>;
   last?: InputMaybe<Scalars['Int']['input']>;
   before?: InputMaybe<Scalars['String']['input']>;
+};
+
+export type Recorder = {
+  readonly id: Scalars['ID']['output'];
+  readonly name: Scalars['String']['output'];
+  readonly joinedAt: Scalars['DateTime']['output'];
+  readonly leftAt?: Maybe<Scalars['DateTime']['output']>;
+  readonly outcome?: Maybe<RunOutcome>;
+  readonly message?: Maybe<Scalars['String']['output']>;
 };
 
 export type ForkOrigin = {
@@ -3200,6 +3210,7 @@ export type ResolversTypes = {
   RolloutOrder: RolloutOrder;
   TrajectoryOrder: TrajectoryOrder;
   Run: ResolverTypeWrapper<RunRecord>;
+  Recorder: ResolverTypeWrapper<Recorder>;
   ForkOrigin: ResolverTypeWrapper<ForkOriginModel>;
   RunEnvironment: ResolverTypeWrapper<RunEnvironmentModel>;
   Renderer: ResolverTypeWrapper<Renderer>;
@@ -3433,6 +3444,7 @@ export type ResolversParentTypes = {
   RolloutFilter: RolloutFilter;
   TrajectoryFilter: TrajectoryFilter;
   Run: RunRecord;
+  Recorder: Recorder;
   ForkOrigin: ForkOriginModel;
   RunEnvironment: RunEnvironmentModel;
   Renderer: Renderer;
@@ -4820,11 +4832,21 @@ export type RunResolvers<ContextType = Context, ParentType extends ResolversPare
   replays?: Resolver<ReadonlyArray<ResolversTypes['Replay']>, ParentType, ContextType>;
   metrics?: Resolver<ReadonlyArray<ResolversTypes['Metric']>, ParentType, ContextType, RequireFields<RunMetricsArgs, 'last'>>;
   publishedMetrics?: Resolver<ReadonlyArray<ResolversTypes['PublishedMetric']>, ParentType, ContextType>;
+  recorders?: Resolver<ReadonlyArray<ResolversTypes['Recorder']>, ParentType, ContextType>;
   trees?: Resolver<ResolversTypes['TreeConnection'], ParentType, ContextType, RequireFields<RunTreesArgs, 'orderBy'>>;
   rollouts?: Resolver<ResolversTypes['RolloutConnection'], ParentType, ContextType, RequireFields<RunRolloutsArgs, 'orderBy'>>;
   trajectories?: Resolver<ResolversTypes['TrajectoryConnection'], ParentType, ContextType, RequireFields<RunTrajectoriesArgs, 'orderBy'>>;
   revisions?: Resolver<ResolversTypes['RevisionConnection'], ParentType, ContextType, Partial<RunRevisionsArgs>>;
   datasets?: Resolver<ResolversTypes['DatasetConnection'], ParentType, ContextType, RequireFields<RunDatasetsArgs, 'orderBy'>>;
+};
+
+export type RecorderResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Recorder'] = ResolversParentTypes['Recorder']> = {
+  id?: Resolver<ResolversTypes['ID'], ParentType, ContextType>;
+  name?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
+  joinedAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
+  leftAt?: Resolver<Maybe<ResolversTypes['DateTime']>, ParentType, ContextType>;
+  outcome?: Resolver<Maybe<ResolversTypes['RunOutcome']>, ParentType, ContextType>;
+  message?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
 };
 
 export type ForkOriginResolvers<ContextType = Context, ParentType extends ResolversParentTypes['ForkOrigin'] = ResolversParentTypes['ForkOrigin']> = {
@@ -5444,6 +5466,7 @@ export type Resolvers<ContextType = Context> = {
   RawReward?: RawRewardResolvers<ContextType>;
   ComponentReturn?: ComponentReturnResolvers<ContextType>;
   Run?: RunResolvers<ContextType>;
+  Recorder?: RecorderResolvers<ContextType>;
   ForkOrigin?: ForkOriginResolvers<ContextType>;
   RunEnvironment?: RunEnvironmentResolvers<ContextType>;
   Renderer?: RendererResolvers<ContextType>;

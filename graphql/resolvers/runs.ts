@@ -9,6 +9,7 @@ import { readDrift } from '../../src/projections/prompts/read-drift.ts';
 import { readRenderers } from '../../src/projections/renderers/read-renderers.ts';
 import { readReplays } from '../../src/projections/replays/read-replays.ts';
 import { originOf, readForksOfRuns } from '../../src/projections/runs/read-forks.ts';
+import { readRecorders } from '../../src/projections/runs/read-recorders.ts';
 import {
   type LastReturn,
   readFailureReasons,
@@ -57,6 +58,8 @@ const forks = loadedBy((db) => many((ids) => readForksOfRuns(db, ids), runOf));
 const drift = loadedBy((db) => one((ids) => readDrift(db, ids), runOf));
 const replays = loadedBy((db) => many((ids) => readReplays(db, ids), runOf));
 
+const recorders = loadedBy((db) => many((ids) => readRecorders(db, ids), runOf));
+
 const owner = loadedBy((db) =>
   one(
     async (ids) => [...(await readOwners(db, 'runs', ids)).values()],
@@ -101,6 +104,8 @@ export const Run: RunResolvers = {
   drift: async ({ id }, _, context) => (await drift(context).load(id)) ?? { runId: id, steps: 0, first: null },
   forks: async ({ id }, _, context) => (await forks(context).load(id)).map(({ run }) => run),
   replays: ({ id }, _, context) => replays(context).load(id),
+  recorders: async ({ id }, _, context) =>
+    (await recorders(context).load(id)).map(({ recorderId, ...each }) => ({ id: recorderId, ...each })),
   metrics: ({ id }, { name, last }, { loaders }) =>
     loaders.metrics.load({ runId: id, metric: name ?? null, last: bounded('last', last, METRICS_LIMIT) }),
   trees: ({ id }, args, context) => connectTrees(args, scopedTo(treeFilter(args.filter), 'runId', id), context),

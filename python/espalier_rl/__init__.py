@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .capture.autolog import Captured, aend_run, autolog, end, end_run, flush, reward
     from .capture.autolog import Captured as rollout
     from .connection import Connection
-    from .database import Database, connect, view
+    from .database import Database, connect, run, view
     from .recording import Candidate, Episode, Group, Node, Run, SearchTree, Task
     from .training import LeaseLost, NoBatch
 
@@ -52,6 +52,7 @@ __all__ = [
     "make_tool_server",
     "reward",
     "rollout",
+    "run",
     "serve",
     "tool",
     "view",
@@ -59,7 +60,7 @@ __all__ = [
 __version__ = VERSION
 
 # imported when they are asked for: environments and tools are served by Pythons that have the standard library alone
-_LATER = {"Connection": "connection", "Database": "database", "LeaseLost": "training", "NoBatch": "training", "connect": "database", "view": "database"}
+_LATER = {"Connection": "connection", "Database": "database", "LeaseLost": "training", "NoBatch": "training", "connect": "database", "run": "database", "view": "database"}
 _LATER |= dict.fromkeys(("Candidate", "Episode", "Group", "Node", "Run", "SearchTree", "Task"), "recording")
 _LATER |= dict.fromkeys(("Captured", "aend_run", "autolog", "end", "end_run", "flush", "reward", "rollout"), "capture.autolog")
 _NAMED = {"rollout": "Captured"}  # a class under the name by which it reads well

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 import time
 import warnings
@@ -43,6 +44,7 @@ class Connection:
         self.token: str | None = token or find_token(self.url)
         self.timeout_s, self.retry_s = timeout_s, retry_s
         self._sync: httpx.Client | None = None
+        self._pid = os.getpid()
         self._warned = False
         self._async: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = weakref.WeakKeyDictionary()
 
@@ -163,6 +165,8 @@ class Connection:
         self.close()
 
     def _client(self) -> httpx.Client:
+        if self._pid != os.getpid():  # what a process has open is not for one that it forked
+            self._sync, self._async, self._pid = None, weakref.WeakKeyDictionary(), os.getpid()
         if self._sync is None:
             self._sync = httpx.Client(base_url=self.url, headers=self._headers(), timeout=self.timeout_s, event_hooks={"response": [self._compare_versions]})
         return self._sync

@@ -33,6 +33,11 @@ def connect(url: str | None = None, *, token: str | None = None, timeout_s: floa
     return Database(Connection(url, token=token, timeout_s=timeout_s, retry_s=retry_s), spool=spool)
 
 
+def run(name: str, **options: Unpack[RunOptions]) -> Run:
+    """Begins or joins a run at the installation of this machine: `with er.run("guesser", key="one") as run`. See Database.run."""
+    return connect().run(name, **options)
+
+
 def view(what: Any, *, db: Database | None = None) -> PageView:
     """What the studio shows of a run, a tree or a rollout of `db`, or of the installation of this machine: `er.view(tree)`."""
     return (db or connect()).view(what)
@@ -57,8 +62,10 @@ class Database:
     def run(self, name: str, **options: Unpack[RunOptions]) -> Run:
         """Begins a run: `with db.run("guesser", policy="qwen@3") as run`. See Run for what it records.
 
-        `policy` is `"NAME@VERSION"`, the version counted in training updates. `key` names the run: a program that is started again with
-        the same key goes on with it, and what is on record is not recorded again. `training=True` makes its finished rollouts
+        `policy` is `"NAME@VERSION"`, the version counted in training updates. `key` names the run: any number of processes join it by the
+        key, on any machines, and it ends when all have left. A program that is started again with the same key goes on with what it
+        left, and what is on record is not recorded again; several do so where each gives the same name as `recorder` again.
+        `take_over=True` takes the place of a recorder that is gone for good. `training=True` makes its finished rollouts
         samples of the policy (a text: of the policy of that name). `environment` and `fingerprint` are the name and the version of
         the world that tasks come from, `renderer` the file of a JavaScript module that draws its steps in the studio (kept with the run),
         `seed`, `config` (JSON) and `code_version` what else determines the run, `scorer` who rewards (`"NAME@REVISION"`). `durable` is `"write"` (a step that was recorded outlives the process), `"fsync"` (and an

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -295,17 +296,63 @@ print(json.dumps([recorded, first.field, first.code, str(first)]))"""
         run.close()
         self.assertEqual(len(self.installation.of("StepTaken")), 1)
 
-    def test_a_process_that_was_forked_is_refused_the_run_of_its_parent(self):
+    def test_a_process_that_was_forked_records_next_to_its_parent_and_none_of_its_episodes(self):
         run = self.db.run("r", policy="p")
+        episode = run.episode("t")
         pid = os.fork()
         if pid == 0:
             try:
-                run.episode("t")
-            except er.EspalierError as error:
-                os._exit(7 if error.code == "forked" else 1)
-            os._exit(2)
+                self.assertEqual(self.refused("task", "begun by the process that forked this one", lambda: episode.step("b")).code, "forked")
+                with run.episode("t") as own:
+                    own.step("child")
+                run.close()
+                os._exit(7)
+            finally:
+                os._exit(1)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 7)
+        episode.step("parent")
+        episode.finish()
         run.close()
+        self.assertEqual([step["response"] for step in self.installation.of("StepTaken")], ["child", "parent"])
+        self.assertEqual(len({tree["treeId"] for tree in self.installation.of("TreeOpened")}), 2)
+        self.assertEqual(([each["outcome"] for each in self.installation.of("RecorderLeft")], len(self.installation.of("RunStarted"))), (["completed"], 1))
+        self.assertEqual([(each["outcome"], each["trees"], each["steps"]) for each in self.installation.of("RunFinished")], [("completed", 2, 2)])
+        self.assertEqual(self.spools(), [])
+
+    def test_a_process_that_had_the_run_forked_and_was_killed_is_ended_by_the_next_connection(self):
+        with self.db.run("r", policy="p") as run:
+            pid = os.fork()
+            if pid == 0:
+                run.episode("t").step("child")
+                os.kill(os.getpid(), signal.SIGKILL)
+            os.waitpid(pid, 0)
+            self.connect().wait_for_spools(30)
+        self.assertEqual([step["response"] for step in self.installation.of("StepTaken")], ["child"])
+        self.assertEqual([each["outcome"] for each in self.installation.of("RolloutFinished")], ["failed"])
+        self.assertEqual([(each["outcome"], each["message"]) for each in self.installation.of("RecorderLeft")], [("failed", "the process that recorded it ended")])
+        self.assertEqual([each["outcome"] for each in self.installation.of("RunFinished")], ["completed"])
+
+    def test_a_process_that_has_a_run_by_a_handle_leaves_it_at_its_end(self):
+        script = """import pickle, sys
+group = pickle.loads(bytes.fromhex(sys.argv[1]))
+with group.member(int(sys.argv[2])) as episode:
+    episode.step(f"member {sys.argv[2]}")"""
+        with self.db.run("r", policy="p") as run:
+            handle = pickle.dumps(run.group("t", 2, id="g")).hex()
+            for member in ("0", "1"):
+                ended = subprocess.run([sys.executable, "-c", script, handle, member], cwd=PACKAGE, capture_output=True, text=True, timeout=60)
+                self.assertEqual((ended.returncode, ended.stderr), (0, ""))
+            self.assertEqual(pickle.loads(pickle.dumps(run)), run)  # the process that has it
+            episode = run.episode("u")
+            self.refused("episode", "is recorded by one process", lambda: pickle.dumps(episode))
+            self.refused("group", "without an id is recorded by one process", lambda: pickle.dumps(run.group("u", 2)))
+            self.refused("ordinal", "is 2", lambda: run.group("t", 2, id="g").member(2))
+            episode.cancel("tested")
+        shared, *_ = self.installation.of("TreeOpened")
+        self.assertEqual((shared["shared"], shared["plannedRollouts"]), (True, 2))
+        self.assertEqual([(each["treeId"], each["ordinal"]) for each in self.installation.of("RolloutStarted")][:2], [(shared["treeId"], 0), (shared["treeId"], 1)])
+        self.assertNotIn(shared["treeId"], [each["treeId"] for each in self.installation.of("TreeClosed")])
+        self.assertEqual([each["outcome"] for each in self.installation.of("RecorderLeft")], ["completed"] * 2)
 
     def test_pictures_are_recorded_by_their_pixels_and_prompts_show_those_on_record(self):
         try:

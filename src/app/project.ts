@@ -3,6 +3,7 @@ import type { Platform } from '../platform/open-platform.ts';
 import { type RunnerReport, runProjections } from '../projections/runner.ts';
 import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { keepClosed } from './keep-closed.ts';
 import { keepRetention } from './retention.ts';
 
 /** Runs the projections in this process, and says once what stops, is set aside or waits. */
@@ -10,13 +11,15 @@ export async function project({ log, database }: Platform, logger: Logger): Prom
   return runProjections({ log, database, report: (event) => logReport(logger, event) });
 }
 
-/** Runs the projections, and forgets what is older than its project keeps it. */
+/** Runs the projections, ends what all their programs have left, and forgets what is older than its project keeps it. */
 export async function keepProjected(platform: Platform, logger: Logger): Promise<Running> {
   const subscription = await project(platform, logger);
   const retention = keepRetention(platform, logger);
+  const closing = keepClosed(platform, logger);
   return {
     finished: subscription.finished,
     async close() {
+      await closing.close();
       await retention.close();
       await subscription.close();
     },

@@ -207,6 +207,7 @@ os._exit(0)`);
     expect(message).toMatch(/revoked.*what was recorded is kept in .*sends it again/);
     const [, why, again] = await record('import espalier_rl as er; er.connect().wait_for_spools(60)').said;
     expect([again, why]).toEqual([0, '']);
+    await until(async () => JSON.stringify(await ask('{ runs { nodes { outcome } } }')).includes('completed'));
     const steps = JSON.stringify(
       await ask('{ runs(first: 5) { nodes { trees(first: 5) { nodes { steps(first: 100) { response } } } } } }'),
     );

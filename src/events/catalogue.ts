@@ -34,6 +34,8 @@ export const catalogue = {
   RunStarted: { topic: 'runs', version: 1, stream: 'runId', entity: 'runId', data: runs.runStarted },
   RunResumed: { topic: 'runs', version: 1, stream: 'runId', data: runs.runResumed },
   RunFinished: { topic: 'runs', version: 1, stream: 'runId', entity: 'runId', data: runs.runFinished },
+  RecorderJoined: { topic: 'runs', version: 1, stream: 'runId', entity: 'recorderId', data: runs.recorderJoined },
+  RecorderLeft: { topic: 'runs', version: 1, stream: 'runId', entity: 'recorderId', data: runs.recorderLeft },
   MetricRecorded: { topic: 'runs', version: 1, stream: 'runId', data: runs.metricRecorded },
   PayloadForgotten: { topic: 'runs', version: 1, stream: 'runId', data: runs.payloadForgotten },
   EvaluationFinished: { topic: 'runs', version: 1, stream: 'runId', entity: 'runId', data: evaluations.evaluationFinished },

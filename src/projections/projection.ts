@@ -33,6 +33,7 @@ export interface Poison {
     | 'missing-tree'
     | 'missing-rollout'
     | 'missing-run'
+    | 'missing-recorder'
     | 'missing-reward'
     | 'missing-revision'
     | 'missing-dataset'

@@ -375,6 +375,10 @@ export function everyEvent(): readonly Envelope[] {
   builder.finishRollout(tree, builder.id('unclear rollout'), stepId, { unclearCalls: 1 });
   const closed = { treeId: builder.id('tree', runId, 'painted'), reason: 'failed' as const, rollouts: 0 };
   builder.record('TreeClosed', { ...closed, fault: 'the door is stuck' }, runId);
+  const recorderId = builder.id('recorder');
+  builder.record('RecorderJoined', { runId, recorderId, name: 'rank 1', session: builder.id('session') }, runId);
+  builder.record('RecorderLeft', { runId, recorderId, outcome: 'failed', message: 'its process ended 🌳' }, runId);
+  builder.tree(runId, 'shared', { shared: true });
   return builder.events.map((event) => ({ ...event, causationId: builder.id('cause'), repaired: ['data.nothing'] }));
 }
 
@@ -389,6 +393,7 @@ function addedTo(data: Envelope['data']): string {
   if ('signal' in data && data.signal === 'in-form') return '.form';
   if ('pictures' in data) return '.pictures';
   if ('logProbs' in data) return '.tokens';
+  if ('shared' in data) return '.shared';
   if ('reply' in data && 'response' in data) return '.reply';
   if ('messages' in data && data.messages.some(({ toolCallId }) => toolCallId !== undefined)) return '.structured';
   if ('response' in data && 'tokens' in data && data.tokens?.ends) return '.texts';

@@ -99,6 +99,7 @@ export const INDEX_QUESTIONS: Readonly<Record<string, readonly [file: string, qu
   trees_name: ['analysis/choose-tasks', page('environment, alias, task_id')],
   trees_opened: ['step-tree/read-trees', page('opened_at desc, tree_id desc')],
   trees_run: ['step-tree/read-trees', `where run_id = ${U} ${page('opened_at, tree_id')}`],
+  trees_shared: ['step-tree/read-ended-groups', `where shared and closed_at is null order by tree_id`],
   trees_task: ['step-tree/read-trees', `where task_id = ${U}`],
   batch_abandonments_lineage: ['../training/leases/bring-service-forward', `where lineage_id = ${U}`],
   batch_samples_tree: ['training-pool/read-greedy-siblings', `where tree_id = ${U}`],

@@ -42,6 +42,14 @@ export function analysisForTests(): Promise<FoundPackages> {
 }
 
 /**
+ * Finds the Python that records by the client of `python/`: that of the torch backend, which has httpx. Skipped where there is
+ * none, and required where torch is. @throws Error with the remedy.
+ */
+export function recordersForTests(): Promise<FoundPackages> {
+  return packagesForTests(readConfig().python, ['httpx'], 'python/requirements.txt');
+}
+
+/**
  * Finds the Python with nbconvert and what notebooks use (`ESPALIER_CONSUMERS_PYTHON`, else that of the torch backend). Skipped
  * where there is none, and required where torch is. @throws Error with the remedy.
  */

@@ -145,6 +145,32 @@ class RunFinishedData(TypedDict):
     """Number of actions taken in the run."""
 
 
+class RecorderJoinedData(TypedDict):
+    """A program joined a run: it records trees of the run, as others may at the same time. Topic: runs; stream and key: data.runId."""
+
+    runId: str
+    """UUID of the run."""
+    recorderId: str
+    """UUID of the recorder in the run."""
+    name: str
+    """Name from which ids of its trees follow: the next recorder of the name continues them."""
+    session: str
+    """UUID of the process: of two that join under one name at once, the other one is refused."""
+
+
+class RecorderLeftData(TypedDict):
+    """A program left a run that it had joined: when all have left, one as `completed`, the run ends. Topic: runs; stream and key: data.runId."""
+
+    runId: str
+    """UUID of the run."""
+    recorderId: str
+    """UUID of the recorder in the run."""
+    outcome: Literal["completed", "failed", "cancelled"]
+    """How it left; `failed` and `cancelled` end no run."""
+    message: str
+    """Reason for the outcome; empty when it completed."""
+
+
 class MetricRecordedData(TypedDict):
     """A metric of a run was measured. Topic: runs; stream and key: data.runId."""
 

@@ -40,6 +40,8 @@ class _TreeOpenedDataOptional(TypedDict, total=False):
 
     pictures: list[ShownPicture]
     """Pictures behind the text of the observation, in order; absent when it has none."""
+    shared: Literal[True]
+    """Several programs record its rollouts: it is closed when as many as are planned have ended."""
 
 
 class TreeOpenedData(_TreeOpenedDataOptional):

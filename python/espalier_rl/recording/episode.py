@@ -208,6 +208,8 @@ class Episode:
     def branch(self, step: Step | int) -> Episode:
         """Begins an episode of the same tree at a step of this one (a Step, or how many steps of it are kept): what follows is another
         continuation of the same beginning."""
+        if self._tree.group is not None:
+            self._refuse("step", "a member of a group that others record too has no branches", "give the group no id")
         if not isinstance(step, Step):
             kept = self._prefix(step)
         elif step._tree is self._tree:
@@ -287,12 +289,17 @@ class Episode:
             self._refuse("step", f"the episode has {len(self._steps)} steps, and {count} are to be kept", "give a number of steps that it took")
         return self._steps[count - 1]._place
 
+    def __reduce__(self) -> NoReturn:
+        self._refuse("episode", "an episode is recorded by one process", "pickle its run, or a group with an id, and begin the episode there")
+
     def _check_open(self) -> None:
+        self._tree.check_own()
         if self.outcome is not None:
             self._refuse("episode", f"the episode has ended ({self.outcome})", "begin another: run.group(task), or episode.branch(step)", "ended")
         self._run.check_open()
 
     def _check_sent(self) -> None:
+        self._tree.check_own()
         self._run.journal.sender.check(self._tree.id)
 
     def _refuse(self, field: str, message: str, remedy: str, code: str = "argument") -> NoReturn:

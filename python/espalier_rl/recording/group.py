@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
-from ..coroutines import iterated_by_coroutines
+from ..coroutines import for_coroutines, iterated_by_coroutines
+from ..errors import EspalierError
 from .episode import Episode
 from .tree import Tree
+
+if TYPE_CHECKING:
+    from .run import Run
 
 
 class Group:
     """`n` episodes of one task, begun one after the other as they are asked for: `for episode in group`. `all()` begins those that are left
     at once, for episodes that run side by side. The tree is closed when no further one follows and all have ended. In a run that goes
-    on by its key, those that are on record are left out."""
+    on by its key, those that are on record are left out.
 
-    def __init__(self, tree: Tree, n: int) -> None:
-        self._tree, self.n = tree, n
+    A group with an `id` is recorded by any number of processes: each takes members by their numbers (`group.member(3)`), and the group is
+    closed when all of them have ended. It may be pickled."""
+
+    def __init__(self, tree: Tree, n: int, id: str | None = None) -> None:
+        self._tree, self.n, self.id = tree, n, id
+        self._begun: set[int] = set()
 
     @property
     def tree_id(self) -> str:
@@ -24,10 +33,33 @@ class Group:
 
     @property
     def left(self) -> int:
-        """How many episodes are still to begin."""
-        return 0 if self._tree.closed else max(0, self.n - self._tree.counted)
+        """How many episodes are still to begin; of a group with an id, in this process."""
+        return 0 if self._tree.closed else max(0, self.n - (self._tree.counted if self.id is None else len(self._begun)))
+
+    def member(self, ordinal: int) -> Episode:
+        """Begins a member of a group with an id, by its number from 0. Each is recorded once, by whichever process: raises EspalierError
+        `recorded` where this one has begun it, and what a second one records is refused."""
+        run, tree = self._tree.run, self._tree
+        if self.id is None:
+            raise EspalierError("the group has no id", remedy="iterate over it, or begin it as run.group(task, n, id=…)", field="group")
+        if isinstance(ordinal, bool) or not isinstance(ordinal, int) or not 0 <= ordinal < self.n:
+            raise EspalierError(f"ordinal is {ordinal!r}", remedy=f"give a number from 0 to {self.n - 1}", field="ordinal")
+        own = run.group(tree.task, self.n, id=self.id)
+        if own is not self:  # the process was forked
+            return own.member(ordinal)
+        with run.journal.lock:
+            if ordinal in self._begun or run.has_member(tree, ordinal):
+                message = f"member {ordinal} of the group {self.id!r} is recorded already"
+                raise EspalierError(message, remedy="give each member once", field="ordinal", code="recorded")
+            episode = run.begin_episode(tree, tree.root, member=ordinal)
+            self._begun.add(ordinal)
+            return episode
+
+    amember = for_coroutines(member)
 
     def __iter__(self) -> Iterator[Episode]:
+        if self.id is not None:
+            raise EspalierError("others record the group too", remedy="take its members by their numbers: group.member(i)", field="group")
         while True:
             episode = self._next()
             if episode is None:
@@ -39,12 +71,18 @@ class Group:
     def __len__(self) -> int:
         return self.left
 
+    def __reduce__(self) -> tuple[Callable[..., Group], tuple[Any, ...]]:
+        if self.id is None:
+            raise EspalierError("a group without an id is recorded by one process", remedy="begin it as run.group(task, n, id=…)", field="group")
+        return _of_run, (self._tree.run, self._tree.task, self.n, self.id)
+
     def all(self) -> list[Episode]:
         """Begins all episodes that are left."""
         return list(self)
 
     def _next(self) -> Episode | None:
         run, tree = self._tree.run, self._tree
+        tree.check_own()
         with run.journal.lock:
             if self.left > 0:
                 run.check_open()
@@ -55,3 +93,7 @@ class Group:
                 run.journal.emit(tree.closing("completed"))
                 tree.closed = True
             return None
+
+
+def _of_run(run: Run, task: Any, n: int, id: str) -> Group:
+    return run.group(task, n, id=id)

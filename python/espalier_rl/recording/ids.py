@@ -29,6 +29,24 @@ def run_id_of(key: str) -> str:
     return str(uuid.uuid5(_KEYS, storable(key)))
 
 
+def recorder_id_of(run_id: str, name: str, turn: int) -> str:
+    """Returns the id of the recorder that joins a run under a name after `turn` others: of two at once, one is refused."""
+    return str(uuid.uuid5(uuid.UUID(run_id), f"recorder/{turn}/{storable(name)}"))
+
+
+def tree_id_of(run_id: str, recorder: str, occurrence: int, alias: str) -> str:
+    """Returns the id of the tree of a task that was begun `occurrence` times before by a recorder; one without a name has the id that
+    collectors derive."""
+    if recorder == "":
+        return derived_id("tree", run_id, occurrence, alias)
+    return str(uuid.uuid5(uuid.UUID(run_id), f"tree/{len(recorder)}/{storable(recorder)}/{occurrence}/{storable(alias)}"))
+
+
+def group_tree_id_of(run_id: str, group: str) -> str:
+    """Returns the id of the tree of a group that several processes record."""
+    return str(uuid.uuid5(uuid.UUID(run_id), f"group/{storable(group)}"))
+
+
 def episode_id_of(run_id: str, episode: str) -> str:
     """Returns the id of the rollout that a program gave an id of its own."""
     return str(uuid.uuid5(uuid.UUID(run_id), f"episode/{storable(episode)}"))

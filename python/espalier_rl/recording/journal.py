@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -53,12 +52,12 @@ class State:
         said = said or {}
         self.run: Json | None = said.get("run")
         self.producer: Json = said.get("producer") or {}
-        self.key: str | None = said.get("key")
+        self.recorder: Json | None = said.get("recorder")  # of a program that joined: its id, and whether one of its name continues it
         self.sequences: dict[str, int] = said.get("sequences") or {}
         self.trees: dict[str, Json] = said.get("trees") or {}  # that are open
         self.totals: dict[str, int] = said.get("totals") or {"trees": 0, "rollouts": 0, "steps": 0, "ended": 0, "failed": 0}
         self.reason: str = said.get("reason") or ""  # of the first rollout that failed
-        self.finished: bool = bool(said.get("finished"))
+        self.finished: bool = bool(said.get("finished"))  # the run, or the part in it of a program that joined
 
     def to_json(self) -> Json:
         return dict(vars(self))
@@ -73,34 +72,40 @@ class State:
                 walk["leaf"], walk["steps"] = data["stepId"], walk["steps"] + 1
         elif kind == "RolloutStarted":
             self.totals["rollouts"] += 1
-            tree = self.trees[data["treeId"]]
+            tree = self.trees.setdefault(data["treeId"], {"rollouts": 0, "open": {}, "shared": False})
             tree["rollouts"] += 1
             tree["open"][data["rolloutId"]] = {"leaf": data["fromStepId"], "steps": 0}
         elif kind == "RolloutFinished":
             self.totals["ended"] += 1
             self.totals["failed"] += data["outcome"] == "failed"
             self.reason = self.reason or (data["reason"] if data["outcome"] == "failed" else "")
-            self.trees[data["treeId"]]["open"].pop(data["rolloutId"], None)
+            self.trees.get(data["treeId"], {"open": {}})["open"].pop(data["rolloutId"], None)
         elif kind == "TreeOpened":
             self.totals["trees"] += 1
-            self.trees[data["treeId"]] = {"rollouts": 0, "open": {}}
+            self.trees[data["treeId"]] = {"rollouts": 0, "open": {}, "shared": data.get("shared", False)}
         elif kind == "TreeClosed":
             self.trees.pop(data["treeId"], None)
             self.sequences.pop(data["treeId"], None)
         elif kind == "RunStarted":
             self.run = {"runId": data["runId"], "name": data["name"]}
-        elif kind == "RunFinished":
+        elif kind in ("RunFinished", "RecorderLeft"):
             self.finished = True
 
     def closing(self, reason: str) -> list[Draft]:
-        """Returns the events that end what is open, as failed."""
+        """Returns the events that end what is open, as failed: of the run, or of the part in it of a program that joined. What the next
+        one of its name continues is cancelled, and others take its place."""
         assert self.run is not None
         at, run_id = now(), self.run["runId"]
+        continued = self.recorder is not None and self.recorder["continued"]
         drafts = []
         for tree_id, tree in self.trees.items():
             for rollout_id, walk in tree["open"].items():
-                drafts.append(rollout_finished(tree_id, rollout_id, walk["leaf"], walk["steps"], "failed", None, reason, at))
-            drafts.append(tree_closed(tree_id, "failed", tree["rollouts"], at))
+                outcome = "cancelled" if continued and not tree["shared"] else "failed"
+                drafts.append(rollout_finished(tree_id, rollout_id, walk["leaf"], walk["steps"], outcome, None, reason, at))
+            if not continued and not tree["shared"]:
+                drafts.append(tree_closed(tree_id, "failed", tree["rollouts"], at))
+        if self.recorder is not None:
+            return [*drafts, recorder_left(run_id, self.recorder["id"], "failed", reason, at)]
         return [*drafts, run_finished(run_id, "failed", reason, self.totals, at)]
 
 
@@ -121,15 +126,19 @@ def run_finished(run_id: str, outcome: str, message: str, totals: dict[str, int]
     return Draft("RunFinished", run_id, run_id, data, at)
 
 
+def recorder_left(run_id: str, recorder_id: str, outcome: str, message: str, at: str) -> Draft:
+    data = {"runId": run_id, "recorderId": recorder_id, "outcome": outcome, "message": cut(message, LONGEST_REASON)}
+    return Draft("RecorderLeft", run_id, recorder_id, data, at)
+
+
 class Journal:
-    """Writes drafts of one run into its spool, and sends them. Threads may share it; a process that forked must open its own."""
+    """Writes drafts of one run into its spool, and sends them. Threads may share it; a process that was forked opens its own."""
 
     def __init__(self, connection: Connection, spool: Spool, state: State) -> None:
         self.spool, self.state = spool, state
         self.sender = Sender(connection, spool)
         self.lock = threading.RLock()
         self._held: dict[str, list[Encoded]] = {}  # by rollout
-        self.pid = os.getpid()
         self._producer = json.dumps(state.producer)
 
     def open(self) -> None:
@@ -185,6 +194,23 @@ class Journal:
             self.sender.stop()
             self.spool.close(delete=sent)
 
+    def is_refused_to_join(self, error: EspalierError) -> bool:
+        """Whether the server refused its process since another one had joined under the name."""
+        recorder = self.state.recorder
+        joined = None if recorder is None else derived_id("RecorderJoined", recorder["id"])
+        return error.status == 409 and any(problem.get("id") == joined for problem in error.problems)
+
+    def discard(self) -> None:
+        """Gives up what it holds: nothing of it was acknowledged."""
+        self.sender.stop()
+        self.spool.close(delete=True)
+
+    def event_of(self, draft: Draft) -> Json:
+        """Returns a draft as the next event of its stream, for who sends it himself."""
+        [line], _ = self._lines([_encoded(draft)])
+        event: Json = json.loads(line)
+        return event
+
     def _emit(self, drafts: Sequence[Draft]) -> None:
         self._fresh()
         lines, sequences = self._lines([*map(_encoded, drafts)])
@@ -213,9 +239,6 @@ class Journal:
             self.state.apply(draft.type, draft.data)
 
     def _fresh(self) -> None:
-        if os.getpid() != self.pid:
-            remedy = "connect in the new process: er.connect(), and give each process a run (or a key) of its own"
-            raise EspalierError("this run was opened by the process that forked this one", remedy=remedy, field="run", code="forked")
         if self.spool.wants_segment:
             self._begin_segment()
 
@@ -244,8 +267,8 @@ def _held_line(encoded: Encoded) -> bytes:
 
 
 def recover(connection: Connection, folder: Path) -> Journal | CallLog | None:
-    """Opens what a process left of a run: what it held back is put on record, and a run without a key, which nobody can continue, is
-    ended as failed. Returns the journal, sending; None where there is nothing. Raises EspalierError `in-use` while its process lives."""
+    """Opens what a process left of a run: what it held back is put on record, and its part in the run, or the run that it alone
+    recorded, is ended as failed. Returns the journal, sending; None where there is nothing. Raises EspalierError `in-use` while its process lives."""
     spool = Spool(folder)
     try:
         said, events, held = spool.last_state()
@@ -270,7 +293,7 @@ def recover(connection: Connection, folder: Path) -> Journal | CallLog | None:
         drafts = [Draft(**{name: value for name, value in each.items() if name != "id"}) for each in held]
         for draft in drafts:
             journal.emit([draft])
-        if state.key is None and state.run is not None and not state.finished:
+        if state.run is not None and not state.finished:
             journal.emit(state.closing("the process that recorded it ended"))
     except BaseException:
         journal.sender.stop()

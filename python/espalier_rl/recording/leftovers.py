@@ -11,7 +11,7 @@ from ..errors import EspalierError
 from .calls import FOLDER, CallLog
 from .journal import Journal, recover
 from .sender import resend_refused
-from .spool import list_spools, read_refused, spool_root
+from .spool import Spool, list_spools, read_refused, run_of, spool_root
 
 LONGEST_S = 365 * 86_400.0
 
@@ -22,9 +22,9 @@ class Leftovers:
     """Finds the spools of a server that no living process holds, and sends them one after the other."""
 
     def __init__(self, connection: Connection, folder: str | None = None) -> None:
-        self.connection, self.root = connection, spool_root(connection.url, folder)
-        self.errors: dict[str, EspalierError] = {}  # by run: why it could not be sent
-        self.refusals: dict[str, EspalierError] = {}  # by run: why the server refused trees that are set aside
+        self.connection, self.folder, self.root = connection, folder, spool_root(connection.url, folder)
+        self.errors: dict[str, EspalierError] = {}  # by the name of its folder: why a spool could not be sent
+        self.refusals: dict[str, EspalierError] = {}  # so too: why the server refused trees that are set aside
         self._changed = threading.Condition()
         self._journal: Journal | CallLog | None = None
         self._closed = False
@@ -33,12 +33,13 @@ class Leftovers:
             threading.Thread(target=self._run, name="espalier spools", daemon=True).start()
 
     def wait(self, run_id: str | None = None, timeout_s: float = 60) -> None:
-        """Returns when the spool of a run (of all runs without one) is sent. Raises EspalierError that says why it is not. Trees of the run
+        """Returns when the spools of a run (of all runs without one) are sent. Raises EspalierError that says why it is not. Trees of the run
         that are set aside do not keep it from being continued."""
         with self._changed:
-            done = self._changed.wait_for(lambda: not self._waiting if run_id is None else run_id not in self._waiting, timeout_s)
+            is_of = lambda name: run_id is None or run_of(Path(name)) == run_id  # noqa: E731
+            done = self._changed.wait_for(lambda: not any(map(is_of, self._waiting)), timeout_s)
             for name, error in [*self.errors.items(), *(self.refusals.items() if run_id is None else ())]:
-                if run_id in (None, name):
+                if is_of(name):
                     raise error
             if not done:
                 journal = self._journal
@@ -60,11 +61,12 @@ class Leftovers:
         for name in list(self._waiting):
             if self._closed:
                 return
+            folder = self.root / name
             try:
-                self._send(self.root / name)
+                self._send(folder)
             except EspalierError as error:
                 if error.code not in ("in-use", "closed"):
-                    logger.warning("what an earlier process recorded of run %s was not sent: %s", name, error)
+                    logger.warning("what an earlier process recorded of run %s was not sent: %s", run_of(folder), error)
                     self.errors[name] = error
             with self._changed:
                 self._waiting.remove(name)
@@ -76,11 +78,15 @@ class Leftovers:
             self._journal = journal
             try:
                 journal.close(0 if self._closed else LONGEST_S)
+            except EspalierError as error:
+                if not isinstance(journal, Journal) or not journal.is_refused_to_join(error):
+                    raise
+                Spool(folder).close(delete=True)  # its process died as another one took the name: nothing was acknowledged
             finally:
                 self._journal = None
         if not self._closed and not folder.name.startswith(FOLDER) and read_refused(folder):
             try:
                 resend_refused(self.connection, folder)
             except EspalierError as error:
-                logger.warning("refused events of run %s were not accepted this time either: %s", folder.name, error)
+                logger.warning("refused events of run %s were not accepted this time either: %s", run_of(folder), error)
                 self.refusals[folder.name] = error

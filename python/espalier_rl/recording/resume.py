@@ -1,4 +1,4 @@
-"""What the server has of a run that a program goes on with by its key."""
+"""What the server has of a run that a program joins by its key."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from .ids import episode_id_of
 from .journal import Draft, rollout_finished
 from .values import Json, now
 
-PAGE = 100  # trees
-
-RUN = "query ($run: ID!) { position run(id: $run) { name seed outcome policy { id version } totals { trees rollouts steps failed } } }"
-TREES = """query ($run: ID!, $after: String) { run(id: $run) { trees(first: 100, after: $after) { pageInfo { hasNextPage endCursor }
-  nodes { id rootId closedAt rollouts { id ordinal outcome fromStepId } } } } }"""
+RUN = """query ($run: ID!) { run(id: $run) { name seed outcome codeVersion config experiment { id } policy { id version }
+  environments { environment fingerprint } recorders { id name leftAt } } }"""
+TOTALS = "query ($run: ID!) { run(id: $run) { totals { trees rollouts steps failed } } }"
+TREE = "query ($tree: ID!) { tree(id: $tree) { closedAt rollouts { id ordinal outcome fromStepId } } }"
 STEPS = "query ($tree: ID!, $after: SafeInt) { tree(id: $tree) { steps(first: 5000, after: $after) { id rolloutId depth logOffset } } }"
+ROLLOUT = "query ($rollout: ID!) { rollout(id: $rollout) { id } }"
 
 
 class RecordedTree:
@@ -28,66 +28,57 @@ class RecordedTree:
         self.next = max((each["ordinal"] + 1 for each in rollouts), default=0)
         self.counted = sum(each["outcome"] not in ("cancelled", None) for each in rollouts)
         self.open = {each["id"]: {"leaf": each["fromStepId"], "steps": 0} for each in rollouts if each["outcome"] is None}
-        self.rollouts = [each["id"] for each in rollouts]
+        self.ordinals = {each["ordinal"] for each in rollouts}
+
+    def interrupted(self, tree_id: str) -> list[Draft]:
+        """Returns the ends of the rollouts that were open when the program that recorded them ended: others take their place."""
+        why, at = "the program ended, and the run was gone on with", now()
+        return [rollout_finished(tree_id, each, walk["leaf"], walk["steps"], "cancelled", None, why, at) for each, walk in self.open.items()]
 
 
 class Recorded:
-    """What is on record of a run; nothing for a new one."""
+    """What is on record of a run, as it was when a program joined it."""
 
-    def __init__(self) -> None:
-        self.found, self.finished = False, False
-        self.said: Json = {}
-        self.trees: dict[str, RecordedTree] = {}
-        self.totals: dict[str, int] = {}
-        self.run_id = ""
+    def __init__(self, connection: Connection, run_id: str, said: Json) -> None:
+        self._connection, self._run_id = connection, run_id
+        self.finished: bool = said["outcome"] is not None
+        self.recorders: list[Json] = said["recorders"]
+        policy, experiment = said["policy"], said["experiment"]
+        self.said: Json = {name: said[name] for name in ("name", "seed", "codeVersion", "config", "environments")}
+        self.said["policy"] = policy and {"policyId": policy["id"], "version": policy["version"]}
+        self.said["experimentId"] = experiment and experiment["id"]
 
-    def has_episode(self, run_id: str, episode: str) -> bool:
+    def of_name(self, name: str) -> list[Json]:
+        """Returns the recorders that joined under a name."""
+        return [each for each in self.recorders if each["name"] == name]
+
+    def tree(self, tree_id: str) -> RecordedTree | None:
+        """Reads a tree that an earlier recorder of the name may have begun."""
+        said: Any = self._connection.graphql(TREE, {"tree": tree_id})["tree"]
+        if said is None:
+            return None
+        tree = RecordedTree(said)
+        if tree.open:
+            _walk(self._connection, tree_id, tree)
+        return tree
+
+    def has_episode(self, episode: str) -> bool:
         """Whether an episode that a program named is on record."""
-        wanted = episode_id_of(run_id, episode)
-        return any(wanted in tree.rollouts for tree in self.trees.values())
-
-    def state(self) -> Json:
-        """Returns what a journal goes on from."""
-        if not self.found:
-            return {}
-        trees = {tree_id: {"rollouts": tree.next, "open": dict(tree.open)} for tree_id, tree in self.trees.items() if not tree.closed}
-        totals = {"trees": 0, "rollouts": 0, "steps": 0, "ended": 0, "failed": 0} | self.totals
-        return {"run": {"runId": self.run_id, "name": self.said["name"]}, "trees": trees, "totals": totals, "finished": self.finished}
-
-    def interrupted(self) -> list[Draft]:
-        """Returns the ends of the rollouts that were open when the program that recorded them ended: others take their place."""
-        why, at = "the program ended, and the run was gone on with", now()
-        return [
-            rollout_finished(tree_id, rollout_id, walk["leaf"], walk["steps"], "cancelled", None, why, at)
-            for tree_id, tree in self.trees.items()
-            for rollout_id, walk in tree.open.items()
-        ]
+        return self._connection.graphql(ROLLOUT, {"rollout": episode_id_of(self._run_id, episode)})["rollout"] is not None
 
 
-def read_recorded(connection: Connection, run_id: str) -> Recorded:
-    """Reads what the server has of a run, when its read models hold all that the log holds."""
-    recorded = Recorded()
-    recorded.run_id = run_id
+def read_recorded(connection: Connection, run_id: str) -> Recorded | None:
+    """Reads what the server has of a run, when its read models hold all that the log holds; None for a new one."""
     catch_up(connection)
     said = connection.graphql(RUN, {"run": run_id})["run"]
-    if said is None:
-        return recorded
-    recorded.found, recorded.finished = True, said["outcome"] is not None
-    policy = said["policy"]
-    recorded.said = {"name": said["name"], "seed": said["seed"]}
-    recorded.said["policy"] = policy and {"policyId": policy["id"], "version": policy["version"]}
-    totals = said["totals"]
-    recorded.totals = {name: totals[name] for name in ("trees", "rollouts", "steps", "failed")}
-    after: str | None = None
-    while True:
-        page = connection.graphql(TREES, {"run": run_id, "after": after})["run"]["trees"]
-        for node in page["nodes"]:
-            tree = recorded.trees[node["id"]] = RecordedTree(node)
-            if tree.open:
-                _walk(connection, node["id"], tree)
-        after = page["pageInfo"]["endCursor"]
-        if not page["pageInfo"]["hasNextPage"]:
-            return recorded
+    return None if said is None else Recorded(connection, run_id, said)
+
+
+def read_totals(connection: Connection, run_id: str) -> dict[str, int]:
+    """Reads what all programs recorded of a run: trees, rollouts, steps, and rollouts that failed."""
+    catch_up(connection)
+    totals: dict[str, int] = connection.graphql(TOTALS, {"run": run_id})["run"]["totals"]
+    return totals
 
 
 def _walk(connection: Connection, tree_id: str, tree: RecordedTree) -> None:

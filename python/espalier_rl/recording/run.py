@@ -7,13 +7,15 @@ import atexit
 import logging
 import os
 import sys
+import threading
 import time
 import uuid
 import warnings
+import weakref
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from ..connection import Connection
 from ..coroutines import for_coroutines
@@ -21,13 +23,14 @@ from ..errors import EspalierError
 from .episode import Episode, is_success
 from .group import Group
 from .ids import new_id, run_id_of
-from .journal import Draft, Journal, State, run_finished, tree_closed
+from .journal import Draft, Journal, State, recorder_left, run_finished, tree_closed
 from .leftovers import Leftovers
 from .pictures import Pictures, read_pictures
-from .resume import Recorded, read_recorded
+from .recorder import Recorder, choose_recorder, own_recorder
+from .resume import Recorded, RecordedTree, read_recorded, read_totals
 from .rollouts import Decorated, decorate
 from .search import SearchTree
-from .spool import LIMIT_BYTES, Durable, Full, Spool
+from .spool import LIMIT_BYTES, Durable, Full, Spool, spool_root
 from .task import Task, task_of
 from .tree import Place, Tree
 from .values import LARGEST_ID, Json, amount_of, count_of, json_of, name_of, now, policy_name_of, policy_of, refuse, shown, text_of
@@ -42,15 +45,38 @@ EXIT_S = 5.0  # that a program which ends is kept waiting for servers, at most, 
 
 logger = logging.getLogger("espalier_rl")
 _exit_ends: list[float] = []  # when the waiting of this process is over, once it ends
+_runs: weakref.WeakValueDictionary[tuple[str, str], Run] = weakref.WeakValueDictionary()  # of this process, by server and id
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Handle(NamedTuple):
+    """What a process needs to record into a run: a run that is pickled is this, and goes on elsewhere as the same run."""
+
+    url: str
+    token: str | None
+    spools: str | None  # the folder that the program gave for them
+    started: Json  # the data of its RunStarted
+    key: str | None
+    policy: Json
+    scorer: Json
+    wait_s: float
+    spool: Mapping[str, Any]  # options of its spool
+
+    def open(self) -> Run:
+        """Joins the run, or returns it where this process has it."""
+        run = _runs.get((self.url, self.started["runId"]))
+        return Run._of(self) if run is None or run.outcome is not None else run
 
 
 class Run:
     """A run that is being recorded; `db.run(...)` returns it. Within `with db.run(...) as run:` (or `async with`) it is ended: `completed`,
     or `failed` by an exception or where every rollout failed. The end waits until the server has everything, for at most `wait_s`
     seconds; what it does not have then stays in the spool, and the next `er.connect()` sends it. A program that ends without ending its
-    run has what it recorded sent, too, for at most 5 seconds."""
+    run has what it recorded sent, too, for at most 5 seconds.
+
+    Any number of processes record into one run, each over a spool of its own: who names its `key`, who has the run pickled, and who is
+    forked. A run with a key is left at the end of its block, and ends when all have left; `end` ends it at once."""
 
     def __init__(
         self,
@@ -60,6 +86,8 @@ class Run:
         *,
         policy: str | tuple[str, int] | None = None,
         key: str | None = None,
+        recorder: str | None = None,
+        take_over: bool = False,
         training: bool | str = False,
         environment: str = "external",
         fingerprint: str = "unversioned",
@@ -74,60 +102,152 @@ class Run:
         full: Full = "block",
         wait_s: float = 60,
     ) -> None:
-        self.name, self.key, self.seed, self.wait_s = name_of(name, "name"), key, _seed(seed), wait_s
-        self.environment, self.fingerprint = name_of(environment, "environment"), name_of(fingerprint, "fingerprint")
-        self.policy: Json = policy_of(policy if policy is not None else name)
-        self.id = new_id() if key is None else run_id_of(name_of(key, "key"))
+        if key is None and (recorder is not None or take_over):
+            raise EspalierError("recorder and take_over belong to a run with a key", remedy="give key= as well", field="key")
+        acting = policy_of(policy if policy is not None else name)
+        world = {"environment": name_of(environment, "environment"), "fingerprint": name_of(fingerprint, "fingerprint")}
         scored, _, revision = text_of(scorer or "", "scorer").partition("@")
-        self.scorer: Json = {"name": self.environment, "revision": self.fingerprint}
+        said_scorer: Json = {"name": environment, "revision": fingerprint}
         if scorer:
-            self.scorer = {"name": name_of(scored, "scorer"), "revision": name_of(revision or "1", "scorer")}
+            said_scorer = {"name": name_of(scored, "scorer"), "revision": name_of(revision or "1", "scorer")}
+        started: Json = {
+            "runId": new_id() if key is None else run_id_of(name_of(key, "key")),
+            "experimentId": None if experiment is None else _uuid(experiment, "experiment"),
+            "name": name_of(name, "name"),
+            "kind": "external",
+            "seed": _seed(seed),
+            "codeVersion": name_of(code_version or _program(), "code_version"),
+            "config": _config(config, training, acting),
+            "environments": [{**world, **_renderer(renderer)}],
+            "policy": acting if policy is not None else None,
+        }
+        spool = {"durable": durable, "limit_bytes": spool_bytes, "full": full}
+        self._take(Handle(connection.url, connection.token, leftovers.folder, started, key, acting, said_scorer, wait_s, spool), connection)
+        if key is None:
+            self._open([Draft("RunStarted", self.id, self.id, started, now())])
+        else:
+            given = {"codeVersion": code_version is not None, "experimentId": experiment is not None}
+            leftovers.wait(self.id, connection.retry_s)  # what an earlier process recorded of it comes first
+            self._join(recorder, take_over, given)
+        _runs[connection.url, self.id] = self
+
+    @classmethod
+    def _of(cls, handle: Handle) -> Run:
+        run = cls.__new__(cls)
+        run._take(handle, Connection(handle.url, token=handle.token))
+        run._become_own()
+        _runs[handle.url, run.id] = run
+        return run
+
+    def _take(self, handle: Handle, connection: Connection) -> None:
+        self._handle, self._connection = handle, connection
+        started = handle.started
+        self.id: str = started["runId"]
+        self.name: str = started["name"]
+        self.seed: int = started["seed"]
+        self.environment: str = started["environments"][0]["environment"]
+        self.fingerprint: str = started["environments"][0]["fingerprint"]
+        self.key, self.policy, self.scorer, self.wait_s = handle.key, handle.policy, handle.scorer, handle.wait_s
         self.outcome: str | None = None
-        self._connection = connection
+        self._recorder: Recorder | None = None  # None: it began the run, alone
+        self._recorded: Recorded | None = None
+        self._is_shared = False
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begins without what a process records: for the process itself, and for one that it forks."""
+        self._journal: Journal | None = None
+        self._opening = threading.RLock()
         self._trees: list[Tree | SearchTree] = []  # that are open
         self._begun: dict[str, int] = {}  # how often a task was begun, by alias
         self._episodes: dict[str, str] = {}  # ids of the program's own → rollout
         self._singles: dict[tuple[object, ...], Tree] = {}  # by all that is recorded of their tasks
+        self._groups: dict[str, Group] = {}  # that others record too, by their ids
         self._captured: dict[str, Callable[[str], None]] = {}  # closes a task of which calls are captured
-        self._recorded = Recorded()
-        if key is not None:
-            leftovers.wait(self.id, connection.retry_s)  # what an earlier process recorded of it comes first
-            self._recorded = read_recorded(connection, self.id)
-        data: Json = {
-            "runId": self.id,
-            "experimentId": None if experiment is None else _uuid(experiment, "experiment"),
-            "name": self.name,
-            "kind": "external",
-            "seed": self.seed,
-            "codeVersion": name_of(code_version or _program(), "code_version"),
-            "config": _config(config, training, self.policy),
-            "environments": [{"environment": self.environment, "fingerprint": self.fingerprint, **_renderer(renderer)}],
-            "policy": self.policy if policy is not None else None,
-        }
-        self._check_same(data)
-        # who goes on with a run is another producer: its numbers begin at 0, and show no gaps
-        producer = PRODUCER if not self._recorded.found else f"{PRODUCER}/{new_id()[-12:]}"
-        state = State({"key": key, "producer": {"name": producer, "version": _version()}, **self._recorded.state()})
-        self.journal = Journal(connection, Spool(leftovers.root / self.id, durable=durable, limit_bytes=spool_bytes, full=full), state)
-        try:
-            self.journal.open()
-            if not self._recorded.found:
-                self.journal.emit([Draft("RunStarted", self.id, self.id, data, now())])
-            elif not self._recorded.finished:
-                self.journal.emit(self._recorded.interrupted())
-        except BaseException:
-            self.journal.sender.stop()
-            self.journal.spool.close(delete=False)
-            raise
-        atexit.register(self._flush_at_exit)
 
-    def group(self, task: Any, n: int = 1) -> Group:
-        """Begins `n` episodes of a task: a text, a row of a data set, or `er.Task`. The same task again is another group."""
+    def _become_own(self) -> None:
+        """Records from now on what this process does alone, next to whoever else records into the run."""
+        self._forget()
+        self._recorder, self._recorded, self._is_own = own_recorder(), None, True
+
+    _is_own = False  # it has the run by a handle or a fork: nobody leaves it for the program
+
+    def _join(self, name: str | None, take_over: bool, given: Mapping[str, bool]) -> None:
+        """Joins the run of a key. What it begins with is sent before anything else, as only the server knows who was first."""
+        is_taken = False
+        while True:
+            recorded = self._recorded = read_recorded(self._connection, self.id)
+            drafts: list[Draft] = []
+            if recorded is None:
+                drafts.append(Draft("RunStarted", self.id, self.id, self._handle.started, now()))
+            else:
+                self._check_same(recorded, given)
+            self._recorder, ends = choose_recorder(self.id, name, recorded, is_taken=is_taken, take_over=take_over)
+            if recorded is not None and recorded.finished:
+                return self._open([])
+            self._open([*drafts, *ends, self._recorder.joined(self.id)])
+            try:
+                return self.journal.sender.flush(self._connection.retry_s)
+            except BaseException as error:
+                journal, self._journal = self.journal, None
+                journal.discard()
+                if not isinstance(error, EspalierError) or error.status != 409:
+                    raise
+                is_taken = is_taken or journal.is_refused_to_join(error)
+
+    def _open(self, drafts: Sequence[Draft]) -> None:
+        """Opens the spool of this process, with what it begins with."""
+        recorder = self._recorder
+        folder = spool_root(self._handle.url, self._handle.spools) / (self.id if recorder is None else f"{self.id}.{recorder.session}")
+        said: Json = {"producer": {"name": PRODUCER if recorder is None else f"{PRODUCER}/{recorder.session[-12:]}", "version": _version()}}
+        said["run"] = {"runId": self.id, "name": self.name}
+        if recorder is not None:
+            said["recorder"] = {"id": recorder.id, "continued": recorder.continued}
+        said["finished"] = not drafts  # there is nothing to end
+        journal = Journal(self._connection, Spool(folder, **self._handle.spool), State(said))
+        try:
+            journal.open()
+            journal.emit(drafts)
+        except BaseException:
+            journal.sender.stop()
+            journal.spool.close(delete=False)
+            raise
+        self._journal = journal
+        atexit.register(self._end_with_process)
+        processes = sys.modules.get("multiprocessing.util")
+        if self._is_own and processes is not None:
+            processes.Finalize(None, self._end_with_process, exitpriority=0)  # a process of multiprocessing ends without atexit
+
+    @property
+    def journal(self) -> Journal:
+        """What this process puts on record of the run."""
+        with self._opening:
+            if self._journal is None and self._recorder is not None:
+                # who has a handle may be on record before who gave it
+                started = Draft("RunStarted", self.id, self.id, self._handle.started, now())
+                self._open([started, self._recorder.joined(self.id)])
+        assert self._journal is not None
+        return self._journal
+
+    def __reduce__(self) -> tuple[Callable[[Handle], Run], tuple[Handle]]:
+        self._is_shared = True
+        return Handle.open, (self._handle,)
+
+    def group(self, task: Any, n: int = 1, *, id: str | None = None) -> Group:
+        """Begins `n` episodes of a task: a text, a row of a data set, or `er.Task`. The same task again is another group. With an `id` of
+        the program's own it is one group in every process of the run that names it, whose members each takes by their numbers:
+        `run.group(task, 8, id=uid).member(3)`. It is closed when all its members have ended."""
         if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= LARGEST_ID:
             raise EspalierError(f"n is {n!r}", remedy="give a number of episodes from 1", field="n")
         with self.journal.lock:
             self._check_going()
-            return Group(self._open_tree(task_of(task), n), n)
+            if id is None:
+                return Group(self._open_tree(task_of(task), n), n)
+            shared = self._groups.get(name_of(id, "id"))
+            if shared is None:
+                read = task_of(task)
+                shared = self._groups[id] = Group(Tree(self, read, read_pictures(read.pictures, "pictures"), n, group=id), n, id)
+            return shared
 
     def episode(self, task: Any, *, id: str | None = None) -> Episode:
         """Begins one episode of a task, in the one group of such episodes that the task has in the run: a row that differs in its question,
@@ -135,7 +255,7 @@ class Run:
         for the episode: a second one of that id is refused."""
         with self.journal.lock:
             self.check_open()
-            if id is not None and (name_of(id, "id") in self._episodes or self._recorded.has_episode(self.id, id)):
+            if id is not None and (name_of(id, "id") in self._episodes or self._has_recorded(id)):
                 remedy = "give each episode an id of its own, or none: then one is derived"
                 raise EspalierError(f"the run has an episode {id!r} already", remedy=remedy, field="id", code="recorded")
             read = task_of(task)
@@ -159,11 +279,11 @@ class Run:
             self._check_going()
             read = task_of(task)
             made = self._new_tree(read, planned)
-            recorded = self._recorded.trees.get(made.id)
+            recorded = self._recorded_tree(made)
             while recorded is not None and not recorded.closed:  # a search that was cut short is not gone on with: it begins again
                 self.journal.emit([tree_closed(made.id, "failed", recorded.next, now())])
                 made = self._new_tree(read, planned)
-                recorded = self._recorded.trees.get(made.id)
+                recorded = self._recorded_tree(made)
             made.begun = made.closed = recorded is not None
             tree = SearchTree(made)
             if not tree.closed:
@@ -201,28 +321,48 @@ class Run:
         """`flush` for a coroutine."""
         await asyncio.to_thread(self.flush, timeout_s)
 
+    def end(self, outcome: str = "completed", message: str = "") -> None:
+        """Ends the run at once, whoever still records into it. Raises EspalierError `ended` where it ended otherwise."""
+        journal = self.journal
+        self.close(outcome, message)
+        if self._recorder is not None:
+            totals = read_totals(self._connection, self.id)
+            try:
+                self._connection.json("POST", "/v1/events", journal.event_of(run_finished(self.id, outcome, message, totals, now())))
+            except EspalierError as error:
+                if error.status != 409:
+                    raise
+                remedy = "an end that is on record stays as it is"
+                raise EspalierError(f"run {self.name!r} has ended otherwise", remedy=remedy, field="run", status=409, code="ended") from None
+
+    aend = for_coroutines(end)
+
     def close(self, outcome: str | None = None, message: str = "") -> None:
-        """Ends the run. Without `outcome` it is `completed`, or `failed` where every rollout failed. Episodes that are open are ended with
-        it: as failed where the run failed, else as cancelled."""
+        """Ends the run, or leaves it where others record into it too: one with a key, or of a handle. Without `outcome` it is `completed`,
+        or `failed` where every rollout failed. Episodes of this process that are open are ended with it: as failed where the run
+        failed, else as cancelled."""
         if self.outcome is not None:
             return
         if outcome is not None and outcome not in OUTCOMES:
             refuse("outcome", f"outcome is {shown(outcome)}", f"give one of {', '.join(OUTCOMES)}, or leave it out")
         text_of(message, "message")
-        journal = self.journal
+        if self._journal is None:  # it has a handle, and recorded nothing
+            self.outcome = outcome or "completed"
+            return
+        journal = self._journal
         try:
             self._close_captured(outcome)
             with journal.lock:
                 ending = outcome or "completed"
                 why = message or "the run ended before the episode did"
-                for tree in list(self._trees):
+                for tree in [*self._trees, *(group._tree for group in self._groups.values())]:
                     self._end_tree(tree, "failed" if ending == "failed" else "cancelled", why)
                 self._finish(outcome, message)
                 self.outcome = self.outcome or ending
             journal.spool.sync()
         finally:
             self.outcome = self.outcome or "failed"
-            atexit.unregister(self._flush_at_exit)
+            atexit.unregister(self._end_with_process)
             journal.close(self.wait_s)
         journal.sender.check()
 
@@ -256,34 +396,46 @@ class Run:
         """Where the run is shown."""
         return f"{self._connection.url}/view/run/{self.id}"
 
-    def _flush_at_exit(self) -> None:
-        if os.getpid() != self.journal.pid:
-            return  # a copy of the process, which records nothing of this run
+    def _end_with_process(self) -> None:
+        if self.outcome is not None or self._journal is None:
+            return
         if not _exit_ends:
             _exit_ends.append(time.monotonic() + EXIT_S)
+        left = max(0.0, min(self.wait_s, _exit_ends[0] - time.monotonic()))
         try:
-            self.flush(max(0.0, min(self.wait_s, _exit_ends[0] - time.monotonic())))
+            if self._is_own:
+                self.wait_s = left
+                return self.close()
+            self.flush(left)
         except EspalierError as error:
             logger.warning("run %r was not ended, and not all of it is sent: %s", self.name, error)
+
+    def _after_fork(self) -> None:
+        """Leaves what was opened to the process that forked this one; this one records next to it, from its first event on."""
+        if self._journal is not None:
+            self._journal.spool.forget()
+        if self.outcome is None:
+            self._connection = Connection(self._handle.url, token=self._handle.token)
+            self._become_own()
 
     # ---- for what belongs to the run
 
     def check_open(self) -> None:
         """Raises EspalierError where nothing more may be recorded: the run has ended, or the server refused what was."""
         self._check_going()
-        if self._recorded.finished:
+        if self._recorded is not None and self._recorded.finished:
             remedy = "give another key for a new run; a run that is finished is never gone on with"
             said = f"run {self.name!r} of the key {self.key!r} is finished, and something new was to be recorded"
             raise EspalierError(said, remedy=remedy, field="key", code="ended")
 
     def _check_going(self) -> None:
-        self.journal.spool.check()
         if self.outcome is not None:
             remedy = "record within `with db.run(...)`, or begin another run"
             raise EspalierError(f"run {self.name!r} has ended ({self.outcome})", remedy=remedy, field="run", code="ended")
+        self.journal.spool.check()
 
-    def begin_episode(self, tree: Tree, start: Place, named: str | None = None) -> Episode:
-        rollout_id, ordinal, drafts = tree.start_rollout(start, named)
+    def begin_episode(self, tree: Tree, start: Place, named: str | None = None, *, member: int | None = None) -> Episode:
+        rollout_id, ordinal, drafts = tree.start_rollout(start, named, member)
         self.journal.emit(drafts)
         tree.next += 1
         episode = tree.open[rollout_id] = Episode(tree, start, rollout_id, ordinal)
@@ -309,7 +461,7 @@ class Run:
 
     def _open_tree(self, task: Task, planned: int, pictures: Pictures | None = None) -> Tree:
         tree = self._new_tree(task, planned, pictures)
-        recorded = self._recorded.trees.get(tree.id)
+        recorded = self._recorded_tree(tree)
         if recorded is not None:
             tree.begun, tree.next, tree.counted, tree.closed = True, recorded.next, recorded.counted, recorded.closed
         self._trees = [each for each in self._trees if not each.closed]
@@ -318,42 +470,105 @@ class Run:
 
     def _new_tree(self, task: Task, planned: int, pictures: Pictures | None = None) -> Tree:
         occurrence = self._begun.get(task.alias, 0)
-        tree = Tree(self, task, read_pictures(task.pictures, "pictures") if pictures is None else pictures, occurrence, planned)
+        tree = Tree(self, task, read_pictures(task.pictures, "pictures") if pictures is None else pictures, planned, occurrence)
         self._begun[task.alias] = occurrence + 1
         return tree
+
+    @property
+    def recorder(self) -> str:
+        """The name under which this process records: empty for who began the run, and for who goes on with what that one left."""
+        return self._recorder.name if self._recorder is not None else ""
+
+    def _continued(self) -> Recorded | None:
+        """Returns what is on record where an earlier recorder of the name may have begun what this one begins."""
+        goes_on = self._recorded is not None and self._recorder is not None and (self._recorder.turn > 0 or self._recorded.finished)
+        return self._recorded if goes_on else None
+
+    def _has_recorded(self, episode: str) -> bool:
+        recorded = self._continued()
+        return recorded is not None and recorded.has_episode(episode)
+
+    def has_member(self, tree: Tree, ordinal: int) -> bool:
+        """Whether an earlier recorder of the name began a member of a group."""
+        recorded = self._recorded_tree(tree)
+        return recorded is not None and ordinal in recorded.ordinals
+
+    def _recorded_tree(self, tree: Tree) -> RecordedTree | None:
+        continued = self._continued()
+        recorded = None if continued is None else continued.tree(tree.id)
+        if recorded is not None and recorded.open and continued is not None and not continued.finished:
+            self.journal.emit(recorded.interrupted(tree.id))
+        return recorded
 
     def _end_tree(self, tree: Tree | SearchTree, outcome: str, why: str) -> None:
         if tree.closed:
             return
         if isinstance(tree, SearchTree):
             return tree.close("failed" if outcome == "failed" else "completed")
-        continued = self.key is not None and outcome == "failed"  # whoever names the key again continues the tree
+        continued = self._is_continued() and outcome == "failed"  # whoever names the key again continues the tree
         ended_all = not tree.open and tree.counted >= tree.planned
         for episode in list(tree.open.values()):
             if episode.steps and episode._ended_by_step:
                 episode.finish()
             else:
                 episode._end("cancelled" if continued else outcome, None, why)
-        if not tree.closed and not continued and not self._recorded.finished:
+        if not tree.closed and not tree.group and not continued and not self._is_over():
             self.journal.emit(tree.closing("completed" if ended_all else outcome))
             tree.closed = True
 
+    def _is_continued(self) -> bool:
+        return self._recorder is not None and self._recorder.continued
+
+    def _is_over(self) -> bool:
+        return self._recorded is not None and self._recorded.finished
+
     def _finish(self, outcome: str | None, message: str) -> None:
-        if self._recorded.finished:
+        if self._is_over():
             return
-        if self.key is not None and outcome is not None:
-            return  # whoever names the key again continues it: a run ends once
-        totals = self.journal.state.totals
+        if self._recorder is not None:
+            return self.journal.emit([recorder_left(self.id, self._recorder.id, outcome or "completed", message, now())])
+        totals = self._all_totals() if self._is_shared else self.journal.state.totals
         if outcome is None and totals["rollouts"] > 0 and totals["failed"] == totals["rollouts"]:
             outcome, message = "failed", f"every rollout failed; the first: {self.journal.state.reason}"
         self.outcome = outcome or "completed"
         self.journal.emit([run_finished(self.id, self.outcome, message, totals, now())])
 
-    def _check_same(self, data: Json) -> None:
-        for field, value in self._recorded.said.items():
-            if data[field] != value:
-                said = f"the run of the key {self.key!r} was begun with {field} {value!r}, and this is {data[field]!r}"
-                raise EspalierError(said, remedy="give the same again, or another key for another run", field=field, code="conflict")
+    def _all_totals(self) -> dict[str, int]:
+        """Returns what all who have a handle recorded; where the server is away, what this process did."""
+        try:
+            self.journal.sender.wait(self.wait_s)
+            return read_totals(self._connection, self.id)
+        except EspalierError:
+            return self.journal.state.totals
+
+    def _check_same(self, recorded: Recorded, given: Mapping[str, bool]) -> None:
+        """Refuses what differs from what the run was begun with. Its program and its experiment are compared where they are given."""
+        for field, value in recorded.said.items():
+            own = self._handle.started[field]
+            if field == "environments":
+                own = [{name: each[name] for name in ("environment", "fingerprint")} for each in own]
+            if own == value or not given.get(field, True):
+                continue
+            name = _OPTIONS.get(field, field)
+            said = f"the run of the key {self.key!r} was begun with {name} {shown(value)}, and this is {shown(own)}"
+            raise EspalierError(said, remedy="give the same again, or another key for another run", field=name, code="conflict")
+
+
+_OPTIONS = {"codeVersion": "code_version", "experimentId": "experiment", "environments": "environment"}
+
+
+def _forked() -> None:
+    for run in list(_runs.values()):
+        run._after_fork()
+
+
+def _forking() -> None:
+    for run in list(_runs.values()):
+        run._is_shared = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_parent=_forking, after_in_child=_forked)
 
 
 def _config(config: Mapping[str, Any] | None, training: bool | str, policy: Json) -> Json:

@@ -14,6 +14,8 @@ class RunOptions(TypedDict, total=False):
 
     policy: str | tuple[str, int] | None
     key: str | None
+    recorder: str | None
+    take_over: bool
     training: bool | str
     environment: str
     fingerprint: str

@@ -161,6 +161,7 @@ class SearchTree:
         """Ends the search: `completed`, `exhausted` (no node is left to expand), `failed` or `cancelled`."""
         if reason not in ("completed", "exhausted", "failed", "cancelled"):
             raise EspalierError(f"reason is {reason!r}", remedy="give completed, exhausted, failed or cancelled", field="reason")
+        self._tree.check_own()
         with self._run.journal.lock:
             if self._tree.closed:
                 return

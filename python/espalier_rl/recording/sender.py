@@ -16,7 +16,7 @@ from typing import Any
 from ..connection import Connection
 from ..errors import EspalierError, Unreachable
 from ..installation import is_loopback_url
-from .spool import Spool, keep_refused, read_refused
+from .spool import Spool, keep_refused, read_refused, run_of
 
 BATCH_BYTES = 2**20
 READ_BYTES = 2 * BATCH_BYTES + 2**16  # of a segment: nearly every step lies in it twice, held back and as it is sent
@@ -40,7 +40,8 @@ class Sender:
         self.refusals: dict[str, EspalierError] = {}  # by tree: why it is set aside
         self._compress = not is_loopback_url(connection.url)
         self._stopping = threading.Event()
-        self._offset, self._counted = 0, 0
+        self._offset = 0
+        self._moot: set[str] = set()  # ends of this process in the run that another one, which took its place, has recorded
         self._most = BATCH_EVENTS
         self._thread = threading.Thread(target=self._run, name=f"espalier spool {spool.folder.name}", daemon=True)
 
@@ -124,6 +125,8 @@ class Sender:
         for line in lines:
             if line[:1] in b"#~":
                 pass
+            elif self._moot and json.loads(line)["id"] in self._moot:
+                pass
             elif self.refusals and json.loads(line)["stream"] in self.refusals:
                 aside.append(line)
             else:
@@ -178,7 +181,11 @@ class Sender:
         events = [json.loads(line) for line in lines]
         named = {problem.get("id") for problem in error.problems}
         streams = {event["stream"] for event in events if event["id"] in named or len(events) == 1}
-        if error.status not in OF_EVENTS or not streams or self.spool.folder.name in streams:
+        moot = {event["id"] for event in events if event["id"] in named and event["type"] == "RecorderLeft"}
+        if error.status == 409 and moot and moot == named:
+            self._moot |= moot
+            return False
+        if error.status not in OF_EVENTS or not streams or run_of(self.spool.folder) in streams:
             raise _kept(error, self.spool) from None
         kept = _kept(error, self.spool)
         for stream in streams:
@@ -234,7 +241,7 @@ def _of_event(error: EspalierError, line: bytes) -> EspalierError:
 
 
 def _kept(error: EspalierError, spool: Spool) -> EspalierError:
-    kept = f"what was recorded is kept in {spool.folder}: the next er.connect() sends it again, `python -m espalier_rl spool drop --run {spool.folder.name}` gives it up"
+    kept = f"what was recorded is kept in {spool.folder}: the next er.connect() sends it again, `python -m espalier_rl spool drop --run {run_of(spool.folder)}` gives it up"
     remedy = f"{error.remedy}; {kept}"
     return EspalierError(error.message, remedy=remedy, field=error.field, status=error.status, code=error.code, problems=error.problems)
 

@@ -1,6 +1,6 @@
 """The spool of a run: append-only files that keep what was recorded until the server has it, across the death of either.
 
-A folder for each run, named by its id, in the folder of its server. Segments are numbered files of lines: `#` the state of the run at
+A folder for each run that a process records, `RUN` or `RUN.RECORDER`, in the folder of its server. Segments are numbered files of lines: `#` the state of the run at
 the beginning of the segment, `~` a draft that is held back until it is known how it ends, and events as they are sent. A segment is
 deleted when the server has all of it and a later one is there."""
 
@@ -41,6 +41,11 @@ def spool_root(url: str, folder: str | os.PathLike[str] | None = None) -> Path:
     state = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
     base = folder or os.environ.get("ESPALIER_SPOOL") or os.path.join(state, "espalier", "spool")
     return Path(base, re.sub(r"[^0-9A-Za-z.-]+", "_", url.split("://", 1)[-1]).strip("_") or "server")
+
+
+def run_of(folder: Path) -> str:
+    """Returns the id of the run that a spool is of."""
+    return folder.name.partition(".")[0]
 
 
 class Spool:
@@ -220,6 +225,14 @@ class Spool:
             self.written += sum(self._path(number).stat().st_size for number in self.segments)
 
     # ---- the end
+
+    def forget(self) -> None:
+        """Lets go what a process that was forked has of the spool of its parent, which keeps it: a lock lasts as long as any copy."""
+        for fd in (self._fd, self._lock_fd):
+            if fd >= 0:
+                os.close(fd)
+        self._fd = self._lock_fd = -1
+        self._buffer = []
 
     def close(self, *, delete: bool) -> None:
         """Lets the spool go: deletes it where the server has all of it, else leaves it for the next process."""

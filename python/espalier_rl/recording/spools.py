@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .spool import REFUSED, SUFFIX, Spool, keep_refused, list_spools, read_refused, spool_root
+from .spool import REFUSED, SUFFIX, Spool, keep_refused, list_spools, read_refused, run_of, spool_root
 
 try:
     import fcntl
@@ -52,7 +52,7 @@ def read_spools(base: Path) -> list[SpoolState]:
 
 
 def _read(folder: Path) -> SpoolState:
-    state = SpoolState(folder, folder.name, process=_process(folder))
+    state = SpoolState(folder, run_of(folder), process=_process(folder))
     paths = sorted(each for each in folder.glob(f"*{SUFFIX}") if each.stem.isdigit())
     numbers = [int(path.stem) for path in paths]
     missing = sorted(set(range(numbers[0], numbers[-1])) - set(numbers)) if numbers else []

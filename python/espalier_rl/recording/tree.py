@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import EspalierError
-from .ids import derived_id, episode_id_of
+from .ids import derived_id, episode_id_of, group_tree_id_of, tree_id_of
 from .journal import Draft, tree_closed
 from .pictures import Pictures
 from .prompts import Known, Message, Shown
@@ -80,11 +80,13 @@ def _answering(last: list[Message]) -> Json:
 
 
 class Tree:
-    """The open tree of a task. Its ids follow from the run, how often the task was begun before, and its alias."""
+    """The open tree of a task. Its ids follow from the run, who records it, how often the task was begun before, and its alias; those of a
+    group that several processes record from the run and the `group`."""
 
-    def __init__(self, run: Run, task: Task, pictures: Pictures, occurrence: int, planned: int) -> None:
-        self.run, self.task, self.planned = run, task, planned
-        self.id = derived_id("tree", run.id, occurrence, task.alias)
+    def __init__(self, run: Run, task: Task, pictures: Pictures, planned: int, occurrence: int = 0, *, group: str | None = None) -> None:
+        self.run, self.task, self.planned, self.group = run, task, planned, group
+        self._journal = run.journal
+        self.id = tree_id_of(run.id, run.recorder, occurrence, task.alias) if group is None else group_tree_id_of(run.id, group)
         self.root = Place(derived_id("root", self.id), None, task.instruction, task.observation)
         self.root.pictures, self.root.images = pictures
         self.next, self.counted = 0, 0  # the next ordinal; rollouts that count towards those planned
@@ -109,13 +111,14 @@ class Tree:
             "stateHash": None,
             "plannedRollouts": self.planned,
             "seed": run.seed,
+            **({} if self.group is None else {"shared": True}),
         }
         return [Draft("TreeOpened", self.id, self.id, data, now())]
 
-    def start_rollout(self, start: Place, episode: str | None = None) -> tuple[str, int, list[Draft]]:
+    def start_rollout(self, start: Place, episode: str | None = None, member: int | None = None) -> tuple[str, int, list[Draft]]:
         """Numbers a rollout that begins at a step; returns its id, its ordinal and the events that begin it."""
         self.check_open()
-        ordinal = self.next
+        ordinal = self.next if member is None else member
         rollout_id = derived_id("rollout", self.id, ordinal) if episode is None else episode_id_of(self.run.id, episode)
         data = {"rolloutId": rollout_id, "treeId": self.id, "fromStepId": start.id, "ordinal": ordinal}
         data |= {"seed": self.run.seed, "policy": self.run.policy}
@@ -125,7 +128,14 @@ class Tree:
     def closing(self, reason: str) -> list[Draft]:
         return [tree_closed(self.id, reason, self.next, now())] if self.begun and not self.closed else []
 
+    def check_own(self) -> None:
+        """Raises EspalierError where another process began it."""
+        if self.run._journal is not self._journal:
+            remedy = "record it there; in this process begin episodes by the run, or by run.group(task, n, id=…).member(i)"
+            raise EspalierError(f"the tree of task {self.task.alias!r} was begun by the process that forked this one", remedy=remedy, field="task", code="forked")
+
     def check_open(self) -> None:
+        self.check_own()
         self.run.check_open()
         if self.closed:
             remedy = "branch before the last episode of the group is finished, or begin the task again by run.group(task)"

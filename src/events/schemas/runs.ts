@@ -112,6 +112,25 @@ export const runFinished = eventData('A run finished: its outcome and its totals
   steps: count.describe('Number of actions taken in the run.'),
 });
 
+const recorderId = id.describe('UUID of the recorder in the run.');
+
+export const recorderJoined = eventData('A program joined a run: it records trees of the run, as others may at the same time.', {
+  runId,
+  recorderId,
+  name: z.string().max(200).describe('Name from which ids of its trees follow: the next recorder of the name continues them.'),
+  session: id.describe('UUID of the process: of two that join under one name at once, the other one is refused.'),
+});
+
+export const recorderLeft = eventData(
+  'A program left a run that it had joined: when all have left, one as `completed`, the run ends.',
+  {
+    runId,
+    recorderId,
+    outcome: z.enum(['completed', 'failed', 'cancelled']).describe('How it left; `failed` and `cancelled` end no run.'),
+    message: remark.describe('Reason for the outcome; empty when it completed.'),
+  },
+);
+
 /** Written when nothing of it can be read any more: a forgetting that was ended in between is continued, and then recorded. */
 export const payloadForgotten = eventData('Payload of a run was forgotten: its keys are destroyed, and no read model holds it.', {
   runId,

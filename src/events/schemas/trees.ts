@@ -51,6 +51,10 @@ export const treeOpened = eventData('A tree was opened: a task was started and t
   stateHash,
   plannedRollouts: count.describe('Number of rollouts planned in the tree.'),
   seed: z.int().describe('Seed of the tree.'),
+  shared: z
+    .literal(true)
+    .optional()
+    .describe('Several programs record its rollouts: it is closed when as many as are planned have ended.'),
 });
 
 export const treeResumed = eventData(

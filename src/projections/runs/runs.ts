@@ -7,10 +7,12 @@ import type { Row } from '../../postgres/table.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
 import { tables } from './tables.ts';
 
-const HANDLES: readonly EventType[] = ['ExperimentDeclared', 'RunStarted', 'RunFinished', 'MetricRecorded'];
+const HANDLES: readonly EventType[] = [
+  ...(['ExperimentDeclared', 'RunStarted', 'RecorderJoined', 'RecorderLeft', 'RunFinished', 'MetricRecorded'] as const),
+];
 
 /**
- * Folds experiments, runs and their metrics. The first start and the first end of a run are the facts; a repetition changes
+ * Folds experiments, runs, their recorders and their metrics. The first start and the first end of a run are the facts; a repetition changes
  * nothing.
  */
 export const runs: Projection = { name: 'runs', version: 1, handles: HANDLES, project };
@@ -20,8 +22,11 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
   const started: ReturnType<typeof runRow>[] = [];
   const finished = new Map<string, ReturnType<typeof endRow>>();
   const metrics: Row<typeof tables.metrics>[] = [];
+  const joined: ReturnType<typeof joinedRow>[] = [];
+  const left = new Map<string, ReturnType<typeof leftRow>>();
   const poison: Poison[] = [];
   const known = await knownRuns(batch, trx);
+  const recorders = await knownRecorders(batch, trx);
 
   for (const delivery of batch) {
     if (isOf(delivery, 'ExperimentDeclared')) experiments.push(experimentRow(delivery.event));
@@ -29,7 +34,7 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
       known.add(delivery.event.data.runId);
       started.push(runRow(delivery.event));
     }
-    if (isOf(delivery, 'RunFinished') || isOf(delivery, 'MetricRecorded')) {
+    if (belongsToRun(delivery)) {
       const { runId } = delivery.event.data;
       if (!known.has(runId)) {
         poison.push({
@@ -41,6 +46,22 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
         continue;
       }
     }
+    if (isOf(delivery, 'RecorderJoined')) {
+      joined.push(joinedRow(delivery.event));
+      recorders.add(recorderKey(delivery.event.data));
+    }
+    if (isOf(delivery, 'RecorderLeft')) {
+      const { data } = delivery.event;
+      const key = recorderKey(data);
+      if (recorders.has(key)) left.set(key, left.get(key) ?? leftRow(delivery.event));
+      else
+        poison.push({
+          delivery,
+          code: 'missing-recorder',
+          field: 'data.recorderId',
+          reason: `recorder ${data.recorderId} never joined run ${data.runId}; append its RecorderJoined first`,
+        });
+    }
     if (isOf(delivery, 'RunFinished') && !finished.has(delivery.event.data.runId))
       finished.set(delivery.event.data.runId, endRow(delivery.event));
     if (isOf(delivery, 'MetricRecorded')) metrics.push(metricRow(delivery.event));
@@ -49,15 +70,37 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
   await insertRows(trx, tables.experiments, experiments);
   await insertRows(trx, tables.runs, started);
   await updateRows(trx, tables.runs, [...finished.values()], 'finishedAt');
+  await insertRows(trx, tables.runRecorders, joined);
+  await updateRows(trx, tables.runRecorders, [...left.values()], 'leftAt');
   await insertRows(trx, tables.metrics, metrics);
   return poison;
 }
 
+const OF_RUN: readonly EventType[] = ['RecorderJoined', 'RecorderLeft', 'RunFinished', 'MetricRecorded'];
+
+function belongsToRun(
+  delivery: Delivery,
+): delivery is Delivery<Envelope<(typeof OF_RUN)[number]>> & { event: { data: { runId: string } } } {
+  return OF_RUN.includes(delivery.event.type);
+}
+
 async function knownRuns(batch: readonly Delivery[], trx: Trx): Promise<Set<string>> {
-  const ids = batch.flatMap((d) => (isOf(d, 'RunFinished') || isOf(d, 'MetricRecorded') ? [d.event.data.runId] : []));
+  const ids = batch.flatMap((d) => (belongsToRun(d) ? [d.event.data.runId] : []));
   if (ids.length === 0) return new Set();
   const rows = await rowsWhere(trx, 'runs', { runId: new Set(ids) }, ['runId']);
   return new Set(rows.map((row) => row.runId));
+}
+
+async function knownRecorders(batch: readonly Delivery[], trx: Trx): Promise<Set<string>> {
+  const named = batch.flatMap((d) => (isOf(d, 'RecorderLeft') ? [d.event.data] : []));
+  if (named.length === 0) return new Set();
+  const where = { runId: new Set(named.map((each) => each.runId)), recorderId: new Set(named.map((each) => each.recorderId)) };
+  const rows = await rowsWhere(trx, 'runRecorders', where, ['runId', 'recorderId']);
+  return new Set(rows.map(recorderKey));
+}
+
+function recorderKey({ runId, recorderId }: { readonly runId: string; readonly recorderId: string }): string {
+  return `${runId} ${recorderId}`;
 }
 
 function experimentRow({ data, occurredAt }: Envelope<'ExperimentDeclared'>): Row<typeof tables.experiments> {
@@ -85,6 +128,15 @@ function runRow({
 
 function endRow({ data, occurredAt }: Envelope<'RunFinished'>) {
   return { runId: data.runId, finishedAt: occurredAt, outcome: data.outcome, message: data.message };
+}
+
+function joinedRow({ data, occurredAt }: Envelope<'RecorderJoined'>) {
+  return { runId: data.runId, recorderId: data.recorderId, name: data.name, joinedAt: occurredAt };
+}
+
+function leftRow({ data, occurredAt }: Envelope<'RecorderLeft'>) {
+  const { runId, recorderId, outcome, message } = data;
+  return { runId, recorderId, leftAt: occurredAt, outcome, message };
 }
 
 function metricRow({ id, data, occurredAt }: Envelope<'MetricRecorded'>): Row<typeof tables.metrics> {

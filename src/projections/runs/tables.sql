@@ -30,6 +30,17 @@ create index runs_experiment on runs (experiment_id, started_at, run_id);
 create index runs_environments on runs using gin (environments jsonb_path_ops);
 create index runs_words on runs using gin (to_tsvector('simple'::regconfig, regexp_replace(lower(run_id::text || ' ' || name || ' ' || coalesce(message, '')), '[^[:alnum:]]+', ' ', 'g')));
 
+create table run_recorders (
+  run_id      uuid        not null,
+  recorder_id uuid        not null,
+  name        text        not null,
+  joined_at   timestamptz not null,
+  left_at     timestamptz,
+  outcome     text, --: 'completed' | 'failed' | 'cancelled'
+  message     text,
+  primary key (run_id, recorder_id)
+);
+
 create table metrics (
   event_id    uuid             not null,
   run_id      uuid             not null,

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: e14556d25838d915
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 1c1287ab2b03c4d4
 import type { Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -23,6 +23,15 @@ export const tables = {
     startedAt: column<Instant>('timestamptz'),
     finishedAt: column<Instant | null>('timestamptz'),
     outcome: column<string | null>('text'),
+    message: column<string | null>('text'),
+  }),
+  runRecorders: table('run_recorders', ['runId', 'recorderId'], {
+    runId: column<string>('uuid'),
+    recorderId: column<string>('uuid'),
+    name: column<string>('text'),
+    joinedAt: column<Instant>('timestamptz'),
+    leftAt: column<Instant | null>('timestamptz'),
+    outcome: column<'completed' | 'failed' | 'cancelled' | null>('text'),
     message: column<string | null>('text'),
   }),
   metrics: table('metrics', ['runId', 'eventId'], {

@@ -40,6 +40,7 @@ export function treeRow({
     rootStepId: data.rootStepId,
     plannedRollouts: data.plannedRollouts,
     seed: data.seed,
+    shared: data.shared ?? null,
     openedAt: occurredAt,
     kind: taskKind(data.task),
     ...texts({ instruction: data.instruction }),

@@ -18,6 +18,7 @@ create table trees (
   planned_rollouts   integer     not null,
   seed               bigint      not null,
   opened_at          timestamptz not null,
+  shared             boolean, -- several programs record its rollouts; null where one does
   closed_at          timestamptz,
   close_reason       text,
   close_fault        text,
@@ -25,6 +26,7 @@ create table trees (
 );
 create index trees_run on trees (run_id, opened_at, tree_id);
 create index trees_opened on trees (opened_at, tree_id);
+create index trees_shared on trees (tree_id) where shared and closed_at is null;
 create index trees_task on trees (task_id);
 create index trees_name on trees (environment, alias, task_id, opened_at, tree_id);
 create index trees_kind on trees (kind, environment, alias, task_id, opened_at, tree_id) where kind is not null;

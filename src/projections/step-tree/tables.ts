@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: a59ea685ef8c7720
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 4e578f66d4cd7dc7
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -20,6 +20,7 @@ export const tables = {
     plannedRollouts: column<number>('integer'),
     seed: column<number>('bigint'),
     openedAt: column<Instant>('timestamptz'),
+    shared: column<boolean | null>('boolean'),
     closedAt: column<Instant | null>('timestamptz'),
     closeReason: column<string | null>('text'),
     closeFault: column<string | null>('text'),

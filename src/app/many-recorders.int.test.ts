@@ -1,0 +1,151 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { SILENT } from '../runtime/logger.ts';
+import { LOCAL } from '../testing/local-token.ts';
+import { openTestPlatform } from '../testing/open-test-platform.ts';
+import { recordersForTests } from '../testing/python.ts';
+import { until } from '../testing/until.ts';
+import { runAll } from './run-all.ts';
+
+const found = await recordersForTests();
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+let platform: Awaited<ReturnType<typeof openTestPlatform>>;
+let server: Awaited<ReturnType<typeof runAll>>;
+beforeAll(async () => {
+  platform = await openTestPlatform();
+  server = await runAll(platform, SILENT);
+});
+afterAll(async () => {
+  await server.close();
+  await platform.close();
+});
+
+async function python(...args: readonly string[]) {
+  const env = {
+    ...process.env,
+    ESPALIER_HOME: platform.home,
+    ESPALIER_URL: server.url,
+    ESPALIER_SPOOL: join(platform.home, 'spool'),
+    PYTHONPATH: join(ROOT, 'python'),
+  };
+  const child = spawn(found.kind === 'found' ? found.python : 'python3', args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  return { stdout, stderr, code };
+}
+
+interface Asked {
+  readonly runs: {
+    readonly nodes: readonly {
+      readonly name: string;
+      readonly outcome: string | null;
+      readonly totals: { readonly trees: number; readonly rollouts: number; readonly steps: number };
+      readonly recorders: readonly { readonly name: string; readonly leftAt: string | null; readonly outcome: string | null }[];
+      readonly trees: {
+        readonly nodes: readonly {
+          readonly closedAt: string | null;
+          readonly plannedRollouts: number;
+          readonly rollouts: readonly { readonly ordinal: number; readonly outcome: string; readonly finishedAt: string }[];
+          readonly steps: readonly { readonly response: string }[];
+        }[];
+      };
+    }[];
+  };
+}
+
+async function ask(): Promise<Asked> {
+  const query = `{ runs(first: 5) { nodes { name outcome totals { trees rollouts steps } recorders { name leftAt outcome }
+    trees(first: 60) { nodes { closedAt plannedRollouts rollouts { ordinal outcome finishedAt } steps(first: 40) { response } } } } } }`;
+  const response = await fetch(`${server.url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...LOCAL },
+    body: JSON.stringify({ query }),
+  });
+  const { data, errors } = (await response.json()) as { data: Asked; errors?: unknown };
+  expect(errors).toBeUndefined();
+  return data;
+}
+
+(found.kind === 'found' ? describe : describe.skip)('a run that several processes record', () => {
+  test('sixteen of which one is killed, one frozen and one a day behind lose nothing and double nothing, and the run ends when all have left', async () => {
+    const { stdout, stderr, code } = await python(join(ROOT, 'src/testing/record-from-many.py'));
+    expect({ stdout, stderr, code }).toEqual({ stdout: 'recorded\n', stderr: '', code: 0 });
+    const groups = ({ runs }: Asked) =>
+      runs.nodes.flatMap(({ trees }) => trees.nodes).filter(({ plannedRollouts }) => plannedRollouts > 1);
+    await until(async () => (await ask()).runs.nodes.every(({ outcome }) => outcome !== null));
+    await until(async () => groups(await ask()).every(({ closedAt }) => closedAt !== null));
+    const { nodes } = (await ask()).runs;
+
+    const many = nodes.find(({ name }) => name === 'many');
+    const said = many?.trees.nodes.flatMap(({ steps }) => steps.map(({ response }) => response).filter((each) => each !== ''));
+    const expected = Array.from({ length: 16 }, (_, i) => {
+      const episodes = i === 3 ? 2 : 3;
+      const members = i === 3 ? 1 : 2;
+      const alone = Array.from({ length: episodes }, (_, e) => [0, 1, 2, 3].map((s) => `${i} ${e} ${s}`)).flat();
+      return [...Array<string>(members).fill(`member ${i}`), ...alone];
+    }).flat();
+    expect([...(said ?? [])].sort()).toEqual(expected.sort());
+    expect(many?.recorders).toHaveLength(16);
+    expect(new Set(many?.recorders.map(({ name }) => name)).size).toBe(16);
+    expect(many?.recorders.map(({ outcome }) => outcome).sort()).toEqual([...Array(15).fill('completed'), 'failed']);
+    expect(many?.outcome).toBe('completed');
+    const group = many?.trees.nodes.find(({ plannedRollouts }) => plannedRollouts === 16);
+    expect(group?.rollouts.map(({ ordinal }) => ordinal)).toEqual(Array.from({ length: 16 }, (_, i) => i));
+    expect(group?.rollouts.filter(({ outcome }) => outcome !== 'terminated').map(({ ordinal }) => ordinal)).toEqual([3]);
+    for (const { finishedAt } of group?.rollouts ?? []) expect(finishedAt <= (group?.closedAt ?? '')).toBe(true);
+
+    const handles = nodes.find(({ name }) => name === 'handles');
+    expect(handles).toMatchObject({ outcome: 'completed', totals: { trees: 2, rollouts: 5, steps: 6 } });
+    expect(handles?.recorders.map(({ outcome }) => outcome)).toEqual(Array(4).fill('completed'));
+  }, 120_000);
+
+  test('what the run is begun with is one fact: the same again is a repetition, and another seed is refused by its name', async () => {
+    const script = `import espalier_rl as er
+with er.run("fact", key="fact", policy="q@1", config={"a": 1}) as first:
+    first.episode("t").step("a")
+    with er.run("fact", key="fact", policy="q@1", config={"a": 1}) as second:
+        second.episode("t").step("b")
+    for field, other in (("seed", {"seed": 3}), ("config", {"config": {}}), ("policy", {"policy": "q@2"}), ("name", {"name": "other"}), ("environment", {"environment": "w"}), ("code_version", {"code_version": "v2"})):
+        try:
+            er.run(**{"name": "fact", "key": "fact", "policy": "q@1", "config": {"a": 1}, **other})
+        except er.EspalierError as error:
+            print(error.field == field and error.code)
+    first_one = er.run("named", key="named", recorder="rank 0")
+    try:
+        er.run("named", key="named", recorder="rank 0")
+    except er.EspalierError as error:
+        print(error.field, error.code)
+    taken = er.run("named", key="named", recorder="rank 0", take_over=True)
+    taken.end("cancelled", "tested")`;
+    const { stdout, stderr, code } = await python('-c', script);
+    expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
+    expect(stdout).toBe(`${'conflict\n'.repeat(6)}recorder in-use\n`);
+    const { nodes } = (await ask()).runs;
+    expect(nodes.find(({ name }) => name === 'named')?.outcome).toBe('cancelled');
+    expect(nodes.find(({ name }) => name === 'fact')?.trees.nodes).toHaveLength(2);
+  }, 60_000);
+
+  test('recorders that are started again under their names go on with what they left', async () => {
+    const script = (rest: string) => `import sys, espalier_rl as er
+for rank in range(2):
+    run = er.run("again", key="again", policy="q@1", recorder=f"rank {rank}")
+    for episode in run.group("t", 4):
+        episode.step(f"{rank} {episode.ordinal}", done=True)
+        episode.finish()
+        ${rest}
+    run.close()`;
+    const first = await python('-c', script('if episode.ordinal == 1: run.close("failed", "killed"); break'));
+    expect([first.code, first.stderr]).toEqual([0, '']);
+    const again = await python('-c', script('pass'));
+    expect([again.code, again.stderr]).toEqual([0, '']);
+    await until(async () => (await ask()).runs.nodes.find(({ name }) => name === 'again')?.outcome === 'completed');
+    const run = (await ask()).runs.nodes.find(({ name }) => name === 'again');
+    const said = run?.trees.nodes.flatMap(({ steps }) => steps.map(({ response }) => response)).filter((each) => each !== '');
+    expect(said?.sort()).toEqual([0, 1].flatMap((rank) => [0, 1, 2, 3].map((i) => `${rank} ${i}`)));
+    expect(run?.trees.nodes).toHaveLength(2);
+  }, 60_000);
+});

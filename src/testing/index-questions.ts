@@ -101,7 +101,7 @@ export const INDEX_QUESTIONS: Readonly<Record<string, readonly [file: string, qu
   trees_run: ['step-tree/read-trees', `where run_id = ${U} ${page('opened_at, tree_id')}`],
   trees_shared: ['step-tree/read-ended-groups', `where shared and closed_at is null order by tree_id`],
   trees_task: ['step-tree/read-trees', `where task_id = ${U}`],
-  batch_abandonments_lineage: ['../training/leases/bring-service-forward', `where lineage_id = ${U}`],
+  batch_abandonments_lineage: ['../training/leases/ensure-synced-with-log', `where lineage_id = ${U}`],
   batch_samples_tree: ['training-pool/read-greedy-siblings', `where tree_id = ${U}`],
   batches_policy: ['training-pool/read-batches', `where policy_id = 'p' ${page('ordinal')}`],
   groups_run: ['training-pool/read-pool', `where run_id = ${U} order by closed_at, tree_id`],

@@ -90,7 +90,7 @@ def read_arguments() -> argparse.Namespace:
     spool.add_argument("folder", nargs="?", help="the folder of the spools; ESPALIER_SPOOL or ~/.local/state/espalier/spool when left out")
     spool.add_argument("--run", help="export, drop: the run; export prints its events as NDJSON, drop gives up what the server refused of it")
     spool.add_argument("--everything", action="store_true", help="drop: what is not sent as well")
-    spool.add_argument("--url", help="send: the server; ESPALIER_URL or http://127.0.0.1:4000 when left out")
+    spool.add_argument("--url", help="send: the server; that of ESPALIER_URL or of this folder when left out")
     spool.add_argument("--wait", type=float, default=60, help="send: seconds until it is given up")
 
     for command in (serve, published, tools, reward, retriever):

@@ -28,8 +28,9 @@ LONGEST_PAUSE_S = 30.0
 class Connection:
     """Requests to one installation, sync and async (`request` and `arequest`, …), over connections that are kept.
 
-    Without `url` it is that of ESPALIER_URL, else `http://127.0.0.1:4000`. Without `token` it shows ESPALIER_TOKEN (an API key or a
-    token), or to a server on loopback the token in ESPALIER_HOME (`.espalier`). A request that found no server, or one that is
+    Without `url` it is that of ESPALIER_URL, else where the installation in ESPALIER_HOME (`.espalier`) is served, else
+    `http://127.0.0.1:4000`. Without `token` it shows ESPALIER_TOKEN (an API key or a token), or to a server on loopback the token of
+    that folder. A request that found no server, or one that is
     busy (429, 502, 503, 504), is sent again for `retry_s` seconds, not before `Retry-After`. Threads may share a connection.
     Raises EspalierError for a refusal, Unreachable where nobody answered in time."""
 

@@ -47,5 +47,14 @@ class Installation(unittest.TestCase):
     def test_the_server_is_that_of_the_environment_or_of_this_machine(self):
         with mock.patch.dict(os.environ, {"ESPALIER_URL": "http://lab:1"}, clear=True):
             self.assertEqual(find_url(), "http://lab:1")
-        with mock.patch.dict(os.environ, {}, clear=True):
+        with mock.patch.dict(os.environ, {"ESPALIER_HOME": self.home.name}, clear=True):
+            self.assertEqual(find_url(), "http://127.0.0.1:4000")
+        with mock.patch.dict(os.environ, {"ESPALIER_HOME": self.home.name, "ESPALIER_PORT": "4833"}, clear=True):
+            self.assertEqual(find_url(), "http://127.0.0.1:4833")
+
+    def test_the_server_is_where_the_installation_of_the_folder_is_served_if_that_is_this_machine(self):
+        with mock.patch.dict(os.environ, {"ESPALIER_HOME": self.home.name, "ESPALIER_PORT": "0"}, clear=True):
+            pathlib.Path(self.home.name, "url").write_text("http://127.0.0.1:35471\n")
+            self.assertEqual(find_url(), "http://127.0.0.1:35471")
+            pathlib.Path(self.home.name, "url").write_text("http://elsewhere.example:80\n")
             self.assertEqual(find_url(), "http://127.0.0.1:4000")

@@ -11,6 +11,7 @@ import { watchForgotten } from '../platform/watch-forgotten.ts';
 import { dropLeftSnapshots } from '../projections/as-of/snapshot-owner.ts';
 import { countMoves } from '../projections/moved-cursors.ts';
 import { installationToken } from '../runtime/installation-token.ts';
+import { publishUrl } from '../runtime/installation-url.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { dropDrawn, segmentCacheOf } from '../usecases/collect/prompting/prompter.ts';
@@ -71,6 +72,7 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
       hosts,
       token: () => installationToken(home),
     });
+    const withdrawUrl = await publishUrl(home, server.url);
     const placing = placeTraces(platform, proxy.capture, logger);
     const packing = packAhead({ db: database.db, packed, asking, notices });
     const watching = watchForgotten(platform, () => {
@@ -80,6 +82,7 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
     return {
       url: server.url,
       async close() {
+        await withdrawUrl();
         await placing.end();
         await watching.close();
         await packing.close();

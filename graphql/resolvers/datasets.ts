@@ -1,7 +1,7 @@
 import { cutText } from '../../src/domain/text/cut-text.ts';
 import { EXAMPLE_ORDERING, type ExampleRecord } from '../../src/projections/dataset-sources/read-examples.ts';
 import { DatasetError } from '../../src/usecases/datasets/dataset-error.ts';
-import { releasedText } from '../../src/usecases/datasets/release/released-text.ts';
+import { releasedText } from '../../src/usecases/datasets/release/release-dataset.ts';
 import { connect } from '../connection.ts';
 import type { Context } from '../context.ts';
 import { refusal } from '../errors.ts';

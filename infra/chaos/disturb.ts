@@ -5,8 +5,7 @@ import type { Platform } from '../../src/platform/open-platform.ts';
 import { type Fault, HEAVY, type HeavyFault } from './faults.ts';
 import { injectFault, type Struck, takeCopy, type World } from './inject-fault.ts';
 import type { OlderCopy } from './older-copy.ts';
-import type { Role } from './process-group.ts';
-import { withRetry } from './with-retry.ts';
+import { type Role, withRetry } from './process-group.ts';
 
 export interface Done {
   readonly fault: Fault;

@@ -5,8 +5,7 @@ import { isProjected } from '../../src/projections/wait-until.ts';
 import type { CuttableProxy, WorstMoment } from '../../src/testing/cuttable-proxy.ts';
 import type { Fault, Means } from './faults.ts';
 import { copyDatabase, type OlderCopy } from './older-copy.ts';
-import { type ProcessGroup, ROLES, type Role } from './process-group.ts';
-import { withRetry } from './with-retry.ts';
+import { type ProcessGroup, ROLES, type Role, withRetry } from './process-group.ts';
 
 /** Everything that a fault reaches. */
 export interface World {

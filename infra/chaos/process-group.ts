@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Platform } from '../../src/platform/open-platform.ts';
 import { environmentOf } from '../../src/testing/crashing-run.ts';
 import { type ChildProcess, freePort, startProcess } from '../../src/testing/worker-process.ts';
@@ -39,13 +40,13 @@ export interface ProcessGroup {
   stderrTail(): string;
 }
 
-export interface Freezing {
+interface Freezing {
   readonly silent: () => Promise<void>;
   readonly meanwhile: () => Promise<void>;
   readonly together: (ended: Promise<number | string>) => Promise<void>;
 }
 
-export interface Exited {
+interface Exited {
   readonly role: Role;
   readonly end: number | string;
   /** Its last ones. */
@@ -56,7 +57,7 @@ export interface Exited {
   readonly at: 'work' | 'start' | 'no reason';
 }
 
-export interface ProcessGroupOptions {
+interface ProcessGroupOptions {
   /** How processes reach the database; another address than the platform's where connections are to be cut. */
   readonly databaseUrl: string;
   readonly port: number;
@@ -215,4 +216,17 @@ export function startProcessGroup(platform: Platform & { readonly home: string }
 
 function tail(child: ChildProcess): string {
   return child.stderr().trimEnd().split('\n').slice(-4).join('\n').slice(-3_000);
+}
+
+/** Asks again while the database or the broker is away. @throws what was thrown last when that takes too long. */
+export async function withRetry<T>(ask: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + 60_000;
+  for (;;) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+      await delay(100);
+    }
+  }
 }

@@ -20,9 +20,8 @@ import { type Check, checkRecord, outcomeOf, type TrainingResult } from './check
 import { type Disturbance, type Done, disturb } from './disturb.ts';
 import { type Means, NO_MEANS } from './faults.ts';
 import { startOperator } from './operator.ts';
-import { type ProcessGroup, startProcessGroup } from './process-group.ts';
+import { type ProcessGroup, startProcessGroup, withRetry } from './process-group.ts';
 import { startProducer } from './producer.ts';
-import { withRetry } from './with-retry.ts';
 
 type Home = Platform & { readonly home: string };
 

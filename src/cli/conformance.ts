@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { conformanceMain } from '../conformance/conformance-main.ts';
+import { conformanceMain } from '../conformance/run-conformance.ts';
 import { print } from './terminal.ts';
 import { wantsJson } from './with-platform.ts';
 

@@ -17,14 +17,12 @@ import { exportTrajectories } from '../usecases/datasets/export/export-trajector
 import type { ExportFormat } from '../usecases/datasets/export/format.ts';
 import type { Batching } from '../usecases/train/batcher/run-batcher.ts';
 import { progressText } from './collect.ts';
-import { trainThroughCrashes } from './demo/crash.ts';
+import { proveSurvived, trainThroughCrashes } from './demo/crash.ts';
 import { type DemoSize, planDemo, planDemoImages, planDemoSearch } from './demo/plan.ts';
 import { startWorker } from './demo/processes.ts';
-import { proveSurvived } from './demo/prove-survived.ts';
 import { deepestTree, queriesToTry, successByDepth } from './demo/report.ts';
 import { showImages, shownPath, showSearch } from './demo/show-record.ts';
-import { trainFew } from './demo/train-few.ts';
-import { trainPictures } from './demo/train-pictures.ts';
+import { trainFew, trainPictures } from './demo/train-few.ts';
 import { describeManifest } from './export.ts';
 import { pageLink } from './page-link.ts';
 import { print, progressLine } from './terminal.ts';

@@ -12,17 +12,19 @@ import { type ChatTokenizer, openChatTokenizer } from '../usecases/datasets/expo
 import { exportFolder } from '../usecases/datasets/export/export-folder.ts';
 import { exportTrajectories } from '../usecases/datasets/export/export-trajectories.ts';
 import type { ExportFormat } from '../usecases/datasets/export/format.ts';
+import { EXPORT_FORMATS, formatEntry } from '../usecases/datasets/export/formats.ts';
 import { type ExportCounts, type Manifest, manifestPath } from '../usecases/datasets/export/manifest.ts';
 import { parseTrajectoryQuery, type QueryTexts } from '../usecases/datasets/export/parse-trajectory-query.ts';
 import { picturesPath } from '../usecases/datasets/export/pictures.ts';
 import { FOLDER_MANIFEST, type FolderManifest } from '../usecases/datasets/export/shard-sink.ts';
 import { readTruths, type Truths } from '../usecases/datasets/export/truths.ts';
 import type { ContextRule, Lost } from '../usecases/datasets/export/without-context.ts';
+import { contextOf } from '../usecases/datasets/export/write-trajectories.ts';
 import { exportRows, type RowManifest } from '../usecases/datasets/rows/export-rows.ts';
 import { exportRowsFolder, type RowFolderManifest } from '../usecases/datasets/rows/export-rows-folder.ts';
 import type { RowFormat } from '../usecases/datasets/rows/row-options.ts';
+import { rowFormatNotes } from '../usecases/datasets/rows/shown-bodies.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
-import { formatNotes, pictureFormatNotes } from './format-notes.ts';
 import { addRowOptions, generalOf, parametersOf, type RowFlags, rowFormatOf } from './row-flags.ts';
 import { type Lines, print, printError, progressLine } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
@@ -58,6 +60,9 @@ export interface QueryFlags {
 }
 
 const WAIT_MS = 60_000;
+/** What readers of tables must be asked for with a file of JSON lines with pictures. */
+const PICTURED_LINES =
+  'note: polars and pyarrow take types from the first rows, which may show no picture: read_ndjson(…, infer_schema_length=None), ReadOptions(block_size=) of the size of the file; load_dataset, pandas and duckdb need nothing';
 
 /**
  * `espalier export`: trajectories, or examples mined from searched trees, as a file for a trainer, with a manifest that says what
@@ -126,8 +131,8 @@ export function addExport(program: Command): void {
       const onPictures = () => {
         pictured = true;
       };
-      const noteReaders = (of: Parameters<typeof formatNotes>[0]) =>
-        printError([...formatNotes(of), ...(pictured ? pictureFormatNotes(of) : [])]);
+      const noteReaders = (notes: readonly string[], inLines: boolean) =>
+        printError([...notes, ...(pictured && inLines ? [PICTURED_LINES] : [])]);
       const common = { db, blobs, query, onPictures, out: flags.out, codeVersion: CODE_VERSION, waitMs: WAIT_MS, signal };
       if (format === null) {
         const rows = rowFormatWith(flags, tokenizer);
@@ -143,12 +148,12 @@ export function addExport(program: Command): void {
         if (isFolder(flags)) {
           const made = await exportRowsFolder(options);
           line.end();
-          noteReaders(rows);
+          noteReaders(rowFormatNotes(rows), true);
           return print(wantsJson(command) ? JSON.stringify(made) : describeRowsFolder(flags.out, made));
         }
         const manifest = await exportRows(options);
         line.end();
-        noteReaders(rows);
+        noteReaders(rowFormatNotes(rows), true);
         return print(wantsJson(command) ? JSON.stringify(manifest) : describeRows(flags.out, manifest));
       }
       if (isFolder(flags)) {
@@ -162,7 +167,7 @@ export function addExport(program: Command): void {
           onProgress: ({ done, total }) => line.show(`exporting: ${done}/${total} trajectories`),
         });
         line.end();
-        noteReaders(format);
+        noteReaders(formatEntry(format).notes(format), EXPORT_FORMATS[format.kind].container === 'lines');
         return print(wantsJson(command) ? JSON.stringify(made) : describeFolder(flags.out, made));
       }
       const manifest = await exportTrajectories({
@@ -175,7 +180,7 @@ export function addExport(program: Command): void {
         onProgress: ({ done, total }) => line.show(`exporting: ${done}/${total} trajectories`),
       });
       line.end();
-      noteReaders(format);
+      noteReaders(formatEntry(format).notes(format), EXPORT_FORMATS[format.kind].container === 'lines');
       print(wantsJson(command) ? JSON.stringify(manifest) : describeManifest(flags.out, manifest));
     });
   });
@@ -354,39 +359,25 @@ function trajectoryFormatOf(
   tokenizer: ChatTokenizer | undefined,
   truths: Truths | undefined,
 ): ExportFormat | null {
-  const { format: kind, weights, data } = flags;
+  const { format: kind, weights, data, context, scope } = flags;
   const metadata = flags.metadata ? 'include' : 'omit';
+  const step = flags.layout.endsWith('step');
   if (kind === 'verl' && data === 'prompts') return { kind: 'verl-prompts', truths: truths?.sha256 ?? null };
   if (data !== undefined && data !== 'trajectories') return null;
-  switch (kind) {
-    case 'openai':
-      return { kind, weights, metadata, ...contextOf(flags) };
-    case 'xtuner':
-      return { kind, weights, metadata };
-    case 'trl':
-      return { kind, weights, metadata, ...tokensOf(flags, tokenizer) };
-    case 'trl-grpo':
-      return { kind, metadata };
-    case 'verl':
-      return {
-        kind,
-        layout: flags.layout.endsWith('step') ? 'step' : 'trajectory',
-        ...(tokenizer ? { tokenizer: tokenizer.sha256 } : {}),
-      };
-    case 'jsonl':
-      return { kind, scope: flags.scope };
-    case 'sharegpt':
-      return { kind, weights, ...contextOf(flags) };
-    case 'atif':
-    case 'parquet':
-      return { kind, weights };
-    default:
-      return null; // agent-r and dpo are made of mined examples only
-  }
+  if (!isExported(kind)) return null; // agent-r and dpo are made of mined examples only
+  const options = {
+    weights,
+    metadata,
+    context,
+    scope,
+    layout: step ? 'step' : 'trajectory',
+    ...tokensOf(flags, tokenizer),
+  } as const;
+  return { kind, ...EXPORT_FORMATS[kind].options(options) } as ExportFormat; // the registry is typed by kind
 }
 
-function contextOf({ context }: ExportFlags): { readonly context?: Exclude<ContextRule, 'keep'> } {
-  return context === 'keep' ? {} : { context };
+function isExported(kind: string): kind is ExportFormat['kind'] {
+  return Object.hasOwn(EXPORT_FORMATS, kind);
 }
 
 function rowFormatWith(flags: ExportFlags, tokenizer: ChatTokenizer | undefined): RowFormat {

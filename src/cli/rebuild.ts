@@ -3,6 +3,7 @@ import type { Platform } from '../platform/open-platform.ts';
 import { buildOf, codeVersionOf, type Projection, schemaNameOf } from '../projections/projection.ts';
 import { readProjectionStatuses } from '../projections/projection-statuses.ts';
 import { isSame } from '../projections/rebuild/compare-tables.ts';
+import { projections } from '../projections/registry.ts';
 import {
   type Rebuilding,
   type Rebuilt,
@@ -10,7 +11,6 @@ import {
   retireVersions,
   swapBack,
 } from '../usecases/rebuild/rebuild-projection.ts';
-import { projectionNamed } from './choose-projections.ts';
 import { describeBuildProgress } from './describe-build.ts';
 import { type Lines, print, progressLine } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
@@ -147,4 +147,11 @@ function describeRebuilt(projection: Projection, rebuilt: Rebuilt): readonly str
       ? describeSwap(projection, rebuilt.from, rebuilt.to)
       : `nothing was swapped; \`espalier rebuild ${projection.name} --repair\` lets ${schemaNameOf({ ...projection, version: rebuilt.build })} take over`;
   return [...sums, ...differences, end];
+}
+
+/** Finds a projection by its name. @throws Error that lists those there are. */
+export function projectionNamed(name: string): Projection {
+  const found = projections.find((projection) => projection.name === name);
+  if (found) return found;
+  throw new Error(`there is no projection ${JSON.stringify(name)}; there are ${projections.map((p) => p.name).join(', ')}`);
 }

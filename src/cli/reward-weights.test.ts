@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { rewardWeights } from './reward-weights.ts';
+import { rewardWeights } from './train-plan-of.ts';
 
 test('components and weights are read as written', () => {
   expect(rewardWeights('environment=1, answer-f1=-0.1')).toEqual({ environment: 1, 'answer-f1': -0.1 });

@@ -1,5 +1,7 @@
 import { type Command, Option } from 'commander';
 import { THRESHOLD_DEFAULTS } from '../domain/revision/thresholds.ts';
+import type { ExportFormat } from '../usecases/datasets/export/format.ts';
+import { EXPORT_FORMATS } from '../usecases/datasets/export/formats.ts';
 import type { GeneralOptions } from '../usecases/datasets/rows/general-data.ts';
 import {
   ROW_FORMATS,
@@ -26,9 +28,12 @@ export interface RowFlags {
   readonly maxPerTask?: number;
 }
 
-/** Formats that are never made of mined examples. */
-const TRAJECTORY_ONLY = ['parquet', 'jsonl', 'verl', 'trl-grpo', 'atif', 'batches'] as const;
-type TrajectoryOnly = (typeof TRAJECTORY_ONLY)[number];
+/** Formats that are never made of mined examples; prompts of verl are `--data prompts`. */
+type TrajectoryOnly = Exclude<ExportFormat['kind'], RowFormat['kind'] | 'verl-prompts'> | 'batches';
+const TRAJECTORY_ONLY: readonly string[] = [
+  ...Object.keys(EXPORT_FORMATS).filter((kind) => kind !== 'verl-prompts' && !ROW_FORMATS.some((each) => each === kind)),
+  'batches',
+];
 
 const ETA = 0.2; // the paper's (specification of Agent-R, §3.1): the share of agent data, not of the general data
 

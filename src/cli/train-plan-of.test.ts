@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Command } from 'commander';
-import { addTrainOptions, type TrainFlags } from './train-options.ts';
-import { trainPlanOf } from './train-plan-of.ts';
+import { addTrainOptions, type TrainFlags, trainPlanOf } from './train-plan-of.ts';
 
 async function planOf(...given: string[]) {
   const command = new Command().exitOverride();

@@ -1,5 +1,7 @@
 import { existsSync } from 'node:fs';
-import { basename } from 'node:path';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 import type { Command } from 'commander';
 import { createGraphql } from '../../graphql/create-graphql.ts';
 import { ignoreOrphanedRejections } from '../../graphql/orphaned-rejections.ts';
@@ -8,11 +10,15 @@ import { gatherPage } from '../../graphql/pages/gather-page.ts';
 import { openPageWriter } from '../../graphql/pages/write-page.ts';
 import type { PageRecord } from '../../graphql/studio/page-record.ts';
 import { isUuid } from '../domain/ids.ts';
-import type { Platform } from '../platform/open-platform.ts';
+import { openAppender } from '../platform/open-appender.ts';
+import { openPlatform, type Platform } from '../platform/open-platform.ts';
 import { localPrincipal } from '../postgres/principal.ts';
 import { keepSnapshots } from '../projections/as-of/snapshots.ts';
+import { readConfig } from '../runtime/config.ts';
 import { AtomicFile } from '../usecases/datasets/export/atomic-file.ts';
-import { importInto, withScratchPlatform } from './scratch-platform.ts';
+import { parseAgentTrajOptions } from '../usecases/datasets/import/agent-traj-options.ts';
+import { importTrajectories } from '../usecases/datasets/import/import-trajectories.ts';
+import { stoppable } from './stoppable.ts';
 import { print } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 import { ensureProjector } from './with-projector.ts';
@@ -123,4 +129,38 @@ function graphqlOf({ database, log, blobs }: Platform, snapshots: ReturnType<typ
     notices,
     limits: { cost: 10_000_000, rows: Infinity, answerFields: Infinity, answerCharacters: Infinity },
   });
+}
+
+/** Opens a platform with a database and a log of its own for one command, and removes it after, however the command ends. */
+function withScratchPlatform<T>(name: string, use: (platform: Platform, signal: AbortSignal) => Promise<T>): Promise<T> {
+  return stoppable(async (signal) => {
+    const home = await mkdtemp(join(tmpdir(), `espalier-${name}-`));
+    try {
+      const own = readConfig({ ESPALIER_HOME: home, ESPALIER_PARTITIONS: '1' });
+      const platform = await openPlatform(own, name);
+      try {
+        return await use(platform, signal);
+      } finally {
+        await platform.close();
+      }
+    } finally {
+      await rm(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 }); // its server is still ending
+    }
+  });
+}
+
+/** Imports a file into a platform. @returns the runs that it holds. @throws DatasetError. */
+async function importInto(platform: Platform, source: string, signal: AbortSignal): Promise<readonly string[]> {
+  const { runs } = await importTrajectories({
+    source,
+    form: 'detect',
+    db: platform.database.db,
+    appender: openAppender(platform, 'importer', { numbers: 'begin' }),
+    blobs: platform.blobs,
+    badRows: 'refuse',
+    agentTraj: parseAgentTrajOptions({}),
+    signal,
+    onProgress: () => undefined,
+  });
+  return runs;
 }

@@ -3,10 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { CHECKS } from './registry.ts';
 import { type Case, OWN_CASES } from './rl-catalogue-testing.ts';
 import type { RlCheck } from './rl-vectors.ts';
-import { runConformance } from './run-conformance.ts';
+import { CHECKS, runConformance } from './run-conformance.ts';
 
 const CATALOGUE = fileURLToPath(new URL('fixtures/rl-catalogue.json', import.meta.url));
 let folder: string;

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { conformanceMain } from './conformance-main.ts';
-import { type ConformanceResult, runConformance } from './run-conformance.ts';
+import { type ConformanceResult, conformanceMain, runConformance } from './run-conformance.ts';
 
 const TEXTCRAFT = fileURLToPath(new URL('../environments/textcraft/fixtures', import.meta.url));
 const REACT = fileURLToPath(new URL('../environments/fixtures/16_parse_react.json', import.meta.url));

@@ -1,7 +1,64 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
-import { CHECKS } from './registry.ts';
+import { agentocrGlyphsCheck, agentocrRenderCheck } from './checks/agentocr-render.ts';
+import { pairsCheck, publishedTreesCheck, revisionRowsCheck, verdictCheck, xtunerCheck } from './checks/revision-rows.ts';
+import { rlGaeCheck, rlGigpoCheck, rlGroupBaselinesCheck, rlReinforceCheck } from './checks/rl-advantages.ts';
+import { rlBatchingCheck } from './checks/rl-batching.ts';
+import {
+  rlMaskedStatisticsCheck,
+  rlPolicyLossCheck,
+  rlRolloutCorrectionCheck,
+  rlValueKlEntropyCheck,
+} from './checks/rl-policy-loss.ts';
+import { rlProcessRewardsCheck, rlRuleRewardsCheck } from './checks/rl-rule-rewards.ts';
+import { rlToolProtocolCheck } from './checks/rl-tool-protocol.ts';
+import { searchCheck, treeOnDiskCheck } from './checks/search.ts';
+import {
+  backUpCheck,
+  bestChildCheck,
+  clientActionCheck,
+  contextTruncationCheck,
+  parseReactCheck,
+  publishedExceptionsCheck,
+  publishedReplyCheck,
+  pythonRandomCheck,
+  snapActionCheck,
+  uctCheck,
+} from './checks/search-rules.ts';
+import { textcraftResetCheck, textcraftSessionsCheck, textcraftWorldCheck } from './checks/textcraft-world.ts';
 import { failed, type JudgedCase, skipped, type VectorCheck, type VectorFile } from './vector-check.ts';
+
+interface ConformanceCounts {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+/**
+ * Runs the vector files below a folder and writes a line for each case that failed or was skipped, a line for each file that
+ * passed, and last `N passed, N failed, N skipped`. @param write receives one line at a time, without its newline. @throws Error
+ * when the folder cannot be read.
+ */
+export async function conformanceMain(folder: string, write: (line: string) => void): Promise<ConformanceCounts> {
+  const counts = { passed: 0, failed: 0, skipped: 0 };
+  const perFile = new Map<string, number>();
+  const finish = (): void => {
+    for (const [file, passed] of perFile) if (passed > 0) write(`passed   ${file}: ${passed}`);
+    perFile.clear();
+  };
+  for await (const { file, case: name, status, detail } of runConformance(folder)) {
+    if (!perFile.has(file)) {
+      finish();
+      perFile.set(file, 0);
+    }
+    counts[status]++;
+    if (status === 'passed') perFile.set(file, (perFile.get(file) ?? 0) + 1);
+    else write(`${status.padEnd(8)} ${file}${name === file.split('/').at(-1) ? '' : ` · ${name}`}: ${detail}`);
+  }
+  finish();
+  write(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
+  return counts;
+}
 
 /** A judged case with the file that holds it, relative to the folder that was asked for. */
 export interface ConformanceResult extends JudgedCase {
@@ -70,3 +127,41 @@ async function readJson(path: string): Promise<unknown> {
     throw new Error(`${basename(path)} is no JSON: ${cause instanceof Error ? cause.message : cause}`, { cause });
   }
 }
+
+/** Every kind of vector file that we can judge: a new kind is one file in `checks/` and one line here. */
+export const CHECKS: readonly VectorCheck[] = [
+  uctCheck,
+  bestChildCheck,
+  backUpCheck,
+  pythonRandomCheck,
+  publishedTreesCheck,
+  pairsCheck,
+  revisionRowsCheck,
+  verdictCheck,
+  publishedReplyCheck,
+  searchCheck,
+  treeOnDiskCheck,
+  contextTruncationCheck,
+  xtunerCheck,
+  textcraftWorldCheck,
+  textcraftSessionsCheck,
+  textcraftResetCheck,
+  publishedExceptionsCheck,
+  parseReactCheck,
+  clientActionCheck,
+  snapActionCheck,
+  rlMaskedStatisticsCheck,
+  rlGaeCheck,
+  rlGroupBaselinesCheck,
+  rlReinforceCheck,
+  rlGigpoCheck,
+  rlPolicyLossCheck,
+  rlValueKlEntropyCheck,
+  rlRolloutCorrectionCheck,
+  rlBatchingCheck,
+  agentocrRenderCheck,
+  agentocrGlyphsCheck,
+  rlProcessRewardsCheck,
+  rlRuleRewardsCheck,
+  rlToolProtocolCheck,
+];

@@ -33,7 +33,7 @@ import { splitSegments, toCells } from '../images/prepare-text.ts';
 import { renderSpec } from '../images/render-profiles.ts';
 import { wrapText } from '../images/wrap-text.ts';
 import { parsePosition } from '../log/position.ts';
-import { createEvidence } from '../policies/linear/search-evidence.ts';
+import { createEvidence } from '../policies/linear/recipe-demand.ts';
 import { stateFeatures } from '../policies/linear/state-features.ts';
 import { wordsOf } from '../policies/linear/words.ts';
 import { parseCompletion } from '../policies/openai/completion.ts';

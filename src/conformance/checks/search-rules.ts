@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { ChatMessage } from '../../domain/history/prompt.ts';
+import { createPythonRandom } from '../../domain/random/python-random.ts';
 import { bestChild, bestPositions, EXPLORATION, uctScore } from '../../domain/search/best-child.ts';
 import { readPublishedReply, trimAsPublished } from '../../domain/search/published-prompt.ts';
 import { applySearchFacts, type SearchFact } from '../../domain/search/search-facts.ts';
@@ -211,5 +212,42 @@ export const parseReactCheck: VectorCheck = {
     for (const { input, thought, action } of parseReactShape.parse(json).cases) {
       yield judgeEqual(JSON.stringify(input), parseReact(input), { thought, action });
     }
+  },
+};
+
+const integers = z.array(z.int());
+const pythonRandomShape = z.object({
+  shuffle: z.array(z.object({ n: z.int(), seed: z.int(), shuffled: integers, nextRandint0to9: integers })),
+  choiceSeed7: z.array(z.tuple([z.int(), z.int()])),
+});
+
+/** Judges `04_python_rng`: CPython's shuffle, the randints that follow it in the stream, and a stream of choices. */
+export const pythonRandomCheck: VectorCheck = {
+  fileName: /^04_python_rng.*\.json$/,
+  *judge({ json }) {
+    const { shuffle, choiceSeed7 } = pythonRandomShape.parse(json);
+    for (const { n, seed, ...expected } of shuffle) {
+      const stream = createPythonRandom(seed);
+      const shuffled = stream.shuffle(Array.from({ length: n }, (_, i) => i));
+      yield judgeEqual(
+        `shuffle of ${n}`,
+        { shuffled, nextRandint0to9: expected.nextRandint0to9.map(() => stream.randint(0, 9)) },
+        expected,
+      );
+    }
+    const stream = createPythonRandom(7);
+    const chosen = choiceSeed7.map(([n]) => [n, stream.choice(Array.from({ length: n }, (_, i) => i))]);
+    yield judgeEqual('choices of seed 7', chosen, choiceSeed7);
+  },
+};
+
+/** Skips `14_*`: the exceptions that the published program dies of. They document its defects; there is no value to reproduce. */
+export const publishedExceptionsCheck: VectorCheck = {
+  fileName: /^14_.*\.json$/,
+  *judge({ name }) {
+    yield skipped(
+      name,
+      'documents exceptions of the published program (thresholds compared as texts, …), which ours does not raise',
+    );
   },
 };

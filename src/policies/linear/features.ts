@@ -1,5 +1,14 @@
-import { type Amount, type Demand, demandOf, findItem, heldOf, parseCraft, parseGet, type Recipe } from './recipe-demand.ts';
-import { createEvidence } from './search-evidence.ts';
+import {
+  type Amount,
+  createEvidence,
+  type Demand,
+  demandOf,
+  findItem,
+  heldOf,
+  parseCraft,
+  parseGet,
+  type Recipe,
+} from './recipe-demand.ts';
 import type { Situation } from './situation.ts';
 import { crossHash, hashText, wordsOf } from './words.ts';
 

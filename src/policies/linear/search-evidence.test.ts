@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { candidateFeatures } from './features.ts';
-import { createEvidence } from './search-evidence.ts';
+import { createEvidence } from './recipe-demand.ts';
 
 const GOAL = 'Who is the owner of the employer of Ada Finch?';
 const found = (text: string) => `<information>Doc 1: "T"\n${text}</information>`;

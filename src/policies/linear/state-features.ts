@@ -1,6 +1,5 @@
 import type { FeatureVector } from './features.ts';
-import { demandOf } from './recipe-demand.ts';
-import { createEvidence } from './search-evidence.ts';
+import { createEvidence, demandOf } from './recipe-demand.ts';
 import type { Situation } from './situation.ts';
 import { crossHash, hashText, wordsOf } from './words.ts';
 

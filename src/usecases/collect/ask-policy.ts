@@ -9,8 +9,8 @@ import { askedMessages } from '../../policies/shown-prompt.ts';
 import { environmentFault } from './environment-fault.ts';
 import type { GrowingTree, TreeNode } from './growing-tree.ts';
 import { recordSegments } from './prompting/history-drafts.ts';
+import type { DrawnHistory, StepPrompt } from './prompting/prompt-plan.ts';
 import { promptStep } from './prompting/prompter.ts';
-import type { DrawnHistory, StepPrompt } from './prompting/step-prompt.ts';
 
 export type PolicyAnswer =
   | {

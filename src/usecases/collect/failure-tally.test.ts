@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { describeFailures, failureTally } from './failure-tally.ts';
+import { describeFailures, failureTally } from './environment-fault.ts';
 
 function tallyOf(...reasons: readonly string[]) {
   const tally = failureTally();

@@ -10,7 +10,7 @@ import type { Picture } from '../../images/picture.ts';
 import type { Act, Policy } from '../../policies/policy.ts';
 import type { RecordedStep } from '../../projections/step-tree/read-recorded-steps.ts';
 import type { Behind, CollectPlan, PlannedTask } from './plan.ts';
-import type { Prompter } from './prompting/step-prompt.ts';
+import type { Prompter } from './prompting/prompt-plan.ts';
 
 /** Where a tree failed: its task opened otherwise than it had, or the way that its plan goes on behind was not repeated. */
 export type FailedAt = 'opening' | 'way';

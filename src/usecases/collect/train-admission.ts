@@ -12,7 +12,7 @@ import { countMoves } from '../../projections/moved-cursors.ts';
 import { readLineages } from '../../projections/training-pool/read-lineages.ts';
 import { readOwedGroups } from '../../projections/training-pool/read-owed-groups.ts';
 import { trainingPool } from '../../projections/training-pool/training-pool.ts';
-import { readRefusedGroups } from '../../training/planning/read-plan-request.ts';
+import { readRefusedGroups, TrainingRefused } from '../../training/planning/read-plan-request.ts';
 import type { CollectPlan } from './plan.ts';
 
 interface AdmissionRules {
@@ -137,11 +137,6 @@ export function openAdmission(
     unopened: (treeId) => void admitted.delete(treeId),
     expecting: () => closing.size > 0,
   };
-}
-
-/** The plan names a training that cannot be served so. */
-export class TrainingRefused extends Error {
-  override readonly name = 'TrainingRefused';
 }
 
 /**

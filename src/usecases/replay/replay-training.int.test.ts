@@ -15,7 +15,7 @@ import { readCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
 import { lineageIdOf } from '../../training/leases/lineage-of.ts';
 import { computeVersion } from '../train/compute-version.ts';
 import { train } from '../train/train.ts';
-import { readBatchSteps } from '../train/train-rows.ts';
+import { readBatchSteps } from '../train/train-policy.ts';
 import { replayTraining } from './replay-training.ts';
 
 const NEVER = new AbortController().signal;

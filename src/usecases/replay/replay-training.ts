@@ -14,7 +14,7 @@ import { readCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
 import { readManifest } from '../../training/rows/read-batch-rows.ts';
 import { computeVersion } from '../train/compute-version.ts';
 import { trainerPlan } from '../train/open-backend.ts';
-import { readBatchStepsAt } from '../train/train-rows.ts';
+import { readBatchStepsAt } from '../train/train-policy.ts';
 import { ReplayRefused } from './replay-environment.ts';
 import { type ComparedPart, Comparison, type ReplayReport } from './replay-report.ts';
 

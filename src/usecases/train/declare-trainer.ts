@@ -1,8 +1,8 @@
 import type { Platform } from '../../platform/open-platform.ts';
 import { readLineages } from '../../projections/training-pool/read-lineages.ts';
 import type { RegisterRequest } from '../../training/leases/protocol.ts';
+import { TrainingRefused } from '../../training/planning/read-plan-request.ts';
 import { readHead } from '../../training/versions/read-batch-update.ts';
-import { TrainingRefused } from '../collect/train-admission.ts';
 import type { Declaration } from './declaration/declaration-fields.ts';
 import { settingsOf, torchPlanOf } from './declaration/trainer-of.ts';
 import { declarePolicy } from './declare-policy.ts';

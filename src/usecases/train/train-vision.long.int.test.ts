@@ -25,8 +25,7 @@ import { declareTraining } from './batcher/declare-training.ts';
 import { batch } from './batcher/run-batcher.ts';
 import { openBackend, type TrainerPlan, trainerPlan } from './open-backend.ts';
 import { openLeaseService } from './open-lease-service.ts';
-import { trainPolicy } from './train-policy.ts';
-import { readBatchSteps } from './train-rows.ts';
+import { readBatchSteps, trainPolicy } from './train-policy.ts';
 
 const found = await pythonForTests();
 const python = found.kind === 'found' ? found.python : '';

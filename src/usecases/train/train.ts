@@ -3,6 +3,7 @@ import { openEnvironment } from '../../environments/open-environment.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Platform } from '../../platform/open-platform.ts';
+import { readAwaitingGreedy } from '../../projections/training-pool/read-greedy-siblings.ts';
 import { type Ledger, readLedgers } from '../../projections/training-pool/read-ledger.ts';
 import { type LineageRecord, readLineages } from '../../projections/training-pool/read-lineages.ts';
 import { readNewestUpdate } from '../../projections/training-pool/read-policy-updates.ts';
@@ -13,8 +14,8 @@ import { allOrStop } from '../collect/all-or-stop.ts';
 import type { Collected } from '../collect/collect-run.ts';
 import { collectWithRetry } from '../collect/collect-with-retry.ts';
 import { whileHeld } from '../collect/hold-run.ts';
+import type { CollectPlan } from '../collect/plan.ts';
 import { type Batching, batch } from './batcher/run-batcher.ts';
-import { collectGreedy, type GreedyLooks } from './collect-greedy.ts';
 import { isOwn } from './declaration/trainer-of.ts';
 import { beginTraining, comparesWithGreedy, type PlannedRun } from './train-begin.ts';
 import { evaluateVersions } from './train-evaluations.ts';
@@ -195,4 +196,63 @@ async function lineageOf({ database }: Platform, policyId: string): Promise<Line
 
 async function settle({ database, log }: Platform, signal?: AbortSignal): Promise<void> {
   await waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, ...(signal ? { signal } : {}) });
+}
+
+const COLLECTED_LOOK_MS = 100; // a look is two statements over the open groups of the policy
+
+/**
+ * Collects the greedy rollouts that an estimator compares groups with (ReMax), until the signal: one of each task whose group is
+ * closed, by the version that the group was collected with, in runs of the channel `baseline`. Strictly on-policy no version
+ * comes between: its batch waits for these rollouts. The runs are named by the groups they serve: one that was killed goes on.
+ */
+async function collectGreedy(
+  platform: Platform,
+  { policyId, run, concurrency, onFault, looks }: GreedyCollection,
+  signal: AbortSignal,
+): Promise<void> {
+  const asked = new Set<string>(); // a group whose greedy rollout failed is not asked for again by this process
+  while (!signal.aborted) {
+    const look = ++looks.begun;
+    const waiting = (await readAwaitingGreedy(platform.database.db, policyId)).filter(({ treeId }) => !asked.has(treeId));
+    if (waiting.length === 0) looks.idle = look;
+    else {
+      const trees = waiting.map(({ treeId }) => treeId);
+      await collectWithRetry(platform, {
+        runId: derivedId('greedy run', policyId, ...trees),
+        name: `greedy ${policyId}`,
+        seed: run.seed,
+        plan: planOf(run.plan, policyId, [...new Set(waiting.map(({ alias }) => alias))]),
+        concurrency,
+        signal,
+        onFault,
+      });
+      for (const treeId of trees) asked.add(treeId);
+    }
+    await rest(COLLECTED_LOOK_MS, signal);
+  }
+}
+
+/** Ordinals of looks, from 1, for who waits until a look that began later finds nothing to do. */
+interface GreedyLooks {
+  begun: number;
+  idle: number;
+}
+
+interface GreedyCollection {
+  readonly policyId: string;
+  /** The run that collects the groups. */
+  readonly run: PlannedRun;
+  readonly concurrency: number;
+  readonly onFault: (error: unknown) => void;
+  /** Counted on by the looks. */
+  readonly looks: GreedyLooks;
+}
+
+function planOf(plan: CollectPlan, policyId: string, aliases: readonly string[]): CollectPlan {
+  return {
+    ...plan,
+    temperature: 0,
+    tasks: aliases.map((alias) => ({ alias, rollouts: 1, branching: 'root' as const })),
+    training: { policyId, channel: 'baseline', mode: 'strict', maxStaleness: 0, untilVersion: null },
+  };
 }

@@ -3,9 +3,8 @@ import { factorReward, isRewarded, tokensSavedReward } from '../../../domain/com
 import { derivedId } from '../../../events/derived-id.ts';
 import type { GrowingTree, TreeNode } from '../growing-tree.ts';
 import type { CollectPlan } from '../plan.ts';
-import { iterationOf } from './prompt-plan.ts';
+import { iterationOf, type Prompter } from './prompt-plan.ts';
 import { factorOf, historyAt, readAnswer } from './prompter.ts';
-import type { Prompter } from './step-prompt.ts';
 
 /** Raised when the same episode would be paid otherwise. */
 const REVISION = '1';

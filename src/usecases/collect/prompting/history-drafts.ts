@@ -9,8 +9,8 @@ import { renderSpecId } from '../../../images/render-spec.ts';
 import { segmentDigest } from '../../../images/segment-digest.ts';
 import type { Act } from '../../../policies/policy.ts';
 import type { GrowingTree, TreeNode } from '../growing-tree.ts';
+import type { Drawing, DrawnHistory, Prompter } from './prompt-plan.ts';
 import { historyTextAt } from './prompter.ts';
-import type { Drawing, DrawnHistory, Prompter } from './step-prompt.ts';
 
 /** Records by which spec a run draws its histories; nothing in text mode. */
 export function registration({ drawing }: Prompter, runId: string): Draft[] {

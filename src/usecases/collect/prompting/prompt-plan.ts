@@ -2,7 +2,10 @@ import { z } from 'zod';
 import { TEMPLATE_VERSIONS } from '../../../domain/prompts/compose-prompt.ts';
 import type { TemplateName } from '../../../domain/prompts/prompt-template.ts';
 import { count } from '../../../events/schemas/values.ts';
+import type { HistoryRenderer, RenderedHistory } from '../../../images/history-renderer.ts';
 import { RENDER_PROFILES, type RenderProfile } from '../../../images/render-spec.ts';
+import type { VisionPreset, VisionTokens } from '../../../images/vision-tokens.ts';
+import type { ShownPrompt } from '../../../policies/shown-prompt.ts';
 
 /**
  * How the steps of a run are asked for and its answers read, where that is not the environment's own chat: AgentOCR's prompts,
@@ -64,4 +67,41 @@ export function templateFor(environment: string): TemplateName | undefined {
 /** Describes what a first step shows: as published a blank image, otherwise none. */
 export function emptyHistoryOf(profile: RenderProfile): 'no-image' | 'blank-image' {
   return profile === 'crisp' ? 'no-image' : 'blank-image';
+}
+
+/** How a run asks: its plan, and what draws its histories (null in text mode). */
+export interface Prompter {
+  readonly plan: PromptPlan;
+  readonly drawing: Drawing | null;
+}
+
+export interface Drawing {
+  readonly renderer: HistoryRenderer;
+  readonly vision: VisionPreset;
+  /** Segments that this process knows to be on record. */
+  readonly recorded: Set<string>;
+  /** Finds those of these segments that other processes put on record. */
+  readonly findRecorded: (ids: readonly string[]) => Promise<ReadonlySet<string>>;
+}
+
+/** What a step is asked with, and the image in it. */
+export interface StepPrompt {
+  readonly shown: ShownPrompt;
+  readonly history: DrawnHistory | null;
+}
+
+/** The history image of one prompt, with what is recorded of it. */
+export interface DrawnHistory {
+  readonly kind: 'segments' | 'blank' | 'absent';
+  readonly rendered: RenderedHistory;
+  /** The texts of the segments, in order. */
+  readonly texts: readonly string[];
+  readonly factor: number;
+  readonly factorChosenBy: string | null;
+  readonly vision: VisionTokens;
+  /** What the image would cost at factor 1. */
+  readonly wholeTokens: number;
+  /** What the same history costs as text. */
+  readonly text: { readonly count: number; readonly tokenizer: string };
+  readonly renderMs: number;
 }

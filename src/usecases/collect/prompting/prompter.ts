@@ -18,8 +18,7 @@ import type { Platform } from '../../../platform/open-platform.ts';
 import type { ShownPart } from '../../../policies/shown-prompt.ts';
 import { findKnownSegments } from '../../../projections/images/read-segments.ts';
 import type { TreeNode } from '../growing-tree.ts';
-import type { PromptPlan } from './prompt-plan.ts';
-import type { Drawing, DrawnHistory, Prompter, StepPrompt } from './step-prompt.ts';
+import type { Drawing, DrawnHistory, Prompter, PromptPlan, StepPrompt } from './prompt-plan.ts';
 
 /** The plan's wording is not the one that this program has. */
 class TemplateUnknown extends Error {

@@ -1,24 +1,19 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { countForgotten, readPromptsHeld } from '../../../projections/trajectories/select-trajectories.ts';
-import { DatasetError, payloadForgotten } from '../dataset-error.ts';
+import { DatasetError } from '../dataset-error.ts';
 import { fillFolder } from '../prepare/atomic-folder.ts';
-import { type ExportOptions, nothingMatches, projectionsOf } from './export-trajectories.ts';
-import { type ExportFormat, FORMAT_VERSIONS } from './format.ts';
+import { type ExportOptions, nothingMatches, openSelection, projectionsOf } from './export-trajectories.ts';
+import { EXPORT_FORMATS, isParquet, writeFormat } from './formats.ts';
 import {
-  checkUnclear,
   countUnfinished,
-  countWhole,
   type ExportCounts,
   type LeftOut,
   refuseDifference,
   refuseUnrewarded,
   withOutcomes,
 } from './manifest.ts';
-import { openPictures } from './pictures.ts';
 import { datasetCard, FOLDER_MANIFEST, type FolderManifest, type Shard, ShardSink } from './shard-sink.ts';
 import { readSnapshot } from './snapshot.ts';
-import { writeFormat } from './write-format.ts';
 
 /** The splits of a folder, in the order in which they are written. */
 export const SPLITS = ['train', 'validation', 'test'] as const;
@@ -43,14 +38,9 @@ export async function exportFolder(options: ExportOptions): Promise<FolderManife
       projectionsOf(format),
       { waitMs, signal },
       async (trx, position): Promise<FolderManifest> => {
-        const counted = await countWhole(trx, query);
+        const { counted, unclear, pictures } = await openSelection(trx, { ...options, query });
         const { trajectories: total } = counted;
         if (total === 0) throw nothingMatches(options.query, await countUnfinished(trx, options.query, counted));
-        const forgotten = await countForgotten(trx, query);
-        if (forgotten > 0) throw payloadForgotten(forgotten, total);
-        const unclear = await checkUnclear(trx, query, format);
-        const pictures = openPictures(trx, blobs, await readPromptsHeld(trx, query));
-        if (pictures.any) options.onPictures?.();
         if (pictures.any && !isParquet(format) && format.kind !== 'openai')
           throw new DatasetError(
             'picture',
@@ -89,7 +79,7 @@ export async function exportFolder(options: ExportOptions): Promise<FolderManife
         return {
           schema,
           format,
-          formatVersion: FORMAT_VERSIONS[format.kind],
+          formatVersion: EXPORT_FORMATS[format.kind].version,
           query,
           codeVersion,
           position,
@@ -109,11 +99,6 @@ export async function exportFolder(options: ExportOptions): Promise<FolderManife
 export function splitOf(split: string | null): (typeof SPLITS)[number] {
   if (split === 'test') return 'test';
   return split === 'validation' || split === 'valid' || split === 'val' || split === 'dev' ? 'validation' : 'train';
-}
-
-function isParquet(format: ExportFormat): boolean {
-  const { kind } = format;
-  return (kind === 'trl' && format.container === 'parquet') || kind === 'parquet' || kind === 'verl' || kind === 'verl-prompts';
 }
 
 function sumOf(all: readonly ExportCounts[]): ExportCounts {

@@ -1,5 +1,5 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
-import type { Db } from '../../../postgres/database.ts';
+import type { Db, Trx } from '../../../postgres/database.ts';
 import { annotations } from '../../../projections/annotations/annotations.ts';
 import { images } from '../../../projections/images/images.ts';
 import { journal } from '../../../projections/journal/journal.ts';
@@ -14,7 +14,8 @@ import type { TrajectoryQuery } from '../../../projections/trajectories/trajecto
 import { DatasetError, payloadForgotten } from '../dataset-error.ts';
 import { AtomicFile, type Existing, publishWithManifest, refuseManifest } from './atomic-file.ts';
 import type { ChatTokenizer } from './chat-tokenizer.ts';
-import { type ExportFormat, FORMAT_VERSIONS } from './format.ts';
+import type { ExportFormat } from './format.ts';
+import { EXPORT_FORMATS, writeFormat } from './formats.ts';
 import {
   checkUnclear,
   countUnfinished,
@@ -30,7 +31,6 @@ import { describeQuery } from './parse-trajectory-query.ts';
 import { openPictures, PictureFolder } from './pictures.ts';
 import { readSnapshot, type SnapshotPosition } from './snapshot.ts';
 import type { Truths } from './truths.ts';
-import { writeFormat } from './write-format.ts';
 
 export interface ExportOptions {
   readonly db: Db;
@@ -69,17 +69,12 @@ export async function exportTrajectories(options: ExportOptions): Promise<Manife
   const file = await AtomicFile.open(out, existing);
   try {
     const { counts, position } = await readSnapshot(db, projectionsOf(format), { waitMs, signal }, async (trx, at) => {
-      const counted = await countWhole(trx, query);
+      const { counted, unclear, pictures } = await openSelection(trx, { ...options, query });
       const { trajectories: total } = counted;
       if (total === 0 && options.empty === 'refuse')
         throw nothingMatches(options.query, await countUnfinished(trx, options.query, counted));
-      const forgotten = await countForgotten(trx, query);
-      if (forgotten > 0) throw payloadForgotten(forgotten, total);
-      const unclear = await checkUnclear(trx, query, format);
       onProgress({ done: 0, total });
-      const drawing = openPictures(trx, blobs, await readPromptsHeld(trx, query));
-      if (drawing.any) options.onPictures?.();
-      const job = { trx, blobs, query, format, tokenizer, truths, file, pictures: drawing, folder, signal };
+      const job = { trx, blobs, query, format, tokenizer, truths, file, pictures, folder, signal };
       const written = await writeFormat({ ...job, onDone: (done) => onProgress({ done, total }) });
       const unfinished = await countUnfinished(trx, options.query, counted);
       if (options.empty === 'refuse') refuseUnrewarded(written, format);
@@ -91,7 +86,7 @@ export async function exportTrajectories(options: ExportOptions): Promise<Manife
           ...unfinished,
           ...unclear,
           ...(folder.size === 0 ? {} : { pictures: folder.size }),
-          ...(drawing.unshaped.size === 0 ? {} : { unshapedPictures: drawing.unshaped.size }),
+          ...(pictures.unshaped.size === 0 ? {} : { unshapedPictures: pictures.unshaped.size }),
         },
         position: at,
       };
@@ -104,6 +99,33 @@ export async function exportTrajectories(options: ExportOptions): Promise<Manife
   }
 }
 
+/**
+ * Counts what a query chooses, whole, and opens the pictures of its prompts. @throws DatasetError for what is forgotten, waits in
+ * quarantine, or may belong to another path.
+ */
+export async function openSelection(
+  trx: Trx,
+  {
+    blobs,
+    query,
+    format,
+    onPictures,
+  }: {
+    readonly blobs: BlobStore;
+    readonly query: TrajectoryQuery;
+    readonly format: { readonly kind: string };
+    readonly onPictures?: (() => void) | undefined;
+  },
+) {
+  const counted = await countWhole(trx, query);
+  const forgotten = await countForgotten(trx, query);
+  if (forgotten > 0) throw payloadForgotten(forgotten, counted.trajectories);
+  const unclear = await checkUnclear(trx, query, format);
+  const pictures = openPictures(trx, blobs, await readPromptsHeld(trx, query));
+  if (pictures.any) onPictures?.();
+  return { counted, unclear, pictures };
+}
+
 async function publish(
   file: AtomicFile,
   { query, format, codeVersion, existing }: ExportOptions,
@@ -111,7 +133,7 @@ async function publish(
   position: SnapshotPosition,
 ): Promise<Manifest> {
   const { bytes, sha256 } = await file.seal();
-  const formatVersion = FORMAT_VERSIONS[format.kind];
+  const formatVersion = EXPORT_FORMATS[format.kind].version;
   const schema = 'espalier-manifest/1';
   const manifest: Manifest = { schema, format, formatVersion, query, codeVersion, position, counts, bytes, sha256 };
   await publishWithManifest(file, manifestText(manifest), existing);

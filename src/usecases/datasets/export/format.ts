@@ -49,20 +49,6 @@ export type ExportFormat =
    */
   | { readonly kind: 'jsonl'; readonly scope: 'trajectories' | 'trees' };
 
-/** Raised when the bytes of a format change for equal input. */
-export const FORMAT_VERSIONS: Readonly<Record<ExportFormat['kind'], number>> = {
-  openai: 5,
-  xtuner: 4,
-  trl: 4,
-  'trl-grpo': 6,
-  sharegpt: 5,
-  atif: 3,
-  parquet: 4,
-  verl: 6,
-  'verl-prompts': 1,
-  jsonl: 2,
-};
-
 /** Where a format's bytes go; `AtomicFile` is one. */
 export interface ByteSink {
   write(data: string | Uint8Array): Promise<void>;

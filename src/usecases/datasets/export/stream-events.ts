@@ -7,11 +7,14 @@ import { unsealerOf } from '../../../postgres/stream-keys.ts';
 import { readPlacedRecords } from '../../../projections/journal/read-bodies.ts';
 import { type SelectedTree, selectTrees } from '../../../projections/trajectories/select-trajectories.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
-import { type CarriedBlob, inlinePayloads, readCarried } from '../event-line.ts';
+import { blobLine, type CarriedBlob, type EndLine, eventLine, HEADER, inlinePayloads, readCarried } from '../event-line.ts';
 import { isTreeEvent, type TreeEvent, TreeShape } from '../tree-shape.ts';
 import { keepTouched } from './keep-events.ts';
+import type { ExportCounts } from './manifest.ts';
 import { checkEvents } from './manifest.ts';
 import { batchTrees } from './stream-trajectories.ts';
+import type { FormatOf } from './write-trajectories.ts';
+import { type FormatEntry, type WriteJob, zero } from './write-trajectories.ts';
 
 /** Some events of a file, with the payloads that go before them. */
 interface EventPart {
@@ -198,4 +201,46 @@ async function readPlaced(trx: Trx, streams: readonly string[]): Promise<(stream
     else placed.unreadable += 1; // written before a rule of its schema was made: a fold of the log sets it aside
   }
   return (stream) => found.get(stream) ?? NONE;
+}
+
+export const eventsFormat: FormatEntry<'jsonl'> = {
+  version: 2,
+  container: 'events',
+  options: ({ scope }) => ({ scope }),
+  notes: () => ['note: these are events: espalier import takes them back without loss, and trainers do not know the form'],
+  write: writeEvents,
+};
+
+async function writeEvents(job: WriteJob<FormatOf<'jsonl'>>): Promise<ExportCounts> {
+  const { trx, query, blobs, format, file, signal, onDone } = job;
+  const counts = zero();
+  let payloads = 0;
+  let leftOut = 0;
+  await file.write(`${JSON.stringify(HEADER)}\n`);
+  for await (const part of streamEvents(trx, query, blobs, format.scope)) {
+    signal.throwIfAborted();
+    for (const blob of part.blobs) await file.write(blobLine(blob));
+    payloads += part.blobs.length;
+    for (const event of part.events) {
+      await file.write(eventLine(event));
+      counts.lines += 1;
+      if (event.type !== 'StepTaken') continue;
+      counts.steps += 1;
+      counts.tokens += event.data.tokens?.ids.length ?? 0;
+    }
+    leftOut += part.leftOut;
+    if (!part.tree) continue;
+    counts.trees += 1;
+    counts.trajectories += endsOf(part.tree, part.events);
+    onDone(counts.trajectories);
+  }
+  const end: EndLine = { end: { events: counts.lines } };
+  await file.write(`${JSON.stringify(end)}\n`);
+  return { ...counts, lines: counts.lines + payloads + 2, ...(leftOut > 0 ? { leftOut } : {}) };
+}
+
+/** Counts the chosen rollouts whose end is among the events: a trajectory is in the file when its end is. */
+function endsOf(tree: SelectedTree, events: readonly Envelope[]): number {
+  const chosen = new Set(tree.rollouts.map(({ rolloutId }) => rolloutId));
+  return events.filter((event) => event.type === 'RolloutFinished' && chosen.has(event.data.rolloutId)).length;
 }

@@ -5,11 +5,13 @@ import { DatasetError } from '../dataset-error.ts';
 import type { ChatTokenizer } from './chat-tokenizer.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ByteSink, ExportFormat } from './format.ts';
-import { Float } from './json-line.ts';
+import { Float, jsonLine } from './json-line.ts';
+import type { ExportCounts } from './manifest.ts';
 import { type Column, double, each, int32, list, ParquetFile, type ParquetShape, struct, text } from './parquet-file.ts';
 import { partOf, rowMetadata } from './row-metadata.ts';
 import { originOf, refuseUnsaid, shownSteps } from './shown-steps.ts';
 import { sampledAll, tokenRowsOf } from './verl-rows.ts';
+import { type FormatOf, type WriteJob, writeTrajectories } from './write-trajectories.ts';
 
 const IGNORED = -100; // the label that torch's cross entropy leaves out
 
@@ -164,4 +166,19 @@ export function tokenBodies(
         : {}),
     };
   });
+}
+
+/** Writes trajectories as token ids, lines or Parquet. */
+export async function writeTokens(job: WriteJob<FormatOf<'trl'>>, tokenizer: ChatTokenizer): Promise<ExportCounts> {
+  const { format } = job;
+  let retokenised = 0;
+  const parquet = format.container === 'parquet' ? new TokenFile(job.file, format) : null;
+  const counts = await writeTrajectories(job, async (trajectory) => {
+    const bodies = tokenBodies(trajectory, format, tokenizer);
+    retokenised += bodies.filter(({ tokenised }) => tokenised === 'retokenised').length;
+    for (const body of bodies) await (parquet ? parquet.write(body) : job.file.write(jsonLine(body)));
+    return bodies.length;
+  });
+  await parquet?.finish();
+  return { ...counts, ...(retokenised > 0 ? { retokenised } : {}) };
 }

@@ -10,6 +10,7 @@ import type { Pictures } from './pictures.ts';
 import { shownSteps } from './shown-steps.ts';
 import { splitOwn, stepTokens, tokenRowsOf, tookBy } from './verl-rows.ts';
 import { verlSteps, verlTrajectories } from './verl-schema.ts';
+import { type FormatEntry, writeRewarded, writeTrajectories } from './write-trajectories.ts';
 
 /** Writes trajectories as Parquet for verl, a row per trajectory or per step. */
 export class VerlFile {
@@ -222,3 +223,17 @@ function versionColumns(spans: readonly PolicySpan[], rollout: RecordedRollout):
 export function componentRows(rewards: Readonly<Record<string, number>>): readonly { component: string; value: number }[] {
   return Object.entries(rewards).map(([component, value]) => ({ component, value }));
 }
+
+export const verlFormat: FormatEntry<'verl'> = {
+  version: 6,
+  container: 'parquet',
+  options: ({ layout, tokenizer }) => ({ layout, ...(tokenizer === undefined ? {} : { tokenizer }) }),
+  notes: () => ['note: this is experience (DataProto, by espalier_rl.adapters.verl); RLHFDataset reads prompts: --data prompts'],
+  write: (job) =>
+    writeRewarded(job, async (each) => {
+      const file = new VerlFile(each.file, job.format, each.pictures, each.tokenizer ?? null);
+      const counts = await writeTrajectories(each, (trajectory) => file.write(trajectory));
+      await file.finish();
+      return { ...counts, ...(file.retokenised > 0 ? { retokenised: file.retokenised } : {}) };
+    }),
+};

@@ -3,11 +3,13 @@ import { type PromptSource, pictureIds } from '../../../domain/dataset/shown-row
 import { DatasetError } from '../dataset-error.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import { verlMessages, verlTools } from './message-forms.ts';
-import { binary, each, int64, list, optional, type ParquetShape, struct, text } from './parquet-file.ts';
+import { binary, each, int64, list, optional, ParquetFile, type ParquetShape, struct, text } from './parquet-file.ts';
 import type { Pictures } from './pictures.ts';
 import { shownSteps } from './shown-steps.ts';
 import type { Truths } from './truths.ts';
+import { goalsAsTruths } from './truths.ts';
 import { chatColumn } from './verl-schema.ts';
+import { type FormatEntry, writeTrajectories } from './write-trajectories.ts';
 
 /**
  * One row per task and ground truth, as verl's `RLHFDataset` reads prompts to sample from: `data_source` (the environment),
@@ -101,3 +103,25 @@ export class VerlPrompts {
     );
   }
 }
+
+export const verlPromptsFormat: FormatEntry<'verl-prompts'> = {
+  version: 1,
+  container: 'parquet',
+  options: ({ truths = null }) => ({ truths }),
+  notes: () => ['note: verl (RLHFDataset) reads this file with its default keys: prompt, reward_model.ground_truth, extra_info'],
+  async write(job) {
+    const { pictures, truths = goalsAsTruths } = job;
+    const file = new ParquetFile(job.file, verlPrompts(pictures, truths.type));
+    const prompts = new VerlPrompts(pictures, truths);
+    const counts = await writeTrajectories(job, async (trajectory) => {
+      let rows = 0;
+      for await (const row of prompts.rows(trajectory)) {
+        await file.write(row, 2_000 + 2 * (trajectory.head.instruction.length + trajectory.root.observation.length));
+        rows += 1;
+      }
+      return rows;
+    });
+    await file.finish();
+    return counts;
+  },
+};

@@ -8,6 +8,7 @@ import type { ExportFormat } from './format.ts';
 import { float, RawJson } from './json-line.ts';
 import { argumentsValue, contentOf } from './message-forms.ts';
 import { stepTokens } from './verl-rows.ts';
+import { type FormatEntry, writeBodies } from './write-trajectories.ts';
 
 /** The version of the Agent Trajectory Interchange Format (Harbor's RFC 0001) that is written. */
 const ATIF_VERSION = 'ATIF-v1.7';
@@ -147,3 +148,13 @@ function metricsOf(step: ExportTrajectory['steps'][number]): object {
   };
   return Object.keys(metrics).length === 0 ? {} : { metrics };
 }
+
+export const atifFormat: FormatEntry<'atif'> = {
+  version: 3,
+  container: 'lines',
+  options: ({ weights }) => ({ weights }),
+  notes: () => [
+    'note: ATIF has no place for prompts, pictures and cuts of a trajectory; readers that train leave out steps with is_copied_context',
+  ],
+  write: (job) => writeBodies(job, async (each) => (each.steps.length === 0 ? [] : [atifBody(each, job.format)])),
+};

@@ -5,6 +5,8 @@ import type { ExportFormat } from './format.ts';
 import { partMessages, toolsColumn, xtunerConversation } from './message-forms.ts';
 import { picturesNamed } from './row-metadata.ts';
 import { imagesColumn, type PictureShelf, picturesIn, type ShownExample, shownExamples } from './shown-steps.ts';
+import { writeTokens } from './token-body.ts';
+import { type FormatEntry, type FormatOf, writeBodies } from './write-trajectories.ts';
 
 /**
  * Writes a trajectory for xtuner (a line per conversation) or TRL (a line per trained reply). None for a trajectory without a
@@ -58,4 +60,37 @@ export async function completionBodies(
     });
   }
   return bodies;
+}
+
+export const xtunerFormat: FormatEntry<'xtuner'> = {
+  version: 4,
+  container: 'lines',
+  options: ({ weights, metadata }) => ({ weights, metadata }),
+  notes: xtunerNotes,
+  write: (job) => writeBodies(job, (trajectory) => chatBodies(trajectory, job.format, job)),
+};
+
+export function xtunerNotes(): readonly string[] {
+  return ['note: xtuner reads `output_with_loss`; TRL (SFTTrainer), verl and LLaMA-Factory do not know the form'];
+}
+
+export const trlFormat: FormatEntry<'trl'> = {
+  version: 4,
+  container: 'lines',
+  options: ({ weights, metadata, tokenizer, container }) => ({
+    weights,
+    metadata,
+    ...(tokenizer === undefined ? {} : { tokenizer, ...(container === undefined ? {} : { container }) }),
+  }),
+  notes: trlNotes,
+  write: (job) =>
+    job.format.tokenizer !== undefined && job.tokenizer
+      ? writeTokens(job, job.tokenizer)
+      : writeBodies(job, (trajectory) => chatBodies(trajectory, job.format, job)),
+};
+
+export function trlNotes({ tokenizer }: Pick<FormatOf<'trl'>, 'tokenizer'>): readonly string[] {
+  return tokenizer !== undefined
+    ? ['note: TRL (SFTTrainer) trains on `labels`, where they are not -100; set max_length=None, or it cuts rows at 1,024 tokens']
+    : ['note: TRL (SFTTrainer) trains on `completion`; --tokenizer DIR writes a row per trajectory instead of one per reply'];
 }

@@ -6,6 +6,7 @@ import { partMessages, toolsColumn } from './message-forms.ts';
 import { picturesNamed } from './row-metadata.ts';
 import { imagesColumn, type PictureShelf, picturesIn, shownExamples } from './shown-steps.ts';
 import { othersInside, splitPolicy } from './verl-rows.ts';
+import { type FormatEntry, writeBodies, writeRewarded } from './write-trajectories.ts';
 
 /**
  * Writes a trajectory as scored completions for TRL, as GRPO and its relatives compare them: `prompt` (what its first reply was
@@ -53,3 +54,13 @@ function refuseOthers(own: ExportTrajectory['steps'], { rollout, head }: ExportT
     `trl-grpo cannot say which replies of a completion are context: ${others} of trajectory ${rollout.rolloutId} of run ${head.runId} were taken by another than ${rollout.policyId}; export --format verl, which masks them, or leave the run out by a filter`,
   );
 }
+
+export const grpoFormat: FormatEntry<'trl-grpo'> = {
+  version: 6,
+  container: 'lines',
+  options: ({ metadata }) => ({ metadata }),
+  notes: () => [
+    'note: TRL has no reader of scored completions: GRPOTrainer takes them from a rollout source (espalier_rl.adapters.trl, ScoredCompletions), which masks observations',
+  ],
+  write: (job) => writeRewarded(job, (each) => writeBodies(each, (trajectory) => grpoBodies(trajectory, job.format, job))),
+};

@@ -4,6 +4,7 @@ import type { ExportFormat } from './format.ts';
 import { openaiMessages, toolsField } from './message-forms.ts';
 import { picturesNamed } from './row-metadata.ts';
 import { type PictureShelf, picturesIn, shownExamples } from './shown-steps.ts';
+import { contextOf, type FormatEntry, type FormatOf, writePlain } from './write-trajectories.ts';
 
 /**
  * Writes a trajectory for OpenAI chat fine-tuning: `messages` with `weight` 0 or 1 on assistant turns, and the `tools` that
@@ -28,4 +29,23 @@ export async function openaiBodies(
       return says ? { ...body, metadata: { ...example.metadata, ...picturesNamed(pictures, shelf.pictures) } } : body;
     }),
   );
+}
+
+export const openaiFormat: FormatEntry<'openai'> = {
+  version: 5,
+  container: 'lines',
+  options: ({ weights, metadata, ...given }) => ({ weights, metadata, ...contextOf(given) }),
+  notes: openaiNotes,
+  write: (job) => writePlain(job, (trajectory) => openaiBodies(trajectory, job.format, job)),
+};
+
+export function openaiNotes({ context }: Pick<FormatOf<'openai'>, 'context'>): readonly string[] {
+  return context === undefined
+    ? [
+        'note: OpenAI fine-tuning reads `weight`; TRL, verl, LLaMA-Factory and torchtune ignore it and train on every reply. For those: --format trl, or leave out --context keep',
+      ]
+    : [
+        'note: every reply in this file is trained on: OpenAI fine-tuning, LLaMA-Factory (formatting: openai), verl (MultiTurnSFTDataset) and torchtune read it alike',
+        'note: TRL (SFTTrainer) does so with assistant_only_loss=True; without it, it trains on the prompts too: take --format trl',
+      ];
 }

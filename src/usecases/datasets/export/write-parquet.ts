@@ -27,6 +27,7 @@ import {
   text,
 } from './parquet-file.ts';
 import type { Pictures, ShownPicture } from './pictures.ts';
+import { type FormatEntry, writeTrajectories } from './write-trajectories.ts';
 
 /** Writes trajectories as Parquet (Snappy), a bounded row group at a time. */
 export class ParquetRows {
@@ -297,3 +298,21 @@ function annotationStruct(): Column {
 function rewardStruct(): Column {
   return struct('element', [text('component'), double('value')]);
 }
+
+export const parquetFormat: FormatEntry<'parquet'> = {
+  version: 4,
+  container: 'parquet',
+  options: ({ weights }) => ({ weights }),
+  notes: () => [
+    'note: for pandas, polars and duckdb; a loss is to count replies with `weight` 1 alone, and trainers do not know the form',
+  ],
+  async write(job) {
+    const rows = new ParquetRows(job.file, job.format, job.pictures);
+    const counts = await writeTrajectories(job, async (trajectory) => {
+      await rows.write(trajectory);
+      return 1;
+    });
+    await rows.finish();
+    return counts;
+  },
+};

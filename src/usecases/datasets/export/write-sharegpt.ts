@@ -11,6 +11,7 @@ import { float, jsonText } from './json-line.ts';
 import { argumentsValue, markedText, toolsColumn } from './message-forms.ts';
 import { picturesNamed } from './row-metadata.ts';
 import { imagesColumn, type PictureShelf, picturesIn, shownExamples } from './shown-steps.ts';
+import { contextOf, type FormatEntry, type FormatOf, writePlain } from './write-trajectories.ts';
 
 /** What Agent-R answers to every instruction where a run does not say otherwise (Agent-R spec §4.3). */
 export const DEFAULT_ACKNOWLEDGEMENT = 'Ok.';
@@ -116,4 +117,22 @@ export function acknowledgementIn(config: unknown): string {
   if (typeof config === 'object' && config !== null && 'acknowledgement' in config && typeof config.acknowledgement === 'string')
     return config.acknowledgement;
   return DEFAULT_ACKNOWLEDGEMENT;
+}
+
+export const shareGptFormat: FormatEntry<'sharegpt'> = {
+  version: 5,
+  container: 'lines',
+  options: ({ weights, ...given }) => ({ weights, ...contextOf(given) }),
+  notes: shareGptNotes,
+  write: (job) => writePlain(job, (trajectory) => shareGptBodies(trajectory, job.format, job)),
+};
+
+export function shareGptNotes({ context }: Pick<FormatOf<'sharegpt'>, 'context'>): readonly string[] {
+  return context === undefined
+    ? [
+        'note: AgentGym reads `loss`; LLaMA-Factory and FastChat ignore it and train on every reply. For those: leave out --context keep',
+      ]
+    : [
+        'note: every `gpt` turn in this file is trained on: LLaMA-Factory (formatting: sharegpt), FastChat and AgentGym read it alike',
+      ];
 }

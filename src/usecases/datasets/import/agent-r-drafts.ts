@@ -8,7 +8,7 @@ import { derivedId } from '../../../events/derived-id.ts';
 import { DatasetError } from '../dataset-error.ts';
 import { type AgentRFile, type AgentRTree, agentRFiles, namesInPath, readAgentRTree } from './agent-r-tree.ts';
 import { type AgentTrajOptions, agentTrajDefaults } from './agent-traj-options.ts';
-import type { LinedDraft } from './lined-draft.ts';
+import type { LinedDraft } from './check-against-record.ts';
 import { badRow } from './read-rows.ts';
 
 /** Names the mapping from trees to events. A change of the mapping raises it, and so assigns other ids to the runs. */

@@ -11,9 +11,9 @@ import { derivedId } from '../../../events/derived-id.ts';
 import { pack } from '../../../events/packed.ts';
 import type { Episode, EpisodeTurn } from './agent-traj-item.ts';
 import { type AgentTrajOptions, agentTrajDefaults } from './agent-traj-options.ts';
+import type { LinedDraft } from './check-against-record.ts';
 import type { ItemForm } from './forms/item-of-file.ts';
 import { type Survey, taskKey } from './import-notes.ts';
-import type { LinedDraft } from './lined-draft.ts';
 
 /**
  * Returns the run that a file becomes: the one asked for, or one derived from content and options, so a second import is the same

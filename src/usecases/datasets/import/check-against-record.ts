@@ -1,3 +1,4 @@
+import type { Draft } from '../../../append/appender.ts';
 import { EventRefused, prepareEvents } from '../../../append/prepare-events.ts';
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { sha256Hex } from '../../../digest/sha256.ts';
@@ -10,7 +11,7 @@ import { readSuperseded } from '../../../projections/epochs/read-superseded.ts';
 import { type Appended, findJournalled, takenBy } from '../../../projections/journal/journalled.ts';
 import { readStreamTopics } from '../../../projections/journal/read-stream-topics.ts';
 import { DatasetError } from '../dataset-error.ts';
-import type { LinedDraft } from './lined-draft.ts';
+import type { CarriedBlob } from '../event-line.ts';
 import { badRow } from './read-rows.ts';
 
 /**
@@ -117,3 +118,32 @@ const hashOnly: BlobStore = {
   get: () => Promise.reject(new Error('a dry run stores nothing')),
   has: async () => false,
 };
+
+/** An event to append, with the line of the file it comes from. Its id is of the file or its content, never fresh. */
+export interface LinedDraft {
+  readonly line: number;
+  /** The file, where an import reads several. */
+  readonly file?: string;
+  readonly draft: Draft & { readonly id: string };
+  /** Payloads that the file brings before this event. */
+  readonly blobs?: readonly CarriedBlob[];
+}
+
+const CHUNK = 500; // drafts per look-up and append: 500–1,000 is flat for both
+const CHUNK_TEXT = 4 * 1024 * 1024; // characters of text in them: one draft may hold more, and then goes alone
+
+/** Groups drafts for one look-up and one append, bounded by number and by text. */
+export async function* chunkDrafts(drafts: AsyncIterable<LinedDraft>): AsyncGenerator<readonly LinedDraft[]> {
+  let chunk: LinedDraft[] = [];
+  let text = 0;
+  for await (const lined of drafts) {
+    chunk.push(lined);
+    for (const value of Object.values(lined.draft.data)) if (typeof value === 'string') text += value.length;
+    for (const { bytes } of lined.blobs ?? []) text += bytes.length;
+    if (chunk.length < CHUNK && text < CHUNK_TEXT) continue;
+    yield chunk;
+    chunk = [];
+    text = 0;
+  }
+  if (chunk.length > 0) yield chunk;
+}

@@ -5,7 +5,7 @@ import { factOf } from '../../../events/entity-of.ts';
 import { type Envelope, identityOf } from '../../../events/envelope.ts';
 import { type CarriedBlob, HEADER, parseEventLine } from '../event-line.ts';
 import { isTreeEvent, TreeShape } from '../tree-shape.ts';
-import type { LinedDraft } from './lined-draft.ts';
+import type { LinedDraft } from './check-against-record.ts';
 import { badRow, readRows } from './read-rows.ts';
 
 /** Returns whether the first row of a file is the header of our own JSONL. */

@@ -9,12 +9,11 @@ import { agentRFiles, isAgentRSource } from './agent-r-tree.ts';
 import { agentTrajDrafts, agentTrajRunId, episodeDrafts } from './agent-traj-drafts.ts';
 import type { Episode } from './agent-traj-item.ts';
 import type { AgentTrajOptions } from './agent-traj-options.ts';
-import { newToRecord, preparedEvent } from './check-against-record.ts';
+import { chunkDrafts, type LinedDraft, newToRecord, preparedEvent } from './check-against-record.ts';
 import { eventFileDrafts, isEventFile } from './event-file-drafts.ts';
 import { detectForm, firstRow, itemFormOf } from './forms/item-form.ts';
 import type { ItemFormName } from './forms/item-of-file.ts';
 import { type ImportNote, type SkippedRows, surveyAgentTraj } from './import-notes.ts';
-import { chunkDrafts, type LinedDraft } from './lined-draft.ts';
 
 export interface ImportOptions {
   /**

@@ -6,8 +6,7 @@ import { fillFolder } from './atomic-folder.ts';
 import { type Collected, collectQuestions, type DrawnQuestion, type PrepareCounts } from './collect-questions.ts';
 import { findSourceFiles, type ReadFile } from './read-source.ts';
 import type { Recipe } from './recipe.ts';
-import { type PreparedTask, taskLine, writeVerlTasks } from './verl-tasks.ts';
-import { type CorpusSource, writeCorpus } from './write-corpus.ts';
+import { type CorpusSource, type PreparedTask, taskLine, writeCorpus, writeVerlTasks } from './verl-tasks.ts';
 
 export interface PrepareOptions {
   readonly recipe: Recipe;

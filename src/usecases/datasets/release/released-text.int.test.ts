@@ -9,8 +9,7 @@ import { givenEvents } from '../../../testing/given-events.ts';
 import { projectingAppender } from '../../../testing/projecting-log.ts';
 import { recordRevision } from '../../../testing/record-revision.ts';
 import type { RowFormat, RowParameters } from '../rows/row-options.ts';
-import { releaseDataset } from './release-dataset.ts';
-import { releasedText } from './released-text.ts';
+import { releaseDataset, releasedText } from './release-dataset.ts';
 
 const shop = datasetWorkshop();
 const FORMATS: readonly (readonly [RowFormat['kind'], RowParameters['data'], RowFormat['metadata']])[] = [

@@ -1,11 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { countForgotten, readPromptsHeld } from '../../../projections/trajectories/select-trajectories.ts';
-import { DatasetError, payloadForgotten } from '../dataset-error.ts';
+import { DatasetError } from '../dataset-error.ts';
 import type { Existing } from '../export/atomic-file.ts';
 import { SPLITS, splitOf } from '../export/export-folder.ts';
-import { checkUnclear, countWhole } from '../export/manifest.ts';
-import { openPictures } from '../export/pictures.ts';
+import { openSelection } from '../export/export-trajectories.ts';
 import { cardOf, FOLDER_MANIFEST, type Shard, ShardSink } from '../export/shard-sink.ts';
 import { readSnapshot } from '../export/snapshot.ts';
 import { fillFolder } from '../prepare/atomic-folder.ts';
@@ -41,12 +39,7 @@ export async function exportRowsFolder(options: RowExportOptions & { readonly ex
       ROW_PROJECTIONS,
       { waitMs, signal },
       async (trx, at) => {
-        const { trajectories } = await countWhole(trx, query);
-        const forgotten = await countForgotten(trx, query);
-        if (forgotten > 0) throw payloadForgotten(forgotten, trajectories);
-        const unclear = await checkUnclear(trx, query, format);
-        const pictures = openPictures(trx, blobs, await readPromptsHeld(trx, query));
-        if (pictures.any) options.onPictures?.();
+        const { unclear, pictures } = await openSelection(trx, options);
         if (pictures.any && format.kind !== 'openai')
           throw new DatasetError(
             'picture',

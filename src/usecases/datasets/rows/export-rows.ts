@@ -9,14 +9,13 @@ import { prompts } from '../../../projections/prompts/prompts.ts';
 import { rewards } from '../../../projections/rewards/rewards.ts';
 import { runs } from '../../../projections/runs/runs.ts';
 import { stepTree } from '../../../projections/step-tree/step-tree.ts';
-import { countForgotten, readPromptsHeld } from '../../../projections/trajectories/select-trajectories.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
-import { DatasetError, payloadForgotten } from '../dataset-error.ts';
+import { DatasetError } from '../dataset-error.ts';
 import { AtomicFile, type Existing, publishWithManifest, refuseManifest } from '../export/atomic-file.ts';
 import type { ChatTokenizer } from '../export/chat-tokenizer.ts';
-import { checkUnclear, countWhole } from '../export/manifest.ts';
+import { openSelection } from '../export/export-trajectories.ts';
 import { describeQuery } from '../export/parse-trajectory-query.ts';
-import { openPictures, PictureFolder } from '../export/pictures.ts';
+import { PictureFolder } from '../export/pictures.ts';
 import { readSnapshot, type SnapshotPosition } from '../export/snapshot.ts';
 import { type GeneralOptions, type GeneralSource, openGeneralData } from './general-data.ts';
 import { checkRowOptions, ROW_FORMAT_VERSIONS, type RowFormat, type RowParameters } from './row-options.ts';
@@ -85,10 +84,7 @@ export async function exportRows(options: RowExportOptions): Promise<RowManifest
       runs: from,
       position,
     } = await readSnapshot(db, ROW_PROJECTIONS, { waitMs, signal }, async (trx, at) => {
-      const { trajectories } = await countWhole(trx, query); // a tree that is not whole is mined to other examples
-      const forgotten = await countForgotten(trx, query);
-      if (forgotten > 0) throw payloadForgotten(forgotten, trajectories);
-      const unclear = await checkUnclear(trx, query, format);
+      const { unclear, pictures } = await openSelection(trx, options); // a tree that is not whole is mined to other examples
       const job = {
         trx,
         blobs,
@@ -102,11 +98,10 @@ export async function exportRows(options: RowExportOptions): Promise<RowManifest
         revisionKeys: options.revisionKeys, // what `parameters.revisionSet` stands for
         preferred: options.preferred,
         tokenizer: format.tokenizer === undefined ? undefined : options.tokenizer,
-        pictures: openPictures(trx, blobs, await readPromptsHeld(trx, query)),
+        pictures,
         onDone: options.onProgress,
         onExample: options.onExample ?? (() => undefined),
       };
-      if (job.pictures.any) options.onPictures?.();
       const written = await writeRows(job);
       return { ...written, counts: { ...written.counts, ...unclear }, position: at };
     });

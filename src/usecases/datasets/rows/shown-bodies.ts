@@ -21,8 +21,9 @@ import {
   shownSteps,
 } from '../export/shown-steps.ts';
 import { tokeniseChat } from '../export/token-body.ts';
-import { completionBodies } from '../export/write-chat.ts';
-import { DEFAULT_ACKNOWLEDGEMENT, isChat, shareGptRow } from '../export/write-sharegpt.ts';
+import { completionBodies, trlNotes, xtunerNotes } from '../export/write-chat.ts';
+import { openaiNotes } from '../export/write-openai.ts';
+import { DEFAULT_ACKNOWLEDGEMENT, isChat, shareGptNotes, shareGptRow } from '../export/write-sharegpt.ts';
 import type { RowFormat } from './row-options.ts';
 import { openingOf, type RowPair, type TrainingRow } from './training-row.ts';
 
@@ -291,4 +292,24 @@ function publishedRow(row: TrainingRow): object {
   const opening = openingOf(row);
   if (pair === null) return { ...goodRow(taskNum, opening, [], false), revise_log: lossMessages(opening, turns) };
   return pairRow({ taskNum, opening, turns, good: pair.good, bad: pair.bad, feedback, lowLog: 'masked' });
+}
+
+/** Describes which reader trains on what of a file of mined examples. */
+export function rowFormatNotes(format: RowFormat): readonly string[] {
+  switch (format.kind) {
+    case 'openai':
+      return openaiNotes(format);
+    case 'sharegpt':
+      return shareGptNotes(format);
+    case 'trl':
+      return trlNotes(format);
+    case 'xtuner':
+      return xtunerNotes();
+    case 'dpo':
+      return ['note: TRL (DPOTrainer) compares `chosen` with `rejected`, every token of both'];
+    case 'agent-r':
+      return ['note: the published program of Agent-R reads this file: `revise_log`, replies with `loss` true'];
+    default:
+      return format.kind satisfies never;
+  }
 }

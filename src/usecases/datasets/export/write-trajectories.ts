@@ -1,0 +1,167 @@
+import type { BlobStore } from '../../../blobs/blob-store.ts';
+import { turnWeights, type WeightRule } from '../../../domain/dataset/turn-weights.ts';
+import type { Trx } from '../../../postgres/database.ts';
+import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
+import { DatasetError } from '../dataset-error.ts';
+import type { ChatTokenizer } from './chat-tokenizer.ts';
+import { type ExportTrajectory, isRewarded } from './export-trajectory.ts';
+import type { ByteSink, ExportFormat } from './format.ts';
+import { jsonLine } from './json-line.ts';
+import type { ExportCounts } from './manifest.ts';
+import type { PictureFolder, Pictures } from './pictures.ts';
+import { streamTrajectories } from './stream-trajectories.ts';
+import type { Truths } from './truths.ts';
+import { stepTokens } from './verl-rows.ts';
+import { type ContextRule, contextLost, LostReplies, unweighed } from './without-context.ts';
+
+export interface WriteJob<Format extends ExportFormat = ExportFormat> {
+  readonly trx: Trx;
+  readonly blobs: BlobStore;
+  readonly query: TrajectoryQuery;
+  readonly format: Format;
+  readonly file: ByteSink;
+  /** The pictures of prompts, and where those go that are not in the file. */
+  readonly pictures: Pictures;
+  readonly folder: Pick<PictureFolder, 'keep'>;
+  /** Tokenises texts of `verl` and `trl` that have no ids. */
+  readonly tokenizer?: ChatTokenizer | undefined;
+  /** What counts as right in the tasks of `verl-prompts`. */
+  readonly truths?: Truths | undefined;
+  readonly signal: AbortSignal;
+  /** Which trajectories are written; left out, all of the query. */
+  readonly only?: (trajectory: ExportTrajectory) => boolean;
+  /** Called with the number of trajectories that are written. */
+  readonly onDone: (done: number) => void;
+}
+
+/** Which formats have a kind. */
+export type FormatOf<Kind extends ExportFormat['kind']> = Extract<ExportFormat, { kind: Kind }>;
+
+/** A format of files of trajectories: all that is said of it. */
+export interface FormatEntry<Kind extends ExportFormat['kind']> {
+  /** Raised when its bytes change for equal input. */
+  readonly version: number;
+  readonly container: 'lines' | 'parquet' | 'events';
+  /** What it takes of the options of an export: those that its bytes depend on. */
+  readonly options: (given: FormatOptions) => Omit<FormatOf<Kind>, 'kind'>;
+  /** Which reader trains on what of a file: its meaning is lost where a reader passes over a column. */
+  readonly notes: (format: FormatOf<Kind>) => readonly string[];
+  readonly write: (job: WriteJob<FormatOf<Kind>>) => Promise<ExportCounts>;
+}
+
+/** What may be chosen of a file, as the options of an export name it. */
+export interface FormatOptions {
+  readonly weights: WeightRule;
+  readonly metadata: 'include' | 'omit';
+  readonly context: ContextRule;
+  readonly scope: 'trajectories' | 'trees';
+  readonly layout: 'trajectory' | 'step';
+  /** SHA-256 of the tokenizer, and of the ground truths, that were named. */
+  readonly tokenizer?: string | undefined;
+  readonly truths?: string | undefined;
+  /** Of a file of token ids, by its name. */
+  readonly container?: 'parquet' | undefined;
+}
+
+/** What a format keeps of the rule for context. */
+export function contextOf({ context }: Pick<FormatOptions, 'context'>): { readonly context?: Exclude<ContextRule, 'keep'> } {
+  return context === 'keep' ? {} : { context };
+}
+
+type Counting = {
+  -readonly [Name in keyof Omit<
+    ExportCounts,
+    'leftOut' | 'pictures' | 'lost' | 'retokenised' | 'unfinished' | 'unclear' | 'unrewarded'
+  >]: number;
+};
+/** Writes one trajectory; returns the number of lines or rows it took. */
+type WriteOne = (trajectory: ExportTrajectory) => Promise<number>;
+
+export async function writeTrajectories(
+  { trx, query, blobs, signal, only, onDone }: WriteJob,
+  writeOne: WriteOne,
+): Promise<ExportCounts> {
+  const counts = zero();
+  let tree = '';
+  for await (const trajectory of streamTrajectories(trx, query, blobs)) {
+    signal.throwIfAborted();
+    if (only?.(trajectory) === false) continue;
+    counts.lines += await writeOne(trajectory);
+    counts.trajectories += 1;
+    counts.withoutStep += trajectory.steps.length === 0 ? 1 : 0;
+    counts.steps += trajectory.steps.length;
+    for (const { tokens } of trajectory.steps) counts.tokens += tokens?.ids.length ?? 0;
+    if (trajectory.head.treeId !== tree) counts.trees += 1;
+    tree = trajectory.head.treeId;
+    onDone(counts.trajectories);
+  }
+  return counts;
+}
+
+export function writeBodies(
+  job: WriteJob,
+  bodiesOf: (trajectory: ExportTrajectory) => Promise<readonly object[]>,
+): Promise<ExportCounts> {
+  return writeTrajectories(job, async (trajectory) => {
+    const bodies = await bodiesOf(trajectory);
+    for (const body of bodies) await job.file.write(jsonLine(body));
+    return bodies.length;
+  });
+}
+
+/** Writes rows whose context is taken out where the format asks for that. @throws DatasetError `context`. */
+export async function writePlain(
+  job: WriteJob<FormatOf<'openai' | 'sharegpt'>>,
+  bodiesOf: (trajectory: ExportTrajectory) => Promise<readonly object[]>,
+): Promise<ExportCounts> {
+  const { kind, weights, context } = job.format;
+  if (context === undefined) return writeBodies(job, bodiesOf);
+  const losing = new LostReplies();
+  const counts = await writeBodies(job, async (trajectory) =>
+    losing.plain(await bodiesOf(trajectory), sampledTokens(trajectory, weights)).map(unweighed),
+  );
+  const { lost } = losing;
+  if (lost === null) return counts;
+  if (context === 'refuse') throw contextLost(kind, lost);
+  return { ...counts, lost };
+}
+
+/** Counts the sampled tokens of each reply that is trained on, in order; 0 where none are recorded. */
+function sampledTokens({ steps, rollout }: ExportTrajectory, rule: WeightRule): readonly number[] {
+  const weights = turnWeights(steps, rollout, rule);
+  return steps.filter((_, i) => weights[i] === 1).map((step) => stepTokens(step)?.mask.filter((m) => m === 1).length ?? 0);
+}
+
+/** @throws DatasetError `bad-row`: trainers hold rewards in float32, where larger ones are infinite. */
+function refuseBeyondFloat32({ head, rollout, returnValue, rewards, steps }: ExportTrajectory): void {
+  const all = [returnValue, ...[rewards, ...steps.map((step) => step.rewards)].flatMap((sums) => Object.values(sums))];
+  const beyond = all.find((value) => !Number.isFinite(Math.fround(value)));
+  if (beyond === undefined) return;
+  throw new DatasetError(
+    'bad-row',
+    `trajectory ${rollout.rolloutId} of run ${head.runId} has the reward ${beyond}, which is infinite in the float32 of trainers; revise it (espalier score), or leave it out by --return-min and --return-max`,
+  );
+}
+
+/** Leaves out what nobody rewarded, which is not a reward of 0. */
+export async function writeRewarded(job: WriteJob, write: (job: WriteJob) => Promise<ExportCounts>): Promise<ExportCounts> {
+  const left = { trajectories: 0, trees: 0, steps: 0 };
+  const trees = new Set<string>();
+  const only = (trajectory: ExportTrajectory) => {
+    if (job.only?.(trajectory) === false) return false;
+    trees.add(trajectory.head.treeId);
+    if (isRewarded(trajectory)) {
+      refuseBeyondFloat32(trajectory);
+      return true;
+    }
+    left.trajectories += 1;
+    left.steps += trajectory.steps.length;
+    return false;
+  };
+  const counts = await write({ ...job, only });
+  return left.trajectories === 0 ? counts : { ...counts, unrewarded: { ...left, trees: trees.size - counts.trees } };
+}
+
+export function zero(): Counting {
+  return { trajectories: 0, withoutStep: 0, trees: 0, steps: 0, tokens: 0, lines: 0 };
+}

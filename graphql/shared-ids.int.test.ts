@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { localPrincipal } from '../src/postgres/principal.ts';
 import { EventBuilder } from '../src/testing/event-builder.ts';
 import { everyEvent } from '../src/testing/every-event.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
+import { createGraphql } from './create-graphql.ts';
+import { gatherPage } from './pages/gather-page.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
 const builder = new EventBuilder('shared');
@@ -64,4 +67,16 @@ test('trajectories of one id in two trees are compared, and recalled, by their t
   expect((await api.ask(ofTrees)).data.divergence).toEqual({ a: { treeId: a }, b: { treeId: b } });
   expect((await api.ask(`{ recall(what: { trajectory: "${id}" }) { trees } }`)).errors?.[0]?.message).toContain('ambiguous');
   expect((await api.ask(`{ recall(what: { trajectory: "${id}", tree: "${a}" }) { trees } }`)).data.recall).toEqual({ trees: 1 });
+});
+
+test('a page of a rollout whose id two trees have says that it is ambiguous, and is made of the tree that is named', async () => {
+  const { database, log, blobs, notices, snapshots } = api;
+  const graphql = await createGraphql({ db: database.db, log, blobs, notices, snapshots });
+  const asked = { graphql, context: { principal: localPrincipal() }, signal: AbortSignal.timeout(60_000) };
+  const sources = { ...asked, image: async () => undefined, source: 'test', madeAt: new Date() };
+  const pageOf = (tree: string | undefined) => gatherPage(sources, { id, tree });
+  await expect(pageOf(undefined)).rejects.toThrow(/ambiguous: the trees .* have one each; name one by the argument tree/);
+  for (const { treeId } of trees)
+    expect(await pageOf(treeId)).toMatchObject({ title: `Trajectory ${id}`, first: `/view/trajectory/${id}?tree=${treeId}` });
+  expect(await pageOf(runId)).toBeNull();
 });

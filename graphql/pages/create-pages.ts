@@ -8,7 +8,7 @@ import { type Logger, SILENT } from '../../src/runtime/logger.ts';
 import type { ServerContext } from '../context.ts';
 import { refusal } from '../tables/refusal.ts';
 import type { ReadImage } from './embed-images.ts';
-import { gatherPage } from './gather-page.ts';
+import { gatherPage, type PageOf } from './gather-page.ts';
 import { type Asked, NoAnswer } from './page-draft.ts';
 import { openPageWriter, StudioNotBuilt } from './write-page.ts';
 
@@ -21,16 +21,18 @@ export interface PagesOptions {
 
 const AT_ONCE = 2; // pages that are gathered; each holds some dozens of megabytes
 
-/** Answers `GET /v1/pages?id=ID` with a page that opens without a server: GraphQL is asked as the caller. */
+/** Answers `GET /v1/pages?id=ID[&tree=ID]` with a page that opens without a server: GraphQL is asked as the caller. */
 export function createPages({ db, blobs, graphql, logger = SILENT }: PagesOptions) {
   let gathering = 0;
   async function fetch(request: Request, context: ServerContext): Promise<Response> {
-    const id = new URL(request.url).searchParams.get('id') ?? '';
-    if (!isUuid(id)) return refusal(400, 'invalid', 'id is a UUID in lower case', 'name a run, a tree or a rollout');
+    const { searchParams } = new URL(request.url);
+    const [id, tree] = [searchParams.get('id') ?? '', searchParams.get('tree') ?? undefined];
+    if (!isUuid(id) || (tree !== undefined && !isUuid(tree)))
+      return refusal(400, 'invalid', 'id and tree are UUIDs in lower case', 'name a run, a tree or a rollout');
     if (gathering >= AT_ONCE) return refusal(429, 'busy', 'too many pages are being written', 'ask again in a moment', 2);
     gathering++;
     try {
-      return await answer(id, request.signal, context);
+      return await answer({ id, tree }, request.signal, context);
     } catch (error) {
       if (error instanceof NoAnswer)
         return refusal(error.status, 'unprocessable', error.message, 'ask for less', Number(error.retryAfter ?? 0) || undefined);
@@ -44,17 +46,17 @@ export function createPages({ db, blobs, graphql, logger = SILENT }: PagesOption
     }
   }
 
-  async function answer(id: string, signal: AbortSignal, context: ServerContext): Promise<Response> {
+  async function answer(of: PageOf, signal: AbortSignal, context: ServerContext): Promise<Response> {
     const write = await openPageWriter();
     const image = imagesSeenBy({ db, blobs }, context.principal);
     const source = 'an installation of Espalier';
-    const record = await gatherPage({ graphql, context, signal, image, source, madeAt: new Date() }, id);
-    if (!record) return refusal(404, 'not-found', `no run, tree or rollout has the id ${id}`, 'GraphQL lists them');
+    const record = await gatherPage({ graphql, context, signal, image, source, madeAt: new Date() }, of);
+    if (!record) return refusal(404, 'not-found', `no run, tree or rollout has the id ${of.id}`, 'GraphQL lists them');
     return new Response(write(record), {
       headers: {
         'content-type': 'text/html; charset=utf-8',
         'cache-control': 'no-store',
-        'content-disposition': `attachment; filename="${id}.html"`,
+        'content-disposition': `attachment; filename="${of.id}.html"`,
       },
     });
   }

@@ -21,9 +21,15 @@ import {
 import { LIST_SIZES } from '../studio/list-sizes.ts';
 import { hasPrompt, type PageRecord } from '../studio/page-record.ts';
 import { embedImages, type ReadImage } from './embed-images.ts';
-import { type Asked, PageDraft } from './page-draft.ts';
+import { type Asked, NoAnswer, PageDraft } from './page-draft.ts';
 
 type Rollout = NonNullable<GroupPageQuery['tree']>['rollouts'][number];
+
+/** What a page is about: a run, a tree, or a rollout, by its id in the tree where several have it. */
+export interface PageOf {
+  readonly id: string;
+  readonly tree: string | undefined;
+}
 
 /** What a page is gathered from. */
 export interface PageSources extends Asked {
@@ -44,15 +50,16 @@ const PARTINGS = 64; // of a group
 
 /**
  * Gathers a page: the answers of the studio's operations about a run, a tree or a rollout, and the steps that its views read
- * one by one. @param limit bytes of the data, and of the images. @returns null where nothing has the id. @throws NoAnswer.
+ * one by one. @param tree the tree of a rollout whose id several trees have. @param limit bytes of the data, and of the images.
+ * @returns null where nothing has the id. @throws NoAnswer.
  */
 export async function gatherPage(
   { image, source, madeAt, ...asked }: PageSources,
-  id: string,
+  { id, tree }: PageOf,
   limit = PAGE_BYTES,
 ): Promise<PageRecord | null> {
   const draft = new PageDraft(asked, limit);
-  const subject = await gatherSubject(draft, id);
+  const subject = await gatherSubject(draft, { id, tree });
   if (!subject) return null;
   const { answers, steps } = draft;
   const images = await embedImages([answers, steps], image, limit);
@@ -61,12 +68,15 @@ export async function gatherPage(
   return { ...subject, madeAt: madeAt.toISOString(), source, leftOut: draft.leftOut, answers, steps };
 }
 
-async function gatherSubject(draft: PageDraft, id: string): Promise<Pick<PageRecord, 'title' | 'first'> | null> {
-  const { run, tree, rollout } = await draft.read(pageSubject, { id });
+async function gatherSubject(draft: PageDraft, of: PageOf): Promise<Pick<PageRecord, 'title' | 'first'> | null> {
+  const { id } = of;
+  const { run, tree, rollout } = await draft.read(pageSubject, { id, tree: of.tree ?? null });
   if (run) return { title: `Run ${(await gatherRun(draft, id)) || id}`, first: `/view/run/${id}` };
   if (tree && (await gatherTree(draft, id))) return { title: `Tree ${id}`, first: `/view/tree/${id}` };
   if (rollout && (await gatherTree(draft, rollout.treeId)))
     return { title: `Trajectory ${id}`, first: `/view/trajectory/${id}?tree=${rollout.treeId}` };
+  const [why] = run || tree || rollout ? [] : draft.refusals; // an id that several trees have
+  if (why !== undefined) throw new NoAnswer(why, 422, null);
   return null;
 }
 

@@ -31,6 +31,8 @@ interface Reply<Answer> {
 export class PageDraft {
   readonly answers: Record<string, unknown> = {};
   readonly steps: PageStep[] = [];
+  /** Why parts of answers could not be read. */
+  readonly refusals: string[] = [];
   readonly #asked: Asked;
   readonly #limit: number;
   readonly #leftOut = new Map<string, number>();
@@ -63,8 +65,10 @@ export class PageDraft {
       const message = errors[0]?.message ?? `GraphQL answered ${response.status}`;
       throw new NoAnswer(message, status, response.headers.get('retry-after'));
     }
-    for (const { message, path = [] } of errors)
+    for (const { message, path = [] } of errors) {
+      this.refusals.push(message);
       this.leaveOut(`Not read, in # places: ${path.filter((part) => typeof part === 'string').join('.')}: ${message}`, 1);
+    }
     return data; // what could not be read of it is null
   }
 

@@ -1,6 +1,7 @@
 """What a program records, against a server that keeps events by their ids and is away, busy or refuses on demand."""
 
 import asyncio
+import json
 import sys
 import unittest
 import warnings
@@ -382,12 +383,13 @@ class Recording(RecordingCase):
         for text in (odd, held):
             with self.db.run(f"r {len(prompts)}", policy="p@0") as run, run.episode({"text": text, "id": text[:3]}) as episode:
                 calls = [{"id": text[:3], "function": {"name": "f", "arguments": text}}]
-                episode.step({"content": "a", "tool_calls": calls}, "o", prompt=[{"role": "system", "content": f"s {text}"}, {"role": "user", "content": text}])
+                episode.step({"content": "a", "tool_calls": calls}, "o", prompt=[{"role": "system", "content": f"s {text}"}, {"role": "user", "content": text}], sampling={"others": {"guide": text}})
                 episode.step("b", "end", done=True, prompt_ids=[1])
             prompts.append(self.installation.of("PromptShown")[-2:])
         given, stored = prompts
         self.assertEqual([each["sha256"] for each in given], [each["sha256"] for each in stored])
         self.assertEqual(given[0]["blocks"], [f"s {odd}"])
+        self.assertEqual(json.loads(given[0]["sampling"]["others"][0]["value"]), odd)
         self.assertEqual([part["kind"] for part in given[0]["messages"][1]["parts"]], ["step"])
         self.assertEqual(self.installation.of("TreeOpened")[0]["task"]["alias"], odd[:3])
 

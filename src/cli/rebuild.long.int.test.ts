@@ -175,11 +175,16 @@ test('a replay of projections exits with 1 where a table differs, names the row,
   const recorded = await db.selectFrom('replays').select(['runId', 'mode', 'outcome', 'compared']).execute();
   expect(recorded).toEqual([{ runId: run.runId, mode: 'projections', outcome: 'equal', compared: 11 }]);
 
-  const step = await db.selectFrom('steps').select('stepId').where('depth', '=', 3).orderBy('stepId').executeTakeFirstOrThrow();
+  const step = await db
+    .selectFrom('steps')
+    .select(['stepId', 'treeId'])
+    .where('depth', '=', 3)
+    .orderBy('stepId')
+    .executeTakeFirstOrThrow();
   await sql`update step_tree_v2.steps set observation = 'forged' where step_id = ${step.stepId}`.execute(db);
   const differs = replay('--name', 'step-tree');
   expect(await differs.ended).toBe(1);
   expect(differs.stdout()).toContain(
-    `differs at step ${step.stepId}, steps ${step.stepId}, observation: recorded "forged", replayed "Inventory: You are not carrying anything."\n`,
+    `differs at step ${step.stepId}, steps ${step.stepId} ${step.treeId}, observation: recorded "forged", replayed "Inventory: You are not carrying anything."\n`,
   );
 });

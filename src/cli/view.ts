@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { createGraphql } from '../../graphql/create-graphql.ts';
 import { ignoreOrphanedRejections } from '../../graphql/orphaned-rejections.ts';
 import { imagesSeenBy } from '../../graphql/pages/create-pages.ts';
-import { gatherPage } from '../../graphql/pages/gather-page.ts';
+import { gatherPage, type PageOf } from '../../graphql/pages/gather-page.ts';
 import { openPageWriter } from '../../graphql/pages/write-page.ts';
 import type { PageRecord } from '../../graphql/studio/page-record.ts';
 import { isUuid } from '../domain/ids.ts';
@@ -26,6 +26,7 @@ import { ensureProjector } from './with-projector.ts';
 interface ViewFlags {
   readonly out: string;
   readonly id?: string;
+  readonly tree?: string;
   readonly force?: true;
   readonly limitMb: number;
 }
@@ -42,6 +43,7 @@ export function addView(program: Command): void {
     .argument('<what>', 'the id of a run, a tree or a rollout; or a file that `espalier import` reads')
     .requiredOption('--out <file>', 'the page to make')
     .option('--id <id>', 'of a file with several runs: the run, tree or rollout to show')
+    .option('--tree <id>', 'the tree of a rollout whose id several trees have')
     .option('--force', 'replace a file that is there')
     .option('--limit-mb <n>', 'the most data, and the most images, in the page', wholeNumber('--limit-mb', 1, 1_000), 24);
   command.action(async (what: string, flags: ViewFlags) => {
@@ -55,7 +57,10 @@ export function addView(program: Command): void {
       throw new Error(`--id takes the id of a run, a tree or a rollout, not ${JSON.stringify(flags.id)}`);
     const write = await openPageWriter();
     const limit = flags.limitMb * MIB;
-    const record = isFile ? await recordInFile(what, flags.id, limit) : await recordOf(what, limit);
+    if (flags.tree !== undefined && !isUuid(flags.tree))
+      throw new Error(`--tree takes the id of a tree, not ${JSON.stringify(flags.tree)}`);
+    const { tree } = flags;
+    const record = isFile ? await recordInFile(what, { id: flags.id, tree }, limit) : await recordOf({ id: what, tree }, limit);
     const file = await AtomicFile.open(flags.out, flags.force ? 'replace' : 'refuse');
     try {
       await file.write(write(record));
@@ -70,23 +75,24 @@ export function addView(program: Command): void {
   });
 }
 
-function recordOf(id: string, limit: number): Promise<PageRecord> {
+function recordOf(of: PageOf, limit: number): Promise<PageRecord> {
   return withPlatform('view', async (platform, signal) => {
-    const record = await gathered(platform, signal, limit, 'an installation of Espalier', async () => id);
-    if (!record) throw new Error(`no run, tree or rollout has the id ${id}; \`espalier status\` lists the runs`);
+    const record = await gathered(platform, signal, limit, 'an installation of Espalier', async () => of);
+    if (!record) throw new Error(`no run, tree or rollout has the id ${of.id}; \`espalier status\` lists the runs`);
     return record;
   });
 }
 
 /** Reads a file into a record of its own, which is removed again, and gathers a page of it. */
-function recordInFile(file: string, id: string | undefined, limit: number): Promise<PageRecord> {
+function recordInFile(file: string, { id, tree }: Record<keyof PageOf, string | undefined>, limit: number): Promise<PageRecord> {
   return withScratchPlatform('view', async (platform, signal) => {
     const record = await gathered(platform, signal, limit, basename(file), async () => {
       const runs = await importInto(platform, file, signal);
       const [only, ...others] = runs;
       if (id === undefined && others.length > 0)
         throw new Error(`${file} holds ${runs.length} runs; name one with --id: ${runs.slice(0, 20).join(', ')}`);
-      return id ?? only;
+      const named = id ?? only;
+      return named === undefined ? undefined : { id: named, tree };
     });
     if (!record) throw new Error(`${file} holds no run, tree or rollout${id === undefined ? '' : ` with the id ${id}`}`);
     return record;
@@ -98,18 +104,18 @@ async function gathered(
   signal: AbortSignal,
   limit: number,
   source: string,
-  idOf: () => Promise<string | undefined>,
+  subjectOf: () => Promise<PageOf | undefined>,
 ): Promise<PageRecord | null> {
   const projector = await ensureProjector(platform);
   const snapshots = keepSnapshots(platform.database, platform.directUrl, { records: platform.config.asOfLimit });
   try {
-    const id = await idOf();
+    const subject = await subjectOf();
     await projector.settle();
-    if (id === undefined) return null;
+    if (subject === undefined) return null;
     const context = { principal: localPrincipal() };
     const image = imagesSeenBy({ db: platform.database.db, blobs: platform.blobs }, context.principal);
     const graphql = await graphqlOf(platform, snapshots);
-    return await gatherPage({ graphql, context, signal, image, source, madeAt: new Date() }, id, limit);
+    return await gatherPage({ graphql, context, signal, image, source, madeAt: new Date() }, subject, limit);
   } finally {
     await snapshots.close();
     await projector.close();

@@ -140,13 +140,13 @@ export function pageMount(listener: NodeListener): Mount {
     operations: {
       GET: {
         summary: 'What the studio shows of a run, a tree or a rollout, as one page that opens without a server.',
-        query: z.object({ id }),
+        query: z.object({ id, tree: z.uuid().optional().describe('The tree of a rollout whose id several trees have.') }),
         answers: {
           200: { description: 'The page: it holds its data and its images.', content: { 'text/html': { type: 'string' } } },
           ...refusals({
             400: 'The id is no UUID.',
             404: 'No run, tree or rollout has the id.',
-            422: 'More would be read than a query may read.',
+            422: 'More would be read than a query may read, or several trees have a rollout of that id.',
             503: 'The studio of this server is not built.',
             429: 'Too many pages are being written: ask again after Retry-After seconds.',
           }),

@@ -162,7 +162,7 @@ def sampling_of(given: Mapping[str, Any]) -> Json:
 def _parameter(name: object, value: object) -> Json:
     where = f"sampling.others.{name}"
     written = json.dumps(json_of(value, where), ensure_ascii=False, separators=(",", ":"))
-    return {"name": storable(text_of(name, where)), "value": cut(storable(written), LONGEST_VALUE)}
+    return {"name": text_of(name, where), "value": cut(written, LONGEST_VALUE)}
 
 
 def _message(given: Mapping[str, Any], where: str, images: Mapping[str, str]) -> Message:

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Environment, EnvironmentKind, Opening } from '../../environments/environment.ts';
+import { type Environment, EnvironmentError, type EnvironmentKind, type Opening } from '../../environments/environment.ts';
 import { openTextCraft } from '../../environments/textcraft/textcraft.ts';
 import { plannerPolicy } from '../../policies/planner-policy.ts';
 import { randomPolicy } from '../../policies/random-policy.ts';
@@ -72,3 +72,19 @@ test('a policy that writes its actions is accepted everywhere, and no environmen
   await refuseUnfit(kind, { ref: { policyId: 'model', version: 0 } }, planned('0'));
   expect(opened).toEqual([]);
 });
+
+test.each(['create', 'reset', 'expertAction'] as const)(
+  'an environment that fails over %s says nothing of the policy, and its failure is found where a rollout begins',
+  async (method) => {
+    const { kind, left } = await silentKind([]);
+    const fails = async () => {
+      throw new EnvironmentError('failed', 'the door is stuck');
+    };
+    const failing: EnvironmentKind = {
+      ...kind,
+      create: method === 'create' ? fails : async () => ({ ...(await kind.create()), [method]: fails }),
+    };
+    await refuseUnfit(failing, plannerPolicy({ epsilon: 0 }), planned('0', '1'));
+    expect(left()).toBe(0);
+  },
+);

@@ -268,6 +268,7 @@ export type DivergenceKind =
 export type Mutation = {
   readonly annotate: AnnotationsRecorded;
   readonly retractAnnotations: AnnotationsRecorded;
+  readonly giveFeedback: FeedbackRecorded;
   readonly requeue: ReadonlyArray<RequeuedEvent>;
 };
 
@@ -281,6 +282,11 @@ export type MutationRetractAnnotationsArgs = {
   ids: ReadonlyArray<Scalars['ID']['input']>;
   tree?: InputMaybe<Scalars['ID']['input']>;
   reason?: Scalars['String']['input'];
+};
+
+
+export type MutationGiveFeedbackArgs = {
+  feedback: ReadonlyArray<NewFeedback>;
 };
 
 
@@ -300,6 +306,21 @@ export type NewAnnotation = {
   readonly label?: InputMaybe<Scalars['String']['input']>;
   readonly score?: InputMaybe<Scalars['Float']['input']>;
   readonly note?: Scalars['String']['input'];
+};
+
+export type NewFeedback = {
+  readonly of?: InputMaybe<Scalars['ID']['input']>;
+  readonly row?: InputMaybe<DatasetRow>;
+  readonly inTree?: InputMaybe<Scalars['ID']['input']>;
+  readonly value: Scalars['Float']['input'];
+  readonly component?: Scalars['String']['input'];
+  readonly by: Scalars['String']['input'];
+  readonly comment?: Scalars['String']['input'];
+};
+
+export type FeedbackRecorded = {
+  readonly ids: ReadonlyArray<Scalars['ID']['output']>;
+  readonly position: Scalars['String']['output'];
 };
 
 export type DatasetRow = {
@@ -3047,6 +3068,8 @@ export type ResolversTypes = {
   DivergenceKind: DivergenceKind;
   Mutation: ResolverTypeWrapper<Root>;
   NewAnnotation: NewAnnotation;
+  NewFeedback: NewFeedback;
+  FeedbackRecorded: ResolverTypeWrapper<FeedbackRecorded>;
   DatasetRow: DatasetRow;
   AnnotationsRecorded: ResolverTypeWrapper<AnnotationsRecordedModel>;
   Annotation: ResolverTypeWrapper<AnnotationRecord>;
@@ -3302,6 +3325,8 @@ export type ResolversParentTypes = {
   TrajectoryDivergence: TrajectoryDivergenceModel;
   Mutation: Root;
   NewAnnotation: NewAnnotation;
+  NewFeedback: NewFeedback;
+  FeedbackRecorded: FeedbackRecorded;
   DatasetRow: DatasetRow;
   AnnotationsRecorded: AnnotationsRecordedModel;
   Annotation: AnnotationRecord;
@@ -3599,7 +3624,13 @@ export type TrajectoryDivergenceResolvers<ContextType = Context, ParentType exte
 export type MutationResolvers<ContextType = Context, ParentType extends ResolversParentTypes['Mutation'] = ResolversParentTypes['Mutation']> = {
   annotate?: Resolver<ResolversTypes['AnnotationsRecorded'], ParentType, ContextType, RequireFields<MutationAnnotateArgs, 'annotations'>>;
   retractAnnotations?: Resolver<ResolversTypes['AnnotationsRecorded'], ParentType, ContextType, RequireFields<MutationRetractAnnotationsArgs, 'ids' | 'reason'>>;
+  giveFeedback?: Resolver<ResolversTypes['FeedbackRecorded'], ParentType, ContextType, RequireFields<MutationGiveFeedbackArgs, 'feedback'>>;
   requeue?: Resolver<ReadonlyArray<ResolversTypes['RequeuedEvent']>, ParentType, ContextType, RequireFields<MutationRequeueArgs, 'places' | 'reason'>>;
+};
+
+export type FeedbackRecordedResolvers<ContextType = Context, ParentType extends ResolversParentTypes['FeedbackRecorded'] = ResolversParentTypes['FeedbackRecorded']> = {
+  ids?: Resolver<ReadonlyArray<ResolversTypes['ID']>, ParentType, ContextType>;
+  position?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
 };
 
 export type AnnotationsRecordedResolvers<ContextType = Context, ParentType extends ResolversParentTypes['AnnotationsRecorded'] = ResolversParentTypes['AnnotationsRecorded']> = {
@@ -5336,6 +5367,7 @@ export type Resolvers<ContextType = Context> = {
   PairedDifference?: PairedDifferenceResolvers<ContextType>;
   TrajectoryDivergence?: TrajectoryDivergenceResolvers<ContextType>;
   Mutation?: MutationResolvers<ContextType>;
+  FeedbackRecorded?: FeedbackRecordedResolvers<ContextType>;
   AnnotationsRecorded?: AnnotationsRecordedResolvers<ContextType>;
   Annotation?: AnnotationResolvers<ContextType>;
   LabelCount?: LabelCountResolvers<ContextType>;

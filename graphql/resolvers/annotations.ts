@@ -10,6 +10,7 @@ import {
 } from '../../src/projections/annotations/read-annotations.ts';
 import { keyInTree } from '../../src/projections/of-tree.ts';
 import type { AnnotateAsked, Annotated, NewAnnotation } from '../../src/usecases/annotate/annotate.ts';
+import type { NewFeedback } from '../../src/usecases/annotate/feedback.ts';
 import { argumentId, optionalId } from '../argument-id.ts';
 import { assertListLimit } from '../assert-list-limit.ts';
 import { type Connection, connect } from '../connection.ts';
@@ -32,6 +33,19 @@ export const retractAnnotations: NonNullable<MutationResolvers['retractAnnotatio
   const inTree = optionalId('tree', tree);
   const of = inTree === undefined ? {} : { inTree };
   return record({ kind: 'retract', ids: ids.map((id) => argumentId('ids', id)), ...of, reason }, context);
+};
+
+export const giveFeedback: NonNullable<MutationResolvers['giveFeedback']> = (_, args, context) => {
+  const feedback = args.feedback.map((given, place): NewFeedback => {
+    const argument = `feedback.${place}`;
+    const { of, row, value, component, by, comment } = given;
+    const inTree = optionalId(`${argument}.inTree`, given.inTree);
+    if ((of == null) === (row == null)) throw refusal('BAD_USER_INPUT', `${argument} must name one of of and row`, { argument });
+    const named = row == null ? (of ?? '') : { datasetId: argumentId(`${argument}.row.dataset`, row.dataset), line: row.line };
+    const within = inTree === undefined ? {} : { inTree };
+    return { of: named, ...within, value, component: component ?? 'feedback', by, comment: comment ?? '' };
+  });
+  return record({ kind: 'feedback', feedback }, context);
 };
 
 /** Has annotations recorded. @throws FORBIDDEN, NOT_ON_RECORD, CONFLICT, BAD_USER_INPUT or UNAVAILABLE. */

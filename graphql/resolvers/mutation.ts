@@ -1,5 +1,5 @@
 import type { MutationResolvers } from '../generated/types.ts';
-import { annotate, retractAnnotations } from './annotations.ts';
+import { annotate, giveFeedback, retractAnnotations } from './annotations.ts';
 import { requeue } from './quarantine.ts';
 
-export const Mutation: MutationResolvers = { annotate, retractAnnotations, requeue };
+export const Mutation: MutationResolvers = { annotate, retractAnnotations, giveFeedback, requeue };

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -139,6 +140,18 @@ class Database:
 
         subjects = {"step": step, "rollout": rollout, "revision": revision, "tree": tree, "row": row}
         return annotate(self.connection, subjects, {"label": label, "score": score, "note": note})
+
+    def feedback(
+        self, of: Any, value: float, *, component: str = "feedback", by: str | None = None, comment: str = "", tree: Any = None
+    ) -> list[str]:
+        """Says afterwards what something is worth: steps, rollouts, replies by the ids that their servers gave them, traces by their ids,
+        or rows of a release, `(dataset id, line)`; one of them or a list. It assigns a reward of `component`, or revises the one in
+        force; training that waits for the component goes on. `by` is `person:NAME` (default: the account), `program:NAME@REVISION`
+        or `judge:NAME@REVISION`. Returns the ids of the rewards. It needs a key with the scopes `judge` and `annotate`."""
+        from .analysis.annotate import feedback
+
+        said = {"value": value, "component": component, "by": by or f"person:{os.environ.get('USER') or 'local'}", "comment": comment}
+        return feedback(self.connection, of, tree, said)
 
     def retract(self, annotations: Any, *, tree: Any = None, reason: str = "") -> None:
         """Takes annotations back, by their ids (of `tree`): they no longer count. Who added one retracts it, or an administrator."""
@@ -307,6 +320,7 @@ class Database:
 
     arun, atraining, await_for_spools = for_coroutines(run), for_coroutines(training), for_coroutines(wait_for_spools)
     aannotate, aretract, aview = for_coroutines(annotate), for_coroutines(retract), for_coroutines(view)
+    afeedback = for_coroutines(feedback)
     atree, astep, aimage, adifference = for_coroutines(tree), for_coroutines(step), for_coroutines(image), for_coroutines(difference)
 
     def _table(self, name: str, given: dict[str, Any]) -> Table:

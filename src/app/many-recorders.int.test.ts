@@ -129,6 +129,23 @@ with er.run("fact", key="fact", policy="q@1", config={"a": 1}) as first:
     expect(nodes.find(({ name }) => name === 'fact')?.trees.nodes).toHaveLength(2);
   }, 60_000);
 
+  test('feedback of a program, by the ids that its client returned, is in force when the call returns', async () => {
+    const script = `import espalier_rl as er
+with er.run("judged", policy="q@1") as run, run.episode("t") as episode:
+    step = episode.step("a")
+db = er.connect()
+print(len(db.feedback([step, episode], 0.5, component="quality", by="judge:qwen@3", comment="fine")))
+db.feedback(step, 0.25, component="quality")
+print([(row["value"], row["scorer"]["name"]) for row in db.query("query ($id: ID!) { step(id: $id) { rewards { value scorer { name } } } }", {"id": step.id})["step"]["rewards"]])
+try:
+    db.feedback(step, 1, by="anna")
+except er.EspalierError as error:
+    print(error)`;
+    const { stdout, stderr, code } = await python('-c', script);
+    expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
+    expect(stdout).toMatch(/^2\n\[\(0\.25, 'person:\w+'\)\]\ngiveFeedback: by is .*; give person:NAME/);
+  }, 60_000);
+
   test('recorders that are started again under their names go on with what they left', async () => {
     const script = (rest: string) => `import sys, espalier_rl as er
 for rank in range(2):

@@ -10,6 +10,8 @@ import { print } from './terminal.ts';
 import { numberBetween, wantsJson } from './with-platform.ts';
 import { withProjector } from './with-projector.ts';
 
+type Said = Exclude<AnnotateAsked, { kind: 'feedback' }>;
+
 interface AnnotateFlags {
   readonly label?: string;
   readonly score?: number;
@@ -52,7 +54,7 @@ function checkFlags({ label, score, note, retract, reason }: AnnotateFlags): voi
   if (!retract && reason !== undefined) throw new Error('--reason is of --retract; a remark on something is its --note');
 }
 
-async function askedOf(platform: Platform, ids: readonly string[], flags: AnnotateFlags): Promise<AnnotateAsked> {
+async function askedOf(platform: Platform, ids: readonly string[], flags: AnnotateFlags): Promise<Said> {
   const of = flags.tree === undefined ? {} : { inTree: checkedId('--tree', flags.tree) };
   if (flags.retract) {
     for (const id of ids)
@@ -86,7 +88,7 @@ async function subjectOf({ database: { db } }: Platform, id: string, inTree: str
   throw new Error(`no step, rollout, revision or tree ${id} is on record; \`espalier trace ${id}\` says what an id stands for`);
 }
 
-function described(asked: AnnotateAsked, { ids }: Extract<Annotated, { kind: 'recorded' }>): string[] {
+function described(asked: Said, { ids }: Extract<Annotated, { kind: 'recorded' }>): string[] {
   if (asked.kind === 'retract') return ids.map((id) => `retracted ${id}`);
   return asked.annotations.map(({ subject }, place) => `annotated ${nameOf(subject)}: ${ids[place]}`);
 }

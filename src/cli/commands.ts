@@ -41,6 +41,11 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'tag steps, rollouts, revisions, trees or rows of releases with a label, a score or a note; or retract it',
     load: async () => (await import('./annotate.ts')).addAnnotate,
   },
+  feedback: {
+    summary:
+      'say afterwards what steps, rollouts or rows are worth: a reward by a person, a program or a judge, or another value',
+    load: async () => (await import('./feedback.ts')).addFeedback,
+  },
   annotations: {
     summary: 'list what people and programs said of the record: labels, scores, notes',
     load: async () => (await import('./annotations.ts')).addAnnotations,

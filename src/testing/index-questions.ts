@@ -88,6 +88,7 @@ export const INDEX_QUESTIONS: Readonly<Record<string, readonly [file: string, qu
   steps_cut: ['analysis/read-published-metrics', `where tree_id = ${U} and finish_reason = 'length'`],
   steps_of_tree: ['step-tree/read-steps', `where tree_id = ${U} and log_offset > 1 ${page('log_offset')}`],
   steps_parent: ['step-tree/read-steps', `where tree_id = ${U2} and parent_step_id = ${U2}`],
+  steps_response: ['rewards/locate-rewarded', `where call ->> 'responseId' = 'r'`],
   steps_taken: ['analysis/step-query', page('occurred_at desc, step_id desc, tree_id desc')],
   tool_calls_duration: [
     'analysis/choose-tool-calls',

@@ -12,6 +12,7 @@ from ..errors import EspalierError
 ADD = "mutation Annotate($annotations: [NewAnnotation!]!) { annotate(annotations: $annotations) { ids } }"
 RETRACT = """mutation Retract($ids: [ID!]!, $tree: ID, $reason: String!) {
   retractAnnotations(ids: $ids, tree: $tree, reason: $reason) { ids } }"""
+FEEDBACK = "mutation Feedback($feedback: [NewFeedback!]!) { giveFeedback(feedback: $feedback) { ids } }"
 AT_ONCE = 500
 
 
@@ -37,6 +38,20 @@ def retract(connection: Connection, annotations: Any, tree: Any, reason: str) ->
     ids = [_id_of(each) for each in _listed(annotations)]
     for at in range(0, len(ids), AT_ONCE):
         connection.graphql(RETRACT, {"ids": ids[at : at + AT_ONCE], "tree": of, "reason": reason})
+
+
+def feedback(connection: Connection, things: Any, tree: Any, said: Mapping[str, Any]) -> list[str]:
+    """Records a value of all that is named, and returns the ids of the rewards (of rows, those of the annotations)."""
+    within = {} if tree is None else {"inTree": _id_of(tree)}
+    given = [{**({"row": _row_of(each)} if _is_row(each) else {"of": _id_of(each)}), **within, **said} for each in _listed(things)]
+    ids: list[str] = []
+    for at in range(0, len(given), AT_ONCE):
+        ids += connection.graphql(FEEDBACK, {"feedback": given[at : at + AT_ONCE]})["giveFeedback"]["ids"]
+    return ids
+
+
+def _is_row(what: Any) -> bool:
+    return isinstance(what, tuple) or (isinstance(what, Mapping) and "dataset" in what)
 
 
 def _listed(what: Any) -> list[Any]:

@@ -61,6 +61,15 @@ export async function readAnnotationsOfTrees(db: Db, trees: readonly string[]): 
   return rows.map(toAnnotation);
 }
 
+/** Reads what a principal says of a row of a dataset under a label and has not retracted, oldest first. */
+export async function readStandingOfRow(
+  db: Db,
+  row: { readonly datasetId: string; readonly line: number; readonly label: string; readonly principal: string },
+): Promise<readonly AnnotationRecord[]> {
+  const rows = await wholeRowsWhere(db, 'annotations', { ...row, retractedAt: null }, ['addedAt', 'annotationId']);
+  return rows.map(toAnnotation);
+}
+
 /** A label, how many annotations have it, and the mean of their scores. */
 export interface LabelCount {
   readonly label: string;

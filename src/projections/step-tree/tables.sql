@@ -73,6 +73,8 @@ create index steps_of_tree on steps (tree_id, log_offset)
 create index steps_parent on steps (tree_id, parent_step_id);
 -- Replies that were cut at their length: few, or found without their rows.
 create index steps_cut on steps (tree_id) include (depth, rollout_id, completion_tokens) where finish_reason = 'length';
+-- Replies by the ids that model servers gave them: feedback names them.
+create index steps_response on steps ((call ->> 'responseId')) where (call ->> 'responseId') is not null;
 create index steps_taken on steps (occurred_at, step_id, tree_id);
 
 create table rollouts (

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 4e578f66d4cd7dc7
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 87899e316b990763
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 

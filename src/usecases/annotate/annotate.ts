@@ -12,9 +12,12 @@ import { idOf, type Located, locateSubjects, nameOf, type Subject } from '../../
 import { type AnnotationRecord, readAnnotationsById } from '../../projections/annotations/read-annotations.ts';
 import { journal } from '../../projections/journal/journal.ts';
 import { keyInTree, type OfTree } from '../../projections/of-tree.ts';
+import { rewards } from '../../projections/rewards/rewards.ts';
+import { stepTree } from '../../projections/step-tree/step-tree.ts';
 import { asSeenBy } from '../../projections/visible/see-projects.ts';
 import { ProjectionsBehind, waitUntilProjected } from '../../projections/wait-until.ts';
 import { createExclusive } from '../../runtime/exclusive.ts';
+import { FeedbackRefused, feedbackDrafts, type NewFeedback } from './feedback.ts';
 
 /** What somebody says of something: a label, a score, a note, at least one of them. */
 export interface NewAnnotation extends Pick<DataOf<'AnnotationAdded'>, 'label' | 'score' | 'note'> {
@@ -27,7 +30,8 @@ export interface NewAnnotation extends Pick<DataOf<'AnnotationAdded'>, 'label' |
 
 export type AnnotateAsked =
   | { readonly kind: 'add'; readonly annotations: readonly NewAnnotation[] }
-  | { readonly kind: 'retract'; readonly ids: readonly string[]; readonly inTree?: string; readonly reason: string };
+  | { readonly kind: 'retract'; readonly ids: readonly string[]; readonly inTree?: string; readonly reason: string }
+  | { readonly kind: 'feedback'; readonly feedback: readonly NewFeedback[] };
 
 export type Annotated =
   /** All is on record, each annotation in the tree at its place; `position` is empty where it was before. */
@@ -43,7 +47,7 @@ export type Annotated =
       readonly message: string;
     };
 
-/** Adds annotations or retracts them, all of a call or none, for who asks. */
+/** Adds annotations, retracts them or records feedback, all of a call or none, for who asks. */
 export type Annotate = (asked: AnnotateAsked, principal: Principal) => Promise<Annotated>;
 
 type Refused = Extract<Annotated, { kind: 'refused' }>;
@@ -69,7 +73,7 @@ export function openAnnotate({ catchUpMs = CATCH_UP_MS, ...world }: AnnotateWorl
 
   async function folded(): Promise<void> {
     const ends = await world.log.ends(['trees']);
-    await waitUntilProjected(db, ends, { timeoutMs: catchUpMs, projections: [journal, annotations] });
+    await waitUntilProjected(db, ends, { timeoutMs: catchUpMs, projections: [journal, annotations, rewards, stepTree] });
   }
 
   async function add(given: readonly NewAnnotation[], principal: Principal): Promise<Annotated> {
@@ -149,30 +153,46 @@ export function openAnnotate({ catchUpMs = CATCH_UP_MS, ...world }: AnnotateWorl
     return append(drafts, rows, principal);
   }
 
+  async function feedback(given: readonly NewFeedback[], principal: Principal): Promise<Annotated> {
+    try {
+      const { drafts, of } = await feedbackDrafts(asSeenBy(db, principal), given, principal);
+      return await append(drafts, of, principal);
+    } catch (error) {
+      if (error instanceof FeedbackRefused) return refused(error.code, error.message);
+      if (error instanceof AmbiguousId) return refused('invalid', `${error.message}; nothing was recorded`);
+      throw error;
+    }
+  }
+
   async function append(drafts: readonly Draft[], of: readonly OfTree[], principal: Principal): Promise<Annotated> {
     const [ids, treeIds] = [of.map(({ id }) => id), of.map(({ treeId }) => treeId)];
     if (drafts.length === 0) return { kind: 'recorded', ids, treeIds, position: '' };
     // Of a stream that other processes annotate too, the record says the next number.
     const appender = openAppender({ ...world, stamp: { principal: principal.principal, project: principal.project } }, PRODUCER);
     const position = positionAfter(await appender.append(drafts));
-    await waitUntilProjected(db, position, { timeoutMs: SHOWN_MS, projections: [annotations] }).catch((error: unknown) => {
-      if (!(error instanceof ProjectionsBehind)) throw error;
-    });
+    await waitUntilProjected(db, position, { timeoutMs: SHOWN_MS, projections: [annotations, rewards] }).catch(
+      (error: unknown) => {
+        if (!(error instanceof ProjectionsBehind)) throw error;
+      },
+    );
     return { kind: 'recorded', ids, treeIds, position: formatPosition(position) };
   }
 
   return async (asked, principal) => {
-    if (!may(principal, 'annotate'))
+    const [what, scopes] =
+      asked.kind === 'feedback' ? (['feedback', ['judge', 'annotate']] as const) : (['annotating', ['annotate']] as const);
+    if (!scopes.every((scope) => may(principal, scope)))
       return refused(
         'forbidden',
-        `the key ${JSON.stringify(principal.name)} has the scopes ${principal.scopes.join(', ') || 'none'}; annotating needs annotate: make a key with \`espalier keys create --name NAME --scopes read,annotate\``,
+        `the key ${JSON.stringify(principal.name)} has the scopes ${principal.scopes.join(', ') || 'none'}; ${what} needs ${scopes.join(' and ')}: make a key with \`espalier keys create --name NAME --scopes read,${scopes.join(',')}\``,
       );
-    const count = asked.kind === 'add' ? asked.annotations.length : asked.ids.length;
+    const count = countOf(asked);
     if (count < 1 || count > ANNOTATIONS_LIMIT)
       return refused('invalid', `a call takes 1 to ${ANNOTATIONS_LIMIT} annotations, not ${count}; send them in several calls`);
     try {
       return await exclusive.run(['annotations'], async () => {
         await folded(); // what was recorded a moment ago can be annotated, and numbers go on from the last
+        if (asked.kind === 'feedback') return feedback(asked.feedback, principal);
         return asked.kind === 'add' ? add(asked.annotations, principal) : retract(asked, principal);
       });
     } catch (error) {
@@ -181,6 +201,11 @@ export function openAnnotate({ catchUpMs = CATCH_UP_MS, ...world }: AnnotateWorl
       throw error;
     }
   };
+}
+
+function countOf(asked: AnnotateAsked): number {
+  if (asked.kind === 'feedback') return asked.feedback.length;
+  return asked.kind === 'add' ? asked.annotations.length : asked.ids.length;
 }
 
 function draftOf(

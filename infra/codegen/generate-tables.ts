@@ -1,11 +1,18 @@
 import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { sha256Hex } from '../../src/digest/sha256.ts';
 import { camelCase, snakeCase } from '../../src/postgres/camel-case.ts';
 import type { Database } from '../../src/postgres/database.ts';
+import { startEmbeddedPostgres } from '../../src/postgres/embedded-server.ts';
+import { migrate } from '../../src/postgres/migrate.ts';
+import { openPool } from '../../src/postgres/pool.ts';
+import { installProjections } from '../../src/projections/install.ts';
 import { schemaNameOf } from '../../src/projections/projection.ts';
 import { projections } from '../../src/projections/registry.ts';
-import { type FoundColumn, readColumns } from './read-columns.ts';
-import { narrowTypes, type Source, sign } from './table-sources.ts';
 
 /** Types of Postgres → types of TypeScript, as src/postgres/pool.ts reads them. */
 const TYPES: Readonly<Record<string, string>> = {
@@ -91,4 +98,121 @@ const BIOME = fileURLToPath(new URL('../../node_modules/@biomejs/biome/bin/biome
 
 function formatted(text: string, path: string): string {
   return execFileSync(process.execPath, [BIOME, 'format', `--stdin-file-path=${path}`], { input: text, encoding: 'utf8' });
+}
+
+interface FoundColumn {
+  readonly table: string;
+  readonly column: string;
+  /** As Postgres writes it: `double precision`. */
+  readonly type: string;
+  readonly nullable: boolean;
+  readonly hasDefault: boolean;
+  /** The place in the primary key, from 1. */
+  readonly keyPlace: number | null;
+  /** The texts that a check allows, where one lists them. */
+  readonly values: readonly string[] | null;
+}
+
+/** Reads the columns of a schema's tables, in the order in which the SQL makes them. */
+async function readColumns(pool: Database['pool'], schema: string): Promise<readonly FoundColumn[]> {
+  const { rows } = await pool.query<Omit<FoundColumn, 'values'> & { check: string | null }>(
+    `select t.relname as table, c.attname as column, format_type(c.atttypid, c.atttypmod) as type, not c.attnotnull as nullable,
+            c.atthasdef or c.attidentity <> '' as "hasDefault", array_position(k.conkey, c.attnum) as "keyPlace",
+            (select pg_get_constraintdef(v.oid) from pg_constraint v
+             where v.conrelid = t.oid and v.contype = 'c' and v.conkey = array[c.attnum] limit 1) as check
+     from pg_class t join pg_attribute c on c.attrelid = t.oid and c.attnum > 0 and not c.attisdropped
+     left join pg_constraint k on k.conrelid = t.oid and k.contype = 'p'
+     where t.relnamespace = $1::regnamespace and t.relkind = 'r' and t.relname <> 'migrations'
+     order by t.oid, c.attnum`,
+    [schema],
+  );
+  return rows.map(({ check, ...found }) => ({ ...found, values: check === null ? null : listedIn(check) }));
+}
+
+/** Reads `CHECK ((kind = ANY (ARRAY['gap'::text, 'reordered'::text])))`. */
+function listedIn(check: string): readonly string[] | null {
+  const list = /= ANY \(ARRAY\[(.*)\]\)/.exec(check)?.[1];
+  return list === undefined ? null : [...list.matchAll(/'([^']*)'::text/g)].map(([, value]) => value ?? '');
+}
+
+/** A folder of SQL that declares tables, and the file that is generated from it. */
+export interface Source {
+  readonly folder: string;
+  /** The projection whose tables these are; null for the migrations. */
+  readonly projection: string | null;
+  readonly sql: string;
+  readonly target: string;
+}
+
+const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta.url));
+const MIGRATED = fileURLToPath(new URL('../../src/postgres/tables.ts', import.meta.url));
+const PROJECTIONS = fileURLToPath(new URL('../../src/projections/', import.meta.url));
+
+/** Reads the SQL of the migrations, and of every folder of projections with a `tables.sql`. */
+export async function readSources(): Promise<readonly Source[]> {
+  const names = (await readdir(MIGRATIONS)).filter((name) => name.endsWith('.sql')).sort();
+  const sql = (await Promise.all(names.map((name) => readFile(join(MIGRATIONS, name), 'utf8')))).join('');
+  const projections = (await readdir(PROJECTIONS)).filter((name) => existsSync(join(PROJECTIONS, name, 'tables.sql'))).sort();
+  return [
+    { folder: MIGRATIONS, projection: null, sql, target: MIGRATED },
+    ...(await Promise.all(
+      projections.map(async (projection) => {
+        const folder = join(PROJECTIONS, projection);
+        const own = await readFile(join(folder, 'tables.sql'), 'utf8');
+        return { folder, projection, sql: own, target: join(folder, 'tables.ts') };
+      }),
+    )),
+  ];
+}
+
+/**
+ * Reads the narrower types that the SQL says behind columns: `outcome text, --: 'won' | 'lost'`. Returns table → column → type.
+ */
+export function narrowTypes(sql: string): ReadonlyMap<string, ReadonlyMap<string, string>> {
+  const types = new Map<string, Map<string, string>>();
+  let table: Map<string, string> | undefined;
+  for (const line of sql.split('\n')) {
+    const begun = /^create table (\w+)/.exec(line)?.[1];
+    if (begun !== undefined) {
+      table = new Map();
+      types.set(begun, table);
+    }
+    const [, column, type] = /^\s+"?(\w+)"?\s.*--: (.+)$/.exec(line) ?? [];
+    if (column !== undefined && type !== undefined) table?.set(column, type.trim());
+  }
+  return types;
+}
+
+/** Puts the line on top by which `isGenerated` knows the text again. */
+export function sign(text: string, { projection, sql }: Source): string {
+  const from = projection === null ? 'migrations/*.sql' : 'tables.sql';
+  return `// Generated from ${from} by \`npm run codegen:tables\`; digest of both: ${digestOf(text, sql)}\n${text}`;
+}
+
+/** Returns whether a file is what was generated from this SQL. */
+export function isGenerated(file: string, source: Source): boolean {
+  return file === sign(file.slice(file.indexOf('\n') + 1), source);
+}
+
+function digestOf(text: string, sql: string): string {
+  return sha256Hex(`${sql}\0${text}`).slice(0, 16);
+}
+
+/** Hands over an empty database with all tables, on a server that is gone afterwards. */
+export async function withScratchDatabase<Result>(work: (pool: Database['pool']) => Promise<Result>): Promise<Result> {
+  const folder = await mkdtemp(join(tmpdir(), 'espalier-tables-'));
+  try {
+    const server = await startEmbeddedPostgres({ folder, durability: 'none' });
+    const pool = openPool(server.url, { max: 2 });
+    try {
+      await migrate(pool);
+      await installProjections(pool);
+      return await work(pool);
+    } finally {
+      await pool.end();
+      await server.close();
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }

@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from '@jest/globals';
 import { useTestDatabase } from '../../src/testing/use-test-database.ts';
-import { generateTables } from './generate-tables.ts';
-import { isGenerated, narrowTypes, readSources, sign } from './table-sources.ts';
+import { generateTables, isGenerated, narrowTypes, readSources, sign } from './generate-tables.ts';
 
 const database = useTestDatabase({ emptied: 'never' });
 

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isGenerated, readSources, type Source } from './table-sources.ts';
+import { isGenerated, readSources, type Source } from './generate-tables.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -18,7 +18,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   else {
     // The fold of a new projection imports what is only about to be written.
     for (const { target } of sources) if (!existsSync(target)) await writeFile(target, 'export const tables = {};\n');
-    const { withScratchDatabase } = await import('./scratch-database.ts');
+    const { withScratchDatabase } = await import('./generate-tables.ts');
     const { generateTables } = await import('./generate-tables.ts');
     const files = await withScratchDatabase((pool) => generateTables(pool, sources));
     for (const { target, text } of files) await writeFile(target, text);

@@ -1,19 +1,26 @@
 import type { Command } from 'commander';
+import { isUuid } from '../domain/ids.ts';
 import { ENVIRONMENT_FORMS } from '../environments/open-environment.ts';
+import { newId } from '../events/new-id.ts';
+import type { Platform } from '../platform/open-platform.ts';
+import { POLICY_FORMS, parsePolicyText } from '../policies/policy-spec.ts';
 import { projections } from '../projections/registry.ts';
+import { readCollection } from '../usecases/collect/collect.ts';
+import type { Progress } from '../usecases/collect/collect-run.ts';
+import { type ForkChanges, type Forking, fork, planFork } from '../usecases/fork/fork.ts';
 import { replayEnvironment } from '../usecases/replay/replay-environment.ts';
 import { replayImages, replayProjections } from '../usecases/replay/replay-projections.ts';
 import { recordReplay } from '../usecases/replay/replay-report.ts';
 import { replayTraining } from '../usecases/replay/replay-training.ts';
-import { checkedId } from './collect.ts';
+import { replayScores, type ScoresAsked } from '../usecases/score/replay-scores.ts';
+import { checkedId, progressText } from './collect.ts';
 import { describeBuildProgress } from './describe-build.ts';
 import { projectionNamed } from './rebuild.ts';
-import { addReplayFork } from './replay-fork.ts';
-import { addReplayScores } from './replay-scores.ts';
 import { describeReport, runReplay } from './run-replay.ts';
 import { print, table } from './terminal.ts';
-import { wantsJson, wholeNumber } from './with-platform.ts';
+import { numberBetween, wantsJson, wholeNumber } from './with-platform.ts';
 import { withProjector } from './with-projector.ts';
+import { endAsCollected, noteUnshaped, withResumeHint } from './with-resume-hint.ts';
 
 /**
  * `espalier replay MODE`: does something of a run over from the record and says whether it comes out the same; exit code 1 when
@@ -50,7 +57,7 @@ export function addReplay(program: Command): void {
  * `espalier replay projections`: folds the log again next to the read models and compares every table; exit code 1 when one
  * differs.
  */
-export function addReplayProjections(replay: Command): void {
+function addReplayProjections(replay: Command): void {
   const command = replay
     .command('projections')
     .description('fold the log again into tables of its own and compare them with the live ones by checksum')
@@ -94,7 +101,7 @@ export function addReplayProjections(replay: Command): void {
  * `espalier replay training`: computes the versions of a policy again, batch by batch, and compares weights and checkpoints; exit
  * code 1 when one differs.
  */
-export function addReplayTraining(replay: Command): void {
+function addReplayTraining(replay: Command): void {
   const command = replay
     .command('training')
     .description('train a policy again from the recorded batches and compare weights, checkpoints and metrics of every version')
@@ -116,4 +123,152 @@ export function addReplayTraining(replay: Command): void {
       await settle();
     }),
   );
+}
+
+interface ForkFlags extends ForkChanges {
+  readonly from?: string;
+  readonly run?: string;
+  readonly seed: number;
+  readonly name: string;
+  readonly concurrency: number;
+}
+
+/**
+ * `espalier replay fork`: a new run that goes on from a recorded step with another policy or other parameters; exit code 1 when
+ * the way there differs.
+ */
+function addReplayFork(replay: Command): void {
+  const command = replay
+    .command('fork')
+    .description('go on from a recorded step in a run of its own: the way there executed again and compared, then other rollouts')
+    .option('--from <step>', 'the step to go on from; the root of a tree begins again')
+    .option('--tree <id>', 'the tree of that step, where several have one under its id')
+    .option('--policy <spec>', `who goes on; the policy of the recorded run when left out: ${POLICY_FORMS}`)
+    .option('--rollouts <n>', 'rollouts behind the step', wholeNumber('--rollouts', 1, 100_000), 1)
+    .option(
+      '--max-steps <n>',
+      'steps behind the step after which a rollout is truncated; what the recorded plan leaves when left out',
+      wholeNumber('--max-steps', 1, 10_000),
+    )
+    .option('--temperature <t>', 'that of the recorded plan when left out', numberBetween('--temperature', 0, 100))
+    .option('--environment <name>', `in place of the one that the run names: ${ENVIRONMENT_FORMS}`)
+    .option('--seed <n>', 'seed of the new rollouts', wholeNumber('--seed', 0), 1)
+    .option('--name <name>', 'name of the new run', 'fork')
+    .option('--run <id>', 'id of the new run (a UUID); drawn when left out. A run that is there already is gone on with')
+    .option('--concurrency <n>', 'trees at a time', wholeNumber('--concurrency', 1, 10_000), 8);
+  command.action((flags: ForkFlags) =>
+    withProjector('replay', async ({ platform, signal, settle, line }) => {
+      await settle();
+      const planned = await forkOf(platform, flags);
+      const began = Date.now();
+      const progress = (p: Progress) => line.show(progressText(p, (Date.now() - began) / 1_000));
+      const { concurrency } = flags;
+      const { runId } = planned;
+      const again = `espalier replay fork --run ${runId}`;
+      const forked = await withResumeHint(platform, { runId, command: again, signal }, () =>
+        fork(platform, { ...planned, concurrency, signal, progress }),
+      );
+      line.end();
+      const { report, progress: done } = forked;
+      const state = report === null ? 'stopped' : (done?.state ?? 'failed');
+      if (wantsJson(command)) print(JSON.stringify({ run: planned.runId, ...planned.plan.fork, ...report, ...done, state }));
+      else {
+        if (report) print(describeReport(report));
+        const went = done ? `${done.rollouts} rollouts, ${done.steps} steps, ${done.succeeded} succeeded` : 'no rollouts';
+        print(`run ${planned.runId} ${state}: ${went}`);
+        if (done?.message) print(done.message);
+      }
+      if (report?.outcome === 'differs') process.exitCode = 1;
+      endAsCollected(runId, { state, mostFailed: done?.mostFailed ?? false }, wantsJson(command) ? null : again);
+      await settle();
+      await noteUnshaped(platform, runId);
+    }),
+  );
+}
+
+/** Plans a new fork, or reads the plan of one that was begun. */
+async function forkOf(platform: Platform, flags: ForkFlags): Promise<Pick<Forking, 'runId' | 'name' | 'seed' | 'plan'>> {
+  const { from, run, name, seed } = flags;
+  if (from === undefined) {
+    if (run === undefined) throw new Error('name the step to go on from with --from, or a fork that was begun with --run');
+    return { runId: run, ...(await readCollection(platform, checkedId('--run', run), 'fork')) };
+  }
+  if (!isUuid(from)) throw new Error(`--from takes a step id, a UUID in lower case, not ${JSON.stringify(from)}`);
+  if (flags.tree !== undefined) checkedId('--tree', flags.tree);
+  if (flags.policy !== undefined) parsePolicyText(flags.policy); // reported now rather than after the way was walked
+  const plan = await planFork(platform, from, flags);
+  return { runId: run === undefined ? newId() : checkedId('--run', run), name, seed, plan };
+}
+
+interface ScoresFlags {
+  readonly run: string;
+  readonly scorer?: string;
+  readonly component?: string;
+  readonly environment?: string;
+  readonly lambda?: number;
+  readonly mu?: number;
+  readonly every?: number;
+  readonly alpha?: number;
+  readonly beta?: number;
+  readonly estimator?: string;
+  readonly option: readonly string[];
+}
+
+/**
+ * `espalier replay scores`: the same record under the scorers it had, or under another scorer, compression, estimator or
+ * thresholds, with what changes in each group.
+ */
+function addReplayScores(replay: Command): void {
+  const scores = replay
+    .command('scores')
+    .description(
+      'compute rewards and returns again; or compare returns and advantages under another scorer, compression or estimator, or what would be mined by other thresholds',
+    )
+    .requiredOption('--run <id>', 'the run')
+    .option('--scorer <name@revision>', 'score every rollout by this one')
+    .option(
+      '--component <name>',
+      "the component that --scorer's value replaces; its own name when left out, `environment` is the outcome",
+    )
+    .option('--environment <name>', 'where the right answers are, in place of the environment that the run names')
+    .option('--lambda <number>', 'pay for compression by this λ', numberBetween('--lambda', 0, 1_000))
+    .option('--mu <number>', 'what failures pay for it', numberBetween('--mu', 0, 1_000))
+    .option('--every <k>', 'pay in every k-th iteration', wholeNumber('--every', 1, 1_000_000))
+    .option('--alpha <reward>', 'mine by this: what a good trajectory must reach', numberBetween('--alpha', 0, 1))
+    .option('--beta <gap>', 'mine by this: by how much it must be better than the bad one', numberBetween('--beta', 0, 1))
+    .option('--estimator <name>', 'estimate advantages by this one')
+    .option('--option <name=value>', 'of the estimator; may be given again', (text, all: string[]) => [...all, text], []);
+  scores.action((flags: ScoresFlags) => {
+    const asked = askedOf(flags);
+    const environment = flags.environment ?? null;
+    return runReplay(scores, flags.run, { ...asked, environment }, ({ platform, ...replaying }) =>
+      replayScores(platform, { ...replaying, asked, environment }),
+    );
+  });
+}
+
+/**
+ * Reads what is to be changed in scoring. @throws Error when more than one thing is to be other: a difference would have two
+ * causes.
+ */
+function askedOf({ scorer, component, lambda, mu, every, alpha, beta, estimator, option }: ScoresFlags): ScoresAsked {
+  const compressed = lambda !== undefined || mu !== undefined || every !== undefined;
+  const mined = alpha !== undefined || beta !== undefined;
+  if ([scorer !== undefined, compressed, mined, estimator !== undefined].filter(Boolean).length > 1)
+    throw new Error('change one thing at a time: --scorer, or --lambda, --mu and --every, or --alpha and --beta, or --estimator');
+  if (option.length > 0 && estimator === undefined) throw new Error('--option is of an estimator; name it with --estimator');
+  if (component !== undefined && scorer === undefined)
+    throw new Error('--component is what a scorer replaces; name it with --scorer');
+  if (scorer !== undefined) return { kind: 'scorer', scorer, component: component ?? null };
+  if (estimator !== undefined) return { kind: 'estimator', name: estimator, options: Object.fromEntries(option.map(optionOf)) };
+  if (compressed) return { kind: 'compression', compression: { lambda: lambda ?? null, mu: mu ?? null, every: every ?? null } };
+  if (mined) return { kind: 'thresholds', thresholds: { alpha: alpha ?? null, beta: beta ?? null } };
+  return { kind: 'as-recorded' };
+}
+
+function optionOf(text: string): [string, string | number] {
+  const at = text.indexOf('=');
+  if (at < 1) throw new Error(`--option takes NAME=VALUE, not ${JSON.stringify(text)}`);
+  const value = text.slice(at + 1);
+  return [text.slice(0, at), value !== '' && Number.isFinite(Number(value)) ? Number(value) : value];
 }

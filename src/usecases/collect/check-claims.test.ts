@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Environment, EnvironmentKind, StepResult } from '../../environments/environment.ts';
-import { compareWithOpening, wantsComparison } from './check-claims.ts';
+import { compareWithOpening, wantsComparison } from './episodes.ts';
 import type { GrowingTree, TreeNode } from './growing-tree.ts';
 
 const unpaid = { value: 0, raw: 0, scale: 1, kind: 'final' as const };

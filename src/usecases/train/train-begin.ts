@@ -11,15 +11,19 @@ import type { Policy } from '../../policies/policy.ts';
 import { createPolicy, parsePolicyText } from '../../policies/policy-spec.ts';
 import { readLineages } from '../../projections/training-pool/read-lineages.ts';
 import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
+import type { RegisterRequest } from '../../training/leases/protocol.ts';
 import { TrainingRefused } from '../../training/planning/read-plan-request.ts';
 import { modelServerOf } from '../../training/servers/open-model-server.ts';
+import { readHead } from '../../training/versions/read-batch-update.ts';
 import { chooseTasks, surveysFolder, type TaskChoice } from '../collect/choose-tasks.ts';
 import type { Collection } from '../collect/collect.ts';
 import type { CollectPlan } from '../collect/plan.ts';
 import { refuseUnfit } from '../collect/refuse-unfit.ts';
 import { declareTraining } from './batcher/declare-training.ts';
-import { declareTrainer } from './declare-trainer.ts';
-import { makeFirstVersion, registerFirst } from './open-backend.ts';
+import type { Declaration } from './declaration/declaration-fields.ts';
+import { settingsOf, torchPlanOf } from './declaration/trainer-of.ts';
+import { declarePolicy } from './declare-policy.ts';
+import { makeFirstVersion, openBackend, registerFirst } from './open-backend.ts';
 import { actingPolicy, backendOf, promptOf, rulesOf, type TrainPlan } from './train-plan.ts';
 
 /** The run that collects for a training: what a collecting worker receives. */
@@ -182,4 +186,53 @@ export async function chooseTestTasks(
   if (evaluation === null) return [];
   const chosen = await chooseTasks(kind, evaluation.tasks, taskSeed, evaluation.split, surveys);
   return chosen.map(({ alias }) => alias);
+}
+
+/**
+ * Declares the training of a policy by any backend and makes its first version; both are recognised when they were made before.
+ * A model that cannot be opened, or cannot read the prompts, is refused before anything is recorded. @throws TrainingRefused;
+ * BackendFailed.
+ */
+async function declareTrainer(
+  platform: Platform,
+  { policyId, declaration }: { readonly policyId: string; readonly declaration: Declaration },
+  signal: AbortSignal,
+): Promise<void> {
+  const own = declaration.backend === 'torch' ? await firstOfModel(platform, policyId, declaration, signal) : null;
+  const declared = await declarePolicy(platform, policyId, declaration);
+  if (declared.kind === 'refused') throw new TrainingRefused(`${declared.message}; ${declared.remedy}`);
+  const first = own ?? declared.first;
+  if (!first) throw new TrainingRefused(`the policy ${policyId} has no first weights; name their SHA-256 as weights`);
+  await registerFirst(platform, first);
+}
+
+/** Opens the model and makes its first version; one that is on record is taken from there. */
+async function firstOfModel(
+  platform: Platform,
+  policyId: string,
+  declaration: Declaration,
+  signal: AbortSignal,
+): Promise<RegisterRequest> {
+  const { db } = platform.database;
+  const [lineage] = await readLineages(db, [policyId]);
+  if ((lineage?.newestVersion ?? null) !== null) {
+    const { backend, weights, kept } = await readHead(db, policyId, 0);
+    return { policyId, backend, weights, kept };
+  }
+  const plan = { backend: 'torch', settings: settingsOf(declaration), torch: torchPlanOf(declaration) } as const;
+  const backend = await openBackend(plan, platform.config, signal);
+  try {
+    // models with a processor read pictures
+    if (declaration.prompt?.mode === 'image' && backend.describe().processor === undefined)
+      throw new TrainingRefused(
+        `the model ${nameOf(declaration)} reads texts alone, and the prompts hold images; ask by text (--prompt text), or name a vision-language model`,
+      );
+    return await makeFirstVersion(platform.blobs, backend, policyId);
+  } finally {
+    await backend.close();
+  }
+}
+
+function nameOf({ torch }: Declaration): string {
+  return torch?.model.kind === 'folder' ? torch.model.path : 'tiny';
 }

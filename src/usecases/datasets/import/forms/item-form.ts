@@ -6,9 +6,16 @@ import { badRow } from '../read-rows.ts';
 import { readAtif } from './atif.ts';
 import { isTraceLine, readTrace } from './hf-trace.ts';
 import { ITEM_FORMS, type ItemForm, type ItemFormName, type ItemOfFile, isObject } from './item-of-file.ts';
-import { MESSAGES_COLUMNS, parseAgentTrajRow, parseMessagesRow, parseShareGptRow, SHARED_COLUMNS } from './messages-row.ts';
+import {
+  MESSAGES_COLUMNS,
+  parseAgentTrajRow,
+  parseMessagesRow,
+  parseShareGptRow,
+  parseVerifiersRow,
+  SHARED_COLUMNS,
+  VERIFIERS_COLUMNS,
+} from './messages-row.ts';
 import { readFileRows, readItems } from './read-items.ts';
-import { parseVerifiersRow, VERIFIERS_COLUMNS } from './verifiers-row.ts';
 import { isParquet, parseVerlRow, readVerlSteps, VERL_FIELDS } from './verl-steps.ts';
 
 type ParseRow = (value: unknown, environment: string | null) => ParsedItem;

@@ -176,7 +176,7 @@ export function parseAgentTrajRow(value: unknown, environment: string | null): P
 }
 
 /** What a row says of its task and policy: in `metadata` where it is one of ours. */
-export function factsOf(metadata: unknown, id: string | number | undefined, environment: string | null): ChatFacts {
+function factsOf(metadata: unknown, id: string | number | undefined, environment: string | null): ChatFacts {
   const own = ours.safeParse(metadata);
   const named = environment === null ? {} : { environment };
   if (!own.success) return { ...(id === undefined ? {} : { alias: String(id) }), ...named };
@@ -207,7 +207,7 @@ const SYSTEM = ['system', 'developer'];
 const KEPT = ['system', 'developer', 'user', 'assistant', 'tool'];
 
 /** Notes what a chat loses as a trajectory. One of texts alone is replies and one text between them. */
-export function chatNotes(messages: Chat): readonly RowNote[] {
+function chatNotes(messages: Chat): readonly RowNote[] {
   const notes: RowNote[] = [];
   const say = (kind: RowNote['kind'], field: string | null = null) => notes.push({ kind, field });
   for (const each of messages) {
@@ -243,4 +243,61 @@ function blocksOf(messages: Chat): readonly Chat[] {
 
 function hasText(content: Chat[number]['content']): boolean {
   return content !== null && content !== undefined && content.length > 0;
+}
+
+const said = z.union([z.string(), chat]);
+const verifiersRow = z.looseObject({
+  prompt: said,
+  completion: said,
+  tools: offeredTools,
+  reward: z.number().nullish(),
+  rewards: z
+    .array(z.object({ component: z.string().min(1), value: z.number() }))
+    .optional()
+    .catch(undefined), // another's may be anything
+  example_id: z.union([z.string(), z.number()]).optional(),
+  task: z.unknown().optional(),
+  metadata: z.unknown().optional(),
+});
+
+const READ = ['prompt', 'completion', 'tools', 'reward', 'example_id', 'task'];
+/** What `trl` and `trl-grpo` have besides; the group, the trajectory and the part are of the record that they are made of. */
+const OURS = ['rewards', 'metadata', 'group', 'trajectory', 'part'];
+
+/** The columns that `parseVerifiersRow` reads. */
+export const VERIFIERS_COLUMNS = [...READ, ...OURS];
+
+/**
+ * Reads a line of `results.jsonl` as verifiers saves evaluations: `prompt` and `completion` as chats or texts, `reward`,
+ * `example_id`; `prompt`, `completion` of other files alike: of TRL, and our own `trl` and `trl-grpo` with what their metadata
+ * say. Replies in the prompt are context: who completed it did not say them.
+ */
+export function parseVerifiersRow(value: unknown, environment: string | null): ParsedItem {
+  const parsed = verifiersRow.safeParse(wellFormed(value).value);
+  if (!parsed.success) return refusedShape(parsed.error);
+  const { prompt, completion, tools, reward, rewards, example_id: id, task, metadata } = parsed.data;
+  const shown = chatOf(prompt, 'user').map((each) => (each.role === 'assistant' ? { ...each, weight: 0 } : each));
+  const messages = [...shown, ...chatOf(completion, 'assistant')];
+  const names = {
+    all: 'completion',
+    at: (place: number) => (place < shown.length ? `prompt.${place}` : `completion.${place - shown.length}`),
+  };
+  const notes = chatNotes(messages);
+  const own = factsOf(metadata, undefined, environment);
+  if (own.policy)
+    return withNotes(
+      chatEpisode(
+        messages,
+        { ...own, tools, ...(rewards ? { reward: null, rewards: rewards.map((each) => ({ ...each, turn: null })) } : {}) },
+        names,
+      ),
+      [...notes, ...unreadNotes(parsed.data, [...READ, ...OURS])],
+    );
+  const named = environment ?? (typeof task === 'string' && task !== '' && task.length <= 100 ? task : 'verifiers');
+  const facts = { environment: named, tools, reward: reward ?? null, ...(id === undefined ? {} : { alias: String(id) }) };
+  return withNotes(chatEpisode(messages, facts, names), [...notes, ...unreadNotes(parsed.data, READ)]);
+}
+
+function chatOf(given: string | Chat, role: string): Chat {
+  return typeof given === 'string' ? [{ role, content: given }] : given;
 }

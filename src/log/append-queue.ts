@@ -1,5 +1,4 @@
-import { checkRecord } from './check-record.ts';
-import { LogError, type LogRecord, type Receipt, RecordTooLarge } from './event-log.ts';
+import { LogError, type LogRecord, RECORD_LIMIT, type Receipt, RecordTooLarge } from './event-log.ts';
 
 /** A record whose partition is known. */
 export interface PlacedRecord {
@@ -174,4 +173,16 @@ export class AppendQueue {
 /** The bytes of a record, without what Kafka puts around it. */
 function sizeOf({ key, value }: Pick<LogRecord, 'key' | 'value'>): number {
   return Buffer.byteLength(key) + value.byteLength;
+}
+
+/** Refuses a record that no log takes. @throws RangeError on a missing key; RecordTooLarge. */
+function checkRecord({ topic, key, value }: LogRecord): void {
+  if (typeof key !== 'string' || key === '') throw new RangeError(`a record of ${topic} needs a key: it chooses the partition`);
+  if (key.includes('\0')) throw new RangeError(`a key of ${topic} holds a NUL character, which Postgres cannot store`);
+  const bytes = sizeOf({ key, value });
+  if (bytes <= RECORD_LIMIT) return;
+  throw new RecordTooLarge(
+    `a record of ${topic} has ${bytes} bytes, the limit is ${RECORD_LIMIT}; put large payloads into the blob store`,
+    { limit: RECORD_LIMIT },
+  );
 }

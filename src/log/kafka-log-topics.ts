@@ -1,4 +1,4 @@
-import kafkajs, { type Admin } from 'kafkajs';
+import kafkajs, { type Admin, AssignerProtocol } from 'kafkajs';
 import { LogError, RECORD_LIMIT } from './event-log.ts';
 
 /** How many copies a topic has, and how many of them must hold a record before it counts as durable. */
@@ -89,4 +89,22 @@ function set(name: string, value: string | number): string {
 
 function refusal(topic: string, what: string): LogError {
   return new LogError('fatal', `topic ${topic} ${what}`);
+}
+
+/**
+ * Reads which partitions the members of a group were assigned, by topic; none of a group that is not there or shares them again.
+ */
+export async function readAssigned(
+  admin: Pick<Admin, 'describeGroups'>,
+  group: string,
+): Promise<ReadonlyMap<string, ReadonlySet<number>>> {
+  const { groups } = await admin.describeGroups([group]);
+  const assigned = new Map<string, Set<number>>();
+  for (const { memberAssignment } of groups.flatMap(({ members }) => members)) {
+    if (memberAssignment.length === 0) continue; // while a group is shared nobody is assigned anything
+    const { assignment = {} } = AssignerProtocol.MemberAssignment.decode(memberAssignment) ?? {};
+    for (const [topic, partitions] of Object.entries(assignment))
+      assigned.set(topic, new Set([...(assigned.get(topic) ?? []), ...partitions]));
+  }
+  return assigned;
 }

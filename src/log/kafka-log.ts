@@ -15,10 +15,9 @@ import {
 } from './event-log.ts';
 import { installCodecs } from './kafka-log-codecs.ts';
 import { isLeaderless, isLostAnswer, isTransient, isUnknownTopic, toLogError } from './kafka-log-errors.ts';
-import { readAssigned } from './kafka-log-members.ts';
 import { KafkaProducer } from './kafka-log-producer.ts';
 import { subscribeKafka } from './kafka-log-subscription.ts';
-import { checkTopics, type TopicOptions, topicConfiguration } from './kafka-log-topics.ts';
+import { checkTopics, readAssigned, type TopicOptions, topicConfiguration } from './kafka-log-topics.ts';
 import { partitionOf } from './partition-for-key.ts';
 
 export interface KafkaLogOptions extends TopicOptions {

@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openTextCraft } from '../../environments/textcraft/textcraft.ts';
@@ -15,6 +18,16 @@ import { type ForkChanges, type Forked, fork, planFork } from './fork.ts';
 const TOOLS = 'tool-env:profile=v0.1;tools=calculator,./examples/count-letters.ts;tasks=./examples/letters.jsonl;max-turns=6';
 const CUTTING = fileURLToPath(new URL('../../testing/cutting-world.ts', import.meta.url));
 const COUNT = '<tool_call>{"name": "count_letter", "arguments": {"word": "strawberry", "letter": "r"}}</tool_call>';
+
+const STUCK = `
+import { existsSync } from 'node:fs';
+const open = { observation: 'on', reward: 0, admissibleActions: ['go'] };
+const step = () => {
+  if (existsSync(new URL('./broken', import.meta.url))) throw new Error('the door is stuck');
+  return open;
+};
+export const environment = { name: 'stuck', open: () => ({ taskAliases: ['a'], create: () => ({ reset: () => open, step }) }) };
+`;
 
 const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 let model: OpenAiServer;
@@ -248,6 +261,25 @@ describe('forks', () => {
     expect(await forkFrom(from, {}, runId)).toMatchObject({ progress: null, report: { outcome: 'differs' } });
     expect(await db.selectFrom('anomalies').selectAll().execute()).toEqual([]);
     expect(await db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
+  });
+
+  test('a fork whose environment fails on the way says that failure, in a repetition too, and not that it did not repeat', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'stuck-'));
+    try {
+      await writeFile(join(folder, 'stuck.mjs'), STUCK);
+      const from = await stepAt(await collected(`module:${join(folder, 'stuck.mjs')}`, 'a', { policy: 'random' }), 2);
+      await writeFile(join(folder, 'broken'), '');
+      const { progress, report, runId } = await forkFrom(from, { policy: 'random' });
+      const failed = { state: 'failed', reasons: [{ reason: expect.stringContaining('the door is stuck'), count: 3 }] };
+      expect(progress).toMatchObject(failed);
+      expect(report?.differing).toBe(0);
+      expect((await forkFrom(from, { policy: 'random' }, runId)).progress).toMatchObject(failed);
+      const { db } = platform.database;
+      const run = await db.selectFrom('runs').select('message').where('runId', '=', runId).executeTakeFirstOrThrow();
+      expect(run.message).toContain('the door is stuck');
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 
   test('a fork ends as failed when the texts are equal and the state differs, on the way and at the first observation', async () => {

@@ -139,7 +139,7 @@ describe('the documentation', () => {
  * `sh run` is run by docs-commands.int.test.ts, `console run` of a guide by guides.long.int.test.ts. The two commands of the
  * README and those of CONTRIBUTING are what CI itself runs; Python blocks are example files, compared above; that of the guide
  * to exports is run by python/tests_consumers, that of recording an agent by python-record.long.int.test.ts,
- * that of the guide to analysis by app/analysis.long.int.test.ts.
+ * that of the guide to analysis by app/analysis.long.int.test.ts, that of the recording client by app/many-recorders.int.test.ts.
  */
 function isCovered(page: string, language: string, rest: string): boolean {
   if (/ excerpt=\d{4}-\d\d-\d\d$/.test(rest)) return true;
@@ -149,7 +149,7 @@ function isCovered(page: string, language: string, rest: string): boolean {
       : /^docs\/(guides\/(add-|published-environments)|tutorials\/your-own-environment)/.test(page);
   if (language === 'python' && / file=\S+$/.test(rest)) return /^docs\/(guides\/add-|tutorials\/your-own-)/.test(page); // built by the same test
   if (language === 'python')
-    return /bring-your-own-trainer|record-your-own-agent|train-with-(verl|trl)|guides\/(install|export|autolog|analyse-in-python)/.test(
+    return /bring-your-own-trainer|record-your-own-agent|train-with-(verl|trl)|guides\/(install|export|autolog|analyse-in-python|record-from-python)/.test(
       page,
     );
   return language === 'sh' && ['README.md', 'CONTRIBUTING.md', 'docs/tutorials/first-run.md'].includes(page);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from ..connection import Connection
@@ -35,8 +36,8 @@ class Leftovers:
     def wait(self, run_id: str | None = None, timeout_s: float = 60) -> None:
         """Returns when the spools of a run (of all runs without one) are sent. Raises EspalierError that says why it is not. Trees of the run
         that are set aside do not keep it from being continued."""
+        is_of: Callable[[str], bool] = lambda name: run_id is None or run_of(Path(name)) == run_id  # noqa: E731
         with self._changed:
-            is_of = lambda name: run_id is None or run_of(Path(name)) == run_id  # noqa: E731
             done = self._changed.wait_for(lambda: not any(map(is_of, self._waiting)), timeout_s)
             for name, error in [*self.errors.items(), *(self.refusals.items() if run_id is None else ())]:
                 if is_of(name):

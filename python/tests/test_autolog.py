@@ -86,7 +86,7 @@ class CallServer(Answering):
 
 
 @unittest.skipIf(openai is None, "openai is not installed")
-class Autolog(unittest.TestCase):
+class AutologCase(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -109,6 +109,9 @@ class Autolog(unittest.TestCase):
         er.flush()
         return self.server.of("call")
 
+
+@unittest.skipIf(openai is None, "openai is not installed")
+class Autolog(AutologCase):
     def test_a_call_is_recorded_with_what_was_asked_and_its_tokens_and_the_program_sees_what_it_sees_without(self):
         def all_answers():
             client = self.client()

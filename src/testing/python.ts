@@ -89,7 +89,7 @@ export function adaptersForTests(): Promise<FoundPackages> {
  * backend). Skipped where there is none, and required where torch is. @throws Error with the remedy.
  */
 export function agentsForTests(): Promise<FoundPackages> {
-  const packages = ['httpx', 'langchain-openai', 'langgraph', 'openai', 'openai-agents'];
+  const packages = ['anthropic', 'httpx', 'langchain-openai', 'langgraph', 'litellm', 'openai', 'openai-agents'];
   return packagesForTests(
     process.env.ESPALIER_AGENTS_PYTHON ?? readConfig().python,
     packages,

@@ -30,8 +30,8 @@ def autolog(
     durable: Durable = "write",
     spool_bytes: int = LIMIT_BYTES,
 ) -> None:
-    """Records the calls of models that this process makes from now on: chat completions and responses, whole or streamed, by any client that sends
-    by httpx (openai, litellm, LangChain, …), whenever it was made. `er.autolog(False)` turns it off.
+    """Records the calls of models that this process makes from now on: chat completions, responses, embeddings and Anthropic's messages,
+    whole or streamed, by any client that sends by httpx (openai, anthropic, litellm, LangChain, …), whenever it was made. `er.autolog(False)` turns it off.
 
     Calls go to a run of this process, or to `run`: a name that several processes may give, ESPALIER_RUN, or what `db.run(...)` returned. A
     conversation is a rollout; `er.rollout` makes one of what belongs together. The model server is asked for token ids and log-probabilities,

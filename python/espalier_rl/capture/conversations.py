@@ -34,6 +34,9 @@ def replies(api: str, body: Any, parts: Sequence[Any] | None) -> list[list[Any]]
     if api == "responses":
         response = body if parts is None else next((part["response"] for part in reversed(parts) if isinstance(part.get("response"), dict)), {})
         return [list(response.get("output") or [])]
+    if api == "messages":
+        content = body["content"] if parts is None else _blocks(parts)
+        return [[{"role": "assistant", "content": content}]]
     if parts is None:
         return [[choice["message"]] for choice in body.get("choices") or []]
     said: dict[int, dict[str, Any]] = {}
@@ -47,10 +50,22 @@ def replies(api: str, body: Any, parts: Sequence[Any] | None) -> list[list[Any]]
     return [[message] for message in said.values()]
 
 
+def _blocks(parts: Sequence[Any]) -> list[dict[str, Any]]:
+    """Returns the texts and the calls of tools in a stream of Anthropic's protocol."""
+    blocks: dict[int, dict[str, Any]] = {}
+    for part in parts:
+        if part.get("type") == "content_block_start":
+            blocks[part["index"]] = dict(part["content_block"])
+        elif part.get("type") == "content_block_delta" and part["index"] in blocks:
+            block = blocks[part["index"]]
+            block["text"] = f"{block.get('text') or ''}{part['delta'].get('text') or ''}"
+    return list(blocks.values())
+
+
 def _messages(api: str, body: Mapping[str, Any]) -> list[Any]:
     given = body.get("input") if api == "responses" else body.get("messages")
     messages = [{"role": "user", "content": given}] if isinstance(given, str) else [*given] if isinstance(given, list) else []
-    system = body.get("instructions")
+    system = body.get("system" if api == "messages" else "instructions")
     return [{"role": "system", "content": system}, *messages] if system else messages
 
 
@@ -66,7 +81,9 @@ def _key(message: Any) -> list[Any]:
     if message.get("type") == "reasoning":
         return []
     ids = [call.get("id") for call in message.get("tool_calls") or [] if isinstance(call, dict)]
-    ids += [message[name] for name in ("tool_call_id", "call_id") if message.get(name)]
+    blocks = [block for block in message.get("content") or [] if isinstance(block, dict)]
+    ids += [each[name] for each in (message, *blocks) for name in ("tool_call_id", "call_id", "tool_use_id") if each.get(name)]
+    ids += [block.get("id") for block in blocks if block.get("type") == "tool_use"]
     return [_role(message), _text(message).strip(), ids]
 
 

@@ -16,10 +16,10 @@ from .extras import ASKS, PLAIN_HOSTS, Added, with_extras, without_extras, writt
 if TYPE_CHECKING:
     from .session import Rollout, Session
 
-APIS = {"/chat/completions": "chat.completions", "/responses": "responses"}
+APIS = {"/chat/completions": "chat.completions", "/responses": "responses", "/v1/messages": "messages", "/embeddings": "embeddings"}
 PROXY = "/v1/proxy/"  # whose calls the server records
 REFUSALS = (400, 403, 422)
-LAST = ("response.completed", "response.incomplete", "response.failed")
+LAST = ("response.completed", "response.incomplete", "response.failed", "message_stop")
 
 
 def api_of(request: Any) -> str | None:
@@ -53,6 +53,7 @@ class Exchange:
         self._parts: list[bytes] = []
         self._parsed: list[dict[str, Any]] = []
         self._done = False
+        self._reply: Any = None  # of an answer that came whole
         self._set_length: Callable[[int], None] = lambda _: None
         self._decode: Callable[[bytes], bytes] = lambda raw: raw
 
@@ -116,9 +117,9 @@ class Exchange:
             raw = b"".join(self._chunks)
             out = raw
             try:
-                reply = json.loads(raw)
-                kept = without_extras(reply, self.added, part=False)
-                out = raw if kept == reply else written_as(kept, raw)
+                self._reply = json.loads(raw)
+                kept = without_extras(self._reply, self.added, part=False)
+                out = raw if kept is self._reply else written_as(kept, raw)
             except (ValueError, AttributeError):
                 pass  # no JSON object: the program has it as it came
             self._set_length(len(out))
@@ -131,7 +132,7 @@ class Exchange:
             yield event + end
             return
         kept = without_extras(part, self.added, part=True)
-        if kept == part:
+        if kept is part:
             yield event + end
         elif kept is not None:
             yield b"data: " + written_as(kept, data) + end
@@ -167,7 +168,7 @@ class Exchange:
         elif not self._sse:
             raw = self._whole()
             try:
-                parsed = json.loads(raw) if raw else None
+                parsed = self._reply if self._reply is not None else json.loads(raw) if raw else None
                 reply = _exact(raw, parsed) if raw else b""
             except ValueError:
                 parsed, message = None, message or raw[:1_000].decode("utf-8", "replace")
@@ -191,7 +192,7 @@ class Exchange:
             line += b',"reply":' + reply
         self.line = line + b"}\n"
         said: list[list[Any]] = []
-        if outcome == "answered":
+        if outcome == "answered" and self.api != "embeddings":
             try:
                 said = replies(self.api, parsed, self._parsed if self._sse else None)
             except (AttributeError, KeyError, TypeError):

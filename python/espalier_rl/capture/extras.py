@@ -44,28 +44,26 @@ def with_extras(api: str, body: Mapping[str, Any], ask: str) -> tuple[dict[str, 
 
 
 def without_extras(reply: dict[str, Any], added: Added, *, part: bool) -> dict[str, Any] | None:
-    """Takes out of a reply, or out of a part of a stream, what was added; None for a part that holds nothing else."""
+    """Takes out of a reply, or out of a part of a stream, what was added: the same object where it holds nothing of that, None for a part
+    that holds nothing else."""
     choices = reply.get("choices")
     if part and added.usage and choices == [] and "usage" in reply:
         return None
-    kept = dict(reply)
-    if added.token_ids:
-        kept.pop("prompt_token_ids", None)
-    if part and added.usage:
-        kept.pop("usage", None)
-    if isinstance(choices, list):
-        kept["choices"] = [_cleaned(choice, added) if isinstance(choice, dict) else choice for choice in choices]
-    return kept
+    gone = ("prompt_token_ids",) * added.token_ids + ("usage",) * (part and added.usage)
+    kept = {name: value for name, value in reply.items() if name not in gone}
+    cleaned = [_cleaned(choice, added) if isinstance(choice, dict) else choice for choice in choices] if isinstance(choices, list) else []
+    if len(kept) == len(reply) and all(new is old for new, old in zip(cleaned, choices or [])):
+        return reply
+    return kept if choices is None else {**kept, "choices": cleaned}
 
 
 def _cleaned(choice: dict[str, Any], added: Added) -> dict[str, Any]:
-    kept = dict(choice)
-    if added.token_ids:
-        kept.pop("token_ids", None)
-        kept.pop("meta_info", None)
-    if added.log_probs and "logprobs" in kept:
-        kept["logprobs"] = None
-    return kept
+    gone = ("token_ids", "meta_info") * added.token_ids
+    has_log_probs = added.log_probs and choice.get("logprobs") is not None
+    if not has_log_probs and not any(name in choice for name in gone):
+        return choice
+    kept = {name: value for name, value in choice.items() if name not in gone}
+    return {**kept, "logprobs": None} if has_log_probs else kept
 
 
 def written_as(value: Any, raw: bytes) -> bytes:

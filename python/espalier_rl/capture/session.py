@@ -101,6 +101,7 @@ class Session:
         self._lost = 0
         self._open: OrderedDict[str, Rollout] = OrderedDict()
         self._known: dict[bytes, Rollout] = {}  # by conversation
+        self._embeddings = Rollout(self.run, "embeddings")  # those outside of rollouts
 
     # ---- calls
 
@@ -122,7 +123,8 @@ class Session:
                 rollout.calls.append(exchange)
                 rollout.begun = True
                 rollout.digests.add(exchange.opening.digests[-1])
-            _last.set(rollout)
+            if api != "embeddings":
+                _last.set(rollout)
         except Exception as error:
             self._failed(error)
             return None
@@ -158,7 +160,12 @@ class Session:
     def _rollout_of(self, exchange: Exchange) -> Rollout:
         opening = exchange.opening
         scope = _scope.get()
-        rollout = scope if scope is not None and not scope.ended else self._continued(exchange)
+        if exchange.api == "embeddings":  # no conversation: it is kept with the rollout that goes on, and begins none
+            open_ones = [each for each in (scope, _last.get()) if each is not None and each.begun and not each.ended]
+            self._embeddings = Rollout(self.run, "embeddings") if self._embeddings.ended else self._embeddings
+            rollout: Rollout | None = (open_ones or [self._embeddings])[0]
+        else:
+            rollout = scope if scope is not None and not scope.ended else self._continued(exchange)
         if rollout is None:
             rollout = Rollout(self.run, policy=self.policy)
         rollout.task = rollout.task or opening.task

@@ -479,7 +479,7 @@ class _CallCapturedDataOptional(TypedDict, total=False):
     pictures: list[ShownPicture]
     """Pictures of the prompt that no observation of the tree holds, in order; absent when there are none."""
     attributes: str | BlobRef
-    """Attributes of the span that have no place elsewhere, as JSON; absent when there are none."""
+    """What of the call has no place elsewhere, as JSON: attributes of its span, what was embedded; absent when there is none."""
 
 
 class CallCapturedData(_CallCapturedDataOptional):
@@ -502,7 +502,7 @@ class CallCapturedData(_CallCapturedDataOptional):
     source: Literal["proxy", "trace", "client"]
     """How it was captured: on its way to the model, from spans of a trace, or in the process of the program."""
     api: str
-    """Protocol of the call, for example `chat.completions` or `responses`."""
+    """Protocol of the call: `chat.completions`, `responses`, `messages` or `embeddings`."""
     outcome: Literal["answered", "failed", "cancelled"]
     """Whether the model answered; cancelled when the program went away first."""
     status: int | None

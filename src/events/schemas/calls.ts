@@ -61,7 +61,7 @@ export const callCaptured = eventData('A program of the user called a model: wha
   source: z
     .enum(['proxy', 'trace', 'client'])
     .describe('How it was captured: on its way to the model, from spans of a trace, or in the process of the program.'),
-  api: name.describe('Protocol of the call, for example `chat.completions` or `responses`.'),
+  api: name.describe('Protocol of the call: `chat.completions`, `responses`, `messages` or `embeddings`.'),
   outcome: z
     .enum(['answered', 'failed', 'cancelled'])
     .describe('Whether the model answered; cancelled when the program went away first.'),
@@ -83,7 +83,9 @@ export const callCaptured = eventData('A program of the user called a model: wha
     .describe('Pictures of the prompt that no observation of the tree holds, in order; absent when there are none.'),
   attributes: text
     .optional()
-    .describe('Attributes of the span that have no place elsewhere, as JSON; absent when there are none.'),
+    .describe(
+      'What of the call has no place elsewhere, as JSON: attributes of its span, what was embedded; absent when there is none.',
+    ),
 });
 
 /**

@@ -2,8 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { Principal } from '../../postgres/principal.ts';
-import { type Forwarding, forwardCall, PATHS } from '../../usecases/capture/forward-call.ts';
-import type { Api } from '../../usecases/capture/read-request.ts';
+import { type Forwarding, forwardCall, PATHS, type ProxyApi } from '../../usecases/capture/forward-call.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import type { createJsonBodies } from '../json-body.ts';
 import type { Reply } from '../reply.ts';
@@ -13,13 +12,13 @@ import { type PlaceParams, placeHeaders, placeOf, placeParams, policyHeader, pol
 
 export type JsonBodies = ReturnType<typeof createJsonBodies>;
 
-const SUMMARY: Readonly<Record<Api, string>> = {
+const SUMMARY: Readonly<Record<ProxyApi, string>> = {
   'chat.completions': 'Passes a chat completion on to the model server, and records it as a step.',
   responses: 'Passes a request of the responses protocol on to the model server, and records it as a step.',
 };
 
 /** Makes the two endpoints of a protocol: one whose address names the rollout, one whose headers do. */
-export function callEndpoints(api: Api, world: Forwarding, bodies: JsonBodies): readonly Endpoint[] {
+export function callEndpoints(api: ProxyApi, world: Forwarding, bodies: JsonBodies): readonly Endpoint[] {
   const shared = {
     ...({ method: 'POST', needs: ['ingest'], summary: SUMMARY[api] } as const),
     body: bodies(request),

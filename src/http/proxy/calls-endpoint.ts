@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { amount, finite, id, policyRef, remark, sha256 } from '../../events/schemas/values.ts';
 import type { Capture } from '../../usecases/capture/open-capture.ts';
+import { APIS } from '../../usecases/capture/read-request.ts';
 import { receiveCalls, type SeenLine } from '../../usecases/capture/receive-calls.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { refusals } from '../openapi.ts';
@@ -19,7 +20,7 @@ const line = z.discriminatedUnion('kind', [
     kind: z.literal('call'),
     id: id.describe('UUID of the call, drawn by the client: a call that is sent again changes nothing.'),
     ...placeParams.shape,
-    api: z.enum(['chat.completions', 'responses']).describe('Protocol of the call.'),
+    api: z.enum([...APIS, 'embeddings']).describe('Protocol of the call.'),
     beganMs: finite.min(0).max(LAST_MS).describe('When it began, in milliseconds since 1970.'),
     firstMs: amount.min(0).nullable().describe('Time until the first part of the reply in milliseconds; null when none came.'),
     totalMs: amount.min(0).max(LAST_MS).describe('Time until the end of the call in milliseconds.'),

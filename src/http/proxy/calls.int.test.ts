@@ -117,3 +117,80 @@ test('a line that the record refuses is named, and the others are on record', as
   expect((await proxy.recorded()).rollouts).toHaveLength(2);
   expect(await send([{ ...call([user('q')], 'a'), beganMs: 'soon' }])).toMatchObject({ status: 400 });
 });
+
+test("calls of Anthropic's protocol become steps with thoughts, calls of tools and their results, also when they came as streams", async () => {
+  const body = {
+    model: 'claude',
+    system: 'Play.',
+    max_tokens: 9,
+    stop_sequences: ['.'],
+    tools: [{ name: 'look', input_schema: {} }],
+  };
+  const opening = { role: 'user', content: 'A hall.' };
+  const said = [
+    { type: 'thinking', thinking: 'A lamp?', signature: 's' },
+    { type: 'text', text: 'I look.' },
+    { type: 'tool_use', id: 'c1', name: 'look', input: { at: 'desk' } },
+  ];
+  const result = {
+    role: 'user',
+    content: [{ type: 'tool_result', tool_use_id: 'c1', content: [{ type: 'text', text: 'A lamp.' }] }],
+  };
+  const whole = {
+    id: 'm1',
+    type: 'message',
+    role: 'assistant',
+    content: said,
+    model: 'claude',
+    stop_reason: 'tool_use',
+    usage: { input_tokens: 5, output_tokens: 7 },
+  };
+  const parts = [
+    {
+      type: 'message_start',
+      message: { ...whole, id: 'm2', content: [], stop_reason: null, usage: { input_tokens: 9, output_tokens: 1 } },
+    },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+    ...['I take ', 'it.'].map((text) => ({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } })),
+    { type: 'content_block_start', index: 1, content_block: { type: 'tool_use', id: 'c2', name: 'take', input: {} } },
+    ...['{"what":', '"lamp"}'].map((partial_json) => ({
+      type: 'content_block_delta',
+      index: 1,
+      delta: { type: 'input_json_delta', partial_json },
+    })),
+    { type: 'message_delta', delta: { stop_reason: 'tool_use' }, usage: { output_tokens: 8 } },
+    { type: 'message_stop' },
+  ];
+  const anthropic = (messages: readonly object[], at: number, more: object) =>
+    call([], '', at, { api: 'messages', request: { ...body, messages }, reply: undefined, ...more });
+  await send([anthropic([opening], 0, { reply: whole })]);
+  url = await proxy.restart();
+  await send([anthropic([opening, { role: 'assistant', content: said }, result], 50, { parts }), line('end')]);
+  const { steps, trees, tools, prompts, quarantined } = await proxy.recorded();
+  expect(quarantined).toEqual([]);
+  expect(trees).toMatchObject([{ instruction: 'Play.' }]);
+  expect(steps.slice(1)).toMatchObject([
+    { response: 'I look.', observation: 'A lamp.', finishReason: 'tool_use', completionTokens: 7 },
+    { response: 'I take it.', action: 'take {"what":"lamp"}', completionTokens: 8 },
+  ]);
+  expect(tools).toMatchObject([{ tool: 'look', arguments: '{"at":"desk"}', output: 'A lamp.' }]);
+  const shown = prompts.get(steps[2]?.stepId ?? '');
+  expect(shown?.messages.map(({ role, parts: [first] }) => [role, first?.kind])).toEqual([
+    ['system', 'text'],
+    ['user', 'text'],
+    ['assistant', 'reasoning'],
+    ['tool', 'text'],
+  ]);
+  expect(shown?.sampling).toMatchObject({ maxTokens: 9, stop: ['.'] });
+});
+
+test('what was embedded is kept with its call, and is no step', async () => {
+  const embedded = { model: 'e', data: [{ embedding: [0.5, 0.25] }], usage: { prompt_tokens: 2 } };
+  const request = { model: 'e', input: ['a text'] };
+  await send([call([], '', 0, { api: 'embeddings', request, reply: embedded }), line('end')]);
+  const { steps, calls, quarantined } = await proxy.recorded();
+  expect(quarantined).toEqual([]);
+  expect(steps).toMatchObject([{ depth: 0 }]);
+  expect(calls).toMatchObject([{ api: 'embeddings', outcome: 'answered', stepId: null, choices: [] }]);
+  expect(JSON.parse(String(calls[0]?.attributes))).toMatchObject({ input: ['a text'], vectors: 1, dimensions: 2, model: 'e' });
+});

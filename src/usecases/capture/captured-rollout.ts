@@ -59,7 +59,7 @@ export type RolloutOutcome = 'terminated' | 'truncated' | 'failed' | 'cancelled'
 
 /** A call that is to be asked. */
 export interface CallRequest {
-  readonly api: Api;
+  readonly api: Api | 'embeddings';
   readonly request: ReadRequest;
   readonly source: 'proxy' | 'trace' | 'client';
   /** The policy that answers; that of the rollout, else the model, when left out. */

@@ -61,7 +61,7 @@ export interface Call extends PlacedCall {
   readonly prompt: string;
   choices: readonly CallChoice[];
   readonly source: 'proxy' | 'trace' | 'client';
-  readonly api: Api;
+  readonly api: Api | 'embeddings';
   /** Who answers. */
   readonly policy: PolicyRef;
   answered: ModelCall | null;

@@ -10,7 +10,7 @@ import type { CapturedRollout, PlacedCall } from './captured-rollout.ts';
 import type { Capture } from './open-capture.ts';
 import type { Named } from './place.ts';
 import { assemble, type ReadReply, readReply } from './read-reply.ts';
-import { type Api, isObject, type Json, readRequest } from './read-request.ts';
+import { isObject, type Json, readRequest } from './read-request.ts';
 import { readText, type Silence, type StreamEvent, splitEvents, watchSilence } from './split-events.ts';
 import { type Added, type Ask, hasExtras, type Upstream, withExtras, withoutExtras } from './upstream.ts';
 
@@ -31,7 +31,7 @@ export interface Forwarding {
 export interface ForwardedCall {
   readonly named: Named;
   readonly principal: Principal;
-  readonly api: Api;
+  readonly api: ProxyApi;
   readonly body: Json;
   readonly policy?: PolicyRef;
   /** Aborted when the program goes away before there is an answer. */
@@ -45,7 +45,9 @@ export interface Forwarded {
   readonly body: string | Readable;
 }
 
-export const PATHS = { 'chat.completions': '/chat/completions', responses: '/responses' } as const satisfies Record<Api, string>;
+export const PATHS = { 'chat.completions': '/chat/completions', responses: '/responses' } as const;
+/** A protocol that calls are passed on by. */
+export type ProxyApi = keyof typeof PATHS;
 
 /**
  * Sends a call to the model server and records it. A reply is on record before its end is passed on: who has it may rely on it.

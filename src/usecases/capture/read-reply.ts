@@ -3,6 +3,7 @@ import { parseCompletion } from '../../policies/openai/completion.ts';
 import {
   type Api,
   argumentsOf,
+  blockMessages,
   chatMessage,
   isObject,
   type Json,
@@ -37,9 +38,9 @@ interface Usage {
   readonly completionTokens: number;
 }
 
-/** Reads a whole reply in either protocol. @throws PolicyError `protocol`, or Error, that says what is wrong with it. */
+/** Reads a whole reply in one of the protocols. @throws PolicyError `protocol`, or Error, that says what is wrong with it. */
 export function readReply(api: Api, body: unknown): ReadReply {
-  return api === 'chat.completions' ? chatReply(body) : responsesReply(body);
+  return { 'chat.completions': chatReply, responses: responsesReply, messages: anthropicReply }[api](body);
 }
 
 function chatReply(body: unknown): ReadReply {
@@ -98,7 +99,7 @@ export interface Assembler {
 }
 
 export function assemble(api: Api): Assembler {
-  return api === 'chat.completions' ? assembleChat() : assembleResponse();
+  return { 'chat.completions': assembleChat, responses: assembleResponse, messages: assembleAnthropic }[api]();
 }
 
 interface GrowingTool {
@@ -200,4 +201,76 @@ function assembleResponse(): Assembler {
     whole: () => last,
     isComplete: () => isComplete,
   };
+}
+
+function anthropicReply(body: unknown): ReadReply {
+  if (!isObject(body) || !Array.isArray(body.content))
+    throw new Error("the model server's answer is no message: it has no content");
+  const raw = { role: 'assistant', content: body.content };
+  const usage = anthropicUsage(body.usage);
+  return {
+    promptTokenIds: null,
+    usage,
+    responseId: string(body.id),
+    model: string(body.model),
+    fingerprint: null,
+    choices: [
+      {
+        message: blockMessages(raw).find(({ role }) => role === 'assistant') ?? SILENT,
+        raw: JSON.stringify(raw),
+        ...{ tokens: null, namedTokens: null, usage, finishReason: string(body.stop_reason) },
+      },
+    ],
+  };
+}
+
+function anthropicUsage(given: unknown): ReadReply['usage'] {
+  if (!isObject(given) || !Number.isInteger(given.input_tokens) || !Number.isInteger(given.output_tokens)) return null;
+  const cached = [given.cache_creation_input_tokens, given.cache_read_input_tokens].map((count) =>
+    Number.isInteger(count) ? Number(count) : 0,
+  );
+  const promptTokens = cached.reduce((sum, count) => sum + count, Number(given.input_tokens));
+  return { promptTokens, completionTokens: Number(given.output_tokens) };
+}
+
+/** Puts the events of a streamed reply together. */
+function assembleAnthropic(): Assembler {
+  let message: Record<string, unknown> | null = null;
+  let isComplete = false;
+  const blocks: Record<string, unknown>[] = [];
+  const inputs = new Map<number, string>(); // arguments of calls, in pieces of JSON
+  const grow = (at: number, { type, text, thinking, signature, partial_json }: Json) => {
+    const block = blocks[at];
+    if (!block) return;
+    if (type === 'text_delta') block.text = `${block.text ?? ''}${text}`;
+    if (type === 'thinking_delta') block.thinking = `${block.thinking ?? ''}${thinking}`;
+    if (type === 'signature_delta') block.signature = signature;
+    if (type !== 'input_json_delta') return;
+    inputs.set(at, `${inputs.get(at) ?? ''}${partial_json}`);
+    block.input = parsed(inputs.get(at) ?? '');
+  };
+  return {
+    add(part) {
+      const at = Number(part.index);
+      if (part.type === 'message_start' && isObject(part.message)) message = { ...part.message };
+      if (part.type === 'content_block_start' && isObject(part.content_block)) blocks[at] = { ...part.content_block };
+      if (part.type === 'content_block_delta' && isObject(part.delta)) grow(at, part.delta);
+      if (part.type === 'message_delta' && message) {
+        const usage = { ...(isObject(message.usage) ? message.usage : {}), ...(isObject(part.usage) ? part.usage : {}) };
+        message = { ...message, ...(isObject(part.delta) ? part.delta : {}), usage };
+      }
+      isComplete ||= part.type === 'message_stop';
+    },
+    whole: () => message && { ...message, content: blocks.filter(isObject) },
+    isComplete: () => isComplete,
+  };
+}
+
+/** Arguments that broke off stay a string. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }

@@ -3,7 +3,8 @@ import type { Sampling } from '../../domain/prompts/asked-prompt.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
-export type Api = 'chat.completions' | 'responses';
+export const APIS = ['chat.completions', 'responses', 'messages'] as const;
+export type Api = (typeof APIS)[number];
 
 /** What a request of a program asks a model for. */
 export interface ReadRequest {
@@ -17,11 +18,11 @@ export interface ReadRequest {
   readonly streams: boolean;
 }
 
-/** Reads a request in either protocol. What does not have the form expected is left out: the model server judges requests. */
+/** Reads a request in one of the protocols. What does not have the form expected is left out: the model server judges requests. */
 export function readRequest(api: Api, body: Json): ReadRequest {
   // clients send what is in `extra_body` as fields; spans show it as it was given to the client
   const asked = withGenerationConfig(isObject(body.extra_body) ? { ...body, ...body.extra_body } : body);
-  const given = api === 'chat.completions' ? list(body.messages).map(chatMessage) : responsesMessages(body);
+  const given = READERS[api](body);
   return {
     messages: given.filter((message) => message !== null),
     previousResponseId: string(body.previous_response_id),
@@ -34,7 +35,7 @@ export function readRequest(api: Api, body: Json): ReadRequest {
       minP: number(asked.min_p),
       repetitionPenalty: number(asked.repetition_penalty),
       maxTokens: count(body.max_completion_tokens) ?? count(body.max_tokens) ?? count(body.max_output_tokens),
-      stop: (typeof body.stop === 'string' ? [body.stop] : list(body.stop))
+      stop: (typeof body.stop === 'string' ? [body.stop] : list(body.stop ?? body.stop_sequences))
         .filter((text) => typeof text === 'string')
         .slice(0, 100),
       seed: Number.isSafeInteger(body.seed) ? (body.seed as number) : null, // as just seen
@@ -43,6 +44,12 @@ export function readRequest(api: Api, body: Json): ReadRequest {
     streams: body.stream === true,
   };
 }
+
+const READERS: Readonly<Record<Api, (body: Json) => readonly (CallMessage | null)[]>> = {
+  'chat.completions': ({ messages }) => list(messages).map(chatMessage),
+  responses: responsesMessages,
+  messages: anthropicMessages,
+};
 
 /** Reads one message of chat completions, of a request or of a reply; null for what is none. */
 export function chatMessage(given: unknown): CallMessage | null {
@@ -101,6 +108,42 @@ export function messagesOfItems(items: readonly unknown[]): readonly CallMessage
 function responsesMessages({ instructions, input }: Json): readonly CallMessage[] {
   const system = typeof instructions === 'string' && instructions !== '' ? [callMessage('system', [text(instructions)])] : [];
   return [...system, ...(typeof input === 'string' ? [callMessage('user', [text(input)])] : messagesOfItems(list(input)))];
+}
+
+/** Messages of Anthropic's protocol, whose contents are blocks. */
+function anthropicMessages({ system, messages }: Json): readonly CallMessage[] {
+  const first = chatMessage({ role: 'system', content: system });
+  return [...(first && first.parts.length > 0 ? [first] : []), ...list(messages).flatMap(blockMessages)];
+}
+
+/** Reads a message that may be made of blocks, of a request or of a reply: each result of a tool in it is a message of its own. */
+export function blockMessages(given: unknown): readonly CallMessage[] {
+  if (!isObject(given)) return [];
+  const blocks = list(given.content).filter(isObject);
+  const results = blocks.filter(({ type }) => type === 'tool_result');
+  const calls = blocks
+    .filter(({ type }) => type === 'tool_use')
+    .map(({ id, name, input }) => ({ id, function: { name, arguments: input } }));
+  const isOnlyResults = results.length > 0 && results.length === blocks.length;
+  const rest = list(given.content).filter(
+    (block) => !(isObject(block) && ['tool_result', 'tool_use'].includes(String(block.type))),
+  );
+  const own = {
+    ...given,
+    content: typeof given.content === 'string' ? given.content : rest.map(withPicture),
+    tool_calls: [...list(given.tool_calls), ...calls],
+  };
+  const answers = results.map(({ tool_use_id, content }) => ({
+    ...{ role: 'tool', tool_call_id: tool_use_id },
+    content: typeof content === 'string' ? content : list(content).map(withPicture),
+  }));
+  return [...answers, ...(isOnlyResults ? [] : [own])].map(chatMessage).filter((message) => message !== null);
+}
+
+function withPicture(block: unknown): unknown {
+  if (!isObject(block) || block.type !== 'image' || !isObject(block.source)) return block;
+  const { type, media_type, data, url } = block.source;
+  return { type: 'image_url', image_url: { url: type === 'base64' ? `data:${media_type};base64,${data}` : url } };
 }
 
 function text(content: string): CallPart {

@@ -3,18 +3,18 @@ import type { PolicyRef } from '../../events/schemas/values.ts';
 import type { Principal } from '../../postgres/principal.ts';
 import { limitOf } from '../../runtime/limit.ts';
 import { CaptureRefused } from './capture-errors.ts';
-import type { RolloutOutcome } from './captured-rollout.ts';
+import type { CapturedRollout, RolloutOutcome } from './captured-rollout.ts';
 import type { GivenClose } from './close-captured.ts';
 import type { Capture, GivenReward } from './open-capture.ts';
 import type { Named } from './place.ts';
 import { assemble, type ReadReply, readReply } from './read-reply.ts';
-import { type Api, type Json, readRequest } from './read-request.ts';
+import { type Api, isObject, type Json, list, readRequest } from './read-request.ts';
 
 /** A call that a client in the program's own process saw, from its beginning to its end. */
 export interface SeenCall {
   readonly kind: 'call';
   readonly id: string;
-  readonly api: Api;
+  readonly api: Api | 'embeddings';
   /** ms since 1970. */
   readonly beganMs: number;
   readonly firstMs: number | null;
@@ -127,6 +127,7 @@ async function recordCall(capture: Capture, call: SeenCall & { readonly named: N
     const callId = derivedId('client-call', rollout.place.rolloutId, call.id);
     const { callIds, calls } = rollout.state;
     if (callIds.has(callId) || calls.some((before) => before.callId === callId)) return;
+    if (api === 'embeddings') return recordEmbeddings(rollout, call, callId);
     const request = readRequest(api, call.request);
     const asked = await rollout.ask({
       ...{ api, request, source: 'client', callId, now: beganMs },
@@ -134,7 +135,7 @@ async function recordCall(capture: Capture, call: SeenCall & { readonly named: N
       ...(call.overlaps ? { aside: 'new' } : {}),
     });
     const times = { status, firstMs, totalMs };
-    const { reply, fault } = replyOf(call);
+    const { reply, fault } = replyOf(api, call);
     const endedMs = beganMs + totalMs;
     if (reply && fault === null) await rollout.answered(asked, { reply, requestHash, attempts, server }, times, endedMs);
     else {
@@ -144,8 +145,28 @@ async function recordCall(capture: Capture, call: SeenCall & { readonly named: N
   });
 }
 
+/** Records a call that is no step: what was embedded, and how many vectors of which size came; not the vectors. */
+async function recordEmbeddings(rollout: CapturedRollout, call: SeenCall, callId: string): Promise<void> {
+  const { beganMs, firstMs, totalMs, status, outcome, message, request: body, reply } = call;
+  const request = readRequest('chat.completions', { model: body.model });
+  const asked = await rollout.ask({ api: 'embeddings', request, source: 'client', callId, now: beganMs, aside: 'always' });
+  const { data, usage = null, model = null } = isObject(reply) ? reply : {};
+  const vectors = list(data).filter(isObject);
+  const [first] = vectors.map(({ embedding }) => embedding);
+  const dimensions = Array.isArray(first)
+    ? first.length
+    : typeof first === 'string'
+      ? Buffer.from(first, 'base64').length / 4
+      : null;
+  const attributes = { input: body.input ?? null, vectors: vectors.length, dimensions, model, usage };
+  await rollout.unanswered(asked, { status, firstMs, totalMs, outcome, message, attributes }, null, beganMs + totalMs);
+}
+
 /** Reads what a call was answered, and why that is not all of a reply; null where it is. */
-function replyOf({ api, outcome, message, reply: body, parts }: SeenCall): {
+function replyOf(
+  api: Api,
+  { outcome, message, reply: body, parts }: SeenCall,
+): {
   readonly reply: ReadReply | null;
   readonly fault: string | null;
 } {

@@ -14,7 +14,7 @@ import type { RolloutState } from './captured-rollout.ts';
 import { type Call, type CallChoice, type ShownRequest, toolCallIdsOf } from './conversation.ts';
 import { type CapturePlace, type Named, rolloutIdOf, treeIdOf } from './place.ts';
 import { SILENT } from './read-reply.ts';
-import { chatMessage, isObject, type Json, messagesOfItems } from './read-request.ts';
+import { APIS, blockMessages, isObject, type Json, messagesOfItems } from './read-request.ts';
 
 /** Reads payloads of the blob store. */
 export interface Payloads {
@@ -137,7 +137,7 @@ async function callOf({ data, occurredAt }: Envelope<'CallCaptured'>, state: Rol
     unclear: data.unclear ?? null,
     source,
     answered,
-    api: data.api === 'responses' ? 'responses' : 'chat.completions',
+    api: APIS.find((api) => api === data.api) ?? 'chat.completions',
     prompt: prompt ?? '',
     stepId: data.stepId ?? '',
     depth: (state.depths.get(parentStepId) ?? 0) + 1,
@@ -158,7 +158,7 @@ async function choiceOf(
   const parsed = parse(raw);
   const message = Array.isArray(parsed)
     ? messagesOfItems(parsed).find(({ role }) => role === 'assistant')
-    : chatMessage(isObject(parsed) ? { ...parsed, role: 'assistant' } : null);
+    : blockMessages(isObject(parsed) ? { ...parsed, role: 'assistant' } : null)[0];
   const numbers = async (array: { readonly bytes: unknown } & Parameters<typeof unpack>[0]) =>
     unpack(array, typeof array.bytes === 'string' ? undefined : await payloads.bytes(array.bytes.blob));
   const said = message ?? SILENT;

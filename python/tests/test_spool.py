@@ -184,6 +184,12 @@ for name in ("one", "two"):
                 episode.finish()
         self.assertEqual(len(self.installation.of("StepTaken")), 5)
 
+    def test_a_server_that_asks_to_wait_is_no_fault_to_warn_of(self):
+        self.installation.refuses = [(429, {"retry-after": "1"}, "busy")] * 3  # longer than one try takes
+        with self.assertNoLogs("espalier_rl", "WARNING"), self.db.run("r", policy="p") as run, run.episode("t") as episode:
+            episode.step("a")
+        self.assertEqual((len(self.installation.of("StepTaken")), self.installation.refuses), (1, []))
+
     def test_lines_that_are_longer_than_what_is_read_at_once_are_sent_with_what_is_recorded_behind_them(self):
         sizes = (2_200_000, 11_000_000)
         with self.db.run("r", policy="p", wait_s=60) as run:

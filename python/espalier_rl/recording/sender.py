@@ -160,7 +160,7 @@ class Sender:
                 return False
             if not isinstance(error, Unreachable) and error.status not in (408, 429, 502, 503, 504):
                 return self._refused(_of_event(error, lines[0]) if error.status == 413 else error, lines)
-            if self.away is None:
+            if self.away is None and error.status != 429:  # a server that asks many processes to wait is well
                 logger.warning("events could not be sent (%s); they are kept in %s and will be sent again", error, self.spool.folder)
             self.away = error
             self._stopping.wait(max(PAUSE_S, error.retry_after))

@@ -3,8 +3,8 @@ import { positionAfter } from '../log/position.ts';
 import { openAppender } from '../platform/open-appender.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { type AgentTrajTexts, parseAgentTrajOptions } from '../usecases/datasets/import/agent-traj-options.ts';
-import { ITEM_FORMS, type ItemFormName } from '../usecases/datasets/import/forms/item-of-file.ts';
-import { type ImportReport, importTrajectories } from '../usecases/datasets/import/import-trajectories.ts';
+import { ITEM_FORMS, type ItemFormName } from '../usecases/datasets/import/forms/item-form.ts';
+import { importTrajectories } from '../usecases/datasets/import/import-trajectories.ts';
 import { print, printError } from './terminal.ts';
 import { wantsJson } from './with-platform.ts';
 import { withProjector } from './with-projector.ts';
@@ -18,19 +18,6 @@ type ImportFlags = AgentTrajTexts & {
 };
 
 const WAIT_MS = 120_000;
-
-/** What files of a form cannot hold, or an import of them leaves out: said once, where somebody may miss it. */
-const NOT_KEPT: Readonly<Record<ImportReport['source'], string | null>> = {
-  events: null,
-  'agent-r': null,
-  'agent-traj': 'token ids, rewards of single steps, and what followed the last reply',
-  openai:
-    'token ids, rewards of single steps, what followed the last reply, and prompts that were worded otherwise than as one chat',
-  atif: 'ids of prompts, definitions of tools, costs, and prompts that were worded otherwise than as one chat',
-  verl: 'what followed the last reply, and of a rollout dump token ids and rewards of single steps',
-  verifiers: 'token ids, single metrics, what followed the last reply, and which rows were one trajectory',
-  'hf-trace': 'usage, thinking and times',
-};
 
 /**
  * `espalier import FILE|DIR`: our own JSONL, trajectories of others (chats, ShareGPT, ATIF, …), or Agent-R's search trees. One
@@ -100,9 +87,8 @@ export function addImport(program: Command): void {
       if (rows > 0)
         printError(`note: ${rows} ${rows === 1 ? 'row that cannot be read is' : 'rows that cannot be read are'} left out`);
       for (const { message } of report.notes) printError(`note: ${message}`);
-      const notKept = NOT_KEPT[report.source];
-      if (notKept !== null)
-        printError(`note: not kept, where the file was made of a record: ${notKept}; events (jsonl) hold everything`);
+      if (report.notKept !== null)
+        printError(`note: not kept, where the file was made of a record: ${report.notKept}; events (jsonl) hold everything`);
     });
   });
 }

@@ -11,8 +11,7 @@ import type { Episode } from './agent-traj-item.ts';
 import type { AgentTrajOptions } from './agent-traj-options.ts';
 import { chunkDrafts, type LinedDraft, newToRecord, preparedEvent } from './check-against-record.ts';
 import { eventFileDrafts, isEventFile } from './event-file-drafts.ts';
-import { detectForm, firstRow, itemFormOf } from './forms/item-form.ts';
-import type { ItemFormName } from './forms/item-of-file.ts';
+import { detectForm, firstRow, type ItemFormName, itemFormOf } from './forms/item-form.ts';
 import { type ImportNote, type SkippedRows, surveyAgentTraj } from './import-notes.ts';
 
 export interface ImportOptions {
@@ -50,6 +49,8 @@ export interface ImportReport {
   readonly alreadyThere: number;
   /** Items that name a task without a conversation (AgentEval): passed over. */
   readonly withoutConversation: number;
+  /** What files of the form cannot hold, or an import of them leaves out; null where it is nothing. */
+  readonly notKept: string | null;
   /** What of files of others is not kept as it is, by what it is. */
   readonly notes: readonly ImportNote[];
   /** Rows of files of others that were left out with `badRows: 'skip'`. */
@@ -99,6 +100,7 @@ export async function importTrajectories(options: ImportOptions): Promise<Import
 interface ImportPlan {
   readonly source: ImportReport['source'];
   readonly withoutConversation: number;
+  readonly notKept: string | null;
   readonly notes: readonly ImportNote[];
   readonly skipped: SkippedRows;
   /** Reads the file from its beginning. */
@@ -112,7 +114,7 @@ function refuseSkipping(source: string, badRows: ImportOptions['badRows']): void
 }
 
 /** Of files that are taken whole, or not at all. */
-const WHOLE = { withoutConversation: 0, notes: [], skipped: { rows: 0, first: [] } };
+const WHOLE = { withoutConversation: 0, notKept: null, notes: [], skipped: { rows: 0, first: [] } };
 
 async function planSearches({ source, agentTraj, badRows }: ImportOptions): Promise<ImportPlan> {
   refuseSkipping(source, badRows);
@@ -143,7 +145,14 @@ async function planImport({ source, form: asked, agentTraj, blobs, badRows }: Im
   const options = { ...agentTraj, runId: agentTrajRunId(form, survey, agentTraj) };
   const { withoutConversation, notes, skipped } = survey;
   const name = form.name === 'sharegpt' ? 'agent-traj' : form.name;
-  return { source: name, withoutConversation, notes, skipped, drafts: () => agentTrajDrafts(form, source, survey, options) };
+  return {
+    source: name,
+    notKept: form.notKept,
+    withoutConversation,
+    notes,
+    skipped,
+    drafts: () => agentTrajDrafts(form, source, survey, options),
+  };
 }
 
 class Counter {
@@ -188,6 +197,7 @@ class Counter {
       events: this.events,
       alreadyThere: this.events - this.#appended,
       withoutConversation: this.#plan.withoutConversation,
+      notKept: this.#plan.notKept,
       notes: this.#plan.notes,
       skipped: this.#plan.skipped,
       receipts: [...this.#receipts.values()],

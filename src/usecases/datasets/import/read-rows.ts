@@ -41,11 +41,14 @@ export type ParsedRow =
   | { readonly kind: 'refused'; readonly line: number; readonly reason: string };
 
 /** Reads rows as `readRows` does; one that is not JSON stops nothing. @throws as `readRows` for the file as a whole. */
-export async function* readParsedRows(path: string, hash?: Sha256): AsyncGenerator<ParsedRow> {
+export async function* readParsedRows(path: string, hash?: Sha256, nonFinite: NonFinite = 'refuse'): AsyncGenerator<ParsedRow> {
   for await (const { line, bytes } of readRawRows(path, hash)) {
-    yield { line, ...parseJson(bytes) };
+    yield { line, ...parseJson(bytes, nonFinite) };
   }
 }
+
+/** What becomes of `NaN` and `Infinity`, which are no JSON, and which writers in Python write: with `null` they are unknown. */
+export type NonFinite = 'refuse' | 'null';
 
 /**
  * Reads the rows of a file as they lie there, whether they are JSON or not: for who can do without a broken one. @throws as
@@ -119,19 +122,29 @@ function cannotRead(path: string, cause: unknown): DatasetError {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-function parseJson(
-  bytes: Buffer,
+/** Parses one value, or says why it cannot be read as it is. */
+export function parseJson(
+  bytes: Uint8Array,
+  nonFinite: NonFinite,
 ): { readonly kind: 'row'; readonly value: unknown } | { readonly kind: 'refused'; readonly reason: string } {
   let text: string;
   let value: unknown;
   try {
     text = utf8.decode(bytes);
+    if (nonFinite === 'null' && NON_FINITE.test(text)) text = text.replace(STRING_OR_NON_FINITE, withoutNonFinite);
     value = JSON.parse(text);
   } catch (cause) {
     return { kind: 'refused', reason: `is not UTF-8 JSON: ${reasonOf(cause)}` };
   }
   const loss = jsonLoss(text, value);
   return loss ? { kind: 'refused', reason: `${loss.path} ${loss.message}; ${loss.remedy}` } : { kind: 'row', value };
+}
+
+const NON_FINITE = /NaN|Infinity/;
+const STRING_OR_NON_FINITE = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g;
+
+function withoutNonFinite(token: string): string {
+  return token.startsWith('"') ? token : 'null';
 }
 
 /** One row of a file before it is parsed. */

@@ -3,9 +3,11 @@ import { DatasetError } from '../../dataset-error.ts';
 import type { ParsedItem } from '../agent-traj-item.ts';
 import type { AgentTrajOptions } from '../agent-traj-options.ts';
 import { badRow } from '../read-rows.ts';
+import { isZip } from '../read-zip.ts';
 import { readAtif } from './atif.ts';
 import { isTraceLine, readTrace } from './hf-trace.ts';
-import { ITEM_FORMS, type ItemForm, type ItemFormName, type ItemOfFile, isObject } from './item-of-file.ts';
+import { inspectForm } from './inspect.ts';
+import { type ItemForm, type ItemOfFile, isObject } from './item-of-file.ts';
 import {
   MESSAGES_COLUMNS,
   parseAgentTrajRow,
@@ -16,41 +18,86 @@ import {
   VERIFIERS_COLUMNS,
 } from './messages-row.ts';
 import { readFileRows, readItems } from './read-items.ts';
+import { sweAgentForm } from './swe-agent.ts';
+import { tauBenchForm } from './tau-bench.ts';
 import { isParquet, parseVerlRow, readVerlSteps, VERL_FIELDS } from './verl-steps.ts';
 
-type ParseRow = (value: unknown, environment: string | null) => ParsedItem;
-
-function rowsBy(parse: ParseRow, columns: readonly string[]): ItemForm['items'] {
-  return (path, { environment }, hash) => readItems(path, hash, columns, (value) => parse(value, environment));
-}
-
-const forms: { readonly [Name in ItemFormName]: Omit<ItemForm, 'name'> } = {
-  sharegpt: {
+/** The forms that files of others are read in; a file is of the first one that recognizes its first row. */
+const FORMS = [
+  {
+    name: 'atif',
+    importer: 'atif/1',
+    title: 'ATIF',
+    policyId: 'atif',
+    notKept: 'ids of prompts, definitions of tools, costs, and prompts that were worded otherwise than as one chat',
+    recognizes: ({ schema_version: version }) => typeof version === 'string' && version.startsWith('ATIF-'),
+    items: readAtif,
+  },
+  inspectForm,
+  sweAgentForm,
+  tauBenchForm,
+  {
+    name: 'sharegpt',
     importer: 'agent-traj/1',
     title: 'AgentTraj',
     policyId: 'agent-traj',
+    notKept: 'token ids, rewards of single steps, and what followed the last reply',
+    recognizes: (first) => 'conversations' in first || 'item_id' in first,
     items: readShareGpt,
   },
-  openai: { importer: 'openai/1', title: 'chats', policyId: 'chat', items: rowsBy(parseMessagesRow, MESSAGES_COLUMNS) },
-  atif: { importer: 'atif/1', title: 'ATIF', policyId: 'atif', items: readAtif },
-  verl: { importer: 'verl/1', title: 'verl', policyId: 'verl', items: readVerl },
-  verifiers: {
+  {
+    name: 'openai',
+    importer: 'openai/1',
+    title: 'chats',
+    policyId: 'chat',
+    notKept:
+      'token ids, rewards of single steps, what followed the last reply, and prompts that were worded otherwise than as one chat',
+    recognizes: (first) => 'messages' in first,
+    items: rowsBy(parseMessagesRow, MESSAGES_COLUMNS),
+  },
+  {
+    name: 'verifiers',
     importer: 'verifiers/1',
     title: 'verifiers',
     policyId: 'verifiers',
+    notKept: 'token ids, single metrics, what followed the last reply, and which rows were one trajectory',
+    recognizes: (first) => 'prompt' in first && 'completion' in first,
     items: rowsBy(parseVerifiersRow, VERIFIERS_COLUMNS),
   },
-  'hf-trace': { importer: 'hf-trace/1', title: 'trace', policyId: 'hf-trace', items: readTrace },
-};
+  {
+    name: 'verl',
+    importer: 'verl/1',
+    title: 'verl',
+    policyId: 'verl',
+    notKept: 'what followed the last reply, and of a rollout dump token ids and rewards of single steps',
+    recognizes: (first) => ('response_text' in first && 'raw_prompt' in first) || ('input' in first && 'output' in first),
+    items: readVerl,
+  },
+  {
+    name: 'hf-trace',
+    importer: 'hf-trace/1',
+    title: 'trace',
+    policyId: 'hf-trace',
+    notKept: 'usage, thinking and times',
+    recognizes: isTraceLine,
+    items: readTrace,
+  },
+] as const satisfies readonly ItemForm[];
 
-export function itemFormOf(name: ItemFormName): ItemForm {
-  return { name, ...forms[name] };
+export type ItemFormName = (typeof FORMS)[number]['name'];
+export const ITEM_FORMS: readonly ItemFormName[] = FORMS.map(({ name }) => name);
+
+export function itemFormOf(name: ItemFormName): ItemForm & { readonly name: ItemFormName } {
+  const form = FORMS.find((each) => each.name === name);
+  if (!form) throw new Error(`there is no form ${name}`);
+  return form;
 }
 
 /** Finds the form of a file by its first row. @throws DatasetError `bad-row` that names the forms. */
-export async function detectForm(path: string, first: unknown): Promise<ItemForm> {
-  const name = isObject(first) ? nameOf(first) : null;
-  if (name !== null) return itemFormOf(name);
+export async function detectForm(path: string, first: unknown): Promise<ItemForm & { readonly name: ItemFormName }> {
+  const form = isObject(first) ? FORMS.find((each) => each.recognizes(first)) : undefined;
+  if (form) return form;
+  if (await isZip(path)) return inspectForm; // which names what it lacks
   if (await isParquet(path)) return itemFormOf('verl'); // which says what Parquet is read
   const has = isObject(first)
     ? `its first row has ${Object.keys(first).slice(0, 8).join(', ') || 'no field'}`
@@ -67,10 +114,11 @@ const TELLING = [
   ...['input', 'output', 'type', 'sessionId'],
 ];
 
-/** Reads the first row of a file that can be read, of Parquet what tells its form. @throws DatasetError `bad-row` where there is none. */
+/** Reads the first row of a file that can be read, of Parquet what tells its form; null of a zip. @throws DatasetError `bad-row` where there is none. */
 export async function firstRow(path: string): Promise<unknown> {
+  if (await isZip(path)) return null;
   let refused: { readonly line: number; readonly reason: string } | undefined;
-  for await (const row of readFileRows(path, TELLING)) {
+  for await (const row of readFileRows(path, TELLING, undefined, 'null')) {
     if (row.kind === 'row') return row.value;
     refused ??= row;
   }
@@ -78,14 +126,10 @@ export async function firstRow(path: string): Promise<unknown> {
   return undefined;
 }
 
-function nameOf(first: Readonly<Record<string, unknown>>): ItemFormName | null {
-  if (typeof first.schema_version === 'string' && first.schema_version.startsWith('ATIF-')) return 'atif';
-  if ('response_text' in first && 'raw_prompt' in first) return 'verl';
-  if ('conversations' in first || 'item_id' in first) return 'sharegpt';
-  if ('messages' in first) return 'openai';
-  if ('prompt' in first && 'completion' in first) return 'verifiers';
-  if ('input' in first && 'output' in first) return 'verl';
-  return isTraceLine(first) ? 'hf-trace' : null;
+type ParseRow = (value: unknown, environment: string | null) => ParsedItem;
+
+function rowsBy(parse: ParseRow, columns: readonly string[]): ItemForm['items'] {
+  return (path, { environment }, hash) => readItems(path, hash, columns, (value) => parse(value, environment));
 }
 
 /** Reads rollout dumps of verl, or our own Parquet for it. */

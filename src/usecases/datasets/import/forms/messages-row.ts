@@ -207,7 +207,7 @@ const SYSTEM = ['system', 'developer'];
 const KEPT = ['system', 'developer', 'user', 'assistant', 'tool'];
 
 /** Notes what a chat loses as a trajectory. One of texts alone is replies and one text between them. */
-function chatNotes(messages: Chat): readonly RowNote[] {
+export function chatNotes(messages: Chat): readonly RowNote[] {
   const notes: RowNote[] = [];
   const say = (kind: RowNote['kind'], field: string | null = null) => notes.push({ kind, field });
   for (const each of messages) {

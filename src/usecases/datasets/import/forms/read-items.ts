@@ -1,7 +1,7 @@
 import { type Sha256, updateFromFile } from '../../../../digest/sha256.ts';
 import { filledColumns, readParquet } from '../../prepare/read-source.ts';
 import { characterNotes, type ParsedItem, type RowNote, withNotes } from '../agent-traj-item.ts';
-import { type ParsedRow, readParsedRows } from '../read-rows.ts';
+import { type NonFinite, type ParsedRow, readParsedRows } from '../read-rows.ts';
 import { type ItemOfFile, isObject } from './item-of-file.ts';
 import { isParquet } from './verl-steps.ts';
 
@@ -28,9 +28,14 @@ export async function* readItems(
  * Reads the rows of a file of JSON or of Parquet, there with their numbers as lines. @param columns of Parquet. @param hash is fed
  * every byte.
  */
-export async function* readFileRows(path: string, columns: readonly string[], hash?: Sha256): AsyncGenerator<ParsedRow> {
+export async function* readFileRows(
+  path: string,
+  columns: readonly string[],
+  hash?: Sha256,
+  nonFinite: NonFinite = 'refuse',
+): AsyncGenerator<ParsedRow> {
   if (!(await isParquet(path))) {
-    yield* readParsedRows(path, hash);
+    yield* readParsedRows(path, hash, nonFinite);
     return;
   }
   if (hash) await updateFromFile(hash, path);

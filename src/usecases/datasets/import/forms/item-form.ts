@@ -17,6 +17,7 @@ import {
   SHARED_COLUMNS,
   VERIFIERS_COLUMNS,
 } from './messages-row.ts';
+import { openHandsForm } from './openhands.ts';
 import { readFileRows, readItems } from './read-items.ts';
 import { sweAgentForm } from './swe-agent.ts';
 import { tauBenchForm } from './tau-bench.ts';
@@ -36,6 +37,7 @@ const FORMS = [
   inspectForm,
   sweAgentForm,
   tauBenchForm,
+  openHandsForm,
   {
     name: 'sharegpt',
     importer: 'agent-traj/1',

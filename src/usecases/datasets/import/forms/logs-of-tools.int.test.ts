@@ -258,3 +258,58 @@ describe('results of tau-bench', () => {
     expect((await shop.importing({ badRows: 'skip' })).skipped).toMatchObject({ rows: 1 });
   });
 });
+
+describe('events of OpenHands', () => {
+  const calls = [{ id: 'c1', type: 'function', function: { name: 'execute_bash', arguments: '{"command":"ls"}' } }];
+  const reply = {
+    id: 'r1',
+    model: 'gpt',
+    choices: [{ message: { role: 'assistant', content: 'I list.', tool_calls: calls, reasoning_content: 'where?' } }],
+    usage: { prompt_tokens: 9, completion_tokens: 2 },
+  };
+  const metadata = { function_name: 'execute_bash', tool_call_id: 'c1', model_response: reply, total_calls_in_response: 1 };
+  const tools = [{ type: 'function', function: { name: 'execute_bash' } }];
+  const events = [
+    { id: 0, source: 'agent', action: 'system', message: 'You fix.', args: { content: 'You fix.', tools } },
+    { id: 1, source: 'user', action: 'message', message: 'Fix it.', args: { content: 'Fix it.', image_urls: [] } },
+    { id: 2, source: 'user', action: 'recall', args: { query: 'Fix it.' } },
+    { id: 3, source: 'agent', action: 'run', args: { command: 'ls' }, tool_call_metadata: metadata },
+    { id: 4, source: 'agent', observation: 'run', content: 'a.py', extras: {}, tool_call_metadata: metadata },
+    { id: 5, source: 'agent', action: 'finish', args: { final_thought: 'Done.' } },
+  ];
+
+  test.each<[string, unknown, object]>([
+    ['an array of events', events, { outcome: 'terminated', success: null }],
+    [
+      'a row of output.jsonl',
+      {
+        instance_id: 'repo-1',
+        history: events,
+        error: 'failed',
+        report: { resolved: false },
+        metadata: { llm_config: { model: 'gpt' } },
+      },
+      { outcome: 'failed', success: false },
+    ],
+  ])('%s is a trajectory with calls, results and thoughts, and what is not read is noted', async (_, file, end) => {
+    await write(file);
+    const report = await shop.importing();
+    expect(report).toMatchObject({ source: 'openhands', rollouts: 1, steps: 2 });
+    expect(noted(report.notes)).toContain('line-not-read recall');
+    const [first, last] = await steps();
+    expect(first).toMatchObject({ response: 'I list.', thought: 'where?', observation: 'a.py' });
+    expect(first?.reply?.toolCalls).toEqual([{ id: 'c1', name: 'execute_bash', arguments: '{"command":"ls"}' }]);
+    expect(first?.policySpans[0]?.policyId).toBe('gpt');
+    expect(last).toMatchObject({ response: 'Done.' });
+    expect(await rewards()).toEqual([]);
+    expect(await rollouts()).toMatchObject([end]);
+    expect(await shop.importing()).toMatchObject({ alreadyThere: report.events });
+  });
+
+  test('an event that cannot be read refuses its trajectory with the place; such rows can be skipped and are counted', async () => {
+    const broken = { instance_id: 'b', history: [{ source: 'agent', action: 7 }] };
+    await write([{ instance_id: 'a', history: events }, broken]);
+    await expect(shop.importing()).rejects.toThrow('source line 1: history.0.action:');
+    expect(await shop.importing({ badRows: 'skip' })).toMatchObject({ rollouts: 1, skipped: { rows: 1 } });
+  });
+});

@@ -144,6 +144,11 @@ export const RULES: Readonly<Record<string, Rule>> = {
     const runs = builder.events.flatMap(({ type, stream }) => (type === 'RunStarted' ? [stream] : []));
     return runs.map((run) => post('/v1/traces', tracesOf(run)));
   }, 200),
+  // a line that the record refuses is named in the answer
+  'POST /v1/calls': of(({ builder }) => {
+    const runs = builder.events.flatMap(({ type, stream }) => (type === 'RunStarted' ? [stream] : []));
+    return runs.map((run) => post('/v1/calls', { lines: [{ kind: 'close', id: newId(), run }] }));
+  }, 200),
   // this server names no model server: its answer says so
   'GET /v1/proxy/models': of(() => [{ path: '/v1/proxy/models' }], 502),
   'GET /v1/proxy/{run}/{task}/{rollout}/models': of(() => [{ path: '/v1/proxy/run/task/0/models' }], 502),

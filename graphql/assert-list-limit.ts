@@ -4,13 +4,13 @@ const LIST_LIMIT = 10_000; // items of a list without pages; as many as the larg
 
 /** Returns a list that comes whole. @throws LIST_TOO_LARGE for a longer one: a part of it never looks like the whole. */
 export function assertListLimit<Item>(items: readonly Item[]): readonly Item[] {
-  const refused = overHardPage(items);
+  const refused = exceedsListLimit(items);
   if (refused) throw refused;
   return items;
 }
 
 /** Returns the refusal of a list that is too long to come whole; undefined for others. */
-export function overHardPage(items: readonly unknown[]): Error | undefined {
+export function exceedsListLimit(items: readonly unknown[]): Error | undefined {
   if (items.length <= LIST_LIMIT) return undefined;
   return refusal(
     'LIST_TOO_LARGE',

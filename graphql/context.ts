@@ -6,7 +6,7 @@ import type { Notices } from '../src/postgres/notices.ts';
 import type { Principal } from '../src/postgres/principal.ts';
 import type { Snapshots } from '../src/projections/as-of/snapshots.ts';
 import type { Projection } from '../src/projections/projection.ts';
-import { asSeenBy } from '../src/projections/visible/see-projects.ts';
+import { visibleTo } from '../src/projections/visible/visible-to.ts';
 import type { Annotate } from '../src/usecases/annotate/annotate.ts';
 import type { TokenDecoders } from '../src/usecases/datasets/export/token-decoder.ts';
 import type { Requeue } from '../src/usecases/requeue/requeue-events.ts';
@@ -82,7 +82,7 @@ export function createContext(
   const key = principal.keyId ?? 'local';
   const limits = new QueryLimits(allowed);
   const keys = countedRows(given.db, limits.countRows);
-  const sources = { ...given, keys, db: asSeenBy(keys, principal), tails: asSeenBy(given.tails, principal) };
+  const sources = { ...given, keys, db: visibleTo(keys, principal), tails: visibleTo(given.tails, principal) };
   const texts = new LargeTexts(sources.blobs);
   const moments = new Moments<Context>();
   const left = () => {

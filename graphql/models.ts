@@ -101,13 +101,13 @@ export interface OutlineBackUpsModel {
 }
 
 /** A step of a page, and the words that it was found by. */
-export interface FoundStep {
+export interface StepMatch {
   readonly cursor: string;
   readonly node: StepRecord;
   readonly text: TextQuery | null;
 }
-export interface FoundSteps extends Omit<CountedConnection<StepRecord>, 'edges'> {
-  readonly edges: readonly FoundStep[];
+export interface StepMatches extends Omit<CountedConnection<StepRecord>, 'edges'> {
+  readonly edges: readonly StepMatch[];
 }
 
 /** A run next to the first one of a comparison. */

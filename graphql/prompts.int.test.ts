@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { AskedMessage } from '../src/domain/prompts/asked-prompt.ts';
+import type { PolicyMessage } from '../src/domain/prompts/policy-prompt.ts';
 import { pack, unpack } from '../src/events/packed.ts';
 import { blockDigest, promptDigest } from '../src/events/prompt-digest.ts';
 import { EventBuilder } from '../src/testing/event-builder.ts';
@@ -26,7 +26,7 @@ const SAMPLING = {
   seed: 3,
   others: [{ name: 'response_format', value: '{"type":"json_object"}' }],
 };
-const text = (role: AskedMessage['role'], words: string): AskedMessage => ({ role, parts: [{ kind: 'text', text: words }] });
+const text = (role: PolicyMessage['role'], words: string): PolicyMessage => ({ role, parts: [{ kind: 'text', text: words }] });
 
 /** A rollout of three steps: a prompt with its history as an image, one that continues it, and one that drifts from it. */
 async function given(name: string, change: { readonly sha256?: string } = {}) {
@@ -41,7 +41,7 @@ async function given(name: string, change: { readonly sha256?: string } = {}) {
   const [first = '', second = '', third = ''] = steps;
   const { imageIds } = recordDrawnHistories(builder, tree, steps, { records: ['a hall'], factors: [1, 1, 1] });
   const imageId = imageIds[0] ?? '';
-  const begin: AskedMessage[] = [
+  const begin: PolicyMessage[] = [
     {
       role: 'user',
       parts: [

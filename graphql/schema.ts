@@ -1,6 +1,6 @@
 import type { GraphQLSchema } from 'graphql';
 import { createSchema } from 'graphql-yoga';
-import { atTheirMoments } from './as-of/scoped-context.ts';
+import { scopedToMoment } from './as-of/scoped-to-moment.ts';
 import type { Context } from './context.ts';
 import { Aggregate, PairedDifference } from './resolvers/analysis.ts';
 import { Annotation, AnnotationsRecorded } from './resolvers/annotations.ts';
@@ -43,7 +43,7 @@ import { readTypeDefs } from './type-defs.ts';
  * Makes the executable schema: the SDL of `schema/` and its resolvers. Fields without a resolver are properties of their record.
  */
 export async function createExecutableSchema(): Promise<GraphQLSchema> {
-  const resolvers = atTheirMoments({
+  const resolvers = scopedToMoment({
     DateTime,
     SafeInt,
     JSON: JSONValue,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { measureEpisodes } from '../src/domain/evaluation/measure-episodes.ts';
-import { readAchieved } from '../src/projections/analysis/read-achieved.ts';
+import { readTaskResults } from '../src/projections/analysis/read-task-results.ts';
 import { readEpisodes } from '../src/projections/evaluations/read-evaluations.ts';
 import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
@@ -93,7 +93,8 @@ test.each(['RUN', 'TASK', 'DEPTH', 'KIND', 'POLICY_VERSION', 'ENVIRONMENT', 'TOO
   },
 );
 
-const achievedIn = async (id: string) => (await readAchieved(api.database.db, [id])).map(({ successRate }) => successRate).sort();
+const achievedIn = async (id: string) =>
+  (await readTaskResults(api.database.db, [id])).map(({ successRate }) => successRate).sort();
 
 test('a task that was only cut off counts as 0 next to tasks that were judged, and as nothing where none was', async () => {
   expect(await achievedIn(partly)).toEqual([0, 1]);

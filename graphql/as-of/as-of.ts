@@ -5,13 +5,13 @@ import { countedRows } from '../../src/postgres/counted-rows.ts';
 import { AsOfError } from '../../src/projections/as-of/as-of-error.ts';
 import type { Moment } from '../../src/projections/as-of/moment.ts';
 import type { Snapshot } from '../../src/projections/as-of/snapshots.ts';
-import { asSeenBy } from '../../src/projections/visible/see-projects.ts';
+import { visibleTo } from '../../src/projections/visible/visible-to.ts';
 import type { Context } from '../context.ts';
 import { refusal } from '../errors.ts';
 import { argumentPosition } from '../live/log-end.ts';
 import { createLoaders } from '../loaders/create-loaders.ts';
 import type { Root } from '../models.ts';
-import { entitiesAsked } from './entities-asked.ts';
+import { requestedEntities } from './requested-entities.ts';
 
 export interface AsOfArguments {
   readonly position?: string | null | undefined;
@@ -41,7 +41,7 @@ function momentOf({ position, time }: AsOfArguments): Moment {
 
 async function take(moment: Moment, { sources, signal }: Context, info: GraphQLResolveInfo): Promise<Snapshot> {
   try {
-    return await sources.snapshots.at(moment, entitiesAsked(info), signal);
+    return await sources.snapshots.at(moment, requestedEntities(info), signal);
   } catch (error) {
     if (!(error instanceof AsOfError)) throw error;
     if (error.code === 'too-large') throw refusal('LIMIT_EXCEEDED', error.message, { limit: 'asOf' });
@@ -53,7 +53,7 @@ async function take(moment: Moment, { sources, signal }: Context, info: GraphQLR
 function contextAt(context: Context, snapshot: Snapshot): Context {
   const { sources, texts, loaders, limits, principal } = context;
   const { position } = snapshot;
-  const db = asSeenBy(countedRows(snapshot.db, limits.countRows), principal);
+  const db = visibleTo(countedRows(snapshot.db, limits.countRows), principal);
   const log = {
     ends: async (topics: readonly string[]): Promise<Offsets> =>
       new Map([...position].filter(([topic]) => topics.includes(topic))),

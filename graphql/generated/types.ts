@@ -1,6 +1,6 @@
 // Written by graphql/codegen.ts from graphql/schema; `npm run codegen` writes it again.
 import type { GraphQLResolveInfo, GraphQLScalarType, GraphQLScalarTypeConfig } from 'graphql';
-import type { Root, ReachedModel, ImageTotalsModel, RunEnvironmentModel, OutlineBackUpsModel, CapturedChoiceModel, RevisionTurnModel, HistorySegmentModel, PromptModel, PromptMessageModel, PromptPartModel, RequestedToolModel, DiscardedSamplesModel, PolicyVersionModel, AnnotationsRecordedModel, FoundSteps, FoundStep, RunComparisonModel, TrajectoryDivergenceModel } from '../models.ts';
+import type { Root, ReachedModel, ImageTotalsModel, RunEnvironmentModel, OutlineBackUpsModel, CapturedChoiceModel, RevisionTurnModel, HistorySegmentModel, PromptModel, PromptMessageModel, PromptPartModel, RequestedToolModel, DiscardedSamplesModel, PolicyVersionModel, AnnotationsRecordedModel, StepMatches, StepMatch, RunComparisonModel, TrajectoryDivergenceModel } from '../models.ts';
 import type { LargeTextModel } from '../large-text.ts';
 import type { EventDeliveryModel } from '../live/event-delivery-model.ts';
 import type { ExperimentRecord } from '../../src/projections/runs/read-experiments.ts';
@@ -8,7 +8,7 @@ import type { RecordedArm, RecordedStage, ArmResult as ArmResultModel } from '..
 import type { RunRecord } from '../../src/projections/runs/read-runs.ts';
 import type { ForkOrigin as ForkOriginModel } from '../../src/projections/runs/read-forks.ts';
 import type { EvaluationRecord, TrainedOnRecord } from '../../src/projections/evaluations/read-evaluations.ts';
-import type { KeptVerification } from '../../src/usecases/verify/verification.ts';
+import type { StoredVerification } from '../../src/usecases/verify/verification.ts';
 import type { Connection, CountedConnection } from '../connection.ts';
 import type { ReplayRecord } from '../../src/projections/replays/read-replays.ts';
 import type { TreeRecord } from '../../src/projections/step-tree/read-trees.ts';
@@ -31,7 +31,7 @@ import type { DriftRecord } from '../../src/projections/prompts/read-drift.ts';
 import type { RenderSpecRecord } from '../../src/projections/images/read-render-specs.ts';
 import type { LineageRecord } from '../../src/projections/training-pool/read-lineages.ts';
 import type { RecordedDeclaration } from '../../src/usecases/train/declaration/recorded-declaration.ts';
-import type { Waiting } from '../../src/usecases/train/waiting/why-waiting.ts';
+import type { WaitingReason } from '../../src/usecases/train/waiting/why-waiting.ts';
 import type { EventPlace } from '../../src/projections/lineage/trace-events.ts';
 import type { Trace as TraceModel } from '../../src/usecases/lineage/trace-record.ts';
 import type { Touched as TouchedModel } from '../../src/projections/lineage/touched.ts';
@@ -3111,9 +3111,9 @@ export type ResolversTypes = {
   PolicyUpdateEdge: ResolverTypeWrapper<Omit<PolicyUpdateEdge, 'node'> & { node: ResolversTypes['PolicyUpdate'] }>;
   BatchConnection: ResolverTypeWrapper<Connection<BatchRecord>>;
   BatchEdge: ResolverTypeWrapper<Omit<BatchEdge, 'node'> & { node: ResolversTypes['Batch'] }>;
-  StepConnection: ResolverTypeWrapper<FoundSteps>;
+  StepConnection: ResolverTypeWrapper<StepMatches>;
   BoundedCount: ResolverTypeWrapper<BoundedCount>;
-  StepEdge: ResolverTypeWrapper<FoundStep>;
+  StepEdge: ResolverTypeWrapper<StepMatch>;
   ToolCallConnection: ResolverTypeWrapper<CountedConnection<ToolCallRecord>>;
   ToolCallEdge: ResolverTypeWrapper<Omit<ToolCallEdge, 'node'> & { node: ResolversTypes['ToolCall'] }>;
   TrainingSampleConnection: ResolverTypeWrapper<CountedConnection<SampleRecord>>;
@@ -3185,10 +3185,10 @@ export type ResolversTypes = {
   QuarantineFilter: QuarantineFilter;
   RequeuedEvent: ResolverTypeWrapper<RequeuedEvent>;
   RequeueOutcome: RequeueOutcome;
-  Verification: ResolverTypeWrapper<KeptVerification>;
+  Verification: ResolverTypeWrapper<StoredVerification>;
   VerificationCounts: ResolverTypeWrapper<VerificationCounts>;
   VerificationFault: ResolverTypeWrapper<VerificationFault>;
-  VerificationConnection: ResolverTypeWrapper<Connection<KeptVerification>>;
+  VerificationConnection: ResolverTypeWrapper<Connection<StoredVerification>>;
   VerificationEdge: ResolverTypeWrapper<Omit<VerificationEdge, 'node'> & { node: ResolversTypes['Verification'] }>;
   TreeOutline: ResolverTypeWrapper<Outline>;
   OutlineBackUps: ResolverTypeWrapper<OutlineBackUpsModel>;
@@ -3262,7 +3262,7 @@ export type ResolversTypes = {
   TrainedPolicy: ResolverTypeWrapper<LineageRecord>;
   TrainingDeclaration: ResolverTypeWrapper<RecordedDeclaration>;
   ChosenMethod: ResolverTypeWrapper<ChosenMethod>;
-  TrainingWaiting: ResolverTypeWrapper<Waiting>;
+  TrainingWaiting: ResolverTypeWrapper<WaitingReason>;
   RejectedGroups: ResolverTypeWrapper<RejectedGroups>;
   WaitingFor: WaitingFor;
   TrainingMethod: ResolverTypeWrapper<TrainingMethod>;
@@ -3366,9 +3366,9 @@ export type ResolversParentTypes = {
   PolicyUpdateEdge: Omit<PolicyUpdateEdge, 'node'> & { node: ResolversParentTypes['PolicyUpdate'] };
   BatchConnection: Connection<BatchRecord>;
   BatchEdge: Omit<BatchEdge, 'node'> & { node: ResolversParentTypes['Batch'] };
-  StepConnection: FoundSteps;
+  StepConnection: StepMatches;
   BoundedCount: BoundedCount;
-  StepEdge: FoundStep;
+  StepEdge: StepMatch;
   ToolCallConnection: CountedConnection<ToolCallRecord>;
   ToolCallEdge: Omit<ToolCallEdge, 'node'> & { node: ResolversParentTypes['ToolCall'] };
   TrainingSampleConnection: CountedConnection<SampleRecord>;
@@ -3428,10 +3428,10 @@ export type ResolversParentTypes = {
   AnomalyFilter: AnomalyFilter;
   QuarantineFilter: QuarantineFilter;
   RequeuedEvent: RequeuedEvent;
-  Verification: KeptVerification;
+  Verification: StoredVerification;
   VerificationCounts: VerificationCounts;
   VerificationFault: VerificationFault;
-  VerificationConnection: Connection<KeptVerification>;
+  VerificationConnection: Connection<StoredVerification>;
   VerificationEdge: Omit<VerificationEdge, 'node'> & { node: ResolversParentTypes['Verification'] };
   TreeOutline: Outline;
   OutlineBackUps: OutlineBackUpsModel;
@@ -3493,7 +3493,7 @@ export type ResolversParentTypes = {
   TrainedPolicy: LineageRecord;
   TrainingDeclaration: RecordedDeclaration;
   ChosenMethod: ChosenMethod;
-  TrainingWaiting: Waiting;
+  TrainingWaiting: WaitingReason;
   RejectedGroups: RejectedGroups;
   TrainingMethod: TrainingMethod;
   Ledger: LedgerRecord;

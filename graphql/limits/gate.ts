@@ -1,5 +1,5 @@
 import { limitOf } from '../../src/runtime/limit.ts';
-import { exceeded } from './exceeded.ts';
+import { limitExceeded } from './limit-exceeded.ts';
 
 /** How many of what all callers ask is answered at once. */
 export interface Shares {
@@ -56,7 +56,13 @@ export class Gate {
     return this.#turn(this.#shareOf(key), either).catch((error: unknown) => {
       if (!late.aborted || signal.aborted) throw error;
       const remedy = 'the server answers other queries; ask again later, for less at once';
-      throw exceeded({ limit: 'milliseconds of waiting for a turn', actual: waitMs, allowed: waitMs, remedy, retryAfter: 5 });
+      throw limitExceeded({
+        limit: 'milliseconds of waiting for a turn',
+        actual: waitMs,
+        allowed: waitMs,
+        remedy,
+        retryAfter: 5,
+      });
     });
   }
 
@@ -71,7 +77,7 @@ export class Gate {
     const { subscriptions: allowed } = this.#shares.server;
     if (this.#subscriptions >= allowed) {
       const remedy = 'try again later, or ask another server of this installation';
-      throw exceeded({ limit: 'subscriptions of the server', actual: allowed + 1, allowed, remedy, retryAfter: 10 });
+      throw limitExceeded({ limit: 'subscriptions of the server', actual: allowed + 1, allowed, remedy, retryAfter: 10 });
     }
     const remedy = 'follow several runs by one subscription (without run and tree), or end those that are not needed';
     const end = this.#begin(key, 'subscriptions', { limit: 'subscriptions of a key', remedy, retryAfter: 10 });
@@ -103,7 +109,7 @@ export class Gate {
   ): Leave {
     const share = this.#shareOf(key);
     const allowed = this.#shares[what];
-    if (share[what] >= allowed) throw exceeded({ ...refusal, actual: share[what] + 1, allowed });
+    if (share[what] >= allowed) throw limitExceeded({ ...refusal, actual: share[what] + 1, allowed });
     share[what]++;
     return once(() => {
       share[what]--;

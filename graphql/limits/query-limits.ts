@@ -1,5 +1,5 @@
 import { GraphQLError } from 'graphql';
-import { exceeded } from './exceeded.ts';
+import { limitExceeded } from './limit-exceeded.ts';
 import type { Limits } from './limits.ts';
 
 const SMALLER = 'read less at once: pages (first, after), fewer aliases, or one tree or run at a time';
@@ -51,6 +51,6 @@ export class QueryLimits {
   }
 
   #refuse(limit: string, actual: number, allowed: number): void {
-    this.#refusal ??= exceeded({ limit, actual, allowed, remedy: SMALLER });
+    this.#refusal ??= limitExceeded({ limit, actual, allowed, remedy: SMALLER });
   }
 }

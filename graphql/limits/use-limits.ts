@@ -1,7 +1,7 @@
 import { type ParseOptions, parse, type Source } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { measure } from './cost.ts';
-import { exceeded } from './exceeded.ts';
+import { limitExceeded } from './limit-exceeded.ts';
 import type { Limits } from './limits.ts';
 
 /** Refuses documents that are over a limit before they are validated, of tokens before they are parsed. */
@@ -13,7 +13,7 @@ export function useLimits({ tokens, depth, aliases, cost }: Limits): Plugin {
           return parse(document, { ...options, maxTokens: tokens });
         } catch (error) {
           if (!(error instanceof RangeError)) throw error; // the parser calls itself for each bracket
-          throw exceeded({
+          throw limitExceeded({
             limit: 'nesting',
             actual: 'too deep',
             allowed: tokens,
@@ -36,5 +36,5 @@ export function useLimits({ tokens, depth, aliases, cost }: Limits): Plugin {
 function check(limit: string, actual: number, allowed: number, remedy: string): void {
   if (actual <= allowed) return;
   const shown = Number.isFinite(actual) && actual < 1e15 ? actual : 'more than can be counted';
-  throw exceeded({ limit, actual: shown, allowed, remedy });
+  throw limitExceeded({ limit, actual: shown, allowed, remedy });
 }

@@ -6,7 +6,7 @@ import type { Context } from '../context.ts';
 import { refusal } from '../errors.ts';
 import type { SubscriptionEventsArgs } from '../generated/types.ts';
 import type { EventDeliveryModel } from './event-delivery-model.ts';
-import { argumentPosition, logEnd, mustLieWithin } from './log-end.ts';
+import { argumentPosition, assertReached, logEnd } from './log-end.ts';
 import { type TailItem, tail } from './tail.ts';
 
 /**
@@ -34,7 +34,7 @@ export async function subscribeToEvents(
   };
   const ends = await logEnd(sources);
   const from = typeof after === 'string' ? argumentPosition('after', after) : ends;
-  mustLieWithin('after', from, ends); // beyond it every event would be passed over in silence until the log has come there
+  assertReached('after', from, ends); // beyond it every event would be passed over in silence until the log has come there
   const leave = beginSubscription();
   signal.addEventListener('abort', leave, { once: true });
   return mapped(tail(sources.tails, sources.notices, from, filter, signal), leave);

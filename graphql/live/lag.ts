@@ -4,7 +4,7 @@ import { readProjectionStatuses } from '../../src/projections/projection-statuse
 import { type BuildStatus, readBuilds } from '../../src/projections/rebuild/read-builds.ts';
 import type { Sources } from '../context.ts';
 import type { ProjectionLag } from '../generated/types.ts';
-import { logEnd, within } from './log-end.ts';
+import { logEnd, restrictToProjection } from './log-end.ts';
 
 /**
  * Measures how far each projection is behind the log. Cursors are read before the ends, so a lag is never below zero for a race.
@@ -15,7 +15,7 @@ export async function measureLag(sources: Sources): Promise<ProjectionLag[]> {
   return statuses.flatMap(({ name, version, state, reason, cursors }) => {
     const projection = sources.projections.find((p) => p.name === name);
     if (!projection) return [];
-    const partitions = behind(cursors, within(end, projection));
+    const partitions = behind(cursors, restrictToProjection(end, projection));
     const lag = partitions.reduce((sum, { lag }) => sum + lag, 0);
     const shadows = builds.filter((build) => build.projection === name).map(reportBuild);
     const status = { projection: name, version: codeVersionOf(version), build: buildOf(version), state, reason };

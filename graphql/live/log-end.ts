@@ -11,7 +11,7 @@ export async function logEnd({ log, projections }: Sources): Promise<Offsets> {
 }
 
 /** Keeps the part of a position that a projection can reach: the topics it reads. */
-export function within(position: Offsets, projection: Projection): Offsets {
+export function restrictToProjection(position: Offsets, projection: Projection): Offsets {
   const topics = topicsOf(projection);
   return new Map([...position].filter(([topic]) => topics.includes(topic)));
 }
@@ -30,7 +30,7 @@ export function argumentPosition(argument: string, text: string): Offsets {
  * Checks that the log has come as far as a position of the caller: what lies beyond it comes from another log. @throws
  * BAD_USER_INPUT that names the end.
  */
-export function mustLieWithin(argument: string, position: Offsets, end: Offsets): void {
+export function assertReached(argument: string, position: Offsets, end: Offsets): void {
   const unknown = nameUnknown(position, end);
   if (unknown !== null)
     throw refusal('BAD_USER_INPUT', `${argument} ${unknown}; pass a position that this server gave`, { argument });

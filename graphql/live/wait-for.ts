@@ -5,7 +5,7 @@ import { bounded } from '../connection.ts';
 import type { Sources } from '../context.ts';
 import { refusal } from '../errors.ts';
 import type { ReachedModel } from '../models.ts';
-import { argumentPosition, logEnd, mustLieWithin, within } from './log-end.ts';
+import { argumentPosition, assertReached, logEnd, restrictToProjection } from './log-end.ts';
 
 const LONGEST_MS = 60_000;
 const POLL_MS = 500; // the net below lost notices; a notice wakes at once
@@ -24,7 +24,7 @@ export async function waitFor(sources: Sources, text: string, timeoutMs: number,
     const statuses = await readProjectionStatuses(sources.tails);
     // A position beyond the log would be waited for without success, and one of a topic that nobody reads would be reached at
     // once.
-    if (first && !isRead(statuses, position)) mustLieWithin('position', position, await logEnd(sources));
+    if (first && !isRead(statuses, position)) assertReached('position', position, await logEnd(sources));
     const waiting = behind(statuses, sources, position);
     if (waiting.length === 0) return { position: text, waitedMs: performance.now() - started, query: {} };
     const stopped = waiting.find(({ state }) => state === 'stopped');
@@ -42,7 +42,7 @@ export async function waitFor(sources: Sources, text: string, timeoutMs: number,
 function behind(statuses: readonly ProjectionStatus[], { projections }: Sources, position: Offsets): ProjectionStatus[] {
   return statuses.filter(({ name, cursors }) => {
     const projection = projections.find((p) => p.name === name);
-    return projection !== undefined && !reached(cursors, within(position, projection));
+    return projection !== undefined && !reached(cursors, restrictToProjection(position, projection));
   });
 }
 
@@ -61,7 +61,7 @@ function isRead(statuses: readonly ProjectionStatus[], position: Offsets): boole
 function timedOut(waiting: readonly ProjectionStatus[], { projections }: Sources, limit: number) {
   const missing = waiting.map(({ name, cursors }) => {
     const projection = projections.find((p) => p.name === name);
-    return `${name} (at ${projection ? formatPosition(within(cursors, projection)) || 'the beginning' : 'an unknown place'})`;
+    return `${name} (at ${projection ? formatPosition(restrictToProjection(cursors, projection)) || 'the beginning' : 'an unknown place'})`;
   });
   return refusal(
     'TIMED_OUT',

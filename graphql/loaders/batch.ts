@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
 import { treesNamed } from '../../src/projections/ambiguous-id.ts';
 import { keyInTree, keyOf, type OfTree } from '../../src/projections/of-tree.ts';
-import { overHardPage } from '../assert-list-limit.ts';
+import { exceedsListLimit } from '../assert-list-limit.ts';
 import { refusal } from '../errors.ts';
 import { groupBy } from './group-by.ts';
 
@@ -104,5 +104,5 @@ export async function listsOf<Item extends { readonly treeId: string }>(
 }
 
 function whole<Item>(items: readonly Item[] = []): readonly Item[] | Error {
-  return overHardPage(items) ?? items;
+  return exceedsListLimit(items) ?? items;
 }

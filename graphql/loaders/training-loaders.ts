@@ -5,7 +5,7 @@ import {
   type Acted,
   readActorsOfBatches,
   readActorsOfRollouts,
-  readBatchesActedIn,
+  readBatchesByActor,
 } from '../../src/projections/training-pool/read-actors.ts';
 import {
   type BatchFilter,
@@ -32,7 +32,7 @@ import {
   type SampleRecord,
 } from '../../src/projections/training-pool/read-samples.ts';
 import type { BlobReader } from '../../src/training/rows/read-blob.ts';
-import { explainWaiting, type Waiting } from '../../src/usecases/train/waiting/why-waiting.ts';
+import { explainWaiting, type WaitingReason } from '../../src/usecases/train/waiting/why-waiting.ts';
 import { many, manyOfTree, mappedOfTree, one, treesAndIds } from './batch.ts';
 import type { EstimateBudget } from './estimate-budget.ts';
 import { createEstimateLoaders } from './estimate-loader.ts';
@@ -54,9 +54,9 @@ export function createTrainingLoaders(db: Db, blobs: BlobReader, estimateBudget:
       (policies) => readLedgers(db, policies),
       (l) => l.policyId,
     ),
-    waiting: new DataLoader<string, Waiting | null>((policies) => {
+    waiting: new DataLoader<string, WaitingReason | null>((policies) => {
       // one after the other: each looks at every sample that waits
-      return policies.reduce<Promise<(Waiting | null)[]>>(
+      return policies.reduce<Promise<(WaitingReason | null)[]>>(
         async (before, policyId) => [...(await before), await explainWaiting(db, policyId)],
         Promise.resolve([]),
       );
@@ -101,7 +101,7 @@ export function createTrainingLoaders(db: Db, blobs: BlobReader, estimateBudget:
       (rollouts) => readActorsOfRollouts(db, ...treesAndIds(rollouts)),
       (actor) => actor.rolloutId,
     ),
-    batchesActedIn: new DataLoader<Acted, readonly string[], string>((wanted) => readBatchesActedIn(db, wanted), {
+    batchesActedIn: new DataLoader<Acted, readonly string[], string>((wanted) => readBatchesByActor(db, wanted), {
       cacheKeyFn: ({ policyId, version, first }) => `${first} ${version} ${policyId}`,
     }),
     estimateBudget,

@@ -3,19 +3,19 @@ import { isUuid } from '../../src/domain/ids.ts';
 import type { Db } from '../../src/postgres/database.ts';
 import type { Principal } from '../../src/postgres/principal.ts';
 import { PictureUndrawable, pictureReader } from '../../src/projections/images/draw-picture.ts';
-import { asSeenBy } from '../../src/projections/visible/see-projects.ts';
+import { visibleTo } from '../../src/projections/visible/visible-to.ts';
 import { type Logger, SILENT } from '../../src/runtime/logger.ts';
 import type { ServerContext } from '../context.ts';
 import { refusal } from '../tables/refusal.ts';
 import type { ReadImage } from './embed-images.ts';
 import { gatherPage, type PageOf } from './gather-page.ts';
-import { type Asked, NoAnswer } from './page-draft.ts';
+import { OperationFailed, type PageRequest } from './page-draft.ts';
 import { openPageWriter, StudioNotBuilt } from './write-page.ts';
 
 export interface PagesOptions {
   readonly db: Db;
   readonly blobs: Pick<BlobStore, 'get'>;
-  readonly graphql: Asked['graphql'];
+  readonly graphql: PageRequest['graphql'];
   readonly logger?: Logger;
 }
 
@@ -34,7 +34,7 @@ export function createPages({ db, blobs, graphql, logger = SILENT }: PagesOption
     try {
       return await answer({ id, tree }, request.signal, context);
     } catch (error) {
-      if (error instanceof NoAnswer)
+      if (error instanceof OperationFailed)
         return refusal(error.status, 'unprocessable', error.message, 'ask for less', Number(error.retryAfter ?? 0) || undefined);
       if (error instanceof StudioNotBuilt)
         return refusal(503, 'unavailable', 'the studio of this server is not built', 'run `npm run studio:build` there');
@@ -48,7 +48,7 @@ export function createPages({ db, blobs, graphql, logger = SILENT }: PagesOption
 
   async function answer(of: PageOf, signal: AbortSignal, context: ServerContext): Promise<Response> {
     const write = await openPageWriter();
-    const image = imagesSeenBy({ db, blobs }, context.principal);
+    const image = visibleImages({ db, blobs }, context.principal);
     const source = 'an installation of Espalier';
     const record = await gatherPage({ graphql, context, signal, image, source, madeAt: new Date() }, of);
     if (!record) return refusal(404, 'not-found', `no run, tree or rollout has the id ${of.id}`, 'GraphQL lists them');
@@ -65,8 +65,8 @@ export function createPages({ db, blobs, graphql, logger = SILENT }: PagesOption
 }
 
 /** Reads the images that somebody sees. */
-export function imagesSeenBy({ db, blobs }: Pick<PagesOptions, 'db' | 'blobs'>, principal: Principal): ReadImage {
-  const draw = pictureReader({ db: asSeenBy(db, principal), keys: db, blobs });
+export function visibleImages({ db, blobs }: Pick<PagesOptions, 'db' | 'blobs'>, principal: Principal): ReadImage {
+  const draw = pictureReader({ db: visibleTo(db, principal), keys: db, blobs });
   return async (imageId) => {
     try {
       return (await draw({ imageId, steps: [] })).png;

@@ -21,7 +21,7 @@ import {
 import { LIST_SIZES } from '../studio/list-sizes.ts';
 import { hasPrompt, type PageRecord } from '../studio/page-record.ts';
 import { embedImages, type ReadImage } from './embed-images.ts';
-import { type Asked, NoAnswer, PageDraft } from './page-draft.ts';
+import { OperationFailed, PageDraft, type PageRequest } from './page-draft.ts';
 
 type Rollout = NonNullable<GroupPageQuery['tree']>['rollouts'][number];
 
@@ -32,7 +32,7 @@ export interface PageOf {
 }
 
 /** What a page is gathered from. */
-export interface PageSources extends Asked {
+export interface PageSources extends PageRequest {
   readonly image: ReadImage;
   /** Where the data come from, in words. */
   readonly source: string;
@@ -51,7 +51,7 @@ const PARTINGS = 64; // of a group
 /**
  * Gathers a page: the answers of the studio's operations about a run, a tree or a rollout, and the steps that its views read
  * one by one. @param tree the tree of a rollout whose id several trees have. @param limit bytes of the data, and of the images.
- * @returns null where nothing has the id. @throws NoAnswer.
+ * @returns null where nothing has the id. @throws OperationFailed.
  */
 export async function gatherPage(
   { image, source, madeAt, ...asked }: PageSources,
@@ -76,7 +76,7 @@ async function gatherSubject(draft: PageDraft, of: PageOf): Promise<Pick<PageRec
   if (rollout && (await gatherTree(draft, rollout.treeId)))
     return { title: `Trajectory ${id}`, first: `/view/trajectory/${id}?tree=${rollout.treeId}` };
   const [why] = run || tree || rollout ? [] : draft.refusals; // an id that several trees have
-  if (why !== undefined) throw new NoAnswer(why, 422, null);
+  if (why !== undefined) throw new OperationFailed(why, 422, null);
   return null;
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { localPrincipal } from '../../src/postgres/principal.ts';
 import type { Operation } from '../studio/operation.ts';
-import { NoAnswer, PageDraft } from './page-draft.ts';
+import { OperationFailed, PageDraft } from './page-draft.ts';
 
 const answering = (reply: object) => ({ fetch: () => Response.json(reply) });
 const tree: Operation<unknown, object> = { name: 'Tree', text: '{ tree }', asOf: null };
@@ -23,6 +23,6 @@ test('what could not be read where the rest was is kept by field and reason, wit
 
 test('a question without any answer is refused, and nothing of it counts as lost', async () => {
   const draft = asking({ errors: [{ message: 'it costs too much' }] });
-  await expect(draft.read(tree, {})).rejects.toThrow(new NoAnswer('it costs too much', 422, null));
+  await expect(draft.read(tree, {})).rejects.toThrow(new OperationFailed('it costs too much', 422, null));
   expect(draft.leftOut).toEqual([]);
 });

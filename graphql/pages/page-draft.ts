@@ -4,15 +4,15 @@ import type { Operation } from '../studio/operation.ts';
 import { answerKey, type PageStep } from '../studio/page-record.ts';
 
 /** Who is asked for a page, and on whose behalf: GraphQL answers within the limits of its caller. */
-export interface Asked {
+export interface PageRequest {
   readonly graphql: { fetch(request: Request, context: ServerContext): Response | Promise<Response> };
   readonly context: ServerContext;
   readonly signal: AbortSignal;
 }
 
 /** A query for a page was refused. */
-export class NoAnswer extends Error {
-  override readonly name = 'NoAnswer';
+export class OperationFailed extends Error {
+  override readonly name = 'OperationFailed';
   readonly status: number;
   readonly retryAfter: string | null;
   constructor(message: string, status: number, retryAfter: string | null) {
@@ -33,14 +33,14 @@ export class PageDraft {
   readonly steps: PageStep[] = [];
   /** Why parts of answers could not be read. */
   readonly refusals: string[] = [];
-  readonly #asked: Asked;
+  readonly #request: PageRequest;
   readonly #limit: number;
   readonly #leftOut = new Map<string, number>();
   #bytes = 0;
 
   /** @param limit bytes of its data. */
-  constructor(asked: Asked, limit: number) {
-    this.#asked = asked;
+  constructor(request: PageRequest, limit: number) {
+    this.#request = request;
     this.#limit = limit;
   }
 
@@ -48,9 +48,9 @@ export class PageDraft {
     return this.#bytes < this.#limit;
   }
 
-  /** Asks as the caller of the page. @throws NoAnswer. */
+  /** Asks as the caller of the page. @throws OperationFailed. */
   async read<Answer, Variables>({ text: query }: Operation<Answer, Variables>, variables: Variables): Promise<Answer> {
-    const { graphql, context, signal } = this.#asked;
+    const { graphql, context, signal } = this.#request;
     signal.throwIfAborted();
     const request = new Request('http://page/graphql', {
       method: 'POST',
@@ -63,7 +63,7 @@ export class PageDraft {
     if (!data) {
       const status = response.status >= 400 ? response.status : 422;
       const message = errors[0]?.message ?? `GraphQL answered ${response.status}`;
-      throw new NoAnswer(message, status, response.headers.get('retry-after'));
+      throw new OperationFailed(message, status, response.headers.get('retry-after'));
     }
     for (const { message, path = [] } of errors) {
       this.refusals.push(message);
@@ -72,7 +72,7 @@ export class PageDraft {
     return data; // what could not be read of it is null
   }
 
-  /** Adds the answer of an operation. @throws NoAnswer. */
+  /** Adds the answer of an operation. @throws OperationFailed. */
   async ask<Answer, Variables>(operation: Operation<Answer, Variables>, variables: Variables): Promise<Answer> {
     const answer = await this.read(operation, variables);
     this.answers[answerKey(operation.name, variables)] = answer;
@@ -80,7 +80,7 @@ export class PageDraft {
     return answer;
   }
 
-  /** Adds the steps that an operation answers. @throws NoAnswer. */
+  /** Adds the steps that an operation answers. @throws OperationFailed. */
   async askSteps(
     operation: Operation<PageStepsQuery, PageStepsQueryVariables>,
     variables: PageStepsQueryVariables,

@@ -9,7 +9,7 @@ import {
   aggregate,
   keyOf,
 } from '../../src/projections/analysis/aggregate.ts';
-import { compareAchieved } from '../../src/projections/analysis/compare-achieved.ts';
+import { compareTaskResults } from '../../src/projections/analysis/compare-task-results.ts';
 import type { TrajectoryRecord } from '../../src/projections/rewards/read-trajectories.ts';
 import { readRunIdsOf } from '../../src/projections/runs/read-runs.ts';
 import type { StepRecord } from '../../src/projections/step-tree/read-steps.ts';
@@ -94,7 +94,7 @@ export async function compareRuns(
     }),
   );
   const recordOf = new Map(records.map((run) => [run.id, run]));
-  return (await compareAchieved(db, ids, bootstrap)).flatMap(({ runId, baselineId, ...comparison }) => {
+  return (await compareTaskResults(db, ids, bootstrap)).flatMap(({ runId, baselineId, ...comparison }) => {
     const [run, baseline] = [recordOf.get(runId), recordOf.get(baselineId)];
     return run && baseline ? [{ run, baseline, ...comparison }] : [];
   });

@@ -9,7 +9,7 @@ import {
   readAnnotationsOfTrees,
 } from '../../src/projections/annotations/read-annotations.ts';
 import { keyInTree } from '../../src/projections/of-tree.ts';
-import type { AnnotateAsked, Annotated, NewAnnotation } from '../../src/usecases/annotate/annotate.ts';
+import type { AnnotateReply, AnnotateRequest, NewAnnotation } from '../../src/usecases/annotate/annotate.ts';
 import type { NewFeedback } from '../../src/usecases/annotate/feedback.ts';
 import { argumentId, optionalId } from '../argument-id.ts';
 import { assertListLimit } from '../assert-list-limit.ts';
@@ -49,14 +49,14 @@ export const giveFeedback: NonNullable<MutationResolvers['giveFeedback']> = (_, 
 };
 
 /** Has annotations recorded. @throws FORBIDDEN, NOT_ON_RECORD, CONFLICT, BAD_USER_INPUT or UNAVAILABLE. */
-async function record(asked: AnnotateAsked, { sources, principal }: Context) {
+async function record(request: AnnotateRequest, { sources, principal }: Context) {
   if (!sources.annotate) throw refusal('UNAVAILABLE', 'this server records no annotations; ask one that `espalier up` started');
-  const annotated = await sources.annotate(asked, principal);
+  const annotated = await sources.annotate(request, principal);
   if (annotated.kind === 'refused') throw refusal(CODES[annotated.code], annotated.message);
   return annotated;
 }
 
-const CODES: Readonly<Record<Extract<Annotated, { kind: 'refused' }>['code'], ErrorCode>> = {
+const CODES: Readonly<Record<Extract<AnnotateReply, { kind: 'refused' }>['code'], ErrorCode>> = {
   forbidden: 'FORBIDDEN',
   unknown: 'NOT_ON_RECORD',
   invalid: 'BAD_USER_INPUT',

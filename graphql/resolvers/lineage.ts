@@ -1,7 +1,7 @@
 import type { Db } from '../../src/postgres/database.ts';
 import { AmbiguousId } from '../../src/projections/ambiguous-id.ts';
 import { readBodiesAt } from '../../src/projections/journal/read-bodies.ts';
-import { type RecallAsked, RecallRefused, seedOf } from '../../src/projections/lineage/recall-seeds.ts';
+import { RecallRefused, type RecallRequest, seedOf } from '../../src/projections/lineage/recall-seeds.ts';
 import { readTouched } from '../../src/projections/lineage/recall-touched.ts';
 import type { Touched as TouchedModel } from '../../src/projections/lineage/touched.ts';
 import { NotOnRecord, type Trace, traceRecord } from '../../src/usecases/lineage/trace-record.ts';
@@ -55,10 +55,10 @@ export async function recall(db: Db, what: RecallInput): Promise<TouchedModel> {
   }
 }
 
-function askedOf({ scorer, trajectory, step, tree, task, run, label }: RecallInput): RecallAsked {
+function askedOf({ scorer, trajectory, step, tree, task, run, label }: RecallInput): RecallRequest {
   const treeId = optionalId('what.tree', tree);
   const of = treeId === undefined ? {} : { treeId };
-  const given: RecallAsked[] = [];
+  const given: RecallRequest[] = [];
   if (typeof scorer === 'string') {
     const [, name = scorer, revision = null] = /^(.+)@([^@]*)$/s.exec(scorer) ?? [];
     given.push({ kind: 'scorer', name, revision });

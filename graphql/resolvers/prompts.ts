@@ -1,4 +1,4 @@
-import type { AskedPart } from '../../src/domain/prompts/asked-prompt.ts';
+import type { PolicyMessagePart } from '../../src/domain/prompts/policy-prompt.ts';
 import { pack } from '../../src/events/packed.ts';
 import { rowsWhere } from '../../src/postgres/rows-where.ts';
 import { findHistoryImages, readHistoryImages } from '../../src/projections/images/read-history-images.ts';
@@ -99,7 +99,7 @@ function promptModel({ tokenIds, continues, messages, ...prompt }: RecordedPromp
 
 const NO_PART = { text: null, reasoning: null, toolCall: null, imageId: null };
 
-function partModel(prompt: OfTree, part: AskedPart): PromptPartModel {
+function partModel(prompt: OfTree, part: PolicyMessagePart): PromptPartModel {
   const none = { ...NO_PART, prompt };
   switch (part.kind) {
     case 'text':

@@ -10,7 +10,7 @@ import { countQuarantine, QUARANTINE_ORDERING, readQuarantine } from '../../src/
 import { countReplays, REPLAY_ORDERING, readReplayPages } from '../../src/projections/replays/read-replays.ts';
 import { countExperiments, EXPERIMENT_ORDERINGS, readExperiments } from '../../src/projections/runs/read-experiments.ts';
 import { readLineages } from '../../src/projections/training-pool/read-lineages.ts';
-import type { KeptVerification } from '../../src/usecases/verify/verification.ts';
+import type { StoredVerification } from '../../src/usecases/verify/verification.ts';
 import { argumentId, optionalId } from '../argument-id.ts';
 import { asOf } from '../as-of/as-of.ts';
 import { assertListLimit } from '../assert-list-limit.ts';
@@ -114,7 +114,7 @@ export const Query: QueryResolvers = {
     return connect(
       args,
       // the report is written by `keepVerification` alone
-      async (page) => (sees ? ((await readVerifications(keys, page)) as Page<KeptVerification>) : NONE),
+      async (page) => (sees ? ((await readVerifications(keys, page)) as Page<StoredVerification>) : NONE),
       async () => (sees ? countVerifications(keys) : 0),
     );
   },

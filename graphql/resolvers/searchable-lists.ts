@@ -17,7 +17,7 @@ import {
 } from '../../src/projections/analysis/choose-tool-calls.ts';
 import { SearchTooWide } from '../../src/projections/analysis/plan-search.ts';
 import type { SampleFilter } from '../../src/projections/analysis/sample-query.ts';
-import { isOfFew, STEP_ORDERINGS, type StepFilter } from '../../src/projections/analysis/step-query.ts';
+import { isSelective, STEP_ORDERINGS, type StepFilter } from '../../src/projections/analysis/step-query.ts';
 import {
   checkGoalsIndexed,
   checkStepsIndexed,
@@ -43,7 +43,7 @@ import { sampleFilter, stepFilter, taskFilter, toolCallFilter } from '../filters
 import type * as input from '../generated/types.ts';
 import { withLargeTexts } from '../large-text.ts';
 import { groupBy } from '../loaders/group-by.ts';
-import type { FoundSteps } from '../models.ts';
+import type { StepMatches } from '../models.ts';
 
 const LEVELS = 10_000; // below a step: as many as a path has at once
 
@@ -51,7 +51,7 @@ const LEVELS = 10_000; // below a step: as many as a path has at once
 export async function connectSteps(
   args: input.RequireFields<input.QueryStepsArgs, 'orderBy'>,
   { sources: { db }, loaders }: Context,
-): Promise<FoundSteps> {
+): Promise<StepMatches> {
   const asked = { ...stepFilter(args.filter), ...subtreeOf(args) };
   const text = asked.text ? { ...asked.text, mark: await readTextMark(db) } : null;
   const filter = text === null ? asked : { ...asked, text };
@@ -60,8 +60,8 @@ export async function connectSteps(
       argument: 'orderBy',
     });
   if (text !== null)
-    await searchable(db, text.words, async () => (isOfFew(filter) ? undefined : checkStepsIndexed(db, text.mark)));
-  if (filter.action !== undefined && !isOfFew(filter)) await indexed(() => checkActionsIndexed(db));
+    await searchable(db, text.words, async () => (isSelective(filter) ? undefined : checkStepsIndexed(db, text.mark)));
+  if (filter.action !== undefined && !isSelective(filter)) await indexed(() => checkActionsIndexed(db));
   const found = await connect(
     args,
     async (page) =>
@@ -114,7 +114,7 @@ export async function connectSamples(
   const filter: SampleFilter = asked.text ? { ...asked, text: { ...asked.text, mark: await readTextMark(db) } } : asked;
   const { text } = filter;
   if (text !== undefined) {
-    await searchable(db, text.words, async () => (isOfFew(filter) ? undefined : checkStepsIndexed(db, text.mark)));
+    await searchable(db, text.words, async () => (isSelective(filter) ? undefined : checkStepsIndexed(db, text.mark)));
     await countable(() => checkSampleSearch(db, filter));
   }
   const found = await connect(
@@ -151,7 +151,7 @@ const waiting = new WeakMap<object, { readonly steps: OfTree[]; readonly read: P
 
 async function highlightsOf(
   db: Db,
-  text: NonNullable<FoundSteps['edges'][number]['text']>,
+  text: NonNullable<StepMatches['edges'][number]['text']>,
   { treeId, id }: OfTree,
 ): Promise<readonly Highlight[]> {
   let asked = waiting.get(text);

@@ -4,7 +4,7 @@ import { BATCH_ORDERING } from '../../src/projections/training-pool/read-batches
 import { readDiscarded } from '../../src/projections/training-pool/read-discarded.ts';
 import { POLICY_UPDATE_ORDERING } from '../../src/projections/training-pool/read-policy-updates.ts';
 import { asDeclared, recordedDeclaration } from '../../src/usecases/train/declaration/recorded-declaration.ts';
-import type { Waiting } from '../../src/usecases/train/waiting/why-waiting.ts';
+import type { WaitingReason } from '../../src/usecases/train/waiting/why-waiting.ts';
 import { bounded, connect, PAGE_LIMIT } from '../connection.ts';
 import type {
   BatchResolvers,
@@ -82,7 +82,7 @@ export const TrainingWaiting: TrainingWaitingResolvers = {
 };
 
 /** An enum of GraphQL has no hyphen in its names. */
-const WAITING_NAMES: Readonly<Record<Waiting['waitingFor'], WaitingFor>> = {
+const WAITING_NAMES: Readonly<Record<WaitingReason['waitingFor'], WaitingFor>> = {
   declaration: 'declaration',
   'first-version': 'first_version',
   lease: 'lease',

@@ -8,7 +8,7 @@ import type { Snapshots } from '../../src/projections/as-of/snapshots.ts';
 import { isCanceled, isDatabaseFault } from '../../src/projections/fault.ts';
 import { readTablePosition } from '../../src/projections/tables/read-table.ts';
 import { isTableName } from '../../src/projections/tables/tables.ts';
-import { asSeenBy } from '../../src/projections/visible/see-projects.ts';
+import { visibleTo } from '../../src/projections/visible/visible-to.ts';
 import { type Logger, SILENT } from '../../src/runtime/logger.ts';
 import { ARROW_STREAM, parseTableQuery, type TableRequest } from '../../src/usecases/datasets/tables/table-query.ts';
 import type { ServerContext } from '../context.ts';
@@ -56,7 +56,7 @@ export function createTables(options: TablesOptions) {
       const read = await open(parsed.value, request.signal, ends);
       const { streamTable } = await import('../../src/usecases/datasets/tables/stream-table.ts'); // 0.1 s of a start that may not need it
       const { asked } = parsed.value;
-      const sources = { db: asSeenBy(read.db, principal), keys: read.keys, blobs: options.blobs };
+      const sources = { db: visibleTo(read.db, principal), keys: read.keys, blobs: options.blobs };
       const enter = (signal: AbortSignal) => gate.enter(key, signal);
       const pages = inTurns(streamTable(sources, asked, read.position), { enter, close });
       const encoding = encodingFor(request.headers.get('accept-encoding'));

@@ -27,9 +27,9 @@ export interface TestGraphql {
   readonly snapshots: Snapshots;
   /** The statements that the API has sent since the last call. */
   statements(): readonly string[];
-  fetch(body: object, init?: RequestInit, asked?: Partial<ServerContext>): Promise<Response>;
+  fetch(body: object, init?: RequestInit, overrides?: Partial<ServerContext>): Promise<Response>;
   /** Asks and returns the answer whole. */
-  ask(query: string, variables?: object, asked?: Partial<ServerContext>): Promise<Answer>;
+  ask(query: string, variables?: object, overrides?: Partial<ServerContext>): Promise<Answer>;
   /** Another API over the same sources. */
   create(options: Partial<GraphqlOptions>, principal?: Principal): Promise<Pick<TestGraphql, 'fetch' | 'ask'>>;
   close(): Promise<void>;
@@ -89,7 +89,7 @@ function askable(
   graphql: Awaited<ReturnType<typeof createGraphql>>,
   principal = localPrincipal(),
 ): Pick<TestGraphql, 'fetch' | 'ask'> {
-  const fetch = async (body: object, init: RequestInit = {}, asked: Partial<ServerContext> = {}) =>
+  const fetch = async (body: object, init: RequestInit = {}, overrides: Partial<ServerContext> = {}) =>
     graphql.fetch(
       new Request('http://api/graphql', {
         method: 'POST',
@@ -97,7 +97,7 @@ function askable(
         body: JSON.stringify(body),
         ...init,
       }),
-      { principal, ...asked },
+      { principal, ...overrides },
     );
   return { fetch, ask: async (query, variables = {}, asked) => (await fetch({ query, variables }, {}, asked)).json() };
 }

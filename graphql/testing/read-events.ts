@@ -27,7 +27,7 @@ const QUERY = `subscription ($after: String, $types: [String!], $run: ID, $tree:
 export async function readEvents(
   api: Pick<TestGraphql, 'fetch'>,
   variables: object,
-  asked: Partial<ServerContext> = {},
+  overrides: Partial<ServerContext> = {},
 ): Promise<EventReader> {
   const response = await api.fetch(
     {},
@@ -35,7 +35,7 @@ export async function readEvents(
       headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
       body: JSON.stringify({ query: QUERY, variables }),
     },
-    asked,
+    overrides,
   );
   if (!response.body || !response.headers.get('content-type')?.startsWith('text/event-stream'))
     throw new Error(await response.text());

@@ -11,7 +11,7 @@ import {
   TOOL_CALL_ORDERINGS,
   type ToolCallFilter,
 } from '../../src/projections/analysis/choose-tool-calls.ts';
-import { compareAchieved } from '../../src/projections/analysis/compare-achieved.ts';
+import { compareTaskResults } from '../../src/projections/analysis/compare-task-results.ts';
 import { readPublishedMetrics } from '../../src/projections/analysis/read-published-metrics.ts';
 import type { SampleFilter } from '../../src/projections/analysis/sample-query.ts';
 import { STEP_ORDERINGS, type StepFilter } from '../../src/projections/analysis/step-query.ts';
@@ -153,7 +153,7 @@ export function answerQuestions({
     { name: 'metrics of a run, as published', ask: (db, n) => readPublishedMetrics(db, run(n)) },
     {
       name: 'compare two runs',
-      ask: (db, n) => compareAchieved(db, [run(n), run(n + 1)], { confidence: 0.95, resamples: 2_000, seed: 1 }),
+      ask: (db, n) => compareTaskResults(db, [run(n), run(n + 1)], { confidence: 0.95, resamples: 2_000, seed: 1 }),
     },
   ];
 }

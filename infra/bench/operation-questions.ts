@@ -42,7 +42,7 @@ export function askedOperations({
   const at = (n: number) => (n * 10) % trees;
   const page: Variables = () => ({ first: FIRST });
   const run: Variables = (n) => ({ id: idOf(`run${n % runs}`), first: FIRST });
-  const drawn: Variables = (n) => ({ id: idOf(`run${n % DRAWN_RUNS}`), first: FIRST });
+  const variables: Variables = (n) => ({ id: idOf(`run${n % DRAWN_RUNS}`), first: FIRST });
   const tree: Variables = (n) => ({ id: idOf(`tree${at(n)}`) });
   const rollout = (n: number, ordinal = n % SHAPE.rollouts) => idOf(`rollout${at(n)} ${ordinal}`);
   const leaf = (n: number) => idOf(`step${at(n)} 0 ${SHAPE.steps}`);
@@ -71,9 +71,9 @@ export function askedOperations({
     RunComponents: [(n) => ({ ids: runsOf(n) })],
     RunImages: ['TREE', 'VISION_TOKENS_DESC'].map(
       (orderBy): Variables =>
-        (n) => ({ ...drawn(n), orderBy }),
+        (n) => ({ ...variables(n), orderBy }),
     ),
-    ImagesPage: [run, drawn],
+    ImagesPage: [run, variables],
     CompressionOfPolicy: [() => ({ policy: 'bench' })],
     ComparePage: [(n) => ({ runs: runsOf(n) })],
     TreePage: [tree],
@@ -138,7 +138,7 @@ export function askedOperations({
     'recent-runs': [none],
     health: [none],
     'whole-tree': [tree],
-    'history-images': [drawn],
+    'history-images': [variables],
     'last-batch': [() => ({ policy: 'bench' })],
   };
 }

@@ -4,11 +4,11 @@ import { encode } from '../../src/events/codec.ts';
 import type { Envelope } from '../../src/events/envelope.ts';
 import { LogError } from '../../src/log/event-log.ts';
 import type { Platform } from '../../src/platform/open-platform.ts';
-import { isPassingFault } from '../../src/projections/passing-fault.ts';
+import { CursorsDiffer } from '../../src/projections/rebuild/at-equal-cursors.ts';
 import { RebuildLost } from '../../src/projections/rebuild/build.ts';
 import { RebuildUnderWay } from '../../src/projections/rebuild/hold-rebuild.ts';
-import { NotNow } from '../../src/projections/rebuild/while-equal.ts';
 import { projections } from '../../src/projections/registry.ts';
+import { isTransientFault } from '../../src/projections/transient-fault.ts';
 import { EventBuilder } from '../../src/testing/event-builder.ts';
 import { rebuildProjection, retireVersions } from '../../src/usecases/rebuild/rebuild-projection.ts';
 import { requeueEvents } from '../../src/usecases/requeue/requeue-events.ts';
@@ -138,7 +138,7 @@ function numbered(events: readonly Envelope[], from: number): Envelope[] {
 function isPutOff(error: unknown): boolean {
   // Also what the client of a broker that fell calls fatal: the rebuild ends with it, and the next one goes on with what was
   // built.
-  if (error instanceof LogError || isPassingFault(error) || error instanceof NotNow) return true;
+  if (error instanceof LogError || isTransientFault(error) || error instanceof CursorsDiffer) return true;
   // Two operators rebuild the same: the other has the right, or took it while this one was away from the database.
   if (error instanceof RebuildUnderWay || error instanceof RebuildLost) return true;
   if (typeof error === 'object' && error !== null && 'code' in error && error.code === NO_DATABASE) return true;

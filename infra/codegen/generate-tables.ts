@@ -38,8 +38,8 @@ export async function generateTables(
 ): Promise<readonly { readonly target: string; readonly text: string }[]> {
   const files = [];
   for (const source of sources) {
-    const found = await readColumns(pool, schemaOf(source));
-    files.push({ target: source.target, text: sign(formatted(write(source, found), source.target), source) });
+    const columns = await readColumns(pool, schemaOf(source));
+    files.push({ target: source.target, text: sign(formatted(write(source, columns), source.target), source) });
   }
   return files;
 }

@@ -32,8 +32,8 @@ export const SHARED: readonly { readonly name: string; readonly fields: readonly
 export function findObject(schema: Schema, fields: readonly string[]): Schema | undefined {
   if (isObjectOf(schema, fields)) return schema;
   for (const inner of [...Object.values(schema.properties ?? {}), ...partsOf(schema)]) {
-    const found = findObject(inner, fields);
-    if (found) return found;
+    const object = findObject(inner, fields);
+    if (object) return object;
   }
   return undefined;
 }

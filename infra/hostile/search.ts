@@ -7,7 +7,7 @@ import { newId } from '../../src/events/new-id.ts';
 import type { Platform } from '../../src/platform/open-platform.ts';
 import { waitUntilProjected } from '../../src/projections/wait-until.ts';
 import { type Collection, collect } from '../../src/usecases/collect/collect.ts';
-import type { Collected } from '../../src/usecases/collect/collect-run.ts';
+import type { CollectedRun } from '../../src/usecases/collect/collect-run.ts';
 import type { CollectPlan } from '../../src/usecases/collect/plan.ts';
 
 const WORLDS = join(fileURLToPath(new URL('.', import.meta.url)), 'worlds.py');
@@ -58,7 +58,7 @@ async function tryRun(platform: Platform, name: string, random: Random): Promise
 type Run = Pick<Collection, 'runId' | 'name' | 'seed' | 'plan' | 'concurrency'>;
 
 /** Collects a run to its end, and stops it before that now and then. Returns the error of an environment that ends it. */
-async function untilEnded(platform: Platform, run: Run, random: Random): Promise<Collected | EnvironmentError> {
+async function untilEnded(platform: Platform, run: Run, random: Random): Promise<CollectedRun | EnvironmentError> {
   for (let begun = 0; begun < RESUMES; begun++) {
     const stopping = new AbortController();
     const stopAt = random.next() < 0.3 && begun < 3 ? 1 + random.int(40) : Number.POSITIVE_INFINITY;
@@ -79,7 +79,7 @@ async function untilEnded(platform: Platform, run: Run, random: Random): Promise
 }
 
 /** @throws Error that names what of a run that ended is neither on record nor among what is said of its end. */
-async function account({ database: { db } }: Platform, { runId, plan }: Run, ended: Collected): Promise<void> {
+async function account({ database: { db } }: Platform, { runId, plan }: Run, ended: CollectedRun): Promise<void> {
   const trees = await db.selectFrom('trees').selectAll().where('runId', '=', runId).execute();
   const rollouts = await db
     .selectFrom('rollouts')

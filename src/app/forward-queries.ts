@@ -7,7 +7,7 @@ import type { Logger } from '../runtime/logger.ts';
 import { rest } from '../runtime/retry.ts';
 
 /** The header that says who asks, behind the secret of who may say so. */
-export const ASKED_BY = 'espalier-asked-by';
+export const PRINCIPAL_HEADER = 'espalier-asked-by';
 
 const ENDING_MS = 1_000;
 const NEVER = new AbortController().signal;
@@ -50,7 +50,7 @@ export function forwardQueries(start: () => Promise<Running & { readonly url: st
     const { username: secret, hostname, port } = new URL(started.url);
     const headers = {
       ...only(FORWARDED, req.headers),
-      [ASKED_BY]: `${secret} ${encodeURIComponent(JSON.stringify(principal))}`,
+      [PRINCIPAL_HEADER]: `${secret} ${encodeURIComponent(JSON.stringify(principal))}`,
     };
     const asking = request({ hostname, port, method: req.method, path: req.url, headers, agent: false });
     res.once('close', () => asking.destroy());

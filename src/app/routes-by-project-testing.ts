@@ -12,7 +12,7 @@ export interface Tenant {
   readonly lease: { readonly leaseId: string; readonly fence: number };
 }
 
-export interface Asked {
+export interface RouteRequest {
   readonly path: string;
   readonly method?: 'GET' | 'POST' | 'PUT';
   readonly body?: object;
@@ -20,11 +20,15 @@ export interface Asked {
 }
 /** `by`: every request that names the tenant, and what a key of another one is answered. `shared`: says nothing of tenants. */
 type Rule =
-  | { readonly kind: 'by'; readonly asked: (of: Tenant) => readonly Asked[]; readonly statuses: readonly number[] }
+  | { readonly kind: 'by'; readonly asked: (of: Tenant) => readonly RouteRequest[]; readonly statuses: readonly number[] }
   | { readonly kind: 'shared' | 'closed' };
 
-export const post = (path: string, body: object): Asked => ({ method: 'POST', path, body });
-const of = (asked: (of: Tenant) => readonly Asked[], ...statuses: readonly number[]): Rule => ({ kind: 'by', asked, statuses });
+export const post = (path: string, body: object): RouteRequest => ({ method: 'POST', path, body });
+const of = (asked: (of: Tenant) => readonly RouteRequest[], ...statuses: readonly number[]): Rule => ({
+  kind: 'by',
+  asked,
+  statuses,
+});
 const onLease = (what: string, body: (fence: number) => object): Rule =>
   of(({ lease: { leaseId, fence } }) => [post(`/v1/training/leases/${leaseId}/${what}`, body(fence))], 404);
 

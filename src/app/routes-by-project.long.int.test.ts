@@ -12,7 +12,7 @@ import { LOCAL } from '../testing/local-token.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { recordBatches } from '../testing/record-batches.ts';
 import { recordDrawnHistories } from '../testing/record-drawn-histories.ts';
-import { type Asked, LISTS, NAMES, post, RULES, type Tenant, WEIGHTS } from './routes-by-project-testing.ts';
+import { LISTS, NAMES, post, type RouteRequest, RULES, type Tenant, WEIGHTS } from './routes-by-project-testing.ts';
 import { runAll } from './run-all.ts';
 
 let platform: Awaited<ReturnType<typeof openTestPlatform>>;
@@ -147,7 +147,7 @@ function bearer(key: string) {
   return { authorization: `Bearer ${key}` };
 }
 
-async function ask({ path, method = 'GET', body, headers = {} }: Asked, key: string) {
+async function ask({ path, method = 'GET', body, headers = {} }: RouteRequest, key: string) {
   const answer = await fetch(`${server.url}${path}`, {
     method,
     headers: { ...(body ? { 'content-type': 'application/json' } : {}), ...headers, ...bearer(key) },

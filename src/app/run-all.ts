@@ -2,18 +2,18 @@ import type { Platform } from '../platform/open-platform.ts';
 import { type ClosingPart, closeInTurn } from '../runtime/close-in-turn.ts';
 import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { Batching } from '../usecases/train/batcher/run-batcher.ts';
+import type { BatchOptions } from '../usecases/train/batcher/run-batcher.ts';
 import { ROLES, type RoleName } from './roles.ts';
 import { startInThread } from './start-in-thread.ts';
 
 export interface RunningAll extends Running {
   readonly url: string;
-  readonly batcher: Batching;
+  readonly batcher: BatchOptions;
 }
 
 /**
  * Runs every role in this process. Projections fold in a thread of their own where there is a second processor: they take as much
- * of one as collecting does. It resolves while that thread still starts; one that cannot ends `finished`. `close` ends them all;
+ * of one as collecting does. It resolves while that thread still starts; one that cannot ends `rolloutFinishedDraft`. `close` ends them all;
  * the platform stays the caller's.
  */
 export async function runAll(platform: Platform, logger: Logger): Promise<RunningAll> {

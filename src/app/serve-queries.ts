@@ -21,7 +21,7 @@ import type { Logger } from '../runtime/logger.ts';
 import { openAnnotate } from '../usecases/annotate/annotate.ts';
 import { tokenDecoders } from '../usecases/datasets/export/token-decoder.ts';
 import { openRequeue } from '../usecases/requeue/requeue-events.ts';
-import { ASKED_BY } from './forward-queries.ts';
+import { PRINCIPAL_HEADER } from './forward-queries.ts';
 
 const QUERY_CONNECTIONS = 6; // of the database, for the statements of the few queries that run at once
 const TABLE_CONNECTIONS = 4; // a table holds one while its client reads it
@@ -78,7 +78,7 @@ export async function serveQueries(platform: Platform, logger: Logger): Promise<
 
   const secret = newId();
   const server = createServer({ maxHeaderSize: HEADER_BYTES }, (req, res) => {
-    const [shown, principal = ''] = String(req.headers[ASKED_BY]).split(' ');
+    const [shown, principal = ''] = String(req.headers[PRINCIPAL_HEADER]).split(' ');
     if (shown !== secret) return void res.writeHead(403).end();
     const asker = JSON.parse(decodeURIComponent(principal)) as Principal; // as the server wrote it
     return void answer(req, res, asker).catch((error: unknown) => {

@@ -1,5 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Element, Given, GivenStep, MakeElement, Render, Shown } from '../../studio/src/renderer/renderer.ts';
+import type {
+  Element,
+  MakeElement,
+  Render,
+  RendererInput,
+  RendererOutput,
+  RendererStep,
+} from '../../studio/src/renderer/renderer.ts';
 import { givenOf } from '../../studio/src/renderer/renderer.ts';
 import { render as alfworld } from '../../studio/src/renderer/shipped/alfworld.ts';
 import { render as searchQa } from '../../studio/src/renderer/shipped/search-qa.ts';
@@ -8,9 +15,13 @@ import { render as textcraft } from '../../studio/src/renderer/shipped/textcraft
 const h: MakeElement = (tag, attributes, ...children) => ({ tag, attributes, children });
 const task = { environment: 'e', alias: '1', goal: 'the goal', instruction: '' };
 
-function given(turns: readonly (readonly [action: string, observation: string])[], at = turns.length - 1, reward = 0): Given {
+function given(
+  turns: readonly (readonly [action: string, observation: string])[],
+  at = turns.length - 1,
+  reward = 0,
+): RendererInput {
   const steps = turns.map(
-    ([action, observation], depth): GivenStep => ({
+    ([action, observation], depth): RendererStep => ({
       depth,
       action,
       observation,
@@ -26,7 +37,7 @@ function given(turns: readonly (readonly [action: string, observation: string])[
 }
 
 /** The text of what a renderer returned, with `[class: …]` around elements that have one. */
-function textOf(shown: Shown): string {
+function textOf(shown: RendererOutput): string {
   if (shown === null || shown === undefined || typeof shown === 'boolean') return '';
   if (typeof shown !== 'object') return String(shown);
   if (Array.isArray(shown)) return shown.map(textOf).join('');
@@ -36,7 +47,7 @@ function textOf(shown: Shown): string {
   const name = tag === 'mark' ? 'mark' : attributes?.class;
   return typeof name === 'string' && name.trim() !== '' ? `[${name.trim()}: ${text}]` : text;
 }
-const drawn = async (render: Render, what: Given) => textOf(await render(what, h));
+const drawn = async (render: Render, what: RendererInput) => textOf(await render(what, h));
 
 describe('the renderer of TextCraft', () => {
   const opening = [
@@ -129,7 +140,7 @@ describe('the renderer of ALFWorld', () => {
 
 describe('what a renderer is given', () => {
   test('no field that a query asked for besides is handed on', () => {
-    const step = { ...given([['a', 'b']]).steps[0], secret: 'key' } as unknown as GivenStep;
+    const step = { ...given([['a', 'b']]).steps[0], secret: 'key' } as unknown as RendererStep;
     expect(JSON.stringify(givenOf({ ...task, token: 'key' } as never, [step], 0))).not.toContain('key');
   });
 

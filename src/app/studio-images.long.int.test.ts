@@ -116,8 +116,8 @@ describeWithBrowser('the images of the studio', () => {
     expect(percents).toEqual([...percents].sort((a, b) => b - a));
     expect(await rows.filter({ hasText: 'as it was shown' }).count()).toBe(1);
     await rows.last().getByRole('radio').check();
-    const drawn = page.getByRole('img', { name: 'the history at factor 9' });
-    await until(async () => (await drawn.evaluate((image) => (image as { naturalWidth?: number }).naturalWidth ?? 0)) > 0);
+    const drawing = page.getByRole('img', { name: 'the history at factor 9' });
+    await until(async () => (await drawing.evaluate((image) => (image as { naturalWidth?: number }).naturalWidth ?? 0)) > 0);
     await page.getByRole('link', { name: `step ${STEPS} in its trajectory` }).click();
     await page.locator('.step-chosen').waitFor();
     await page

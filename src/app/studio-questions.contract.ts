@@ -262,9 +262,9 @@ async function runNamed(ask: Walk['ask'], name: string, fields: string): Promise
   const { runs } = await ask<{ runs: { nodes: (RunRead & { readonly name: string })[] } }>(
     `{ runs(first: 50) { nodes { id name ${fields} } } }`,
   );
-  const found = runs.nodes.find((run) => run.name === name);
-  if (!found) throw new Error(`no run has the name ${name}`);
-  return found;
+  const node = runs.nodes.find((run) => run.name === name);
+  if (!node) throw new Error(`no run has the name ${name}`);
+  return node;
 }
 
 async function ask<Answer>(link: string, query: string): Promise<Answer> {

@@ -1,4 +1,4 @@
-import type { AskedMessage, AskedPart, AskedPrompt } from '../domain/prompts/asked-prompt.ts';
+import type { PolicyMessage, PolicyMessagePart, PolicyPrompt } from '../domain/prompts/policy-prompt.ts';
 import { cutBlocks, sharedMessages, sharedTokens } from '../domain/prompts/same-message.ts';
 import type { DataOf } from '../events/catalogue.ts';
 import { pack } from '../events/packed.ts';
@@ -10,7 +10,7 @@ type Part = Shown['messages'][number]['parts'][number];
 
 /** What is remembered of the prompt of a step, for the prompts of the steps below it. */
 export interface RememberedPrompt {
-  readonly messages: readonly AskedMessage[];
+  readonly messages: readonly PolicyMessage[];
   /** Token ids of the prompt, then of the reply; null where the server returned none of either. */
   readonly tokenIds: Int32Array | null;
   /** SHA-256 of the blocks that it and the prompts before it put on record: whoever keeps the path keeps them. */
@@ -32,11 +32,11 @@ export type KnownTexts = ReadonlyMap<string, Omit<Extract<Part, { kind: 'step' }
 
 /** Makes the data of a prompt: what is new in it. @param sampled token ids of the reply. */
 export function shownPrompt(
-  asked: AskedPrompt,
+  prompt: PolicyPrompt,
   sampled: readonly number[] | null,
   { treeId, stepId, template, before, known }: ShownAt,
 ): { readonly data: Shown; readonly prompt: RememberedPrompt } {
-  const messages = wellFormed(asked.messages).value;
+  const messages = wellFormed(prompt.messages).value;
   const same = before ? sharedMessages(before.prompt.messages, messages) : 0;
   const shown = new Set(before?.prompt.blocks);
   const blocks: string[] = [];
@@ -48,16 +48,16 @@ export function shownPrompt(
     blocks,
     sha256: promptDigest(messages),
     template: template && { ...template },
-    tools: asked.tools,
-    sampling: { ...asked.sampling, stop: [...asked.sampling.stop], others: [...asked.sampling.others] },
-    server: asked.server,
-    model: asked.model,
-    tokens: asked.tokenIds && tokensAfter(before?.prompt.tokenIds ?? null, asked.tokenIds),
+    tools: prompt.tools,
+    sampling: { ...prompt.sampling, stop: [...prompt.sampling.stop], others: [...prompt.sampling.others] },
+    server: prompt.server,
+    model: prompt.model,
+    tokens: prompt.tokenIds && tokensAfter(before?.prompt.tokenIds ?? null, prompt.tokenIds),
   };
-  const tokenIds = asked.tokenIds && sampled ? Int32Array.from([...asked.tokenIds, ...sampled]) : null;
+  const tokenIds = prompt.tokenIds && sampled ? Int32Array.from([...prompt.tokenIds, ...sampled]) : null;
   return { data, prompt: { messages, tokenIds, blocks: shown } };
 
-  function recorded(part: AskedPart): Part {
+  function recorded(part: PolicyMessagePart): Part {
     switch (part.kind) {
       case 'image':
         return part;

@@ -8,8 +8,8 @@ import { withProjector } from './with-projector.ts';
 export function addAbandon(program: Command): void {
   const command = program
     .command('abandon')
-    .argument('<batch>', 'the id of the batch, as its trainer, its lease or GraphQL says it')
-    .requiredOption('--reason <text>', 'why it cannot be trained; it is recorded');
+    .argument('<batch>', 'the id of the batch, as shown by its trainer, its lease or GraphQL')
+    .requiredOption('--reason <text>', 'why it cannot be trained; recorded');
   command.action((batchId: string, { reason }: { reason: string }) =>
     withProjector('abandon', async ({ platform, settle }) => {
       await settle();

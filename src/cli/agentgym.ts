@@ -25,19 +25,19 @@ export function addAgentgym(program: Command): void {
   addAgentgymServe(group);
   const command = group
     .command('check')
-    .description('say which environment is behind a URL, what it may be asked, and how to name it in a plan')
+    .description('identify the environment behind a URL, its capabilities, and how to name it in a plan')
     .argument('<server>', `a URL, or NAME@URL to insist on one of ${SERVER_NAMES.join(', ')}`)
     .option(
       '--open',
-      'open tasks too: prints the fingerprint of the server, and measures whether tasks open alike, one after another and at the same time, and whether actions, copies and replays are answered alike',
+      'also open tasks: print the fingerprint of the server, and measure whether tasks open equally, one after another and concurrently, and whether actions, copies and replays have equal results',
     )
-    .option('--timeout <seconds>', 'how long an answer is waited for', numberBetween('--timeout', 0.1, 3_600), 10);
+    .option('--timeout <seconds>', 'how long to wait for a response', numberBetween('--timeout', 0.1, 3_600), 10);
   command.action(async (text: string, { open, timeout }: { open?: boolean; timeout: number }) => {
     const { name, url } = parseServer(text);
     const timeoutMs = timeout * 1_000;
-    const found = await findServers(url, { timeoutMs, patienceMs: 0 }, name);
+    const servers = await findServers(url, { timeoutMs, patienceMs: 0 }, name);
     const reports = [];
-    for (const server of found) reports.push({ ...server, opened: open ? await openOnce(server, timeoutMs) : null });
+    for (const server of servers) reports.push({ ...server, opened: open ? await openOnce(server, timeoutMs) : null });
     if (wantsJson(command)) print(JSON.stringify(reports));
     else print(reports.map((report, i) => [i > 0 ? [''] : [], describe(report, report.opened)]));
   });
@@ -100,7 +100,7 @@ const HINTS = {
   none: 'none: policies that choose from a list, such as random, cannot act there',
 };
 
-/** @param measured null where only what is known of the server is to be shown. */
+/** @param  null where only what is known of the server is to be shown. */
 function describeAbilities(server: FoundServer, measured: ServerProbe | null): readonly (readonly [string, string])[] {
   const seen = (is: boolean | null | undefined, alike: string, otherwise: string) =>
     is === undefined || is === null ? '' : is ? ` (measured: ${alike})` : ` (measured: ${otherwise})`;
@@ -134,7 +134,7 @@ export function addAgentgymServe(group: Command): void {
     .description("serve TextCraft by the protocol of AgentGym's server, and two requests more: POST /fork and POST /replay")
     .argument('<environment>', 'textcraft, or textcraft:FOLDER with recipe files')
     .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .option('--port <n>', 'port to listen on; 0 takes a free one', numberBetween('--port', 0, 65_535), 8_900);
+    .option('--port <n>', 'port to listen on; 0 for a free one', numberBetween('--port', 0, 65_535), 8_900);
   command.action(async (environment: string, { host, port }: { host: string; port: number }) => {
     const { environment: name } = parseEnvironment(environment);
     if (name !== 'textcraft')

@@ -27,8 +27,8 @@ const PARTS: ReadonlySet<AggregatePart> = new Set(['rollouts', 'steps', 'tools',
 export function addAggregate(program: Command): void {
   const command = program
     .command('aggregate')
-    .addOption(new Option('--by <what>', 'what rollouts are summed up by').choices(NAMES).default('run'))
-    .requiredOption('--run <id...>', 'these runs')
+    .addOption(new Option('--by <what>', 'how rollouts are grouped').choices(NAMES).default('run'))
+    .requiredOption('--run <id...>', 'only these runs')
     .option('--policy <name>', 'only rollouts of this policy')
     .option('--policy-version <n>', 'only rollouts of this version', wholeNumber('--policy-version', 0))
     .option('--depth <n>', 'only tasks of this depth', wholeNumber('--depth', 0))

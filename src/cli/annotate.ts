@@ -4,13 +4,13 @@ import { derivedId } from '../events/derived-id.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { localPrincipal } from '../postgres/principal.ts';
 import { locateSubjects, nameOf, type Subject } from '../projections/annotations/locate-subjects.ts';
-import { type AnnotateAsked, type Annotated, openAnnotate } from '../usecases/annotate/annotate.ts';
+import { type AnnotateReply, type AnnotateRequest, openAnnotate } from '../usecases/annotate/annotate.ts';
 import { checkedId } from './collect.ts';
 import { print } from './terminal.ts';
 import { numberBetween, wantsJson } from './with-platform.ts';
 import { withProjector } from './with-projector.ts';
 
-type Said = Exclude<AnnotateAsked, { kind: 'feedback' }>;
+type Said = Exclude<AnnotateRequest, { kind: 'feedback' }>;
 
 interface AnnotateFlags {
   readonly label?: string;
@@ -27,14 +27,14 @@ export function addAnnotate(program: Command): void {
     .command('annotate')
     .argument(
       '<ids...>',
-      'steps, rollouts, revisions or trees by their ids, rows as NAME@VERSION#LINE; with --retract annotations',
+      'ids of steps, rollouts, revisions or trees, rows as NAME@VERSION#LINE; with --retract, ids of annotations',
     )
     .option('--label <text>', 'a label to filter by')
     .option('--score <n>', 'a score', numberBetween('--score', -1e100, 1e100))
-    .option('--note <text>', 'a text for people')
-    .option('--retract', 'take annotations back: they no longer count')
+    .option('--note <text>', 'a comment')
+    .option('--retract', 'retract annotations: they no longer count')
     .option('--reason <text>', 'with --retract: why')
-    .option('--tree <id>', 'the tree of them, where several have one under an id');
+    .option('--tree <id>', 'their tree, if several trees have one with that id');
   command.action((ids: readonly string[], flags: AnnotateFlags) => {
     checkFlags(flags);
     return withProjector('annotate', async ({ platform, settle }) => {
@@ -88,7 +88,7 @@ async function subjectOf({ database: { db } }: Platform, id: string, inTree: str
   throw new Error(`no step, rollout, revision or tree ${id} is on record; \`espalier trace ${id}\` says what an id stands for`);
 }
 
-function described(asked: Said, { ids }: Extract<Annotated, { kind: 'recorded' }>): string[] {
+function described(asked: Said, { ids }: Extract<AnnotateReply, { kind: 'recorded' }>): string[] {
   if (asked.kind === 'retract') return ids.map((id) => `retracted ${id}`);
   return asked.annotations.map(({ subject }, place) => `annotated ${nameOf(subject)}: ${ids[place]}`);
 }

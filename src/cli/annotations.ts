@@ -23,10 +23,10 @@ interface AnnotationsFlags {
 export function addAnnotations(program: Command): void {
   const command = program
     .command('annotations')
-    .option('--run <id>', 'of this run')
-    .option('--label <text>', 'with this label')
+    .option('--run <id>', 'only of this run')
+    .option('--label <text>', 'only with this label')
     .option('--by <principal>', 'added by: local, or key: and the id of an API key')
-    .option('--retracted', 'retracted ones too')
+    .option('--retracted', 'include retracted ones')
     .option('--first <n>', 'how many', wholeNumber('--first', 1, 10_000), 50);
   command.action((flags: AnnotationsFlags) => {
     const filter = filterOf(flags);

@@ -11,11 +11,11 @@ export function addBlobs(program: Command): void {
   const collect = program
     .command('blobs')
     .command('collect')
-    .description('delete the blobs that no record refers to; the folder must belong to this record alone')
+    .description('delete unreferenced blobs; the folder must belong only to this record')
     .option('--dry-run', 'only count them')
     .option(
       '--grace <hours>',
-      'blobs that were put within so many hours stay: an event that names one may be on its way',
+      'keep blobs stored within this many hours: their event may not be appended yet',
       wholeNumber('--grace', 1, 87_600),
       24,
     );

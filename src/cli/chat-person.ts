@@ -1,5 +1,5 @@
 import { createInterface } from 'node:readline';
-import type { Happened, Person, PersonReply } from '../environments/chat/person.ts';
+import type { Person, PersonReply, TurnOutcome } from '../environments/chat/person.ts';
 import type { Opening, StepResult } from '../environments/environment.ts';
 import { picturesOf } from '../environments/with-pictures.ts';
 import type { Picture } from '../images/picture.ts';
@@ -69,7 +69,7 @@ export function chatPerson({ input, mustSpeak, json }: ChatPersonOptions): ChatP
   };
 }
 
-function asJson(happened: Happened): object {
+function asJson(happened: TurnOutcome): object {
   if (happened.kind === 'opening') {
     const { instruction, observation } = happened.opening;
     return { kind: 'opening', instruction, observation, ...picturesNamed(happened.opening) };
@@ -81,7 +81,7 @@ function asJson(happened: Happened): object {
 }
 
 /** A turn that is on record, for who goes on with its chat. */
-interface RecordedTurnShown {
+interface ShownTurn {
   readonly depth: number;
   readonly response: string;
   readonly observation: string;
@@ -91,14 +91,14 @@ interface RecordedTurnShown {
 type SeenPicture = Pick<Picture, 'imageId' | 'width' | 'height'>;
 
 /** Writes a turn that is on record. */
-export function turnLines({ depth, response, observation, pictures }: RecordedTurnShown): Lines {
+export function turnLines({ depth, response, observation, pictures }: ShownTurn): Lines {
   const text = observation === '' ? [] : linesOf(observation);
   const lines = [...text, ...pictureLines(pictures)];
   const seen = lines.length === 0 ? [] : [depth === 0 ? 'opening' : 'then', indented(lines)];
   return depth === 0 ? seen : ['policy', indented(linesOf(response)), seen];
 }
 
-function asLines(happened: Happened): Lines {
+function asLines(happened: TurnOutcome): Lines {
   if (happened.kind === 'opening') {
     const { opening } = happened;
     return ['environment', indented([...linesOf(opening.observation), ...pictureLines(picturesOf(opening))])];

@@ -47,18 +47,18 @@ export function addChat(program: Command): void {
     .command('chat')
     .option('--policy <spec>', POLICY_FORMS)
     .option('--environment <name>', `an environment that the policy acts in while you talk: ${ENVIRONMENT_FORMS}`)
-    .option('--tool <tool...>', 'tools that the policy may call, as the option `tools` of the environment `chat` takes them')
+    .option('--tool <tool...>', 'tools that the policy may call, in the syntax of the option `tools` of the environment `chat`')
     .addOption(
-      new Option('--tool-profile <name>', 'tool: the form of calls and answers; nous when left out').choices([...TOOL_PROFILES]),
+      new Option('--tool-profile <name>', 'tool: the format of calls and results (default: nous)').choices([...TOOL_PROFILES]),
     )
-    .option('--task <alias>', 'environment: the task; the first of those that `collect` would take when left out')
-    .option('--message <text>', 'say this and nothing else: nobody is asked')
+    .option('--task <alias>', 'environment: the task (default: the first task of `collect`)')
+    .option('--message <text>', 'send only this message, without a prompt')
     .option('--max-steps <n>', 'steps after which a conversation is truncated', wholeNumber('--max-steps', 1, 10_000), 1_000)
     .option('--temperature <t>', 'sampling temperature', numberBetween('--temperature', 0, 100), 1)
     .option('--seed <n>', 'seed of the run', wholeNumber('--seed', 0), 1)
-    .option('--task-seed <n>', 'seed of what the environment draws at reset', wholeNumber('--task-seed', 0), 0)
+    .option('--task-seed <n>', 'seed of the environment at reset', wholeNumber('--task-seed', 0), 0)
     .option('--name <name>', 'name of the run', nameOfRun, 'chat')
-    .option('--run <id>', 'id of the run (a UUID); drawn when left out')
+    .option('--run <id>', 'id of the run (a UUID; default: random)')
     .option('--resume <id>', 'continue this conversation, as it was planned');
   addPromptOptions(command, 'iteration');
   command.action(async (flags: ChatFlags) => {

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { isUuid } from '../domain/ids.ts';
 import { SEARCH_DEFAULTS } from '../domain/search/next-search-step.ts';
-import { asAgentRSent } from '../environments/agentgym/agentgym-entry.ts';
+import { agentRAction } from '../environments/agentgym/agentgym-entry.ts';
 import { rewardScaleOf } from '../environments/agentgym/reward-scale.ts';
 import type { EnvironmentKind } from '../environments/environment.ts';
 import { ENVIRONMENT_FORMS, openEnvironment } from '../environments/open-environment.ts';
@@ -11,14 +11,14 @@ import type { Platform } from '../platform/open-platform.ts';
 import { POLICY_FORMS, parsePolicyText } from '../policies/policy-spec.ts';
 import { surveysFolder } from '../usecases/collect/choose-tasks.ts';
 import { type Collection, collect, readCollection } from '../usecases/collect/collect.ts';
-import type { Collected, Progress } from '../usecases/collect/collect-run.ts';
+import type { CollectedRun, Progress } from '../usecases/collect/collect-run.ts';
 import { type CollectPlan, collectPlan, type PlannedTask } from '../usecases/collect/plan.ts';
 import { addPromptOptions, compressionNote, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { tasksOf } from './tasks-of.ts';
 import { print, printError, progressLine } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber } from './with-platform.ts';
 import { withProjector } from './with-projector.ts';
-import { endAsCollected, noteUnshaped, withResumeHint } from './with-resume-hint.ts';
+import { endAsCollected, warnUnshaped, withResumeHint } from './with-resume-hint.ts';
 
 export interface CollectFlags extends PromptFlags {
   readonly environment: string;
@@ -54,25 +54,25 @@ export function addCollect(program: Command): void {
     .command('collect')
     .option('--environment <name>', `${ENVIRONMENT_FORMS}`, 'textcraft')
     .option('--policy <spec>', POLICY_FORMS, 'random')
-    .option('--tasks <n>', 'how many tasks, spread over the depths, or all (default: 32, or all there are)')
-    .option('--task <alias...>', 'these tasks, by their aliases')
+    .option('--tasks <n>', 'number of tasks, spread over the depths, or all (default: 32, or all if fewer)')
+    .option('--task <alias...>', 'only these tasks, by alias')
     .option('--rollouts <n>', 'rollouts per task', wholeNumber('--rollouts', 1, 100_000), 8)
     .addOption(
       new Option('--branching <where>', 'where rollouts start: all at the root, or anywhere in the tree')
         .choices(['root', 'anywhere'])
         .default('root'),
     )
-    .addOption(new Option('--search <method>', 'search every task in place of rolling out').choices(['mcts']))
+    .addOption(new Option('--search <method>', 'search every task instead of collecting rollouts').choices(['mcts']))
     .option('--iterations <n>', 'mcts: walks from the root', wholeNumber('--iterations', 1), SEARCH_DEFAULTS.iterations)
     .option(
       '--candidates <n>',
-      'mcts: replies asked for at each node',
+      'mcts: replies sampled at each node',
       wholeNumber('--candidates', 1, 128),
       SEARCH_DEFAULTS.candidates,
     )
     .option(
       '--max-depth <n>',
-      'mcts: a path has at most this many actions and one more',
+      'mcts: maximum depth of an expanded node; paths have one more action',
       wholeNumber('--max-depth', 0),
       SEARCH_DEFAULTS.maxDepth,
     )
@@ -89,21 +89,21 @@ export function addCollect(program: Command): void {
     )
     .option(
       '--max-token-length <n>',
-      'compat: its MAX_TOKEN_LENGTH, above which prompts are cut in its way; no limit when left out',
+      'compat: its MAX_TOKEN_LENGTH, above which prompts are cut as published (default: no limit)',
       wholeNumber('--max-token-length', 61),
     )
     .option('--max-steps <n>', 'steps after which a rollout is truncated', wholeNumber('--max-steps', 1, 10_000), 30)
     .option('--temperature <t>', 'sampling temperature', numberBetween('--temperature', 0, 100), 1)
     .option('--seed <n>', 'seed of the run: equal seeds, equal trees', wholeNumber('--seed', 0), 1)
-    .option('--task-seed <n>', 'seed of what the environment draws at reset', wholeNumber('--task-seed', 0), 0)
+    .option('--task-seed <n>', 'seed of the environment at reset', wholeNumber('--task-seed', 0), 0)
     .option('--name <name>', 'name of the run', nameOfRun, 'collect')
-    .option('--run <id>', 'id of the new run (a UUID); drawn when left out')
+    .option('--run <id>', 'id of the new run (a UUID; default: random)')
     .option('--resume <id>', 'continue this run, as it was planned')
     .option(
       '--renderer <file>',
       "a module that exports render, by which the studio shows steps; the environment's own when left out",
     )
-    .option('--concurrency <n>', 'trees at a time', wholeNumber('--concurrency', 1, 10_000), 8);
+    .option('--concurrency <n>', 'trees at the same time', wholeNumber('--concurrency', 1, 10_000), 8);
   addPromptOptions(command, 'iteration');
   command.action(async (flags: CollectFlags) => {
     const json = wantsJson(command);
@@ -114,7 +114,7 @@ export function addCollect(program: Command): void {
       const { runId } = collection;
       const again = `espalier collect --resume ${runId}`;
       const { state, message, ...progress } = await withResumeHint(platform, { runId, command: again, signal }, (isAgain) =>
-        collectShowing(platform, {
+        collectWithProgress(platform, {
           ...collection,
           concurrency: flags.concurrency,
           signal,
@@ -130,13 +130,13 @@ export function addCollect(program: Command): void {
       if (progress.comparisons !== null && !json) print(comparedText(progress.comparisons, progress.undecided));
       endAsCollected(runId, { state, mostFailed: progress.mostFailed }, json ? null : again);
       await settle();
-      await noteUnshaped(platform, runId);
+      await warnUnshaped(platform, runId);
     });
   });
 }
 
 /** Collects with a line of progress on stderr. */
-export async function collectShowing(platform: Platform, collection: Collection): Promise<Collected> {
+export async function collectWithProgress(platform: Platform, collection: Collection): Promise<CollectedRun> {
   const line = progressLine();
   const began = Date.now();
   const progress = await collect(platform, {
@@ -163,7 +163,7 @@ async function newCollection(
   flags: CollectFlags,
 ): Promise<Pick<Collection, 'runId' | 'name' | 'seed' | 'plan' | 'renderer'>> {
   refuseLoneFlags(flags);
-  const environment = flags.compat ? asAgentRSent(flags.environment) : flags.environment;
+  const environment = flags.compat ? agentRAction(flags.environment) : flags.environment;
   const prompt = promptPlanOf(flags, environment);
   const note = compressionNote(prompt, null);
   if (note !== null) printError(note);

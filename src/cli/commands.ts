@@ -14,11 +14,11 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./demo.ts')).addDemo,
   },
   up: {
-    summary: 'start everything and wait for work: projections, GraphQL, ingest',
+    summary: 'start everything and wait for work: projections, GraphQL, ingestionionion',
     load: async () => (await import('./up.ts')).addUp,
   },
   proxy: {
-    summary: 'stand for a model server: pass the calls of an agent on to it, and record each as a step',
+    summary: 'forward the calls of an agent to a model server, and record each as a step',
     load: async () => (await import('./proxy.ts')).addProxy,
   },
   collect: {
@@ -30,7 +30,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./chat.ts')).addChat,
   },
   revise: {
-    summary: 'mine revision trajectories: pair good and bad ones, find the first error, splice, execute what was spliced',
+    summary: 'mine revision trajectories: pair good and bad ones, find the first error, splice, and execute the result',
     load: async () => (await import('./revise.ts')).addRevise,
   },
   score: {
@@ -38,7 +38,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./score.ts')).addScore,
   },
   annotate: {
-    summary: 'tag steps, rollouts, revisions, trees or rows of releases with a label, a score or a note; or retract it',
+    summary: 'annotate steps, rollouts, revisions, trees or rows of releases with a label, a score or a note, or retract it',
     load: async () => (await import('./annotate.ts')).addAnnotate,
   },
   feedback: {
@@ -47,7 +47,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./feedback.ts')).addFeedback,
   },
   annotations: {
-    summary: 'list what people and programs said of the record: labels, scores, notes',
+    summary: 'list annotations: labels, scores, notes',
     load: async () => (await import('./annotations.ts')).addAnnotations,
   },
   evaluate: {
@@ -55,15 +55,15 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./evaluate.ts')).addEvaluate,
   },
   'self-train': {
-    summary: 'let a policy improve itself by what it finds: search, mine, release, train, evaluate, repeat',
+    summary: 'let a policy improve itself: search, mine, release, train, evaluate, repeat',
     load: async () => (await import('./self-train.ts')).addSelfTrain,
   },
   experiment: {
-    summary: 'run a whole experiment that a file declares, resume it, run it again with options changed, compare',
+    summary: 'run an experiment declared in a file, resume it, rerun it with changed options, compare',
     load: async () => (await import('./experiment.ts')).addExperiment,
   },
   sweep: {
-    summary: 'run an experiment over values of its options: each combination is an arm',
+    summary: 'run an experiment over values of its options, with an arm for each combination',
     load: async () => (await import('./experiment.ts')).addSweep,
   },
   train: {
@@ -76,11 +76,11 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   },
   abandon: {
     summary:
-      'give up the next batch of a policy for ever: its samples are not trained, the batch after it is trained on the same version',
+      'abandon the next batch of a policy: its samples are never trained, and the next batch is trained on the same version',
     load: async () => (await import('./abandon.ts')).addAbandon,
   },
   seal: {
-    summary: 'turn on or off that texts and tokens of a project are encrypted by a key per stream, so that they can be forgotten',
+    summary: 'turn on or off the encryption of texts and tokens of a project by a key per stream, so that they can be forgotten',
     load: async () => (await import('./seal.ts')).addSeal,
   },
   forget: {
@@ -92,20 +92,20 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./blobs.ts')).addBlobs,
   },
   retention: {
-    summary: 'say after how many days the texts and tokens of a project are forgotten, and forget what is older',
+    summary: 'set after how many days the texts and tokens of a project are forgotten, and forget what is older',
     load: async () => (await import('./retention.ts')).addRetention,
   },
   status: { summary: 'show log, projections, quarantine and runs', load: async () => (await import('./status.ts')).addStatus },
   view: {
-    summary: 'write a run, a tree or an export as one page that opens in a browser without a server',
+    summary: 'write a run, a tree or an export as one page for a browser, without a server',
     load: async () => (await import('./view.ts')).addView,
   },
   tree: {
-    summary: 'draw a tree: what its rollouts did, merged where they did the same',
+    summary: 'draw a tree: the steps of its rollouts, merged where they are equal',
     load: async () => (await import('./tree.ts')).addTree,
   },
   export: {
-    summary: 'export trajectories, mined examples, or the history of batches: the same export twice yields the same bytes',
+    summary: 'export trajectories, mined examples, or the history of batches; equal exports have equal bytes',
     load: async () => (await import('./export.ts')).addExport,
   },
   table: {
@@ -127,12 +127,12 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./dataset.ts')).addDataset,
   },
   environments: {
-    summary: 'list the environments that can be named, with their options',
+    summary: 'list the environments with their options',
     load: async () => (await import('./environments.ts')).addEnvironments,
   },
-  agentgym: { summary: 'look at AgentGym servers', load: async () => (await import('./agentgym.ts')).addAgentgym },
+  agentgym: { summary: 'inspect AgentGym servers', load: async () => (await import('./agentgym.ts')).addAgentgym },
   render: {
-    summary: 'draw a text as a history image: each line that is not empty is a record',
+    summary: 'draw a text as a history image; each non-empty line is a record',
     load: async () => (await import('./render.ts')).addRender,
   },
   tokens: {
@@ -140,37 +140,37 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./tokens.ts')).addTokens,
   },
   'compression-sweep': {
-    summary: 'count the vision tokens that the histories of a run cost at other compression factors, without a model',
+    summary: 'count the vision tokens of the histories of a run at other compression factors, without a model',
     load: async () => (await import('./compression-sweep.ts')).addCompressionSweep,
   },
   replay: {
-    summary: 'do something of a run over from the record, and compare: equal, or where it differs',
+    summary: 'repeat part of a run from the record, and report where it differs',
     load: async () => (await import('./replay.ts')).addReplay,
   },
   verify: {
     summary:
-      'check the record against tampering and decay: the hash chain of the journal, blobs, batch manifests, checkpoints, released files',
+      'check the record for tampering and corruption: the hash chain of the journal, blobs, batch manifests, checkpoints, released files',
     load: async () => (await import('./verify.ts')).addVerify,
   },
   trace: {
-    summary: 'show what an id names, the events that made it, what it came from and what resulted from it',
+    summary: 'show what an id identifies, its events, its origins and everything derived from it',
     load: async () => (await import('./trace.ts')).addTrace,
   },
   recall: {
-    summary: 'list the releases, batches, policy versions and evaluations that something of the record went into',
+    summary: 'list the releases, batches, policy versions and evaluations that used part of the record',
     load: async () => (await import('./recall.ts')).addRecall,
   },
   'diff-rewards': {
-    summary: 'compare the rewards of a run before and after they were judged again, with what it changes',
+    summary: 'compare the rewards of a run before and after a revision, with the effects',
     load: async () => (await import('./diff-rewards.ts')).addDiffRewards,
   },
   rebuild: {
     summary:
-      'fold a projection again next to the live one, compare, and swap: readers never wait; ended in the middle, it goes on',
+      'fold a projection again beside the live one, compare, and swap; readers never wait, and an interrupted rebuild is continued',
     load: async () => (await import('./rebuild.ts')).addRebuild,
   },
   aggregate: {
-    summary: 'sum runs up by run, task, depth, version, environment or tool: success, return, tokens, durations, rewards',
+    summary: 'aggregate success, return, tokens, durations and rewards by run, task, depth, version, environment or tool',
     load: async () => (await import('./aggregate.ts')).addAggregate,
   },
   compare: {
@@ -178,7 +178,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./compare.ts')).addCompare,
   },
   'published-metrics': {
-    summary: 'show what published systems report of a run, under their names',
+    summary: 'show the metrics of published systems for a run, under their names',
     load: async () => (await import('./published-metrics.ts')).addPublishedMetrics,
   },
   sink: {
@@ -186,7 +186,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./sink.ts')).addSink,
   },
   index: {
-    summary: 'build the indexes that queries are answered by and that the database lacks, while it is used',
+    summary: 'build missing indexes for queries, while the database is used',
     load: async () => (await import('./index-tables.ts')).addIndex,
   },
   schemas: {
@@ -198,12 +198,12 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./conformance.ts')).addConformance,
   },
   token: {
-    summary: 'print the token by which programs and browsers of this machine use its servers',
+    summary: 'print the token for programs and browsers of this machine',
     load: async () => (await import('./token.ts')).addToken,
   },
   keys: { summary: 'API keys: create, list, revoke', load: async () => (await import('./keys.ts')).addKeys },
   projects: {
-    summary: 'list the projects and what belongs to each',
+    summary: 'list the projects with their contents',
     load: async () => (await import('./projects.ts')).addProjects,
   },
   quarantine: {

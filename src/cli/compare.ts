@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { BOOTSTRAP_DEFAULTS } from '../domain/evaluation/bootstrap-interval.ts';
 import type { PairedComparison } from '../domain/evaluation/compare-paired.ts';
-import { compareAchieved } from '../projections/analysis/compare-achieved.ts';
+import { compareTaskResults } from '../projections/analysis/compare-task-results.ts';
 import { readRunsById } from '../projections/runs/read-runs.ts';
 import { readSettled } from './at-moment.ts';
 import { checkedId } from './collect.ts';
@@ -12,7 +12,7 @@ import { wantsJson, wholeNumber } from './with-platform.ts';
 export function addCompare(program: Command): void {
   const command = program
     .command('compare')
-    .argument('<baseline>', 'the run that the others are compared with')
+    .argument('<baseline>', 'the baseline run')
     .argument('<runs...>', 'the other runs')
     .option(
       '--resamples <n>',
@@ -27,7 +27,7 @@ export function addCompare(program: Command): void {
       if (ids.length < 2) throw new Error('name two different runs at least');
       const { runs, compared } = await readSettled('compare', async (db) => ({
         runs: new Map((await readRunsById(db, ids)).map(({ id, name }) => [id, name])),
-        compared: await compareAchieved(db, ids, { ...BOOTSTRAP_DEFAULTS, resamples, seed }),
+        compared: await compareTaskResults(db, ids, { ...BOOTSTRAP_DEFAULTS, resamples, seed }),
       }));
       const unknown = ids.find((id) => !runs.has(id));
       if (unknown !== undefined) throw new Error(`there is no run ${unknown}; \`espalier status\` lists the runs`);

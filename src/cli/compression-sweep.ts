@@ -37,21 +37,21 @@ const FACTORS = '1,1.1,1.2,1.28,1.5,2,3,4,5';
 export function addCompressionSweep(program: Command): void {
   const command = program
     .command('compression-sweep')
-    .requiredOption('--run <id>', 'the run; one in text is counted as if its histories had been shown as images')
+    .requiredOption('--run <id>', 'the run; if its histories are text, they are counted as if they were images')
     .option('--cf <list>', 'factors from 1 up', factors, factors(FACTORS))
-    .option('--plot <file>', 'write tokens by factor as a drawing, an .svg or a .png', plotFile)
+    .option('--plot <file>', 'plot tokens by factor to an .svg or .png file', plotFile)
     .addOption(
       new Option('--template <name>', 'of a run in text: the wording of its records').choices(Object.keys(TEMPLATE_VERSIONS)),
     )
     .addOption(
-      new Option('--profile <name>', 'of a run in text: how histories are drawn').choices([...RENDER_PROFILES]).default('crisp'),
+      new Option('--profile <name>', 'of a run in text: the render profile').choices([...RENDER_PROFILES]).default('crisp'),
     )
     .addOption(
       new Option('--vision <name>', 'of a run in text: the vision processor')
         .choices(Object.keys(VISION_PRESETS))
         .default('qwen2.5-vl'),
     )
-    .option('--history <n>', 'of a run in text: how many of the last steps are shown', wholeNumber('--history', 1, 10_000), 50);
+    .option('--history <n>', 'of a run in text: number of last steps shown', wholeNumber('--history', 1, 10_000), 50);
   command.action((flags: SweepFlags) =>
     withPlatform('compression-sweep', async (platform) => {
       const runId = checkedId('--run', flags.run);

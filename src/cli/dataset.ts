@@ -36,7 +36,7 @@ export function addDataset(program: Command): void {
   addRelease(dataset);
   const list = dataset
     .command('list')
-    .description('list what was released')
+    .description('list the releases')
     .option('--as-of <moment>', `the list ${AS_OF}`, parseMoment);
   list.action(({ asOf }: { asOf?: Moment }) =>
     withPlatform('dataset', async (platform, signal) => {
@@ -47,9 +47,9 @@ export function addDataset(program: Command): void {
   );
   const withdraw = dataset
     .command('withdraw')
-    .description('say that a dataset must not be trained on any more; the record of it stays')
+    .description('withdraw a dataset from training; it stays on record')
     .argument('<dataset>', 'its id, or name@version')
-    .requiredOption('--reason <text>', 'why, for those who trained on it');
+    .requiredOption('--reason <text>', 'the reason, for those who trained on it');
   withdraw.action((text: string, { reason }: { reason: string }) =>
     withWriting(async (writing) => {
       const record = await withdrawDataset(writing, findDataset(await readDatasets(writing.db), text), reason);
@@ -62,17 +62,12 @@ export function addDataset(program: Command): void {
 
 function addRelease(dataset: Command): void {
   const command = addQueryOptions(addRowOptions(dataset.command('release'), 'xtuner'))
-    .description(
-      'freeze mined examples: no duplicates, no task of a test split, nothing of evaluations; the same release twice is one release',
-    )
-    .requiredOption('--name <name>', 'the name of the dataset; other content under it becomes its next version')
-    .requiredOption('--out <file>', 'the file to make; its manifest is written to _manifests next to it')
+    .description('freeze mined examples without duplicates, tasks of a test split, or evaluations; equal releases are one')
+    .requiredOption('--name <name>', 'the name of the dataset; different content becomes its next version')
+    .requiredOption('--out <file>', 'the output file; its manifest is written to _manifests beside it')
     .option('--as-of <moment>', `examples of the record ${AS_OF}`, parseMoment)
-    .option(
-      '--include-evaluations',
-      'take rollouts of evaluations and of channels other than train too, and tasks that an evaluation saw',
-    )
-    .option('--force', 'replace a file that is there with other content');
+    .option('--include-evaluations', 'include rollouts of evaluations and of channels other than train, and tasks of evaluations')
+    .option('--force', 'replace an existing file of other content');
   command.action((flags: ReleaseFlags) => {
     const query = parseTrajectoryQuery(queryTexts(flags));
     const format = rowFormatOf(flags);

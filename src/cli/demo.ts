@@ -15,7 +15,7 @@ import type { Progress } from '../usecases/collect/collect-run.ts';
 import { runDigest } from '../usecases/datasets/digest-trees.ts';
 import { exportTrajectories } from '../usecases/datasets/export/export-trajectories.ts';
 import type { ExportFormat } from '../usecases/datasets/export/format.ts';
-import type { Batching } from '../usecases/train/batcher/run-batcher.ts';
+import type { BatchOptions } from '../usecases/train/batcher/run-batcher.ts';
 import { progressText } from './collect.ts';
 import { proveSurvived, trainThroughCrashes } from './demo/crash.ts';
 import { type DemoSize, planDemo, planDemoImages, planDemoSearch } from './demo/plan.ts';
@@ -43,10 +43,10 @@ interface DemoFlags extends DemoSize {
 export function addDemo(program: Command): void {
   program
     .command('demo')
-    .option('--exit', 'end after showing, instead of serving until Ctrl-C')
+    .option('--exit', 'stop at the end instead of serving until Ctrl-C')
     .option(
       '--crash',
-      'train by processes that are killed with -9 in the middle, then account for every sample and replay the run',
+      'train with processes that are killed by SIGKILL meanwhile, then account for every sample and replay the run',
     )
     .option('--seed <n>', 'seed of the run', wholeNumber('--seed', 0), 1)
     .option('--tasks <n>', 'tasks, spread over the depths', wholeNumber('--tasks', 1, 10_000), 32)
@@ -112,7 +112,7 @@ interface Planned {
 interface Workers {
   readonly url: string;
   /** Plans batches, where that is this process. */
-  readonly batcher?: Batching;
+  readonly batcher?: BatchOptions;
   readonly finished: Promise<unknown>;
   collect(planned: Planned, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;

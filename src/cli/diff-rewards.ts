@@ -3,7 +3,7 @@ import { TOPICS } from '../events/catalogue.ts';
 import type { Offsets } from '../log/event-log.ts';
 import { formatPosition, nameUnknown, parsePosition, reached } from '../log/position.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
-import { type DiffAsked, diffRewards, type RewardsDiff } from '../usecases/score/diff-rewards.ts';
+import { type DiffOptions, diffRewards, type RewardsDiff } from '../usecases/score/diff-rewards.ts';
 import { describeChange } from '../usecases/score/replay-scores-advantages.ts';
 import { checkedId } from './collect.ts';
 import { describeTouched } from './recall.ts';
@@ -27,10 +27,10 @@ export function addDiffRewards(program: Command): void {
   const command = program
     .command('diff-rewards')
     .requiredOption('--run <id>', 'the run')
-    .option('--before <name@revision>', 'the last word of this scorer …')
-    .option('--after <name@revision>', '… against that of this one')
-    .option('--at <position>', 'what was in force at this place of the log …')
-    .option('--and <position>', '… against what was at this one, as trees.0:41,trees.1:7');
+    .option('--before <name@revision>', 'the last rewards of this scorer …')
+    .option('--after <name@revision>', '… compared with those of this one')
+    .option('--at <position>', 'the rewards in force at this position of the log …')
+    .option('--and <position>', '… compared with those at this one, as trees.0:41,trees.1:7');
   command.action((flags: DiffFlags) => {
     const [runId, asked] = [checkedId('--run', flags.run), askedOf(flags)];
     return withProjector('diff-rewards', async ({ platform, signal }) => {
@@ -48,7 +48,7 @@ export function addDiffRewards(program: Command): void {
 }
 
 /** Reads which two states are meant; without an option the first word and the last. @throws Error for half a pair, or two. */
-function askedOf({ before, after, at, and }: DiffFlags): DiffAsked {
+function askedOf({ before, after, at, and }: DiffFlags): DiffOptions {
   const scorers = before !== undefined && after !== undefined;
   const positions = at !== undefined && and !== undefined;
   const given = [before, after, at, and].filter((each) => each !== undefined).length;

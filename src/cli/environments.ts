@@ -5,7 +5,7 @@ import { wantsJson } from './with-platform.ts';
 
 /** `espalier environments`: what `--environment` may name, with the options of each. */
 export function addEnvironments(program: Command): void {
-  const command = program.command('environments').argument('[name]', 'one environment; all when left out');
+  const command = program.command('environments').argument('[name]', 'one environment (default: all)');
   command.action((name: string | undefined) => {
     const all = describeEnvironments();
     const chosen = name === undefined ? all : all.filter((each) => each.name === name);

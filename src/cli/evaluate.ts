@@ -8,7 +8,7 @@ import { POLICY_FORMS, parsePolicyText } from '../policies/policy-spec.ts';
 import type { EvaluationRecord } from '../projections/evaluations/read-evaluations.ts';
 import { surveysFolder } from '../usecases/collect/choose-tasks.ts';
 import { type Collection, readCollection } from '../usecases/collect/collect.ts';
-import type { Collected } from '../usecases/collect/collect-run.ts';
+import type { CollectedRun } from '../usecases/collect/collect-run.ts';
 import { collectPlan, type PlannedTask } from '../usecases/collect/plan.ts';
 import { evaluate, planRecovery } from '../usecases/evaluate/evaluate.ts';
 import { checkedId, progressText } from './collect.ts';
@@ -17,7 +17,7 @@ import { tasksOf } from './tasks-of.ts';
 import { type Lines, print, table } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber } from './with-platform.ts';
 import { withProjector } from './with-projector.ts';
-import { endAsCollected, noteUnshaped, withResumeHint } from './with-resume-hint.ts';
+import { endAsCollected, warnUnshaped, withResumeHint } from './with-resume-hint.ts';
 import { plotFile, plotSvg, writePlot } from './write-plot.ts';
 
 interface EvaluateFlags extends PromptFlags {
@@ -49,19 +49,19 @@ export function addEvaluate(program: Command): void {
     .command('evaluate')
     .option('--environment <name>', ENVIRONMENT_FORMS, 'textcraft')
     .option('--policy <spec>', POLICY_FORMS, 'random')
-    .option('--tasks <n>', 'how many tasks, spread over the depths, or all')
-    .option('--task <alias...>', 'these tasks, by their aliases')
+    .option('--tasks <n>', 'number of tasks, spread over the depths, or all')
+    .option('--task <alias...>', 'only these tasks, by alias')
     .option('--split <name>', 'only tasks of this split, such as test')
-    .option('--recover-from <run>', 'go on behind failed rollouts of this run, each cut at a seeded step; in place of --tasks')
+    .option('--recover-from <run>', 'continue failed rollouts of this run, each from a seeded step, instead of --tasks')
     .option('--rollouts <n>', 'episodes per task', wholeNumber('--rollouts', 1, 100_000), 1)
     .option(
       '--max-steps <n>',
-      'steps after which an episode is cut off: 100, or 50 with --recover-from',
+      'steps after which an episode is truncated: 100, or 50 with --recover-from',
       wholeNumber('--max-steps', 1, 10_000),
     )
     .option('--temperature <t>', 'sampling temperature', numberBetween('--temperature', 0, 100), 1)
     .option('--seed <n>', 'seed of the episodes and of the bootstrap', wholeNumber('--seed', 0), 1)
-    .option('--task-seed <n>', 'seed of what the environment draws at reset', wholeNumber('--task-seed', 0), 0)
+    .option('--task-seed <n>', 'seed of the environment at reset', wholeNumber('--task-seed', 0), 0)
     .option(
       '--resamples <n>',
       'resamples of the bootstrap',
@@ -69,10 +69,10 @@ export function addEvaluate(program: Command): void {
       BOOTSTRAP_DEFAULTS.resamples,
     )
     .option('--name <name>', 'name of the run', 'evaluate')
-    .option('--run <id>', 'id of the new run (a UUID); drawn when left out')
+    .option('--run <id>', 'id of the new run (a UUID; default: random)')
     .option('--resume <id>', 'continue this evaluation, as it was planned')
-    .option('--concurrency <n>', 'tasks at a time', wholeNumber('--concurrency', 1, 10_000), 8)
-    .option('--plot <file>', 'write success by depth as a drawing, an .svg or a .png', plotFile);
+    .option('--concurrency <n>', 'tasks at the same time', wholeNumber('--concurrency', 1, 10_000), 8)
+    .option('--plot <file>', 'plot success by depth to an .svg or .png file', plotFile);
   addPromptOptions(command);
   command.action(async (flags: EvaluateFlags) => {
     await withProjector('evaluate', async ({ platform, signal, line }) => {
@@ -99,13 +99,13 @@ export function addEvaluate(program: Command): void {
         if (wantsJson(command)) print(JSON.stringify({ ...result, state, failed, message, reasons }));
         else print([evaluationText(result), failed > 0 ? message : []]);
       } else sayUnmeasured(runId, collected, wantsJson(command));
-      await noteUnshaped(platform, runId);
+      await warnUnshaped(platform, runId);
     });
   });
 }
 
 /** Describes why there is no result, and lets the process end accordingly. */
-function sayUnmeasured(run: string, { state, message, ...progress }: Collected, json: boolean): void {
+function sayUnmeasured(run: string, { state, message, ...progress }: CollectedRun, json: boolean): void {
   if (json) print(JSON.stringify({ run, state, ...progress, message }));
   else print(`run ${run} ${state}: ${message === '' ? 'nothing was measured' : message}`);
   process.exitCode = 1;

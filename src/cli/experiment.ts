@@ -52,7 +52,7 @@ const parallel = wholeNumber('--parallel', 1, 64);
 function addRun(experiment: Command): void {
   const run = experiment
     .command('run')
-    .description('run what a file declares: stages, arms, repetitions; the same command again does what is missing')
+    .description('run the experiment of a file: stages, arms, repetitions; run again, it runs what is missing')
     .argument('[file]', 'YAML or JSON')
     .option('--resume <id>', 'continue this experiment, as it was declared')
     .option('--parallel <n>', PARALLEL, parallel, 1)
@@ -71,7 +71,7 @@ function addRun(experiment: Command): void {
 function addRerun(experiment: Command): void {
   const rerun = experiment
     .command('rerun')
-    .description('run an experiment again with some options changed: what does not depend on them is reused')
+    .description('run an experiment again with changed options, reusing the stages that do not depend on them')
     .argument('<id>', 'the experiment')
     .option('--set <change...>', 'STAGE.OPTION=VALUE, as revise.alpha=0.7; or seeds=5')
     .option('--parallel <n>', PARALLEL, parallel, 1)
@@ -87,7 +87,7 @@ function addRerun(experiment: Command): void {
 }
 
 function addShow(experiment: Command): void {
-  const list = experiment.command('list').description('list the experiments that have stages');
+  const list = experiment.command('list').description('list experiments with stages');
   list.action(() =>
     withPlatform('experiment', async (platform) => {
       const records = await readExperimentCounts(platform.database.db, 'all');
@@ -105,7 +105,7 @@ function addShow(experiment: Command): void {
   );
   const status = experiment
     .command('status')
-    .description('show how far an experiment is, stage by stage')
+    .description('show the progress of an experiment by stage')
     .argument('<id>', 'the experiment');
   status.action((id: string) =>
     withRecorded(id, async (platform, declared) => {
@@ -115,9 +115,9 @@ function addShow(experiment: Command): void {
   );
   const show = experiment
     .command('show')
-    .description('show what the arms of an experiment came to, next to what it repeats')
+    .description('show the results of the arms of an experiment, beside those of the experiment that it repeats')
     .argument('<id>', 'the experiment')
-    .option('--plot <file>', 'write success, return and differences by arm as plots, an .svg or a .png', plotFile);
+    .option('--plot <file>', 'plot success, return and differences by arm to an .svg or .png file', plotFile);
   show.action((id: string, flags: Pick<RunFlags, 'plot'>) =>
     withRecorded(id, async (platform, declared) => report(show, platform, declared, flags)),
   );

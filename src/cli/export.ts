@@ -70,22 +70,24 @@ const PICTURED_LINES =
  */
 export function addExport(program: Command): void {
   const command = addQueryOptions(addRowOptions(program.command('export'), 'openai'))
-    .requiredOption('--out <file>', 'the file to make; its manifest is written to _manifests next to it')
+    .requiredOption('--out <file>', 'the output file; its manifest is written to _manifests beside it')
     .addOption(
-      new Option('--weights <rule>', 'trajectories: which replies carry loss where rollouts share a prefix')
+      new Option('--weights <rule>', 'trajectories: which replies have loss if rollouts share a prefix')
         .choices(['own', 'policy'])
         .default('own'),
     )
     .addOption(
       new Option(
         '--context <rule>',
-        'openai, sharegpt: replies that are not to be trained on: end where a row cannot say so, leave out what follows them, or keep them with weight 0, which few trainers read',
+        'openai, sharegpt: replies without loss: end the row where its format cannot mark them, drop what follows them, or keep them with weight 0, which few trainers read',
       )
         .choices(['refuse', 'drop', 'keep'])
         .default('refuse'),
     )
     .addOption(
-      new Option('--scope <scope>', 'jsonl: what is kept of a tree').choices(['trajectories', 'trees']).default('trajectories'),
+      new Option('--scope <scope>', 'jsonl: the exported part of a tree')
+        .choices(['trajectories', 'trees'])
+        .default('trajectories'),
     )
     .addOption(
       new Option(
@@ -108,15 +110,15 @@ export function addExport(program: Command): void {
       'terminated, truncated, failed, cancelled; without it, rows are made of those that were terminated or truncated',
     )
     .option('--success <true|false>')
-    .option('--label <labels>', 'annotated with one of these, or a step of it')
-    .option('--without-label <labels>', 'annotated with none of these')
+    .option('--label <labels>', 'with one of these labels, on the rollout or one of its steps')
+    .option('--without-label <labels>', 'with none of these labels')
     .option('--return-min <number>')
     .option('--return-max <number>')
     .option('--from <time>', 'finished at or after: a date in UTC, or a time with its zone (2026-01-31T09:30:00Z)')
     .option('--before <time>', 'finished before')
     .option('--as-of <moment>', `the record ${AS_OF}`, parseMoment)
-    .option('--force', 'replace a file that is there')
-    .option('--allow-empty', 'trajectories: write a file even when nothing matches');
+    .option('--force', 'replace an existing file')
+    .option('--allow-empty', 'trajectories: write a file even if nothing matches');
   command.action(async (flags: ExportFlags) => {
     const query = parseTrajectoryQuery(queryTexts(flags));
     if (flags.format === 'batches') return exportHistory(command, flags, query);
@@ -253,11 +255,8 @@ export function addQueryOptions(command: Command): Command {
     .option('--environment <names>')
     .option('--task <tasks>', 'task ids or aliases')
     .option('--split <names>')
-    .option(
-      '--unclear <keep|drop>',
-      'captured rollouts with calls that may belong to their path and lie next to it; refused without it',
-    )
-    .option('--policy <policies>', 'a policy id, or id@version; an id that ends in @ and digits is followed by one more @');
+    .option('--unclear <keep|drop>', 'captured rollouts with unclear calls; refused without this option')
+    .option('--policy <policies>', 'a policy id, or id@version; append @ to an id that ends in @ and digits');
 }
 
 export function describeManifest(out: string, { format, counts, bytes, sha256 }: Manifest): string {

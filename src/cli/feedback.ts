@@ -20,8 +20,8 @@ export function addFeedback(program: Command): void {
     .requiredOption('--value <n>', 'what the reward adds to the return', numberBetween('--value', -1e100, 1e100))
     .option('--component <name>', 'the component of the reward; an earlier value of it is revised', 'feedback')
     .option('--by <who>', 'person:NAME, program:NAME@REVISION or judge:NAME@REVISION', 'person:local')
-    .option('--comment <text>', 'a text for people', '')
-    .option('--tree <id>', 'the tree of them, where several have one under an id');
+    .option('--comment <text>', 'a comment', '')
+    .option('--tree <id>', 'their tree, if several trees have one with that id');
   command.action((ids: readonly string[], { tree, value, component, by, comment }: FeedbackFlags) =>
     withProjector('feedback', async ({ platform, settle }) => {
       await settle();

@@ -23,11 +23,11 @@ interface Flags {
 export function addForget(program: Command): void {
   const command = program
     .command('forget')
-    .option('--run <ids...>', 'the runs, with all their trees')
+    .option('--run <ids...>', 'runs, with all their trees')
     .option('--tree <ids...>', 'the trees')
     .option('--project <name>', 'every run of a project')
-    .option('--reason <text>', 'why; it is recorded')
-    .option('--by <name>', 'who asks for it; it is recorded; without it the name of the account')
+    .option('--reason <text>', 'the reason; recorded')
+    .option('--by <name>', 'who requested it; recorded (default: the name of the account)')
     .option('--dry-run', 'only show what would be forgotten')
     .option('--yes', 'forget without asking');
   command.action((flags: Flags) => {
@@ -70,8 +70,10 @@ function askedFor({ run, tree, project }: Flags): Forgettable {
   return { kind: run ? 'runs' : 'trees', ids };
 }
 
-function describe(asked: Forgettable): string {
-  return asked.kind === 'project' ? `in project ${asked.project}` : `${asked.kind === 'runs' ? 'a run' : 'a tree'} of these ids`;
+function describe(forgettable: Forgettable): string {
+  return forgettable.kind === 'project'
+    ? `in project ${forgettable.project}`
+    : `${forgettable.kind === 'runs' ? 'a run' : 'a tree'} of these ids`;
 }
 
 function countsOf({ runs, segments, blobs, ...counts }: ForgetPlan) {

@@ -28,22 +28,16 @@ export function addImport(program: Command): void {
   const command = program
     .command('import')
     .argument('<file or folder>')
-    .addOption(new Option('--format <format>', 'how to read it').choices(['auto', ...ITEM_FORMS]).default('auto'))
-    .option('--agent-r', 'read search trees of Agent-R whatever the name of the file')
-    .option(
-      '--skip-bad',
-      'files of others: leave out rows that cannot be read, and name them; such a file imports nothing otherwise',
-    )
-    .option('--run <id>', 'files of others: the run to import into; derived from the content when left out')
-    .option(
-      '--environment <name>',
-      'the environment; read from item_id (AgentTraj) or mcts_result/<task>/ (Agent-R) when left out',
-    )
+    .addOption(new Option('--format <format>', 'its format').choices(['auto', ...ITEM_FORMS]).default('auto'))
+    .option('--agent-r', 'read search trees of Agent-R regardless of the file name')
+    .option('--skip-bad', 'files of others: skip and list unreadable rows; otherwise the file is refused')
+    .option('--run <id>', 'files of others: the run to import into (default: derived from the content)')
+    .option('--environment <name>', 'the environment (default: from item_id (AgentTraj) or mcts_result/<task>/ (Agent-R))')
     .option('--fingerprint <text>', 'files of others: the server that numbered the tasks')
     .option('--split <name>', 'files of others: train, test, …')
-    .option('--policy <id>', 'files of others: who acted, as id or id@version')
-    .option('--reward-scale <n>', 'files of others: what a full reward is in the file (SciWorld: 100)')
-    .option('--recorded-at <time>', 'files of others: when it happened, if that is known');
+    .option('--policy <id>', 'files of others: the policy, as id or id@version')
+    .option('--reward-scale <n>', 'files of others: the full reward in the file (SciWorld: 100)')
+    .option('--recorded-at <time>', 'files of others: when it happened, if known');
   command.action((file: string, flags: ImportFlags) => {
     const { run, fingerprint, agentR, skipBad, format, ...texts } = flags;
     if (agentR && format !== 'auto') throw new Error('--agent-r and --format each say how to read the file; give one of them');

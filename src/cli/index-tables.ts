@@ -21,8 +21,8 @@ interface IndexFlags {
 export function addIndex(program: Command): void {
   const command = program
     .command('index')
-    .option('--text', 'index the texts of the steps that were taken so far, and the goals, for the search of words')
-    .option('--actions', 'index the actions of steps, to look for one in all of them; it costs who writes')
+    .option('--text', 'index the texts of the steps so far, and the goals, for full-text search')
+    .option('--actions', 'index the actions of steps, to search all of them; it slows down writes')
     .option('--drop-actions', 'drop the index of actions')
     .option('--drop-text', 'drop the indexes of texts');
   command.action(async ({ text, dropText, actions, dropActions }: IndexFlags) => {

@@ -19,7 +19,7 @@ export function addKeys(program: Command): void {
   const keys = program.command('keys');
   addCreate(keys);
   addReplace(keys);
-  const list = keys.command('list').description('list keys, never their text');
+  const list = keys.command('list').description('list keys, without their secret');
   list.action(() =>
     withPlatform('keys', async ({ database }) => {
       const all = await listKeys(database.db);
@@ -29,7 +29,7 @@ export function addKeys(program: Command): void {
       );
     }),
   );
-  const revoke = keys.command('revoke').description('revoke a key for ever').argument('<id>', 'the key id');
+  const revoke = keys.command('revoke').description('revoke a key permanently').argument('<id>', 'the key id');
   revoke.action((id: string) =>
     withPlatform('keys', async ({ database }) => {
       if (!(await revokeKey(database.db, id)))
@@ -42,13 +42,13 @@ export function addKeys(program: Command): void {
 function addCreate(keys: Command): void {
   const create = keys
     .command('create')
-    .description('make a key; it is shown once')
-    .requiredOption('--name <name>', 'who or what will use it')
+    .description('create a key; it is shown once')
+    .requiredOption('--name <name>', 'its user')
     .option('--scopes <list>', `some of ${SCOPES.join(',')}`, scopesNamed, ['read'] as readonly Scope[])
-    .option('--project <list>', 'projects that it sees, the first of which it writes; * for all', projectsNamed, ['default'])
-    .option('--expires <when>', 'when it ends: 90d, 12h, 30m, or a time as ISO 8601', momentOf('--expires'))
-    .option('--rate <n>', 'requests that it may make in a minute', wholeNumber('--rate', 1, 2_147_483_647))
-    .option('--bytes <n>', 'bytes that it may send in a minute', wholeNumber('--bytes', 1, 2_147_483_647));
+    .option('--project <list>', 'projects that it reads, of which it writes the first; * for all', projectsNamed, ['default'])
+    .option('--expires <when>', 'its expiry: 90d, 12h, 30m, or an ISO 8601 time', momentOf('--expires'))
+    .option('--rate <n>', 'requests per minute', wholeNumber('--rate', 1, 2_147_483_647))
+    .option('--bytes <n>', 'bytes per minute', wholeNumber('--bytes', 1, 2_147_483_647));
   create.action(async ({ name, scopes, project: projects, expires: expiresAt = undefined, rate, bytes }: CreateFlags) => {
     const quota = { requestsPerMinute: rate ?? null, bytesPerMinute: bytes ?? null };
     await withPlatform('keys', async ({ database }) => {
@@ -69,14 +69,10 @@ interface ReplaceFlags {
 function addReplace(keys: Command): void {
   const replace = keys
     .command('replace')
-    .description('make the successor of a key: it goes on with the runs that the key opened; the key is revoked')
+    .description('create the successor of a key, which continues its runs, and revoke the key')
     .argument('<id>', 'the key id')
-    .option(
-      '--expires <when>',
-      'when the successor ends; by default it lasts as long as its predecessor was made for',
-      momentOf('--expires'),
-    )
-    .option('--until <when>', 'accept the predecessor until then: 1h, 30m, or a time as ISO 8601', momentOf('--until'));
+    .option('--expires <when>', 'expiry of the successor (default: the lifetime of its predecessor)', momentOf('--expires'))
+    .option('--until <when>', 'accept the predecessor until then: 1h, 30m, or an ISO 8601 time', momentOf('--until'));
   replace.action(async (id: string, { expires: expiresAt, until }: ReplaceFlags) => {
     await withPlatform('keys', async ({ database }) => {
       const given = { ...(expiresAt ? { expiresAt } : {}), ...(until ? { until } : {}) };

@@ -16,7 +16,7 @@ const CATCH_UP_MS = 60_000;
 export function addLedger(program: Command): void {
   const command = program
     .command('ledger')
-    .option('--policy <name>', 'one policy; all when left out')
+    .option('--policy <name>', 'one policy (default: all)')
     .option('--as-of <moment>', `the account ${AS_OF}`, parseMoment);
   command.action(({ policy, asOf }: { policy?: string; asOf?: Moment }) =>
     withPlatform('ledger', async (platform, signal) => {

@@ -4,7 +4,7 @@ import { EventBuilder } from '../testing/event-builder.ts';
 import { givenEvents } from '../testing/given-events.ts';
 import { recordHistory, recordRenderSpec, recordSegment } from '../testing/record-images.ts';
 import { useTestDatabase } from '../testing/use-test-database.ts';
-import { noteUnshaped } from './with-resume-hint.ts';
+import { warnUnshaped } from './with-resume-hint.ts';
 
 const database = useTestDatabase({ emptied: 'before-each' });
 
@@ -23,7 +23,7 @@ test.each([
     for (const stepId of steps) recordHistory(builder, tree, { stepId, renderSpecId, segments, unshaped });
     await givenEvents(database.db, builder.events);
     const written = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
-    await noteUnshaped({ database } as unknown as Platform, runId); // it reads the database alone
+    await warnUnshaped({ database } as unknown as Platform, runId); // it reads the database alone
     const text = written.mock.calls.map(([line]) => String(line)).join('');
     if (said === '') expect(text).toBe('');
     else expect(text).toContain(`note: the images of run ${runId} ${said}`);

@@ -93,8 +93,8 @@ test('a pooler that lends whole sessions needs no direct address', async () => {
   const sessions = await startPgbouncer(platform.databaseUrl, 'session');
   try {
     const { DATABASE_DIRECT_URL: _, ...pooled } = env;
-    const opened = await openPlatform(readConfig({ ...pooled, DATABASE_URL: sessions.url }), 'test');
-    await opened.close();
+    const platform = await openPlatform(readConfig({ ...pooled, DATABASE_URL: sessions.url }), 'test');
+    await platform.close();
   } finally {
     await sessions.close();
   }

@@ -25,13 +25,13 @@ export function addPrepare(program: Command): void {
     .command('prepare')
     .addArgument(new Argument('<dataset>', 'which data set the files are').choices(Object.keys(RECIPES)))
     .requiredOption('--from <path>', 'a file of the data set (.json, .jsonl, .parquet), or a folder of them')
-    .requiredOption('--out <folder>', 'the folder to make')
-    .option('--train <n>', 'draw so many questions to train on (all)', wholeNumber('--train', 0))
-    .option('--test <n>', 'draw so many questions to test on (all of the test files)', wholeNumber('--test', 0))
+    .requiredOption('--out <folder>', 'the output folder')
+    .option('--train <n>', 'number of train questions (default: all)', wholeNumber('--train', 0))
+    .option('--test <n>', 'number of test questions (default: all of the test files)', wholeNumber('--test', 0))
     .option('--seed <n>', 'of the draw', wholeNumber('--seed', 0), 0)
     .option('--instruction <text>', "what verl's prompts say after the question")
-    .option('--skip-bad', 'count rows that are broken instead of stopping at the first')
-    .option('--force', 'replace a folder that this command made before');
+    .option('--skip-bad', 'skip and count broken rows instead of stopping at the first')
+    .option('--force', 'replace a folder made by this command');
   command.action(async (dataset: string, flags: PrepareFlags) => {
     const recipe = RECIPES[dataset];
     if (recipe === undefined) throw new Error(`there is no data set ${dataset}`); // commander has refused it already

@@ -5,13 +5,13 @@ import { compressionNote } from './prompt-flags.ts';
 
 type Compression = NonNullable<PromptPlan['compression']>;
 
-function planOf(given: Partial<Compression>): PromptPlan {
+function planOf(overrides: Partial<Compression>): PromptPlan {
   return {
     template: { name: 'search-qa', version: 1 },
     mode: 'image',
     historyLength: 50,
     image: null,
-    compression: { candidateFactor: 1.2, reward: 'factor', ...COMPRESSION_PRESETS.paper, iteration: 1, ...given },
+    compression: { candidateFactor: 1.2, reward: 'factor', ...COMPRESSION_PRESETS.paper, iteration: 1, ...overrides },
     invalidPenalty: 0,
   };
 }

@@ -36,25 +36,20 @@ export function addPromptOptions(command: Command, schedule: 'iteration' | 'vers
     .addOption(
       new Option('--template <name>', "prompt: its wording; the environment's own when left out").choices([...TEMPLATES]),
     )
-    .option('--history <n>', 'prompt: how many of the last steps are shown', wholeNumber('--history', 0, 10_000), 50)
-    .addOption(new Option('--profile <name>', 'image: how the history is drawn').choices([...RENDER_PROFILES]).default('crisp'))
+    .option('--history <n>', 'prompt: number of last steps shown', wholeNumber('--history', 0, 10_000), 50)
+    .addOption(new Option('--profile <name>', 'image: the render profile').choices([...RENDER_PROFILES]).default('crisp'))
     .addOption(
-      new Option('--vision <name>', 'image: the vision processor whose tokens are counted')
+      new Option('--vision <name>', 'image: the vision processor that counts tokens')
         .choices(Object.keys(VISION_PRESETS))
         .default('qwen2.5-vl'),
     )
     .addOption(
       new Option(
         '--compression <reward>',
-        'image: let the agent choose the factor of its next image, and pay for it so; a search pays none: walks share steps, not outcomes',
+        'image: let the agent choose the factor of its next image, with this reward; a search has none, as walks share steps but not outcomes',
       ).choices(['factor', 'tokens-saved', 'none']),
     )
-    .option(
-      '--factor <cf>',
-      'compression: what policies ask for that write no factor themselves',
-      numberBetween('--factor', 1, 5),
-      1.2,
-    )
+    .option('--factor <cf>', 'compression: the factor of policies that choose none', numberBetween('--factor', 1, 5), 1.2)
     .addOption(
       new Option('--compression-preset <name>', 'compression: λ, μ and K of the reward')
         .choices(Object.keys(COMPRESSION_PRESETS))
@@ -62,14 +57,14 @@ export function addPromptOptions(command: Command, schedule: 'iteration' | 'vers
     )
     .option(
       '--invalid-penalty <x>',
-      'prompt: what an answer loses that breaks the form; in a search once at its step, however many walks share it',
+      'prompt: the penalty for a malformed reply; in a search once per step',
       numberBetween('--invalid-penalty', 0, 1_000),
       0,
     );
   if (schedule === 'iteration')
     command.option(
       '--iteration <n>',
-      'compression: the training iteration that the run belongs to, from 1; every K-th is paid',
+      'compression: the training iteration of the run, from 1; every K-th is rewarded',
       wholeNumber('--iteration', 1),
       1,
     );

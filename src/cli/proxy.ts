@@ -17,8 +17,8 @@ export function addProxy(program: Command): void {
       'model server, up to and without /chat/completions; ESPALIER_UPSTREAM otherwise. Its key: https://secret:NAME@host, or OPENAI_API_KEY',
       upstreamAddress,
     )
-    .option('--port <n>', 'port to listen on; 0 takes a free one', numberBetween('--port', 0, 65_535), 4_100)
-    .option('--when-unrecorded <what>', 'what becomes of a call whose record cannot be appended: fail, pass', failOrPass);
+    .option('--port <n>', 'port to listen on; 0 for a free one', numberBetween('--port', 0, 65_535), 4_100)
+    .option('--when-unrecorded <what>', 'what to do with a call that cannot be recorded: fail, pass', failOrPass);
   command.action((options: { upstream?: string; port: number; whenUnrecorded?: 'fail' | 'pass' }) =>
     runUntilStopped(async () => {
       const read = readConfig();

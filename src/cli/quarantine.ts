@@ -14,7 +14,7 @@ export function addQuarantine(program: Command): void {
 }
 
 function addList(quarantine: Command): void {
-  const list = quarantine.command('list').description('list what waits, oldest first');
+  const list = quarantine.command('list').description('list quarantined events, oldest first');
   list.action(() =>
     withPlatform('quarantine', async ({ database: { db } }) => {
       const rows = await readWaiting(db, 1_000);
@@ -34,10 +34,10 @@ function addList(quarantine: Command): void {
 function addRequeue(quarantine: Command): void {
   const requeue = quarantine
     .command('requeue')
-    .description('append quarantined events again, in log order: after their parent arrived, or for a program that reads them')
-    .argument('[place]', 'topic.partition:offset; all when left out')
-    .addOption(new Option('--reason <text>', 'why, kept in the log').argParser(reasonOf))
-    .option('--wait <seconds>', 'how long to wait for the projections to pass them', wholeNumber('--wait', 1, 86_400), 60);
+    .description('append quarantined events again, in log order')
+    .argument('[place]', 'topic.partition:offset (default: all)')
+    .addOption(new Option('--reason <text>', 'the reason; recorded').argParser(reasonOf))
+    .option('--wait <seconds>', 'how long to wait for the projections to fold them', wholeNumber('--wait', 1, 86_400), 60);
   requeue.action((wanted: string | undefined, { reason, wait }: { readonly reason?: string; readonly wait: number }) =>
     withProjector('quarantine', async ({ platform, signal }) => {
       const place = wanted === undefined ? null : placeOf(wanted);

@@ -5,8 +5,8 @@ import { readProjectionStatuses } from '../projections/projection-statuses.ts';
 import { isSame } from '../projections/rebuild/compare-tables.ts';
 import { projections } from '../projections/registry.ts';
 import {
-  type Rebuilding,
-  type Rebuilt,
+  type RebuildOptions,
+  type RebuildResult,
   rebuildProjection,
   retireVersions,
   swapBack,
@@ -32,8 +32,8 @@ export function addRebuild(program: Command): void {
   const command = program
     .command('rebuild')
     .argument('<name>', 'the projection')
-    .option('--to <version>', 'the version wanted: refused when this code folds another', wholeNumber('--to', 1, 999_999))
-    .option('--repair', 'take over even where the tables differ from those of the same version that are live')
+    .option('--to <version>', 'the expected version; refused if this code folds another', wholeNumber('--to', 1, 999_999))
+    .option('--repair', 'swap even if the tables differ from the live ones of the same version')
     .addOption(
       // whichever that is, and uncompared
       new Option('--back', 'let the version that was live before catch up and take over again').conflicts([
@@ -42,8 +42,8 @@ export function addRebuild(program: Command): void {
         'to',
       ]),
     )
-    .addOption(new Option('--retire', 'drop the versions that are not live').conflicts(['repair', 'to']))
-    .option('--wait <seconds>', 'how long to wait for readers that stay open', wholeNumber('--wait', 1, 86_400), 300);
+    .addOption(new Option('--retire', 'drop versions that are not live').conflicts(['repair', 'to']))
+    .option('--wait <seconds>', 'how long to wait for open readers', wholeNumber('--wait', 1, 86_400), 300);
   command.action((name: string, flags: Flags) => {
     const projection = projectionNamed(name);
     if (flags.to !== undefined && flags.to !== projection.version)
@@ -52,7 +52,7 @@ export function addRebuild(program: Command): void {
       );
     return withPlatform('rebuild', async (platform, signal) => {
       const line = progressLine();
-      const progress: Rebuilding['progress'] = (state) => line.show(describeBuildProgress(state));
+      const progress: RebuildOptions['progress'] = (state) => line.show(describeBuildProgress(state));
       try {
         const versionAndBuild = await rebuild(platform, projection, flags, { signal, progress, limitMs: flags.wait * 1_000 });
         line.end();
@@ -71,7 +71,12 @@ interface RebuildReport {
   readonly failed: boolean;
 }
 
-async function rebuild(platform: Platform, projection: Projection, flags: Flags, options: Rebuilding): Promise<RebuildReport> {
+async function rebuild(
+  platform: Platform,
+  projection: Projection,
+  flags: Flags,
+  options: RebuildOptions,
+): Promise<RebuildReport> {
   if (flags.retire) {
     const versions = await retireVersions(platform, projection);
     const schemas = versions.map((version) => schemaNameOf({ ...projection, version }));
@@ -113,7 +118,7 @@ function versionAndBuild(version: number): { readonly version: number; readonly 
   return { version: codeVersionOf(version), build: buildOf(version) };
 }
 
-function reportRebuilt(rebuilt: Rebuilt): object {
+function reportRebuilt(rebuilt: RebuildResult): object {
   if (rebuilt.kind === 'swapped') return { ...rebuilt, from: versionAndBuild(rebuilt.from), to: versionAndBuild(rebuilt.to) };
   return { ...rebuilt, build: versionAndBuild(rebuilt.build) };
 }
@@ -129,7 +134,7 @@ function describeStop({ name }: Projection, reason: string | null): readonly str
   ];
 }
 
-function describeRebuilt(projection: Projection, rebuilt: Rebuilt): readonly string[] {
+function describeRebuilt(projection: Projection, rebuilt: RebuildResult): readonly string[] {
   const { comparison } = rebuilt;
   const tables = comparison?.tables ?? [];
   const sums =

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Moment } from '../projections/as-of/moment.ts';
-import { type RecallAsked, seedOf } from '../projections/lineage/recall-seeds.ts';
+import { type RecallRequest, seedOf } from '../projections/lineage/recall-seeds.ts';
 import { readTouched } from '../projections/lineage/recall-touched.ts';
 import type { Touched } from '../projections/lineage/touched.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
@@ -26,13 +26,13 @@ interface RecallFlags {
 export function addRecall(program: Command): void {
   const command = program
     .command('recall')
-    .option('--scorer <name@revision>', 'a scorer that was wrong; without a revision all of them')
+    .option('--scorer <name@revision>', 'a wrong scorer, in one revision or all')
     .option('--trajectory <rollout>', 'a rollout')
-    .option('--step <id>', 'a step: the rollouts that hold it on their path')
-    .option('--tree <id>', 'the tree of that rollout or step, where several have one under its id')
-    .option('--task <id>', 'the id of a task: all of its trees')
+    .option('--step <id>', 'a step: the rollouts with it on their path')
+    .option('--tree <id>', 'the tree of that rollout or step, if several trees have its id')
+    .option('--task <id>', 'a task: all of its trees')
     .option('--run <id>', 'a run')
-    .option('--label <text>', 'all that annotations with this label name')
+    .option('--label <text>', 'everything with this label')
     .option('--as-of <moment>', AS_OF, parseMoment);
   command.action((flags: RecallFlags) => {
     const asked = askedOf(flags);
@@ -47,7 +47,7 @@ export function addRecall(program: Command): void {
 }
 
 /** Reads what is to be recalled. @throws Error unless exactly one thing is named, and it can be an id. */
-function askedOf({ scorer, trajectory, step, tree, task, run, label }: RecallFlags): RecallAsked {
+function askedOf({ scorer, trajectory, step, tree, task, run, label }: RecallFlags): RecallRequest {
   if ([scorer, trajectory, step, task, run, label].filter((each) => each !== undefined).length !== 1)
     throw new Error('name one thing to recall: --scorer, --trajectory, --step, --task, --run or --label');
   if (scorer !== undefined) {

@@ -24,8 +24,8 @@ const INPUT_LIMIT = 16 * 2 ** 20; // bytes
 export function addRender(program: Command): void {
   const command = program
     .command('render')
-    .argument('[file]', 'the text, in UTF-8; from the standard input when left out', '-')
-    .addOption(new Option('--profile <name>', 'how it is drawn').choices([...RENDER_PROFILES]).default('crisp'))
+    .argument('[file]', 'the text, in UTF-8 (default: standard input)', '-')
+    .addOption(new Option('--profile <name>', 'the render profile').choices([...RENDER_PROFILES]).default('crisp'))
     .option('--cf <factor>', 'compression factor, from 1 up', numberBetween('--cf', 1, 1e12), 1)
     .addOption(new Option('--vision <name>', 'the vision processor').choices(Object.keys(VISION_PRESETS)).default('qwen2.5-vl'))
     .option('--out <file>', 'write the image as a PNG');

@@ -7,12 +7,12 @@ import { POLICY_FORMS, parsePolicyText } from '../policies/policy-spec.ts';
 import { projections } from '../projections/registry.ts';
 import { readCollection } from '../usecases/collect/collect.ts';
 import type { Progress } from '../usecases/collect/collect-run.ts';
-import { type ForkChanges, type Forking, fork, planFork } from '../usecases/fork/fork.ts';
+import { type ForkChanges, type ForkOptions, fork, planFork } from '../usecases/fork/fork.ts';
 import { replayEnvironment } from '../usecases/replay/replay-environment.ts';
 import { replayImages, replayProjections } from '../usecases/replay/replay-projections.ts';
 import { recordReplay } from '../usecases/replay/replay-report.ts';
 import { replayTraining } from '../usecases/replay/replay-training.ts';
-import { replayScores, type ScoresAsked } from '../usecases/score/replay-scores.ts';
+import { replayScores, type ScoreReplayOptions } from '../usecases/score/replay-scores.ts';
 import { checkedId, progressText } from './collect.ts';
 import { describeBuildProgress } from './describe-build.ts';
 import { projectionNamed } from './rebuild.ts';
@@ -20,7 +20,7 @@ import { describeReport, runReplay } from './run-replay.ts';
 import { print, table } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber } from './with-platform.ts';
 import { withProjector } from './with-projector.ts';
-import { endAsCollected, noteUnshaped, withResumeHint } from './with-resume-hint.ts';
+import { endAsCollected, warnUnshaped, withResumeHint } from './with-resume-hint.ts';
 
 /**
  * `espalier replay MODE`: does something of a run over from the record and says whether it comes out the same; exit code 1 when
@@ -36,7 +36,7 @@ export function addReplay(program: Command): void {
     .command('environment')
     .description('execute every recorded action again and compare observations, rewards, ends and state hashes')
     .requiredOption('--run <id>', 'the run')
-    .option('--environment <name>', `in place of the one that the run names: ${ENVIRONMENT_FORMS}`);
+    .option('--environment <name>', `instead of that of the run: ${ENVIRONMENT_FORMS}`);
   environment.action((flags: { run: string; environment?: string }) =>
     runReplay(environment, flags.run, { environment: flags.environment ?? null }, ({ platform, runId, signal, progress }) =>
       replayEnvironment(platform, { runId, environment: flags.environment ?? null, signal, progress }),
@@ -60,10 +60,10 @@ export function addReplay(program: Command): void {
 function addReplayProjections(replay: Command): void {
   const command = replay
     .command('projections')
-    .description('fold the log again into tables of its own and compare them with the live ones by checksum')
+    .description('fold the log again into separate tables and compare them with the live ones by checksum')
     .option('--name <name...>', 'only these projections')
-    .option('--run <id>', 'put what was found on record at this run')
-    .option('--wait <seconds>', 'how long to wait for a moment to compare in', wholeNumber('--wait', 1, 86_400), 300);
+    .option('--run <id>', 'record the result in this run')
+    .option('--wait <seconds>', 'how long to wait until they can be compared', wholeNumber('--wait', 1, 86_400), 300);
   command.action((flags: { name?: string[]; run?: string; wait: number }) => {
     const chosen = flags.name?.map(projectionNamed) ?? projections;
     const runId = flags.run === undefined ? null : checkedId('--run', flags.run);
@@ -106,8 +106,8 @@ function addReplayTraining(replay: Command): void {
     .command('training')
     .description('train a policy again from the recorded batches and compare weights, checkpoints and metrics of every version')
     .requiredOption('--policy <name>', 'the policy')
-    .option('--from <version>', 'the first version to compute again; 0 is the beginning', wholeNumber('--from', 0), 0)
-    .option('--to <version>', 'the last one; the newest when left out', wholeNumber('--to', 0));
+    .option('--from <version>', 'the first version to recompute; 0 for all', wholeNumber('--from', 0), 0)
+    .option('--to <version>', 'the last version (default: the newest)', wholeNumber('--to', 0));
   command.action(({ policy: policyId, from, to: last }: { policy: string; from: number; to?: number }) =>
     withProjector('replay', async ({ platform, signal, settle, line }) => {
       const to = last ?? null;
@@ -140,22 +140,26 @@ interface ForkFlags extends ForkChanges {
 function addReplayFork(replay: Command): void {
   const command = replay
     .command('fork')
-    .description('go on from a recorded step in a run of its own: the way there executed again and compared, then other rollouts')
-    .option('--from <step>', 'the step to go on from; the root of a tree begins again')
-    .option('--tree <id>', 'the tree of that step, where several have one under its id')
-    .option('--policy <spec>', `who goes on; the policy of the recorded run when left out: ${POLICY_FORMS}`)
-    .option('--rollouts <n>', 'rollouts behind the step', wholeNumber('--rollouts', 1, 100_000), 1)
+    .description('continue from a recorded step in a new run: execute and compare the path to it, then collect rollouts')
+    .option('--from <step>', 'the step to continue from; the root of a tree starts over')
+    .option('--tree <id>', 'the tree of that step, if several trees have its id')
+    .option('--policy <spec>', `the policy (default: that of the recorded run): ${POLICY_FORMS}`)
+    .option('--rollouts <n>', 'rollouts from the step', wholeNumber('--rollouts', 1, 100_000), 1)
     .option(
       '--max-steps <n>',
-      'steps behind the step after which a rollout is truncated; what the recorded plan leaves when left out',
+      'steps from there after which a rollout is truncated (default: the rest of the recorded plan)',
       wholeNumber('--max-steps', 1, 10_000),
     )
-    .option('--temperature <t>', 'that of the recorded plan when left out', numberBetween('--temperature', 0, 100))
-    .option('--environment <name>', `in place of the one that the run names: ${ENVIRONMENT_FORMS}`)
+    .option(
+      '--temperature <t>',
+      'sampling temperature (default: that of the recorded plan)',
+      numberBetween('--temperature', 0, 100),
+    )
+    .option('--environment <name>', `instead of that of the run: ${ENVIRONMENT_FORMS}`)
     .option('--seed <n>', 'seed of the new rollouts', wholeNumber('--seed', 0), 1)
     .option('--name <name>', 'name of the new run', 'fork')
-    .option('--run <id>', 'id of the new run (a UUID); drawn when left out. A run that is there already is gone on with')
-    .option('--concurrency <n>', 'trees at a time', wholeNumber('--concurrency', 1, 10_000), 8);
+    .option('--run <id>', 'id of the new run (a UUID; default: random); an existing run is continued')
+    .option('--concurrency <n>', 'trees at the same time', wholeNumber('--concurrency', 1, 10_000), 8);
   command.action((flags: ForkFlags) =>
     withProjector('replay', async ({ platform, signal, settle, line }) => {
       await settle();
@@ -181,13 +185,13 @@ function addReplayFork(replay: Command): void {
       if (report?.outcome === 'differs') process.exitCode = 1;
       endAsCollected(runId, { state, mostFailed: done?.mostFailed ?? false }, wantsJson(command) ? null : again);
       await settle();
-      await noteUnshaped(platform, runId);
+      await warnUnshaped(platform, runId);
     }),
   );
 }
 
 /** Plans a new fork, or reads the plan of one that was begun. */
-async function forkOf(platform: Platform, flags: ForkFlags): Promise<Pick<Forking, 'runId' | 'name' | 'seed' | 'plan'>> {
+async function forkOf(platform: Platform, flags: ForkFlags): Promise<Pick<ForkOptions, 'runId' | 'name' | 'seed' | 'plan'>> {
   const { from, run, name, seed } = flags;
   if (from === undefined) {
     if (run === undefined) throw new Error('name the step to go on from with --from, or a fork that was begun with --run');
@@ -222,22 +226,22 @@ function addReplayScores(replay: Command): void {
   const scores = replay
     .command('scores')
     .description(
-      'compute rewards and returns again; or compare returns and advantages under another scorer, compression or estimator, or what would be mined by other thresholds',
+      'recompute rewards and returns; or compare returns and advantages under another scorer, compression or estimator, or the pairs mined by other thresholds',
     )
     .requiredOption('--run <id>', 'the run')
-    .option('--scorer <name@revision>', 'score every rollout by this one')
+    .option('--scorer <name@revision>', 'score every rollout by this scorer')
     .option(
       '--component <name>',
       "the component that --scorer's value replaces; its own name when left out, `environment` is the outcome",
     )
-    .option('--environment <name>', 'where the right answers are, in place of the environment that the run names')
-    .option('--lambda <number>', 'pay for compression by this λ', numberBetween('--lambda', 0, 1_000))
-    .option('--mu <number>', 'what failures pay for it', numberBetween('--mu', 0, 1_000))
-    .option('--every <k>', 'pay in every k-th iteration', wholeNumber('--every', 1, 1_000_000))
-    .option('--alpha <reward>', 'mine by this: what a good trajectory must reach', numberBetween('--alpha', 0, 1))
-    .option('--beta <gap>', 'mine by this: by how much it must be better than the bad one', numberBetween('--beta', 0, 1))
-    .option('--estimator <name>', 'estimate advantages by this one')
-    .option('--option <name=value>', 'of the estimator; may be given again', (text, all: string[]) => [...all, text], []);
+    .option('--environment <name>', 'the environment with the ground truth, instead of that of the run')
+    .option('--lambda <number>', 'reward compression by this λ', numberBetween('--lambda', 0, 1_000))
+    .option('--mu <number>', 'the μ of failures', numberBetween('--mu', 0, 1_000))
+    .option('--every <k>', 'reward every k-th iteration', wholeNumber('--every', 1, 1_000_000))
+    .option('--alpha <reward>', 'mine with this threshold of a good trajectory', numberBetween('--alpha', 0, 1))
+    .option('--beta <gap>', 'mine with this minimum gap to the bad one', numberBetween('--beta', 0, 1))
+    .option('--estimator <name>', 'estimate advantages by this estimator')
+    .option('--option <name=value>', 'an option of the estimator; repeatable', (text, all: string[]) => [...all, text], []);
   scores.action((flags: ScoresFlags) => {
     const asked = askedOf(flags);
     const environment = flags.environment ?? null;
@@ -251,7 +255,7 @@ function addReplayScores(replay: Command): void {
  * Reads what is to be changed in scoring. @throws Error when more than one thing is to be other: a difference would have two
  * causes.
  */
-function askedOf({ scorer, component, lambda, mu, every, alpha, beta, estimator, option }: ScoresFlags): ScoresAsked {
+function askedOf({ scorer, component, lambda, mu, every, alpha, beta, estimator, option }: ScoresFlags): ScoreReplayOptions {
   const compressed = lambda !== undefined || mu !== undefined || every !== undefined;
   const mined = alpha !== undefined || beta !== undefined;
   if ([scorer !== undefined, compressed, mined, estimator !== undefined].filter(Boolean).length > 1)

@@ -12,7 +12,7 @@ import { withProjector } from './with-projector.ts';
 /** `espalier retention`: after how many days the payload of a project is forgotten, and doing it now. */
 export function addRetention(program: Command): void {
   const retention = program.command('retention');
-  const list = retention.command('list').description('show what projects say, and what is older than that');
+  const list = retention.command('list').description('show the retention of projects, and what exceeds it');
   list.action(() =>
     withPlatform('retention', async (platform) => {
       const due = await readRetention(platform, Date.now());
@@ -32,10 +32,10 @@ function rowOf({ project, days, runs, clear }: Due): readonly string[] {
 function addSet(retention: Command): void {
   const set = retention
     .command('set')
-    .description('say after how many days the texts and tokens of a project are forgotten')
-    .option('--project <name>', 'the project; without it that of ESPALIER_PROJECT')
+    .description('set after how many days the texts and tokens of a project are forgotten')
+    .option('--project <name>', 'the project (default: ESPALIER_PROJECT)')
     .option('--days <n>', 'days after the end of a run', wholeNumber('--days', 1, 36_500))
-    .option('--keep', 'payload is kept');
+    .option('--keep', 'keep payloads');
   set.action((flags: { readonly project?: string; readonly days?: number; readonly keep?: true }) => {
     if ((flags.days === undefined) === (flags.keep === undefined))
       throw new Error('say by one of --days and --keep whether payload is forgotten');
@@ -60,7 +60,7 @@ function addSet(retention: Command): void {
 function addRun(retention: Command): void {
   const run = retention
     .command('run')
-    .description('forget now what is older; `espalier up` and projectors do it at their start and once a day')
+    .description('forget now what exceeds it; `espalier up` and projectors do so at their start and once a day')
     .option('--dry-run', 'only show what would be forgotten');
   run.action((flags: { readonly dryRun?: true }) =>
     withProjector('retention', async ({ platform, signal, settle, line }) => {

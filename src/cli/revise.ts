@@ -6,7 +6,7 @@ import { THRESHOLD_DEFAULTS } from '../domain/revision/thresholds.ts';
 import { ENVIRONMENT_FORMS } from '../environments/open-environment.ts';
 import { JUDGE_FORMS } from '../policies/judge.ts';
 import { revise } from '../usecases/revise/revise.ts';
-import { type FaithfullyRevised, reviseFaithfully } from '../usecases/revise/revise-faithfully.ts';
+import { type FaithfulRevisionResult, reviseFaithfully } from '../usecases/revise/revise-faithfully.ts';
 import type { ReviseCounts } from '../usecases/revise/revise-run.ts';
 import { exitStopped } from './stoppable.ts';
 import { type Lines, print } from './terminal.ts';
@@ -43,34 +43,26 @@ export function addRevise(program: Command): void {
     )
     .option(
       '--alpha <reward>',
-      'what a good trajectory must reach, above 0 and at most 1',
+      'minimum return of a good trajectory, above 0 and at most 1',
       numberBetween('--alpha', 0, 1e6),
       THRESHOLD_DEFAULTS.alpha,
     )
-    .option(
-      '--beta <gap>',
-      'by how much it must be better than the bad one',
-      numberBetween('--beta', 0, 1e6),
-      THRESHOLD_DEFAULTS.beta,
-    )
-    .option('--judge <judge>', `${JUDGE_FORMS}; planner when left out, self in faithful mode`)
-    .option('--no-verify', 'leave the revisions as they were composed, without executing them')
-    .option('--environment <name>', `in place of the one the run was collected in: ${ENVIRONMENT_FORMS}`)
+    .option('--beta <gap>', 'minimum gap to the bad one', numberBetween('--beta', 0, 1e6), THRESHOLD_DEFAULTS.beta)
+    .option('--judge <judge>', `${JUDGE_FORMS}; default planner, in faithful mode self`)
+    .option('--no-verify', 'compose revisions without executing them')
+    .option('--environment <name>', `instead of that of the run: ${ENVIRONMENT_FORMS}`)
     .option(
       '--seed <n>',
-      `draws the reflections: 1 when left out; faithful: of Python's shuffle, ${PUBLISHED_SEED}`,
+      `seed of the reflections (default: 1); faithful: of Python's shuffle, ${PUBLISHED_SEED}`,
       wholeNumber('--seed', 0),
     )
     .addOption(
-      new Option(
-        '--signal <form>',
-        'the reflection begins the thought of the first good reply, in its form, or is a turn of its own',
-      )
+      new Option('--signal <form>', 'the reflection starts the thought of the first good reply, or is a separate turn')
         .choices(['thought', 'turn'])
         .default('thought'),
     )
     .addOption(
-      new Option('--unparsed <rule>', 'after a reply without a verdict go on, or stop and drop the pair')
+      new Option('--unparsed <rule>', 'after a reply without a verdict continue, or drop the pair')
         .choices(['continue', 'stop'])
         .default('continue'),
     )
@@ -82,19 +74,19 @@ export function addRevise(program: Command): void {
         .choices(['clamp', 'drop'])
         .default('clamp'),
     )
-    .option('--concurrency <n>', 'trees at a time, and revisions executed at a time', wholeNumber('--concurrency', 1, 10_000), 4)
-    .addOption(new Option('--revise <0|1>', 'faithful: 0 asks nobody and keeps the whole bad trajectory').choices(['0', '1']))
+    .option('--concurrency <n>', 'trees, and revisions executed, at the same time', wholeNumber('--concurrency', 1, 10_000), 4)
+    .addOption(new Option('--revise <0|1>', 'faithful: 0 asks no judge and keeps the whole bad trajectory').choices(['0', '1']))
     .addOption(
       new Option('--data-type <type>', 'faithful: rows of pairs (centric), or of good trajectories').choices(['centric', 'good']),
     )
-    .option('--out <file>', 'faithful: where the rows go, one JSON object a line')
-    .option('--xtuner <file>', 'faithful: the rows once more, converted for xtuner as published, without masks')
+    .option('--out <file>', 'faithful: the output file, one JSON object per line')
+    .option('--xtuner <file>', 'faithful: also write the rows for xtuner as published, without masks')
     .option(
       '--max-token-length <n>',
       "faithful: MAX_TOKEN_LENGTH, above which the judge's log is cut; that of the search when left out",
       wholeNumber('--max-token-length', 61),
     )
-    .option('--force', 'faithful: replace files that are there')
+    .option('--force', 'faithful: replace existing files')
     .addHelpText('after', FAITHFUL_HELP);
   command.action(async (flags: ReviseFlags) => {
     const { run: runId, alpha, beta, seed = 1, unparsed, beforeBranch } = flags;
@@ -252,7 +244,7 @@ function refuseIdleJudge({ judge, environment }: Flags, revise: boolean, dataTyp
     if (value !== undefined) throw new Error(`${quiet} asks nobody: leave out --${option}`);
 }
 
-function describeRows(runId: string, out: string, xtuner: string | null, revised: FaithfullyRevised): Lines {
+function describeRows(runId: string, out: string, xtuner: string | null, revised: FaithfulRevisionResult): Lines {
   const { trees, plannedTrees, unfinished, skipped, found, accepted, rows, judged, asked, judge, files } = revised;
   const state = files ? 'completed' : 'stopped';
   const left = unfinished > 0 ? `; ${unfinished} not searched to the end` : '';

@@ -40,33 +40,31 @@ const ETA = 0.2; // the paper's (specification of Agent-R, §3.1): the share of 
 /** Adds the options of mined examples to a command. @param format the one that is taken when none is named. */
 export function addRowOptions(command: Command, format: RowFlags['format']): Command {
   return command
-    .addOption(
-      new Option('--format <format>', 'what the file looks like').choices([...ROW_FORMATS, ...TRAJECTORY_ONLY]).default(format),
-    )
+    .addOption(new Option('--format <format>', 'the file format').choices([...ROW_FORMATS, ...TRAJECTORY_ONLY]).default(format))
     .addOption(
       new Option(
         '--data <data>',
         'what is exported: whole trajectories, prompts to sample from (verl: a row per task and ground truth), or examples of searched trees',
       ).choices(['trajectories', 'prompts', 'good', 'revisions', 'both', 'pairs']),
     )
-    .option('--alpha <number>', 'mined: what a good leaf must reach', numberBetween('--alpha', 0, 1), THRESHOLD_DEFAULTS.alpha)
-    .option('--beta <number>', 'mined: by how much it must be better', numberBetween('--beta', 0, 1), THRESHOLD_DEFAULTS.beta)
+    .option('--alpha <number>', 'mined: minimum return of a good leaf', numberBetween('--alpha', 0, 1), THRESHOLD_DEFAULTS.alpha)
+    .option('--beta <number>', 'mined: minimum gap to the bad one', numberBetween('--beta', 0, 1), THRESHOLD_DEFAULTS.beta)
     .addOption(
-      new Option('--state <state>', 'revisions: those that held when executed, or also those that nobody executed')
+      new Option('--state <state>', 'revisions: only verified ones, or also unexecuted ones')
         .choices(['verified', 'composed'])
         .default('verified'),
     )
-    .option('--judge <judge>', 'revisions: those of this judge alone, by its name or as name@revision')
+    .option('--judge <judge>', 'revisions: only of this judge, as name or name@revision')
     .addOption(
-      new Option('--span <span>', 'dpo: the first reply that differs, or all that follows (its observations need a mask)')
+      new Option('--span <span>', 'dpo: the first different reply, or everything after the branch (its observations need a mask)')
         .choices(['reply', 'trajectory'])
         .default('reply'),
     )
-    .option('--no-metadata', 'leave out where each line came from')
+    .option('--no-metadata', 'omit the origin of each line')
     .option('--general <file>', 'mix in general conversations: ShareGPT or chats')
     .option('--eta <share>', 'the share of agent examples in the mixture', numberBetween('--eta', 0, 1), ETA)
-    .option('--seed <n>', 'orders the general conversations', wholeNumber('--seed', 0), 0)
-    .option('--max-per-task <n>', 'mined: at most so many examples of one task and kind', wholeNumber('--max-per-task', 1));
+    .option('--seed <n>', 'seed of the order of the general conversations', wholeNumber('--seed', 0), 0)
+    .option('--max-per-task <n>', 'mined: maximum examples of a task and kind', wholeNumber('--max-per-task', 1));
 }
 
 /** Reads the format of mined examples. @throws Error for one that only whole trajectories have. */

@@ -12,7 +12,7 @@ versions than asked for; 2 an unknown command or option, a missing argument, or 
 /** Runs one command from its words, the program's own name left out. Its exit code is left in `process.exitCode`. */
 export async function runCli(words: readonly string[]): Promise<void> {
   const program = new Command('espalier')
-    .description('Record, query, export and replay what language agents do while they learn: events in Kafka, trees in Postgres.')
+    .description('Record, query, export and replay language agents that learn: events in Kafka, trees in Postgres.')
     .version(CODE_VERSION)
     .option('--json', 'print results as JSON')
     .option('--debug', 'print the stack of an error')

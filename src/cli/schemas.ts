@@ -25,7 +25,7 @@ export function addSchemas(program: Command): void {
     .command('schemas')
     .argument(
       '[type]',
-      'one event type; all when left out; or declaration (how a policy is trained), experiment (the file of an experiment), environment (the protocol of environment servers)',
+      'one event type (default: all); or declaration (how a policy is trained), experiment (the file of an experiment), environment (the protocol of environment servers)',
     )
     .option('--out <folder>', 'write <type>.schema.json files into this folder');
   command.action(async (type: string | undefined, options: { out?: string }) => {

@@ -22,7 +22,7 @@ export function addScore(program: Command): void {
     .requiredOption('--run <id>', 'the run whose finished rollouts are scored')
     .requiredOption('--scorer <name>', `NAME or NAME@REVISION: ${listScorers()}, annotation@LABEL, ${REWARD_FORMS}`)
     .option('--component <name>', "the reward that is written: the scorer's name when left out; environment revises the outcome")
-    .option('--environment <name>', 'knows the ground truth, in place of the one the run was collected in');
+    .option('--environment <name>', 'the environment with the ground truth, instead of that of the run');
   command.action(async (flags: ScoreFlags) => {
     const runId = checkedId('--run', flags.run);
     await withProjector('score', async ({ platform, signal, settle }) => {

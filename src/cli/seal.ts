@@ -15,7 +15,7 @@ export function addSeal(program: Command): void {
         'off',
       ]),
     )
-    .option('--project <name>', 'the project; without it that of ESPALIER_PROJECT');
+    .option('--project <name>', 'the project (default: ESPALIER_PROJECT)');
   command.action((state: 'on' | 'off' | undefined, flags: { readonly project?: string }) =>
     withPlatform('seal', async ({ database: { db }, stamp, config }) => {
       const project = flags.project ?? stamp.project;

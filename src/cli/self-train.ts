@@ -7,7 +7,7 @@ import { refuseSearchPayment } from '../usecases/collect/prompting/closing-rewar
 import { METHODS, type Method, SELF_TRAIN_DEFAULTS, type SelfTrainPlan, TRAIN_FORMATS } from '../usecases/self-train/plan.ts';
 import {
   type IterationResult,
-  type SelfTraining,
+  type SelfTrainOptions,
   type Summary,
   selfTrain,
   summarise,
@@ -64,33 +64,28 @@ export function addSelfTrain(program: Command): void {
   const command = program
     .command('self-train')
     .option('--environment <name>', 'an environment with a train and a test split', 'textcraft')
-    .option('--iterations <n>', 'how many; as many as there are alphas when left out', wholeNumber('--iterations', 1, 100))
+    .option('--iterations <n>', 'number of iterations (default: the number of alphas)', wholeNumber('--iterations', 1, 100))
     .option(
       '--alpha <list>',
-      'what a good trajectory must reach, per iteration; the last one holds on',
+      'minimum return of a good trajectory, per iteration; the last one applies to the rest',
       listOfAlphas,
       sizes.alphas,
     )
-    .option('--beta <b>', 'how much worse a bad one is', numberBetween('--beta', 0, 1), sizes.beta)
+    .option('--beta <b>', 'minimum gap of a bad one', numberBetween('--beta', 0, 1), sizes.beta)
     .option('--seeds <n>', 'repetitions: seeds 1 to n', wholeNumber('--seeds', 1, 1_000), 5)
     .addOption(
-      new Option('--method <name>', 'what to train on; all compares them')
+      new Option('--method <name>', 'what to train on; all compares the methods')
         .choices([...METHODS.toReversed(), 'all'])
         .default('all'),
     )
-    .option('--judge <judge>', `who finds the first error for agent-r: ${JUDGE_FORMS}`, sizes.judge)
-    .option('--policy <policy>', 'what every method begins with; other than linear needs --train-command', sizes.policy)
+    .option('--judge <judge>', `the judge of agent-r: ${JUDGE_FORMS}`, sizes.judge)
+    .option('--policy <policy>', 'the initial policy; other than linear needs --train-command', sizes.policy)
     .option('--train-command <line>', TRAINER_FORM)
     .addOption(
-      new Option('--train-format <format>', 'what --train-command is given').choices([...TRAIN_FORMATS]).default('xtuner'),
+      new Option('--train-format <format>', 'input format of --train-command').choices([...TRAIN_FORMATS]).default('xtuner'),
     )
-    .option(
-      '--train-timeout <seconds>',
-      'how long --train-command may take',
-      wholeNumber('--train-timeout', 1, 1_000_000),
-      86_400,
-    )
-    .option('--tasks <n>', 'train tasks searched in an iteration', wholeNumber('--tasks', 1), sizes.trainTasks)
+    .option('--train-timeout <seconds>', 'timeout of --train-command', wholeNumber('--train-timeout', 1, 1_000_000), 86_400)
+    .option('--tasks <n>', 'train tasks searched per iteration', wholeNumber('--tasks', 1), sizes.trainTasks)
     .option('--search-iterations <n>', 'walks of each search', wholeNumber('--search-iterations', 1), search.iterations)
     .option('--candidates <n>', 'replies at each node', wholeNumber('--candidates', 1, 128), search.candidates)
     .option('--max-depth <n>', 'longest path of a search', wholeNumber('--max-depth', 1), search.maxDepth)
@@ -100,15 +95,15 @@ export function addSelfTrain(program: Command): void {
     .option('--learning-rate <r>', 'of the cloning', numberBetween('--learning-rate', 0, 100), sizes.learningRate)
     .option(
       '--run <id>',
-      'id of the self-training (a UUID); left out, the same options are the same one, and go on where it ended',
+      'id of the self-training (a UUID; default: derived from the options, so that a repeated command continues it)',
     )
     .option(
       '--concurrency <n>',
-      'trees at a time, for each of two seeds (of one with --train-command)',
+      'trees at the same time, for each of two seeds (of one with --train-command)',
       wholeNumber('--concurrency', 1, 10_000),
       8,
     )
-    .option('--plot <file>', 'write success by iteration as a drawing, an .svg or a .png', plotFile);
+    .option('--plot <file>', 'plot success by iteration to an .svg or .png file', plotFile);
   addPromptOptions(command);
   command.addHelpText('after', TRAINER_HELP);
   command.action(async (flags: SelfTrainFlags) => {
@@ -180,7 +175,7 @@ function planOf(flags: SelfTrainFlags): SelfTrainPlan {
 }
 
 /** Another program has the machine, or the model server, to itself. */
-function trainerOf({ trainCommand, trainTimeout }: SelfTrainFlags): Pick<SelfTraining, 'trainer' | 'seedsAtATime'> {
+function trainerOf({ trainCommand, trainTimeout }: SelfTrainFlags): Pick<SelfTrainOptions, 'trainer' | 'seedsAtATime'> {
   if (trainCommand === undefined) return { trainer: null, seedsAtATime: 2 };
   return { trainer: { command: trainCommand, timeoutMs: trainTimeout * 1_000 }, seedsAtATime: 1 };
 }

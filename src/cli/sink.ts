@@ -23,14 +23,14 @@ export function addSink(program: Command): void {
   program
     .command('sink')
     .argument('<system>', SYSTEMS.join(', '))
-    .option('--policy <id>', 'whose updates are posted')
-    .option('--run <id>', 'whose finished rollouts are posted')
+    .option('--policy <id>', 'the policy whose updates are posted')
+    .option('--run <id>', 'the run whose finished rollouts are posted')
     .requiredOption('--to <place>', 'wandb, trackio, tensorboard: a folder; mlflow: the address of its server')
-    .option('--project <name>', 'wandb, trackio: the project; mlflow: the experiment; "espalier" unless given')
+    .option('--project <name>', 'wandb, trackio: the project; mlflow: the experiment; default "espalier"')
     .option('--from <version>', 'the first version of the policy that is posted', wholeNumber('--from', 0))
-    .option('--follow', 'continue with what comes, until it is stopped or the run is over')
-    .option('--state <folder>', 'what was read and posted is kept there; ~/.local/state/espalier/sinks unless given')
-    .option('--server <url>', 'the server to read from; left out, the one of ESPALIER_HOST and ESPALIER_PORT')
+    .option('--follow', 'continue with new events until stopped or the run is finished')
+    .option('--state <folder>', 'the folder for its position (default: ~/.local/state/espalier/sinks)')
+    .option('--server <url>', 'the server to read from (default: ESPALIER_HOST and ESPALIER_PORT)')
     .action(async (system: string, options: SinkOptions) => {
       if (!SYSTEMS.includes(system)) throw new Error(`there is no sink ${JSON.stringify(system)}; choose ${SYSTEMS.join(', ')}`);
       if ((options.policy === undefined) === (options.run === undefined)) throw new Error('name either --policy or --run');

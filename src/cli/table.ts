@@ -16,16 +16,16 @@ export function addTable(program: Command): void {
   const command = program
     .command('table')
     .argument('<table>', `one of ${Object.keys(readableTables).join(', ')}`)
-    .requiredOption('--out <file>', 'the file to make: an Arrow IPC stream (pyarrow.ipc.open_stream, polars.read_ipc_stream)')
+    .requiredOption('--out <file>', 'the output file: an Arrow IPC stream (pyarrow.ipc.open_stream, polars.read_ipc_stream)')
     .addOption(
       new Option(
         '--where <name=value>',
-        'a parameter of GET /v1/tables/<table>: a filter (success=false), columns, limit, asOf; again for more',
+        'a parameter of GET /v1/tables/<table>: a filter (success=false), columns, limit, asOf; repeatable',
       )
         .argParser((text: string, before: readonly string[]) => [...before, text])
         .default([], 'all rows'),
     )
-    .option('--force', 'replace a file that is there');
+    .option('--force', 'replace an existing file');
   command.action(async (table: string, { out, where, force }: TableFlags) => {
     const { asked, moment, entities } = requestOf(table, where);
     const { writeTable } = await import('../usecases/datasets/tables/stream-table.ts');

@@ -50,9 +50,9 @@ async function disturb(child: ChildProcess): Promise<number> {
 const WORLD = ['--policy', 'planner:0.4', '--tasks', '8', '--rollouts', '100', '--max-steps', '20', '--seed', '5'];
 
 /** Runs a command to its end while the database is away several times, from when it says that it is at work. */
-async function runThroughOutages(args: readonly string[], begun: RegExp): Promise<string> {
+async function runThroughOutages(args: readonly string[], pattern: RegExp): Promise<string> {
   const child = startProcess('src/cli/main.ts', ['--json', ...args], cutEnv);
-  await child.saying(begun, 120_000);
+  await child.saying(pattern, 120_000);
   expect(await disturb(child)).toBeGreaterThan(0);
   const code = await child.ended;
   expect({ code, stderr: child.stderr() }).toMatchObject({ code: 0 });

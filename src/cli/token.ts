@@ -9,8 +9,8 @@ import { wantsJson } from './with-platform.ts';
 export function addToken(program: Command): void {
   const command = program
     .command('token')
-    .option('--link [url]', 'print a link that lets a browser in, at this server or the one of ESPALIER_PORT')
-    .option('--renew', 'make another token first: servers take it when they are started again');
+    .option('--link [url]', 'print a link for a browser, to this server or that of ESPALIER_PORT')
+    .option('--renew', 'create a new token first; servers use it after a restart');
   command.action(async ({ link, renew }: { readonly link?: string | true; readonly renew?: true }) => {
     const { home, host, port } = readConfig();
     const token = renew ? await renewInstallationToken(home) : await installationToken(home);

@@ -18,9 +18,7 @@ export function addTrace(program: Command): void {
       '<id>',
       'of an event, run, tree, step, rollout, reward, task, revision, dataset, batch or checkpoint; the SHA-256 of an image, segment, render spec, weights or manifest; NAME@V of a policy or release, NAME@V#LINE of a line of a release, POLICY#N of a batch',
     );
-  command
-    .option('--tree <id>', 'the tree of it, where several have one under its id')
-    .option('--as-of <moment>', AS_OF, parseMoment);
+  command.option('--tree <id>', 'its tree, if several trees have its id').option('--as-of <moment>', AS_OF, parseMoment);
   command.action((id: string, { asOf, tree }: { readonly asOf?: Moment; readonly tree?: string }) => {
     const inTree = tree === undefined ? null : checkedId('--tree', tree);
     return withProjector('trace', async ({ platform, signal, settle }) => {

@@ -61,35 +61,32 @@ const ESTIMATOR_NAMES = [...new Set([...Object.keys(LINEAR_SETTINGS), ...Object.
 /** The options of `espalier train`. */
 export function addTrainOptions(command: Command): void {
   command
-    .option('--policy <name>', 'what its versions are filed under; left out, a name made of the options')
+    .option('--policy <name>', 'the name of the policy (default: derived from the options)')
     .addOption(
       new Option('--backend <name>', 'what trains: the linear policy, a language model by torch, or a trainer of your own')
         .choices(['linear', 'torch', 'external'])
         .default('linear'),
     )
-    .option('--model <folder>', 'torch: a language model as transformers writes it, with its tokenizer')
-    .addOption(
-      new Option('--precision <name>', 'torch: how the passes are computed; float32 when left out').choices([
-        'float32',
-        'bfloat16',
-      ]),
+    .option('--model <folder>', 'torch: the folder of a transformers model with its tokenizer')
+    .addOption(new Option('--precision <name>', 'torch: the precision (default: float32)').choices(['float32', 'bfloat16']))
+    .option(
+      '--max-tokens <n>',
+      'torch: maximum tokens of a reply (default: the rest of the context)',
+      wholeNumber('--max-tokens', 1),
     )
-    .option('--max-tokens <n>', 'torch: longest reply; what the context holds when left out', wholeNumber('--max-tokens', 1))
-    .option('--server <name>', `torch: the model server that its versions act by: ${SERVER_FORMS}; own when left out`)
-    .option('--by <policy>', 'external: the policy that acts by the newest weights of your trainer, as openai:MODEL@URL')
-    .option('--weights <sha256>', 'external: SHA-256 of the first weights; that of --by when left out')
-    .addOption(
-      new Option('--preset <name>', 'a published recipe; what is given besides has its place').choices([...PRESET_NAMES]),
-    )
+    .option('--server <name>', `torch: the model server of its versions: ${SERVER_FORMS}(default: own)`)
+    .option('--by <policy>', 'external: the policy that serves the newest weights of your trainer, as openai:MODEL@URL')
+    .option('--weights <sha256>', 'external: SHA-256 of the first weights (default: of --by)')
+    .addOption(new Option('--preset <name>', 'a published recipe; other options override it').choices([...PRESET_NAMES]))
     .option('--declaration <file>', 'how the policy is trained, as JSON: `espalier schemas declaration` shows every field')
     .option(
       '--set <field=value>',
-      'any field of the declaration, as kl.coefficient=0.01 or torch.lora.rank=16; may be given again',
+      'any field of the declaration, as kl.coefficient=0.01 or torch.lora.rank=16; repeatable',
       (text: string, all: readonly string[]) => [...all, text],
       [],
     )
-    .addOption(new Option('--estimator <name>', 'how advantages are computed; grpo when left out').choices(ESTIMATOR_NAMES))
-    .addOption(new Option('--loss <name>', 'policy loss; dual_clip when left out').choices(Object.keys(POLICY_LOSSES)))
+    .addOption(new Option('--estimator <name>', 'the estimator of advantages (default: grpo)').choices(ESTIMATOR_NAMES))
+    .addOption(new Option('--loss <name>', 'the policy loss (default: dual_clip)').choices(Object.keys(POLICY_LOSSES)))
     .addOption(
       new Option(
         '--prompt <mode>',
@@ -97,20 +94,24 @@ export function addTrainOptions(command: Command): void {
       ).choices(['text', 'image']),
     )
     .option('--environment <name>', ENVIRONMENT_FORMS, 'textcraft')
-    .option('--updates <n>', 'batches to train: the last version', wholeNumber('--updates', 1, 100_000), 12)
-    .option('--tasks <n>', 'tasks to train on, spread over the depths; all of the split when left out', wholeNumber('--tasks', 1))
-    .option('--split <name>', 'tasks to train on; "all" for every one', 'train')
-    .option('--groups <n>', 'groups of a batch', wholeNumber('--groups', 1, 5_000), 8)
-    .option('--group <n>', 'rollouts of a group', wholeNumber('--group', 1, 5_000), 8)
+    .option('--updates <n>', 'batches to train, which is the last version', wholeNumber('--updates', 1, 100_000), 12)
+    .option(
+      '--tasks <n>',
+      'number of tasks to train on, spread over the depths (default: all of the split)',
+      wholeNumber('--tasks', 1),
+    )
+    .option('--split <name>', 'split of the tasks to train on, or "all"', 'train')
+    .option('--groups <n>', 'groups per batch', wholeNumber('--groups', 1, 5_000), 8)
+    .option('--group <n>', 'rollouts per group', wholeNumber('--group', 1, 5_000), 8)
     .option(
       '--rewards <list>',
-      'reward components that are trained on with their weights, as environment=1,answer-f1=0.1; the environment alone when left out',
+      'reward components to train on with their weights, as environment=1,answer-f1=0.1 (default: environment)',
       rewardWeights,
     )
-    .option('--keep-zero-variance', 'train on groups whose rollouts all earned the same, too')
+    .option('--keep-zero-variance', 'also train on groups whose rollouts have equal rewards')
     .option(
       '--staleness <n>',
-      'versions that collected steps may lie behind; 0 is strictly on-policy',
+      'maximum version lag of collected steps; 0 is strictly on-policy',
       wholeNumber('--staleness', 0, 1_000),
       0,
     )
@@ -126,15 +127,15 @@ export function addTrainOptions(command: Command): void {
       `over each batch; left out, ${LINEAR_SETTINGS.grpo.epochs} for the linear policy and 1 for a language model`,
       wholeNumber('--epochs', 1, 100),
     )
-    .option('--entropy <c>', 'bonus for staying broad; none when left out', numberBetween('--entropy', 0, 100))
+    .option('--entropy <c>', 'coefficient of the entropy bonus (default: none)', numberBetween('--entropy', 0, 100))
     .option('--seed <n>', 'of tasks, rollouts and mini-batches', wholeNumber('--seed', 0), 1)
-    .option('--test-split <name>', 'tasks to measure on; "all" for every one', 'test')
-    .option('--test-tasks <n>', 'how many; 0 measures nothing', wholeNumber('--test-tasks', 0), 25)
-    .option('--test-on-trained', 'measure on tasks that are trained on too, which is refused otherwise')
+    .option('--test-split <name>', 'split of the tasks to measure on, or "all"', 'test')
+    .option('--test-tasks <n>', 'number of tasks to measure on; 0 for none', wholeNumber('--test-tasks', 0), 25)
+    .option('--test-on-trained', 'allow measuring on trained tasks')
     .option('--rollouts <n>', 'episodes per test task', wholeNumber('--rollouts', 1), 4)
-    .option('--every <n>', 'measure each n-th version too, not only the first and the last', wholeNumber('--every', 1))
-    .option('--resume', 'continue with a policy that was begun with the same options')
-    .option('--plot <file>', 'write success by version as a drawing, an .svg or a .png', plotFile);
+    .option('--every <n>', 'also measure every n-th version, not only the first and the last', wholeNumber('--every', 1))
+    .option('--resume', 'continue a policy of the same options')
+    .option('--plot <file>', 'plot success by version to an .svg or .png file', plotFile);
 }
 
 /** Makes the plan of a training out of the command line. @throws Error naming the option or the field of the declaration. */
@@ -179,10 +180,10 @@ function runSettings(flags: TrainFlags) {
  */
 async function declarationOf(command: Command, flags: TrainFlags): Promise<Declaration> {
   const typed = Object.entries(flags).filter(([name]) => command.getOptionValueSource(name) !== 'default');
-  const given: Partial<TrainFlags> = Object.fromEntries(typed); // those with a default give way to a file or a preset
+  const overrides: Partial<TrainFlags> = Object.fromEntries(typed); // those with a default give way to a file or a preset
   const file = flags.declaration === undefined ? {} : await readDeclaration(flags.declaration);
-  const backend = given.backend ?? file.backend ?? flags.backend;
-  const named = mergeOptions(file, { ...fieldsOf(given, backend), backend });
+  const backend = overrides.backend ?? file.backend ?? flags.backend;
+  const named = mergeOptions(file, { ...fieldsOf(overrides, backend), backend });
   const seeded = flags.declaration === undefined ? { seed: flags.seed, ...named } : named;
   const parsed = parseDeclaration(flags.set.reduce(withSet, seeded));
   if (parsed.kind === 'refused') throw new Error(`${parsed.message}; ${parsed.remedy}`);
@@ -210,28 +211,28 @@ const BACKEND_OF = {
 } as const;
 
 /** The fields of a declaration that options name. @throws Error naming an option that means nothing to the backend. */
-function fieldsOf(given: Partial<TrainFlags>, backend: unknown): Options {
+function fieldsOf(overrides: Partial<TrainFlags>, backend: unknown): Options {
   for (const [name, needed] of Object.entries(BACKEND_OF))
-    if (needed !== backend && given[name as keyof typeof BACKEND_OF] !== undefined)
+    if (needed !== backend && overrides[name as keyof typeof BACKEND_OF] !== undefined)
       throw new Error(`--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} goes with --backend ${needed}`);
-  const { model, precision, maxTokens, learningRate, epochs, entropy, groups, rewards, staleness, estimator, loss } = given;
+  const { model, precision, maxTokens, learningRate, epochs, entropy, groups, rewards, staleness, estimator, loss } = overrides;
   const folder = model === undefined ? undefined : { kind: 'folder', path: resolve(model), precision };
   return some({
-    preset: given.preset,
+    preset: overrides.preset,
     estimator: estimator && estimatorOf(estimator, backend),
     loss: loss && { name: loss },
-    weights: backend === 'external' ? (given.weights ?? sha256Hex(given.by ?? '')) : undefined,
+    weights: backend === 'external' ? (overrides.weights ?? sha256Hex(overrides.by ?? '')) : undefined,
     torch: some({ model: folder && some(folder), maxTokens }),
     optimiser: some({ learningRate, epochs, entropyCoefficient: entropy }),
-    prompt: given.prompt && { mode: given.prompt },
-    groupSize: given.group,
+    prompt: overrides.prompt && { mode: overrides.prompt },
+    groupSize: overrides.group,
     rules: some({
       groupsPerBatch: groups,
-      zeroVariance: given.keepZeroVariance ? 'keep' : undefined,
+      zeroVariance: overrides.keepZeroVariance ? 'keep' : undefined,
       rewards,
       maxStaleness: staleness,
     }),
-    seed: given.seed,
+    seed: overrides.seed,
   }) as Options; // the backend external has weights, and others may have nothing
 }
 

@@ -13,7 +13,7 @@ import { type Lines, print, printError, progressLine, table } from './terminal.t
 import { addTrainOptions, type TrainFlags, trainPlanOf } from './train-plan-of.ts';
 import { wantsJson } from './with-platform.ts';
 import { throughOutages, withProjector } from './with-projector.ts';
-import { noteUnshaped } from './with-resume-hint.ts';
+import { warnUnshaped } from './with-resume-hint.ts';
 import { plotSvg, writePlot } from './write-plot.ts';
 
 /** `espalier train`: a policy from its first version to the one asked for, collector, batcher and trainer at work together. */
@@ -32,7 +32,7 @@ export function addTrain(program: Command): void {
       if (trained.state !== 'completed' || trained.ledger.difference !== 0) process.exitCode = 1;
       if (trained.state === 'stopped') exitStopped();
       await settle();
-      await noteUnshaped(platform, trained.runId);
+      await warnUnshaped(platform, trained.runId);
     });
   });
 }

@@ -30,11 +30,11 @@ export function addTree(program: Command): void {
     .command('tree')
     .argument('<id>', 'the tree id')
     .option('--as-of <moment>', `the tree ${AS_OF}`, parseMoment)
-    .option('--simulation <n>', 'a search: visits and values after its first n simulations', wholeNumber('--simulation', 0))
-    .option('--lines <n>', 'the most lines drawn', wholeNumber('--lines', 1, 1_000_000), 200)
+    .option('--simulation <n>', 'of a search: visits and values after n simulations', wholeNumber('--simulation', 0))
+    .option('--lines <n>', 'maximum number of lines', wholeNumber('--lines', 1, 1_000_000), 200)
     .option(
       '--ids',
-      'a line for every step, ending in its id, as `replay fork` and `trace` take it; of steps that did the same, the first (--json lists all)',
+      'a line per step, ending in its id for `replay fork` and `trace`; of equal steps the first (--json lists all)',
     );
   command.action((id: string, flags: TreeFlags) =>
     withPlatform('tree', async (platform, signal) => {
@@ -88,10 +88,10 @@ export async function readTree(db: Db, id: string): Promise<RecordedTree | undef
 export function drawRecorded(
   { tree, rollouts }: RecordedTree,
   statistics: readonly NodeStatistics[],
-  shown: DrawingOptions,
+  options: DrawingOptions,
 ): readonly string[] {
   const won = new Set([...rollouts.values()].flatMap((r) => (r.success && r.leafStepId ? [r.leafStepId] : [])));
   const visited = new Map(statistics.map((of) => [of.stepId, of]));
-  const { lines, hidden } = visited.size > 0 ? drawSearch(tree, visited, shown) : drawTree(tree, won, shown);
+  const { lines, hidden } = visited.size > 0 ? drawSearch(tree, visited, options) : drawTree(tree, won, options);
   return hidden > 0 ? [...lines, `… ${hidden} more lines`] : lines;
 }

@@ -24,16 +24,10 @@ interface VerifyFlags {
 export function addVerify(program: Command): void {
   const command = program
     .command('verify')
-    .argument('[files...]', 'files of released datasets, compared with their releases, as are the manifests next to them')
-    .option(
-      '--anchor <file>',
-      'compare the chains with the signed heads in this file, and write them again when nothing is at fault',
-    )
-    .option('--anchor-key <file>', 'the key that signs the heads, made when missing; FILE.key of the anchor when left out');
-  command.option(
-    '--no-log',
-    'do not read the records of the log, which saves about a third of the time; one rewritten in place is not seen',
-  );
+    .argument('[files...]', 'files of released datasets, which are compared with their releases, with their manifests')
+    .option('--anchor <file>', 'compare the chains with the signed heads in this file, and update them if there is no fault')
+    .option('--anchor-key <file>', 'the key that signs the heads, created if missing (default: FILE.key of the anchor)');
+  command.option('--no-log', 'do not read the log, which saves about a third of the time but misses records rewritten in place');
   command.action((files: string[], flags: VerifyFlags) => {
     if (flags.anchorKey !== undefined && flags.anchor === undefined) throw new Error('--anchor-key needs --anchor');
     const anchor = flags.anchor && { anchor: flags.anchor, key: flags.anchorKey ?? `${flags.anchor}.key` };
@@ -82,8 +76,8 @@ const DOUBTS = {
   malformed: 'the reply with its reflection is not in its own form',
 } as const;
 
-function describeVerification(found: Verification): Lines {
-  return [describeFaults(found), describeForeign(found), describeDoubts(found)];
+function describeVerification(verification: Verification): Lines {
+  return [describeFaults(verification), describeForeign(verification), describeDoubts(verification)];
 }
 
 function describeForeign({ foreign, foreignIds }: Verification): Lines {
@@ -106,8 +100,8 @@ function describeDoubts({ doubtful, doubtfulRevisions }: Verification): Lines {
   ];
 }
 
-function describeFaults(found: Verification): Lines {
-  const { events, blobs, batches, checkpoints, files, prompts, anchored, faulty, faults } = found;
+function describeFaults(verification: Verification): Lines {
+  const { events, blobs, batches, checkpoints, files, prompts, anchored, faulty, faults } = verification;
   const counts = `${events} events, ${blobs} blobs, ${batches} batches, ${checkpoints} checkpoints${files > 0 ? `, ${files} files` : ''}${prompts > 0 ? `, ${prompts} prompts` : ''}`;
   if (faulty === 0) return `intact: ${counts}${anchored === null ? '' : `; ${anchored} chain heads anchored`}`;
   const lines = faults.map(({ what, kind, place }) => `${what} ${kind}: ${place}`);

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import type { Command } from 'commander';
 import { createGraphql } from '../../graphql/create-graphql.ts';
 import { ignoreOrphanedRejections } from '../../graphql/orphaned-rejections.ts';
-import { imagesSeenBy } from '../../graphql/pages/create-pages.ts';
+import { visibleImages } from '../../graphql/pages/create-pages.ts';
 import { gatherPage, type PageOf } from '../../graphql/pages/gather-page.ts';
 import { openPageWriter } from '../../graphql/pages/write-page.ts';
 import type { PageRecord } from '../../graphql/studio/page-record.ts';
@@ -41,11 +41,16 @@ export function addView(program: Command): void {
   const command = program
     .command('view')
     .argument('<what>', 'the id of a run, a tree or a rollout; or a file that `espalier import` reads')
-    .requiredOption('--out <file>', 'the page to make')
-    .option('--id <id>', 'of a file with several runs: the run, tree or rollout to show')
+    .requiredOption('--out <file>', 'the output file')
+    .option('--id <id>', 'the run, tree or rollout to show, of a file with several runs')
     .option('--tree <id>', 'the tree of a rollout whose id several trees have')
-    .option('--force', 'replace a file that is there')
-    .option('--limit-mb <n>', 'the most data, and the most images, in the page', wholeNumber('--limit-mb', 1, 1_000), 24);
+    .option('--force', 'replace an existing file')
+    .option(
+      '--limit-mb <n>',
+      'maximum size of the data, and of the images, in the page',
+      wholeNumber('--limit-mb', 1, 1_000),
+      24,
+    );
   command.action(async (what: string, flags: ViewFlags) => {
     const isFile = !isUuid(what);
     if (isFile && !existsSync(what))
@@ -113,7 +118,7 @@ async function gathered(
     await projector.settle();
     if (subject === undefined) return null;
     const context = { principal: localPrincipal() };
-    const image = imagesSeenBy({ db: platform.database.db, blobs: platform.blobs }, context.principal);
+    const image = visibleImages({ db: platform.database.db, blobs: platform.blobs }, context.principal);
     const graphql = await graphqlOf(platform, snapshots);
     return await gatherPage({ graphql, context, signal, image, source, madeAt: new Date() }, subject, limit);
   } finally {

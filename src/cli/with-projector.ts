@@ -1,7 +1,7 @@
 import { TOPICS } from '../events/catalogue.ts';
 import type { Platform } from '../platform/open-platform.ts';
-import { isOutage } from '../projections/passing-fault.ts';
 import { runProjections } from '../projections/runner.ts';
+import { isOutage } from '../projections/transient-fault.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { retryTransient } from '../runtime/retry-transient.ts';
 import { RunBusy } from '../usecases/collect/hold-run.ts';
@@ -9,7 +9,7 @@ import { type ProgressLine, printError, progressLine } from './terminal.ts';
 import { withPlatform } from './with-platform.ts';
 
 /** What a command works with that reads what the log holds, or appends and reads that. */
-export interface Working {
+export interface ProjectorContext {
   readonly platform: Platform;
   readonly signal: AbortSignal;
   /** Waits until the read models hold everything that is in the log now, through outages. */
@@ -19,7 +19,7 @@ export interface Working {
 }
 
 /** Opens the platform for one command, with projections that fold the log meanwhile, and closes both, however the command ends. */
-export function withProjector<T>(name: string, use: (working: Working) => Promise<T>): Promise<T> {
+export function withProjector<T>(name: string, use: (working: ProjectorContext) => Promise<T>): Promise<T> {
   return withPlatform(name, async (platform, signal) => {
     const projector = await ensureProjector(platform, signal);
     const line = progressLine();

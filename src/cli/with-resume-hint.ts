@@ -3,7 +3,7 @@ import type { Platform } from '../platform/open-platform.ts';
 import { readImageTotalsOfRuns } from '../projections/images/read-image-totals.ts';
 import { readRun } from '../projections/runs/read-runs.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
-import type { Collected } from '../usecases/collect/collect-run.ts';
+import type { CollectedRun } from '../usecases/collect/collect-run.ts';
 import { RunRefused } from '../usecases/collect/hold-run.ts';
 import { AnotherWorld, PolicyUnfit } from '../usecases/collect/refuse-unfit.ts';
 import { exitStopped } from './stoppable.ts';
@@ -52,7 +52,7 @@ async function isOpen({ database, log }: Pick<Platform, 'database' | 'log'>, run
  */
 export function endAsCollected(
   runId: string,
-  { state, mostFailed }: Pick<Collected, 'state' | 'mostFailed'>,
+  { state, mostFailed }: Pick<CollectedRun, 'state' | 'mostFailed'>,
   again: string | null,
 ): void {
   if ((state === 'stopped' || state === 'interrupted') && again !== null) print(`continue with: ${again}`);
@@ -66,7 +66,7 @@ export function endAsCollected(
  * Notes on stderr how many characters in the images of a run the published renderer may draw otherwise. The read models must hold
  * the run.
  */
-export async function noteUnshaped({ database }: Platform, runId: string): Promise<void> {
+export async function warnUnshaped({ database }: Platform, runId: string): Promise<void> {
   const [totals] = await readImageTotalsOfRuns(database.db, [runId]);
   const unshaped = Number(totals?.unshaped ?? 0); // a sum, which the driver may give as a string
   if (unshaped > 0)

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Estimated } from '../domain/training/advantages/estimator.ts';
 import { configureEstimator } from '../domain/training/advantages/estimators.ts';
-import { type Refused, refused } from '../domain/training/options.ts';
+import { type RefusedOption, refuseOption } from '../domain/training/options.ts';
 import type { LayoutTurn } from '../domain/training/rows/rollout-layout.ts';
 import type { Masks, Rows } from '../domain/training/rows/rows.ts';
 import { failed, type JudgedCase, passed, skipped, type VectorCheck } from './vector-check.ts';
@@ -162,9 +162,9 @@ export function estimateCase(
   { inputs }: RlCase,
   estimator: string,
   options: Readonly<Record<string, unknown>>,
-): Estimated | Refused {
+): Estimated | RefusedOption {
   const configured = configureEstimator(estimator, options);
-  if (configured.kind === 'refused') return refused(configured.reason);
+  if (configured.kind === 'refused') return refuseOption(configured.reason);
   const { token_level_rewards: rewards, response_mask: masks, ...columns } = shape.parse(inputs);
   const trajectories = columns.trajectory_uids ?? columns.traj_index ?? rewards.map((_, row) => `row ${row}`);
   const seen = new Map<string, number>();

@@ -10,7 +10,7 @@ const OPENING = { instruction: '', depth: null, split: null, admissibleActions: 
 const STEP = { terminated: false, truncated: false, success: null, executable: true, admissibleActions: null, stateHash: null };
 
 /** An episode of a user's module as its author may write it: less than the port asks for, or nothing of it. */
-export type GivenEpisode = Pick<Environment, 'reset' | 'step'> & Partial<Environment>;
+export type ModuleEpisode = Pick<Environment, 'reset' | 'step'> & Partial<Environment>;
 
 /** The module that an episode is of. */
 export interface ModulePlace {
@@ -25,7 +25,7 @@ export interface ModulePlace {
  * `Thought: … Action: …`. Waits for nothing longer than a limit. @throws EnvironmentError `failed` from all its methods for what the
  * module throws, unless that says otherwise by a code of its own.
  */
-export function completeModule(inner: GivenEpisode, from: ModulePlace): Environment {
+export function completeModule(inner: ModuleEpisode, from: ModulePlace): Environment {
   const { place } = from;
   if (typeof inner !== 'object' || inner === null) throw failed(`${place}: create gave ${typeof inner} in place of an episode`);
   const [clone, replay, close] = [inner.clone?.bind(inner), inner.replay?.bind(inner), inner.close?.bind(inner)];

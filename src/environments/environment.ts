@@ -66,7 +66,7 @@ export interface Environment {
    * Starts a task and takes actions in it until it ends, in one request where the server behind it has one: returns what `reset`
    * and every `step` would have.
    */
-  replay?(task: TaskStart, actions: readonly string[]): Promise<Replayed>;
+  replay?(task: TaskStart, actions: readonly string[]): Promise<ReplayResult>;
   /** Copies the episode as it is, where that is cheaper than reset and replay. */
   clone?(): Promise<Environment>;
   /** The next action of a perfect player, where the environment has one; null when it sees no way to the goal. */
@@ -111,7 +111,7 @@ export interface Opening {
   readonly stateHash: string | null;
 }
 
-export interface Replayed {
+export interface ReplayResult {
   readonly opening: Opening;
   /** Fewer than the actions where the episode ended before. */
   readonly steps: readonly StepResult[];

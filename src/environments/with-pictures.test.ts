@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { testPictures } from '../testing/painted-world.ts';
 import type { Environment, EnvironmentKind, Opening, StepResult } from './environment.ts';
-import { rebuildEnvironment, surviving } from './surviving.ts';
 import { picturesOf, withPictures } from './with-pictures.ts';
+import { rebuildEnvironment, withRestart } from './with-restart.ts';
 
 const { dot, red } = await testPictures();
 const nothing = { admissibleActions: null, stateHash: null };
@@ -68,7 +68,7 @@ test('an episode that is brought to its place again is compared picture by pictu
 
 test('a lost episode that shows another picture when it is played again is another world', async () => {
   let [taken, shown] = [0, red.base64];
-  const environment = await surviving(
+  const environment = await withRestart(
     kindOf(
       () => shown,
       () => taken++ === 1, // the second step is lost

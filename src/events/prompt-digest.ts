@@ -1,9 +1,9 @@
 import { sha256Hex } from '../digest/sha256.ts';
-import type { AskedMessage } from '../domain/prompts/asked-prompt.ts';
+import type { PolicyMessage } from '../domain/prompts/policy-prompt.ts';
 import { canonicalJson } from './canonical-json.ts';
 
 /** Computes the SHA-256 (hex) by which a prompt is recorded: over the canonical JSON of its messages, pictures by their id. */
-export function promptDigest(messages: readonly AskedMessage[]): string {
+export function promptDigest(messages: readonly PolicyMessage[]): string {
   return sha256Hex(canonicalJson(messages));
 }
 

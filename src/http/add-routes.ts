@@ -41,7 +41,7 @@ export function addRoutes(app: FastifyInstance, routes: readonly Route[]): void 
   });
   app.setNotFoundHandler(({ originalUrl, url }, reply) => {
     const path = pathOf(originalUrl);
-    const allow = [...TAKEN].filter((method) => app.findRoute({ method, url }) !== null).join(', ');
+    const allow = [...RESERVED_PATHS].filter((method) => app.findRoute({ method, url }) !== null).join(', ');
     if (allow !== '') return send(reply, refuse(405, `${path} takes ${allow}`, `use ${allow}`, { headers: { allow } }));
     return send(
       reply,
@@ -50,7 +50,7 @@ export function addRoutes(app: FastifyInstance, routes: readonly Route[]): void 
   });
 }
 /** The methods that endpoints have. */
-export const TAKEN: ReadonlySet<string> = new Set<Endpoint['method']>(['GET', 'POST', 'PUT', 'DELETE']);
+export const RESERVED_PATHS: ReadonlySet<string> = new Set<Endpoint['method']>(['GET', 'POST', 'PUT', 'DELETE']);
 
 function addEndpoint(app: FastifyInstance, endpoint: Endpoint): void {
   const { method, path, needs, params, query, headers, body, refusal } = endpoint;

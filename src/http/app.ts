@@ -5,7 +5,7 @@ import { CODE_VERSION } from '../platform/code-version.ts';
 import { type Logger, SILENT } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { addAccessLog } from './access-log.ts';
-import { addRoutes, pathOf, TAKEN } from './add-routes.ts';
+import { addRoutes, pathOf, RESERVED_PATHS } from './add-routes.ts';
 import { answerClientError } from './answer-client-error.ts';
 import { type AuthContext, authorize } from './authorize.ts';
 import type { Route } from './endpoint.ts';
@@ -82,7 +82,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     activeKeys: options.activeKeys,
   });
   // No endpoint has a body with another method, and the framework would refuse some of them by itself.
-  for (const method of METHODS) if (!TAKEN.has(method)) app.addHttpMethod(method, { overrideExisting: true });
+  for (const method of METHODS) if (!RESERVED_PATHS.has(method)) app.addHttpMethod(method, { overrideExisting: true });
   receiveBodies(app);
   app.setValidatorCompiler<z.ZodType>(({ schema, httpPart }) => (value) => {
     const { data, error } = schema.safeParse(httpPart === 'params' ? decoded(value) : value);

@@ -53,7 +53,7 @@ export interface Endpoint<P = unknown, Q = unknown, B = unknown> extends Operati
   readonly body?: BodyRule<B>;
   /** Writes refusals, those before its handler too, in the form of a protocol; as JSON unless given. */
   readonly refusal?: (refused: Reply, headers: IncomingHttpHeaders) => Reply;
-  readonly handle: (asked: EndpointRequest<P, Q, B>) => Promise<Reply | undefined>;
+  readonly handle: (request: EndpointRequest<P, Q, B>) => Promise<Reply | undefined>;
 }
 
 /** How the bodies of an endpoint are read. */

@@ -50,10 +50,10 @@ export function addGauges(metrics: Metrics, { db, log, projections }: HealthWorl
     [...(await countWaiting(db))].map(([projection, value]) => ({ labels: { projection }, value })),
   );
   metrics.gauge('anomalies', 'Duplicates, gaps and reorderings that the journal has seen', ['kind'], async () => {
-    const seen = await countAnomaliesByKind(db);
+    const anomalies = await countAnomaliesByKind(db);
     return (['duplicate', 'gap', 'reordered', 'superseded'] as const).map((kind) => ({
       labels: { kind },
-      value: seen.get(kind) ?? 0,
+      value: anomalies.get(kind) ?? 0,
     }));
   });
 }

@@ -6,9 +6,9 @@ import { SegmentCache } from '../images/segment-cache.ts';
 import type { Db } from '../postgres/database.ts';
 import { isForgotten } from '../postgres/stream-keys.ts';
 import { findHistoryImage, type HistoryImageRecord } from '../projections/images/read-history-images.ts';
-import { type Rebuilt, rebuildImage, redrawImage } from '../projections/images/rebuild-image.ts';
+import { type RebuiltImage, rebuildImage, redrawImage } from '../projections/images/rebuild-image.ts';
 import { findPicture, type OpenedPicture, openPicture, type PictureRecord } from '../projections/pictures/read-pictures.ts';
-import { asSeenBy } from '../projections/visible/see-projects.ts';
+import { visibleTo } from '../projections/visible/visible-to.ts';
 import { limitOf } from '../runtime/limit.ts';
 import { type Logger, SILENT } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
@@ -78,17 +78,17 @@ export function imageEndpoint(options: ImageEndpointOptions): Endpoint {
       }),
     },
     async handle({ req, params: { id: imageId }, query: { factor }, principal }) {
-      const visible = asSeenBy(db, principal);
-      const shown = await findHistoryImage(visible, imageId);
-      const seen = shown ? undefined : await findPicture(visible, imageId);
-      if (!shown && !seen)
+      const visible = visibleTo(db, principal);
+      const historyImage = await findHistoryImage(visible, imageId);
+      const seen = historyImage ? undefined : await findPicture(visible, imageId);
+      if (!historyImage && !seen)
         return refuse(404, `no step on record was shown the image ${imageId}`, 'ask GraphQL: step { historyImage { url } }');
       if (seen && factor !== undefined)
         return refuse(404, 'the picture of an observation has no compression factor', 'leave factor out');
       const known = req.headers['if-none-match'];
-      const other = factor === undefined || factor === shown?.factor ? undefined : factor;
+      const other = factor === undefined || factor === historyImage?.factor ? undefined : factor;
       const tag = other === undefined ? imageId : `${imageId}@${other}`;
-      if (shown && isKept(known, tag) && !(await isForgotten(db, shown.treeId)))
+      if (historyImage && isKept(known, tag) && !(await isForgotten(db, historyImage.treeId)))
         return { status: 304, headers: headersOf(tag), body: '' };
       const leave = gate();
       if (!leave) return refuse(503, 'too many images are being drawn', 'ask again', { headers: { 'retry-after': '1' } });
@@ -100,11 +100,11 @@ export function imageEndpoint(options: ImageEndpointOptions): Endpoint {
               : await openPicture(seen, (sha256) => blobs.get(sha256));
             return pictureReply(seen, opened, known);
           }
-          if (!shown) throw new TypeError('one of both was found');
+          if (!historyImage) throw new TypeError('one of both was found');
           const from = { ...world, db: visible };
-          const result = await (other === undefined ? rebuildImage(from, shown) : redrawImage(from, shown, other));
+          const result = await (other === undefined ? rebuildImage(from, historyImage) : redrawImage(from, historyImage, other));
           rebuilt.add(1, { outcome: result.kind });
-          return reply(result, shown, tag, logger);
+          return reply(result, historyImage, tag, logger);
         });
       } finally {
         leave();
@@ -114,15 +114,15 @@ export function imageEndpoint(options: ImageEndpointOptions): Endpoint {
 }
 
 /** A picture of an observation is on record as it is. */
-function pictureReply({ imageId, stepId }: PictureRecord, opened: OpenedPicture, known: string | undefined): Reply {
-  if (opened.kind === 'forgotten') return refuse(410, `the picture of step ${stepId} is forgotten`, 'nothing brings it back');
-  if (opened.kind === 'damaged')
-    return refuse(500, `the picture of step ${stepId} ${opened.detail}`, `restore the picture ${imageId}: its blob from a copy`);
+function pictureReply({ imageId, stepId }: PictureRecord, picture: OpenedPicture, known: string | undefined): Reply {
+  if (picture.kind === 'forgotten') return refuse(410, `the picture of step ${stepId} is forgotten`, 'nothing brings it back');
+  if (picture.kind === 'damaged')
+    return refuse(500, `the picture of step ${stepId} ${picture.detail}`, `restore the picture ${imageId}: its blob from a copy`);
   if (isKept(known, imageId)) return { status: 304, headers: headersOf(imageId), body: '' };
-  return { status: 200, headers: { 'content-type': 'image/png', ...headersOf(imageId) }, body: opened.picture.png };
+  return { status: 200, headers: { 'content-type': 'image/png', ...headersOf(imageId) }, body: picture.picture.png };
 }
 
-async function reply(result: Rebuilt, shown: HistoryImageRecord, tag: string, logger: Logger): Promise<Reply> {
+async function reply(result: RebuiltImage, record: HistoryImageRecord, tag: string, logger: Logger): Promise<Reply> {
   switch (result.kind) {
     case 'image':
       return {
@@ -131,23 +131,27 @@ async function reply(result: Rebuilt, shown: HistoryImageRecord, tag: string, lo
         body: await encodePng(result.image),
       };
     case 'forgotten':
-      return refuse(410, `the image of step ${shown.stepId} is forgotten: the text that it showed was`, 'nothing brings it back');
+      return refuse(
+        410,
+        `the image of step ${record.stepId} is forgotten: the text that it showed was`,
+        'nothing brings it back',
+      );
     case 'too-large':
       return refuse(
         422,
-        `the image of step ${shown.stepId} is too large to be drawn here: ${result.detail}`,
+        `the image of step ${record.stepId} is too large to be drawn here: ${result.detail}`,
         'read its text instead',
       );
     case 'damaged': {
       const { what, id, detail } = result;
       logger.error('a history image does not come out of the record', {
-        imageId: shown.id,
-        stepId: shown.stepId,
+        imageId: record.id,
+        stepId: record.stepId,
         what,
         id,
         detail,
       });
-      const message = `the image of step ${shown.stepId} cannot be rebuilt: ${what} ${id} ${detail}`;
+      const message = `the image of step ${record.stepId} cannot be rebuilt: ${what} ${id} ${detail}`;
       return refuse(500, message, `restore ${what} ${id}: the read models from the log, the blobs from a copy`);
     }
     default:

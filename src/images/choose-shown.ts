@@ -43,7 +43,7 @@ export function addUp(
  * Chooses what of a history is shown at a factor. Where it is too tall and the spec drops the oldest, the newest segments that
  * fit stand under a line that says how many are missing. @throws RenderRefused as `historySizes`.
  */
-export function chooseShown(
+export function visibleHistory(
   spec: RenderSpec,
   all: readonly RenderedSegment[],
   factor: number,

@@ -1,4 +1,4 @@
-import { chooseShown, type VisibleHistory } from './choose-shown.ts';
+import { type VisibleHistory, visibleHistory } from './choose-shown.ts';
 import type { HistoryKind, HistorySizes, Size } from './history-sizes.ts';
 import { imageId } from './image-id.ts';
 import { type PassOrder, type RgbImage, type RgbRows, resizeLanczos } from './lanczos.ts';
@@ -33,7 +33,7 @@ export function composeHistory(
   factor: number,
   empty: Exclude<HistoryKind, 'segments'> = 'absent',
 ): HistoryImage {
-  const shown = chooseShown(spec, segments, factor, segments.length > 0 ? 'segments' : empty);
+  const shown = visibleHistory(spec, segments, factor, segments.length > 0 ? 'segments' : empty);
   return lazyImage(shown, () => paint(spec, shown));
 }
 
@@ -66,10 +66,10 @@ export function lazyImage(
 }
 
 /** Draws what is shown, from its segments alone. */
-export function paint(spec: RenderSpec, shown: VisibleHistory): Uint8Array {
-  const { sizes, segments } = shown;
+export function paint(spec: RenderSpec, history: VisibleHistory): Uint8Array {
+  const { sizes, segments } = history;
   const { raw, resized, bordered } = sizes;
-  if (resized.width !== raw.width || resized.height !== raw.height) return paintResized(spec, shown);
+  if (resized.width !== raw.width || resized.height !== raw.height) return paintResized(spec, history);
   const rgb = new Uint8Array(bordered.width * bordered.height * 3).fill(255);
   stack(segments, rgb, (spec.border * bordered.width + spec.border) * 3, bordered.width * 3);
   return rgb;

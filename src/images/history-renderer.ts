@@ -1,4 +1,4 @@
-import { addUp, chooseShown, type VisibleHistory } from './choose-shown.ts';
+import { addUp, type VisibleHistory, visibleHistory } from './choose-shown.ts';
 import { type HistoryImage, lazyImage, paint } from './compose-history.ts';
 import type { HistoryKind } from './history-sizes.ts';
 import {
@@ -103,7 +103,7 @@ export class HistoryRenderer {
     const added = found.map(({ entry }) => entry.segment);
     const all = [...(stack?.segments ?? []), ...added];
     const kind = all.length > 0 ? 'segments' : (request.empty ?? 'absent');
-    const shown = chooseShown(this.spec, all, request.factor, kind, addUp(added, stack?.totals));
+    const shown = visibleHistory(this.spec, all, request.factor, kind, addUp(added, stack?.totals));
     if (all.length === 0 || shown.segments !== all) return { image: lazyImage(shown, () => paint(this.spec, shown)), segments };
     return { image: this.#continue(stack, shown, found), segments };
   }
@@ -119,7 +119,7 @@ export class HistoryRenderer {
 
   #continue(
     known: HistoryStack | undefined,
-    shown: VisibleHistory,
+    history: VisibleHistory,
     found: readonly { readonly entry: CachedSegment }[],
   ): HistoryImage {
     const stack = known ?? openStack(this.spec);
@@ -127,23 +127,23 @@ export class HistoryRenderer {
       stack,
       found.map(({ entry }) => entry),
     );
-    const { raw, resized } = shown.sizes;
+    const { raw, resized } = history.sizes;
     const asStacked = raw.width === resized.width && raw.height === resized.height;
     const loops = vectorLoops();
     if (asStacked) stackRows(stack);
-    const rows = !asStacked && loops && resizingRows(stack, shown.sizes, loops);
+    const rows = !asStacked && loops && resizingRows(stack, history.sizes, loops);
     stack.used = ++this.#tick;
     const version = ++stack.version;
     this.#stacks.add(stack);
     this.#count(stack);
     const view = (): Uint8Array => {
-      if (stack.version !== version) return paint(this.spec, shown);
-      if (asStacked) return viewStack(stack, shown.sizes);
-      const framed = loops && rows && viewResized(stack, rows, shown.sizes, loops);
+      if (stack.version !== version) return paint(this.spec, history);
+      if (asStacked) return viewStack(stack, history.sizes);
+      const framed = loops && rows && viewResized(stack, rows, history.sizes, loops);
       this.#count(stack); // room for the resized image is made now
-      return framed || paint(this.spec, shown);
+      return framed || paint(this.spec, history);
     };
-    return lazyImage(shown, () => view().slice(), view);
+    return lazyImage(history, () => view().slice(), view);
   }
 
   /** Finds the longest stack that the segments begin with. */

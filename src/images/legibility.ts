@@ -12,16 +12,16 @@ const C2 = (0.03 * 255) ** 2;
  * 2004, with uniform windows of 8 px) of what was drawn and of the resized image enlarged to its size again, over the windows
  * with ink. 1 where nothing changes; null where nothing is drawn.
  */
-export function legibility(drawn: RgbRows, resized: Size): number | null {
-  if (drawn.width === 0 || drawn.height === 0) return null;
-  const small = resizeLanczos(drawn, Math.max(1, resized.width), Math.max(1, resized.height));
-  const back = resizeLanczos({ ...small, at: 0, stride: small.width * 3 }, drawn.width, drawn.height);
-  const original = greys(drawn);
+export function legibility(rows: RgbRows, resized: Size): number | null {
+  if (rows.width === 0 || rows.height === 0) return null;
+  const small = resizeLanczos(rows, Math.max(1, resized.width), Math.max(1, resized.height));
+  const back = resizeLanczos({ ...small, at: 0, stride: small.width * 3 }, rows.width, rows.height);
+  const original = greys(rows);
   const returned = greys({ ...back, at: 0, stride: back.width * 3 });
   let [sum, windows] = [0, 0];
-  for (let y = 0; y < drawn.height; y += STRIDE) {
-    for (let x = 0; x < drawn.width; x += STRIDE) {
-      const similarity = similar(original, returned, drawn, x, y);
+  for (let y = 0; y < rows.height; y += STRIDE) {
+    for (let x = 0; x < rows.width; x += STRIDE) {
+      const similarity = similar(original, returned, rows, x, y);
       if (similarity === null) continue;
       sum += similarity;
       windows++;

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { AppendQueue, type PlacedRecord } from './append-queue.ts';
+import { AppendQueue, type QueuedRecord } from './append-queue.ts';
 import { LogError, type LogRecord, RecordTooLarge } from './event-log.ts';
 
 const MIB = 1024 * 1024;
@@ -144,7 +144,7 @@ function queueOver(
   });
 }
 
-async function place(records: readonly LogRecord[]): Promise<PlacedRecord[]> {
+async function place(records: readonly LogRecord[]): Promise<QueuedRecord[]> {
   return records.map((one) => {
     if (one.topic === 'unknown') throw new LogError('unknown-topic', 'unknown');
     return { record: one, partition: one.key === 'b' ? 1 : 0 };

@@ -1,16 +1,16 @@
 import { LogError, type LogRecord, RECORD_LIMIT, type Receipt, RecordTooLarge } from './event-log.ts';
 
 /** A record whose partition is known. */
-export interface PlacedRecord {
+export interface QueuedRecord {
   readonly record: LogRecord;
   readonly partition: number;
 }
 
 export interface AppendQueueOptions {
   /** Finds the partitions of records. A throw refuses the append that brought them, alone. */
-  readonly place: (records: readonly LogRecord[]) => Promise<readonly PlacedRecord[]>;
+  readonly place: (records: readonly LogRecord[]) => Promise<readonly QueuedRecord[]>;
   /** Makes records durable, in order, and returns the offset of each. */
-  readonly send: (records: readonly PlacedRecord[]) => Promise<readonly number[]>;
+  readonly send: (records: readonly QueuedRecord[]) => Promise<readonly number[]>;
 }
 
 // One send holds at most this much. Kafka takes one record batch per partition of it, which must stay below the topic's
@@ -22,7 +22,7 @@ const RECORD_OVERHEAD = 32; // lengths, deltas and attributes around key and val
 
 interface Entry {
   readonly records: readonly LogRecord[];
-  placed: readonly PlacedRecord[] | undefined;
+  placed: readonly QueuedRecord[] | undefined;
   sent: number;
   readonly receipts: Receipt[];
   readonly resolve: (receipts: readonly Receipt[]) => void;
@@ -31,7 +31,7 @@ interface Entry {
 
 interface Taken {
   readonly entry: Entry;
-  readonly placed: PlacedRecord;
+  readonly placed: QueuedRecord;
 }
 
 /**

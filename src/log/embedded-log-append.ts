@@ -1,4 +1,4 @@
-import type { PlacedRecord } from './append-queue.ts';
+import type { QueuedRecord } from './append-queue.ts';
 import type { LogTopic, Pool } from './embedded-log-topics.ts';
 import { LogError } from './event-log.ts';
 
@@ -13,7 +13,7 @@ const FENCED = 'ESPFE'; // the SQLSTATE of log_write_fenced
 export async function appendRecords(
   pool: Pool,
   topics: ReadonlyMap<string, LogTopic>,
-  records: readonly PlacedRecord[],
+  records: readonly QueuedRecord[],
   sessions: boolean,
 ): Promise<{ readonly offsets: readonly number[]; readonly partitionIds: readonly number[] }> {
   const places = records.map(({ record, partition }) => partitionIdOf(topics, record.topic, partition));
@@ -75,7 +75,7 @@ async function append(
 }
 
 /** The lowest epoch of each run that collectors append to. */
-function fencesOf(records: readonly PlacedRecord[]): ReadonlyMap<string, number> {
+function fencesOf(records: readonly QueuedRecord[]): ReadonlyMap<string, number> {
   const fences = new Map<string, number>();
   for (const { record } of records) {
     const { fence } = record;

@@ -1,4 +1,4 @@
-import { copyOut } from '../postgres/copy-binary-reader.ts';
+import { copyBinary } from '../postgres/copy-binary-reader.ts';
 import { connect } from '../postgres/pool.ts';
 import { limitOf } from '../runtime/limit.ts';
 import type { LogTopic } from './embedded-log-topics.ts';
@@ -155,7 +155,7 @@ export async function fetchRecords(
   const values = runs.map(({ partitionId, next }) => `(${wholeNumber(partitionId)}, ${wholeNumber(next)}::bigint)`).join(', ');
   // octet_length reads the size of a large value without fetching it.
   const rows = await inTurn(() =>
-    copyOut(
+    copyBinary(
       client,
       `select p.id, r."offset", r.key, r.value, (extract(epoch from r.received_at) * 1000)::bigint
        from (values ${values}) as p (id, next) cross join lateral (

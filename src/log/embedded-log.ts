@@ -2,7 +2,7 @@ import { openPool } from '../postgres/pool.ts';
 import { closeWithin } from '../runtime/close-in-turn.ts';
 import { gathering } from '../runtime/gathering.ts';
 import { doubling, retry } from '../runtime/retry.ts';
-import { AppendQueue, type PlacedRecord } from './append-queue.ts';
+import { AppendQueue, type QueuedRecord } from './append-queue.ts';
 import { appendRecords, partitionIdOf } from './embedded-log-append.ts';
 import { logFault } from './embedded-log-fault.ts';
 import { subscribeEmbedded } from './embedded-log-reader.ts';
@@ -121,12 +121,12 @@ export async function openEmbeddedLog({
     },
   };
 
-  async function place(records: readonly LogRecord[]): Promise<readonly PlacedRecord[]> {
+  async function place(records: readonly LogRecord[]): Promise<readonly QueuedRecord[]> {
     await learnTopics(records);
     return records.map((record) => ({ record, partition: partitionOf(record, partitionsOf(record.topic)) }));
   }
 
-  async function send(records: readonly PlacedRecord[]): Promise<readonly number[]> {
+  async function send(records: readonly QueuedRecord[]): Promise<readonly number[]> {
     const { offsets, partitionIds } = await withRetry('appending', () => appendRecords(pool, known, records, url === directUrl));
     notify(partitionIds);
     return offsets;

@@ -68,7 +68,7 @@ export interface SubscribeOptions {
   readonly ephemeral?: true;
   /**
    * Called for one batch of a partition at a time; several partitions may be in flight at once. A throw stops the subscription
-   * and rejects `finished`.
+   * and rejects `rolloutFinishedDraft`.
    */
   readonly handle: (batch: LogBatch, signal: AbortSignal) => Promise<BatchAnswer>;
   /** The most records in one batch. */
@@ -107,7 +107,7 @@ export interface Extent {
 /** Topic → partition → what it holds. */
 export type Extents = ReadonlyMap<string, ReadonlyMap<number, Extent>>;
 
-export type PlacedWork<T> = (partitionId: number) => Promise<T>;
+export type PartitionWork<T> = (partitionId: number) => Promise<T>;
 
 export interface EventLog {
   /** Creates the topics that are missing, with `partitions` partitions each. @throws LogError where one is not as configured. */
@@ -121,7 +121,7 @@ export interface EventLog {
    * Only of a log that is stored in tables of the database: does work that appends records of a key by the SQL function
    * `log_write`, in a transaction of its own; readers are notified after it. @param work gets the id of their partition.
    */
-  whilePlaced?<T>(of: Pick<LogRecord, 'topic' | 'key' | 'partition'>, work: PlacedWork<T>): Promise<T>;
+  whilePlaced?<T>(of: Pick<LogRecord, 'topic' | 'key' | 'partition'>, work: PartitionWork<T>): Promise<T>;
   subscribe(options: SubscribeOptions): Promise<Subscription>;
   /** Names this log among all logs: offsets of one mean nothing in another. */
   identity(): Promise<string>;

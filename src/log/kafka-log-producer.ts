@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CompressionTypes, type Kafka, Partitioners, type Producer, type RecordMetadata } from 'kafkajs';
 import { retry } from '../runtime/retry.ts';
-import type { PlacedRecord } from './append-queue.ts';
+import type { QueuedRecord } from './append-queue.ts';
 import { LogError } from './event-log.ts';
 import { isTransient, isUnknownTopic, toLogError } from './kafka-log-errors.ts';
 
@@ -39,7 +39,7 @@ export class KafkaProducer {
   }
 
   /** Sends records in order; returns the offset of each. @throws LogError when they could not be made durable in time. */
-  async send(records: readonly PlacedRecord[]): Promise<readonly number[]> {
+  async send(records: readonly QueuedRecord[]): Promise<readonly number[]> {
     const bases = new Map<string, number>();
     const began = performance.now();
     const missing = () => records.filter((record) => !bases.has(placeOf(record)));
@@ -81,7 +81,7 @@ export class KafkaProducer {
     if (this.#connected !== undefined) await this.#producer.disconnect();
   }
 
-  async #sendOnce(records: readonly PlacedRecord[]): Promise<RecordMetadata[]> {
+  async #sendOnce(records: readonly QueuedRecord[]): Promise<RecordMetadata[]> {
     await this.#connect();
     const topics = new Map<string, { key: string; value: Buffer; partition: number }[]>();
     for (const { record, partition } of records) {
@@ -108,11 +108,11 @@ export class KafkaProducer {
   }
 }
 
-function unheard(records: readonly PlacedRecord[]): string {
+function unheard(records: readonly QueuedRecord[]): string {
   const places = [...new Set(records.map(placeOf))].slice(0, 3).join(', ');
   return `appending ${records.length} records: no broker says that it leads ${places}; look at the topic`;
 }
 
-function placeOf({ record, partition }: PlacedRecord): string {
+function placeOf({ record, partition }: QueuedRecord): string {
   return `${record.topic}/${partition}`;
 }

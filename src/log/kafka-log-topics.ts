@@ -94,7 +94,7 @@ function refusal(topic: string, what: string): LogError {
 /**
  * Reads which partitions the members of a group were assigned, by topic; none of a group that is not there or shares them again.
  */
-export async function readAssigned(
+export async function readAssignments(
   admin: Pick<Admin, 'describeGroups'>,
   group: string,
 ): Promise<ReadonlyMap<string, ReadonlySet<number>>> {

@@ -2,7 +2,7 @@ import { type Admin, Kafka, logLevel } from 'kafkajs';
 import { CloseStalled, type ClosingPart, closeWithin } from '../runtime/close-in-turn.ts';
 import { limitOf } from '../runtime/limit.ts';
 import { doubling, retry } from '../runtime/retry.ts';
-import { AppendQueue, type PlacedRecord } from './append-queue.ts';
+import { AppendQueue, type QueuedRecord } from './append-queue.ts';
 import type { SubscribeOptions } from './event-log.ts';
 import {
   type EventLog,
@@ -17,7 +17,7 @@ import { installCodecs } from './kafka-log-codecs.ts';
 import { isLeaderless, isLostAnswer, isTransient, isUnknownTopic, toLogError } from './kafka-log-errors.ts';
 import { KafkaProducer } from './kafka-log-producer.ts';
 import { subscribeKafka } from './kafka-log-subscription.ts';
-import { checkTopics, readAssigned, type TopicOptions, topicConfiguration } from './kafka-log-topics.ts';
+import { checkTopics, readAssignments, type TopicOptions, topicConfiguration } from './kafka-log-topics.ts';
 import { partitionOf } from './partition-for-key.ts';
 
 export interface KafkaLogOptions extends TopicOptions {
@@ -152,7 +152,7 @@ class KafkaLog implements EventLog {
   async unread(group: string, topics: readonly string[]): Promise<ReadonlyMap<string, readonly number[]>> {
     this.#refuseWhenClosed();
     const partitions = await this.#partitionsOf(topics);
-    const read = await this.#ask(`asking who reads as group ${group}`, () => readAssigned(this.#admin, group));
+    const read = await this.#ask(`asking who reads as group ${group}`, () => readAssignments(this.#admin, group));
     const unread = topics.map((topic) => {
       const all = Array.from({ length: partitions.get(topic) ?? 0 }, (_, partition) => partition);
       return [topic, all.filter((partition) => !read.get(topic)?.has(partition))] as const;
@@ -217,7 +217,7 @@ class KafkaLog implements EventLog {
     );
   }
 
-  async #place(records: readonly LogRecord[]): Promise<PlacedRecord[]> {
+  async #place(records: readonly LogRecord[]): Promise<QueuedRecord[]> {
     const topics = new Set(records.map(({ topic }) => topic));
     const partitions = await this.#partitionsOf(topics);
     return records.map((record) => ({ record, partition: partitionOf(record, partitions.get(record.topic) ?? 1) }));

@@ -49,7 +49,9 @@ describe('a log compared with its record', () => {
   });
 
   test('a refusal names the faults and the remedy', () => {
-    const lost = findLogFaults({ ...known, extents: holding({ first: 4, next: 10 }, full) });
-    expect(new LogChanged(lost).message).toMatch(/^the log is not as it was recorded: trees\.0 no longer .*restore the topics/);
+    const logFaults = findLogFaults({ ...known, extents: holding({ first: 4, next: 10 }, full) });
+    expect(new LogChanged(logFaults).message).toMatch(
+      /^the log is not as it was recorded: trees\.0 no longer .*restore the topics/,
+    );
   });
 });

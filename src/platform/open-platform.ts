@@ -137,8 +137,8 @@ export function sealsOf(db: Db, otherwise: boolean): Seals {
   return {
     keysOf: (streams) => keysOfStreams(db, streams),
     rules: async () => {
-      const said = await readPayloadPolicies(db);
-      return new Map(said.flatMap(({ project, seal }) => (seal === null ? [] : [[project, seal] as const])));
+      const payloadPolicies = await readPayloadPolicies(db);
+      return new Map(payloadPolicies.flatMap(({ project, seal }) => (seal === null ? [] : [[project, seal] as const])));
     },
     otherwise,
   };

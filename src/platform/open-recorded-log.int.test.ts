@@ -26,9 +26,9 @@ afterEach(async () => {
 async function open(onFaults: OnLogFaults = 'refuse') {
   const bare = await openEmbeddedLog({ url: world.url });
   opened.push(bare);
-  const found = await openRecordedLog(bare, world.database.db, { topics: TOPICS, partitions: PARTITIONS, onFaults });
-  opened.push(found.log);
-  return found;
+  const recordedLog = await openRecordedLog(bare, world.database.db, { topics: TOPICS, partitions: PARTITIONS, onFaults });
+  opened.push(recordedLog.log);
+  return recordedLog;
 }
 
 /** Adds partitions to every topic behind everybody's back, as an administrator of a cluster may. */

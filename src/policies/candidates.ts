@@ -17,7 +17,7 @@ export function candidatesOf(request: ActRequest, policy: string): readonly [str
  * Writes an action the way a model would: in the form that the prompt asks for, else in the one that every environment's parser
  * reads.
  */
-export function chosenAct(
+export function actOfCandidate(
   { shown }: Pick<ActRequest, 'shown'>,
   thought: string,
   action: string,

@@ -11,7 +11,7 @@ export interface Judge {
   /** Another revision may say something else of the same step. */
   readonly revision: string;
   /** Judges one step. The same request yields the same verdict where the judge is deterministic. @throws PolicyError. */
-  judge(request: JudgeRequest, signal: AbortSignal): Promise<Judged>;
+  judge(request: JudgeRequest, signal: AbortSignal): Promise<JudgeReply>;
   close(): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export interface PlanAround {
   readonly executable: boolean;
 }
 
-export interface Judged {
+export interface JudgeReply {
   readonly verdict: Verdict;
   /** All that was said. */
   readonly reply: string;

@@ -2,13 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { sha256Hex } from '../digest/sha256.ts';
 import { createRandom } from '../domain/random/random.ts';
-import { candidatesOf, chosenAct } from './candidates.ts';
+import { actOfCandidate, candidatesOf } from './candidates.ts';
 import { candidateFeatures, candidateScores } from './linear/features.ts';
 import type { Situation } from './linear/situation.ts';
 import { logProbGradient, logSoftmax, pick, type SparseGradient, scoreOf } from './linear/softmax.ts';
 import { decodeWeights, type LinearWeights, zeroWeights } from './linear/weights.ts';
 import type { Policy } from './policy.ts';
-import { definePolicy, filled, PolicySpecError, temperature } from './policy-entry.ts';
+import { definePolicy, nonEmpty, PolicySpecError, temperature } from './policy-entry.ts';
 
 /**
  * Makes the linear softmax policy π(a | s) = exp(θ·φ(s, a)/T) / Σ_b exp(θ·φ(s, b)/T) over the admissible actions. Its n acts are
@@ -35,7 +35,7 @@ export function linearPolicy(
         const chosen = pick(logProbs, random.next());
         // pick() yields a position of its argument
         const [action, logProb] = [candidates[chosen] as string, logProbs[chosen] as number];
-        return chosenAct(request, `I weigh ${candidates.length} possible actions.`, action, {
+        return actOfCandidate(request, `I weigh ${candidates.length} possible actions.`, action, {
           ids: [chosen],
           logProbs: [logProb],
         });
@@ -77,8 +77,8 @@ export const linear = definePolicy({
   forms: ['linear', 'linear:FILE'],
   options: z.strictObject({
     /** A file written by a trainer; without it the policy starts from zero weights, which is the uniform policy. */
-    weightsFile: filled.optional(),
-    policyId: filled.max(200).optional(),
+    weightsFile: nonEmpty.optional(),
+    policyId: nonEmpty.max(200).optional(),
     /** In place of the temperature of the run. */
     temperature: temperature.optional(),
   }),

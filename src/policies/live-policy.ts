@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { samplingOptions } from './openai/request.ts';
 import type { Policy } from './policy.ts';
-import { definePolicy, filled, PolicySpecError, temperature as runTemperature, type VersionSource } from './policy-entry.ts';
+import { definePolicy, nonEmpty, PolicySpecError, temperature as runTemperature, type VersionSource } from './policy-entry.ts';
 import { isServed } from './served/served-policy.ts';
 
 export interface LivePolicy extends Policy {
@@ -64,14 +64,14 @@ export const live = definePolicy({
   kind: 'live',
   forms: ['live:POLICY', 'live:POLICY@VERSION'],
   options: z.strictObject({
-    policyId: filled.max(200),
+    policyId: nonEmpty.max(200),
     /** Acts by this version for good; by the newest, from act to act, when left out. */
     version: z.int().min(0).optional(),
     temperature: runTemperature.optional(),
-    server: filled.max(1_000).optional(),
-    by: filled.max(1_000).optional(),
+    server: nonEmpty.max(1_000).optional(),
+    by: nonEmpty.max(1_000).optional(),
     maxTokens: z.int().min(1).optional(),
-    stop: z.array(filled).max(16).optional(),
+    stop: z.array(nonEmpty).max(16).optional(),
     maxPromptTokens: z.int().min(1).optional(),
     sampling: samplingOptions.optional(),
   }),

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sha256Hex } from '../digest/sha256.ts';
 import { type ChatMessage, mergeSystem, promptMessages } from '../domain/history/prompt.ts';
 import { approximateTokens, countTurns, dropTurns, type TurnRange, trimTurns } from '../domain/history/trim-turns.ts';
-import type { AskedMessage, Sampling } from '../domain/prompts/asked-prompt.ts';
+import type { PolicyMessage, Sampling } from '../domain/prompts/policy-prompt.ts';
 import { cutText } from '../domain/text/cut-text.ts';
 import { withoutSlashes } from '../domain/text/without-slashes.ts';
 import { wellFormed } from '../events/well-formed.ts';
@@ -249,7 +249,7 @@ function asSent({ role, content, images = [] }: ChatMessage): MultimodalMessage 
   return { role, content: [...text, ...images.map(({ png }) => imagePart(png))] };
 }
 
-function asAsked({ role, content, images = [] }: ChatMessage): AskedMessage {
+function asAsked({ role, content, images = [] }: ChatMessage): PolicyMessage {
   const text = content === '' && images.length > 0 ? [] : [{ kind: 'text' as const, text: content }];
   return { role, parts: [...text, ...images.map(({ imageId }) => ({ kind: 'image' as const, imageId }))] };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { createRandom } from '../domain/random/random.ts';
-import { candidatesOf, chosenAct } from './candidates.ts';
+import { actOfCandidate, candidatesOf } from './candidates.ts';
 import type { Act, ActRequest, Policy } from './policy.ts';
 import { definePolicy, PolicySpecError } from './policy-entry.ts';
 
@@ -44,7 +44,7 @@ function moveToFront(order: string[], action: string): void {
 }
 
 function planned(request: ActRequest, action: string, expert: string | null): Act {
-  return chosenAct(
+  return actOfCandidate(
     request,
     action === expert ? 'This is the next step of the plan.' : 'I try something beside the plan.',
     action,

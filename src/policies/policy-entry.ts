@@ -73,5 +73,5 @@ export class PolicySpecError extends Error {
   }
 }
 
-export const filled = z.string().min(1, 'must not be empty');
+export const nonEmpty = z.string().min(1, 'must not be empty');
 export const temperature = z.number().min(0, 'must be a number from 0');

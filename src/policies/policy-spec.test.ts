@@ -102,8 +102,8 @@ describe('createPolicy', () => {
   });
 
   test('an API key that no header can hold is refused without being shown', async () => {
-    const made = createPolicy(parsePolicyText('openai:m@http://127.0.0.1:1/v1'), { apiKey: 'sk-sécret\n' });
-    await expect(made).rejects.toMatchObject({ field: 'apiKey', message: expect.not.stringContaining('cret') });
+    const policy = createPolicy(parsePolicyText('openai:m@http://127.0.0.1:1/v1'), { apiKey: 'sk-sécret\n' });
+    await expect(policy).rejects.toMatchObject({ field: 'apiKey', message: expect.not.stringContaining('cret') });
   });
   test.each([
     ['openai:m@https://me:word@host/v1', 'a user name or a password'],

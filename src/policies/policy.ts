@@ -1,7 +1,7 @@
 import type { ChatImage, ChatMessage } from '../domain/history/prompt.ts';
-import type { AskedPrompt } from '../domain/prompts/asked-prompt.ts';
+import type { PolicyPrompt } from '../domain/prompts/policy-prompt.ts';
 import type { PolicyRef } from '../events/schemas/values.ts';
-import type { ShownPrompt } from './shown-prompt.ts';
+import type { SentPrompt } from './shown-prompt.ts';
 
 /** The model that acts: given the agent's state, it proposes `n` responses. */
 export interface Policy {
@@ -42,7 +42,7 @@ export interface ActRequest {
    * The prompt of this step with its history as text or image, where the collector prescribes that: it replaces all
    * texts above.
    */
-  readonly shown?: ShownPrompt;
+  readonly shown?: SentPrompt;
   readonly admissibleActions: readonly string[] | null;
   /** Asks the environment for the action of a perfect player; null where it has none. */
   readonly expertAction: () => Promise<string | null>;
@@ -81,7 +81,7 @@ export interface Act {
   /** The version that drew it, where the policy goes from version to version while it acts; else it is the policy's own `ref`. */
   readonly policy?: PolicyRef;
   /** What it was asked with; absent for a policy that reads no prompt. */
-  readonly asked?: AskedPrompt;
+  readonly asked?: PolicyPrompt;
   /** The request to a model server that gave this act; absent for a policy that lives in this program. */
   readonly call?: ModelCall;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { createRandom } from '../domain/random/random.ts';
-import { candidatesOf, chosenAct } from './candidates.ts';
+import { actOfCandidate, candidatesOf } from './candidates.ts';
 import type { Policy } from './policy.ts';
 import { definePolicy, PolicySpecError } from './policy-entry.ts';
 
@@ -18,7 +18,7 @@ export function randomPolicy(): Policy {
       const candidates = candidatesOf(request, 'random');
       const random = createRandom(request.seed);
       return Array.from({ length: request.n }, () =>
-        chosenAct(request, `I draw one of ${candidates.length} possible actions.`, random.choice(candidates)),
+        actOfCandidate(request, `I draw one of ${candidates.length} possible actions.`, random.choice(candidates)),
       );
     },
     async close() {},

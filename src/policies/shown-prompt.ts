@@ -1,7 +1,7 @@
-import type { AskedMessage } from '../domain/prompts/asked-prompt.ts';
+import type { PolicyMessage } from '../domain/prompts/policy-prompt.ts';
 
 /** A piece of a prescribed message. The picture is encoded when a policy asks for it: most policies never look. */
-export type ShownPart =
+export type PromptMessagePart =
   | { readonly kind: 'text'; readonly text: string }
   | {
       readonly kind: 'image';
@@ -12,14 +12,14 @@ export type ShownPart =
       png(): Promise<Uint8Array>;
     };
 
-export interface ShownMessage {
+export interface SentMessage {
   readonly role: 'system' | 'user' | 'assistant';
-  readonly parts: readonly ShownPart[];
+  readonly parts: readonly PromptMessagePart[];
 }
 
 /** The prompt of one step where the collector prescribes it whole, history included. */
-export interface ShownPrompt {
-  readonly messages: readonly ShownMessage[];
+export interface SentPrompt {
+  readonly messages: readonly SentMessage[];
   /**
    * Writes the answer that means this action, in the form that the prompt asks for: for policies that choose rather than write.
    */
@@ -27,7 +27,7 @@ export interface ShownPrompt {
 }
 
 /** Returns the messages as they are recorded: pictures by their id. */
-export function askedMessages(messages: readonly ShownMessage[]): readonly AskedMessage[] {
+export function askedMessages(messages: readonly SentMessage[]): readonly PolicyMessage[] {
   return messages.map(({ role, parts }) => ({
     role,
     parts: parts.map((part) => (part.kind === 'text' ? part : { kind: 'image', imageId: part.imageId })),

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import type pg from 'pg';
 import { createTestDatabase, type TestDatabase } from '../testing/database.ts';
-import { type CopiedRow, copyOut, readCopy } from './copy-binary-reader.ts';
+import { type CopiedRow, copyBinary, readRows } from './copy-binary-reader.ts';
 import { type Database, type Db, openDatabase } from './database.ts';
 import { connect } from './pool.ts';
 import { AS_COPIED } from './pool-connection.ts';
@@ -35,7 +35,7 @@ test('bytes of any kind and size, also none, are read back as written', async ()
       await client.query('truncate kept');
       for (const [place, bytes] of values.entries())
         await client.query('insert into kept values ($1, $2)', [place, bytes === null ? null : Buffer.from(bytes)]);
-      const rows = await copyOut(client, 'select place, bytes from kept order by place');
+      const rows = await copyBinary(client, 'select place, bytes from kept order by place');
       const written = values.map((bytes, place) => [int4(place), bytes === null ? null : Buffer.from(bytes)]);
       expect(rows).toEqual(written);
       expect(await copied(database.db, 'select place, bytes from kept order by place')).toEqual(written);
@@ -45,8 +45,8 @@ test('bytes of any kind and size, also none, are read back as written', async ()
 });
 
 test('a failing statement is thrown, and the connection survives', async () => {
-  await expect(copyOut(client, 'select 1 / 0')).rejects.toMatchObject({ code: '22012' });
-  expect(await copyOut(client, 'select 7::int4')).toEqual([[int4(7)]]);
+  await expect(copyBinary(client, 'select 1 / 0')).rejects.toMatchObject({ code: '22012' });
+  expect(await copyBinary(client, 'select 7::int4')).toEqual([[int4(7)]]);
 });
 
 test('a statement of the query builder that Postgres refuses is thrown, and the connection survives', async () => {
@@ -55,7 +55,7 @@ test('a statement of the query builder that Postgres refuses is thrown, and the 
 });
 
 test('bytes that are not a binary COPY are refused', () => {
-  expect(() => readCopy(Buffer.from('PGCOPY, but not quite, and long enough'))).toThrow('not of a binary COPY');
+  expect(() => readRows(Buffer.from('PGCOPY, but not quite, and long enough'))).toThrow('not of a binary COPY');
 });
 
 function int4(value: number): Buffer {

@@ -13,16 +13,16 @@ export type CopiedRow = readonly (Buffer | null)[];
  * many hex digits (1 KB values: half of the CPU of both sides). COPY takes no parameters: what the statement says must be numbers
  * and literals of the code.
  */
-export async function copyOut(client: pg.ClientBase, query: string): Promise<readonly CopiedRow[]> {
+export async function copyBinary(client: pg.ClientBase, query: string): Promise<readonly CopiedRow[]> {
   const stream = client.query(copyTo(`copy (${query}) to stdout (format binary)`));
   const chunks: Buffer[] = [];
   stream.on('data', (chunk: Buffer) => chunks.push(chunk));
   await finished(stream);
-  return readCopy(Buffer.concat(chunks));
+  return readRows(Buffer.concat(chunks));
 }
 
 /** Reads the binary form of COPY. The fields are views of the bytes. */
-export function readCopy(bytes: Buffer): readonly CopiedRow[] {
+export function readRows(bytes: Buffer): readonly CopiedRow[] {
   if (bytes.toString('latin1', 0, HEADER.length) !== HEADER) throw new TypeError('these bytes are not of a binary COPY');
   const rows: CopiedRow[] = [];
   let at = HEADER.length + 8 + bytes.readInt32BE(HEADER.length + 4);

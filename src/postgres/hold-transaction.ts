@@ -33,7 +33,7 @@ const ASKS = 5; // in the time of silence: a busy machine may delay some
  */
 export async function whileHeld<T>(
   trx: Trx,
-  work: (held: HeldTransaction) => Promise<T>,
+  work: (transaction: HeldTransaction) => Promise<T>,
   silenceMs = IDLE_TIMEOUT_MS,
 ): Promise<T> {
   // A statement with parameters leaves a portal that pins a snapshot until the next statement of its session: who waits until no

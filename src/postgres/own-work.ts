@@ -3,7 +3,7 @@ import type { Db } from './database.ts';
 import { type HeldTransaction, whileHeld } from './hold-transaction.ts';
 
 /** `busy`: another process, or another part of this one, owns the work. */
-export type Owned<T> = { readonly kind: 'busy' } | { readonly kind: 'done'; readonly result: T };
+export type OwnedWork<T> = { readonly kind: 'busy' } | { readonly kind: 'done'; readonly result: T };
 
 /**
  * Does work as its only owner in the installation, unless it has one. The right ends with the process, however that ends, and some
@@ -11,7 +11,7 @@ export type Owned<T> = { readonly kind: 'busy' } | { readonly kind: 'done'; read
  * work confirms it before what only the owner may do. Each call keeps a connection of the pool, and `work` needs others.
  * @param name of the work, in words.
  */
-export function tryOwnWork<T>(db: Db, name: string, work: (held: HeldTransaction) => Promise<T>): Promise<Owned<T>> {
+export function tryOwnWork<T>(db: Db, name: string, work: (transaction: HeldTransaction) => Promise<T>): Promise<OwnedWork<T>> {
   return db.transaction().execute(async (lock) => {
     const { rows } = await sql<{ owned: boolean }>`select pg_try_advisory_xact_lock(${keyOf(name)}) as owned`.execute(lock);
     if (rows[0]?.owned !== true) return { kind: 'busy' };
@@ -20,7 +20,7 @@ export function tryOwnWork<T>(db: Db, name: string, work: (held: HeldTransaction
 }
 
 /** Does work as `tryOwnWork` does, once its owner, if there is one, is done. */
-export function ownWork<T>(db: Db, name: string, work: (held: HeldTransaction) => Promise<T>): Promise<T> {
+export function ownWork<T>(db: Db, name: string, work: (transaction: HeldTransaction) => Promise<T>): Promise<T> {
   return db.transaction().execute(async (lock) => {
     await sql`select pg_advisory_xact_lock(${keyOf(name)})`.execute(lock);
     return whileHeld(lock, work);

@@ -3,7 +3,7 @@ import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely';
 import type pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { camelCase } from './camel-case.ts';
-import { copyOut } from './copy-binary-reader.ts';
+import { copyBinary } from './copy-binary-reader.ts';
 
 /** Rows in the text form of COPY. As the only parameter of `copy … from stdin` it is the data that Postgres reads. */
 export class CopyText {
@@ -54,7 +54,7 @@ export class PoolConnection implements DatabaseConnection {
 
   async #send<Row>(text: string, values: readonly unknown[]): Promise<QueryResult<Row>> {
     const [data] = values;
-    if (data === AS_COPIED) return { rows: (await copyOut(this.#client, text)) as unknown as Row[] };
+    if (data === AS_COPIED) return { rows: (await copyBinary(this.#client, text)) as unknown as Row[] };
     if (data instanceof CopyText) {
       const copy = this.#client.query(copyFrom(text));
       copy.end(data.text);

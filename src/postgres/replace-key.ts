@@ -33,7 +33,7 @@ export async function replaceKey(db: Db, keyId: string, { expiresAt, until }: Re
     const { name, scopes, projects, project, quota, replaces, createdAt, expiresAt: end } = predecessor;
     const lasts = end === null ? null : new Date(Date.now() + end.getTime() - createdAt.getTime());
     const ordered = projects === 'all' ? projects : [project, ...projects.filter((each) => each !== project)];
-    const made = await createKey(trx, {
+    const key = await createKey(trx, {
       name,
       scopes,
       projects: ordered,
@@ -49,6 +49,6 @@ export async function replaceKey(db: Db, keyId: string, { expiresAt, until }: Re
     else
       await sql`
       update api_keys set revoked_at = coalesce(revoked_at, now()) where key_id = ${keyId}::uuid`.execute(trx);
-    return { kind: 'replaced', ...made, predecessor: (await findKey(trx, keyId)) ?? predecessor };
+    return { kind: 'replaced', ...key, predecessor: (await findKey(trx, keyId)) ?? predecessor };
   });
 }

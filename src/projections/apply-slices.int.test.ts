@@ -8,7 +8,7 @@ import { emptyReadModels } from '../testing/read-models.ts';
 import { recordRenderSpec, recordSegment } from '../testing/record-images.ts';
 import { until } from '../testing/until.ts';
 import { useTestDatabase } from '../testing/use-test-database.ts';
-import { applySlice, applySlices, type Offer } from './apply-slices.ts';
+import { applySlice, applySlices, type SliceOffer } from './apply-slices.ts';
 import { topicsOf } from './concerns.ts';
 import type { Projection } from './projection.ts';
 import { projections } from './registry.ts';
@@ -24,7 +24,7 @@ const database = useTestDatabase({ emptied: 'before-each' });
 async function halves(
   { first, second }: { readonly first: readonly Envelope[]; readonly second: readonly Envelope[] },
   to = projections,
-): Promise<readonly Offer[]> {
+): Promise<readonly SliceOffer[]> {
   await foldEachAlone(database.db, projections, partitionsOf(PARTITIONS, first));
   const lengths = new Map(partitionsOf(PARTITIONS, first).map((p) => [`${p.topic} ${p.partition}`, p.records.length]));
   const slices: Slice[] = [];
@@ -148,7 +148,7 @@ test.each([
         return stepTree.project(batch, trx);
       },
     };
-    const offers: Offer[] = [];
+    const offers: SliceOffer[] = [];
     for (const partition of partitionsOf(1, builder.events)) {
       const slice = await sliceOf(database.db, partition, 0, partition.records.length);
       for (const projection of withProjection(refusing))

@@ -5,19 +5,19 @@ import type { Db, Trx } from '../postgres/database.ts';
 import { setIdleTimeout } from '../postgres/hold-transaction.ts';
 import { settled } from '../postgres/side-by-side.ts';
 import { concerning } from './concerns.ts';
-import { FoldFailed, isDatabaseFault, isOfPostgres, isRefused } from './fault.ts';
+import { FoldFailed, isDatabaseFault, isPostgresError, isRejectedByPostgres } from './fault.ts';
 import { type Poison, type Projection, schemaNameOf } from './projection.ts';
-import { closeRequeued, quarantine, setAsideUnstorable } from './quarantine.ts';
+import { closeRequeued, quarantine, quarantineUnstorable } from './quarantine.ts';
 import { type Item, offsetOf, type Slice } from './slice.ts';
 
 /** A slice that a projection is to fold. */
-export interface Offer {
+export interface SliceOffer {
   readonly projection: Projection;
   readonly slice: Slice;
 }
 
 /** What became of an offer. */
-export interface Applied {
+export interface AppliedSlice {
   /**
    * The projection's cursor after the slice: `slice.next`, or less when the slice began above it and must be read again from
    * there.
@@ -27,7 +27,7 @@ export interface Applied {
 }
 
 /** What ended an offer, where no event and no fault of the database explains it. */
-export interface Failed {
+export interface FailedSlice {
   readonly error: unknown;
 }
 
@@ -42,11 +42,14 @@ export interface Failed {
  * middle loses the transaction, and the locks, to the process that folds the partition by then.
  * @throws a fault of the database: what was applied before it is found applied when the offers are made again.
  */
-export async function applySlices(db: Db, offers: readonly Offer[]): Promise<ReadonlyMap<Offer, Applied | Failed>> {
+export async function applySlices(
+  db: Db,
+  offers: readonly SliceOffer[],
+): Promise<ReadonlyMap<SliceOffer, AppliedSlice | FailedSlice>> {
   const [only] = offers;
   if (only === undefined) return new Map();
   if (offers.length === 1) return new Map([[only, await applyOrFail(db, only)]]);
-  const results = new Map<Offer, Applied | Failed>();
+  const results = new Map<SliceOffer, AppliedSlice | FailedSlice>();
   try {
     for (const [offer, applied] of await applyTogether(db, offers, foldConcerning)) results.set(offer, applied);
   } catch (error) {
@@ -60,7 +63,7 @@ export async function applySlices(db: Db, offers: readonly Offer[]): Promise<Rea
   return results;
 }
 
-async function applyOrFail(db: Db, { projection, slice }: Offer): Promise<Applied | Failed> {
+async function applyOrFail(db: Db, { projection, slice }: SliceOffer): Promise<AppliedSlice | FailedSlice> {
   try {
     return await applySlice(db, projection, slice);
   } catch (error) {
@@ -74,8 +77,8 @@ async function applyOrFail(db: Db, { projection, slice }: Offer): Promise<Applie
  * to blame is isolated and goes to quarantine: it must not freeze the read model of everything after it.
  * @throws VersionGone; a fault of the database; what no event explains.
  */
-export async function applySlice(db: Db, projection: Projection, slice: Slice): Promise<Applied> {
-  const apply = async (part: Slice, write: Write): Promise<Applied> => {
+export async function applySlice(db: Db, projection: Projection, slice: Slice): Promise<AppliedSlice> {
+  const apply = async (part: Slice, write: Write): Promise<AppliedSlice> => {
     const [applied] = (await applyTogether(db, [{ projection, slice: part }], write)).values();
     if (!applied) throw new VersionGone(projection.name, projection.version);
     return applied;
@@ -89,7 +92,7 @@ export async function applySlice(db: Db, projection: Projection, slice: Slice): 
         throw new Error(`more than ${MOST_FAILED} events of one slice are not to blame, its fold is: ${error.message}`, {
           cause: error,
         });
-      return apply(part, async (trx, _, [mine]) => (mine ? setAsideUnstorable(trx, projection, mine, mine.items, error) : 0));
+      return apply(part, async (trx, _, [mine]) => (mine ? quarantineUnstorable(trx, projection, mine, mine.items, error) : 0));
     },
   );
 }
@@ -103,15 +106,15 @@ const MOST_FAILED = 20; // events of a slice at which a fold may throw; a bug th
  */
 export async function isolatePoison(
   slice: Slice,
-  fold: (part: Slice) => Promise<Applied>,
-  setAside: (part: Slice, error: unknown) => Promise<Applied>,
-): Promise<Applied> {
+  fold: (part: Slice) => Promise<AppliedSlice>,
+  setAside: (part: Slice, error: unknown) => Promise<AppliedSlice>,
+): Promise<AppliedSlice> {
   const isSingle = slice.items.length <= 1;
   for (let tries = 1; ; tries++) {
     try {
       return await fold(slice);
     } catch (error) {
-      if (!isRefused(error)) throw error;
+      if (!isRejectedByPostgres(error)) throw error;
       if (!isSingle) break;
       if (!isKeyTaken(error) || tries === KEY_TRIES) return setAside(slice, error);
     }
@@ -137,12 +140,16 @@ const foldConcerning: Write = (trx, projection, slices) => {
 };
 
 /** Applies offers in one transaction; those whose cursors it does not get are left out. A single offer waits for its cursor. */
-async function applyTogether(db: Db, offers: readonly Offer[], write: Write): Promise<ReadonlyMap<Offer, Applied>> {
+async function applyTogether(
+  db: Db,
+  offers: readonly SliceOffer[],
+  write: Write,
+): Promise<ReadonlyMap<SliceOffer, AppliedSlice>> {
   return db.transaction().execute(async (trx) => {
     await setUp(trx, offers);
     const cursors = await lockCursors(trx, offers);
     const taken = offers.filter((offer) => isIn(offer, cursors.get(offer)));
-    const quarantined = new Map<Offer, number>();
+    const quarantined = new Map<SliceOffer, number>();
     await settled(
       [...new Set(taken.map(({ projection }) => projection))].map(async (projection) => {
         const mine = taken.filter((offer) => offer.projection === projection);
@@ -162,7 +169,7 @@ async function applyTogether(db: Db, offers: readonly Offer[], write: Write): Pr
   });
 }
 
-function isIn({ slice }: Offer, cursor: number | undefined): boolean {
+function isIn({ slice }: SliceOffer, cursor: number | undefined): boolean {
   return cursor !== undefined && cursor >= slice.from && cursor < slice.next;
 }
 
@@ -191,7 +198,7 @@ export class VersionGone extends Error {
  * Sets up the transaction. Plans read by keys whatever the tables hold, also before they are analyzed: what a slice names is looked
  * up row by row. They are generic, so that no parameter is evaluated twice.
  */
-async function setUp(trx: Trx, offers: readonly Offer[]): Promise<void> {
+async function setUp(trx: Trx, offers: readonly SliceOffer[]): Promise<void> {
   const schemas = new Set(offers.map(({ projection }) => schemaNameOf(projection)));
   await sql`
     select ${setIdleTimeout}, set_config('synchronous_commit', 'off', true), set_config('enable_seqscan', 'off', true),
@@ -204,7 +211,7 @@ async function setUp(trx: Trx, offers: readonly Offer[]): Promise<void> {
  * Locks the cursors of offers. Of several, one that another process holds is skipped; a single one is waited for. A partition
  * that was never met gets a cursor, unless the version was swapped out: then its cursors have another name.
  */
-async function lockCursors(trx: Trx, offers: readonly Offer[]): Promise<ReadonlyMap<Offer, number>> {
+async function lockCursors(trx: Trx, offers: readonly SliceOffer[]): Promise<ReadonlyMap<SliceOffer, number>> {
   const cursors = await lockExisting(trx, offers, offers.length > 1);
   const others = offers.filter((offer) => !cursors.has(offer));
   if (others.length === 0) return cursors;
@@ -217,7 +224,11 @@ async function lockCursors(trx: Trx, offers: readonly Offer[]): Promise<Readonly
   return new Map([...cursors, ...(await lockExisting(trx, others, offers.length > 1))]);
 }
 
-async function lockExisting(trx: Trx, offers: readonly Offer[], skipsHeld: boolean): Promise<ReadonlyMap<Offer, number>> {
+async function lockExisting(
+  trx: Trx,
+  offers: readonly SliceOffer[],
+  skipsHeld: boolean,
+): Promise<ReadonlyMap<SliceOffer, number>> {
   const { rows } = await sql<{ at: number; cursor: number }>`
     select a.at::int, c.next_offset as cursor from ${places(offers)}
     join public.cursors c on (c.projection, c.version, c.topic, c.partition) = (a.projection, a.version, a.topic, a.partition)
@@ -232,7 +243,7 @@ async function lockExisting(trx: Trx, offers: readonly Offer[], skipsHeld: boole
   );
 }
 
-async function moveCursors(trx: Trx, taken: readonly Offer[], cursors: ReadonlyMap<Offer, number>): Promise<void> {
+async function moveCursors(trx: Trx, taken: readonly SliceOffer[], cursors: ReadonlyMap<SliceOffer, number>): Promise<void> {
   if (taken.length === 0) return;
   const moved = await sql`
     update public.cursors c set next_offset = m.next, updated_at = now()
@@ -246,14 +257,14 @@ async function moveCursors(trx: Trx, taken: readonly Offer[], cursors: ReadonlyM
 }
 
 /** The offers as a relation `a`, numbered from 1. */
-function places(offers: readonly Offer[]) {
+function places(offers: readonly SliceOffer[]) {
   return sql`unnest(
     ${offers.map(({ projection }) => projection.name)}::text[], ${offers.map(({ projection }) => projection.version)}::int[],
     ${offers.map(({ slice }) => slice.topic)}::text[], ${offers.map(({ slice }) => slice.partition)}::int[]
   ) with ordinality as a (projection, version, topic, partition, at)`;
 }
 
-function describeOffer({ projection, slice }: Offer): string {
+function describeOffer({ projection, slice }: SliceOffer): string {
   return `${projection.name} on ${slice.topic}.${slice.partition}`;
 }
 
@@ -288,7 +299,7 @@ export async function foldEvents(projection: Projection, deliveries: readonly De
   try {
     return await projection.project(deliveries, trx);
   } catch (error) {
-    if (isOfPostgres(error) || isDatabaseFault(error)) throw error;
+    if (isPostgresError(error) || isDatabaseFault(error)) throw error;
     throw new FoldFailed(error);
   }
 }

@@ -27,12 +27,12 @@ export class FoldFailed extends Error {
 }
 
 /** Returns whether an event may be to blame: its fold threw, or Postgres refused a value (class 22), a constraint (23), a size (54). */
-export function isRefused(error: unknown): boolean {
+export function isRejectedByPostgres(error: unknown): boolean {
   return error instanceof FoldFailed || /^(22|23|54)/.test(partsOf(error).code);
 }
 
 /** Returns whether an error has a code of Postgres. */
-export function isOfPostgres(error: unknown): boolean {
+export function isPostgresError(error: unknown): boolean {
   return /^[0-9A-Z]{5}$/.test(partsOf(error).code);
 }
 

@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { SchemaUnknown } from '../postgres/migrate.ts';
 import { codeVersionOf, type Projection, schemaNameOf } from './projection.ts';
 import { projections as registered } from './registry.ts';
-import { SHOWN } from './shown-tables.ts';
+import { VIEW_NAME } from './view-names.ts';
 
 const LOCK = 0x65_73_70_62; // one installer at a time
 
@@ -52,7 +52,7 @@ async function install(client: pg.PoolClient, projection: Projection): Promise<v
   const sql = await readFile(tablesFileOf(projection.name), 'utf8');
   await client.query(`create schema ${schema}; set local search_path = ${schema}; ${sql}; set local search_path = public`);
   const tables = await client.query<{ tablename: string; shown: string }>(
-    `select t.tablename, ${SHOWN} as shown from pg_tables t where t.schemaname = $1`,
+    `select t.tablename, ${VIEW_NAME} as shown from pg_tables t where t.schemaname = $1`,
     [schema],
   );
   for (const { tablename, shown } of tables.rows)

@@ -52,7 +52,7 @@ export async function quarantine(
  * Sets aside the items of a slice that could not be folded: events with the reason, what is no event with the reason it had before,
  * so that neither is passed over. Returns how many that were.
  */
-export async function setAsideUnstorable(
+export async function quarantineUnstorable(
   trx: Trx,
   projection: Projection,
   slice: Slice,
@@ -118,7 +118,7 @@ export async function closeRequeued(
  * projection, and is left out.
  * @param of the projection whose quarantine, with that of the journal, says so.
  */
-export async function asFirstRead(
+export async function withRecordedRefusals(
   db: Db,
   of: string,
   { topic, partition, from, next }: Omit<Slice, 'items'>,

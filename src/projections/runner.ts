@@ -5,18 +5,18 @@ import type { Database } from '../postgres/database.ts';
 import { gathering } from '../runtime/gathering.ts';
 import { limitOf } from '../runtime/limit.ts';
 import { retry } from '../runtime/retry.ts';
-import { applySlices, type Offer, VersionGone } from './apply-slices.ts';
+import { applySlices, type SliceOffer, VersionGone } from './apply-slices.ts';
 import { topicsOf } from './concerns.ts';
 import { readSlices } from './decode-records.ts';
 import { markSuperseded } from './epochs/mark-superseded.ts';
 import { isDatabaseFault, reasonOf, whileDatabaseFaults } from './fault.ts';
 import { markRepeated } from './journal/mark-repeated.ts';
-import { keepAtCursors } from './keep-at-cursors.ts';
 import { liveStatusOf, readLiveVersions } from './live-versions.ts';
 import { CURSOR_CHANNEL } from './moved-cursors.ts';
 import { atVersion, type Projection } from './projection.ts';
 import { readCursors } from './projection-statuses.ts';
 import { projections as registered } from './registry.ts';
+import { resubscribeOnRegression } from './resubscribe-on-regression.ts';
 import type { Slice } from './slice.ts';
 
 /** The group as which projectors read the log. */
@@ -118,7 +118,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
     let offers = projections.flatMap((projection) => offersTo(projection, slices));
     while (offers.length > 0) {
       const results = await retry(() => applySlices(database.db, offers), whileDatabaseFaults(signal, onFault));
-      const gone: Offer[] = [];
+      const gone: SliceOffer[] = [];
       for (const [offered, result] of results) {
         const { projection, slice } = offered;
         if ('error' in result && result.error instanceof VersionGone) {
@@ -137,7 +137,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
     return reached;
   }
 
-  function offersTo(projection: Projection, slices: readonly Slice[]): readonly Offer[] {
+  function offersTo(projection: Projection, slices: readonly Slice[]): readonly SliceOffer[] {
     if (stopped.has(projection.name)) return [];
     const topics = topicsOf(projection);
     return slices.filter(({ topic }) => topics.includes(topic)).map((slice) => ({ projection, slice }));
@@ -255,7 +255,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
       onWaiting: (reason) => report({ kind: 'retrying', reason }),
     });
   };
-  return keepAtCursors(subscribe, regressed);
+  return resubscribeOnRegression(subscribe, regressed);
 }
 
 function namesOf(projections: readonly Projection[]): string[] {

@@ -105,6 +105,6 @@ async function findBehind(db: Db, target: Offsets, projections: readonly Project
 }
 
 /** Keeps the topics a projection reads: it never moves on the others. */
-export function only(offsets: Offsets, topics: readonly string[]): Offsets {
+export function restrictToTopics(offsets: Offsets, topics: readonly string[]): Offsets {
   return new Map([...offsets].filter(([topic]) => topics.includes(topic)));
 }

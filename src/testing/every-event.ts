@@ -1,4 +1,4 @@
-import { serverSampling } from '../domain/prompts/asked-prompt.ts';
+import { serverSampling } from '../domain/prompts/policy-prompt.ts';
 import type { PlanRules } from '../domain/training/planning/plan-rules.ts';
 import type { DataOf } from '../events/catalogue.ts';
 import type { Envelope } from '../events/envelope.ts';

@@ -10,10 +10,10 @@ import { inCI } from './in-ci.ts';
  * @throws Error with the remedy when torch is required and missing.
  */
 export async function pythonForTests(): Promise<FoundPython> {
-  const found = await findPython(readConfig().python);
-  if (found.kind === 'none' && torchIsRequired())
-    throw new Error(`${found.reason}; install python/requirements.txt into a virtual environment and name its interpreter`);
-  return found;
+  const python = await findPython(readConfig().python);
+  if (python.kind === 'none' && torchIsRequired())
+    throw new Error(`${python.reason}; install python/requirements.txt into a virtual environment and name its interpreter`);
+  return python;
 }
 
 export type FoundPackages =

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from '../postgres/database.ts';
 import { schemaNameOf } from '../projections/projection.ts';
 import { projections } from '../projections/registry.ts';
-import { SHOWN, UNCOMPARED } from '../projections/shown-tables.ts';
+import { UNCOMPARED_TABLES, VIEW_NAME } from '../projections/view-names.ts';
 import { forgetGivenEvents } from './given-events.ts';
 
 const SCHEMAS = projections.map(schemaNameOf);
@@ -17,13 +17,13 @@ const TIMES_OF_COUNTS = ['last_at', 'minute', 'in_minute', 'minute_before'];
  */
 export async function readModels(db: Db, without: readonly string[] = []): Promise<Record<string, string[]>> {
   const tables = await sql<{ schemaname: string; tablename: string; shown: string }>`
-    select schemaname, tablename, ${sql.raw(SHOWN)} as shown from pg_tables t where schemaname = any(${SCHEMAS}) order by 1, 2`.execute(
+    select schemaname, tablename, ${sql.raw(VIEW_NAME)} as shown from pg_tables t where schemaname = any(${SCHEMAS}) order by 1, 2`.execute(
     db,
   );
   const models: Record<string, string[]> = {};
   const columns = without.includes('received_at') ? [...without, ...TIMES_OF_COUNTS] : without;
   for (const { schemaname, tablename, shown } of tables.rows) {
-    if (UNCOMPARED.includes(tablename)) continue;
+    if (UNCOMPARED_TABLES.includes(tablename)) continue;
     if (tablename === 'chain_blocks' && without.includes('offset')) continue;
     if (COUNTS_OF_PARTITIONS.includes(tablename) && without.includes('partition')) continue;
     const { rows } = await sql<{ row: string }>`

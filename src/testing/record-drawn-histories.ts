@@ -106,11 +106,11 @@ interface ShownHistory {
 }
 
 /** Describes what a step was shown. What the step above was shown is named, not repeated. */
-function historyRendered(shown: ShownHistory): DataOf<'HistoryRendered'> {
-  const { treeId, stepId, spec, factor, factorChosenBy, vision, textTokens, renderMs } = shown;
-  const { image, segments: drawn } = shown.rendered;
+function historyRendered(history: ShownHistory): DataOf<'HistoryRendered'> {
+  const { treeId, stepId, spec, factor, factorChosenBy, vision, textTokens, renderMs } = history;
+  const { image, segments: drawn } = history.rendered;
   const ids = drawn.map(({ id }) => id);
-  const { prefix, segments } = splitPrefix(shown.before, ids);
+  const { prefix, segments } = splitPrefix(history.before, ids);
   return {
     treeId,
     stepId,
@@ -120,7 +120,7 @@ function historyRendered(shown: ShownHistory): DataOf<'HistoryRendered'> {
     factor,
     factorChosenBy,
     imageId: image.imageId,
-    history: ids.length > 0 ? 'segments' : shown.empty,
+    history: ids.length > 0 ? 'segments' : history.empty,
     sizes: { raw: image.raw, resized: image.resized, bordered: image.bordered, model: vision.model },
     visionTokens: { count: vision.tokens, preset: vision.preset },
     textTokens,

@@ -1,4 +1,4 @@
-import { type AskedMessage, type AskedPart, serverSampling } from '../domain/prompts/asked-prompt.ts';
+import { type PolicyMessage, type PolicyMessagePart, serverSampling } from '../domain/prompts/policy-prompt.ts';
 import type { DataOf } from '../events/catalogue.ts';
 import { blockDigest, promptDigest } from '../events/prompt-digest.ts';
 import type { EventBuilder } from './event-builder.ts';
@@ -8,7 +8,7 @@ export function recordMessages(
   builder: EventBuilder,
   tree: { readonly treeId: string; readonly runId: string },
   stepId: string,
-  messages: readonly AskedMessage[],
+  messages: readonly PolicyMessage[],
   overrides: Partial<DataOf<'PromptShown'>> = {},
 ): void {
   const texts = messages.flatMap(({ parts }) => parts.flatMap((part) => textIn(part) || []));
@@ -32,11 +32,11 @@ export function recordMessages(
   );
 }
 
-function textIn(part: AskedPart): string {
+function textIn(part: PolicyMessagePart): string {
   return part.kind === 'image' ? '' : part.kind === 'tool-call' ? part.arguments : part.text;
 }
 
-function storedPart(part: AskedPart): DataOf<'PromptShown'>['messages'][number]['parts'][number] {
+function storedPart(part: PolicyMessagePart): DataOf<'PromptShown'>['messages'][number]['parts'][number] {
   if (part.kind === 'image') return part;
   const text = textIn(part);
   const blocks = text === '' ? [] : [blockDigest(text)];

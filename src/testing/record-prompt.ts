@@ -1,4 +1,4 @@
-import { type AskedMessage, type Sampling, serverSampling } from '../domain/prompts/asked-prompt.ts';
+import { type PolicyMessage, type Sampling, serverSampling } from '../domain/prompts/policy-prompt.ts';
 import { sharedTokens } from '../domain/prompts/same-message.ts';
 import { pack } from '../events/packed.ts';
 import { blockDigest, promptDigest } from '../events/prompt-digest.ts';
@@ -27,7 +27,7 @@ export function recordPrompt(
 ): ShownPrompt {
   const { stepId, text, ids, sampled, before, images = [], sampling } = shown;
   const pictures = images.map((imageId) => ({ kind: 'image' as const, imageId }));
-  const messages: readonly AskedMessage[] = [{ role: 'user', parts: [{ kind: 'text', text }, ...pictures] }];
+  const messages: readonly PolicyMessage[] = [{ role: 'user', parts: [{ kind: 'text', text }, ...pictures] }];
   const keep = before && ids ? sharedTokens(before.following, ids) : 0;
   builder.record(
     'PromptShown',

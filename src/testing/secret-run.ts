@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { serverSampling } from '../domain/prompts/asked-prompt.ts';
+import { serverSampling } from '../domain/prompts/policy-prompt.ts';
 import { blockDigest } from '../events/prompt-digest.ts';
 import type { Db } from '../postgres/database.ts';
 import { EventBuilder } from './event-builder.ts';

@@ -35,7 +35,7 @@ const UPDATES = 6;
 const STUCK_MS = 120_000;
 
 /** What a training came to that was killed on its way. */
-interface Survived {
+interface CrashResult {
   readonly policyId: string;
   readonly runId: string;
 }
@@ -45,7 +45,7 @@ interface Survived {
  * would, and prints the account of the samples.
  * @throws Error when the training makes no progress for two minutes, or a process ends by itself.
  */
-export async function trainThroughCrashes(platform: Platform, seed: number, signal: AbortSignal): Promise<Survived> {
+export async function trainThroughCrashes(platform: Platform, seed: number, signal: AbortSignal): Promise<CrashResult> {
   const policyId = `crash-${newId().slice(-8)}`;
   const group = await hire(platform, policyId, seed);
   const line = progressLine();
@@ -204,7 +204,7 @@ function countOf(ends: Awaited<ReturnType<Platform['log']['ends']>>): number {
 /**
  * Does the run over from the record, prints what that gave, and puts it on record. Exit code 1 when something is not what it was.
  */
-export async function proveSurvived(platform: Platform, { runId, policyId }: Survived, signal: AbortSignal): Promise<void> {
+export async function proveSurvived(platform: Platform, { runId, policyId }: CrashResult, signal: AbortSignal): Promise<void> {
   const projector = await ensureProjector(platform);
   const line = progressLine();
   const prove = async (command: string, replay: () => Promise<ReplayReport>) => {

@@ -17,14 +17,14 @@ export interface DemoSize {
 export async function planDemo(size: DemoSize): Promise<CollectPlan> {
   const kind = await openEnvironment('textcraft');
   try {
-    const chosen = await chooseTasks(kind, size.tasks, 0);
+    const tasks = await chooseTasks(kind, size.tasks, 0);
     // A task in reach of an untrained policy: its tree shows branches that succeed next to branches that do not.
-    const deep = chosen.findLast(({ depth }) => depth === 2) ?? chosen[0];
+    const deep = tasks.findLast(({ depth }) => depth === 2) ?? tasks[0];
     if (!deep) throw new Error('TextCraft has no tasks');
     return {
       environment: 'textcraft',
       tasks: [
-        ...chosen.map(({ alias }) => ({ alias, rollouts: size.rollouts, branching: 'root' as const })),
+        ...tasks.map(({ alias }) => ({ alias, rollouts: size.rollouts, branching: 'root' as const })),
         { alias: deep.alias, rollouts: size.deepRollouts, branching: 'anywhere' },
       ],
       taskSeed: 0,
@@ -45,8 +45,8 @@ export async function planDemo(size: DemoSize): Promise<CollectPlan> {
 export async function planDemoImages(): Promise<CollectPlan> {
   const kind = await openEnvironment('search-qa');
   try {
-    const chosen = await chooseTasks(kind, 3, 0);
-    const deep = chosen.findLast(({ depth }) => depth === 3) ?? chosen[0];
+    const tasks = await chooseTasks(kind, 3, 0);
+    const deep = tasks.findLast(({ depth }) => depth === 3) ?? tasks[0];
     if (!deep) throw new Error('the search world has no questions');
     const { lambda, mu } = COMPRESSION_PRESETS.paper;
     return {

@@ -1,4 +1,4 @@
-import type { ToolCallPart } from '../prompts/asked-prompt.ts';
+import type { ToolCallPart } from '../prompts/policy-prompt.ts';
 import { argumentsKey } from '../prompts/same-message.ts';
 
 /** A message of a call in either protocol (chat completions, responses), as far as it is recorded and compared. */

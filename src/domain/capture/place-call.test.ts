@@ -1,13 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { openOnPath, type PlacedCall, placeCall } from './place-call.ts';
 
-const call = (given: Partial<PlacedCall> = {}): PlacedCall => ({
+const call = (overrides: Partial<PlacedCall> = {}): PlacedCall => ({
   place: 'path',
   parentStepId: 'root',
   state: 'answered',
   prompt: 'p',
   choices: [{ conversation: 'p r', callsTools: false, toolCallIds: [] }],
-  ...given,
+  ...overrides,
 });
 
 const NONE = { calls: [], answers: null };

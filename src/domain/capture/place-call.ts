@@ -16,7 +16,7 @@ export interface PlacedCall {
 }
 
 /** Where a call belongs. `from` counts the messages of the request that were there before. */
-export type Placing<Call> =
+export type PlaceCallOptions<Call> =
   | { readonly kind: 'first' }
   /** It holds the conversation of an earlier call with its reply: what is behind them is the observation. */
   | { readonly kind: 'continues'; readonly call: Call; readonly choice: number; readonly from: number }
@@ -25,13 +25,13 @@ export type Placing<Call> =
   /** Its conversation is another one, and nothing else is open: the program writes each prompt from the start. */
   | { readonly kind: 'follows' }
   /** Its conversation is another one while the first is open: that of a sub-agent, where nothing speaks against it. */
-  | { readonly kind: 'aside'; readonly unclear: Unclear | null };
+  | { readonly kind: 'aside'; readonly unclear: UnclearPlace | null };
 
 /**
  * Why a call that lies next to the path may belong to it. `altered-history`: it begins with what an earlier call sent, and goes on
  * otherwise than that was answered. `tools-waiting`: a reply of the path waits for results of tools, which nobody has sent yet.
  */
-export type Unclear = 'altered-history' | 'tools-waiting';
+export type UnclearPlace = 'altered-history' | 'tools-waiting';
 
 /** What a message of a request has of tools: the ids of the calls in it, and of the call that it answers. */
 export interface ToolIds {
@@ -52,14 +52,14 @@ export function placeCall<Call extends PlacedCall>(
   toolIds: readonly ToolIds[],
   calls: readonly Call[],
   leafStepId: string,
-): Placing<Call> {
+): PlaceCallOptions<Call> {
   if (calls.length === 0) return { kind: 'first' };
   const newest = [...calls].reverse();
   const replies = new Map<string, { readonly call: Call; readonly choice: number }>();
   for (const call of calls.filter(({ state }) => state === 'answered' || state === 'recorded'))
     for (const [choice, { conversation }] of call.choices.entries()) replies.set(conversation, { call, choice });
   const byToolCall = toolCallOwners(calls);
-  let answered: Extract<Placing<Call>, { kind: 'continues' }> | null = null; // the reply whose results the request ends with
+  let answered: Extract<PlaceCallOptions<Call>, { kind: 'continues' }> | null = null; // the reply whose results the request ends with
   for (let from = prefixes.length - 1; from > 0; from--) {
     const { calls: ids = [], answers = null } = toolIds[from - 1] ?? {};
     const found = replies.get(prefixes[from] ?? '') ?? ids.map((id) => byToolCall.get(id)).find(Boolean);

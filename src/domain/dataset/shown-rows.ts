@@ -1,10 +1,10 @@
-import type { AskedMessage } from '../prompts/asked-prompt.ts';
+import type { PolicyMessage } from '../prompts/policy-prompt.ts';
 import { repeatsMessage, sharedMessages } from '../prompts/same-message.ts';
 
 /** A step as a training example needs it: what it was asked with, and what was answered. */
 export interface ShownStep {
-  readonly prompt: readonly AskedMessage[];
-  readonly reply: AskedMessage;
+  readonly prompt: readonly PolicyMessage[];
+  readonly reply: PolicyMessage;
   readonly weight: 0 | 1;
   /** Schemas of the tools that the model was offered, as JSON; null for none. */
   readonly tools: string | null;
@@ -15,11 +15,11 @@ export interface ShownStep {
 export type PromptSource = 'recorded' | 'composed';
 
 /** A message of an example: replies have a weight, 1 where they are trained on. */
-export type ShownMessage = AskedMessage & { readonly weight?: 0 | 1 };
+export type RowMessage = PolicyMessage & { readonly weight?: 0 | 1 };
 
 /** A conversation in which every reply that is trained on follows the very messages that it was asked with. */
 export interface ShownRow {
-  readonly messages: readonly ShownMessage[];
+  readonly messages: readonly RowMessage[];
   /** The tools that every reply of it was offered, as JSON; null for none. */
   readonly tools: string | null;
   /** How many of them come before the reply of its first step. */
@@ -39,7 +39,7 @@ export interface ShownRow {
 export function shownRows(steps: readonly ShownStep[]): readonly ShownRow[] {
   const rows: ShownRow[] = [];
   let from = 0;
-  let messages: ShownMessage[] = [];
+  let messages: RowMessage[] = [];
   const end = (to: number) => {
     const first = steps[from];
     if (first && to > from)
@@ -67,7 +67,7 @@ export function shownRows(steps: readonly ShownStep[]): readonly ShownRow[] {
 }
 
 /** Replies in a prompt are no steps of the row: a weight is said of them too, since without one they are trained on. */
-function asContext(message: AskedMessage): ShownMessage {
+function asContext(message: PolicyMessage): RowMessage {
   return message.role === 'assistant' ? { ...message, weight: 0 } : message;
 }
 
@@ -77,6 +77,6 @@ function sourceOf(steps: readonly ShownStep[]): PromptSource {
 }
 
 /** The pictures of messages in order, by their ids. */
-export function pictureIds(messages: readonly AskedMessage[]): readonly string[] {
+export function pictureIds(messages: readonly PolicyMessage[]): readonly string[] {
   return messages.flatMap(({ parts }) => parts.flatMap((part) => (part.kind === 'image' ? [part.imageId] : [])));
 }

@@ -47,8 +47,10 @@ function find(name: TemplateName, response: string, { compression }: { readonly 
  * AgentOCR, §4.3).
  */
 function findShopAction(response: string): ReadAnswer {
-  const found = findTaggedAction(response, { repeats: 'none' });
-  return found.broken.includes('no-action') ? { ...found, action: [...response.toLowerCase()].slice(-20).join('') } : found;
+  const taggedAction = findTaggedAction(response, { repeats: 'none' });
+  return taggedAction.broken.includes('no-action')
+    ? { ...taggedAction, action: [...response.toLowerCase()].slice(-20).join('') }
+    : taggedAction;
 }
 
 /**

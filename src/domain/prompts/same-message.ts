@@ -1,7 +1,7 @@
-import type { AskedMessage, AskedPart, ToolCallPart } from './asked-prompt.ts';
+import type { PolicyMessage, PolicyMessagePart, ToolCallPart } from './policy-prompt.ts';
 
 /** Returns whether two messages are the same: role, and texts, pictures, reasoning and calls of tools in order. */
-function sameMessage(a: AskedMessage | undefined, b: AskedMessage | undefined): boolean {
+function sameMessage(a: PolicyMessage | undefined, b: PolicyMessage | undefined): boolean {
   return sameBy(a, b, (one, other) => one === other);
 }
 
@@ -9,19 +9,19 @@ function sameMessage(a: AskedMessage | undefined, b: AskedMessage | undefined): 
  * Returns whether a message is another one that a program sent back: the arguments of its calls are the same JSON, which programs
  * write again.
  */
-export function repeatsMessage(a: AskedMessage | undefined, b: AskedMessage | undefined): boolean {
+export function repeatsMessage(a: PolicyMessage | undefined, b: PolicyMessage | undefined): boolean {
   return sameBy(a, b, (one, other) => one === other || argumentsKey(one) === argumentsKey(other));
 }
 
 type SameArguments = (one: string, other: string) => boolean;
 
-function sameBy(a: AskedMessage | undefined, b: AskedMessage | undefined, sameArguments: SameArguments): boolean {
+function sameBy(a: PolicyMessage | undefined, b: PolicyMessage | undefined, sameArguments: SameArguments): boolean {
   if (a === b) return true;
   if (!a || !b || a.role !== b.role || a.toolCallId !== b.toolCallId || a.name !== b.name) return false;
   return a.parts.length === b.parts.length && a.parts.every((part, i) => samePart(part, b.parts[i], sameArguments));
 }
 
-function samePart(part: AskedPart, other: AskedPart | undefined, sameArguments: SameArguments): boolean {
+function samePart(part: PolicyMessagePart, other: PolicyMessagePart | undefined, sameArguments: SameArguments): boolean {
   switch (part.kind) {
     case 'text':
     case 'reasoning':
@@ -41,19 +41,19 @@ function samePart(part: AskedPart, other: AskedPart | undefined, sameArguments: 
 }
 
 /** Counts the messages with which both begin. */
-export function sharedMessages(a: readonly AskedMessage[], b: readonly AskedMessage[], same = sameMessage): number {
+export function sharedMessages(a: readonly PolicyMessage[], b: readonly PolicyMessage[], same = sameMessage): number {
   let shared = 0;
   while (shared < a.length && shared < b.length && same(a[shared], b[shared])) shared++;
   return shared;
 }
 
 /** Makes a message that is one text. */
-export function textMessage(role: AskedMessage['role'], text: string): AskedMessage {
+export function textMessage(role: PolicyMessage['role'], text: string): PolicyMessage {
   return { role, parts: [{ kind: 'text', text }] };
 }
 
 /** Returns the texts of a message, joined. */
-export function messageText({ parts }: Pick<AskedMessage, 'parts'>): string {
+export function messageText({ parts }: Pick<PolicyMessage, 'parts'>): string {
   return parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
 }
 
@@ -64,7 +64,7 @@ export function isStructured({ role, parts, name }: MessageForm): boolean {
 
 /** What is asked of a message to know whether it is structured; of one on record too, whose texts are elsewhere. */
 interface MessageForm {
-  readonly role: AskedMessage['role'];
+  readonly role: PolicyMessage['role'];
   readonly parts: readonly { readonly kind: string }[];
   readonly name?: string | undefined;
 }
@@ -108,7 +108,7 @@ interface StepReply {
 }
 
 /** Returns the reply of a step as a message: reasoning, text, calls of tools. */
-export function replyMessage({ response, thought, reply }: StepReply): AskedMessage {
+export function replyMessage({ response, thought, reply }: StepReply): PolicyMessage {
   if (reply === null) return textMessage('assistant', response);
   return {
     role: 'assistant',

@@ -1,9 +1,9 @@
-import type { AskedMessage, ToolCallPart } from './asked-prompt.ts';
+import type { PolicyMessage, ToolCallPart } from './policy-prompt.ts';
 import { messageText } from './same-message.ts';
 
 /** A message in the fields that chat servers and chat templates give it, arguments of calls as text; pictures are left out. */
 export interface ServedMessage {
-  readonly role: AskedMessage['role'];
+  readonly role: PolicyMessage['role'];
   readonly content: string;
   readonly reasoning_content?: string;
   readonly tool_calls?: readonly {
@@ -15,7 +15,7 @@ export interface ServedMessage {
   readonly name?: string;
 }
 
-export function servedMessage(message: AskedMessage): ServedMessage {
+export function servedMessage(message: PolicyMessage): ServedMessage {
   return { role: message.role, content: messageText(message), ...structureOf(message, (text) => text) };
 }
 
@@ -23,7 +23,7 @@ export function servedMessage(message: AskedMessage): ServedMessage {
  * Returns what a message is besides its content, in the fields that chat servers and chat templates give it.
  * @param write how the arguments of a call are written: servers take a text, templates an object.
  */
-export function structureOf<Arguments>(message: AskedMessage, write: (text: string) => Arguments) {
+export function structureOf<Arguments>(message: PolicyMessage, write: (text: string) => Arguments) {
   const { toolCallId, name } = message;
   const reasoning = reasoningOf(message);
   const calls = callsOf(message);
@@ -44,12 +44,12 @@ export function structureOf<Arguments>(message: AskedMessage, write: (text: stri
 }
 
 /** Returns the calls of tools in a message, in order. */
-export function callsOf({ parts }: AskedMessage): readonly ToolCallPart[] {
+export function callsOf({ parts }: PolicyMessage): readonly ToolCallPart[] {
   return parts.filter((part) => part.kind === 'tool-call');
 }
 
 /** Returns what a model thought apart from what it said; empty for nothing. */
-export function reasoningOf({ parts }: AskedMessage): string {
+export function reasoningOf({ parts }: PolicyMessage): string {
   return parts.map((part) => (part.kind === 'reasoning' ? part.text : '')).join('');
 }
 

@@ -1,5 +1,5 @@
 import type { ChatMessage } from '../history/prompt.ts';
-import type { AskedMessage } from '../prompts/asked-prompt.ts';
+import type { PolicyMessage } from '../prompts/policy-prompt.ts';
 import type { SearchedStep } from '../search/search-tree.ts';
 
 /**
@@ -10,7 +10,7 @@ export interface RevisedTurn {
   readonly stepId: string | null;
   readonly response: string;
   /** The reply as a message, where it is more than the text `response`. */
-  readonly message?: AskedMessage;
+  readonly message?: PolicyMessage;
   readonly observation: string;
   readonly loss: boolean;
 }

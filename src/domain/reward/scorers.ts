@@ -113,9 +113,9 @@ const BY_SOURCE: Readonly<Record<string, string>> = {
 /** Returns the scorer of a data set: the one that Agent-R1 sends it to, or exact match. */
 export function scorerOfSource(dataSource: string): Scorer {
   const name = (Object.hasOwn(BY_SOURCE, dataSource) ? BY_SOURCE[dataSource] : undefined) ?? 'exact-match';
-  const found = findScorer(name);
-  if (found === null) throw new RangeError(`there is no scorer ${name}`);
-  return found;
+  const scorer = findScorer(name);
+  if (scorer === null) throw new RangeError(`there is no scorer ${name}`);
+  return scorer;
 }
 
 function qaScorer(generation: 'seed' | 'legacy'): Scorer {

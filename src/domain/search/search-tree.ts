@@ -1,4 +1,4 @@
-import type { AskedMessage } from '../prompts/asked-prompt.ts';
+import type { PolicyMessage } from '../prompts/policy-prompt.ts';
 import type { TreeStep } from '../tree/grow-tree.ts';
 
 /**
@@ -82,7 +82,7 @@ export function searchPath(state: Pick<SearchState, 'nodes'>, stepId: string): r
 export interface SearchedStep extends TreeStep {
   readonly response: string;
   /** The reply as a message, where it is more than the text `response`. */
-  readonly message?: AskedMessage;
+  readonly message?: PolicyMessage;
   readonly action: string;
   readonly observation: string;
   /** What the environment's score was, normalised; 0 after a disaster. */

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { boundMatches, hasOnlyWords, isOfAllWords, wordsOf } from './bound-matches.ts';
+import { boundMatches, hasAllWords, hasOnlyWords, wordsOf } from './bound-matches.ts';
 
 const SHARES: Readonly<Record<string, number>> = { oak: 0.5, log: 0.2, stick: 0.1, "o'brien": 0.01 };
 const shareOf = (word: string) => SHARES[word] ?? 0.001;
@@ -44,5 +44,5 @@ test.each([
   ["'oak' | 'log'", false],
   ["'oak' & !'log'", false],
 ])('the query %s asks for all of its words: %j', (query, all) => {
-  expect(isOfAllWords(query)).toBe(all);
+  expect(hasAllWords(query)).toBe(all);
 });

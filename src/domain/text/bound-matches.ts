@@ -55,7 +55,7 @@ export function hasOnlyWords(query: string): boolean {
 }
 
 /** Whether a text must hold all the words: there is no alternative, and nothing is left out. */
-export function isOfAllWords(query: string): boolean {
+export function hasAllWords(query: string): boolean {
   return !/[!|]/.test(query.replace(WORD, ''));
 }
 

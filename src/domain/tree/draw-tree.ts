@@ -15,7 +15,7 @@ export interface DrawingOptions {
   readonly ids?: boolean;
 }
 
-export interface Drawing {
+export interface TreeDrawing {
   readonly lines: readonly string[];
   /** Lines that were left out to keep within the limit. */
   readonly hidden: number;
@@ -27,18 +27,22 @@ export interface Drawing {
  * many of the rollouts that end below it succeeded, and ends in ■ where the environment ended, … where a limit did.
  * @param succeeded the leaf steps of successful rollouts.
  */
-export function drawTree(tree: Tree<DrawnStep>, succeeded: ReadonlySet<string>, shown: DrawingOptions): Drawing {
-  return draw(tree, { label: (group) => scoreOf(group, succeeded), weight: (group) => group.length }, shown);
+export function drawTree(tree: Tree<DrawnStep>, succeeded: ReadonlySet<string>, options: DrawingOptions): TreeDrawing {
+  return draw(tree, { label: (group) => scoreOf(group, succeeded), weight: (group) => group.length }, options);
 }
 
 /** What a search knows of a step. */
-export interface Visited {
+export interface SearchedNode {
   readonly visits: number;
   readonly valueSum: number;
 }
 
 /** Draws the tree of a search in the same way, with visits and mean value in place of successes, the most visited first. */
-export function drawSearch(tree: Tree<DrawnStep>, visited: ReadonlyMap<string, Visited>, shown: DrawingOptions): Drawing {
+export function drawSearch(
+  tree: Tree<DrawnStep>,
+  visited: ReadonlyMap<string, SearchedNode>,
+  options: DrawingOptions,
+): TreeDrawing {
   const totals = (group: Group) => {
     const of = group.map(({ step }) => visited.get(step.stepId) ?? { visits: 0, valueSum: 0 });
     return {
@@ -52,7 +56,7 @@ export function drawSearch(tree: Tree<DrawnStep>, visited: ReadonlyMap<string, V
       ? 'not visited'
       : `${visits} ${visits === 1 ? 'visit' : 'visits'}, value ${(valueSum / visits).toFixed(2)}`;
   };
-  return draw(tree, { label, weight: (group) => totals(group).visits }, shown);
+  return draw(tree, { label, weight: (group) => totals(group).visits }, options);
 }
 
 /** What follows a branch, and what puts it before its siblings. */
@@ -61,7 +65,7 @@ interface Marks {
   readonly weight: (group: Group) => number;
 }
 
-function draw(tree: Tree<DrawnStep>, { label, weight }: Marks, { lines: limit, ids = false }: DrawingOptions): Drawing {
+function draw(tree: Tree<DrawnStep>, { label, weight }: Marks, { lines: limit, ids = false }: DrawingOptions): TreeDrawing {
   const idOf = (group: Group) => (ids ? `  ${group[0]?.step.stepId}` : '');
   const all: string[] = [`● ${short(lastLine(tree.root.step.observation), 80)}  ${label([tree.root])}${idOf([tree.root])}`];
   const waiting: Branch[] = branchesBelow([tree.root], '', weight);

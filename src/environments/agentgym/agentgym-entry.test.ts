@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { parseEnvironment } from '../open-environment.ts';
-import { asAgentRSent } from './agentgym-entry.ts';
+import { agentRAction } from './agentgym-entry.ts';
 import { parseTaskList } from './task-number.ts';
 
 describe('addresses of AgentGym servers', () => {
@@ -46,9 +46,9 @@ test('a task list keeps its order and names each task once', () => {
 });
 
 test('a search by the rules of Agent-R sends actions by its client, unless the address says otherwise', () => {
-  expect(asAgentRSent('agentgym:textcraft@http://h:1#0-9')).toBe('agentgym:textcraft@http://h:1?client=2025-03#0-9');
-  expect(asAgentRSent('agentgym:webshop@http://h/?limit=2#0')).toBe('agentgym:webshop@http://h/?limit=2&client=2025-03#0');
-  expect(parseEnvironment(asAgentRSent('agentgym:webshop@http://h?limit=2#0'))).toMatchObject({ client: '2025-03', limit: 2 });
+  expect(agentRAction('agentgym:textcraft@http://h:1#0-9')).toBe('agentgym:textcraft@http://h:1?client=2025-03#0-9');
+  expect(agentRAction('agentgym:webshop@http://h/?limit=2#0')).toBe('agentgym:webshop@http://h/?limit=2&client=2025-03#0');
+  expect(parseEnvironment(agentRAction('agentgym:webshop@http://h?limit=2#0'))).toMatchObject({ client: '2025-03', limit: 2 });
   for (const kept of ['agentgym:sciworld@http://h?snap=agent-r#0', 'agentgym:webshop@http://h?client=2025-09#0', 'textcraft'])
-    expect(asAgentRSent(kept)).toBe(kept);
+    expect(agentRAction(kept)).toBe(kept);
 });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineEnvironment } from '../environment-entry.ts';
 import { address, oneOf, text, whole } from '../option-kinds.ts';
-import { surviving } from '../surviving.ts';
+import { withRestart } from '../with-restart.ts';
 import { CLIENT_REVISIONS } from './client-action.ts';
 import { SERVER_NAMES } from './descriptor.ts';
 import { LIMIT, openAgentGym, TIMEOUT_MS } from './open-agentgym.ts';
@@ -35,7 +35,7 @@ export const agentgym = defineEnvironment({
       return { ...Object.fromEntries(new URLSearchParams(query)), server, url, ...(tasks === '' ? {} : { tasks }) };
     },
   },
-  open: async ({ timeout, ...options }) => surviving(await openAgentGym({ ...options, timeoutMs: timeout * 1_000 })),
+  open: async ({ timeout, ...options }) => withRestart(await openAgentGym({ ...options, timeoutMs: timeout * 1_000 })),
 });
 
 /** The parameters of the address are options of this environment. */
@@ -50,7 +50,7 @@ function withoutQuery(text: string): string {
  * Returns an address whose actions are sent as Agent-R's were: by the client of 2025-03, unless the address says how. The address
  * of another environment stays as it is.
  */
-export function asAgentRSent(address: string): string {
+export function agentRAction(address: string): string {
   const [, server = '', query = '', tasks = ''] = /^(agentgym:[^?#]*)(\?[^#]*)?(#.*)?$/s.exec(address) ?? [];
   if (server === '' || /[?&](client|snap)=/.test(query)) return address;
   return `${server}${query === '' ? '?' : `${query}&`}client=2025-03${tasks}`;

@@ -97,11 +97,11 @@ function recognise(liveness: string, routes: readonly string[]): ServerDescripto
   );
 }
 
-function otherServer(asked: ServerDescriptor, url: string, liveness: string, other: ServerDescriptor | undefined) {
+function otherServer(descriptor: ServerDescriptor, url: string, liveness: string, other: ServerDescriptor | undefined) {
   const instead = other ? `it is ${other.title}: write agentgym:${other.name}@…` : `it says ${JSON.stringify(abridge(liveness))}`;
   return new EnvironmentError(
     'protocol',
-    `${url} is not ${asked.title} (which says ${JSON.stringify(asked.liveness)}); ${instead}`,
+    `${url} is not ${descriptor.title} (which says ${JSON.stringify(descriptor.liveness)}); ${instead}`,
   );
 }
 

@@ -2,7 +2,7 @@ import {
   type Environment,
   EnvironmentError,
   type Opening,
-  type Replayed,
+  type ReplayResult,
   type StepResult,
   type TaskStart,
 } from '../environment.ts';
@@ -98,7 +98,7 @@ export async function openEpisode(options: EpisodeOptions, copied?: Copied): Pro
   }
 
   /** Plays a beginning in one request, in an environment that the server creates for it. Null where the server fails over it. */
-  async function replayAtOnce({ alias, mode }: TaskStart, actions: readonly string[]): Promise<Replayed | null> {
+  async function replayAtOnce({ alias, mode }: TaskStart, actions: readonly string[]): Promise<ReplayResult | null> {
     if (phase === 'closed') throw closedBefore();
     if (!tasks.has(alias)) throw unlisted(options, alias);
     pool.touch();
@@ -124,7 +124,7 @@ export async function openEpisode(options: EpisodeOptions, copied?: Copied): Pro
     return hints.read(server, running().id, course.opening);
   }
 
-  async function replayOneByOne(task: TaskStart, actions: readonly string[]): Promise<Replayed> {
+  async function replayOneByOne(task: TaskStart, actions: readonly string[]): Promise<ReplayResult> {
     const opening = await reset(task);
     const steps: StepResult[] = [];
     for (const action of actions) {

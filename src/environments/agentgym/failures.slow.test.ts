@@ -3,8 +3,8 @@ import { type AgentGymServer, type Fault, type GymWorld, startAgentGymServer } f
 import { sciworldWorld, textcraftWorld, webshopWorld } from '../../testing/agentgym-server-worlds.ts';
 import { until } from '../../testing/until.ts';
 import type { Environment, EnvironmentKind } from '../environment.ts';
-import { surviving } from '../surviving.ts';
 import { openTextCraft } from '../textcraft/textcraft.ts';
+import { withRestart } from '../with-restart.ts';
 import type { ServerName } from './descriptor.ts';
 import { type AgentGymOptions, openAgentGym } from './open-agentgym.ts';
 
@@ -271,7 +271,7 @@ function livesOf({ requests }: AgentGymServer): unknown[][] {
 describe('surviving environments', () => {
   async function givenSurviving(name: keyof typeof WORLDS, options: Partial<AgentGymOptions> = {}): Promise<void> {
     server = await startAgentGymServer(WORLDS[name]);
-    kind = surviving(await open(name, options));
+    kind = withRestart(await open(name, options));
     environment = await kind.create();
   }
 
@@ -307,7 +307,7 @@ describe('surviving environments', () => {
   test('recovery refuses another world, in which the task opens differently after the restart', async () => {
     let seed = 0;
     server = await startAgentGymServer((): GymWorld => textcraftWorld(local, seed++));
-    kind = surviving(await open('textcraft'));
+    kind = withRestart(await open('textcraft'));
     environment = await kind.create();
     await start('2');
     server.restart();

@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Environment, EnvironmentKind, StepResult } from '../environment.ts';
-import type { Happened, Person, PersonReply } from './person.ts';
+import type { Person, PersonReply, TurnOutcome } from './person.ts';
 import { type RecordedTurn, withPerson } from './with-person.ts';
 
 /** A person with these lines, who then ends. */
-function saying(...lines: readonly string[]): Person & { readonly seen: Happened[] } {
+function saying(...lines: readonly string[]): Person & { readonly seen: TurnOutcome[] } {
   const left = [...lines];
-  const seen: Happened[] = [];
+  const seen: TurnOutcome[] = [];
   return {
     seen,
     show: (happened) => void seen.push(happened),

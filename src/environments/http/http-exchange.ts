@@ -2,7 +2,7 @@ import { type Agent, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { retryAfterMs } from '../../runtime/retry-after.ts';
 import { sendAddress } from '../../runtime/secret-address.ts';
-import { seeEnds } from './live-agent.ts';
+import { watchEnds } from './live-agent.ts';
 
 /**
  * What became of one HTTP request. `restMs`: for how long the server asks to be left alone (`Retry-After`), null when it does
@@ -39,7 +39,7 @@ const ANSWER_LIMIT = 16 * 1024 * 1024; // bytes; the largest real answer, Wordle
  * the request. `fetch` gives up on a slow answer after 300 s, where a ScienceWorld or WebArena step may be given more.
  */
 export async function exchange(request: HttpRequest): Promise<Exchange> {
-  if (request.agent) await seeEnds();
+  if (request.agent) await watchEnds();
   return send(request);
 }
 

@@ -18,7 +18,7 @@ export function liveAgent(baseUrl: URL): HttpAgent {
  * Waits until what happened to kept connections is known: two turns of the event loop run the timers that close idle ones and
  * read the ends that servers sent. A request goes only to one that is open then.
  */
-export async function seeEnds(): Promise<void> {
+export async function watchEnds(): Promise<void> {
   await turn();
   await turn();
 }

@@ -1,7 +1,7 @@
 import type { EnvironmentKind } from '../environment.ts';
 import { type PythonCommand, startPython } from '../http/python-process.ts';
 import { StartGate } from '../http/start-gate.ts';
-import { surviving } from '../surviving.ts';
+import { withRestart } from '../with-restart.ts';
 import { openServer } from './open-server.ts';
 
 /**
@@ -16,7 +16,7 @@ export async function openPython(timeout: number, ...command: PythonCommand): Pr
       await kind.close();
       await process.close();
     };
-    return surviving({ ...kind, close }, new StartGate());
+    return withRestart({ ...kind, close }, new StartGate());
   } catch (error) {
     await process.close();
     throw error;

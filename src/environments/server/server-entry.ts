@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEnvironment } from '../environment-entry.ts';
 import { address, whole } from '../option-kinds.ts';
 import { readPairs } from '../read-address.ts';
-import { surviving } from '../surviving.ts';
+import { withRestart } from '../with-restart.ts';
 import { openServer } from './open-server.ts';
 import { PROTOCOL } from './protocol.ts';
 
@@ -21,5 +21,5 @@ export const environmentServer = defineEnvironment({
       return { ...readPairs(own.join(';')), url };
     },
   },
-  open: async ({ url, timeout }) => surviving(await openServer({ url, timeoutMs: timeout * 1_000 })),
+  open: async ({ url, timeout }) => withRestart(await openServer({ url, timeoutMs: timeout * 1_000 })),
 });

@@ -145,17 +145,17 @@ export function openServerEpisode(server: EnvironmentServer, from: Course = NEW)
   };
 }
 
-function openingOf({ description, traits }: EnvironmentServer, alias: string, opened: OpeningAnswer): Opening {
+function openingOf({ description, traits }: EnvironmentServer, alias: string, answer: OpeningAnswer): Opening {
   return {
-    instruction: opened.instruction ?? description.instruction,
-    observation: opened.observation,
-    ...(opened.pictures ? { pictures: opened.pictures } : {}),
-    goal: opened.goal ?? cutText(opened.observation, 10_000),
-    depth: opened.depth ?? traits.get(alias)?.depth ?? null,
-    split: opened.split ?? traits.get(alias)?.split ?? null,
-    kind: opened.kind ?? traits.get(alias)?.kind ?? null,
-    admissibleActions: opened.actions,
-    stateHash: opened.state === null ? null : sha256Hex(opened.state),
+    instruction: answer.instruction ?? description.instruction,
+    observation: answer.observation,
+    ...(answer.pictures ? { pictures: answer.pictures } : {}),
+    goal: answer.goal ?? cutText(answer.observation, 10_000),
+    depth: answer.depth ?? traits.get(alias)?.depth ?? null,
+    split: answer.split ?? traits.get(alias)?.split ?? null,
+    kind: answer.kind ?? traits.get(alias)?.kind ?? null,
+    admissibleActions: answer.actions,
+    stateHash: answer.state === null ? null : sha256Hex(answer.state),
   };
 }
 

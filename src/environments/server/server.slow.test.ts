@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { EnvironmentError } from '../environment.ts';
 import { parseEnvironment } from '../open-environment.ts';
-import { rebuildEnvironment, surviving } from '../surviving.ts';
+import { rebuildEnvironment, withRestart } from '../with-restart.ts';
 import { openServer } from './open-server.ts';
 import { PROTOCOL } from './protocol.ts';
 
@@ -181,7 +181,7 @@ describe('an environment on a server of the protocol', () => {
 
   test('an episode that the server forgot is played again, and goes on where it was', async () => {
     const server = await serve();
-    const kind = surviving(await open(server));
+    const kind = withRestart(await open(server));
     const episode = await kind.create();
     await episode.reset(task);
     await episode.step('down');
@@ -333,7 +333,7 @@ describe('a server that answers otherwise is named by route, field and remedy', 
   test('a server that opens another task after a restart ends the episode with both openings', async () => {
     let openings = 0;
     const server = await serve({ '/reset': () => ({ body: { observation: `opening ${openings++}` } }) });
-    const kind = surviving(await open(server));
+    const kind = withRestart(await open(server));
     const episode = await kind.create();
     await episode.reset(task);
     server.forget();

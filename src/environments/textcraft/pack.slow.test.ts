@@ -59,13 +59,13 @@ describe('the shipped pack', () => {
     expect(plan.length).toBeLessThanOrEqual(24);
 
     const candidates = prepareCandidates(world, chooseShownRecipes(world, item, createRandom(item)));
-    let held: Inventory = new Map();
+    let inventory: Inventory = new Map();
     let reached = false;
     const choose = (action: string): void => {
-      expect(candidates.from(held)).toContain(action);
-      const outcome = act(world, item, held, action);
+      expect(candidates.from(inventory)).toContain(action);
+      const outcome = act(world, item, inventory, action);
       expect(outcome.kind).toBe('executed');
-      held = outcome.inventory;
+      inventory = outcome.inventory;
       reached = outcome.reachedGoal;
     };
     for (const action of plan) {
@@ -73,8 +73,8 @@ describe('the shipped pack', () => {
       if (name === undefined) choose(action);
       // Candidates offer the amounts of single commands: what the plan gets at once is gotten in parts.
       else
-        for (let left = Number(amount); left > 0; left -= smallestGet(candidates.from(held), name))
-          choose(`get ${smallestGet(candidates.from(held), name)} ${name}`);
+        for (let left = Number(amount); left > 0; left -= smallestGet(candidates.from(inventory), name))
+          choose(`get ${smallestGet(candidates.from(inventory), name)} ${name}`);
     }
     expect(reached).toBe(true);
   });

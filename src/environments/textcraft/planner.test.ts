@@ -34,9 +34,9 @@ function bruteForceLength(goal: string, start: Inventory): number {
   const crafts = recipes.flatMap((recipe) => craftsOf(world, recipe)).filter(({ makes }) => below.has(makes.item));
   const gettable = [...below].filter((id) => isGettable(world, id));
 
-  const keyOf = (held: Inventory): string =>
+  const keyOf = (inventory: Inventory): string =>
     JSON.stringify(
-      [...held]
+      [...inventory]
         .filter(([, n]) => n > 0n)
         .map(([id, n]) => [id, Number(n)])
         .sort(),
@@ -115,11 +115,11 @@ describe('the TextCraft planner', () => {
   });
 
   test('a plan uses carried items before it gathers more, and one item of a tag serves a whole ingredient', () => {
-    const held: Inventory = new Map([
+    const inventory: Inventory = new Map([
       ['minecraft:pine_beam', 1n],
       ['minecraft:birch_beam', 2n],
     ]);
-    expect(planner.plan('minecraft:rod', held)).toEqual(['craft 4 rod using 2 birch beam']);
+    expect(planner.plan('minecraft:rod', inventory)).toEqual(['craft 4 rod using 2 birch beam']);
   });
 
   test('a plan shares the surplus of a batch', () => {

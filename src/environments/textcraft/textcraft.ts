@@ -91,12 +91,16 @@ function createEpisode(kind: Kind, initial: Situation | null): Environment {
         );
       }
       const random = createRandom(seedFrom('textcraft', kind.fingerprint, alias, seed));
-      const shown = chooseShownRecipes(kind.world, goal.item, random);
-      const started: Situation = { goal: goal.item, candidates: prepareCandidates(kind.world, shown), inventory: new Map() };
+      const shownRecipes = chooseShownRecipes(kind.world, goal.item, random);
+      const started: Situation = {
+        goal: goal.item,
+        candidates: prepareCandidates(kind.world, shownRecipes),
+        inventory: new Map(),
+      };
       situation = started;
       return {
         instruction: INSTRUCTION,
-        observation: describeTask(shown.map(commandOf), goal.item),
+        observation: describeTask(shownRecipes.map(commandOf), goal.item),
         goal: `craft ${nameOf(goal.item)}`,
         depth: goal.depth,
         split: splitOf(kind.split, alias, goal),

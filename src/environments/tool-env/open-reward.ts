@@ -8,7 +8,7 @@ import { ToolError, whyUnavailable } from '../tools/tool.ts';
 import { openPythonReward, openRewardServer, type RewardServer } from './reward-server.ts';
 
 /** Who scored an episode, and how. A reward that had to be refused is 0, and `refusal` says why. */
-export interface GivenReward extends Score {
+export interface ModuleReward extends Score {
   readonly scorer: ScorerName;
   readonly refusal: string | null;
 }
@@ -19,7 +19,7 @@ export interface Reward {
   readonly scorer: ScorerName | null;
   readonly needs: Scorer['needs'];
   /** Scores an episode. @throws EnvironmentError when the reward is unavailable. */
-  score(episode: ScoredEpisode): Promise<GivenReward>;
+  score(episode: ScoredEpisode): Promise<ModuleReward>;
   close(): Promise<void>;
 }
 
@@ -75,7 +75,7 @@ export function shippedReward(scorer: Scorer): Reward {
   };
 }
 
-function byRule(scorer: Scorer, episode: ScoredEpisode): GivenReward {
+function byRule(scorer: Scorer, episode: ScoredEpisode): ModuleReward {
   return { ...scorer.score(episode), scorer: { name: scorer.name, revision: scorer.revision }, refusal: null };
 }
 

@@ -52,26 +52,26 @@ export function sandboxed<Given>(toolsOf: (given: Given) => readonly string[]) {
 
 /** Opens tools by their names, and the rules by which they are called. Who opens the toolbox closes it. @throws ToolError. */
 export async function openTools(
-  given: Options,
+  options: Options,
   names: readonly string[],
   generated: () => readonly CorpusDocument[],
 ): Promise<TurnRules & { readonly maxResponse: number; readonly toolTimeoutMs: number }> {
-  const { profile } = given;
+  const { profile } = options;
   return {
     profile,
-    toolbox: await openAll(given, names, generated),
-    maxResponse: given['max-response'],
-    toolTimeoutMs: given['tool-timeout'] * 1_000,
-    parallel: given.parallel === 'yes',
-    paysCalls: (given.process ?? (profile === 'seed' || profile === 'v0.1' ? 'yes' : 'no')) === 'yes',
+    toolbox: await openAll(options, names, generated),
+    maxResponse: options['max-response'],
+    toolTimeoutMs: options['tool-timeout'] * 1_000,
+    parallel: options.parallel === 'yes',
+    paysCalls: (options.process ?? (profile === 'seed' || profile === 'v0.1' ? 'yes' : 'no')) === 'yes',
   };
 }
 
-async function openAll(given: Options, names: readonly string[], generated: () => readonly CorpusDocument[]): Promise<Toolbox> {
+async function openAll(options: Options, names: readonly string[], generated: () => readonly CorpusDocument[]): Promise<Toolbox> {
   const opened: Tool[] = [];
   try {
-    for (const name of names) opened.push(...(await openNamed(name, given, generated)));
-    return openToolbox(opened, given.profile === 'seed' ? 'seed' : 'full');
+    for (const name of names) opened.push(...(await openNamed(name, options, generated)));
+    return openToolbox(opened, options.profile === 'seed' ? 'seed' : 'full');
   } catch (error) {
     for (const tool of opened) await tool.close?.();
     throw error;
@@ -79,24 +79,24 @@ async function openAll(given: Options, names: readonly string[], generated: () =
 }
 
 /** Opens what one name of the option means: a server and a file in Python may have several tools. */
-async function openNamed(name: string, given: Options, generated: () => readonly CorpusDocument[]): Promise<readonly Tool[]> {
-  const timeoutMs = given['tool-timeout'] * 1_000;
+async function openNamed(name: string, options: Options, generated: () => readonly CorpusDocument[]): Promise<readonly Tool[]> {
+  const timeoutMs = options['tool-timeout'] * 1_000;
   if (/^(https?:\/\/|secret:)/.test(name)) return openToolServer(name, timeoutMs);
   if (name.startsWith(MCP)) return openMcpTools(name, timeoutMs);
   if (/\.py(#|$)/.test(name)) return openPythonTools(name, timeoutMs);
-  return [isModule(name) ? await loadTool(name) : await openShipped(name, given, generated)];
+  return [isModule(name) ? await loadTool(name) : await openShipped(name, options, generated)];
 }
 
-async function openShipped(name: string, given: Options, generated: () => readonly CorpusDocument[]): Promise<Tool> {
+async function openShipped(name: string, options: Options, generated: () => readonly CorpusDocument[]): Promise<Tool> {
   switch (name) {
     case 'search': {
-      const retriever = await openSource(given, given['tool-timeout'], generated);
-      return search(retriever, { topK: given.topk, pays: given.retriever === undefined ? 'search' : 'wiki_search' });
+      const retriever = await openSource(options, options['tool-timeout'], generated);
+      return search(retriever, { topK: options.topk, pays: options.retriever === undefined ? 'search' : 'wiki_search' });
     }
     case 'calculator':
       return calculator();
     case 'python':
-      return python({ url: given.sandbox ?? '' });
+      return python({ url: options.sandbox ?? '' });
     default:
       throw new ToolError(
         `there is no tool ${JSON.stringify(name.slice(0, 200))}; there are search, calculator, python, or name a module: ./my-tool.ts, ./my_tools.py, or a server: http://…, mcp:…`,

@@ -9,7 +9,7 @@ import { kindOfSource } from '../kind-of-source.ts';
 import type { Toolbox } from '../tools/toolbox.ts';
 import { type AnsweredTurn, answerTurn } from './answer-turn.ts';
 import { instruct } from './instruct.ts';
-import type { GivenReward, Reward } from './open-reward.ts';
+import type { ModuleReward, Reward } from './open-reward.ts';
 import { parseWhole } from './parse-whole.ts';
 import type { ToolTask } from './tool-task.ts';
 
@@ -173,7 +173,7 @@ function processReward({ profile, fingerprint }: Kind, { reward }: AnsweredTurn)
   return [{ component: 'tool', value: reward, scorer: { name: `tools-${profile}`, revision: fingerprint.slice(0, 16) } }];
 }
 
-function score({ profile, reward }: Kind, { task, turns, invalid }: Situation): Promise<GivenReward> {
+function score({ profile, reward }: Kind, { task, turns, invalid }: Situation): Promise<ModuleReward> {
   const responses = turns.map(({ response }) => response);
   return reward.score({
     question: task.prompt,

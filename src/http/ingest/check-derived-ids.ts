@@ -1,7 +1,7 @@
 import { derivedId, isDerived } from '../../events/derived-id.ts';
 import { DEFAULT_STAMP, type Envelope, type Stamp } from '../../events/envelope.ts';
 import type { Problem } from '../reply.ts';
-import type { Sent } from './check-events.ts';
+import type { SentEvent } from './check-events.ts';
 
 /** Ordinals of tasks that are tried for a tree, whose event does not say which it is. */
 const TASKS = 4_096;
@@ -14,7 +14,7 @@ const TRIES = 20_000;
  * versions are free: nobody can guess a random one before it is on record. What a tree holds is identified in the tree, which
  * belongs to its owner.
  */
-export function underivableIds(events: readonly Sent[], { principal }: Pick<Stamp, 'principal'>): readonly Problem[] {
+export function underivableIds(events: readonly SentEvent[], { principal }: Pick<Stamp, 'principal'>): readonly Problem[] {
   // The platform's own programs derive ids by rules of which an event holds no trace.
   if (principal === DEFAULT_STAMP.principal) return [];
   const trees = new TreeSearch();

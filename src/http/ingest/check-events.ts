@@ -4,19 +4,19 @@ import { contentHash, parseEnvelope, type Refusal } from '../../events/codec.ts'
 import { entityOf } from '../../events/entity-of.ts';
 import type { Envelope, Stamp } from '../../events/envelope.ts';
 import { wellFormed } from '../../events/well-formed.ts';
-import { takenBy } from '../../projections/journal/journalled.ts';
+import { uniqueKeysOf } from '../../projections/journal/journal-entries.ts';
 import { PROBLEM_LIMIT, type Problem, type Reply, refuse } from '../reply.ts';
-import { misspeltTraining } from './misspelt-training.ts';
+import { type ContentFault, findContentFault } from './content-fault.ts';
+import { unknownTrainingFields } from './misspelt-training.ts';
 import { unsafePart } from './unsafe-part.ts';
-import { type Wrong, wrongContent } from './wrong-content.ts';
 
 /** An event of a request and its place in it. */
-export interface Sent {
+export interface SentEvent {
   readonly index: number;
   readonly event: Envelope;
 }
-export type Checked =
-  | { readonly kind: 'events'; readonly events: readonly Sent[] }
+export type CheckedEvents =
+  | { readonly kind: 'events'; readonly events: readonly SentEvent[] }
   | { readonly kind: 'refused'; readonly reply: Reply };
 
 /**
@@ -24,8 +24,8 @@ export type Checked =
  * @param now the server's time, ms since 1970: an event of the future would end every read as of a time before it.
  * @param stamp who sends them, and for which project: the events that are returned carry it.
  */
-export function checkEvents(values: readonly unknown[], now: number, stamp: Stamp): Checked {
-  const events: Sent[] = [];
+export function checkEvents(values: readonly unknown[], now: number, stamp: Stamp): CheckedEvents {
+  const events: SentEvent[] = [];
   const problems: Problem[] = [];
   for (const [index, value] of values.entries()) {
     const checked = check(value, index, now, stamp);
@@ -87,15 +87,15 @@ const REMEDY = 'correct them and send all again; GET /v1/schemas has the JSON Sc
 
 /** Drops repetitions of an event or a fact within the request; returns those with other content, which are refused (409). */
 export function dropRepetitions(
-  sent: readonly Sent[],
+  sent: readonly SentEvent[],
 ):
-  | { readonly kind: 'distinct'; readonly events: readonly Sent[] }
+  | { readonly kind: 'distinct'; readonly events: readonly SentEvent[] }
   | { readonly kind: 'conflict'; readonly problems: readonly Problem[] } {
-  const first = new Map<string, Sent>();
+  const first = new Map<string, SentEvent>();
   const problems: Problem[] = [];
-  const distinct: Sent[] = [];
+  const distinct: SentEvent[] = [];
   for (const item of sent) {
-    const keys = takenBy(item.event);
+    const keys = uniqueKeysOf(item.event);
     const key = keys.find((taken) => first.has(taken));
     const before = key === undefined ? undefined : first.get(key);
     if (!before) {
@@ -111,7 +111,7 @@ export function dropRepetitions(
  * Describes an event whose id, or whose fact, is taken by another event of its stream with other content.
  * @param other the event that came first.
  */
-export function conflictOf({ index, event }: Sent, other: string, taken: 'id' | 'fact'): Problem {
+export function conflictOf({ index, event }: SentEvent, other: string, taken: 'id' | 'fact'): Problem {
   if (taken === 'id')
     return {
       index,
@@ -133,18 +133,18 @@ export function conflictOf({ index, event }: Sent, other: string, taken: 'id' | 
   };
 }
 
-function check(value: unknown, index: number, now: number, stamp: Stamp): Sent | Problem {
+function check(value: unknown, index: number, now: number, stamp: Stamp): SentEvent | Problem {
   const wrong = unsafePart(value) ?? wrongMark(value);
   if (wrong) return { index, ...idOf(value), ...wrong };
   const parsed = parseEnvelope(isObject(value) ? { ...value, ...stamp } : value);
   if (parsed.kind === 'refused') return { index, ...idOf(value), ...wordsOf(parsed.refusal) };
   const { event } = parsed;
-  const refused = notTaken(event, now) ?? brokenName(event) ?? wrongContent(event) ?? misspeltTraining(event);
+  const refused = notTaken(event, now) ?? brokenName(event) ?? findContentFault(event) ?? unknownTrainingFields(event);
   return refused ? { index, id: event.id, ...refused } : { index, event };
 }
 
 /** Returns which field of the platform a value brings along. */
-function wrongMark(value: unknown): Wrong | undefined {
+function wrongMark(value: unknown): ContentFault | undefined {
   if (!isObject(value)) return undefined;
   const mark = Object.entries(FIELDS_OF_PLATFORM).find(([field]) => value[field] !== undefined);
   return mark && { path: mark[0], ...mark[1] };
@@ -155,7 +155,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 /** Returns why an event is none of a producer, or not of this time. */
-function notTaken({ type, occurredAt }: Envelope, now: number): Wrong | undefined {
+function notTaken({ type, occurredAt }: Envelope, now: number): ContentFault | undefined {
   const rule = ruleOfPlatform(type);
   if (rule) return { path: 'type', ...rule };
   const ahead = Date.parse(occurredAt) - now;
@@ -163,7 +163,7 @@ function notTaken({ type, occurredAt }: Envelope, now: number): Wrong | undefine
 }
 
 /** Text in `data` is repaired on append; who wrote an event is not text from a model, so a broken name is a mistake. */
-function brokenName({ producer, repaired }: Envelope): Wrong | undefined {
+function brokenName({ producer, repaired }: Envelope): ContentFault | undefined {
   const [broken] = wellFormed({ producer, repaired }).repaired; // every other text of the envelope has a pattern
   return broken === undefined ? undefined : { path: broken, message: 'holds a half surrogate or NUL' };
 }

@@ -7,7 +7,7 @@ import { rowsWhere } from '../../postgres/rows-where.ts';
 import { readForeignPayloads, readOwners } from '../../projections/owners/read-owners.ts';
 import { lineageIdOf } from '../../training/leases/lineage-of.ts';
 import type { Problem } from '../reply.ts';
-import type { Sent } from './check-events.ts';
+import type { SentEvent } from './check-events.ts';
 import type { Reason } from './refuse-events.ts';
 
 export interface NamedWorld {
@@ -25,7 +25,7 @@ export type NamedChecked =
  * Checks what events name besides their stream and what no fold refuses: what belongs to another key or project, and payloads that
  * nobody could read. Whether steps, rollouts and rewards are on record is for the folds, which set aside what misses them.
  */
-export async function checkNamed(events: readonly Sent[], principal: Principal, world: NamedWorld): Promise<NamedChecked> {
+export async function checkNamed(events: readonly SentEvent[], principal: Principal, world: NamedWorld): Promise<NamedChecked> {
   if (principal.keyId !== null) {
     const judgements = await takenJudgements(events, world.db);
     if (judgements.length > 0) return { kind: 'refused', reason: 'conflict', problems: judgements };
@@ -43,7 +43,7 @@ export async function checkNamed(events: readonly Sent[], principal: Principal, 
  * Finds judgements under the id of a step of the same tree: prompts of steps and of judgements are identified by these ids
  * together, so that the prompt of the judgement would take the place of that of the step.
  */
-async function takenJudgements(events: readonly Sent[], db: Db): Promise<readonly Problem[]> {
+async function takenJudgements(events: readonly SentEvent[], db: Db): Promise<readonly Problem[]> {
   const judgements = events.flatMap(({ index, event }) => {
     if (event.type !== 'PromptShown' || event.data.judgementId === undefined) return [];
     return [{ index, id: event.id, stepId: event.data.judgementId, treeId: event.data.treeId }];
@@ -59,7 +59,7 @@ async function takenJudgements(events: readonly Sent[], db: Db): Promise<readonl
 }
 
 /** Finds runs that would feed the training of a policy which belongs to another project: its batches are made of its own runs. */
-async function foreignPolicies(events: readonly Sent[], { project }: Principal, db: Db): Promise<readonly Problem[]> {
+async function foreignPolicies(events: readonly SentEvent[], { project }: Principal, db: Db): Promise<readonly Problem[]> {
   const feeding = events.flatMap(({ index, event }) => {
     if (event.type !== 'RunStarted') return [];
     const named = trainingChannel.safeParse((event.data.config as { training?: unknown } | null)?.training); // any JSON
@@ -78,7 +78,7 @@ async function foreignPolicies(events: readonly Sent[], { project }: Principal, 
 
 /** Finds retractions of annotations that another key added: who added one retracts it, or an administrator. */
 async function foreignRetractions(
-  events: readonly Sent[],
+  events: readonly SentEvent[],
   principal: Principal,
   { db, annotationsFolded }: NamedWorld,
 ): Promise<readonly Problem[] | 'undecided'> {
@@ -98,7 +98,7 @@ async function foreignRetractions(
 
 /** Finds references to payloads that the blob store does not hold, or that belong to other projects alone. */
 async function missingBlobs(
-  events: readonly Sent[],
+  events: readonly SentEvent[],
   { keyId, project }: Principal,
   { db, blobs }: NamedWorld,
 ): Promise<readonly Problem[]> {

@@ -3,12 +3,12 @@ import { isDerived } from '../../events/derived-id.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import type { Db } from '../../postgres/database.ts';
 import { may, owns, type Principal, sees } from '../../postgres/principal.ts';
-import { opens, rootOf } from '../../projections/owners/owners.ts';
+import { nonOwnerScope } from '../../projections/owners/non-owner-scope.ts';
+import { opensStream, rootOf } from '../../projections/owners/owners.ts';
 import { type Owner, readOwners } from '../../projections/owners/read-owners.ts';
-import { scopeOfOthers } from '../../projections/owners/scope-of-others.ts';
 import type { Cache } from '../../runtime/cache.ts';
 import type { Problem } from '../reply.ts';
-import type { Sent } from './check-events.ts';
+import type { SentEvent } from './check-events.ts';
 
 /** An owner as this process knows it. One that it only claimed is looked up until the record has decided. */
 export interface KnownOwner extends Pick<Owner, 'principal' | 'project'> {
@@ -23,7 +23,7 @@ export interface OwnersWorld {
   readonly caughtUp: (topics: ReadonlySet<Topic>) => Promise<boolean>;
 }
 
-export type OwnersChecked =
+export type OwnerCheck =
   /** `claim` takes the streams that the events open for the principal; false when another took one meanwhile. */
   | { readonly kind: 'owned'; readonly claim: () => boolean }
   | { readonly kind: 'forbidden'; readonly problems: readonly Problem[] }
@@ -36,7 +36,7 @@ export type OwnersChecked =
  * not; others of the project add to it what their scope is for. A key sees its project alone: a stream of another one is not
  * there for it. Who works on this machine without a key is an administrator.
  */
-export async function checkOwners(events: readonly Sent[], principal: Principal, world: OwnersWorld): Promise<OwnersChecked> {
+export async function checkOwners(events: readonly SentEvent[], principal: Principal, world: OwnersWorld): Promise<OwnerCheck> {
   const checked = await checkEach(firstOfEach(events), principal, world);
   // which of all are refused is asked where one is
   return checked.kind === 'forbidden' || checked.kind === 'unknown' ? checkEach(events, principal, world) : checked;
@@ -45,11 +45,11 @@ export async function checkOwners(events: readonly Sent[], principal: Principal,
 /**
  * The first event of each type and run in each stream, to whose others the same rules apply; what opens a stream each by itself.
  */
-function firstOfEach(events: readonly Sent[]): readonly Sent[] {
+function firstOfEach(events: readonly SentEvent[]): readonly SentEvent[] {
   const seen = new Map<string, Set<string>>();
   return events.filter(({ event }) => {
     const { stream, type, correlationId } = event;
-    if (opens(event) || type === 'PromptShown') return true; // whose rule lies in its data
+    if (opensStream(event) || type === 'PromptShown') return true; // whose rule lies in its data
     const said = `${type} ${correlationId}`;
     const before = seen.get(stream);
     if (before?.has(said)) return false;
@@ -59,7 +59,7 @@ function firstOfEach(events: readonly Sent[]): readonly Sent[] {
   });
 }
 
-async function checkEach(events: readonly Sent[], principal: Principal, world: OwnersWorld): Promise<OwnersChecked> {
+async function checkEach(events: readonly SentEvent[], principal: Principal, world: OwnersWorld): Promise<OwnerCheck> {
   const mine = { principal: principal.principal, project: principal.project, from: 'claim' } as const;
   const claim = () => {
     const keys = [...new Set(events.filter(({ event }) => claims(event)).map(({ event }) => keyOf(event)))];
@@ -112,27 +112,27 @@ interface Held {
   readonly owner: Pick<KnownOwner, 'principal' | 'project'> | undefined;
 }
 
-function problemOf({ index, event }: Sent, message: string, remedy: string, path?: string): Problem {
+function problemOf({ index, event }: SentEvent, message: string, remedy: string, path?: string): Problem {
   return { index, id: event.id, path: path ?? `data.${catalogue[event.type].stream}`, message, remedy };
 }
 
-function judgeScope(sent: Sent, principal: Principal): Found | undefined {
-  const others = scopeOfOthers(sent.event);
+function judgeScope(event: SentEvent, principal: Principal): Found | undefined {
+  const others = nonOwnerScope(event.event);
   const needs = others === null ? (['ingest'] as const) : ([others, 'ingest'] as const);
   if (needs.some((scope) => may(principal, scope))) return undefined;
-  const problem = problemOf(sent, `${sent.event.type} needs the scope ${needs.join(' or ')}`, withScope(needs[0]), 'type');
+  const problem = problemOf(event, `${event.event.type} needs the scope ${needs.join(' or ')}`, withScope(needs[0]), 'type');
   return { kind: 'forbidden', problem };
 }
 
-function judge(sent: Sent, principal: Principal, { what, owner }: Held): Found | undefined {
-  const { type, stream } = sent.event;
+function judge(event: SentEvent, principal: Principal, { what, owner }: Held): Found | undefined {
+  const { type, stream } = event.event;
   const forbidden = (message: string, remedy: string): Found => ({
     kind: 'forbidden',
-    problem: problemOf(sent, message, remedy),
+    problem: problemOf(event, message, remedy),
   });
   const unknown = (): Found => ({
     kind: 'unknown',
-    problem: problemOf(sent, `no ${what} is on record`, 'append what opens it first, or earlier in the same request'),
+    problem: problemOf(event, `no ${what} is on record`, 'append what opens it first, or earlier in the same request'),
   });
   if (owner === undefined) return unknown();
   if (owner.project !== principal.project) {
@@ -141,12 +141,12 @@ function judge(sent: Sent, principal: Principal, { what, owner }: Held): Found |
         `the ${what} belongs to project ${owner.project}, and this request writes ${principal.project}`,
         `send the header espalier-project: ${owner.project}`,
       );
-    if (opens(sent.event) && what.endsWith(stream))
+    if (opensStream(event.event) && what.endsWith(stream))
       return forbidden(`the id ${stream} is taken`, 'choose another: a random UUID is never taken');
     return unknown();
   }
   if (owns(principal, owner.principal) || may(principal, 'admin')) return undefined;
-  const scope = scopeOfOthers(sent.event);
+  const scope = nonOwnerScope(event.event);
   if (scope === null)
     return forbidden(
       `the ${what} belongs to another key: ${type} is accepted from its owner alone`,
@@ -160,10 +160,10 @@ function judge(sent: Sent, principal: Principal, { what, owner }: Held): Found |
  * An event is shown and counted with what it names of other streams, which is never of another project. What nobody opened is let
  * pass where nobody can know the id that it will have.
  */
-function judgeNamed(sent: Sent, { project }: Principal, named: Named, owner: KnownOwner | undefined): Found | undefined {
+function judgeNamed(event: SentEvent, { project }: Principal, named: Named, owner: KnownOwner | undefined): Found | undefined {
   if (owner === undefined ? named.needs === 'nothing' : owner.project === project) return undefined;
   const { what, stream, remedy, path } = named;
-  return { kind: 'unknown', problem: problemOf(sent, `no ${what} ${stream} is on record`, remedy, path) };
+  return { kind: 'unknown', problem: problemOf(event, `no ${what} ${stream} is on record`, remedy, path) };
 }
 
 function isSegment(event: Envelope): boolean {
@@ -226,7 +226,7 @@ function keyOf(event: Envelope): string {
 
 /** What is named by its content has no owner. */
 function claims(event: Envelope): boolean {
-  return opens(event) && !isSegment(event);
+  return opensStream(event) && !isSegment(event);
 }
 
 /** Finds owners: those that the record decided from memory, the others in the read model, and what was claimed here last. */

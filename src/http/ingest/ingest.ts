@@ -9,7 +9,7 @@ import { formatPosition, positionAfter } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { Principal } from '../../postgres/principal.ts';
 import { annotations } from '../../projections/annotations/annotations.ts';
-import { type Appended, findJournalled, takenBy } from '../../projections/journal/journalled.ts';
+import { findJournalEntries, type JournalEntry, uniqueKeysOf } from '../../projections/journal/journal-entries.ts';
 import { owners as ownersProjection } from '../../projections/owners/owners.ts';
 import { openCache } from '../../runtime/cache.ts';
 import type { RequestLimits } from '../../runtime/config.ts';
@@ -21,7 +21,7 @@ import { refusals } from '../openapi.ts';
 import { busy, createBodyBudget } from '../receive-bodies.ts';
 import { json, type Reply, refuse } from '../reply.ts';
 import { underivableIds } from './check-derived-ids.ts';
-import { checkEvents, conflictOf, dropRepetitions, type Sent } from './check-events.ts';
+import { checkEvents, conflictOf, dropRepetitions, type SentEvent } from './check-events.ts';
 import { checkNamed } from './check-named.ts';
 import { checkOwners, type KnownOwner, type OwnersWorld } from './check-owners.ts';
 import { eventSchemas } from './event-schemas.ts';
@@ -57,7 +57,7 @@ const OWNS = 'who owns a stream';
 export function ingestEndpoint(options: IngestOptions): Endpoint {
   const { db, log, blobs, limits, metrics, clock = Date.now } = options;
   const exclusive = createExclusive();
-  const recentEvents = openCache<Appended>({ max: RECENT });
+  const recentEvents = openCache<JournalEntry>({ max: RECENT });
   const recentStreams = openCache<string>({ max: RECENT }); // their topics
   const owners: OwnersWorld = {
     db,
@@ -120,7 +120,7 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
     const misplaced = await checkStreamTopics(distinct.events, db, recentStreams); // the last check: what passes is claimed
     if (misplaced.length > 0) return refuseEvents('other-topic', misplaced);
     if (!owned.claim()) return refuseUndecided(OWNS);
-    const taken = prepared.records.flatMap(({ event }) => takenBy(event));
+    const taken = prepared.records.flatMap(({ event }) => uniqueKeysOf(event));
     return exclusive.run(taken, () => appendNew(prepared.records, checked.events.length, principal));
   }
 
@@ -153,7 +153,7 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
     for (const [i, { sent, hash }] of fresh.entries()) {
       const receipt = receipts[i];
       if (!receipt) throw new Error(`the log gave ${receipts.length} receipts for ${fresh.length} records`);
-      for (const key of takenBy(sent.event))
+      for (const key of uniqueKeysOf(sent.event))
         recentEvents.set(recentKey(key, sent.event), { eventId: sent.event.id, hash, forgotten: false, receipt });
       counts.set(sent.event.type, (counts.get(sent.event.type) ?? 0) + 1);
     }
@@ -167,13 +167,13 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
   }
 
   /** Finds which events, or the facts that they state, are on record: lately appended here, or in the journal. */
-  async function findEarlier(prepared: readonly Prepared[]): Promise<ReadonlyMap<Sent, Earlier>> {
+  async function findEarlier(prepared: readonly Prepared[]): Promise<ReadonlyMap<SentEvent, Earlier>> {
     // what another server or the log was told first contradicts what this one appended: the journal tells which is on record
-    const journalled = await findJournalled(
+    const journalled = await findJournalEntries(
       db,
       prepared.map(({ event }) => event),
     );
-    const found = new Map<Sent, Earlier>();
+    const found = new Map<SentEvent, Earlier>();
     for (const one of prepared) {
       const earlier =
         earlierOf(one, (key) => journalled.get(key)) ?? earlierOf(one, (key) => recentEvents.get(recentKey(key, one.event)));
@@ -185,12 +185,12 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
 
 /** What is on record of an event of a request: its id, or the fact that it states, is taken. */
 interface Earlier {
-  readonly appended: Appended;
+  readonly appended: JournalEntry;
   readonly taken: 'id' | 'fact';
 }
 
-function earlierOf({ event }: Prepared, find: (key: string) => Appended | undefined): Earlier | undefined {
-  for (const [i, key] of takenBy(event).entries()) {
+function earlierOf({ event }: Prepared, find: (key: string) => JournalEntry | undefined): Earlier | undefined {
+  for (const [i, key] of uniqueKeysOf(event).entries()) {
     const appended = find(key);
     if (appended) return { appended, taken: i === 0 ? 'id' : 'fact' };
   }
@@ -215,7 +215,7 @@ const accepted = z.object({
 });
 
 interface Prepared {
-  readonly sent: Sent;
+  readonly sent: SentEvent;
   readonly record: LogRecord;
   /** The event as it is appended: its text storable, its large payloads blobs. */
   readonly event: Envelope;
@@ -227,7 +227,7 @@ interface Prepared {
  * their name.
  */
 async function prepare(
-  events: readonly Sent[],
+  events: readonly SentEvent[],
   blobs: BlobStore,
 ): Promise<
   { readonly kind: 'records'; readonly records: readonly Prepared[] } | { readonly kind: 'refused'; readonly reply: Reply }
@@ -248,7 +248,7 @@ async function prepare(
     : { kind: 'records', records };
 }
 
-function notStorable({ index, event }: Sent, { path, message }: EventRefused): Reply {
+function notStorable({ index, event }: SentEvent, { path, message }: EventRefused): Reply {
   return refuseEvents('not-storable', [{ index, id: event.id, path, message }]);
 }
 

@@ -1,7 +1,7 @@
 import { closestName } from '../../domain/text/closest-name.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { CHANNELS, trainingChannel } from '../../events/schemas/training.ts';
-import type { Wrong } from './wrong-content.ts';
+import type { ContentFault } from './content-fault.ts';
 
 const REMEDY = `write {"policyId": NAME, "channel": CHANNEL} as config.training, where the channel is ${CHANNELS.join(', ')}; another name for settings of your own`;
 
@@ -10,7 +10,7 @@ const REMEDY = `write {"policyId": NAME, "channel": CHANNEL} as config.training,
  * nothing would say so. Other settings under `training` are a program's own: its `policy` may be an algorithm, and its `channels` a
  * number.
  */
-export function misspeltTraining({ type, data }: Envelope): Wrong | undefined {
+export function unknownTrainingFields({ type, data }: Envelope): ContentFault | undefined {
   if (type !== 'RunStarted') return undefined;
   const config = fieldsOf((data as { readonly config?: unknown }).config); // of a RunStarted: any JSON
   const near = Object.keys(config).find(

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { serverSampling } from '../../domain/prompts/asked-prompt.ts';
+import { serverSampling } from '../../domain/prompts/policy-prompt.ts';
 import { newId } from '../../events/new-id.ts';
 import { blockDigest, promptDigest } from '../../events/prompt-digest.ts';
 import { createKey, type NewKey } from '../../postgres/keys.ts';

@@ -3,13 +3,13 @@ import { may, owns, type Principal } from '../../postgres/principal.ts';
 import { readHeldEpochs } from '../../postgres/run-holds.ts';
 import { readOwners } from '../../projections/owners/read-owners.ts';
 import type { Problem } from '../reply.ts';
-import type { Sent } from './check-events.ts';
+import type { SentEvent } from './check-events.ts';
 
 /**
  * Finds events of producers that were replaced: an event that names an epoch names that of the run in `correlationId`, which
  * whoever goes on with the run has raised. A key writes by the epochs of runs that are its own.
  */
-export async function staleEpochs(events: readonly Sent[], principal: Principal, db: Db): Promise<readonly Problem[]> {
+export async function staleEpochs(events: readonly SentEvent[], principal: Principal, db: Db): Promise<readonly Problem[]> {
   const named = events.filter(({ event }) => event.epoch !== undefined);
   if (named.length === 0) return [];
   const runs = [...new Set(named.map(({ event }) => event.correlationId))];

@@ -4,14 +4,18 @@ import type { Db } from '../../postgres/database.ts';
 import { readStreamTopics } from '../../projections/journal/read-stream-topics.ts';
 import type { Cache } from '../../runtime/cache.ts';
 import type { Problem } from '../reply.ts';
-import type { Sent } from './check-events.ts';
+import type { SentEvent } from './check-events.ts';
 
 /**
  * Checks that every stream stays in one topic: one id for a run and a tree would make one stream over two topics, whose order no
  * reader could know. The first topic keeps the stream: that of the request, of what was appended lately, or of the journal. What
  * is fine is claimed in `recent`, so that of two requests at once one is refused.
  */
-export async function checkStreamTopics(events: readonly Sent[], db: Db, recent: Cache<string>): Promise<readonly Problem[]> {
+export async function checkStreamTopics(
+  events: readonly SentEvent[],
+  db: Db,
+  recent: Cache<string>,
+): Promise<readonly Problem[]> {
   const streams = new Set(events.map(({ event }) => event.stream));
   const unknown = [...streams].filter((stream) => recent.get(stream) === undefined);
   const journalled = await readStreamTopics(db, unknown);

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { Principal } from '../../postgres/principal.ts';
-import { type Forwarding, forwardCall, PATHS, type ProxyApi } from '../../usecases/capture/forward-call.ts';
+import { type ForwardOptions, forwardCall, PATHS, type ProxyApi } from '../../usecases/capture/forward-call.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import type { createJsonBodies } from '../json-body.ts';
 import type { Reply } from '../reply.ts';
@@ -18,7 +18,7 @@ const SUMMARY: Readonly<Record<ProxyApi, string>> = {
 };
 
 /** Makes the two endpoints of a protocol: one whose address names the rollout, one whose headers do. */
-export function callEndpoints(api: ProxyApi, world: Forwarding, bodies: JsonBodies): readonly Endpoint[] {
+export function callEndpoints(api: ProxyApi, world: ForwardOptions, bodies: JsonBodies): readonly Endpoint[] {
   const shared = {
     ...({ method: 'POST', needs: ['ingest'], summary: SUMMARY[api] } as const),
     body: bodies(request),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Principal } from '../../postgres/principal.ts';
-import type { ClosedPlace } from '../../usecases/capture/close-captured.ts';
+import type { CloseResult } from '../../usecases/capture/close-captured.ts';
 import type { Capture } from '../../usecases/capture/open-capture.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import type { JsonBodies } from './call-endpoint.ts';
@@ -22,7 +22,7 @@ const taskParams = placeParams.pick({ run: true, task: true });
 
 /** Makes the endpoints by which a program says that a task has its rollouts, or that a run is over. */
 export function closeEndpoints(capture: Capture, bodies: JsonBodies): readonly Endpoint[] {
-  const close = (place: () => ClosedPlace, principal: Principal, given: Given) =>
+  const close = (place: () => CloseResult, principal: Principal, given: Given) =>
     answering(async () => ({ position: await capture.close(place(), principal, given) }));
   const shared = { method: 'POST', needs: ['ingest'], body: bodies(closeBody), answers: SAID } as const;
   const ofRun =

@@ -16,8 +16,8 @@ async function pictures() {
 }
 
 async function kindOf(imageId: string) {
-  const found = await findPicture(proxy.api.database.db, imageId);
-  return found && (await openPicture(found, (sha256) => proxy.api.blobs.get(sha256))).kind;
+  const picture = await findPicture(proxy.api.database.db, imageId);
+  return picture && (await openPicture(picture, (sha256) => proxy.api.blobs.get(sha256))).kind;
 }
 
 test('pictures of a conversation are recorded by their content, each with the observation that it came with, and shown in prompts', async () => {

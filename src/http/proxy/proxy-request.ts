@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 import type { PolicyRef } from '../../events/schemas/values.ts';
-import { isPlaceName, LONGEST_NAME, type Named } from '../../usecases/capture/place.ts';
+import { isPlaceName, LONGEST_NAME, type NamedPlace } from '../../usecases/capture/place.ts';
 
 const CONTROLS = '[\\u0000-\\u001f\\u007f-\\u009f]';
 const named = (message: string) =>
@@ -41,8 +41,8 @@ export const policyHeader = z.looseObject({
 });
 
 /** Reads the place of a request whose parameters and headers fit their schemas: of its address, or else of its headers. */
-export function placeOf(params: Partial<PlaceParams>, headers: IncomingHttpHeaders): Named {
-  const of = (part: keyof Named) => params[part] ?? String(headers[`x-espalier-${part}`]);
+export function placeOf(params: Partial<PlaceParams>, headers: IncomingHttpHeaders): NamedPlace {
+  const of = (part: keyof NamedPlace) => params[part] ?? String(headers[`x-espalier-${part}`]);
   return { run: of('run'), task: of('task'), rollout: of('rollout') };
 }
 

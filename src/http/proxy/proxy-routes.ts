@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { UpstreamFailed } from '../../usecases/capture/capture-errors.ts';
-import type { Forwarding } from '../../usecases/capture/forward-call.ts';
+import type { ForwardOptions } from '../../usecases/capture/forward-call.ts';
 import type { Capture } from '../../usecases/capture/open-capture.ts';
 import { readText } from '../../usecases/capture/split-events.ts';
 import type { Upstream } from '../../usecases/capture/upstream.ts';
@@ -42,7 +42,7 @@ export function proxyRoutes(
     requests: CALLS,
     full: 'too many calls are in progress',
   });
-  const world: Forwarding = {
+  const world: ForwardOptions = {
     capture,
     whenUnrecorded,
     replyBytes,

@@ -160,7 +160,7 @@ async function readRecorded(api: TestApi) {
   const calls = events.flat().map(({ data }) => data);
   const bytes = ({ blob }: BlobRef) => api.blobs.get(blob);
   const text = async (reference: BlobRef) => Buffer.from(await bytes(reference)).toString('utf8');
-  const shown = await readPrompts(
+  const prompts = await readPrompts(
     db,
     calls.flatMap(({ treeId, stepId: id }) => (id === null ? [] : [{ treeId, id }])),
     { text, bytes },
@@ -171,7 +171,7 @@ async function readRecorded(api: TestApi) {
     rollouts,
     trees,
     calls,
-    prompts: new Map([...shown.values()].map((prompt) => [prompt.stepId, prompt])),
+    prompts: new Map([...prompts.values()].map((prompt) => [prompt.stepId, prompt])),
     quarantined: quarantined.map(({ reason }) => reason),
     runs: await db.selectFrom('runs').selectAll().execute(),
     tools: await db.selectFrom('toolCalls').select(['tool', 'arguments', 'output', 'stepId']).execute(),

@@ -7,11 +7,11 @@ import { id, name, policyId, sha256 } from '../../events/schemas/values.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { Principal } from '../../postgres/principal.ts';
 import { readPolicyNames } from '../../projections/training-pool/read-waiting.ts';
-import { asSeenBy } from '../../projections/visible/see-projects.ts';
+import { visibleTo } from '../../projections/visible/visible-to.ts';
 import { unknownPolicy } from '../../training/leases/check-request.ts';
 import type { Leased, Nothing, Refused } from '../../training/leases/protocol.ts';
 import { LAYOUTS } from '../../training/rows/layout.ts';
-import { WAITING_FOR, type Waiting, whyWaiting } from '../../usecases/train/waiting/why-waiting.ts';
+import { WAITING_FOR, type WaitingReason, whyWaiting } from '../../usecases/train/waiting/why-waiting.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { json, type Reply } from '../reply.ts';
 import { whileConnected } from '../while-connected.ts';
@@ -150,14 +150,14 @@ async function pause(notices: TrainingWorld['notices'], seen: number, limitMs: n
  * Answers what a trainer waits for. 202, and not 200: who knows a batch by 200 alone goes on to know it so. `Retry-After` says
  * when the lease of another ends, if one blocks.
  */
-function nothing(waiting: Waiting | null, busyUntil: Date | null): Reply {
+function nothing(waiting: WaitingReason | null, busyUntil: Date | null): Reply {
   const seconds = busyUntil === null ? 1 : Math.min(60, Math.max(1, Math.ceil((busyUntil.getTime() - Date.now()) / 1_000)));
   return json(202, waiting ?? PLANNED_MEANWHILE, { 'retry-after': String(seconds) });
 }
 
 /** Lets those that ask about one policy at once share an answer: it looks at every sample that waits. */
-function shareInFlight(ask: (policyId: string, busyUntil: Date | null) => Promise<Waiting | null>): typeof ask {
-  const asked = new Map<string, Promise<Waiting | null>>();
+function shareInFlight(ask: (policyId: string, busyUntil: Date | null) => Promise<WaitingReason | null>): typeof ask {
+  const asked = new Map<string, Promise<WaitingReason | null>>();
   return (policyId, busyUntil) => {
     const key = `${busyUntil?.getTime() ?? ''} ${policyId}`;
     const answer = asked.get(key) ?? ask(policyId, busyUntil).finally(() => asked.delete(key));
@@ -166,7 +166,7 @@ function shareInFlight(ask: (policyId: string, busyUntil: Date | null) => Promis
   };
 }
 
-const PLANNED_MEANWHILE: Waiting = {
+const PLANNED_MEANWHILE: WaitingReason = {
   state: 'waiting',
   waitingFor: 'planner',
   groups: { open: 0, closed: 0, ready: 0, rejected: {} },
@@ -176,14 +176,14 @@ const PLANNED_MEANWHILE: Waiting = {
 /** A policy that was declared and has no version waits for it; one that nobody knows is refused with the name nearest to it. */
 async function refusedLease({ db }: TrainingWorld, policyId: string, refused: Refused, principal: Principal): Promise<Reply> {
   if (refused.code !== 'unknown-policy') return decided(refused);
-  const names = await readPolicyNames(asSeenBy(db, principal));
+  const names = await readPolicyNames(visibleTo(db, principal));
   if (names.includes(policyId)) return nothing(await whyWaiting(db, policyId), null);
   return unknownPolicyReply(db, policyId, principal);
 }
 
 /** Refuses a name that no policy has which the principal sees, with the nearest of those that it sees. */
 export async function unknownPolicyReply(db: Db, policyId: string, principal: Principal): Promise<Reply> {
-  const near = closestName(policyId, await readPolicyNames(asSeenBy(db, principal)));
+  const near = closestName(policyId, await readPolicyNames(visibleTo(db, principal)));
   const declare = 'declare it and register its first version with PUT /v1/training/policies/{id}';
   return decided({
     ...unknownPolicy(policyId),

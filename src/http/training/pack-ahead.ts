@@ -4,7 +4,7 @@ import { openCache } from '../../runtime/cache.ts';
 import type { Running } from '../../runtime/lifecycle.ts';
 import { rest } from '../../runtime/retry.ts';
 import { untilClosed } from '../../runtime/until-closed.ts';
-import { type AwaitedBatch, readAwaited } from '../../training/leases/read-awaited.ts';
+import { readUnrecorded, type UnrecordedBatch } from '../../training/leases/read-awaited.ts';
 import type { PackedRows } from './packed-rows.ts';
 import type { RowFormat, RowFormatHints } from './row-format-hints.ts';
 
@@ -45,7 +45,7 @@ export function packAhead(
   }: { readonly db: Db; readonly packed: PackedRows; readonly asking: RowFormatHints; readonly notices: Notices },
   { lookMs = LOOK_MS, quietMs = QUIET_MS }: Options = {},
 ): Running {
-  const tried = openCache<AwaitedBatch>({ max: 10_000, ttl: AGAIN_MS });
+  const tried = openCache<UnrecordedBatch>({ max: 10_000, ttl: AGAIN_MS });
   const ready = new Map<string, Body>();
   const last = openCache<Body>({ max: 1_000 }); // of a policy in the form in which it is read
   return untilClosed(run);
@@ -62,7 +62,7 @@ export function packAhead(
   /** Packs what there is room for; `interrupted` where a trainer asked meanwhile: what is left comes after it. */
   async function look(signal: AbortSignal): Promise<'done' | 'interrupted'> {
     const since = new Date(Date.now() - RECENT_MS);
-    const awaited = await readAwaited(db, { since, policies: asking.within(RECENT_MS), depth: DEPTH });
+    const awaited = await readUnrecorded(db, { since, policies: asking.within(RECENT_MS), depth: DEPTH });
     const waiting = new Set(awaited.map(({ batchId }) => batchId));
     for (const [batchId, { policyId, form }] of [...ready]) {
       const wanted = asking.wantedBy(policyId);
@@ -80,7 +80,7 @@ export function packAhead(
     return 'done';
   }
 
-  function isRoomFor(batch: AwaitedBatch, policies: number): boolean {
+  function isRoomFor(batch: UnrecordedBatch, policies: number): boolean {
     const { policyId } = batch;
     const own = [...ready.values()].filter((body) => body.policyId === policyId);
     const held = own.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -90,7 +90,7 @@ export function packAhead(
     return expected <= free && (held === 0 || held + expected <= limit / policies);
   }
 
-  async function pack(batch: AwaitedBatch): Promise<void> {
+  async function pack(batch: UnrecordedBatch): Promise<void> {
     const { batchId, policyId } = batch;
     tried.set(batchId, batch);
     const form = asking.wantedBy(policyId);
@@ -102,7 +102,7 @@ export function packAhead(
   }
 }
 
-function guessOf({ tokens, samples }: AwaitedBatch): number {
+function guessOf({ tokens, samples }: UnrecordedBatch): number {
   return tokens * TOKEN_BYTES + samples * SAMPLE_BYTES;
 }
 

@@ -3,7 +3,7 @@ import type { Db } from '../../postgres/database.ts';
 import { openCache } from '../../runtime/cache.ts';
 import { type EncodedRows, encodeRows } from '../../training/rows/encode-rows.ts';
 import type { Layout, NotLaidOut } from '../../training/rows/layout.ts';
-import { readRowsOfNow } from '../../training/rows/read-batch-rows.ts';
+import { readCurrentRows } from '../../training/rows/read-batch-rows.ts';
 import { readPromptsOfBatch } from '../../training/rows/read-prompts-of-rows.ts';
 import { readRewardState } from '../../training/rows/reward-state.ts';
 import { rowAdvantages } from '../../usecases/train/estimates/estimate-batch.ts';
@@ -43,46 +43,46 @@ export function createPackedRows(
   { db, blobs }: { readonly db: Db; readonly blobs: BlobStore },
   keptBytes = KEPT_BYTES,
 ): PackedRows {
-  const kept = openCache<Kept>({ maxSize: keptBytes, ttl: KEPT_MS, updateAgeOnGet: true });
+  const cache = openCache<Kept>({ maxSize: keptBytes, ttl: KEPT_MS, updateAgeOnGet: true });
 
   return {
     async get(batchId, layout, advantages = 'without', known = undefined) {
       // Tokens and texts are facts until they are forgotten; rewards may come late or be revised: then the rows are others.
       const state = known ?? (await readRewardState(db, batchId));
       const key = keyOf(batchId, { layout, advantages });
-      const before = kept.get(key);
+      const before = cache.get(key);
       if (before?.state === state) return before.packing;
       const packing = packRows(batchId, layout, advantages);
       const entry = { state, packing };
-      kept.set(key, entry, { size: 1 }); // its size is known when it is packed
+      cache.set(key, entry, { size: 1 }); // its size is known when it is packed
       try {
         const packed = await packing;
         // the size of a value that is there is not looked at again
-        if (packed.kind === 'encoded' && kept.peek(key) === entry && kept.delete(key))
-          kept.set(key, entry, { size: packed.bytes });
+        if (packed.kind === 'encoded' && cache.peek(key) === entry && cache.delete(key))
+          cache.set(key, entry, { size: packed.bytes });
         return packed;
       } catch (error) {
-        if (kept.peek(key) === entry) kept.delete(key);
+        if (cache.peek(key) === entry) cache.delete(key);
         throw error;
       }
     },
     holds(batchId, form, state) {
-      const there = kept.peek(keyOf(batchId, form));
+      const there = cache.peek(keyOf(batchId, form));
       return there !== undefined && (state === undefined || there.state === state);
     },
     room() {
-      kept.purgeStale();
-      return { limit: keptBytes, free: keptBytes - kept.calculatedSize };
+      cache.purgeStale();
+      return { limit: keptBytes, free: keptBytes - cache.calculatedSize };
     },
     drop(batchId, form) {
-      if (form) kept.delete(keyOf(batchId, form));
-      else for (const key of [...kept.keys()]) if (key.endsWith(batchId)) kept.delete(key);
+      if (form) cache.delete(keyOf(batchId, form));
+      else for (const key of [...cache.keys()]) if (key.endsWith(batchId)) cache.delete(key);
     },
-    clear: () => kept.clear(),
+    clear: () => cache.clear(),
   };
 
   async function packRows(batchId: string, layout: Layout, wanted: 'with' | 'without'): Promise<Packed> {
-    const { rows, rewardsAt } = await readRowsOfNow(db, blobs, batchId);
+    const { rows, rewardsAt } = await readCurrentRows(db, blobs, batchId);
     const advantages = wanted === 'with' ? await rowAdvantages(db, blobs, rows) : null;
     if (layout === 'step') return encodeRows(rows, layout, { rewardsAt, advantages });
     return encodeRows(rows, layout, { rewardsAt, advantages, prompts: await readPromptsOfBatch(db, blobs, rows) });

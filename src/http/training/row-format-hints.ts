@@ -10,9 +10,9 @@ export interface RowFormat {
 /** What trainers asked this server for, and when. */
 export interface RowFormatHints {
   /** Notes that the batches of a policy are read in this form, now. */
-  note(policyId: string, wanted: RowFormat): void;
+  note(policyId: string, format: RowFormat): void;
   /** Notes that one was leased, now; the form that the lease names counts until rows of the policy are read. */
-  leased(policyId: string, wanted: RowFormat): void;
+  leased(policyId: string, format: RowFormat): void;
   /** Notes that something was asked for, now. */
   touch(): void;
   /** Returns the form in which the batches of a policy were read last; that of a trainer that says nothing of it otherwise. */
@@ -28,7 +28,7 @@ const PLAIN: RowFormat = { layout: 'step', advantages: 'without' };
 
 /** @param now ms since any moment; a test's own clock. */
 export function openRowFormatHints(now: () => number = () => performance.now()): RowFormatHints {
-  const asked = openCache<RowFormat & { readonly at: number }>({ max: POLICIES });
+  const cache = openCache<RowFormat & { readonly at: number }>({ max: POLICIES });
   let last = Number.NEGATIVE_INFINITY;
   const touch = () => {
     last = now();
@@ -36,18 +36,18 @@ export function openRowFormatHints(now: () => number = () => performance.now()):
   return {
     note(policyId, wanted) {
       touch();
-      asked.set(policyId, { ...wanted, at: last });
+      cache.set(policyId, { ...wanted, at: last });
     },
     leased(policyId, wanted) {
       touch();
-      asked.set(policyId, { ...(asked.get(policyId) ?? wanted), at: last });
+      cache.set(policyId, { ...(cache.get(policyId) ?? wanted), at: last });
     },
     touch,
     wantedBy(policyId) {
-      const { layout, advantages } = asked.get(policyId) ?? PLAIN;
+      const { layout, advantages } = cache.get(policyId) ?? PLAIN;
       return { layout, advantages };
     },
-    within: (ms) => [...asked.entries()].flatMap(([policyId, { at }]) => (now() - at <= ms ? [policyId] : [])),
+    within: (ms) => [...cache.entries()].flatMap(([policyId, { at }]) => (now() - at <= ms ? [policyId] : [])),
     quietMs: () => now() - last,
   };
 }

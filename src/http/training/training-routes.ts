@@ -62,11 +62,11 @@ export function trainingRoutes(
 ): readonly Endpoint[] {
   const packed = given ?? createPackedRows({ db, blobs });
   const world = { ...leases, db, blobs, packed, asking, bodies: createJsonBodies(BODIES), acks: createJsonBodies(ACKS) };
-  const made = openCache<readonly Endpoint[] & object>({ max: 1_000 });
+  const cache = openCache<readonly Endpoint[] & object>({ max: 1_000 });
   const endpointsOf = ({ principal, project }: Principal): readonly Endpoint[] => {
     const key = `${principal} ${project}`;
-    const found = made.get(key) ?? endpoints({ ...world, ...leases.as?.({ principal, project }) }, declare);
-    made.set(key, found);
+    const found = cache.get(key) ?? endpoints({ ...world, ...leases.as?.({ principal, project }) }, declare);
+    cache.set(key, found);
     return found;
   };
   const catchUp = catchUpMs === undefined ? { db, log } : { db, log, catchUpMs };

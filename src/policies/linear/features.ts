@@ -4,7 +4,7 @@ import {
   type Demand,
   demandOf,
   findItem,
-  heldOf,
+  inventoryOf,
   parseCraft,
   parseGet,
   type Recipe,
@@ -176,7 +176,7 @@ function relations(sink: Sink, demand: Demand, { craft, yields, verb }: KnownAct
   const hop = missing ? Math.min(missing.hop, 5) : 6;
   const inputs = !craft
     ? 'none'
-    : craft.inputs.every((input) => heldOf(demand.held, input.item) >= input.count)
+    : craft.inputs.every((input) => inventoryOf(demand.held, input.item) >= input.count)
       ? 'held'
       : 'lacking';
   const wanted = craft ? craft.inputs.every((input) => demand.missing.has(input.item)) : false;

@@ -56,7 +56,7 @@ export function findItem<V>(map: ReadonlyMap<string, V>, item: string): V | unde
 }
 
 /** Returns how many of an ingredient are held, counting the members of the group it may name. */
-export function heldOf(held: ReadonlyMap<string, number>, ingredient: string): number {
+export function inventoryOf(held: ReadonlyMap<string, number>, ingredient: string): number {
   let most = held.get(ingredient) ?? 0;
   // Two different members cannot be put together in one craft, so the largest pile counts.
   for (const [item, count] of held) if (count > most && item.endsWith(` ${ingredient}`)) most = count;

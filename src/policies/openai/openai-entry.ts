@@ -3,7 +3,7 @@ import { secretNameOf } from '../../runtime/named-secret.ts';
 import { isHttpAddress, sendAddress } from '../../runtime/secret-address.ts';
 import { SECRET_REMEDY, secretInUrl } from '../../runtime/secret-in-url.ts';
 import { openAiPolicy } from '../openai-policy.ts';
-import { definePolicy, filled, PolicySpecError } from '../policy-entry.ts';
+import { definePolicy, nonEmpty, PolicySpecError } from '../policy-entry.ts';
 import { samplingOptions } from './request.ts';
 
 /** A model behind an OpenAI-compatible server. */
@@ -23,12 +23,12 @@ export const openai = definePolicy({
       .string()
       .refine((key) => secretNameOf(key) !== null, `must be the name of a key, secret:NAME: ${SECRET_REMEDY}`)
       .optional(),
-    model: filled,
-    policyId: filled.max(200).optional(),
+    model: nonEmpty,
+    policyId: nonEmpty.max(200).optional(),
     policyVersion: z.int().min(0).optional(),
     sampling: samplingOptions.optional(),
     maxTokens: z.int().min(1).optional(),
-    stop: z.array(filled).max(16).optional(),
+    stop: z.array(nonEmpty).max(16).optional(),
     tokenIds: z.enum(['ask', 'none']).optional(),
     /** Sends `admissible_actions` and `goal`, for a server that chooses among actions (workers/policy.ts). */
     actions: z.enum(['send', 'none']).optional(),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import type { Sampling } from '../../domain/prompts/asked-prompt.ts';
+import type { Sampling } from '../../domain/prompts/policy-prompt.ts';
 import { wellFormed } from '../../events/well-formed.ts';
-import type { ShownPart, ShownPrompt } from '../shown-prompt.ts';
+import type { PromptMessagePart, SentPrompt } from '../shown-prompt.ts';
 
 /** Of the distribution of a model, besides the temperature, which is that of the request: what replies are drawn from. */
 export const samplingOptions = z.strictObject({
@@ -58,7 +58,7 @@ export interface MultimodalMessage {
  * Turns a prescribed prompt into messages of the chat-completions protocol. Pictures travel inside as PNG: the server needs no
  * way back to us.
  */
-export async function shownMessages({ messages }: ShownPrompt): Promise<readonly MultimodalMessage[]> {
+export async function shownMessages({ messages }: SentPrompt): Promise<readonly MultimodalMessage[]> {
   return Promise.all(
     messages.map(async ({ role, parts }) => {
       const only = parts.length === 1 ? parts[0] : undefined;
@@ -68,7 +68,7 @@ export async function shownMessages({ messages }: ShownPrompt): Promise<readonly
   );
 }
 
-async function contentOf(part: ShownPart): Promise<object> {
+async function contentOf(part: PromptMessagePart): Promise<object> {
   if (part.kind === 'text') return { type: 'text', text: wellFormed(part.text).value };
   return imagePart(await part.png());
 }

@@ -4,7 +4,7 @@ import { drawingFields, drawingOf } from '../openai/request.ts';
 import { type OpenAiOptions, openAiPolicy } from '../openai-policy.ts';
 import { type Act, type Policy, PolicyError } from '../policy.ts';
 import type { ServedVersion } from './model-server.ts';
-import type { HeldWeights, WeightsGate } from './weights-gate.ts';
+import type { LockedWeights, WeightsGate } from './weights-gate.ts';
 
 /** What of the requests the configuration of a policy chooses. */
 export type ServedOptions = Pick<
@@ -40,7 +40,7 @@ export function servedPolicy(gate: WeightsGate, version: ServedVersion, options:
   const ref = { policyId: version.policyId, version: version.version };
   const policies = new Map<string, Policy>(); // by address: a server that was opened again listens elsewhere
   const { temperature, ...sent } = options;
-  function asking({ server, model }: HeldWeights): Policy {
+  function asking({ server, model }: LockedWeights): Policy {
     const key = `${model} ${server.baseUrl}`;
     const known =
       policies.get(key) ??
@@ -49,7 +49,7 @@ export function servedPolicy(gate: WeightsGate, version: ServedVersion, options:
     return known;
   }
   /** Asks while the server holds the version; once more where it goes meanwhile. */
-  async function asked<T>(signal: AbortSignal, ask: (held: HeldWeights, either: AbortSignal) => Promise<T>): Promise<T> {
+  async function asked<T>(signal: AbortSignal, ask: (weights: LockedWeights, either: AbortSignal) => Promise<T>): Promise<T> {
     for (let again = false; ; again = true) {
       let gone: AbortSignal | null = null;
       try {
@@ -88,7 +88,7 @@ export function servedPolicy(gate: WeightsGate, version: ServedVersion, options:
 /** Completes a request that is sent on by what our own requests ask for; the server would take the model's `generation_config`. */
 function completed(
   body: Readonly<Record<string, unknown>>,
-  { server }: HeldWeights,
+  { server }: LockedWeights,
   options: ServedOptions,
 ): Readonly<Record<string, unknown>> {
   const dialect = server.dialect ?? 'engine';
@@ -99,7 +99,7 @@ function completed(
 }
 
 /** Returns the refusal of a request whose log-probabilities would not be those of what is drawn; null where they are. */
-function rawLogProbs({ server: { baseUrl, logProbs } }: HeldWeights, temperature: number): PolicyError | null {
+function rawLogProbs({ server: { baseUrl, logProbs } }: LockedWeights, temperature: number): PolicyError | null {
   if (logProbs === undefined || temperature === 1 || temperature === 0) return null;
   return new PolicyError(
     'refused',
@@ -118,7 +118,7 @@ async function sendOn(body: object, baseUrl: string, signal: AbortSignal): Promi
   return { status: response.status, answer: JSON.parse(hide(await response.text())) as Forwarded['answer'] }; // an object, by the protocol
 }
 
-function confirmed(act: Act, { fingerprint, answersAs }: HeldWeights, { policyId, version }: ServedVersion): Act {
+function confirmed(act: Act, { fingerprint, answersAs }: LockedWeights, { policyId, version }: ServedVersion): Act {
   const drawnBy = act.call?.fingerprint ?? null;
   const model = act.call?.model ?? null;
   const other = fingerprint !== null && drawnBy !== fingerprint;

@@ -1,14 +1,14 @@
 import type { LoadedWeights, ModelServer, OpenModelServer, ServedVersion } from './model-server.ts';
 
 /** A server that holds the weights that were asked for, as long as the work that asked for them goes on. */
-export interface HeldWeights extends LoadedWeights {
+export interface LockedWeights extends LoadedWeights {
   readonly server: ModelServer;
 }
 
 interface Waiter {
   readonly version: ServedVersion;
   readonly signal: AbortSignal;
-  readonly begin: (held: HeldWeights) => void;
+  readonly begin: (weights: LockedWeights) => void;
   readonly fail: (error: unknown) => void;
 }
 
@@ -23,7 +23,7 @@ export class WeightsGate {
   readonly #waiting: Waiter[] = [];
   readonly #closing = new AbortController();
   #server: ModelServer | null = null;
-  #loaded: { readonly version: ServedVersion; readonly held: HeldWeights } | null = null;
+  #loaded: { readonly version: ServedVersion; readonly held: LockedWeights } | null = null;
   #users = 0;
   #exchange: Promise<void> | null = null;
 
@@ -32,7 +32,7 @@ export class WeightsGate {
   }
 
   /** Does work while the server holds a version. @throws what opening, loading and the work throw; the signal's reason. */
-  async use<T>(version: ServedVersion, signal: AbortSignal, work: (held: HeldWeights) => Promise<T>): Promise<T> {
+  async use<T>(version: ServedVersion, signal: AbortSignal, work: (weights: LockedWeights) => Promise<T>): Promise<T> {
     const held = await this.#enter(version, signal);
     try {
       return await work(held);
@@ -48,7 +48,7 @@ export class WeightsGate {
     await this.#server?.close();
   }
 
-  #enter(version: ServedVersion, signal: AbortSignal): Promise<HeldWeights> {
+  #enter(version: ServedVersion, signal: AbortSignal): Promise<LockedWeights> {
     signal.throwIfAborted();
     return new Promise((resolve, reject) => {
       const leave = () => {
@@ -92,13 +92,13 @@ export class WeightsGate {
     });
   }
 
-  #heldOf({ folder }: ServedVersion): HeldWeights | null {
+  #heldOf({ folder }: ServedVersion): LockedWeights | null {
     if (this.#loaded?.version.folder !== folder || this.#loaded.held.server.gone.aborted) return null;
     return this.#loaded.held;
   }
 
   /** A server that goes meanwhile is opened again, once. */
-  async #exchangeFor(version: ServedVersion): Promise<HeldWeights> {
+  async #exchangeFor(version: ServedVersion): Promise<LockedWeights> {
     const signal = this.#closing.signal; // whoever asked may have left, and others wait for the same weights
     for (let again = false; ; again = true) {
       signal.throwIfAborted();

@@ -1,7 +1,7 @@
 import type { Db } from '../../postgres/database.ts';
 import { countEach, countUpTo, type Page, type PageRequest, readPage, type UpTo } from '../../postgres/keyset.ts';
 import { measureSearch, SearchTooWide } from './plan-search.ts';
-import { isOfFew, SAMPLE_ORDERING, type SampleFilter, samplesOf } from './sample-query.ts';
+import { isSelective, SAMPLE_ORDERING, type SampleFilter, samplesOf } from './sample-query.ts';
 import { planSamples, type SamplePlan, type SearchedSamples, searchSamples } from './search-samples.ts';
 
 /** A sample, by its rollout in its tree. */
@@ -40,7 +40,7 @@ const COUNTED = 10_000; // steps whose texts are looked at for a count: two seco
 
 /** Refuses words that the texts of too many steps hold, where nothing else chooses few. @throws SearchTooWide. */
 export async function checkSampleSearch(db: Db, { text, ...filter }: SampleFilter): Promise<void> {
-  if (!text || text.mark === null || isOfFew(filter)) return;
+  if (!text || text.mark === null || isSelective(filter)) return;
   const { within, exact } = await measureSearch(db, { ...text, mark: text.mark }, filter);
   const most = exact ? HOLDING : LOOKED_AT;
   if (within <= most) return;
@@ -61,5 +61,5 @@ async function planCount(db: Db, { text, ...filter }: SearchedSamples): Promise<
 }
 
 function isSearched(filter: SampleFilter): filter is SearchedSamples {
-  return filter.text !== undefined && isOfFew(filter);
+  return filter.text !== undefined && isSelective(filter);
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { boundMatches, hasOnlyWords, isOfAllWords, wordsOf } from '../../domain/text/bound-matches.ts';
+import { boundMatches, hasAllWords, hasOnlyWords, wordsOf } from '../../domain/text/bound-matches.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readLiveVersions } from '../live-versions.ts';
 import { schemaNameOf } from '../projection.ts';
@@ -50,7 +50,7 @@ export async function measureSearch(
   const shares = await readShares(db, schema, textIndexOf(mark), all);
   const rarest = shares.get(null) ?? UNKNOWN;
   const matches = steps * boundMatches(wide, (word) => shares.get(word) ?? rarest);
-  const common = isOfAllWords(wide) ? [...new Set(all)].filter((word) => (shares.get(word) ?? 0) >= COMMON) : [];
+  const common = hasAllWords(wide) ? [...new Set(all)].filter((word) => (shares.get(word) ?? 0) >= COMMON) : [];
   const share = Math.min(1, (await countTrees(db, scope, trees)) / trees);
   return {
     steps: steps * share,

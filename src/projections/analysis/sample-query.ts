@@ -3,7 +3,7 @@ import type { Db } from '../../postgres/database.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import { type AnnotatedFilter, rolloutAnnotated } from '../annotations/annotated.ts';
 import type { SampleState } from '../training-pool/read-samples.ts';
-import { sampleIs } from './sample-state.ts';
+import { sampleInState } from './sample-state.ts';
 import { stepsMatching, type TextQuery, textArms } from './text-query.ts';
 import { type OfTrees, treesOf } from './trees-of.ts';
 
@@ -29,7 +29,7 @@ const TREE = [
 export const SAMPLE_ORDERING = { name: 'samples/TREE', direction: 'asc', keys: TREE } as const satisfies Ordering;
 
 /** Whether a filter names what few samples belong to, whatever the texts of their steps are. */
-export function isOfFew({ runId, treeId, taskId }: SampleFilter): boolean {
+export function isSelective({ runId, treeId, taskId }: SampleFilter): boolean {
   return [runId, treeId, taskId].some((id) => id !== undefined);
 }
 
@@ -58,7 +58,7 @@ export function samplesOf(db: Db, filter: SampleFilter, texts: readonly SampleTe
 }
 
 function conditions({ runId: _run, taskId: _task, ...filter }: SampleFilter): RawBuilder<unknown>[] {
-  const all: RawBuilder<unknown>[] = [sampleIs('samples', { state: filter.state, reason: filter.reason })];
+  const all: RawBuilder<unknown>[] = [sampleInState('samples', { state: filter.state, reason: filter.reason })];
   const trees = treesOf('samples.treeId', filter);
   if (trees) all.push(trees);
   if (filter.annotated !== undefined) all.push(rolloutAnnotated('samples', filter.annotated));
@@ -68,7 +68,7 @@ function conditions({ runId: _run, taskId: _task, ...filter }: SampleFilter): Ra
 
 /** The samples that took a step whose texts match: found by its words, or by the steps of each where few samples are chosen. */
 function matching(filter: SampleFilter, text: TextQuery): RawBuilder<unknown> {
-  if (isOfFew(filter))
+  if (isSelective(filter))
     return sql`exists (select from steps s where s.tree_id = samples.tree_id and s.rollout_id = samples.rollout_id
       and ${stepsMatching('s', text, 'all')})`;
   const arms = textArms(text).map(

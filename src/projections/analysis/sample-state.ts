@@ -6,7 +6,7 @@ import type { SampleState } from '../training-pool/read-samples.ts';
  * what the `state` of a sample is computed by (`training-pool/read-samples.ts`), state by state, so that the planner can begin at
  * the few that are rejected or abandoned.
  */
-export function sampleIs(
+export function sampleInState(
   samples: string,
   { state, reason }: { readonly state: SampleState | undefined; readonly reason: string | undefined },
 ): RawBuilder<boolean> {

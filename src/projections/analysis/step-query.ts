@@ -3,7 +3,7 @@ import type { Db } from '../../postgres/database.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import { type AnnotatedFilter, stepAnnotated } from '../annotations/annotated.ts';
 import type { SampleState } from '../training-pool/read-samples.ts';
-import { sampleIs } from './sample-state.ts';
+import { sampleInState } from './sample-state.ts';
 import { stepsMatching, type TextArm, type TextQuery } from './text-query.ts';
 import { shareOf, type TreeRange } from './tree-ranges.ts';
 import { type OfTrees, treesOf } from './trees-of.ts';
@@ -60,7 +60,7 @@ export const STEP_ORDERINGS = {
 } as const satisfies Record<string, Ordering>;
 
 /** Whether a filter names what few steps belong to, whatever their texts are. */
-export function isOfFew({ runId, treeId, taskId, rolloutId, under }: StepFilter): boolean {
+export function isSelective({ runId, treeId, taskId, rolloutId, under }: StepFilter): boolean {
   return [runId, treeId, taskId, rolloutId, under].some((id) => id !== undefined);
 }
 
@@ -124,7 +124,7 @@ export function stepConditions(filter: StepFilter): RawBuilder<unknown>[] {
   if (filter.sampleState !== undefined || filter.sampleReason !== undefined)
     add(sql`exists (select from samples s join groups g using (tree_id) join training_runs r using (run_id)
       where s.rollout_id = steps.rollout_id and s.tree_id = steps.tree_id and s.finished_at is not null and r.channel = 'train'
-        and ${sampleIs('s', { state: filter.sampleState, reason: filter.sampleReason })})`);
+        and ${sampleInState('s', { state: filter.sampleState, reason: filter.sampleReason })})`);
   if (filter.policyId !== undefined || filter.policyVersion !== undefined) {
     const span = { policyId: filter.policyId, version: filter.policyVersion }; // what is left out is left out of the JSON
     add(sql`steps.policy_spans @> ${JSON.stringify([span])}::jsonb`);

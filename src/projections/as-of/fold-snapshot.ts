@@ -6,7 +6,7 @@ import { concerning, isConcerned, topicsOf } from '../concerns.ts';
 import { decodeRecords } from '../decode-records.ts';
 import { markRepeated } from '../journal/mark-repeated.ts';
 import type { Projection } from '../projection.ts';
-import { asFirstRead, setAsideUnstorable } from '../quarantine.ts';
+import { quarantineUnstorable, withRecordedRefusals } from '../quarantine.ts';
 import type { Slice } from '../slice.ts';
 import { horizon, readRecords } from './read-records.ts';
 import type { Scope } from './scope.ts';
@@ -31,7 +31,7 @@ export async function foldSnapshot(
     const concerned = folded.filter((projection) => topicsOf(projection).includes(slice.topic) && isConcerned(projection, slice));
     const settled = await Promise.allSettled(
       concerned.map(async (projection) => {
-        const items = await asFirstRead(from, projection.name, slice, slice.items);
+        const items = await withRecordedRefusals(from, projection.name, slice, slice.items);
         await foldSlice(into, projection, { ...slice, items }, signal);
       }),
     );
@@ -56,7 +56,7 @@ async function foldSlice(into: Db, projection: Projection, slice: Slice, signal:
       return applied(await into.transaction().execute((trx) => foldAndWrite(trx, projection, [part])));
     },
     async (part, error) =>
-      applied(await into.transaction().execute((trx) => setAsideUnstorable(trx, projection, part, part.items, error))),
+      applied(await into.transaction().execute((trx) => quarantineUnstorable(trx, projection, part, part.items, error))),
   );
 }
 

@@ -6,9 +6,9 @@ import { openTestWorld, type TestWorld } from '../../testing/open-test-log.ts';
 import { journal } from '../journal/journal.ts';
 import { journalChain } from '../journal-chain/journal-chain.ts';
 import type { Projection } from '../projection.ts';
-import { foldAgain } from '../rebuild/fold-again.ts';
 import { dropBuild } from '../rebuild/open-build.ts';
 import { swapVersions } from '../rebuild/swap-versions.ts';
+import { withNewBuild } from '../rebuild/with-new-build.ts';
 import { runProjections } from '../runner.ts';
 import { keepSnapshots, type Snapshots } from './snapshots.ts';
 
@@ -31,7 +31,7 @@ afterEach(async () => {
 /** Folds a projection again, lets it take over, and drops what was live before. */
 async function rebuildAndRetire(projection: Projection): Promise<void> {
   const waiting = { signal: NEVER, limitMs: 20_000 };
-  const from = await foldAgain(world, projection, { signal: NEVER, progress: () => undefined }, (build) =>
+  const from = await withNewBuild(world, projection, { signal: NEVER, progress: () => undefined }, (build) =>
     swapVersions(world.database, build, waiting),
   );
   await dropBuild(world.database.db, projection, from);

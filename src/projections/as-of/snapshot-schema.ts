@@ -10,7 +10,7 @@ import { journal } from '../journal/journal.ts';
 import { journalChain } from '../journal-chain/journal-chain.ts';
 import { readLiveVersions } from '../live-versions.ts';
 import { atVersion, type Projection, schemaNameOf } from '../projection.ts';
-import { shownOf } from '../shown-tables.ts';
+import { viewNameOf } from '../view-names.ts';
 import { horizon } from './read-records.ts';
 
 /** They are the record itself: as of a moment they are shown, not folded. */
@@ -44,7 +44,7 @@ export async function createSnapshotSchema(
   schema: string,
   projections: readonly Projection[],
   position: Offsets,
-  shown: ShownVersions,
+  versions: ShownVersions,
 ): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await sql.raw(`create schema ${schema}`).execute(trx);
@@ -52,7 +52,7 @@ export async function createSnapshotSchema(
     for (const table of ['projections', 'projection_builds', 'cursors', 'quarantine'])
       await sql.raw(`create table ${table} (like public.${table} including all)`).execute(trx);
     for (const { name } of foldedIn(projections)) await sql.raw(await readFile(tablesFileOf(name), 'utf8')).execute(trx);
-    if (projections.includes(journal)) await showJournal(trx, position, shown);
+    if (projections.includes(journal)) await showJournal(trx, position, versions);
     await stand(trx, projections, position);
   });
 }
@@ -76,15 +76,15 @@ export async function dropSnapshotSchema(db: Db, schema: string): Promise<void> 
   await sql.raw(`drop schema if exists ${schema} cascade`).execute(db);
 }
 
-async function showJournal(trx: Trx, position: Offsets, shown: ShownVersions): Promise<void> {
+async function showJournal(trx: Trx, position: Offsets, versions: ShownVersions): Promise<void> {
   const nameOf = (projection: Projection) =>
-    schemaNameOf(atVersion(projection, shown.get(projection.name) ?? projection.version));
+    schemaNameOf(atVersion(projection, versions.get(projection.name) ?? projection.version));
   const schemaOf = (projection: Projection) => sql.raw(nameOf(projection));
   await sql`create table horizon (topic text, partition integer, next bigint, primary key (topic, partition))`.execute(trx);
   await sql`insert into horizon select topic, partition, next from ${horizon(position)}`.execute(trx);
   for (const table of ['events', 'anomalies', 'requeued_records'])
     await sql`
-      create view ${sql.raw(table)} as select r.* from ${schemaOf(journal)}.${sql.raw(await shownOf(trx, nameOf(journal), table))} r
+      create view ${sql.raw(table)} as select r.* from ${schemaOf(journal)}.${sql.raw(await viewNameOf(trx, nameOf(journal), table))} r
       join horizon h on h.topic = r.topic and h.partition = r.partition where r."offset" < h.next`.execute(trx);
   await sql.raw(`create view run_events as ${EVENTS_OF_RUNS}`).execute(trx);
   await sql`create view streams as select stream, max(position) as position from events group by stream`.execute(trx);

@@ -60,13 +60,13 @@ export function keepSnapshots(database: Database, url: string, limits: SnapshotL
   async function at(moment: Moment, of: Entities | 'all', signal: AbortSignal): Promise<Snapshot> {
     const position = await resolveMoment(database.db, moment);
     const scope: Scope = of === 'all' ? { kind: 'all' } : await scopeOf(database.db, of);
-    const shown = await readShownVersions(database.db);
+    const shownVersions = await readShownVersions(database.db);
     signal.throwIfAborted();
-    const key = sha256Hex(JSON.stringify([formatPosition(position), scope, [...shown]]));
+    const key = sha256Hex(JSON.stringify([formatPosition(position), scope, [...shownVersions]]));
     await forgetLost();
     if (closed) throw new Error('the snapshots are closed');
     await forgetDropped(key);
-    const entry = kept.get(key) ?? begin(position, scope, shown);
+    const entry = kept.get(key) ?? begin(position, scope, shownVersions);
     kept.delete(key);
     kept.set(key, entry);
     entry.users++;
@@ -88,9 +88,9 @@ export function keepSnapshots(database: Database, url: string, limits: SnapshotL
   }
 
   /** Begins a fold, one at a time: a second one would only make both take twice as long. */
-  function begin(position: Offsets, scope: Scope, shown: ShownVersions): Kept {
+  function begin(position: Offsets, scope: Scope, versions: ShownVersions): Kept {
     const stop = new AbortController();
-    const ready = turn.then(() => build(position, scope, shown, stop.signal));
+    const ready = turn.then(() => build(position, scope, versions, stop.signal));
     const entry: Kept = { ready, stop, users: 0, settled: false };
     const settle = () => {
       entry.settled = true;
@@ -105,7 +105,7 @@ export function keepSnapshots(database: Database, url: string, limits: SnapshotL
     letGo(entry); // it may have been made in the same moment
   }
 
-  async function build(position: Offsets, scope: Scope, shown: ShownVersions, signal: AbortSignal): Promise<Built> {
+  async function build(position: Offsets, scope: Scope, versions: ShownVersions, signal: AbortSignal): Promise<Built> {
     signal.throwIfAborted();
     const records = await countRecords(database.db, position, scope);
     if (records > limits.records) throw tooLarge(records, limits.records, scope);
@@ -116,7 +116,7 @@ export function keepSnapshots(database: Database, url: string, limits: SnapshotL
     const schema = (await owner).nextSchema();
     const projections = projectionsOf(scope);
     try {
-      await createSnapshotSchema(database.db, schema, projections, position, shown);
+      await createSnapshotSchema(database.db, schema, projections, position, versions);
       const folding = await openDatabase(url, { ...named('fold'), settings: { search_path: schema, synchronous_commit: 'off' } });
       try {
         await foldSnapshot({ from: database.db, into: folding.db }, projections, position, scope, signal);

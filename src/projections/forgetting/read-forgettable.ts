@@ -20,20 +20,20 @@ export type Forgettable =
   | { readonly kind: 'project'; readonly project: string };
 
 /** Reads which runs and trees are meant; ids that are not on record are left out. A run without a stamp is of `default`. */
-export async function readForgettable(db: Db, asked: Forgettable): Promise<readonly ForgettableRun[]> {
+export async function readForgettable(db: Db, forgettable: Forgettable): Promise<readonly ForgettableRun[]> {
   const of =
-    asked.kind === 'project'
+    forgettable.kind === 'project'
       ? sql`r.run_id in (select stream from events e where e.type = 'RunStarted' and e.stream = r.run_id
-          and coalesce(e.body::jsonb ->> 'project', 'default') = ${asked.project})`
-      : asked.kind === 'runs'
-        ? sql`r.run_id = any(${[...asked.ids]}::uuid[])`
-        : sql`t.tree_id = any(${[...asked.ids]}::uuid[])`;
+          and coalesce(e.body::jsonb ->> 'project', 'default') = ${forgettable.project})`
+      : forgettable.kind === 'runs'
+        ? sql`r.run_id = any(${[...forgettable.ids]}::uuid[])`
+        : sql`t.tree_id = any(${[...forgettable.ids]}::uuid[])`;
   const { rows } = await sql<Omit<ForgettableRun, 'whole'>>`
     select r.run_id, r.name, r.finished_at is not null as finished,
            coalesce(array_agg(t.tree_id order by t.tree_id) filter (where t.tree_id is not null), '{}') as trees
     from runs r left join trees t using (run_id) where ${of}
     group by r.run_id, r.name, r.finished_at order by r.run_id`.execute(db);
-  return rows.map((row) => ({ ...row, whole: asked.kind !== 'trees' }));
+  return rows.map((row) => ({ ...row, whole: forgettable.kind !== 'trees' }));
 }
 
 /**

@@ -63,12 +63,12 @@ export function pictureReader({
 }
 
 /** A picture of an observation is on record as it is. @throws PictureUndrawable where it is not any more. */
-async function seenPicture(seen: PictureRecord, blobs: Pick<BlobStore, 'get'>): Promise<Picture> {
-  const opened = await openPicture(seen, (sha256) => blobs.get(sha256));
-  const what = `the picture ${seen.imageId} of step ${seen.stepId}`;
-  if (opened.kind === 'forgotten') throw new PictureUndrawable(`${what} is forgotten; nothing brings it back`);
-  if (opened.kind === 'damaged') throw new PictureUndrawable(`${what} ${opened.detail}; restore it`);
-  const { imageId: id, width, height, png } = opened.picture;
+async function seenPicture(record: PictureRecord, blobs: Pick<BlobStore, 'get'>): Promise<Picture> {
+  const picture = await openPicture(record, (sha256) => blobs.get(sha256));
+  const what = `the picture ${record.imageId} of step ${record.stepId}`;
+  if (picture.kind === 'forgotten') throw new PictureUndrawable(`${what} is forgotten; nothing brings it back`);
+  if (picture.kind === 'damaged') throw new PictureUndrawable(`${what} ${picture.detail}; restore it`);
+  const { imageId: id, width, height, png } = picture.picture;
   return { id, width, height, png };
 }
 

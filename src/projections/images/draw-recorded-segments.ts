@@ -21,13 +21,13 @@ export interface DrawingWorld {
 }
 
 /** Why no image comes out of the record. */
-export type Undrawn =
+export type UndrawnSegments =
   /** What of it is wrong, and how. */
   | { readonly kind: 'damaged'; readonly what: 'render-spec' | 'segment' | 'image'; readonly id: string; readonly detail: string }
   /** A segment was forgotten. */
   | { readonly kind: 'forgotten'; readonly id: string; readonly detail: string }
   | { readonly kind: 'too-large'; readonly detail: string };
-export type Damaged = Extract<Undrawn, { kind: 'damaged' }>;
+export type DamagedSegments = Extract<UndrawnSegments, { kind: 'damaged' }>;
 
 const DRAWN_LIMIT = 2 ** 27; // bytes of drawn segments
 const TEXT_LIMIT = 2 ** 26; // bytes of text from the blob store
@@ -37,8 +37,8 @@ export const AT_ONCE = 500; // segments whose texts are in memory together
 export async function readDrawableSpec(
   db: Db,
   id: string,
-): Promise<{ readonly kind: 'spec'; readonly spec: RenderSpec } | Damaged> {
-  const damaged = (detail: string): Damaged => ({ kind: 'damaged', what: 'render-spec', id, detail });
+): Promise<{ readonly kind: 'spec'; readonly spec: RenderSpec } | DamagedSegments> {
+  const damaged = (detail: string): DamagedSegments => ({ kind: 'damaged', what: 'render-spec', id, detail });
   const [record] = await readRenderSpecs(db, [id]);
   if (!record) return damaged('is not on record; was its RenderSpecRegistered appended?');
   let spec: RenderSpec;
@@ -55,7 +55,7 @@ export async function drawRecordedSegments(
   { db, blobs, keys = db, draw = renderSegment }: DrawingWorld,
   spec: RenderSpec,
   ids: readonly string[],
-): Promise<{ readonly kind: 'drawn'; readonly segments: ReadonlyMap<string, RenderedSegment> } | Undrawn> {
+): Promise<{ readonly kind: 'drawn'; readonly segments: ReadonlyMap<string, RenderedSegment> } | UndrawnSegments> {
   const segments = new Map<string, RenderedSegment>();
   let [bytes, textBytes] = [0, 0];
   for (let from = 0; from < ids.length; from += AT_ONCE) {
@@ -87,7 +87,7 @@ export async function drawRecordedSegments(
 async function textOf(
   { id, text, blobs: references }: SegmentRecord,
   blobs: Pick<BlobStore, 'get'>,
-): Promise<{ readonly kind: 'text'; readonly text: string } | Damaged> {
+): Promise<{ readonly kind: 'text'; readonly text: string } | DamagedSegments> {
   const reference = references?.text;
   if (!reference) return { kind: 'text', text };
   try {
@@ -102,7 +102,7 @@ async function textOf(
 }
 
 /** Describes what is wrong with a segment. */
-export function segmentDamage(id: string, detail: string): Damaged {
+export function segmentDamage(id: string, detail: string): DamagedSegments {
   return { kind: 'damaged', what: 'segment', id, detail };
 }
 

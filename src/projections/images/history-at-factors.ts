@@ -3,7 +3,7 @@ import { historySizes, type Size } from '../../images/history-sizes.ts';
 import { legibility } from '../../images/legibility.ts';
 import { type RenderedSegment, writeSegment } from '../../images/rendered-segment.ts';
 import { VISION_PRESETS, visionPreset, visionTokens } from '../../images/vision-tokens.ts';
-import { type DrawingWorld, drawRecordedSegments, readDrawableSpec, type Undrawn } from './draw-recorded-segments.ts';
+import { type DrawingWorld, drawRecordedSegments, readDrawableSpec, type UndrawnSegments } from './draw-recorded-segments.ts';
 import type { HistoryImageRecord } from './read-history-images.ts';
 import { readHistory } from './read-segments.ts';
 
@@ -31,31 +31,31 @@ const MEASURED_SEGMENTS = 40; // none is lower than a line
  */
 export async function historyAtFactors(
   world: DrawingWorld,
-  shown: HistoryImageRecord,
+  record: HistoryImageRecord,
   factors: readonly number[],
-): Promise<{ readonly kind: 'factors'; readonly factors: readonly HistoryAtFactor[] } | Undrawn> {
-  const read = await readDrawableSpec(world.db, shown.renderSpecId);
+): Promise<{ readonly kind: 'factors'; readonly factors: readonly HistoryAtFactor[] } | UndrawnSegments> {
+  const read = await readDrawableSpec(world.db, record.renderSpecId);
   if (read.kind === 'damaged') return read;
   const { spec } = read;
-  const newest = (await readHistory(world.db, shown)).slice(-MEASURED_SEGMENTS);
-  const drawn = await drawRecordedSegments(world, spec, [...new Set(newest)]);
-  if (drawn.kind !== 'drawn') return drawn;
-  const rows = stackNewest(newest.flatMap((id) => drawn.segments.get(id) ?? []));
-  const preset = visionPreset(shown.visionPreset) ?? VISION_PRESETS['qwen2.5-vl'];
+  const newest = (await readHistory(world.db, record)).slice(-MEASURED_SEGMENTS);
+  const recordedSegments = await drawRecordedSegments(world, spec, [...new Set(newest)]);
+  if (recordedSegments.kind !== 'drawn') return recordedSegments;
+  const rows = stackNewest(newest.flatMap((id) => recordedSegments.segments.get(id) ?? []));
+  const preset = visionPreset(record.visionPreset) ?? VISION_PRESETS['qwen2.5-vl'];
   const found: HistoryAtFactor[] = [];
   for (const factor of factors) {
     await setImmediate(); // others are answered between two of them
-    const { raw, resized, bordered } = historySizes(spec, shown.history, shown.raw.height, factor);
+    const { raw, resized, bordered } = historySizes(spec, record.history, record.raw.height, factor);
     const { tokens, model } = visionTokens(bordered.width, bordered.height, preset);
     const [across, down] = [resized.width / raw.width, resized.height / raw.height];
     const size = rows && { width: Math.round(rows.width * across), height: Math.round(rows.height * down) };
     found.push({
-      imageId: shown.id,
+      imageId: record.id,
       factor,
-      shown: factor === shown.factor,
+      shown: factor === record.factor,
       ...bordered,
       visionTokens: tokens,
-      textTokens: shown.textTokens,
+      textTokens: record.textTokens,
       linePixels: rows && (spec.layout.lineHeight * down * model.height) / bordered.height,
       legibility: rows && size && legibility(rows, size),
     });

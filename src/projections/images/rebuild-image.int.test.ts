@@ -8,7 +8,7 @@ import { givenPrepared } from '../../testing/projecting-log.ts';
 import { type DrawnOptions, recordDrawnHistories } from '../../testing/record-drawn-histories.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
 import { findHistoryImage, readHistoryImages } from './read-history-images.ts';
-import { type Rebuilt, rebuildImage } from './rebuild-image.ts';
+import { type RebuiltImage, rebuildImage } from './rebuild-image.ts';
 
 const database = useTestDatabase({ emptied: 'before-each' });
 let blobs: MemoryBlobs;
@@ -29,10 +29,10 @@ function given(options: Partial<DrawnOptions> = {}) {
   return { builder, tree, steps, ...recordDrawnHistories(builder, tree, steps, { records: RECORDS, ...options }) };
 }
 
-async function rebuild(imageId: string | undefined): Promise<Rebuilt> {
-  const shown = await findHistoryImage(database.db, imageId ?? '');
-  if (!shown) throw new Error(`no step was shown ${imageId}`);
-  return rebuildImage({ db: database.db, blobs }, shown);
+async function rebuild(imageId: string | undefined): Promise<RebuiltImage> {
+  const historyImage = await findHistoryImage(database.db, imageId ?? '');
+  if (!historyImage) throw new Error(`no step was shown ${imageId}`);
+  return rebuildImage({ db: database.db, blobs }, historyImage);
 }
 
 describe('images drawn again from the record', () => {
@@ -61,8 +61,8 @@ describe('images drawn again from the record', () => {
     const cache = new SegmentCache();
     const world = { db: database.db, blobs, draw: (...of: Parameters<SegmentCache['get']>) => cache.get(...of).entry.segment };
     for (const imageId of imageIds) {
-      const shown = await findHistoryImage(database.db, imageId);
-      expect(shown && (await rebuildImage(world, shown))).toMatchObject({ kind: 'image', image: { imageId } });
+      const historyImage = await findHistoryImage(database.db, imageId);
+      expect(historyImage && (await rebuildImage(world, historyImage))).toMatchObject({ kind: 'image', image: { imageId } });
     }
     expect(cache.counters).toMatchObject({ hits: 3, misses: 3 });
   });

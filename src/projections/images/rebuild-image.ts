@@ -6,17 +6,17 @@ import { segmentDigest } from '../../images/segment-digest.ts';
 import type { Db } from '../../postgres/database.ts';
 import {
   AT_ONCE,
-  type Damaged,
+  type DamagedSegments,
   type DrawingWorld,
   drawRecordedSegments,
   readDrawableSpec,
   segmentDamage,
-  type Undrawn,
+  type UndrawnSegments,
 } from './draw-recorded-segments.ts';
 import type { HistoryImageRecord } from './read-history-images.ts';
 import { readHistory, readSegments } from './read-segments.ts';
 
-export type Rebuilt = { readonly kind: 'image'; readonly image: HistoryImage } | Undrawn;
+export type RebuiltImage = { readonly kind: 'image'; readonly image: HistoryImage } | UndrawnSegments;
 
 const PIXEL_LIMIT = 2 ** 25; // of the stack before the resize: about 85,000 lines at the width of a history, some 0.7 s
 
@@ -25,39 +25,42 @@ const PIXEL_LIMIT = 2 ** 25; // of the stack before the resize: about 85,000 lin
  * with its name: the spec and each segment's text before it is drawn, the image at the end, and when that differs each segment's
  * pixels, so that the answer names what is damaged. Bounded in memory and in pixels, whatever the record says.
  */
-export async function rebuildImage(world: DrawingWorld, shown: HistoryImageRecord): Promise<Rebuilt> {
-  const drawn = await drawAgain(world, shown);
-  if (drawn.kind !== 'image' || drawn.image.imageId === shown.id) return drawn;
+export async function rebuildImage(world: DrawingWorld, record: HistoryImageRecord): Promise<RebuiltImage> {
+  const drawn = await drawAgain(world, record);
+  if (drawn.kind !== 'image' || drawn.image.imageId === record.id) return drawn;
   const { image, segments } = drawn;
-  return (await findOther(world.db, segments)) ?? { kind: 'damaged', what: 'image', id: shown.id, detail: differs(image, shown) };
+  return (
+    (await findOther(world.db, segments)) ?? { kind: 'damaged', what: 'image', id: record.id, detail: differs(image, record) }
+  );
 }
 
 /**
  * Draws the history that a step was shown as it would be at another compression factor: there is no id to compare the whole
  * with, but its spec and texts are compared with theirs.
  */
-export async function redrawImage(world: DrawingWorld, shown: HistoryImageRecord, factor: number): Promise<Rebuilt> {
-  return drawAgain(world, { ...shown, factor });
+export async function redrawImage(world: DrawingWorld, record: HistoryImageRecord, factor: number): Promise<RebuiltImage> {
+  return drawAgain(world, { ...record, factor });
 }
 
 async function drawAgain(
   world: DrawingWorld,
-  shown: HistoryImageRecord,
+  record: HistoryImageRecord,
 ): Promise<
-  { readonly kind: 'image'; readonly image: HistoryImage; readonly segments: ReadonlyMap<string, RenderedSegment> } | Undrawn
+  | { readonly kind: 'image'; readonly image: HistoryImage; readonly segments: ReadonlyMap<string, RenderedSegment> }
+  | UndrawnSegments
 > {
-  const spec = await readDrawableSpec(world.db, shown.renderSpecId);
+  const spec = await readDrawableSpec(world.db, record.renderSpecId);
   if (spec.kind === 'damaged') return spec;
-  const history = await readHistory(world.db, shown);
-  const drawn = await drawRecordedSegments(world, spec.spec, [...new Set(history)]);
-  if (drawn.kind !== 'drawn') return drawn;
-  const segments = history.map((id) => drawn.segments.get(id)).filter((segment) => segment !== undefined);
-  const image = compose(spec.spec, segments, shown);
-  if (typeof image === 'string') return { kind: 'damaged', what: 'image', id: shown.id, detail: image };
+  const history = await readHistory(world.db, record);
+  const recordedSegments = await drawRecordedSegments(world, spec.spec, [...new Set(history)]);
+  if (recordedSegments.kind !== 'drawn') return recordedSegments;
+  const segments = history.map((id) => recordedSegments.segments.get(id)).filter((segment) => segment !== undefined);
+  const image = compose(spec.spec, segments, record);
+  if (typeof image === 'string') return { kind: 'damaged', what: 'image', id: record.id, detail: image };
   const { width, height } = image.raw;
   if (width * height > PIXEL_LIMIT)
     return { kind: 'too-large', detail: `${width} × ${height} px are stacked, over ${PIXEL_LIMIT} px` };
-  return { kind: 'image', image, segments: drawn.segments };
+  return { kind: 'image', image, segments: recordedSegments.segments };
 }
 
 function compose(
@@ -74,7 +77,7 @@ function compose(
 }
 
 /** Finds the first segment whose pixels are other than recorded. */
-async function findOther(db: Db, drawn: ReadonlyMap<string, RenderedSegment>): Promise<Damaged | undefined> {
+async function findOther(db: Db, drawn: ReadonlyMap<string, RenderedSegment>): Promise<DamagedSegments | undefined> {
   const ids = [...drawn.keys()];
   for (let from = 0; from < ids.length; from += AT_ONCE) {
     for (const { id, rgb } of await readSegments(db, ids.slice(from, from + AT_ONCE))) {
@@ -86,6 +89,6 @@ async function findOther(db: Db, drawn: ReadonlyMap<string, RenderedSegment>): P
   return undefined;
 }
 
-function differs({ width, height, imageId }: HistoryImage, shown: HistoryImageRecord): string {
-  return `step ${shown.stepId} was shown ${shown.width} × ${shown.height} px; its spec, segments and factor ${shown.factor} give ${imageId} of ${width} × ${height} px`;
+function differs({ width, height, imageId }: HistoryImage, record: HistoryImageRecord): string {
+  return `step ${record.stepId} was shown ${record.width} × ${record.height} px; its spec, segments and factor ${record.factor} give ${imageId} of ${width} × ${height} px`;
 }

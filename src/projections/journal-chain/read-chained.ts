@@ -4,7 +4,7 @@ import { CHAIN_START } from './chain.ts';
 import { BLOCK, splitDigests } from './journal-chain.ts';
 
 /** A record as the database remembers it: its digest in the chain and the one before it, and the columns of its row. */
-export interface Chained {
+export interface ChainedRecords {
   readonly eventId: string;
   readonly before: Uint8Array;
   readonly digest: Uint8Array;
@@ -14,7 +14,7 @@ export interface Chained {
 
 /** What the database remembers of a run of offsets. */
 export interface ChainedRun {
-  readonly entries: ReadonlyMap<number, Chained>;
+  readonly entries: ReadonlyMap<number, ChainedRecords>;
   /** The latest time that the journal holds of the partition before the run, ms since 1970. */
   readonly receivedBefore: number | null;
   /** The times of requeues by their offsets: they are places of events whose rows lie elsewhere. */
@@ -52,7 +52,7 @@ export async function readChained(db: Db, topic: string, partition: number, from
   const received = await sql<{ at: number | null }>`
     select greatest(${earlier('events')}, ${earlier('requeued_records')}) as at`.execute(db);
   const rowOf = new Map(rows.rows.map(({ offset, ...row }) => [offset, row]));
-  const entries = new Map<number, Chained>();
+  const entries = new Map<number, ChainedRecords>();
   let before: Uint8Array = CHAIN_START;
   for (const { offsets, ids, digests } of blocks.rows)
     for (const [i, digest] of splitDigests(digests).entries()) {

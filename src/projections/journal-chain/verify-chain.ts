@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { CHAIN_START, chainDigest } from './chain.ts';
-import { columnsOffBody, type JournalRow, readRows } from './columns-off-body.ts';
 import { splitDigests } from './journal-chain.ts';
+import { type JournalRow, mismatchedColumns, readRows } from './mismatched-columns.ts';
 import { type Misplaced, readMisnumbered, readStrays } from './misplaced-events.ts';
 import { absencesOf } from './read-holes.ts';
 
@@ -58,7 +58,7 @@ export async function verifyChain(
       visit?.(row, topic, partition);
     };
     const compare = (row: JournalRow) => {
-      const columns = columnsOffBody(row);
+      const columns = mismatchedColumns(row);
       if (columns.length > 0) fault('changed', at(row), columns);
     };
     let before: Uint8Array = CHAIN_START;

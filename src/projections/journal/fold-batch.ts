@@ -1,16 +1,16 @@
 import { clearHash, contentHash, decode } from '../../events/codec.ts';
 import { entityOf } from '../../events/entity-of.ts';
 import { type Delivery, type Envelope, identityOf, type Sealed } from '../../events/envelope.ts';
-import { growsTree } from '../owners/scope-of-others.ts';
+import { growsTree } from '../owners/non-owner-scope.ts';
 import type { Poison } from '../projection.ts';
 import { type AnomalyRow, anomaly, type EventRow, eventRow, type RequeueRow, requeueRow } from './rows.ts';
 
 /** What the journal holds of what a batch speaks of; the fold adds what the batch itself brings, in its order. */
-export interface Known {
+export interface JournalState {
   /** Identity of an event → the record that was appended under it first. */
   readonly bodies: Map<string, string>;
   /** Place of a record that one of the batch repeats, by `placeOf` → its event and the record. */
-  readonly repeated: Map<string, Repeated>;
+  readonly repeated: Map<string, Repetition>;
   /** Stream → its last position. */
   readonly positions: Map<string, number>;
   /** Stream and producer, with a blank between → the last sequence. */
@@ -22,13 +22,13 @@ export interface Known {
 }
 
 /** The first record of a fact, or the opening of a tree. */
-export interface Repeated {
+export interface Repetition {
   readonly eventId: string;
   readonly correlationId: string;
   readonly body: string;
 }
 
-export interface Folded {
+export interface JournalRows {
   readonly events: readonly EventRow[];
   readonly anomalies: readonly AnomalyRow[];
   readonly requeues: readonly RequeueRow[];
@@ -36,8 +36,8 @@ export interface Folded {
 }
 
 /** Folds a batch into rows and into what is known. */
-export function foldBatch(batch: readonly Delivery[], known: Known): Folded {
-  const { bodies, repeated, positions, sequences, received, logPartitions } = known;
+export function foldBatch(batch: readonly Delivery[], state: JournalState): JournalRows {
+  const { bodies, repeated, positions, sequences, received, logPartitions } = state;
   const poison: Poison[] = [];
   const events: EventRow[] = [];
   const anomalies: AnomalyRow[] = [];
@@ -122,7 +122,7 @@ export function placeOf({ topic, partition }: Pick<Delivery, 'topic' | 'partitio
 }
 
 /** Describes why an event contradicts an earlier one of its stream: another word on the same fact, or another run of the tree. */
-function conflictWith({ eventId, correlationId }: Repeated, event: Envelope): Pick<Poison, 'field' | 'reason'> {
+function conflictWith({ eventId, correlationId }: Repetition, event: Envelope): Pick<Poison, 'field' | 'reason'> {
   if (growsTree(event) && event.correlationId !== correlationId)
     return {
       field: 'correlationId',

@@ -2,7 +2,7 @@ import type { Delivery } from '../../events/envelope.ts';
 import type { Trx } from '../../postgres/database.ts';
 import type { Poison, Projection } from '../projection.ts';
 import { foldBatch } from './fold-batch.ts';
-import { loadKnown } from './known.ts';
+import { loadJournalState } from './load-journal-state.ts';
 import { writeRows } from './write-rows.ts';
 
 /**
@@ -21,8 +21,8 @@ export const journal: Projection = {
 };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
-  const known = await loadKnown(batch, trx);
-  const folded = foldBatch(batch, known);
-  await writeRows(folded, known, trx);
+  const journalState = await loadJournalState(batch, trx);
+  const folded = foldBatch(batch, journalState);
+  await writeRows(folded, journalState, trx);
   return folded.poison;
 }

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { entityOf, factOf } from '../../events/entity-of.ts';
 import { type Delivery, type Envelope, identityOf } from '../../events/envelope.ts';
 import type { Db } from '../../postgres/database.ts';
-import { growsTree } from '../owners/scope-of-others.ts';
+import { growsTree } from '../owners/non-owner-scope.ts';
 import type { Slice } from '../slice.ts';
 import { isRepetition } from './fold-batch.ts';
 import { readBodiesOf } from './read-bodies.ts';

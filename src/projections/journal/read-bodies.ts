@@ -50,7 +50,7 @@ export async function readBodiesAt(db: Db, places: readonly string[]): Promise<R
 }
 
 /** A record of the journal at a place where a fold of the log meets it: where it was appended, or where it was requeued. */
-export interface PlacedRecord {
+export interface JournalRecordBody {
   readonly stream: string;
   readonly body: string;
   /** A live projection set it aside at this place, or it repeats a fact of an event before it, which alone takes effect. */
@@ -61,8 +61,8 @@ export interface PlacedRecord {
  * Reads the records of streams, by stream and in the order of the log. A record that was requeued from a quarantine is there a
  * second time, at the place of its requeue.
  */
-export async function readPlacedRecords(db: Db, streams: readonly string[]): Promise<readonly PlacedRecord[]> {
-  const { rows } = await sql<PlacedRecord>`
+export async function readPlacedRecords(db: Db, streams: readonly string[]): Promise<readonly JournalRecordBody[]> {
+  const { rows } = await sql<JournalRecordBody>`
     select p.stream, p.body, coalesce(q.refused, false) or p.repeats as refused
     from (
       select e.stream, e.topic, e.partition, e."offset", e.body, a.kind is not null as repeats

@@ -2,7 +2,7 @@ import { copyNew, insertRows, upsertRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { sideBySide } from '../../postgres/side-by-side.ts';
 import { countOfRuns } from './count-of-runs.ts';
-import type { Folded, Known } from './fold-batch.ts';
+import type { JournalRows, JournalState } from './fold-batch.ts';
 import type { EventRow } from './rows.ts';
 import { tables } from './tables.ts';
 
@@ -11,11 +11,11 @@ import { tables } from './tables.ts';
  * the same was written meanwhile by a transaction that folds another partition, and the slice is folded again
  * (`apply-slices.ts`). To skip it would lose a durable event.
  */
-export async function writeRows({ events, anomalies, requeues }: Folded, known: Known, trx: Trx): Promise<void> {
+export async function writeRows({ events, anomalies, requeues }: JournalRows, state: JournalState, trx: Trx): Promise<void> {
   await sideBySide(
     () => copyNew(trx, tables.events, events),
-    () => writePositions(events, known.positions, trx),
-    () => writeSequences(events, known.sequences, trx),
+    () => writePositions(events, state.positions, trx),
+    () => writeSequences(events, state.sequences, trx),
     () => countOfRuns(events, trx),
     () => insertRows(trx, tables.anomalies, anomalies),
     () => insertRows(trx, tables.requeuedRecords, requeues),

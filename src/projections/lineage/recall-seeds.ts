@@ -5,7 +5,7 @@ import { type OfTree, pairsOf } from '../of-tree.ts';
 import type { RecallSeed } from './touched.ts';
 
 /** What is recalled. `treeId`: its tree, where several have one under its id. */
-export type RecallAsked =
+export type RecallRequest =
   | { readonly kind: 'scorer'; readonly name: string; readonly revision: string | null }
   | { readonly kind: 'trajectory'; readonly rolloutId: string; readonly treeId?: string }
   | { readonly kind: 'step'; readonly stepId: string; readonly treeId?: string }
@@ -27,34 +27,37 @@ export class RecallRefused extends Error {
  * that have it and are not retracted. @throws RecallRefused when the record
  * knows none; AmbiguousId.
  */
-export async function seedOf(db: Db, asked: RecallAsked): Promise<RecallSeed> {
-  switch (asked.kind) {
+export async function seedOf(db: Db, request: RecallRequest): Promise<RecallSeed> {
+  switch (request.kind) {
     case 'scorer':
-      await refuseUnknownScorer(db, asked.name, asked.revision);
-      return { kind: 'rollouts', rollouts: rolloutsScoredBy(asked.name, asked.revision), steps: null, judged: asked };
+      await refuseUnknownScorer(db, request.name, request.revision);
+      return { kind: 'rollouts', rollouts: rolloutsScoredBy(request.name, request.revision), steps: null, judged: request };
     case 'trajectory':
       return seedOverRollout(
-        await treeOf(db, { kind: 'rollout', id: asked.rolloutId, treeId: asked.treeId ?? null }),
-        asked.rolloutId,
+        await treeOf(db, { kind: 'rollout', id: request.rolloutId, treeId: request.treeId ?? null }),
+        request.rolloutId,
       );
     case 'step':
-      return seedThroughStep(await treeOf(db, { kind: 'step', id: asked.stepId, treeId: asked.treeId ?? null }), asked.stepId);
+      return seedThroughStep(
+        await treeOf(db, { kind: 'step', id: request.stepId, treeId: request.treeId ?? null }),
+        request.stepId,
+      );
     case 'task':
-      if (!(await exists(db, sql`select from trees where task_id = ${asked.taskId}`)))
-        throw new RecallRefused(`no tree was grown for task ${asked.taskId}`);
-      return seedOfTrees(sql`t.task_id = ${asked.taskId}`);
+      if (!(await exists(db, sql`select from trees where task_id = ${request.taskId}`)))
+        throw new RecallRefused(`no tree was grown for task ${request.taskId}`);
+      return seedOfTrees(sql`t.task_id = ${request.taskId}`);
     case 'run':
-      if (!(await exists(db, sql`select from runs where run_id = ${asked.runId}`)))
-        throw new RecallRefused(`there is no run ${asked.runId}; \`espalier status\` lists the runs`);
-      return seedOfTrees(sql`t.run_id = ${asked.runId}`);
+      if (!(await exists(db, sql`select from runs where run_id = ${request.runId}`)))
+        throw new RecallRefused(`there is no run ${request.runId}; \`espalier status\` lists the runs`);
+      return seedOfTrees(sql`t.run_id = ${request.runId}`);
     case 'label':
-      if (!(await exists(db, sql`select from (${labelled(asked.label)}) a`)))
+      if (!(await exists(db, sql`select from (${labelled(request.label)}) a`)))
         throw new RecallRefused(
-          `no annotation has the label ${JSON.stringify(asked.label)}; \`espalier annotations\` lists them`,
+          `no annotation has the label ${JSON.stringify(request.label)}; \`espalier annotations\` lists them`,
         );
-      return seedOfLabel(asked.label);
+      return seedOfLabel(request.label);
     default:
-      return asked satisfies never;
+      return request satisfies never;
   }
 }
 

@@ -4,11 +4,11 @@ import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { recordWeb, WEB_SCORERS } from '../../testing/record-web.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
-import { type RecallAsked, seedOf } from './recall-seeds.ts';
+import { type RecallRequest, seedOf } from './recall-seeds.ts';
 import { readTouched } from './recall-touched.ts';
 
 /** A label is recalled by annotations alone, which the scan does not read. */
-type Scanned = Exclude<RecallAsked, { kind: 'label' }>;
+type Scanned = Exclude<RecallRequest, { kind: 'label' }>;
 
 const database = useTestDatabase({ emptied: 'before-each' });
 

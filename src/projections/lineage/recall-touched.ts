@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { excludeTrainedEarlier } from './exclude-trained-earlier.ts';
 import type { RecallSeed, Touched, TouchedBatch, TouchedDataset, TouchedEvaluation, TouchedVersion } from './touched.ts';
 import { pairsTouched, readTouchedRollouts, type TouchedRollouts } from './touched-rollouts.ts';
-import { leaveOutTrainedBefore } from './trained-before.ts';
 
 /**
  * Follows rollouts forward to what was made of them: releases by the sources of their lines, batches by their samples, policy
@@ -60,7 +60,7 @@ async function readBatches(db: Db, seed: RecallSeed, rollouts: TouchedRollouts):
     select b.batch_id, b.policy_id, b.ordinal, t.samples,
            exists (select from batch_acks a where a.batch_id = b.batch_id) as trained
     from batches b join (${touched}) t on t.batch_id = b.batch_id order by b.policy_id, b.ordinal`.execute(db);
-  return seed.kind === 'rollouts' && seed.judged ? leaveOutTrainedBefore(db, seed.judged, rollouts, rows) : rows;
+  return seed.kind === 'rollouts' && seed.judged ? excludeTrainedEarlier(db, seed.judged, rollouts, rows) : rows;
 }
 
 /** Reads the versions that were trained on what is touched, and all that were trained from those. */

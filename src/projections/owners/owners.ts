@@ -17,7 +17,7 @@ export const owners: Projection = {
   name: 'owners',
   version: 1,
   handles: Object.keys(catalogue) as EventType[], // the keys of the catalogue are its types
-  skips: ({ event, body }) => !opens(event) && !mayNamePayload(body),
+  skips: ({ event, body }) => !opensStream(event) && !mayNamePayload(body),
   project,
 };
 
@@ -27,7 +27,7 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
   for (const { topic, event, body } of batch) {
     const { principal, project } = stampOf(event);
     const key = `${topic} ${event.stream}`;
-    if (opens(event) && !opened.has(key))
+    if (opensStream(event) && !opened.has(key))
       opened.set(key, { stream: event.stream, topic, root: rootOf(event), principal, project });
     if (!mayNamePayload(body)) continue; // a walk over the data of each event would be the larger part of this fold
     for (const { reference } of blobReferences(event))
@@ -47,7 +47,7 @@ const OPENING: ReadonlySet<EventType> = new Set<EventType>([
 ]);
 
 /** Whether an event opens its stream. Those of a lineage are written by the platform alone: the first opens it. */
-export function opens(event: Pick<Envelope, 'type'>): boolean {
+export function opensStream(event: Pick<Envelope, 'type'>): boolean {
   return OPENING.has(event.type) || catalogue[event.type].topic === 'training';
 }
 

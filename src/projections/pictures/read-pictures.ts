@@ -40,12 +40,13 @@ export async function readPicturesOfTree(
   const rows = await records(db).where('treeId', '=', treeId).orderBy('stepId').orderBy('ordinal').execute();
   const found = new Map<string, Picture[]>();
   for (const row of rows.map(asRecord)) {
-    const opened = await openPicture(row, readBytes);
+    const picture = await openPicture(row, readBytes);
     const { stepId, imageId } = row;
-    if (opened.kind === 'forgotten')
+    if (picture.kind === 'forgotten')
       throw new PictureLost(`the picture ${imageId} of step ${stepId} is forgotten; nothing brings it back`);
-    if (opened.kind === 'damaged') throw new PictureLost(`the picture ${imageId} of step ${stepId} ${opened.detail}; restore it`);
-    found.set(stepId, [...(found.get(stepId) ?? []), opened.picture]);
+    if (picture.kind === 'damaged')
+      throw new PictureLost(`the picture ${imageId} of step ${stepId} ${picture.detail}; restore it`);
+    found.set(stepId, [...(found.get(stepId) ?? []), picture.picture]);
   }
   return found;
 }

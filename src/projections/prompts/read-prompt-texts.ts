@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { AskedMessage } from '../../domain/prompts/asked-prompt.ts';
+import type { PolicyMessage } from '../../domain/prompts/policy-prompt.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import type { BlobRef } from '../../events/schemas/values.ts';
 import type { Db } from '../../postgres/database.ts';
@@ -8,7 +8,7 @@ import { keyInTree, type OfTree, pairsOf } from '../of-tree.ts';
 type StoredPart = DataOf<'PromptShown'>['messages'][number]['parts'][number];
 
 export interface StoredMessage {
-  readonly role: AskedMessage['role'];
+  readonly role: PolicyMessage['role'];
   readonly parts: readonly StoredPart[];
   readonly toolCallId?: string;
   readonly name?: string;

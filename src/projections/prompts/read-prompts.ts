@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { AskedMessage, AskedPart, Sampling } from '../../domain/prompts/asked-prompt.ts';
+import type { PolicyMessage, PolicyMessagePart, Sampling } from '../../domain/prompts/policy-prompt.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import { unpackIds } from '../../events/packed.ts';
 import { promptDigest } from '../../events/prompt-digest.ts';
@@ -12,11 +12,11 @@ import { PromptUnreadable } from './prompt-unreadable.ts';
 import { keyOfText, readPromptTexts, type StoredMessage, type TextSource } from './read-prompt-texts.ts';
 
 /** The prompt that a policy or a judge was asked with, whole. */
-export interface ShownPrompt {
+export interface StoredPrompt {
   readonly treeId: string;
   /** The step that the reply became, or the judgement. */
   readonly stepId: string;
-  readonly messages: readonly AskedMessage[];
+  readonly messages: readonly PolicyMessage[];
   /** SHA-256 over the messages. */
   readonly sha256: string;
   readonly template: { readonly name: string; readonly version: number } | null;
@@ -34,7 +34,7 @@ export interface ShownPrompt {
 }
 
 /** A prompt with what came back. */
-export interface RecordedPrompt extends ShownPrompt {
+export interface RecordedPrompt extends StoredPrompt {
   /** What came with the reply; null where the step is not in the read models. */
   readonly answer: PromptAnswer | null;
   /** Its token ids, then the ids of the reply: what the next prompt of the path continues; null where either is not known. */
@@ -123,7 +123,7 @@ export async function readShownPrompts(
   db: Db,
   wanted: readonly OfTree[],
   payloads: PromptPayloads,
-): Promise<ReadonlyMap<string, ShownPrompt>> {
+): Promise<ReadonlyMap<string, StoredPrompt>> {
   if (wanted.length === 0) return new Map();
   const rows = await readChains<ShownRow & Judged>(db, wanted, sql`p.answer -> 'tokens' -> 'ids' as ids`, sql``);
   const bases = new Map<string, OfTree>();
@@ -167,7 +167,7 @@ async function readTokenIds(db: Db, steps: readonly OfTree[]): Promise<ReadonlyM
 }
 
 interface Whole {
-  readonly shown: ShownPrompt;
+  readonly shown: StoredPrompt;
   /** Its token ids and those of the reply; null where either is not known. */
   readonly following: () => Promise<Int32Array | null>;
 }
@@ -252,11 +252,11 @@ async function readChains<Row extends ShownRow>(
   return rows;
 }
 
-function written(prompt: ShownRow, { parts, ...message }: StoredMessage, texts: ReadonlyMap<string, string>): AskedMessage {
+function written(prompt: ShownRow, { parts, ...message }: StoredMessage, texts: ReadonlyMap<string, string>): PolicyMessage {
   const text = (sources: readonly TextSource[]) => sources.map((source) => textOf(prompt, source, texts)).join('');
   return {
     ...message,
-    parts: parts.map((part): AskedPart => {
+    parts: parts.map((part): PolicyMessagePart => {
       switch (part.kind) {
         case 'image':
           return part;

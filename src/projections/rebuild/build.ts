@@ -49,7 +49,7 @@ export async function refuseReplaced(trx: Trx, build: Build): Promise<void> {
  * Returns what an error in the work on a build means. What fails because another process dropped the build, and perhaps began one
  * of the same number, says nothing about the record.
  */
-export async function lostOr(db: Db, build: Build, error: unknown): Promise<unknown> {
+export async function explainBuildError(db: Db, build: Build, error: unknown): Promise<unknown> {
   if (isDatabaseFault(error) || error instanceof RebuildLost) return error;
   const open = await isOpen(db, build).catch(() => true);
   return open ? error : new RebuildLost(build.projection.name, error);

@@ -2,9 +2,9 @@ import { sql } from 'kysely';
 import type { Database, Trx } from '../../postgres/database.ts';
 import { readLiveVersions } from '../live-versions.ts';
 import { schemaNameOf } from '../projection.ts';
+import { atEqualCursors } from './at-equal-cursors.ts';
 import type { Build } from './build.ts';
 import { type FieldDifference, findDifferences, isSame, sumTables, type TableSums } from './compare-tables.ts';
-import { whileEqual } from './while-equal.ts';
 
 export interface BuildComparison {
   readonly projection: string;
@@ -24,7 +24,7 @@ export async function compareBuild(
   build: Build,
   waiting: { readonly limitMs: number; readonly signal: AbortSignal },
 ): Promise<BuildComparison> {
-  const snapshot = await whileEqual(database, build, waiting, async () => {
+  const snapshot = await atEqualCursors(database, build, waiting, async () => {
     const trx = await database.db.startTransaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute();
     await sql`select 1`.execute(trx); // the first statement takes the snapshot
     return trx;

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Trx } from '../../postgres/database.ts';
-import { shownOf, UNCOMPARED } from '../shown-tables.ts';
+import { UNCOMPARED_TABLES, viewNameOf } from '../view-names.ts';
 
 /** The sums of one table in two schemas: of its rows as they are kept, where these are the same, else as readers see them. */
 export interface TableSums {
@@ -39,7 +39,7 @@ const NO_COLUMN = 'no such column';
 export async function sumTables(trx: Trx, live: string, anew: string): Promise<readonly TableSums[]> {
   const { rows } = await sql<{ table: string; schemas: string[] }>`
     select tablename::text as "table", array_agg(schemaname::text) as schemas from pg_tables
-    where schemaname in (${live}, ${anew}) and not tablename = any(${UNCOMPARED}::text[])
+    where schemaname in (${live}, ${anew}) and not tablename = any(${UNCOMPARED_TABLES}::text[])
     group by tablename order by tablename`.execute(trx);
   const sums: TableSums[] = [];
   for (const { table, schemas } of rows) {
@@ -60,7 +60,7 @@ export async function sumTables(trx: Trx, live: string, anew: string): Promise<r
  * alike, and needs no body from the log. Null where there is no such view, or other columns.
  */
 async function sumKept(trx: Trx, live: string, anew: string, table: string): Promise<TableSums | null> {
-  for (const schema of [live, anew]) if ((await shownOf(trx, schema, table)) === table) return null;
+  for (const schema of [live, anew]) if ((await viewNameOf(trx, schema, table)) === table) return null;
   const [one, other] = [await columnsOf(trx, live, table), await columnsOf(trx, anew, table)];
   if (one.size !== other.size || [...one].some(([column, type]) => other.get(column) !== type)) return null;
   const columns = sql.join([...one.keys()].map((column) => sql.ref(column)));
@@ -85,7 +85,7 @@ async function sumRows(trx: Trx, rowsCompared: RawBuilder<unknown>): Promise<Che
 
 /** The rows of a table as readers see them. */
 async function shownRows(trx: Trx, schema: string, table: string): Promise<RawBuilder<unknown>> {
-  return sql.table(`${schema}.${await shownOf(trx, schema, table)}`);
+  return sql.table(`${schema}.${await viewNameOf(trx, schema, table)}`);
 }
 
 /**

@@ -45,14 +45,14 @@ async function givenRecord(): Promise<void> {
     const tree = builder.tree(runId, `tree ${i}`);
     for (let ordinal = 0; ordinal < 3; ordinal++) builder.walk(tree, ordinal, 4, ordinal);
   }
-  const lost = builder.events.findIndex(({ type }) => type === 'StepTaken');
+  const index = builder.events.findIndex(({ type }) => type === 'StepTaken');
   const changed = builder.events.filter(({ type }) => type === 'StepTaken').at(-1) as Envelope<'StepTaken'>;
   const other = { ...changed, data: { ...changed.data, parentStepId: changed.data.stepId } };
   const { stream, sequence } = changed;
   const resumed = builder.record('TreeResumed', { treeId: stream, runId, epoch: 2 }, runId);
   const late = { ...changed, epoch: 1, id: builder.id('late', stream), sequence: sequence + 1 };
   await world.append([
-    ...builder.events.filter((event, i) => i !== lost && event !== resumed),
+    ...builder.events.filter((event, i) => i !== index && event !== resumed),
     ...builder.events.slice(20, 30),
     other,
   ]);

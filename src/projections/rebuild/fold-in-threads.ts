@@ -4,10 +4,10 @@ import type { EventLog, Subscription } from '../../log/event-log.ts';
 import type { Database } from '../../postgres/database.ts';
 import { topicsOf } from '../concerns.ts';
 import { projections } from '../registry.ts';
+import { countMissing } from './at-equal-cursors.ts';
 import type { Build } from './build.ts';
 import { refuseRecordsGone } from './fold-shadow.ts';
 import type { FoldSource, FoldThreadData } from './fold-thread.ts';
-import { countMissing } from './while-equal.ts';
 
 const RUN = fileURLToPath(new URL('../../../bin/run.js', import.meta.url));
 const PROGRAM = 'workers/fold.ts';

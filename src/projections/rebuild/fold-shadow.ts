@@ -9,9 +9,9 @@ import { decodeRecords } from '../decode-records.ts';
 import { markSuperseded } from '../epochs/mark-superseded.ts';
 import { whileDatabaseFaults } from '../fault.ts';
 import { markRepeated } from '../journal/mark-repeated.ts';
-import { asFirstRead } from '../quarantine.ts';
+import { withRecordedRefusals } from '../quarantine.ts';
 import { type Build, isRowOf } from './build.ts';
-import { isOfOthers } from './records-of-others.ts';
+import { isUnhandledRecord } from './unhandled-records.ts';
 
 const BATCH_LIMIT = 4_000; // as the runner of the live versions
 // Members that share the partitions: while one waits for Postgres another decodes. Of 50,000 events one member folds 7,000/s into
@@ -84,11 +84,11 @@ export async function foldShadow({
       await delay(POLL_MS, undefined, { signal });
       return { kind: 'done', next: cursor };
     }
-    const records = batch.records.filter(({ offset, value }) => offset < next && !isOfOthers(projection, value));
+    const records = batch.records.filter(({ offset, value }) => offset < next && !isUnhandledRecord(projection, value));
     const decoded = await decodeRecords(database.db, { ...batch, next, records });
     const slices = await markSuperseded(database.db, [{ topic, partition, from, next, items: decoded }]);
     const [read] = await markRepeated(database.db, slices);
-    const items = await asFirstRead(database.db, projection.name, { topic, partition, from, next }, read?.items ?? []);
+    const items = await withRecordedRefusals(database.db, projection.name, { topic, partition, from, next }, read?.items ?? []);
     const applied = await applySlice(database.db, shadow, { topic, partition, from, next, items });
     return { kind: 'done', next: applied.cursor };
   }

@@ -24,7 +24,11 @@ export class RebuildUnderWay extends Error {
  * @param use is passed a signal that aborts when another process has the right.
  * @throws RebuildUnderWay; RebuildLost.
  */
-export async function holdRebuild<T>({ db }: Database, { name }: Projection, use: (lost: AbortSignal) => Promise<T>): Promise<T> {
+export async function holdRebuild<T>(
+  { db }: Database,
+  { name }: Projection,
+  use: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const lost = new AbortController();
   let using: Promise<T> | undefined;
   let isOver = false;

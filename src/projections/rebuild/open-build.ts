@@ -46,7 +46,7 @@ export async function openBuild({ db }: Database, log: Pick<EventLog, 'ends'>, p
  * Returns a version that was kept into the hands of a fold, so that it can catch up. It stays `kept`: whoever is killed here
  * leaves the version to go back to, further on than before, and never rows that pass for a build.
  */
-export async function reopenKept(
+export async function reopenKeptVersion(
   { db }: Database,
   log: Pick<EventLog, 'ends'>,
   projection: Projection,

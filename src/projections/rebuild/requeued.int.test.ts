@@ -12,13 +12,13 @@ import { useTestDatabase } from '../../testing/use-test-database.ts';
 import { applySlice } from '../apply-slices.ts';
 import { decodeRecords } from '../decode-records.ts';
 import type { Projection } from '../projection.ts';
-import { asFirstRead } from '../quarantine.ts';
+import { withRecordedRefusals } from '../quarantine.ts';
 import { countQuarantine, QUARANTINE_ORDERING, readQuarantine } from '../read-quarantine.ts';
 import { rewards } from '../rewards/rewards.ts';
 import { stepTree } from '../step-tree/step-tree.ts';
 import type { Build } from './build.ts';
 import { compareBuild } from './compare-build.ts';
-import { dropBuild, openBuild, reopenKept } from './open-build.ts';
+import { dropBuild, openBuild, reopenKeptVersion } from './open-build.ts';
 import { swapVersions } from './swap-versions.ts';
 
 const waiting = { limitMs: 5_000, signal: new AbortController().signal };
@@ -52,7 +52,12 @@ async function foldShadow(log: TestLog, projection: Projection = stepTree): Prom
   const records = log.topics.get('trees') ?? [];
   const build = await openBuild(database, { ends: async () => endsOf(log) }, projection);
   const slice = { topic: 'trees', partition: 0, from: 0, next: records.length };
-  const items = await asFirstRead(database.db, projection.name, slice, await decodeRecords(database.db, { ...slice, records }));
+  const items = await withRecordedRefusals(
+    database.db,
+    projection.name,
+    slice,
+    await decodeRecords(database.db, { ...slice, records }),
+  );
   await applySlice(database.db, build.shadow, { ...slice, items });
   return build;
 }
@@ -134,7 +139,7 @@ test('a reward has the value of its last revision, before and after a rebuild ta
     ['rewards', early, before.length],
   ]); // once, though the version that was live before keeps its own
   expect(await countQuarantine(database.db, [{}])).toEqual([1]);
-  await swapVersions(database, await reopenKept(database, { ends: async () => endsOf(log) }, rewards, from), waiting);
+  await swapVersions(database, await reopenKeptVersion(database, { ends: async () => endsOf(log) }, rewards, from), waiting);
   await dropBuild(database.db, rewards, build.version);
 });
 

@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Database, Trx } from '../../postgres/database.ts';
 import { schemaNameOf, shadowVersion } from '../projection.ts';
-import { SHOWN } from '../shown-tables.ts';
+import { VIEW_NAME } from '../view-names.ts';
+import { atEqualCursors, CursorsDiffer } from './at-equal-cursors.ts';
 import type { Build } from './build.ts';
-import { NotNow, whileEqual } from './while-equal.ts';
 
 // doubled with each attempt: the fold of this projection rests as long, readers never do
 const READERS_MS = { first: 500, most: 20_000 };
@@ -26,7 +26,7 @@ export async function swapVersions(
   build: Build,
   waiting: { readonly limitMs: number; readonly signal: AbortSignal },
 ): Promise<number> {
-  return whileEqual(database, build, waiting, async (trx, attempt) => {
+  return atEqualCursors(database, build, waiting, async (trx, attempt) => {
     await untilReadersGone(trx, Math.min(READERS_MS.most, READERS_MS.first * 2 ** attempt));
     const { name } = build.projection;
     const live = await trx
@@ -89,7 +89,7 @@ async function untilReadersGone(trx: Trx, limitMs: number): Promise<void> {
         and xact_start < ${mark}::timestamptz and coalesce(wait_event_type, '') <> 'Lock'`.execute(trx);
     if (rows.length === 0) return;
     if (performance.now() > deadline)
-      throw new NotNow(`a read that began before is still open (backend ${rows.map(({ pid }) => pid).join(', ')})`);
+      throw new CursorsDiffer(`a read that began before is still open (backend ${rows.map(({ pid }) => pid).join(', ')})`);
     await delay(POLL_MS);
   }
 }
@@ -116,7 +116,7 @@ interface Shape {
 
 async function shapesOf(trx: Trx, schema: string): Promise<ReadonlyMap<string, Shape>> {
   const { rows } = await sql<Shape>`
-    select t.tablename::text as "table", ${sql.raw(SHOWN)} as shown, (
+    select t.tablename::text as "table", ${sql.raw(VIEW_NAME)} as shown, (
              select array_agg(a.attname || ' ' || format_type(a.atttypid, a.atttypmod) order by a.attnum) from pg_attribute a
              where a.attrelid = format('%I.%I', t.schemaname, t.tablename)::regclass and a.attnum > 0 and not a.attisdropped) as columns
     from pg_tables t where t.schemaname = ${schema} order by t.tablename`.execute(trx);

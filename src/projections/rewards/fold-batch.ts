@@ -1,14 +1,14 @@
 import type { Delivery, Envelope } from '../../events/envelope.ts';
 import { isOf, type Poison } from '../projection.ts';
-import { missingReward, missingStep, missingTree } from './refused.ts';
+import { missingReward, missingStep, missingTree } from './refusals.ts';
 import type { FinishedRollout } from './returns.ts';
-import type { EdgeRow, Revised } from './rows.ts';
+import type { EdgeRow, RevisedReward } from './rows.ts';
 
 /**
  * What is known of the record before an event: looked up in the tables, or remembered. What is there already is not added
  * again.
  */
-export interface Known {
+export interface RewardState {
   runOf(treeId: string): string | undefined;
   addTree(treeId: string, runId: string): void;
   hasStep(treeId: string, stepId: string): boolean;
@@ -22,11 +22,11 @@ export interface Known {
 }
 
 /** What a batch adds. */
-export interface Folded {
+export interface RewardRows {
   readonly trees: { readonly treeId: string; readonly runId: string }[];
   readonly edges: EdgeRow[];
   readonly assigned: Envelope<'RewardAssigned'>[];
-  readonly revised: Revised[];
+  readonly revised: RevisedReward[];
   readonly finished: FinishedRollout[];
   readonly poison: Poison[];
 }
@@ -35,47 +35,47 @@ export interface Folded {
  * Folds a batch into what it adds to what is known. It is the one fold of rewards: of the tables and of rewards as of a position. An event sees only what lies before it: a revision before its reward, a step before its parent and
  * an end before its leaf are refused.
  */
-export function foldBatch(batch: readonly Delivery[], known: Known): Folded {
-  const folded: Folded = { trees: [], edges: [], assigned: [], revised: [], finished: [], poison: [] };
+export function foldBatch(batch: readonly Delivery[], state: RewardState): RewardRows {
+  const folded: RewardRows = { trees: [], edges: [], assigned: [], revised: [], finished: [], poison: [] };
   for (const delivery of batch) {
-    const refused = fold(delivery, known, folded);
+    const refused = fold(delivery, state, folded);
     if (refused) folded.poison.push({ delivery, ...refused });
   }
   return folded;
 }
 
-function fold(delivery: Delivery, known: Known, folded: Folded): Omit<Poison, 'delivery'> | undefined {
+function fold(delivery: Delivery, state: RewardState, folded: RewardRows): Omit<Poison, 'delivery'> | undefined {
   const { treeId } = delivery.event.data as { treeId: string }; // every type handled here names its tree
   const addStep = (stepId: string, parent: string | null): void => {
-    if (known.addStep(treeId, stepId, parent)) folded.edges.push({ stepId, treeId, parentStepId: parent });
+    if (state.addStep(treeId, stepId, parent)) folded.edges.push({ stepId, treeId, parentStepId: parent });
   };
   if (isOf(delivery, 'TreeOpened')) {
     const { runId, rootStepId } = delivery.event.data;
-    if (known.runOf(treeId) === undefined) {
-      known.addTree(treeId, runId); // the first word is the fact
+    if (state.runOf(treeId) === undefined) {
+      state.addTree(treeId, runId); // the first word is the fact
       folded.trees.push({ treeId, runId });
     }
     addStep(rootStepId, null);
     return undefined;
   }
-  const runId = known.runOf(treeId);
+  const runId = state.runOf(treeId);
   if (runId === undefined) return missingTree(treeId);
   if (isOf(delivery, 'StepTaken')) {
     const { stepId, parentStepId } = delivery.event.data;
-    if (!known.hasStep(treeId, parentStepId)) return missingStep('data.parentStepId', parentStepId, treeId);
+    if (!state.hasStep(treeId, parentStepId)) return missingStep('data.parentStepId', parentStepId, treeId);
     addStep(stepId, parentStepId);
   }
-  if (isOf(delivery, 'RewardAssigned') && known.addReward(delivery.event)) folded.assigned.push(delivery.event);
+  if (isOf(delivery, 'RewardAssigned') && state.addReward(delivery.event)) folded.assigned.push(delivery.event);
   if (isOf(delivery, 'RewardRevised')) {
-    const reward = known.reward(treeId, delivery.event.data.rewardId);
+    const reward = state.reward(treeId, delivery.event.data.rewardId);
     if (!reward) return missingReward(delivery.event.data);
-    if (known.addRevision(delivery.event)) folded.revised.push({ event: delivery.event, ordinal: ++reward.revisions });
+    if (state.addRevision(delivery.event)) folded.revised.push({ event: delivery.event, ordinal: ++reward.revisions });
   }
   if (isOf(delivery, 'RolloutFinished')) {
     const { rolloutId, leafStepId } = delivery.event.data;
-    if (!known.hasStep(treeId, leafStepId)) return missingStep('data.leafStepId', leafStepId, treeId);
+    if (!state.hasStep(treeId, leafStepId)) return missingStep('data.leafStepId', leafStepId, treeId);
     const rollout = { rolloutId, treeId, runId, leafStepId };
-    if (known.addEnd(rollout)) folded.finished.push(rollout);
+    if (state.addEnd(rollout)) folded.finished.push(rollout);
   }
   return undefined;
 }

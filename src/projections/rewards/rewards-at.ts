@@ -9,7 +9,7 @@ import { markRepeated } from '../journal/mark-repeated.ts';
 import { keyInTree } from '../of-tree.ts';
 import { readCursors } from '../projection-statuses.ts';
 import { foldBatch } from './fold-batch.ts';
-import { knownFacts } from './known.ts';
+import { rewardStateOf } from './load-reward-state.ts';
 
 const TOPIC = 'trees';
 
@@ -41,7 +41,7 @@ const FOLDED = ['TreeOpened', 'RewardAssigned', 'RewardRevised'] as const;
 export async function foldRewardsAt(db: Db, trees: readonly string[], position: Offsets): Promise<readonly CurrentReward[]> {
   const below: Offsets = new Map([[TOPIC, position.get(TOPIC) ?? new Map<number, number>()]]);
   const refused = await readRefused(db, trees);
-  const known = knownFacts();
+  const known = rewardStateOf();
   const current = new Map<string, CurrentReward>();
   for await (const batch of readRecords(db, below, { kind: 'streams', streams: trees }, FOLDED)) {
     const slice = { ...batch, items: await decodeRecords(db, batch) };

@@ -7,7 +7,7 @@ import { keyInTree } from '../of-tree.ts';
 import type { Poison, Projection } from '../projection.ts';
 import { partitionsIn } from './count-returns.ts';
 import { foldBatch } from './fold-batch.ts';
-import { loadKnown, references } from './known.ts';
+import { loadRewardState, references } from './load-reward-state.ts';
 import { writeReturns } from './returns.ts';
 import { latestRows, revisionRow, rewardRow } from './rows.ts';
 import { tables } from './tables.ts';
@@ -24,7 +24,7 @@ export const rewards: Projection = { name: 'rewards', version: 2, handles: HANDL
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const wanted = references(batch);
-  const { trees, edges, assigned, revised, finished, poison } = foldBatch(batch, await loadKnown(wanted, trx));
+  const { trees, edges, assigned, revised, finished, poison } = foldBatch(batch, await loadRewardState(wanted, trx));
   const changed = [...assigned, ...revised.map(({ event }) => event)].map(({ data: { treeId, rewardId: id } }) => ({
     treeId,
     id,

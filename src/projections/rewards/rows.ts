@@ -25,7 +25,7 @@ export function rewardRow({ data, occurredAt }: Envelope<'RewardAssigned'>): Rew
 }
 
 /** A revision, and the how many-th of its reward it is. */
-export interface Revised {
+export interface RevisedReward {
   readonly event: Envelope<'RewardRevised'>;
   readonly ordinal: number;
 }
@@ -35,7 +35,7 @@ type LatestRow = Pick<
   'rewardId' | 'treeId' | 'value' | 'scorer' | 'scorerRevision' | 'revisions' | 'revisedAt'
 >;
 /** Returns the judgement in force of every reward that was revised: the one of its last revision. */
-export function latestRows(revised: readonly Revised[]): readonly LatestRow[] {
+export function latestRows(revised: readonly RevisedReward[]): readonly LatestRow[] {
   const latest = new Map<string, LatestRow>();
   for (const { event, ordinal } of revised) {
     const { rewardId, treeId, value, scorer } = event.data;
@@ -52,7 +52,7 @@ export function latestRows(revised: readonly Revised[]): readonly LatestRow[] {
   return [...latest.values()];
 }
 
-export function revisionRow({ event: { id, data, occurredAt }, ordinal }: Revised): Row<typeof tables.rewardRevisions> {
+export function revisionRow({ event: { id, data, occurredAt }, ordinal }: RevisedReward): Row<typeof tables.rewardRevisions> {
   return {
     eventId: id,
     rewardId: data.rewardId,

@@ -46,9 +46,9 @@ test('the success rate of a run, of a depth and of an evaluation is one number: 
   builder.rollout(tree, ends.length); // goes on
   await givenEvents(database.db, builder.events);
   const { db } = database;
-  const measured = measureEpisodes(await readEpisodes(db, run), { confidence: 0.95, resamples: 10, seed: 1 });
-  expect(measured.successRate).toBe(0.25);
-  expect(await readRunTotals(db, [run])).toMatchObject([{ rollouts: 5, successes: 1, successRate: measured.successRate }]);
+  const episodes = measureEpisodes(await readEpisodes(db, run), { confidence: 0.95, resamples: 10, seed: 1 });
+  expect(episodes.successRate).toBe(0.25);
+  expect(await readRunTotals(db, [run])).toMatchObject([{ rollouts: 5, successes: 1, successRate: episodes.successRate }]);
   expect(await readDepthTotals(db, [run])).toEqual([
     {
       runId: run,
@@ -58,7 +58,7 @@ test('the success rate of a run, of a depth and of an evaluation is one number: 
       rollouts: 5,
       finished: 4,
       successes: 1,
-      successRate: measured.successRate,
+      successRate: episodes.successRate,
       meanReturn: 0,
       meanSteps: 2.5,
       maxSteps: 4,

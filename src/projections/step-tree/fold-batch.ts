@@ -3,23 +3,26 @@ import { keyInTree } from '../of-tree.ts';
 import { isOf, type Poison } from '../projection.ts';
 import { RunCounts } from './count-runs.ts';
 import { foldRevision, type RevisionRows } from './fold-revisions.ts';
-import type { Known } from './known.ts';
-import { missingStep, type Refused } from './refused.ts';
+import type { TreeState } from './load-tree-state.ts';
+import { missingStep, type Refusal } from './refusals.ts';
 import * as row from './rows.ts';
 
 /** Folds a batch into rows and into what is known; returns what breaks an invariant, with the reason. */
-export function foldBatch(batch: readonly Delivery[], known: Known): { readonly rows: Rows; readonly poison: readonly Poison[] } {
+export function foldBatch(
+  batch: readonly Delivery[],
+  state: TreeState,
+): { readonly rows: TreeRows; readonly poison: readonly Poison[] } {
   const rows = emptyRows();
   const poison: Poison[] = [];
   for (const delivery of batch) {
-    const refused = fold(delivery, known, rows);
+    const refused = fold(delivery, state, rows);
     if (refused) poison.push({ delivery, ...refused });
   }
   return { rows, poison };
 }
 
 /** The rows that a batch becomes, by what is done with them. */
-export interface Rows extends RevisionRows {
+export interface TreeRows extends RevisionRows {
   readonly trees: ReturnType<typeof row.treeRow>[];
   readonly steps: row.StepRow[];
   readonly rollouts: ReturnType<typeof row.rolloutRow>[];
@@ -29,7 +32,7 @@ export interface Rows extends RevisionRows {
   readonly divergences: ReturnType<typeof row.divergenceRow>[];
   readonly counts: RunCounts;
 }
-function emptyRows(): Rows {
+function emptyRows(): TreeRows {
   return {
     trees: [],
     steps: [],
@@ -48,28 +51,28 @@ function emptyRows(): Rows {
 /**
  * Folds one event into the rows to write and into what is known for the events after it; returns the reason when it is refused.
  */
-function fold(delivery: Delivery, known: Known, rows: Rows): Refused | undefined {
+function fold(delivery: Delivery, state: TreeState, rows: TreeRows): Refusal | undefined {
   if (isOf(delivery, 'TreeOpened')) {
     const { event } = delivery;
-    if (known.trees.has(event.data.treeId)) return undefined;
+    if (state.trees.has(event.data.treeId)) return undefined;
     const opened = row.treeRow(event);
-    known.trees.set(event.data.treeId, {
+    state.trees.set(event.data.treeId, {
       treeId: event.data.treeId,
       runId: event.data.runId,
       taskId: event.data.task.taskId,
       environment: event.data.task.environment,
     });
     rows.trees.push(opened);
-    known.steps.set(keyInTree(event.data.treeId, event.data.rootStepId), { parentId: null, depth: 0 });
+    state.steps.set(keyInTree(event.data.treeId, event.data.rootStepId), { parentId: null, depth: 0 });
     rows.steps.push(row.rootRow(delivery));
     rows.counts.add(delivery, event.data.runId, { trees: 1 });
     return undefined;
   }
   const { treeId } = delivery.event.data as { treeId: string }; // every other type handled here names its tree
-  const tree = known.trees.get(treeId);
+  const tree = state.trees.get(treeId);
   if (!tree)
     return { code: 'missing-tree', field: 'data.treeId', reason: `tree ${treeId} was never opened; append its TreeOpened first` };
-  const stepOf = (id: string) => known.steps.get(keyInTree(treeId, id));
+  const stepOf = (id: string) => state.steps.get(keyInTree(treeId, id));
 
   if (isOf(delivery, 'StepTaken')) {
     const { data } = delivery.event;
@@ -86,9 +89,9 @@ function fold(delivery: Delivery, known: Known, rows: Rows): Refused | undefined
     if (!parent) return missingStep('data.parentStepId', data.parentStepId, treeId);
     if (data.depth !== parent.depth + 1)
       return { code: 'depth', field: 'data.depth', reason: `must be ${parent.depth + 1}, one more than its parent's` };
-    if (data.rolloutId !== null && !known.rollouts.has(keyInTree(treeId, data.rolloutId)))
+    if (data.rolloutId !== null && !state.rollouts.has(keyInTree(treeId, data.rolloutId)))
       return missingRollout(data.rolloutId, treeId);
-    known.steps.set(keyInTree(treeId, data.stepId), { parentId: data.parentStepId, depth: data.depth });
+    state.steps.set(keyInTree(treeId, data.stepId), { parentId: data.parentStepId, depth: data.depth });
     rows.steps.push(row.stepRow(delivery));
     const { promptTokens = 0, completionTokens = 0 } = data.usage ?? {};
     rows.counts.add(delivery, tree.runId, { steps: 1, promptTokens, completionTokens });
@@ -97,18 +100,18 @@ function fold(delivery: Delivery, known: Known, rows: Rows): Refused | undefined
     const { data } = delivery.event;
     const key = keyInTree(treeId, data.rolloutId);
     if (!stepOf(data.fromStepId)) return missingStep('data.fromStepId', data.fromStepId, treeId);
-    if (known.rollouts.has(key)) return undefined;
-    known.rollouts.add(key);
+    if (state.rollouts.has(key)) return undefined;
+    state.rollouts.add(key);
     rows.rollouts.push(row.rolloutRow(delivery.event, tree));
     rows.counts.add(delivery, tree.runId, { rollouts: 1 });
   }
   if (isOf(delivery, 'RolloutFinished')) {
     const { data } = delivery.event;
     const key = keyInTree(treeId, data.rolloutId);
-    if (!known.rollouts.has(key)) return missingRollout(data.rolloutId, treeId);
+    if (!state.rollouts.has(key)) return missingRollout(data.rolloutId, treeId);
     if (!stepOf(data.leafStepId)) return missingStep('data.leafStepId', data.leafStepId, treeId);
-    if (known.ended.has(key)) return undefined;
-    known.ended.add(key);
+    if (state.ended.has(key)) return undefined;
+    state.ended.add(key);
     rows.ends.push(row.endRow(delivery.event));
     rows.counts.add(delivery, tree.runId, {
       [data.outcome]: 1,
@@ -123,15 +126,15 @@ function fold(delivery: Delivery, known: Known, rows: Rows): Refused | undefined
   }
   if (isOf(delivery, 'ToolCalled')) rows.toolCalls.push(row.toolCallRow(delivery.event));
   if (isOf(delivery, 'ReplayDiverged')) rows.divergences.push(row.divergenceRow(delivery.event));
-  if (isOf(delivery, 'TreeClosed') && !known.closed.has(treeId)) {
-    known.closed.add(treeId);
+  if (isOf(delivery, 'TreeClosed') && !state.closed.has(treeId)) {
+    state.closed.add(treeId);
     rows.closed.push(row.closeRow(delivery.event));
     rows.counts.add(delivery, tree.runId, { closedTrees: 1 });
   }
-  return foldRevision(delivery, known, rows);
+  return foldRevision(delivery, state, rows);
 }
 
-function missingRollout(rolloutId: string, treeId: string): Refused {
+function missingRollout(rolloutId: string, treeId: string): Refusal {
   return {
     code: 'missing-rollout',
     field: 'data.rolloutId',

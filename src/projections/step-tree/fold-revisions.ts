@@ -1,8 +1,8 @@
 import type { Delivery, Envelope } from '../../events/envelope.ts';
 import { keyInTree } from '../of-tree.ts';
 import { isOf } from '../projection.ts';
-import type { Known } from './known.ts';
-import { missingStep, type Refused } from './refused.ts';
+import type { TreeState } from './load-tree-state.ts';
+import { missingStep, type Refusal } from './refusals.ts';
 import { judgementRow, type OutcomeRow, outcomeRow, type RevisionRow, revisionRow } from './revision-rows.ts';
 
 /** The rows that a batch becomes of what is mined from trees. */
@@ -16,7 +16,7 @@ export interface RevisionRows {
  * Folds judgements and revisions. A revision is made of two paths of its tree that part at its branch, and keeps the bad one up to
  * a step behind it; it is verified or rejected once. What breaks this goes to quarantine.
  */
-export function foldRevision(delivery: Delivery, known: Known, rows: RevisionRows): Refused | undefined {
+export function foldRevision(delivery: Delivery, known: TreeState, rows: RevisionRows): Refusal | undefined {
   if (isOf(delivery, 'StepJudged')) rows.judgements.push(judgementRow(delivery));
   if (isOf(delivery, 'RevisionComposed')) {
     const row = revisionRow(delivery);
@@ -51,11 +51,11 @@ export function foldRevision(delivery: Delivery, known: Known, rows: RevisionRow
 }
 
 /** Returns why a revision cannot be spliced from the tree, if it cannot. */
-function refuseParts({ data }: Envelope<'RevisionComposed'>, known: Known): Refused | undefined {
+function refuseParts({ data }: Envelope<'RevisionComposed'>, state: TreeState): Refusal | undefined {
   const { treeId, branchStepId, transitionStepId } = data;
   for (const field of ['goodLeafStepId', 'badLeafStepId', 'branchStepId', 'transitionStepId'] as const)
-    if (!known.steps.has(keyInTree(treeId, data[field]))) return missingStep(`data.${field}`, data[field], treeId);
-  const bad = pathTo(treeId, data.badLeafStepId, known);
+    if (!state.steps.has(keyInTree(treeId, data[field]))) return missingStep(`data.${field}`, data[field], treeId);
+  const bad = pathTo(treeId, data.badLeafStepId, state);
   const [branch, transition] = [bad.indexOf(branchStepId), bad.indexOf(transitionStepId)];
   if (branch < 0)
     return {
@@ -73,7 +73,7 @@ function refuseParts({ data }: Envelope<'RevisionComposed'>, known: Known): Refu
 }
 
 /** Lists the steps from the root to a step. */
-function pathTo(treeId: string, stepId: string, { steps }: Known): readonly string[] {
+function pathTo(treeId: string, stepId: string, { steps }: TreeState): readonly string[] {
   const path: string[] = [];
   for (let id: string | null = stepId; id !== null; id = steps.get(keyInTree(treeId, id))?.parentId ?? null) path.push(id);
   return path.reverse();

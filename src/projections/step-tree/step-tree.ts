@@ -3,7 +3,7 @@ import type { Delivery } from '../../events/envelope.ts';
 import type { Trx } from '../../postgres/database.ts';
 import type { Poison, Projection } from '../projection.ts';
 import { foldBatch } from './fold-batch.ts';
-import { loadKnown } from './known.ts';
+import { loadTreeState } from './load-tree-state.ts';
 import { writeRows } from './write-rows.ts';
 
 const HANDLES: readonly EventType[] = [
@@ -28,8 +28,8 @@ const HANDLES: readonly EventType[] = [
 export const stepTree: Projection = { name: 'step-tree', version: 2, handles: HANDLES, project };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
-  const known = await loadKnown(batch, trx);
-  const { rows, poison } = foldBatch(batch, known);
+  const treeState = await loadTreeState(batch, trx);
+  const { rows, poison } = foldBatch(batch, treeState);
   await writeRows(rows, trx);
   return poison;
 }

@@ -2,7 +2,7 @@ import { addToRows, copyNew, insertRows, updateRows } from '../../postgres/bulk.
 import type { Trx } from '../../postgres/database.ts';
 import { sideBySide } from '../../postgres/side-by-side.ts';
 import { keyInTree } from '../of-tree.ts';
-import type { Rows } from './fold-batch.ts';
+import type { TreeRows } from './fold-batch.ts';
 import { tables } from './tables.ts';
 
 /**
@@ -10,7 +10,7 @@ import { tables } from './tables.ts';
  * again. The fold knows trees, steps and rollouts to be new; of tool calls and divergences it knows nothing, and those that are
  * there are skipped.
  */
-export async function writeRows(rows: Rows, trx: Trx): Promise<void> {
+export async function writeRows(rows: TreeRows, trx: Trx): Promise<void> {
   const trees = joinEnds(rows.trees, rows.closed, ({ treeId }) => treeId);
   const rollouts = joinEnds(rows.rollouts, rows.ends, ({ treeId, rolloutId }) => keyInTree(treeId, rolloutId));
   const revisions = joinEnds(rows.revisions, rows.outcomes, ({ treeId, revisionId }) => keyInTree(treeId, revisionId));

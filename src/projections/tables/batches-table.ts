@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type BatchState, batchIs, STATE } from '../training-pool/read-batches.ts';
+import { type BatchState, batchInState, STATE } from '../training-pool/read-batches.ts';
 import { column, microseconds, type PolicyTable, type TableColumn, type TableQuery } from './table.ts';
 
 export interface BatchTableFilter {
@@ -47,7 +47,7 @@ export const batchesTable: PolicyTable<BatchTableFilter> = {
       .leftJoin('batchAcks as acks', 'acks.batchId', 'batches.batchId')
       .leftJoin('batchAbandonments as abandonments', 'abandonments.batchId', 'batches.batchId');
     if (policyId !== undefined) query = query.where('batches.policyId', '=', policyId);
-    if (state !== undefined) query = query.where(batchIs(state));
+    if (state !== undefined) query = query.where(batchInState(state));
     if (runIds !== undefined)
       query = query.where(
         sql<boolean>`exists (select from batch_samples s join trees t on t.tree_id = s.tree_id

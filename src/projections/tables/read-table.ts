@@ -21,11 +21,11 @@ const TREES = { first: 512, most: 4_096 }; // looked at by one statement
  * in the trees that it looks at, so that it costs the same wherever it lies and however little its filter chooses.
  * @throws InvalidCursor.
  */
-export function readTable(db: Db, table: AnyTable, filter: TableFilters, asked: TableRead): AsyncGenerator<TablePage> {
+export function readTable(db: Db, table: AnyTable, filter: TableFilters, read: TableRead): AsyncGenerator<TablePage> {
   // a filter of the table of the same name, as `table-query.ts` parses it
   return table.kind === 'trees'
-    ? readTreeTable(db, table as unknown as TreeTable, filter, asked)
-    : readPolicyTable(db, table as unknown as PolicyTable, filter, asked);
+    ? readTreeTable(db, table as unknown as TreeTable, filter, read)
+    : readPolicyTable(db, table as unknown as PolicyTable, filter, read);
 }
 
 export interface TableRead {

@@ -7,7 +7,7 @@ import type { Trx } from '../../postgres/database.ts';
 import type { Row } from '../../postgres/table.ts';
 import { keyInTree } from '../of-tree.ts';
 import { isOf, type Poison } from '../projection.ts';
-import { type KnownTraining, loadKnownTraining } from './known-training.ts';
+import { loadTrainingState, type TrainingState } from './load-training-state.ts';
 import { mergeRows } from './merge-rows.ts';
 import { lockClosed, settleGroups } from './settled-samples.ts';
 import { tables } from './tables.ts';
@@ -23,7 +23,7 @@ type Refused = Omit<Poison, 'delivery'>;
 export async function foldTraining(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const mine = batch.filter((delivery) => 'lineageId' in delivery.event.data);
   if (mine.length === 0) return [];
-  const known = await loadKnownTraining(mine, trx);
+  const trainingState = await loadTrainingState(mine, trx);
   const rows: Rows = {
     lineages: [],
     batches: [],
@@ -37,7 +37,7 @@ export async function foldTraining(batch: readonly Delivery[], trx: Trx): Promis
   };
   const poison: Poison[] = [];
   for (const delivery of mine) {
-    const refused = fold(delivery, known, rows);
+    const refused = fold(delivery, trainingState, rows);
     if (refused) poison.push({ delivery, ...refused });
   }
   await insertRows(trx, tables.lineages, rows.lineages);
@@ -78,7 +78,7 @@ interface Rows {
   readonly versions: Row<typeof tables.policyVersions>[];
 }
 
-function fold(delivery: Delivery, known: KnownTraining, rows: Rows): Refused | undefined {
+function fold(delivery: Delivery, state: TrainingState, rows: Rows): Refused | undefined {
   // every event of the topic names both
   const { lineageId, policyId } = delivery.event.data as { lineageId: string; policyId: string };
   if (lineageId !== derivedId('lineage', policyId))
@@ -87,46 +87,46 @@ function fold(delivery: Delivery, known: KnownTraining, rows: Rows): Refused | u
       field: 'data.lineageId',
       reason: `the lineage of policy ${policyId} is ${derivedId('lineage', policyId)}`,
     };
-  if (isOf(delivery, 'TrainingDeclared')) return once(known.lineages, lineageId, row.lineageRow(delivery.event), rows.lineages);
-  if (isOf(delivery, 'BatchPlanned')) return foldBatch(delivery.event, known, rows);
+  if (isOf(delivery, 'TrainingDeclared')) return once(state.lineages, lineageId, row.lineageRow(delivery.event), rows.lineages);
+  if (isOf(delivery, 'BatchPlanned')) return foldBatch(delivery.event, state, rows);
   if (isOf(delivery, 'SampleRejected')) {
     const { rolloutId, groupId } = delivery.event.data;
     const key = keyInTree(groupId, rolloutId);
-    const batchId = known.batchOf.get(key);
+    const batchId = state.batchOf.get(key);
     if (batchId !== undefined)
       return {
         code: 'conflict',
         field: 'data.rolloutId',
         reason: `sample ${rolloutId} is in batch ${batchId}; it cannot be rejected`,
       };
-    if (known.rejected.has(key)) return undefined; // the first reason is the fact
-    known.rejected.add(key);
+    if (state.rejected.has(key)) return undefined; // the first reason is the fact
+    state.rejected.add(key);
     rows.rejections.push(row.rejectionRow(delivery.event));
   }
   if (isOf(delivery, 'BatchLeased')) rows.leases.push(row.leasedPart(delivery.event));
   if (isOf(delivery, 'LeaseExpired')) rows.leases.push(row.endedPart(delivery.event, 'expired', null));
   if (isOf(delivery, 'BatchReturned')) rows.leases.push(row.endedPart(delivery.event, 'returned', delivery.event.data.reason));
   if (isOf(delivery, 'BatchAcked')) {
-    if (known.abandonments.has(delivery.event.data.batchId)) return endedBefore(delivery.event.data.batchId, 'abandoned');
+    if (state.abandonments.has(delivery.event.data.batchId)) return endedBefore(delivery.event.data.batchId, 'abandoned');
     rows.leases.push(row.endedPart(delivery.event, 'acked', null));
-    return once(known.acks, delivery.event.data.batchId, row.ackRow(delivery.event), rows.acks);
+    return once(state.acks, delivery.event.data.batchId, row.ackRow(delivery.event), rows.acks);
   }
   if (isOf(delivery, 'BatchAbandoned')) {
     const { batchId } = delivery.event.data;
-    if (known.acks.has(batchId)) return endedBefore(batchId, 'acknowledged');
+    if (state.acks.has(batchId)) return endedBefore(batchId, 'acknowledged');
     rows.leases.push(...row.abandonedParts(delivery.event));
-    return once(known.abandonments, batchId, row.abandonmentRow(delivery.event), rows.abandonments);
+    return once(state.abandonments, batchId, row.abandonmentRow(delivery.event), rows.abandonments);
   }
   if (isOf(delivery, 'CheckpointSaved'))
-    return once(known.checkpoints, delivery.event.data.checkpointId, row.checkpointRow(delivery.event), rows.checkpoints);
+    return once(state.checkpoints, delivery.event.data.checkpointId, row.checkpointRow(delivery.event), rows.checkpoints);
   if (isOf(delivery, 'PolicyUpdated'))
-    return once(known.versions, `${lineageId} ${delivery.event.data.version}`, row.versionRow(delivery.event), rows.versions);
+    return once(state.versions, `${lineageId} ${delivery.event.data.version}`, row.versionRow(delivery.event), rows.versions);
   return undefined;
 }
 
-function foldBatch({ data, occurredAt }: Envelope<'BatchPlanned'>, known: KnownTraining, rows: Rows): Refused | undefined {
+function foldBatch({ data, occurredAt }: Envelope<'BatchPlanned'>, state: TrainingState, rows: Rows): Refused | undefined {
   const place = `${data.lineageId} ${data.ordinal}`;
-  const recorded = known.manifests.get(place);
+  const recorded = state.manifests.get(place);
   if (recorded === data.manifestHash) return undefined;
   if (recorded !== undefined)
     return {
@@ -137,7 +137,7 @@ function foldBatch({ data, occurredAt }: Envelope<'BatchPlanned'>, known: KnownT
   const hash = manifestHashOf(data);
   if (hash !== data.manifestHash)
     return { code: 'digest', field: 'data.manifestHash', reason: `it is not the digest of the manifest, which is ${hash}` };
-  const before = data.ordinal === 0 ? null : known.manifests.get(`${data.lineageId} ${data.ordinal - 1}`);
+  const before = data.ordinal === 0 ? null : state.manifests.get(`${data.lineageId} ${data.ordinal - 1}`);
   if (data.previousHash !== before) {
     const reason =
       before === undefined ? `batch ${data.ordinal - 1} was not planned` : `the manifest of the batch before is ${before}`;
@@ -151,14 +151,14 @@ function foldBatch({ data, occurredAt }: Envelope<'BatchPlanned'>, known: KnownT
     };
   const samples = row.batchSampleRows(data);
   const keyOf = ({ treeId, rolloutId }: row.BatchSampleRow) => keyInTree(treeId, rolloutId);
-  const ended = samples.find((sample) => known.batchOf.has(keyOf(sample)) || known.rejected.has(keyOf(sample)));
+  const ended = samples.find((sample) => state.batchOf.has(keyOf(sample)) || state.rejected.has(keyOf(sample)));
   if (ended !== undefined || new Set(samples.map(keyOf)).size < samples.length) {
     const reason =
       ended === undefined ? 'a sample occurs in it twice' : `sample ${ended.rolloutId} was planned or rejected before`;
     return { code: 'conflict', field: 'data.groups', reason };
   }
-  known.manifests.set(place, data.manifestHash);
-  for (const sample of samples) known.batchOf.set(keyOf(sample), data.batchId);
+  state.manifests.set(place, data.manifestHash);
+  for (const sample of samples) state.batchOf.set(keyOf(sample), data.batchId);
   rows.batches.push(row.batchRow(data, occurredAt));
   for (const sample of samples) rows.samples.push(sample);
   return undefined;

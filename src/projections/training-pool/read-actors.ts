@@ -62,7 +62,7 @@ export interface Acted {
  * version asked, in one statement. The bound on staleness that a batch was planned by, where it has one, says which can hold it
  * at all.
  */
-export async function readBatchesActedIn(db: Db, wanted: readonly Acted[]): Promise<readonly (readonly string[])[]> {
+export async function readBatchesByActor(db: Db, wanted: readonly Acted[]): Promise<readonly (readonly string[])[]> {
   const [policies, versions, limits] = [
     wanted.map(({ policyId }) => policyId),
     wanted.map(({ version }) => version),

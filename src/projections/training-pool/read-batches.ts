@@ -86,13 +86,13 @@ export const STATE = sql<BatchState>`case
   else 'planned' end`;
 
 /** Returns the condition that a row of `batches` is in a state. */
-export function batchIs(state: BatchState) {
+export function batchInState(state: BatchState) {
   return sql<boolean>`${STATE} = ${state}`;
 }
 
 function chosen(db: Db, { policyId, state }: BatchFilter) {
   const query = db.selectFrom('batches').where('batches.policyId', '=', policyId);
-  return state === undefined ? query : query.where(batchIs(state));
+  return state === undefined ? query : query.where(batchInState(state));
 }
 
 function toBatch({ batchId, lineageId: _, ...row }: Selectable<Tables['batches']> & { readonly state: BatchState }): BatchRecord {

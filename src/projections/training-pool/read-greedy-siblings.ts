@@ -46,11 +46,11 @@ export async function readAwaitingGreedy(db: Db, policyId: string): Promise<read
           and s.oldest_version = (select newest_version from lineages where policy_id = ${policyId})
           and not exists (select from sample_rejections x where x.rollout_id = s.rollout_id and x.tree_id = s.tree_id))
     order by g.tree_id`.execute(db);
-  const found = await readGreedySiblings(
+  const greedySiblings = await readGreedySiblings(
     db,
     policyId,
     rows.map(({ treeId }) => treeId),
   );
-  const served = new Set(found.map(({ treeId }) => treeId));
+  const served = new Set(greedySiblings.map(({ treeId }) => treeId));
   return rows.filter(({ treeId }) => !served.has(treeId));
 }

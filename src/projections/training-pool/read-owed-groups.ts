@@ -11,7 +11,7 @@ export interface OwedGroup {
   readonly version: number | null;
 }
 
-export interface Owed {
+export interface OwedGroups {
   /** The newest version of the policy; 0 before its first. */
   readonly newest: number;
   readonly groups: readonly OwedGroup[];
@@ -24,7 +24,7 @@ export interface Owed {
  * open, or with a sample that is neither rejected nor in a batch that was abandoned or that produced a version. @param also trees
  * that are returned whether they are owed or not, if they are known.
  */
-export async function readOwedGroups(db: Db, policyId: string, also: readonly string[]): Promise<Owed> {
+export async function readOwedGroups(db: Db, policyId: string, also: readonly string[]): Promise<OwedGroups> {
   const { rows } = await sql<Row>`
     with own as (
       select g.tree_id, g.closed_at is not null as closed, g.closed_at is null or exists (

@@ -2,10 +2,10 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Db, Trx } from '../../postgres/database.ts';
 import { sideBySide } from '../../postgres/side-by-side.ts';
 
-/** The fewest actions of the lengths that samples are counted by: powers of two. @param taken how many one took. */
-export function lengthOf(taken: RawBuilder<unknown>): RawBuilder<unknown> {
+/** The fewest actions of the lengths that samples are counted by: powers of two. @param steps of a sample. */
+export function lengthOf(steps: RawBuilder<unknown>): RawBuilder<unknown> {
   // the highest bit: the logarithm of a decimal takes 22 µs, this 0.3
-  return sql`case when ${taken} < 1 then 0 else 1 << (32 - position(B'1' in ${taken}::bit(32))) end`;
+  return sql`case when ${steps} < 1 then 0 else 1 << (32 - position(B'1' in ${steps}::bit(32))) end`;
 }
 
 /**

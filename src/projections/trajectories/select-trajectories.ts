@@ -19,7 +19,7 @@ export interface SelectedTree {
 }
 
 /** What the trees of a query hold of prompts. */
-export interface PromptsHeld {
+export interface PromptContents {
   /** A prompt is recorded, or a run words its prompts itself. */
   readonly prompts: boolean;
   /** A recorded prompt shows a picture, or an observation holds one. */
@@ -29,8 +29,8 @@ export interface PromptsHeld {
 }
 
 /** Reads what the trees of a query hold of prompts. */
-export async function readPromptsHeld(trx: Db, query: TrajectoryQuery): Promise<PromptsHeld> {
-  const { rows } = await sql<PromptsHeld>`
+export async function readPromptContents(trx: Db, query: TrajectoryQuery): Promise<PromptContents> {
+  const { rows } = await sql<PromptContents>`
     select exists (select 1 ${fromWhere(query)} and (exists (select 1 from prompts p where p.tree_id = r.tree_id)
         or exists (select 1 from runs u where u.run_id = r.run_id and coalesce(u.config -> 'prompt', 'null') <> 'null'))) as prompts,
       exists (select 1 ${fromWhere(query)} and exists

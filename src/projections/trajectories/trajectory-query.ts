@@ -5,7 +5,7 @@ export interface TrajectoryQuery {
   /** Task ids, or aliases of the environment. */
   readonly tasks: readonly string[] | null;
   readonly splits: readonly string[] | null;
-  readonly outcomes: readonly Outcome[] | null;
+  readonly outcomes: readonly TrajectoryOutcome[] | null;
   readonly success: boolean | null;
   /** Bounds of the return, both included. */
   readonly returnMin: number | null;
@@ -21,7 +21,7 @@ export interface TrajectoryQuery {
   /** What becomes of rollouts with calls next to their path that may belong to it; left out: rows are refused. */
   readonly unclear?: 'keep' | 'drop';
 }
-export type Outcome = (typeof OUTCOMES)[number];
+export type TrajectoryOutcome = (typeof OUTCOMES)[number];
 
 export const OUTCOMES = ['terminated', 'truncated', 'failed', 'cancelled'] as const;
 

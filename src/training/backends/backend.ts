@@ -1,4 +1,4 @@
-import type { Refused } from '../../domain/training/options.ts';
+import type { RefusedOption } from '../../domain/training/options.ts';
 import type { Method } from '../../events/schemas/training.ts';
 import type { StepRow } from './step-row.ts';
 import type { TrainingSettings } from './training-settings.ts';
@@ -17,7 +17,7 @@ export interface Backend {
    * Trains on one batch. A deterministic backend answers equal inputs with equal bytes. Refuses, with the reason, what cannot be
    * trained on.
    */
-  update(input: UpdateInput, signal: AbortSignal): Promise<Updated | Refused>;
+  update(input: UpdateInput, signal: AbortSignal): Promise<Updated | RefusedOption>;
   /**
    * Returns the bytes whose SHA-256 names the weights of a version: what a policy loads, without the optimiser. @throws
    * CheckpointDamaged.

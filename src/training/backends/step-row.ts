@@ -3,7 +3,7 @@ import { textMessage } from '../../domain/prompts/same-message.ts';
 import { chatTools, type ServedMessage, servedMessage } from '../../domain/prompts/served-message.ts';
 import type { Situation } from '../../policies/linear/situation.ts';
 import { keyInTree } from '../../projections/of-tree.ts';
-import type { ShownPrompt } from '../../projections/prompts/read-prompts.ts';
+import type { StoredPrompt } from '../../projections/prompts/read-prompts.ts';
 import type { BatchReward, BatchRows, BatchStep, BatchTokens, BatchTrajectory } from '../rows/batch-rows.ts';
 import { ownSteps, totalOf } from '../rows/jagged.ts';
 
@@ -95,7 +95,7 @@ export type PictureOf = (shown: { readonly treeId: string; readonly stepId: stri
  */
 export function stepRowsOf(
   { trajectories }: BatchRows,
-  prompts: ReadonlyMap<string, ShownPrompt> | null = null,
+  prompts: ReadonlyMap<string, StoredPrompt> | null = null,
   pictureOf: PictureOf | null = null,
 ): readonly StepRow[] {
   return trajectories.flatMap((trajectory) => rowsOf(trajectory, prompts, pictureOf));
@@ -103,7 +103,7 @@ export function stepRowsOf(
 
 function rowsOf(
   trajectory: BatchTrajectory,
-  prompts: ReadonlyMap<string, ShownPrompt> | null,
+  prompts: ReadonlyMap<string, StoredPrompt> | null,
   pictureOf: PictureOf | null,
 ): readonly StepRow[] {
   const { goal, firstObservation, steps, from, outcome } = trajectory;
@@ -163,7 +163,7 @@ function chatOf(
   trajectory: BatchTrajectory,
   { message, response, trimmed }: BatchStep,
   place: number,
-  prompt: ShownPrompt | undefined,
+  prompt: StoredPrompt | undefined,
   pictureOf: PictureOf | null,
 ): StepRow['chat'] {
   const reply = servedMessage(message ?? textMessage('assistant', response));

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import type { AskedMessage } from '../../domain/prompts/asked-prompt.ts';
+import type { PolicyMessage } from '../../domain/prompts/policy-prompt.ts';
 import { keyInTree } from '../../projections/of-tree.ts';
-import type { ShownPrompt } from '../../projections/prompts/read-prompts.ts';
+import type { StoredPrompt } from '../../projections/prompts/read-prompts.ts';
 import type { BatchReward, BatchRows, BatchStep, BatchTrajectory } from '../rows/batch-rows.ts';
 import { textsOf } from '../rows/step-layout.ts';
 import { type PictureOf, stepRowsOf } from './step-row.ts';
@@ -38,7 +38,7 @@ function aStep(place: number, part: Partial<BatchStep> = {}): BatchStep {
 
 function rowsOf(
   part: Partial<BatchTrajectory> = {},
-  prompts: ReadonlyMap<string, ShownPrompt> = new Map(),
+  prompts: ReadonlyMap<string, StoredPrompt> = new Map(),
   pictureOf: PictureOf | null = null,
 ) {
   const batch = {} as BatchRows['batch']; // rows are laid out from the trajectories alone
@@ -120,7 +120,7 @@ test('a recorded prompt is the chat of its step as it was sent, with the token i
       { kind: 'text' as const, text: 'é🌳' },
     ],
   };
-  const prompt = { stepId: 'step-1', messages: [asked], tokenIds: Int32Array.from([5, 6]) } as unknown as ShownPrompt; // what is read
+  const prompt = { stepId: 'step-1', messages: [asked], tokenIds: Int32Array.from([5, 6]) } as unknown as StoredPrompt; // what is read
   const trimmed = [aStep(0), { ...aStep(1), trimmed: true }, aStep(2)];
   const [first, second] = rowsOf({ prompting: 'otherwise', steps: trimmed }, new Map([[keyInTree('t', 'step-1'), prompt]]));
   expect(first?.chat).toEqual({
@@ -133,14 +133,14 @@ test('a recorded prompt is the chat of its step as it was sent, with the token i
 
 test('a chat has the calls of tools, their results, the reasoning and the tools that were offered as chat servers take them', () => {
   const call = { kind: 'tool-call' as const, id: 'c1', name: 'look', arguments: '{"at": 12345678901234567890}' };
-  const asked: readonly AskedMessage[] = [
+  const asked: readonly PolicyMessage[] = [
     { role: 'user', parts: [{ kind: 'text', text: 'Look.' }] },
     { role: 'assistant', parts: [{ kind: 'reasoning', text: 'Hm.' }, call] },
     { role: 'tool', parts: [{ kind: 'text', text: 'seen' }], toolCallId: 'c1', name: 'look' },
   ];
   const tools = '[{"type":"function","name":"look"}]';
-  const prompt = { stepId: 'step-1', messages: asked, tools, tokenIds: null } as unknown as ShownPrompt; // what is read
-  const message: AskedMessage = { role: 'assistant', parts: [{ ...call, id: null }] };
+  const prompt = { stepId: 'step-1', messages: asked, tools, tokenIds: null } as unknown as StoredPrompt; // what is read
+  const message: PolicyMessage = { role: 'assistant', parts: [{ ...call, id: null }] };
   const steps = [aStep(0), aStep(1, { response: '', message }), aStep(2)];
   const [first, second] = rowsOf({ steps }, new Map([[keyInTree('t', 'step-1'), prompt]]));
   const written = { type: 'function', function: { name: 'look', arguments: '{"at": 12345678901234567890}' } };
@@ -157,7 +157,7 @@ test('a chat has the calls of tools, their results, the reasoning and the tools 
 });
 
 test('the texts of a leased row have the message of a reply that calls tools, and none of a reply that is its text', () => {
-  const message: AskedMessage = { role: 'assistant', parts: [{ kind: 'reasoning', text: 'Hm.' }] };
+  const message: PolicyMessage = { role: 'assistant', parts: [{ kind: 'reasoning', text: 'Hm.' }] };
   const [plain, structured] = textsOf(trajectoryOf({ steps: [aStep(0), aStep(1, { message })] })).steps;
   expect(plain).not.toHaveProperty('message');
   expect(structured).toMatchObject({ message: { role: 'assistant', content: '', reasoning_content: 'Hm.' } });
@@ -171,7 +171,7 @@ test('a recorded prompt with an image is a chat for models that read pictures, w
   ];
   const shown = { stepId: 'step-1', messages: [{ role: 'user' as const, parts }] };
   const chatOf = (tokenIds: Int32Array | null, pictureOf: PictureOf | null) => {
-    const prompt = { ...shown, tokenIds } as unknown as ShownPrompt; // what is read
+    const prompt = { ...shown, tokenIds } as unknown as StoredPrompt; // what is read
     return rowsOf({ steps: [aStep(0), aStep(1), aStep(2)] }, new Map([[keyInTree('t', 'step-1'), prompt]]), pictureOf)[0]?.chat;
   };
   const drawn: PictureOf = ({ stepId, imageId: id }) => ({ imageId: id, png: async () => Buffer.from(stepId) });

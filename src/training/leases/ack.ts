@@ -3,7 +3,7 @@ import type { Db } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
 import { type BatchTrajectory, RowsError } from '../rows/batch-rows.ts';
 import { encodeLogProbs, LOG_PROBS_MEDIA, ownSteps } from '../rows/jagged.ts';
-import { readRowsOfNow } from '../rows/read-batch-rows.ts';
+import { readCurrentRows } from '../rows/read-batch-rows.ts';
 import type { BlobReader } from '../rows/read-blob.ts';
 import { checkAck, refused } from './check-request.ts';
 import type { Note } from './decide.ts';
@@ -104,7 +104,7 @@ async function checkLogProbs(db: Db, blobs: BlobReader, request: AckRequest): Pr
   const lease = await findCurrentLease(db, request.leaseId);
   if (lease.kind === 'refused') return { kind: 'none' };
   try {
-    const { trajectories } = (await readRowsOfNow(db, blobs, lease.batchId)).rows;
+    const { trajectories } = (await readCurrentRows(db, blobs, lease.batchId)).rows;
     const lengths = trajectories.map(sampledTokensOf);
     const tokens = lengths.reduce((sum, length) => sum + length, 0);
     if (logProbs.length !== tokens)

@@ -5,7 +5,7 @@ import { type DerivedDraft, encodeEvents } from '../outbox/encode-events.ts';
 import { OUTBOX_CHANNEL } from '../outbox/relay.ts';
 import { ensureSyncedWithLog } from './ensure-synced-with-log.ts';
 import { type LeaseServiceOptions, RELAY_WAIT_MS } from './protocol.ts';
-import { COMPARED, checkCompared, columnsOf, type DecisionInput, type ServiceRow } from './service-row.ts';
+import { checkSynced, columnsOf, type DecisionInput, IS_SYNCED, type ServiceRow } from './service-row.ts';
 
 /** What is noted of a batch for ever, as the columns of its row. */
 export type Note = {
@@ -78,7 +78,7 @@ async function carryOut(options: LeaseServiceOptions, seen: DecisionInput, chang
 type Outcome = 'changed' | 'silent' | 'appended' | 'waiting';
 type Encoded = Awaited<ReturnType<typeof encodeEvents>> & { readonly partition: number | undefined };
 
-/** The statement is `lease_service_decide` in migrations/0004-leases.sql. @throws NotCompared. */
+/** The statement is `lease_service_decide` in migrations/0004-leases.sql. @throws LeaseStateStale. */
 async function sendChange(
   { db, producer, relayWaitMs = RELAY_WAIT_MS, leftMs = () => relayWaitMs }: LeaseServiceOptions,
   { service, numbering }: DecisionInput,
@@ -93,9 +93,9 @@ async function sendChange(
         ${noted('grant')}::jsonb, ${noted('ack')}::jsonb, ${noted('abandonment')}::jsonb, ${JSON.stringify(columnsOf(after))}::jsonb,
         ${producer.name}, ${numbering.sequence}, ${TOPIC}, ${ids}::uuid[], ${starts}::integer[], ${lengths}::integer[], ${bodies}::bytea,
         ${partition ?? null}::integer, ${Math.max(1, Math.round(leftMs()))}::integer) end as outcome
-      from (select ${COMPARED} as compared) asked`.execute(db);
+      from (select ${IS_SYNCED} as compared) asked`.execute(db);
     const [row] = rows;
-    checkCompared(row);
+    checkSynced(row);
     return row?.outcome ?? 'changed';
   } catch (error) {
     if ((error as { code?: string } | undefined)?.code === SERIALIZATION_FAILURE) return 'changed';

@@ -2,14 +2,14 @@ import { sql } from 'kysely';
 import type { Trx } from '../../postgres/database.ts';
 import { endWhenSilent } from '../../postgres/hold-transaction.ts';
 import type { LeaseServiceOptions } from './protocol.ts';
-import { isCompared, LeaseStateStale, NAME } from './service-row.ts';
+import { DATABASE_NAME, isSynced, LeaseStateStale } from './service-row.ts';
 
 /**
  * Does work of the lease service in a database that was compared with the log. The lease service is the one place of facts that
  * are decided here and not folded: restored from an older copy it would lease batches that were trained since, under fences and
  * numbers that were used. So the first call in a database that is not the one of the last comparison first brings the lease
  * service up to the end of the log.
- * @param work asks with each of its statements whether the database was compared, and throws `NotCompared`.
+ * @param work asks with each of its statements whether the database was compared, and throws `LeaseStateStale`.
  * @throws ProjectionsBehind while the read models have not folded the log again.
  */
 export async function ensureSyncedWithLog<T>(options: LeaseServiceOptions, work: () => Promise<T>): Promise<T> {
@@ -33,9 +33,9 @@ async function compare(options: LeaseServiceOptions): Promise<void> {
     // two that find it at once bring it forward once
     await endWhenSilent(trx);
     await sql`lock table desk_database in share row exclusive mode`.execute(trx);
-    if (await isCompared(trx)) return;
+    if (await isSynced(trx)) return;
     await bringServiceForward(trx);
-    await sql`insert into desk_database (name) values (${NAME}) on conflict (one) do update set name = excluded.name`.execute(
+    await sql`insert into desk_database (name) values (${DATABASE_NAME}) on conflict (one) do update set name = excluded.name`.execute(
       trx,
     );
   });

@@ -70,8 +70,8 @@ function grant(service: ReadRow, batch: PlannedBatch, { consumer, ttlMs }: Lease
 }
 
 /** The lease before this one: its time was over, or its consumer has forgotten it. */
-function endOf(held: LeaseOfRow, names: LeaseNames, now: Date) {
-  return held.deadline <= now ? expired(names) : returned(names, 'asked for again by its own consumer, which was restarted');
+function endOf(row: LeaseOfRow, names: LeaseNames, now: Date) {
+  return row.deadline <= now ? expired(names) : returned(names, 'asked for again by its own consumer, which was restarted');
 }
 
 interface CurrentLease {

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 
 /** A batch that is planned and not trained yet, of a policy whose trainer reads rows over HTTP. */
-export interface AwaitedBatch {
+export interface UnrecordedBatch {
   readonly batchId: string;
   readonly policyId: string;
   readonly tokens: number;
@@ -17,10 +17,10 @@ const MOST = 1_000;
  * Reads the batches that trainers elsewhere will lease, the next of every policy first, `depth` of each at most: of policies with
  * a batch that was planned since then, and of those that are named.
  */
-export async function readAwaited(
+export async function readUnrecorded(
   db: Db,
   { since, policies, depth }: { readonly since: Date; readonly policies: readonly string[]; readonly depth: number },
-): Promise<readonly AwaitedBatch[]> {
+): Promise<readonly UnrecordedBatch[]> {
   return db
     .selectFrom('leaseDesk as d')
     .innerJoin('batches as b', (join) =>

@@ -88,7 +88,7 @@ export interface DecisionInput {
   readonly grant?: Grant;
 }
 
-/** Reads a policy's row. @throws NotCompared. */
+/** Reads a policy's row. @throws LeaseStateStale. */
 export function readService(db: Db, lineageId: string, producer: string): Promise<DecisionInput> {
   return read(
     db,
@@ -97,7 +97,7 @@ export function readService(db: Db, lineageId: string, producer: string): Promis
   );
 }
 
-/** Reads the row of a lease's policy with the lease as it was given; neither of an unknown lease. @throws NotCompared. */
+/** Reads the row of a lease's policy with the lease as it was given; neither of an unknown lease. @throws LeaseStateStale. */
 export function readGranted(db: Db, leaseId: string, producer: string): Promise<DecisionInput> {
   return read(db, sql`select lineage_id, batch_id, ordinal, fence from lease_grants where lease_id = ${leaseId}::uuid`, producer);
 }
@@ -112,7 +112,7 @@ async function read(db: Db, grant: RawBuilder<unknown>, producer: string): Promi
     select d.xmin::text as seen, d.lineage_id, d.policy_id, d.version, d.first_checkpoint_id, d.checkpoint_id, d.backend, d.weights, d.kept,
       d.next_ordinal, d.fence, d.lease_id, d.batch_id, d.consumer, d.deadline,
       g.batch_id as granted_batch_id, g.ordinal as granted_ordinal, g.fence as granted_fence,
-      date_trunc('milliseconds', clock_timestamp()) as now, ${COMPARED} as compared, ${PLANNED},
+      date_trunc('milliseconds', clock_timestamp()) as now, ${IS_SYNCED} as compared, ${PLANNED},
       coalesce(
         (select o.next_sequence from outbox_streams o where o.stream = g.lineage_id and o.producer = ${producer}),
         (select p.sequence + 1 from stream_producers p where p.stream = g.lineage_id and p.producer = ${producer}), 0) as sequence,
@@ -121,7 +121,7 @@ async function read(db: Db, grant: RawBuilder<unknown>, producer: string): Promi
     left join batches b on b.lineage_id = d.lineage_id and b.ordinal = d.next_ordinal
     left join lineages l on l.lineage_id = b.lineage_id`.execute(db);
   const [row] = rows;
-  checkCompared(row);
+  checkSynced(row);
   if (!row) throw new Error('the database gave no row'); // the statement always has one
   const { grantedBatchId: batchId, grantedOrdinal: ordinal, grantedFence: fence, now, sequence, project } = row;
   const service = fromRow(row);
@@ -195,28 +195,28 @@ function fromRow(row: SeenRow): ReadRow | undefined {
 
 /** The database is not the one in which the lease service was last compared with the log. */
 export class LeaseStateStale extends Error {
-  override readonly name = 'NotCompared';
+  override readonly name = 'LeaseStateStale';
 }
 
 /**
  * Names the database of a connection. The start of the server reveals a folder that was put back and a standby that took over;
  * the other two a database that was made from a copy or a dump.
  */
-export const NAME = sql`
+export const DATABASE_NAME = sql`
   concat_ws(' ', extract(epoch from pg_postmaster_start_time()), (select oid from pg_database where datname = current_database()),
     pg_relation_filenode('lease_desk'))`;
 
 /** What every statement of the lease service asks, with whatever else it asks; null before the first comparison. */
-export const COMPARED = sql<boolean | null>`(select name = ${NAME} from desk_database)`;
+export const IS_SYNCED = sql<boolean | null>`(select name = ${DATABASE_NAME} from desk_database)`;
 
-/** @throws NotCompared. */
-export function checkCompared(row: { readonly compared: boolean | null } | undefined): void {
+/** @throws LeaseStateStale. */
+export function checkSynced(row: { readonly compared: boolean | null } | undefined): void {
   if (row?.compared !== true) throw new LeaseStateStale();
 }
 
 /** Returns whether the database is the one of the last comparison. */
-export async function isCompared(db: Db): Promise<boolean> {
-  const { rows } = await sql<{ compared: boolean | null }>`select ${COMPARED} as compared`.execute(db);
+export async function isSynced(db: Db): Promise<boolean> {
+  const { rows } = await sql<{ compared: boolean | null }>`select ${IS_SYNCED} as compared`.execute(db);
   return rows[0]?.compared === true;
 }
 

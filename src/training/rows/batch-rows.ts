@@ -1,4 +1,4 @@
-import type { AskedMessage } from '../../domain/prompts/asked-prompt.ts';
+import type { PolicyMessage } from '../../domain/prompts/policy-prompt.ts';
 import type { PlanRules } from '../../domain/training/planning/plan-rules.ts';
 import type { Method } from '../../events/schemas/training.ts';
 
@@ -70,7 +70,7 @@ export interface BatchStep {
   readonly stepId: string;
   readonly response: string;
   /** The reply as a message; null where it is `response` and nothing else. */
-  readonly message: AskedMessage | null;
+  readonly message: PolicyMessage | null;
   readonly action: string;
   readonly observation: string;
   /** The admissible actions before the step, in the order that the policy saw; null where the environment lists none. */

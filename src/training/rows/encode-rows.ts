@@ -1,5 +1,5 @@
 import { openSha256 } from '../../digest/sha256.ts';
-import type { ShownPrompt } from '../../projections/prompts/read-prompts.ts';
+import type { StoredPrompt } from '../../projections/prompts/read-prompts.ts';
 import type { BatchRows } from './batch-rows.ts';
 import type { LaidOut, Layout, NotLaidOut } from './layout.ts';
 import { writeSafetensors } from './safetensors.ts';
@@ -25,7 +25,7 @@ const LAY_OUT: Readonly<Record<Layout, (rows: BatchRows, prompts: Prompts, found
 };
 
 /** What steps were asked with, by their ids. */
-type Prompts = ReadonlyMap<string, ShownPrompt>;
+type Prompts = ReadonlyMap<string, StoredPrompt>;
 const NO_PROMPTS: Prompts = new Map();
 /** Their advantages; null where nobody asked for any. */
 type Found = RowAdvantages | null;

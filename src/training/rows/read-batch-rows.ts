@@ -239,7 +239,7 @@ type Row = Omit<BatchManifest, 'batchId'> & { readonly samples: number };
  * again when a reward was revised since. @param position what the snapshot must hold: without it, what a database lost by a crash
  * would pass for what was never recorded. @throws RowsError; ProjectionsBehind.
  */
-export async function readRowsOfNow(
+export async function readCurrentRows(
   db: Db,
   blobs: BlobReader,
   batchId: string,

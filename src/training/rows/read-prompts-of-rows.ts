@@ -4,7 +4,7 @@ import type { Db } from '../../postgres/database.ts';
 import { keyInTree, type OfTree } from '../../projections/of-tree.ts';
 import { PromptUnreadable } from '../../projections/prompts/prompt-unreadable.ts';
 import { prompts as promptsProjection } from '../../projections/prompts/prompts.ts';
-import { readShownPrompts, type ShownPrompt } from '../../projections/prompts/read-prompts.ts';
+import { readShownPrompts, type StoredPrompt } from '../../projections/prompts/read-prompts.ts';
 import { readBatchesById } from '../../projections/training-pool/read-batches.ts';
 import { isProjected } from '../../projections/wait-until.ts';
 import { type BatchRows, RowsError } from './batch-rows.ts';
@@ -19,7 +19,7 @@ export async function readPromptsOfRows(
   db: Db,
   blobs: BlobReader,
   { trajectories }: Pick<BatchRows, 'trajectories'>,
-): Promise<ReadonlyMap<string, ShownPrompt>> {
+): Promise<ReadonlyMap<string, StoredPrompt>> {
   const steps = new Map<string, OfTree>();
   for (const trajectory of trajectories)
     for (const { stepId: id } of ownSteps(trajectory))
@@ -40,7 +40,7 @@ export async function readPromptsOfBatch(
   db: Db,
   blobs: BlobReader,
   rows: Pick<BatchRows, 'trajectories' | 'batch'>,
-): Promise<ReadonlyMap<string, ShownPrompt>> {
+): Promise<ReadonlyMap<string, StoredPrompt>> {
   const { batchId } = rows.batch;
   const [batch] = await readBatchesById(db, [batchId]);
   if (batch && !(await isProjected(db, parsePosition(batch.position), [promptsProjection])))

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Sampling, serverSampling } from '../../domain/prompts/asked-prompt.ts';
+import { type Sampling, serverSampling } from '../../domain/prompts/policy-prompt.ts';
 import type { PlanRules } from '../../domain/training/planning/plan-rules.ts';
 import {
   findSamplingFault,

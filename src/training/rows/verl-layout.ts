@@ -1,7 +1,7 @@
 import { layOutRollout, type RolloutLayout } from '../../domain/training/rows/rollout-layout.ts';
 import { type TrajectoryRow, trajectoryRows } from '../../domain/training/rows/trajectory-rows.ts';
 import { keyInTree } from '../../projections/of-tree.ts';
-import type { ShownPrompt } from '../../projections/prompts/read-prompts.ts';
+import type { StoredPrompt } from '../../projections/prompts/read-prompts.ts';
 import type { BatchReward, BatchRows, BatchTrajectory } from './batch-rows.ts';
 import { baselineTensor, bordersOf, componentsOf, jaggedTokens, ownSteps, rewardTensor, totalOf } from './jagged.ts';
 import type { LaidOut, NotLaidOut } from './layout.ts';
@@ -19,7 +19,7 @@ import { advantageColumns, type RowAdvantages, type SampledToken, textsOf } from
  */
 export function verlLayout(
   rows: BatchRows,
-  prompts: ReadonlyMap<string, ShownPrompt>,
+  prompts: ReadonlyMap<string, StoredPrompt>,
   advantages: RowAdvantages | null = null,
 ): LaidOut | NotLaidOut {
   const { batch, trajectories } = rows;
@@ -93,7 +93,7 @@ function rewardsOf({ row, trajectory, isLast }: Placed): readonly BatchReward[] 
 }
 
 /** The images in the prompts of a row: those of its last prompt, which begins with the others. */
-function imagesOf({ row, trajectory }: Placed, prompts: ReadonlyMap<string, ShownPrompt>): readonly string[] {
+function imagesOf({ row, trajectory }: Placed, prompts: ReadonlyMap<string, StoredPrompt>): readonly string[] {
   return imagesIn(prompts.get(keyInTree(trajectory.treeId, ownSteps(trajectory)[row.to - 1]?.stepId ?? '')));
 }
 
@@ -140,7 +140,7 @@ const REPLACED: ReadonlySet<string> = new Set(['cu_seqlens', 'responses', 'respo
  */
 export function paddedLayout(
   rows: BatchRows,
-  prompts: ReadonlyMap<string, ShownPrompt>,
+  prompts: ReadonlyMap<string, StoredPrompt>,
   advantages: RowAdvantages | null = null,
 ): LaidOut | NotLaidOut {
   const jagged = verlLayout(rows, prompts, advantages);
@@ -211,7 +211,7 @@ function padded(name: string, values: Numbers, spans: readonly Span[], widest: n
 /** Merges the steps that a rollout took into rows of recorded ids; refuses a trajectory that has not all of them. @param prompts by `keyInTree`. */
 function mergedRows(
   trajectory: BatchTrajectory,
-  prompts: ReadonlyMap<string, ShownPrompt>,
+  prompts: ReadonlyMap<string, StoredPrompt>,
 ): { readonly kind: 'rows'; readonly rows: readonly TrajectoryRow[] } | NotLaidOut {
   const own = ownSteps(trajectory);
   const steps = own.map(({ stepId, tokens, spans, rewards }) => {
@@ -234,6 +234,6 @@ function mergedRows(
 }
 
 /** The images that a prompt shows, in order. */
-function imagesIn(prompt: ShownPrompt | null | undefined): readonly string[] {
+function imagesIn(prompt: StoredPrompt | null | undefined): readonly string[] {
   return prompt?.messages.flatMap(({ parts }) => parts.flatMap((part) => (part.kind === 'image' ? [part.imageId] : []))) ?? [];
 }

@@ -7,7 +7,7 @@ import { readAnnotationsById } from '../../projections/annotations/read-annotati
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
-import { type Annotate, type AnnotateAsked, type Annotated, type NewAnnotation, openAnnotate } from './annotate.ts';
+import { type Annotate, type AnnotateReply, type AnnotateRequest, type NewAnnotation, openAnnotate } from './annotate.ts';
 
 const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 const key = (name: string, scopes: Principal['scopes'], project = 'atlas'): Principal => ({
@@ -35,12 +35,12 @@ beforeAll(async () => {
 });
 
 const said = { label: null, score: null, note: '' };
-const ofStep = (given: Partial<NewAnnotation> = {}): AnnotateAsked => ({
+const ofStep = (overrides: Partial<NewAnnotation> = {}): AnnotateRequest => ({
   kind: 'add',
-  annotations: [{ subject: { kind: 'step', stepId }, ...said, label: 'bad', ...given }],
+  annotations: [{ subject: { kind: 'step', stepId }, ...said, label: 'bad', ...overrides }],
 });
-const retract = (ids: readonly string[]): AnnotateAsked => ({ kind: 'retract', ids, reason: 'wrong' });
-const recorded = (annotated: Annotated) => {
+const retract = (ids: readonly string[]): AnnotateRequest => ({ kind: 'retract', ids, reason: 'wrong' });
+const recorded = (annotated: AnnotateReply) => {
   if (annotated.kind !== 'recorded') throw new Error(annotated.message);
   return annotated;
 };
@@ -82,7 +82,7 @@ describe('annotating', () => {
 
   test('an annotation whose id another key gives one of another tree is repeated and retracted as before', async () => {
     const id = builder.id('taken');
-    const ofOther: AnnotateAsked = {
+    const ofOther: AnnotateRequest = {
       kind: 'add',
       annotations: [{ id, subject: { kind: 'tree', treeId: other.treeId }, ...said, label: 'theirs' }],
     };

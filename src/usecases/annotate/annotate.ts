@@ -14,7 +14,7 @@ import { journal } from '../../projections/journal/journal.ts';
 import { keyInTree, type OfTree } from '../../projections/of-tree.ts';
 import { rewards } from '../../projections/rewards/rewards.ts';
 import { stepTree } from '../../projections/step-tree/step-tree.ts';
-import { asSeenBy } from '../../projections/visible/see-projects.ts';
+import { visibleTo } from '../../projections/visible/visible-to.ts';
 import { ProjectionsBehind, waitUntilProjected } from '../../projections/wait-until.ts';
 import { createExclusive } from '../../runtime/exclusive.ts';
 import { FeedbackRefused, feedbackDrafts, type NewFeedback } from './feedback.ts';
@@ -28,12 +28,12 @@ export interface NewAnnotation extends Pick<DataOf<'AnnotationAdded'>, 'label' |
   readonly inTree?: string;
 }
 
-export type AnnotateAsked =
+export type AnnotateRequest =
   | { readonly kind: 'add'; readonly annotations: readonly NewAnnotation[] }
   | { readonly kind: 'retract'; readonly ids: readonly string[]; readonly inTree?: string; readonly reason: string }
   | { readonly kind: 'feedback'; readonly feedback: readonly NewFeedback[] };
 
-export type Annotated =
+export type AnnotateReply =
   /** All is on record, each annotation in the tree at its place; `position` is empty where it was before. */
   | {
       readonly kind: 'recorded';
@@ -48,9 +48,9 @@ export type Annotated =
     };
 
 /** Adds annotations, retracts them or records feedback, all of a call or none, for who asks. */
-export type Annotate = (asked: AnnotateAsked, principal: Principal) => Promise<Annotated>;
+export type Annotate = (asked: AnnotateRequest, principal: Principal) => Promise<AnnotateReply>;
 
-type Refused = Extract<Annotated, { kind: 'refused' }>;
+type Refused = Extract<AnnotateReply, { kind: 'refused' }>;
 
 export interface AnnotateWorld extends AppendingWorld {
   /** How long to wait for the read models. */
@@ -76,11 +76,11 @@ export function openAnnotate({ catchUpMs = CATCH_UP_MS, ...world }: AnnotateWorl
     await waitUntilProjected(db, ends, { timeoutMs: catchUpMs, projections: [journal, annotations, rewards, stepTree] });
   }
 
-  async function add(given: readonly NewAnnotation[], principal: Principal): Promise<Annotated> {
+  async function add(given: readonly NewAnnotation[], principal: Principal): Promise<AnnotateReply> {
     const named = given.map((annotation) => ({ ...annotation, id: annotation.id ?? newId() }));
     if (new Set(named.map(({ id }) => id)).size < named.length)
       return refused('invalid', 'an id is given twice; give each its own');
-    const seen = asSeenBy(db, principal);
+    const seen = visibleTo(db, principal);
     const subjects = named.map(({ subject }) => subject);
     const located = await locateSubjects(
       seen,
@@ -119,10 +119,10 @@ export function openAnnotate({ catchUpMs = CATCH_UP_MS, ...world }: AnnotateWorl
   }
 
   async function retract(
-    { ids, inTree, reason }: Extract<AnnotateAsked, { kind: 'retract' }>,
+    { ids, inTree, reason }: Extract<AnnotateRequest, { kind: 'retract' }>,
     principal: Principal,
-  ): Promise<Annotated> {
-    const seen = await readAnnotationsById(asSeenBy(db, principal), ids);
+  ): Promise<AnnotateReply> {
+    const seen = await readAnnotationsById(visibleTo(db, principal), ids);
     const lists = groupBy(
       seen.filter(({ treeId }) => inTree === undefined || treeId === inTree),
       ({ id }) => id,
@@ -153,9 +153,9 @@ export function openAnnotate({ catchUpMs = CATCH_UP_MS, ...world }: AnnotateWorl
     return append(drafts, rows, principal);
   }
 
-  async function feedback(given: readonly NewFeedback[], principal: Principal): Promise<Annotated> {
+  async function feedback(given: readonly NewFeedback[], principal: Principal): Promise<AnnotateReply> {
     try {
-      const { drafts, of } = await feedbackDrafts(asSeenBy(db, principal), given, principal);
+      const { drafts, of } = await feedbackDrafts(visibleTo(db, principal), given, principal);
       return await append(drafts, of, principal);
     } catch (error) {
       if (error instanceof FeedbackRefused) return refused(error.code, error.message);
@@ -164,7 +164,7 @@ export function openAnnotate({ catchUpMs = CATCH_UP_MS, ...world }: AnnotateWorl
     }
   }
 
-  async function append(drafts: readonly Draft[], of: readonly OfTree[], principal: Principal): Promise<Annotated> {
+  async function append(drafts: readonly Draft[], of: readonly OfTree[], principal: Principal): Promise<AnnotateReply> {
     const [ids, treeIds] = [of.map(({ id }) => id), of.map(({ treeId }) => treeId)];
     if (drafts.length === 0) return { kind: 'recorded', ids, treeIds, position: '' };
     // Of a stream that other processes annotate too, the record says the next number.
@@ -203,7 +203,7 @@ export function openAnnotate({ catchUpMs = CATCH_UP_MS, ...world }: AnnotateWorl
   };
 }
 
-function countOf(asked: AnnotateAsked): number {
+function countOf(asked: AnnotateRequest): number {
   if (asked.kind === 'feedback') return asked.feedback.length;
   return asked.kind === 'add' ? asked.annotations.length : asked.ids.length;
 }
@@ -221,9 +221,9 @@ function draftOf(
   };
 }
 
-function isSame(known: AnnotationRecord, { subject, label, score, note }: NewAnnotation): boolean {
-  const said = known.label === label && known.score === score && known.note === note;
-  return said && known.kind === subject.kind && isOf(known, subject);
+function isSame(record: AnnotationRecord, { subject, label, score, note }: NewAnnotation): boolean {
+  const said = record.label === label && record.score === score && record.note === note;
+  return said && record.kind === subject.kind && isOf(record, subject);
 }
 
 function isOf({ stepId, rolloutId, revisionId, datasetId, treeId, line }: AnnotationRecord, subject: Subject): boolean {

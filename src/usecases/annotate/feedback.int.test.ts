@@ -6,7 +6,7 @@ import { readAnnotationsOfTrees } from '../../projections/annotations/read-annot
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
-import { type Annotate, type Annotated, openAnnotate } from './annotate.ts';
+import { type Annotate, type AnnotateReply, openAnnotate } from './annotate.ts';
 import type { NewFeedback } from './feedback.ts';
 
 const platform = useTestPlatform({ opened: 'once', projector: 'running' });
@@ -76,7 +76,7 @@ async function settled(): Promise<void> {
   await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 20_000 });
 }
 
-const say = async (...feedback: readonly Partial<NewFeedback>[]): Promise<Annotated> => {
+const say = async (...feedback: readonly Partial<NewFeedback>[]): Promise<AnnotateReply> => {
   const whole = feedback.map((each) => ({ of: first, value: 1, component: 'quality', by: 'person:anna', comment: '', ...each }));
   const annotated = await annotate({ kind: 'feedback', feedback: whole }, judge);
   await settled();

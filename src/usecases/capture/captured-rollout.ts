@@ -1,6 +1,6 @@
 import type { Appender, Draft } from '../../append/appender.ts';
 import { type RememberedPrompt, shownPrompt } from '../../append/shown-prompt.ts';
-import { openOnPath, type Placing, placeCall } from '../../domain/capture/place-call.ts';
+import { openOnPath, type PlaceCallOptions, placeCall } from '../../domain/capture/place-call.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { PolicyRef } from '../../events/schemas/values.ts';
@@ -8,14 +8,14 @@ import { formatPosition, positionAfter } from '../../log/position.ts';
 import { type CallEnd, callDraft, type Followed, stepDrafts } from './capture-drafts.ts';
 import { CaptureRefused, NotRecorded } from './capture-errors.ts';
 import {
-  askedMessages,
   type Call,
   type CallChoice,
+  otherPictures,
   type PictureReader,
-  picturesBesides,
+  type PromptPictures,
   picturesIn,
   prefixesOf,
-  type ShownPictures,
+  promptMessagesOf,
   type ShownRequest,
   spoken,
   type ToolSpan,
@@ -73,17 +73,17 @@ export interface CallRequest {
 }
 
 /** A call whose place is recorded. */
-export interface PlacedCall {
+export interface AttachedCall {
   readonly call: Call;
   readonly request: ReadRequest;
-  readonly pictures: ShownPictures;
+  readonly pictures: PromptPictures;
   readonly policy: PolicyRef;
   /** The prompt that it goes on with, by the step that this became. */
   readonly before: string | null;
 }
 
 /** How a call was answered. */
-export interface Answered {
+export interface AnsweredCall {
   readonly reply: ReadReply;
   /** SHA-256 of the body that was sent. */
   readonly requestHash: string;
@@ -113,7 +113,7 @@ export class CapturedRollout {
   }
 
   /** Finds the place of a call, and records what it shows: the observation that follows on the reply before it. */
-  ask(asking: CallRequest): Promise<PlacedCall> {
+  ask(asking: CallRequest): Promise<AttachedCall> {
     return this.#inTurn(async () => {
       const { state } = this;
       if (state.ended)
@@ -131,7 +131,7 @@ export class CapturedRollout {
       const prefixes = prefixesOf(request.messages);
       const found = this.#placing(request, prefixes);
       const isAside = asking.aside === 'always' || (asking.aside === 'new' && found.kind === 'follows');
-      const placing: Placing<Call> = isAside ? { kind: 'aside', unclear: null } : found;
+      const placing: PlaceCallOptions<Call> = isAside ? { kind: 'aside', unclear: null } : found;
       const { steps, parentStepId, place } = this.#goOn(placing, { ...request, pictures }, asking.now);
       await this.#append(steps, at);
       state.policy ??= policy;
@@ -161,7 +161,7 @@ export class CapturedRollout {
   }
 
   /** Records the reply to a call, and what it was asked with. */
-  answered(asked: PlacedCall, answered: Answered, end: Omit<CallEnd, 'outcome' | 'message'>, now: number): Promise<string> {
+  answered(asked: AttachedCall, answered: AnsweredCall, end: Omit<CallEnd, 'outcome' | 'message'>, now: number): Promise<string> {
     return this.#inTurn(async () => {
       const { call, pictures } = asked;
       const { reply } = answered;
@@ -178,7 +178,7 @@ export class CapturedRollout {
       };
       Object.assign(call, { responseId: reply.responseId, policyMs: end.totalMs, answeredAt: now, state: 'answered' });
       if (this.state.ended) call.state = 'unanswered'; // nothing follows on it
-      const { besides, held } = picturesBesides(pictures, this.state.pictures);
+      const { besides, held } = otherPictures(pictures, this.state.pictures);
       const drafts = [callDraft(this.place, call, { ...end, outcome: 'answered', message: '' }, besides)];
       if (call.state === 'answered') drafts.push(this.#promptDraft(asked, held, answered));
       return this.#append(drafts, call.source === 'client' ? now : null);
@@ -186,9 +186,14 @@ export class CapturedRollout {
   }
 
   /** Records that a call has no reply, or not all of it, and why. */
-  unanswered({ call, pictures }: PlacedCall, end: CallEnd, partial: ReadReply | null, at: number | null = null): Promise<string> {
+  unanswered(
+    { call, pictures }: AttachedCall,
+    end: CallEnd,
+    partial: ReadReply | null,
+    at: number | null = null,
+  ): Promise<string> {
     return this.#inTurn(() => {
-      const { besides } = picturesBesides(pictures, this.state.pictures);
+      const { besides } = otherPictures(pictures, this.state.pictures);
       call.state = 'unanswered';
       if (partial) call.choices = choicesOf(call, partial);
       return this.#append([callDraft(this.place, call, end, besides)], at);
@@ -260,7 +265,7 @@ export class CapturedRollout {
     return this.#inTurn(() => this.#append(drafts));
   }
 
-  #placing({ previousResponseId, messages }: ReadRequest, prefixes: readonly string[]): Placing<Call> {
+  #placing({ previousResponseId, messages }: ReadRequest, prefixes: readonly string[]): PlaceCallOptions<Call> {
     const { calls, leafStepId } = this.state;
     const before = previousResponseId === null ? undefined : calls.find(({ responseId }) => responseId === previousResponseId);
     if (before && before.choices.length > 0) return { kind: 'continues', call: before, choice: 0, from: 0 };
@@ -268,7 +273,7 @@ export class CapturedRollout {
   }
 
   /** Records what a request shows of the calls before it, and says where its own step will be. */
-  #goOn(placing: Placing<Call>, { messages, pictures }: ShownRequest, now: number): GoneOn {
+  #goOn(placing: PlaceCallOptions<Call>, { messages, pictures }: ShownRequest, now: number): GoneOn {
     const { state } = this;
     const at = (parentStepId: string, place: Call['place'], steps: readonly Draft[] = []): GoneOn => ({
       steps,
@@ -332,11 +337,15 @@ export class CapturedRollout {
     return [...stepDrafts(this.place, call, chosen, isOnPath ? this.place.rolloutId : null, followed)];
   }
 
-  #promptDraft({ call, request, pictures, before }: PlacedCall, held: ReadonlySet<string>, { reply, server }: Answered): Draft {
+  #promptDraft(
+    { call, request, pictures, before }: AttachedCall,
+    held: ReadonlySet<string>,
+    { reply, server }: AnsweredCall,
+  ): Draft {
     const { treeId, runId } = this.place;
     const known = before === null ? undefined : this.#prompts.get(before);
     const asked = {
-      messages: askedMessages(request.messages, { shown: pictures, held }),
+      messages: promptMessagesOf(request.messages, { shown: pictures, held }),
       tools: request.tools,
       server,
       sampling: request.sampling,

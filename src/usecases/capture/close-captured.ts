@@ -12,13 +12,13 @@ import type { Cache } from '../../runtime/cache.ts';
 import type { Exclusive } from '../../runtime/exclusive.ts';
 import { CaptureRefused, NotRecorded } from './capture-errors.ts';
 import type { CapturedRollout, RolloutOutcome } from './captured-rollout.ts';
-import { checkNames, type Named, runIdOf, treeIdOf } from './place.ts';
+import { checkNames, type NamedPlace, runIdOf, treeIdOf } from './place.ts';
 
 /** A task of a run, or the run with all its tasks. */
-export type ClosedPlace = Pick<Named, 'run'> & { readonly task: string | null };
+export type CloseResult = Pick<NamedPlace, 'run'> & { readonly task: string | null };
 
 /** How a task or a run ended. */
-export interface GivenClose {
+export interface CloseOptions {
   readonly outcome: 'completed' | 'failed' | 'cancelled';
   readonly message: string;
   /** What rollouts without an end are recorded as. */
@@ -32,7 +32,7 @@ interface ClosingWorld {
   readonly closed: Cache<'closed'>;
   readonly folded: (topics: readonly Topic[]) => Promise<void>;
   readonly projectOf: (run: string, principal: Principal) => Promise<string>;
-  readonly using: <T>(named: Named, principal: Principal, work: (rollout: CapturedRollout) => Promise<T>) => Promise<T>;
+  readonly using: <T>(place: NamedPlace, principal: Principal, work: (rollout: CapturedRollout) => Promise<T>) => Promise<T>;
   readonly appenderOf: (principal: Principal['principal'], project: string) => Appender;
 }
 
@@ -43,7 +43,7 @@ interface ClosingWorld {
 export function createClosing(world: ClosingWorld) {
   const { db, exclusive, closed, folded, projectOf, appenderOf } = world;
 
-  return async (named: ClosedPlace, principal: Principal, given: GivenClose): Promise<string> => {
+  return async (named: CloseResult, principal: Principal, options: CloseOptions): Promise<string> => {
     checkNames(named.task === null ? { run: named.run } : { run: named.run, task: named.task });
     const runId = runIdOf(named.run, principal.project);
     return exclusive.run([`close ${runId}`], async () => {
@@ -58,7 +58,7 @@ export function createClosing(world: ClosingWorld) {
         await folded(['runs', 'trees']);
         const trees = named.task === null ? await readOwnTrees(db, runId) : treeIds;
         const appender = appenderOf(principal.principal, project);
-        const drafts = await closingDrafts({ ...named, runId, trees }, principal, given);
+        const drafts = await closingDrafts({ ...named, runId, trees }, principal, options);
         if (drafts.length === 0) return '';
         return formatPosition(positionAfter(await appended(appender, drafts)));
       } catch (error) {
@@ -68,7 +68,7 @@ export function createClosing(world: ClosingWorld) {
     });
   };
 
-  async function treesOf({ run, task }: ClosedPlace, runId: string): Promise<readonly string[]> {
+  async function treesOf({ run, task }: CloseResult, runId: string): Promise<readonly string[]> {
     if (task === null) return [];
     const trees = await readOwnTrees(db, runId);
     const treeId = trees.includes(task) ? task : treeIdOf(runId, task);
@@ -77,36 +77,36 @@ export function createClosing(world: ClosingWorld) {
   }
 
   async function closingDrafts(
-    { run, task, runId, trees }: ClosedPlace & { readonly runId: string; readonly trees: readonly string[] },
+    { run, task, runId, trees }: CloseResult & { readonly runId: string; readonly trees: readonly string[] },
     principal: Principal,
-    given: GivenClose,
+    options: CloseOptions,
   ): Promise<readonly Draft[]> {
-    for (const treeId of trees) await endRollouts({ run, treeId }, principal, given);
+    for (const treeId of trees) await endRollouts({ run, treeId }, principal, options);
     await folded(['trees']);
     const counts = await countEvents(db, trees);
     const of = (treeId: string, type: keyof EventCounts) => counts.get(treeId)?.[type] ?? 0;
     const drafts: Draft[] = [];
     for (const treeId of trees) {
       const [before] = of(treeId, 'TreeClosed') > 0 ? await readEventsOfTypes(db, treeId, ['TreeClosed']) : [];
-      if (before && task !== null && before.data.reason !== given.outcome) throw closedAs('task', task, before.data.reason);
+      if (before && task !== null && before.data.reason !== options.outcome) throw closedAs('task', task, before.data.reason);
       if (before) continue;
-      const data = { treeId, reason: given.outcome, rollouts: of(treeId, 'RolloutStarted') };
+      const data = { treeId, reason: options.outcome, rollouts: of(treeId, 'RolloutStarted') };
       drafts.push({ type: 'TreeClosed', id: derivedId('TreeClosed', treeId), correlationId: runId, data });
     }
     if (task !== null) return drafts;
     const [finished] = await readEventsOfTypes(db, runId, ['RunFinished']);
-    if (finished && finished.data.outcome !== given.outcome) throw closedAs('run', run, finished.data.outcome);
+    if (finished && finished.data.outcome !== options.outcome) throw closedAs('run', run, finished.data.outcome);
     if (finished) return drafts;
     const sum = (type: keyof EventCounts) => trees.reduce((total, treeId) => total + of(treeId, type), 0);
     const totals = { trees: trees.length, rollouts: sum('RolloutStarted'), steps: sum('StepTaken') };
-    const data = { runId, outcome: given.outcome, message: cutText(given.message, 10_000), ...totals };
+    const data = { runId, outcome: options.outcome, message: cutText(options.message, 10_000), ...totals };
     return [...drafts, { type: 'RunFinished', id: derivedId('RunFinished', runId), correlationId: runId, data }];
   }
 
   async function endRollouts(
     { run, treeId }: { readonly run: string; readonly treeId: string },
     principal: Principal,
-    { rollouts: outcome, message }: GivenClose,
+    { rollouts: outcome, message }: CloseOptions,
   ): Promise<void> {
     const events = await readEventsOfTypes(db, treeId, ['RolloutStarted', 'RolloutFinished']);
     const ended = new Set(events.flatMap((event) => (event.type === 'RolloutFinished' ? [event.data.rolloutId] : [])));

@@ -1,7 +1,7 @@
 import { sha256Hex } from '../../digest/sha256.ts';
 import { type CalledTool, type CallMessage, type CallPart, keyOf } from '../../domain/capture/call-message.ts';
-import type { PlacedCall, ToolIds, Unclear } from '../../domain/capture/place-call.ts';
-import type { AskedMessage, AskedPart } from '../../domain/prompts/asked-prompt.ts';
+import type { PlacedCall, ToolIds, UnclearPlace } from '../../domain/capture/place-call.ts';
+import type { PolicyMessage, PolicyMessagePart } from '../../domain/prompts/policy-prompt.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import { canonicalJson } from '../../events/canonical-json.ts';
 import type { PolicyRef } from '../../events/schemas/values.ts';
@@ -56,7 +56,7 @@ export interface Call extends PlacedCall {
   /** Of that step. */
   readonly depth: number;
   place: 'path' | 'branch';
-  readonly unclear: Unclear | null;
+  readonly unclear: UnclearPlace | null;
   state: 'in-flight' | 'answered' | 'recorded' | 'unanswered';
   readonly prompt: string;
   choices: readonly CallChoice[];
@@ -96,7 +96,7 @@ export function toolRuns(called: readonly CalledTool[], spans: readonly ToolSpan
 
 /** Pictures of a request, and the ids of those that the record holds. */
 interface HeldPictures {
-  readonly shown: ShownPictures;
+  readonly shown: PromptPictures;
   readonly held: ReadonlySet<string>;
 }
 
@@ -104,9 +104,9 @@ interface HeldPictures {
 export const LONGEST_TOOL_NAME = 10_000;
 
 /** Returns the messages of a call as prompts are recorded. */
-export function askedMessages(messages: readonly CallMessage[], pictures: HeldPictures): readonly AskedMessage[] {
+export function promptMessagesOf(messages: readonly CallMessage[], pictures: HeldPictures): readonly PolicyMessage[] {
   return messages.map(
-    ({ role, parts, reasoning, toolCalls, toolCallId, name }): AskedMessage => ({
+    ({ role, parts, reasoning, toolCalls, toolCallId, name }): PolicyMessage => ({
       role,
       parts: [
         ...(reasoning === '' ? [] : [{ kind: 'reasoning' as const, text: reasoning }]),
@@ -124,7 +124,7 @@ export function askedMessages(messages: readonly CallMessage[], pictures: HeldPi
   );
 }
 
-function askedPart(part: CallPart, { shown, held }: HeldPictures): AskedPart {
+function askedPart(part: CallPart, { shown, held }: HeldPictures): PolicyMessagePart {
   if (part.kind === 'text') return text(part.text);
   const read = shown.get(part.url);
   if (read && 'png' in read && held.has(read.imageId)) return { kind: 'image', imageId: read.imageId };
@@ -135,34 +135,34 @@ function askedPart(part: CallPart, { shown, held }: HeldPictures): AskedPart {
   return text(JSON.stringify({ picture: { ...sent, unread } }));
 }
 
-function text(content: string): AskedPart {
+function text(content: string): PolicyMessagePart {
   return { kind: 'text', text: content };
 }
 
 /** A picture of a request as it is recorded: read, or why it is not. */
-export type ShownPicture = Picture | { readonly unread: string };
+export type PromptPicture = Picture | { readonly unread: string };
 
 /** The pictures of a request, by what the program sent: a data URL or an address. */
-export type ShownPictures = ReadonlyMap<string, ShownPicture>;
+export type PromptPictures = ReadonlyMap<string, PromptPicture>;
 
 /** What a request shows: its messages, and their pictures. */
 export interface ShownRequest {
   readonly messages: readonly CallMessage[];
-  readonly pictures: ShownPictures;
+  readonly pictures: PromptPictures;
 }
 
-export type PictureReader = (messages: readonly CallMessage[]) => Promise<ShownPictures>;
+export type PictureReader = (messages: readonly CallMessage[]) => Promise<PromptPictures>;
 
 const CACHED_BYTES = 64 * 1_048_576; // a program sends the pictures of its whole conversation with each call
 
 /** Opens the reading of pictures that programs show to models. An address is not fetched: it may hold another picture by now. */
 export function openPictureReader(): PictureReader {
-  const cache = openCache<{ readonly shown: ShownPicture }>({
+  const cache = openCache<{ readonly shown: PromptPicture }>({
     maxSize: CACHED_BYTES,
     sizeCalculation: ({ shown }) => 500 + ('png' in shown ? shown.png.length : 0),
   });
   return async (messages) => {
-    const found = new Map<string, ShownPicture>();
+    const found = new Map<string, PromptPicture>();
     for (const { parts } of messages)
       for (const part of parts) {
         if (part.kind !== 'picture' || found.has(part.url)) continue;
@@ -175,7 +175,7 @@ export function openPictureReader(): PictureReader {
   };
 }
 
-async function read(url: string): Promise<ShownPicture> {
+async function read(url: string): Promise<PromptPicture> {
   if (!url.startsWith('data:')) return { unread: 'an address, which is not fetched: send the picture as a data URL' };
   try {
     const [picture] = await readPictures([url]);
@@ -187,11 +187,11 @@ async function read(url: string): Promise<ShownPicture> {
 }
 
 /** Returns the pictures of messages that were read, in order, as many as one observation holds. */
-export function picturesIn(messages: readonly CallMessage[], shown: ShownPictures): readonly Picture[] {
+export function picturesIn(messages: readonly CallMessage[], pictures: PromptPictures): readonly Picture[] {
   return messages
     .flatMap(({ parts }) => parts)
     .flatMap((part): Picture[] => {
-      const picture = part.kind === 'picture' ? shown.get(part.url) : undefined;
+      const picture = part.kind === 'picture' ? pictures.get(part.url) : undefined;
       return picture && 'png' in picture ? [picture] : [];
     })
     .slice(0, PICTURE_LIMITS.count);
@@ -200,11 +200,11 @@ export function picturesIn(messages: readonly CallMessage[], shown: ShownPicture
 const OF_CALL = 64; // pictures of one call that no observation holds
 
 /** Returns the pictures of a request that the record does not hold yet, and the ids of those that it holds then. */
-export function picturesBesides(
-  shown: ShownPictures,
+export function otherPictures(
+  pictures: PromptPictures,
   recorded: ReadonlySet<string>,
 ): { readonly besides: readonly Picture[]; readonly held: ReadonlySet<string> } {
-  const read = [...shown.values()].filter((each) => 'png' in each);
+  const read = [...pictures.values()].filter((each) => 'png' in each);
   const byId = new Map(read.map((picture) => [picture.imageId, picture]));
   const besides = [...byId.values()].filter(({ imageId }) => !recorded.has(imageId)).slice(0, OF_CALL);
   return { besides, held: new Set([...recorded, ...besides.map(({ imageId }) => imageId)]) };

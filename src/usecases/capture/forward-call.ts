@@ -6,15 +6,15 @@ import { serverMessage } from '../../policies/openai/post-json.ts';
 import type { Principal } from '../../postgres/principal.ts';
 import type { CallEnd } from './capture-drafts.ts';
 import { NotRecorded, UpstreamFailed } from './capture-errors.ts';
-import type { CapturedRollout, PlacedCall } from './captured-rollout.ts';
+import type { AttachedCall, CapturedRollout } from './captured-rollout.ts';
 import type { Capture } from './open-capture.ts';
-import type { Named } from './place.ts';
+import type { NamedPlace } from './place.ts';
 import { assemble, type ReadReply, readReply } from './read-reply.ts';
 import { isObject, type Json, readRequest } from './read-request.ts';
 import { readText, type Silence, type StreamEvent, splitEvents, watchSilence } from './split-events.ts';
 import { type Added, type Ask, hasExtras, type Upstream, withExtras, withoutExtras } from './upstream.ts';
 
-export interface Forwarding {
+export interface ForwardOptions {
   readonly capture: Capture;
   readonly upstream: Upstream;
   /** Whether a call whose record cannot be appended fails, or is answered all the same and says so. */
@@ -29,7 +29,7 @@ export interface Forwarding {
 }
 
 export interface ForwardedCall {
-  readonly named: Named;
+  readonly named: NamedPlace;
   readonly principal: Principal;
   readonly api: ProxyApi;
   readonly body: Json;
@@ -53,7 +53,7 @@ export type ProxyApi = keyof typeof PATHS;
  * Sends a call to the model server and records it. A reply is on record before its end is passed on: who has it may rely on it.
  * @throws CaptureRefused; NotRecorded where calls fail with their record; UpstreamFailed.
  */
-export async function forwardCall(world: Forwarding, call: ForwardedCall): Promise<Forwarded> {
+export async function forwardCall(world: ForwardOptions, call: ForwardedCall): Promise<Forwarded> {
   const request = readRequest(call.api, call.body);
   const recording = new Recording(world);
   await recording.begin(() =>
@@ -133,7 +133,7 @@ async function answerWhole(
 
 /** Passes a stream on, event by event as they arrive; its last one when the reply is on record. */
 async function* passOn(
-  { replyBytes }: Forwarding,
+  { replyBytes }: ForwardOptions,
   { api }: ForwardedCall,
   { response, added, hide }: Sent,
   recording: Recording,
@@ -219,7 +219,7 @@ interface Sent {
 
 /** Sends a call with what the record asks for besides; where the model server refuses that, without it. */
 async function send(
-  { upstream, refusing }: Forwarding,
+  { upstream, refusing }: ForwardOptions,
   { api, body, principal }: ForwardedCall,
   model: string | null,
   signal: AbortSignal,
@@ -247,19 +247,19 @@ async function send(
 
 interface Opened {
   readonly rollout: CapturedRollout;
-  readonly asked: PlacedCall;
+  readonly asked: AttachedCall;
 }
 
 /** Records one call: what fails here fails the call, or is noted in its answer. */
 class Recording {
-  readonly #world: Forwarding;
+  readonly #world: ForwardOptions;
   readonly #began = performance.now();
   #open: Opened | null = null;
   #sent: Sent | null = null;
   #firstMs: number | null = null;
   #unrecorded: string | null = null;
 
-  constructor(world: Forwarding) {
+  constructor(world: ForwardOptions) {
     this.#world = world;
   }
 
@@ -331,7 +331,7 @@ function statusOf({ status }: Response): number {
   return status >= 300 && status < 400 ? 502 : status;
 }
 
-function faultOf(error: unknown, { upstream }: Forwarding, signal: AbortSignal): UpstreamFailed {
+function faultOf(error: unknown, { upstream }: ForwardOptions, signal: AbortSignal): UpstreamFailed {
   if (error instanceof UpstreamFailed) return error;
   if (signal.aborted && signal.reason instanceof UpstreamFailed) return signal.reason;
   return new UpstreamFailed(

@@ -4,7 +4,7 @@ import { derivedId, isDerived } from '../../events/derived-id.ts';
 import { newId } from '../../events/new-id.ts';
 import { type AppendingWorld, openAppender } from '../../platform/open-appender.ts';
 import type { HeldTransaction } from '../../postgres/hold-transaction.ts';
-import { type Owned, ownWork, tryOwnWork } from '../../postgres/own-work.ts';
+import { type OwnedWork, ownWork, tryOwnWork } from '../../postgres/own-work.ts';
 import { may, owns, type Principal, sees } from '../../postgres/principal.ts';
 import { heldSpans } from '../../projections/held-spans/held-spans.ts';
 import { readWaitingRollouts } from '../../projections/held-spans/read-waiting.ts';
@@ -19,9 +19,18 @@ import { createExclusive } from '../../runtime/exclusive.ts';
 import { limitOf } from '../../runtime/limit.ts';
 import { CaptureRefused, isOver, NotRecorded } from './capture-errors.ts';
 import { CapturedRollout, type RolloutOutcome } from './captured-rollout.ts';
-import { type ClosedPlace, createClosing, type GivenClose } from './close-captured.ts';
+import { type CloseOptions, type CloseResult, createClosing } from './close-captured.ts';
 import { openPictureReader } from './conversation.ts';
-import { type CapturePlace, checkNames, isHeard, type Named, rewardDraft, runIdOf, type Scorer, sameReward } from './place.ts';
+import {
+  type CapturePlace,
+  checkNames,
+  isHeard,
+  type NamedPlace,
+  rewardDraft,
+  runIdOf,
+  type Scorer,
+  sameReward,
+} from './place.ts';
 import type { Json } from './read-request.ts';
 import { openingDrafts, type RecordedPlace, recoverRollout } from './recover-rollout.ts';
 import { placeSpans } from './traces/place-spans.ts';
@@ -34,7 +43,7 @@ export interface CaptureWorld extends Omit<AppendingWorld, 'stamp'> {
 }
 
 /** Who says what of a rollout as a whole, or of its last step. */
-export interface GivenReward {
+export interface CaptureReward {
   readonly value: number;
   readonly component: string;
   readonly scorer: Scorer;
@@ -42,7 +51,7 @@ export interface GivenReward {
   readonly step: { readonly observation: string | null } | null;
 }
 
-export interface GivenEnd {
+export interface CaptureEnd {
   readonly outcome: RolloutOutcome;
   readonly success: boolean | null;
   readonly reason: string;
@@ -55,20 +64,24 @@ export interface Capture {
    * Records what spans of a rollout that wait say of it, in the order of their times, unless another process places those of its run. @throws
    * CaptureRefused; NotRecorded.
    */
-  placeSpans(named: Named, principal: Principal): Promise<Owned<unknown>['kind']>;
+  placeSpans(place: NamedPlace, principal: Principal): Promise<OwnedWork<unknown>['kind']>;
   /** The rollout of a place, opened by its first call. Work with it by `using`, which lets go of one that failed. */
-  using<T>(named: Named, principal: Principal, work: (rollout: CapturedRollout) => Promise<T>): Promise<T>;
+  using<T>(place: NamedPlace, principal: Principal, work: (rollout: CapturedRollout) => Promise<T>): Promise<T>;
   /** Lets go of a rollout that could not be appended to: the next call reads it from the record. */
   letGo(rollout: CapturedRollout): void;
   /** Returns the position behind the reward, empty where the record held it. @throws CaptureRefused. */
-  reward(named: Named, principal: Principal, given: GivenReward): Promise<string>;
+  reward(place: NamedPlace, principal: Principal, given: CaptureReward): Promise<string>;
   /**
    * Ends a rollout. Returns the position behind its end, empty where it had ended so, and how many calls next to its path may belong
    * to it. @throws CaptureRefused.
    */
-  end(named: Named, principal: Principal, given: GivenEnd): Promise<{ readonly position: string; readonly unclearCalls: number }>;
+  end(
+    place: NamedPlace,
+    principal: Principal,
+    given: CaptureEnd,
+  ): Promise<{ readonly position: string; readonly unclearCalls: number }>;
   /** Closes a task, or a whole run. Returns the position, empty where it was closed so. @throws CaptureRefused. */
-  close(named: ClosedPlace, principal: Principal, given: GivenClose): Promise<string>;
+  close(named: CloseResult, principal: Principal, options: CloseOptions): Promise<string>;
 }
 
 const CATCH_UP_MS = 10_000;
@@ -82,7 +95,7 @@ export function openCapture(world: CaptureWorld): Capture {
   const rollouts = openCache<CapturedRollout>({ max: OPEN });
   const names = openCache<string>({ max: OPEN }); // keys of those rollouts, by their ids
   const appenders = openCache<Appender>({ max: 100 });
-  const opened = openCache<Pick<Owner, 'principal' | 'project'>>({ max: 50_000 }); // runs by this process, before they are folded
+  const cache = openCache<Pick<Owner, 'principal' | 'project'>>({ max: 50_000 }); // runs by this process, before they are folded
   const senders = new WeakMap<CapturedRollout, Principal>(); // who rollouts append for
   const places = openCache<Partial<RecordedPlace>>({ max: 50_000 }); // what was opened here of runs and trees, by their ids
   const readPictures = openPictureReader();
@@ -104,7 +117,7 @@ export function openCapture(world: CaptureWorld): Capture {
   /** Returns the project that a run's events are stamped with. @throws CaptureRefused where it is another's. */
   async function projectOf(run: string, principal: Principal): Promise<string> {
     const runId = runIdOf(run, principal.project);
-    const owner = opened.get(runId) ?? (await readOwners(db, 'runs', [runId])).get(runId);
+    const owner = cache.get(runId) ?? (await readOwners(db, 'runs', [runId])).get(runId);
     if (!owner) {
       if (principal.keyId === null || run !== runId || !isDerived(run)) return principal.project;
       // it is what another project's name of a run comes to, or what a collector will derive
@@ -114,7 +127,7 @@ export function openCapture(world: CaptureWorld): Capture {
         'name a run of your own by a text, or by a random UUID',
       );
     }
-    opened.set(runId, owner);
+    cache.set(runId, owner);
     if (principal.keyId === null) return owner.project;
     if (owner.project !== principal.project) {
       if (sees(principal, owner.project))
@@ -146,7 +159,7 @@ export function openCapture(world: CaptureWorld): Capture {
   function isUsable(rollout: CapturedRollout, principal: Principal): boolean {
     const sender = senders.get(rollout);
     if (rollout.state.isOpen || sender?.principal === principal.principal) return true;
-    const owner = opened.get(rollout.place.runId);
+    const owner = cache.get(rollout.place.runId);
     return owner !== undefined && sender !== undefined && isHeard(sender, owner);
   }
 
@@ -156,13 +169,13 @@ export function openCapture(world: CaptureWorld): Capture {
     return hasFact(db, place.treeId, 'RolloutFinished', place.rolloutId);
   }
 
-  async function find(named: Named, principal: Principal): Promise<CapturedRollout> {
+  async function find(named: NamedPlace, principal: Principal): Promise<CapturedRollout> {
     checkNames(named);
     const runId = runIdOf(named.run, principal.project);
     const key = keyOf(runId, named);
     return exclusive.run([key], async () => {
       const known = rollouts.get(key);
-      if (!known || opened.get(runId) === undefined) await folded(['runs', 'trees']);
+      if (!known || cache.get(runId) === undefined) await folded(['runs', 'trees']);
       const project = await projectOf(named.run, principal);
       if (known && isUsable(known, principal) && !(await hasEndedElsewhere(known))) return known;
       const { place, state, held } = await recoverRollout(db, named, runId, { bytes: (sha256) => blobs.get(sha256) });
@@ -175,7 +188,7 @@ export function openCapture(world: CaptureWorld): Capture {
           const now = { ...held, ...places.get(runId), ...places.get(place.treeId), ordinals };
           const { drafts, held: then } = openingDrafts(place, now, config, request, policy);
           await append(drafts);
-          opened.set(runId, opened.get(runId) ?? { principal: principal.principal, project });
+          cache.set(runId, cache.get(runId) ?? { principal: principal.principal, project });
           places.set(runId, { environments: then.environments });
           places.set(place.treeId, { hasTree: true, ordinals: then.ordinals });
         });
@@ -190,7 +203,7 @@ export function openCapture(world: CaptureWorld): Capture {
     });
   }
 
-  async function using<T>(named: Named, principal: Principal, work: (rollout: CapturedRollout) => Promise<T>): Promise<T> {
+  async function using<T>(named: NamedPlace, principal: Principal, work: (rollout: CapturedRollout) => Promise<T>): Promise<T> {
     const rollout = await find(named, principal);
     try {
       return await work(rollout);
@@ -206,7 +219,7 @@ export function openCapture(world: CaptureWorld): Capture {
   }
 
   /** Finds a rollout that is on record, once what waits of it is placed. */
-  function recorded<T>(named: Named, principal: Principal, work: (rollout: CapturedRollout) => Promise<T>): Promise<T> {
+  function recorded<T>(named: NamedPlace, principal: Principal, work: (rollout: CapturedRollout) => Promise<T>): Promise<T> {
     return using(named, principal, async (found) => {
       if (found.state.hasSpans) await placing(() => ownWork(db, placingOf(found), (lock) => place(found, principal, lock)));
       const rollout = await find(named, principal); // another server may have placed them
@@ -224,7 +237,7 @@ export function openCapture(world: CaptureWorld): Capture {
   async function place(found: CapturedRollout, principal: Principal, { confirm }: HeldTransaction): Promise<void> {
     const { runId } = found.place;
     await folded(['runs', 'trees']);
-    const holder = opened.get(runId) ?? (await readOwners(db, 'runs', [runId])).get(runId) ?? principal;
+    const holder = cache.get(runId) ?? (await readOwners(db, 'runs', [runId])).get(runId) ?? principal;
     const world = { db, blobs, confirm };
     if (found.state.isOpen && (await placeSpans(found, holder, world)) === 'placed') return;
     letGo(found); // another server may have opened its run or its task, or placed some, since this one read the record
@@ -235,7 +248,7 @@ export function openCapture(world: CaptureWorld): Capture {
   }
 
   /** Places what waits of a task, or of a whole run. */
-  async function placeAll({ run, task }: ClosedPlace, principal: Principal): Promise<void> {
+  async function placeAll({ run, task }: CloseResult, principal: Principal): Promise<void> {
     await folded(['trees']);
     const runId = runIdOf(run, principal.project);
     for (const waiting of await readWaitingRollouts(db, { limit: null }))
@@ -292,7 +305,7 @@ function placingOf({ place }: CapturedRollout): string {
   return `spans ${place.runId}`;
 }
 
-function keyOf(runId: string, { task, rollout }: Named): string {
+function keyOf(runId: string, { task, rollout }: NamedPlace): string {
   return JSON.stringify([runId, task, rollout]);
 }
 

@@ -8,14 +8,14 @@ import { localPrincipal, may, owns, type Principal, principalOf } from '../../po
 import { CaptureRefused } from './capture-errors.ts';
 
 /** What a call belongs to, as its program names it: by names of its own, or by ids of the record. */
-export interface Named {
+export interface NamedPlace {
   readonly run: string;
   readonly task: string;
   readonly rollout: string;
 }
 
 /** The ids of a place. */
-export interface CapturePlace extends Named {
+export interface CapturePlace extends NamedPlace {
   readonly runId: string;
   readonly treeId: string;
   readonly rolloutId: string;
@@ -30,9 +30,9 @@ export function isPlaceName(name: string): boolean {
 }
 
 /** @throws CaptureRefused for a name that no address should hold. */
-export function checkNames(named: Partial<Named>): void {
+export function checkNames(overrides: Partial<NamedPlace>): void {
   for (const part of ['run', 'task', 'rollout'] as const) {
-    const name = named[part];
+    const name = overrides[part];
     if (name === undefined) continue;
     if (name.length > 0 && name.length <= LONGEST_NAME && isPlaceName(name)) continue;
     throw new CaptureRefused(

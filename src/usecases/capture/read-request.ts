@@ -1,5 +1,5 @@
 import { type CalledTool, type CallMessage, type CallPart, callMessage } from '../../domain/capture/call-message.ts';
-import type { Sampling } from '../../domain/prompts/asked-prompt.ts';
+import type { Sampling } from '../../domain/prompts/policy-prompt.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 
 export type Json = Readonly<Record<string, unknown>>;

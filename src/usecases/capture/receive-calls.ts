@@ -4,9 +4,9 @@ import type { Principal } from '../../postgres/principal.ts';
 import { limitOf } from '../../runtime/limit.ts';
 import { CaptureRefused } from './capture-errors.ts';
 import type { CapturedRollout, RolloutOutcome } from './captured-rollout.ts';
-import type { GivenClose } from './close-captured.ts';
-import type { Capture, GivenReward } from './open-capture.ts';
-import type { Named } from './place.ts';
+import type { CloseOptions } from './close-captured.ts';
+import type { Capture, CaptureReward } from './open-capture.ts';
+import type { NamedPlace } from './place.ts';
 import { assemble, type ReadReply, readReply } from './read-reply.ts';
 import { type Api, isObject, type Json, list, readRequest } from './read-request.ts';
 
@@ -37,9 +37,9 @@ export interface SeenCall {
 
 /** What a program recorded itself, in the order in which it did. */
 export type SeenLine =
-  | ({ readonly id: string; readonly named: Named } & (
+  | ({ readonly id: string; readonly named: NamedPlace } & (
       | SeenCall
-      | ({ readonly kind: 'reward' } & GivenReward)
+      | ({ readonly kind: 'reward' } & CaptureReward)
       | {
           readonly kind: 'end';
           readonly outcome: RolloutOutcome;
@@ -51,8 +51,8 @@ export type SeenLine =
   | ({
       readonly id: string;
       readonly kind: 'close';
-      readonly named: Pick<Named, 'run'> & { readonly task: string | null };
-    } & GivenClose);
+      readonly named: Pick<NamedPlace, 'run'> & { readonly task: string | null };
+    } & CloseOptions);
 
 export interface RefusedLine {
   readonly id: string;
@@ -121,7 +121,11 @@ async function record(capture: Capture, line: SeenLine, principal: Principal): P
   }
 }
 
-async function recordCall(capture: Capture, call: SeenCall & { readonly named: Named }, principal: Principal): Promise<void> {
+async function recordCall(
+  capture: Capture,
+  call: SeenCall & { readonly named: NamedPlace },
+  principal: Principal,
+): Promise<void> {
   const { api, beganMs, firstMs, totalMs, status, policy, requestHash, attempts, server } = call;
   await capture.using(call.named, principal, async (rollout) => {
     const callId = derivedId('client-call', rollout.place.rolloutId, call.id);

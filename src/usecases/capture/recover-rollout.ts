@@ -12,7 +12,7 @@ import { FINGERPRINT, rolloutDraft, runDraft, treeDraft } from './capture-drafts
 import { isOver } from './capture-errors.ts';
 import type { RolloutState } from './captured-rollout.ts';
 import { type Call, type CallChoice, type ShownRequest, toolCallIdsOf } from './conversation.ts';
-import { type CapturePlace, type Named, rolloutIdOf, treeIdOf } from './place.ts';
+import { type CapturePlace, type NamedPlace, rolloutIdOf, treeIdOf } from './place.ts';
 import { SILENT } from './read-reply.ts';
 import { APIS, blockMessages, isObject, type Json, messagesOfItems } from './read-request.ts';
 
@@ -51,16 +51,16 @@ export interface RecordedPlace {
  * those of the record where the run has them; other names are the same place for everyone who uses them.
  * @throws CaptureRefused where the run or the task is over.
  */
-export async function recoverRollout(db: Db, named: Named, runId: string, payloads: Payloads): Promise<Recovered> {
+export async function recoverRollout(db: Db, place: NamedPlace, runId: string, payloads: Payloads): Promise<Recovered> {
   const ofRun = await readEventsOfTypes(db, runId, ['RunStarted', 'RunFinished']);
   const run = ofRun.find(isOf('RunStarted'))?.data ?? null;
-  const byId = isUuid(named.task) ? (await readEventsOfTypes(db, named.task, ['TreeOpened']))[0] : undefined;
-  const treeId = byId?.data.runId === runId ? named.task : treeIdOf(runId, named.task);
+  const byId = isUuid(place.task) ? (await readEventsOfTypes(db, place.task, ['TreeOpened']))[0] : undefined;
+  const treeId = byId?.data.runId === runId ? place.task : treeIdOf(runId, place.task);
   const events = await readEventsOfTypes(db, treeId, OF_TREE);
   const tree = events.find(isOf('TreeOpened'))?.data ?? null;
   const starts = events.filter(isOf('RolloutStarted'));
-  const isNamed = isUuid(named.rollout) && starts.some(({ data }) => data.rolloutId === named.rollout);
-  const rolloutId = isNamed ? named.rollout : rolloutIdOf(treeId, named.rollout);
+  const isNamed = isUuid(place.rollout) && starts.some(({ data }) => data.rolloutId === place.rollout);
+  const rolloutId = isNamed ? place.rollout : rolloutIdOf(treeId, place.rollout);
   const start = starts.find(({ data }) => data.rolloutId === rolloutId)?.data ?? null;
   const finished = events.filter(isOf('RolloutFinished')).find(({ data }) => data.rolloutId === rolloutId)?.data ?? null;
   const over = ofRun.some(isOf('RunFinished')) ? 'run' : events.some(isOf('TreeClosed')) ? 'task' : null;
@@ -96,7 +96,7 @@ export async function recoverRollout(db: Db, named: Named, runId: string, payloa
   for (let i = 0; i < state.calls.length; i++) state.calls[i] ??= lost(state, i);
   const held = { environments: run?.environments ?? null, hasTree: tree !== null, rootStepId };
   return {
-    place: { ...named, runId, treeId, rolloutId },
+    place: { ...place, runId, treeId, rolloutId },
     state,
     held: { ...held, ordinals: new Set(starts.map(({ data }) => data.ordinal)) },
   };

@@ -75,17 +75,17 @@ export interface Silence {
   stop(): void;
 }
 
-export function watchSilence(limitMs: number, gone: AbortController): Silence {
+export function watchSilence(limitMs: number, controller: AbortController): Silence {
   const reason = `the model server was silent for ${limitMs} ms`;
   let isOver = false;
   const begin = () =>
     setTimeout(() => {
       isOver = true;
-      gone.abort(new UpstreamFailed('silent', reason));
+      controller.abort(new UpstreamFailed('silent', reason));
     }, limitMs);
   let timer: NodeJS.Timeout | null = begin();
   return {
-    signal: gone.signal,
+    signal: controller.signal,
     reason,
     isOver: () => isOver,
     move() {

@@ -1,5 +1,5 @@
 import type { ChatMessage } from '../../domain/history/prompt.ts';
-import { type AskedPrompt, serverSampling } from '../../domain/prompts/asked-prompt.ts';
+import { type PolicyPrompt, serverSampling } from '../../domain/prompts/policy-prompt.ts';
 import { seedFrom } from '../../domain/random/seed-from.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import type { Environment } from '../../environments/environment.ts';
@@ -94,7 +94,7 @@ export async function askPolicy(
 }
 
 /** What a policy inside this program, which chooses among actions, is asked with where the run words its prompts. */
-function askedAs({ messages }: StepPrompt['shown'], temperature: number): AskedPrompt {
+function askedAs({ messages }: StepPrompt['shown'], temperature: number): PolicyPrompt {
   return {
     messages: askedMessages(messages),
     tools: null,

@@ -70,20 +70,20 @@ test('what was learned by opening every task is kept: the same environment is no
     },
   };
   try {
-    const chosen = await chooseTasks(kind, 2, 0, 'train', folder);
-    expect(chosen).toEqual([
+    const tasks = await chooseTasks(kind, 2, 0, 'train', folder);
+    expect(tasks).toEqual([
       { alias: 'a', depth: 1 },
       { alias: 'b', depth: 2 },
     ]);
     expect(opened.splice(0)).toEqual(['a 0', 'b 0', 'c 0']);
-    expect(await chooseTasks(kind, 2, 0, 'train', folder)).toEqual(chosen);
+    expect(await chooseTasks(kind, 2, 0, 'train', folder)).toEqual(tasks);
     expect(await chooseTasks(kind, 3, 0, 'test', folder)).toEqual([]);
     expect(opened).toEqual([]);
     await chooseTasks(kind, 1, 7, null, folder);
     await chooseTasks({ ...kind, fingerprint: 'two' }, 1, 0, null, folder);
     expect(opened.splice(0)).toEqual(['a 7', 'b 7', 'c 7', 'a 0', 'b 0', 'c 0']);
     for (const file of await readdir(folder)) await writeFile(join(folder, file), '[{"depth":'); // damaged
-    expect(await chooseTasks(kind, 2, 0, 'train', folder)).toEqual(chosen);
+    expect(await chooseTasks(kind, 2, 0, 'train', folder)).toEqual(tasks);
     expect(opened).toHaveLength(3);
   } finally {
     await echo.close();

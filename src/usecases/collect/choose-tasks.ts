@@ -104,8 +104,8 @@ async function surveyTasks(
     return taskAliases.map((_, i) => ({ depth: tasks[i]?.depth ?? null, split: tasks[i]?.split ?? null }));
   if (folder === null) return openEach(kind, seed);
   const file = join(folder, `${sha256Hex(JSON.stringify([kind.name, kind.fingerprint, seed, taskAliases]))}.json`);
-  const kept = await readSurvey(file);
-  if (kept?.length === taskAliases.length) return kept;
+  const survey = await readSurvey(file);
+  if (survey?.length === taskAliases.length) return survey;
   const opened = await openEach(kind, seed);
   await makeFolder(folder);
   const draft = `${file}.${randomBytes(4).toString('hex')}`;

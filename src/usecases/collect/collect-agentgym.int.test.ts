@@ -16,7 +16,7 @@ import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { collectRun } from './collect-run.ts';
 import type { CollectPlan } from './plan.ts';
 import { nothingRecorded } from './recorded-run.ts';
-import { asChosenFrom } from './refuse-unfit.ts';
+import { candidatesFor } from './refuse-unfit.ts';
 
 const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 let local: EnvironmentKind;
@@ -136,7 +136,7 @@ describe('collections over an AgentGym server', () => {
 
   test('the policy random acts by the commands that an opening lists', async () => {
     const remote = await openEnvironment(address());
-    const runId = await collect(asChosenFrom(remote, randomPolicy()), { policy: randomPolicy() });
+    const runId = await collect(candidatesFor(remote, randomPolicy()), { policy: randomPolicy() });
     await remote.close();
     const record = (await recordOf(runId)).filter(({ depth }) => depth > 0);
     expect(record.length).toBeGreaterThan(20);

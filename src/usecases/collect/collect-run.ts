@@ -8,7 +8,7 @@ import { derivedId } from '../../events/derived-id.ts';
 import type { Policy } from '../../policies/policy.ts';
 import { forEachOf } from './all-or-stop.ts';
 import { collectTree, treeIdOf } from './collect-tree.ts';
-import { describeFailures, type FailureReason, failureTally, orFault } from './environment-fault.ts';
+import { describeFailures, type FailureReason, failureTally, withFault } from './environment-fault.ts';
 import type { Overrides, ReadPrefix } from './growing-tree.ts';
 import type { CollectPlan, PlannedTask } from './plan.ts';
 import { registration } from './prompting/history-drafts.ts';
@@ -63,7 +63,7 @@ export interface Progress {
 }
 
 /** What a run came to. */
-export interface Collected extends Progress {
+export interface CollectedRun extends Progress {
   /**
    * `stopped`: the signal came before the end. `interrupted`: what the environment asks was away, and the rollouts that met that
    * are left open. Both can be resumed. Otherwise as the end of the run is recorded.
@@ -88,7 +88,7 @@ export interface Collected extends Progress {
  * @throws what makes going on senseless (an unreachable model, a lost log); the run stays resumable; AnotherWorld when a task
  * opens otherwise than in an open tree of the record. An aborted signal ends it after the steps in flight.
  */
-export async function collectRun(options: CollectOptions): Promise<Collected> {
+export async function collectRun(options: CollectOptions): Promise<CollectedRun> {
   const { runId, plan, recorded, appender } = options;
   await refuseOtherOpenings(options);
   const recordedEnd = await recorded.takeOver();
@@ -219,10 +219,10 @@ function orderOf({ plan, admission }: Pick<CollectOptions, 'plan' | 'admission'>
  */
 async function refuseOtherOpenings({ runId, recorded, kind, plan }: CollectOptions): Promise<void> {
   for (const { treeId, alias, seed, observation, pictures } of recorded.open) {
-    const environment = await orFault(kind.create());
+    const environment = await withFault(kind.create());
     if ('reason' in environment) continue; // as below
     try {
-      const reopened = await orFault(resetAsRecorded(environment, { alias, seed }, observation, pictures));
+      const reopened = await withFault(resetAsRecorded(environment, { alias, seed }, observation, pictures));
       if (reopened.kind !== 'differs') continue; // what cannot be opened is found again where its tree goes on
       const { opening } = reopened;
       throw new AnotherWorld(

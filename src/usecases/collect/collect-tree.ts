@@ -7,11 +7,11 @@ import { resetAsRecorded } from '../../environments/reset-as-recorded.ts';
 import { picturesOf } from '../../environments/with-pictures.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { allOrStop } from './all-or-stop.ts';
-import { type EnvironmentFault, orFault } from './environment-fault.ts';
+import { type EnvironmentFault, withFault } from './environment-fault.ts';
 import type { FailedAt, GrowingTree, Prefix, RecordedOpening, RecordedTree, TreeNode, TreeOptions } from './growing-tree.ts';
 import type { PlannedTask } from './plan.ts';
 import { PrefixDiverged, playPrefix } from './play-prefix.ts';
-import { closing, pictureData } from './rollout-events.ts';
+import { pictureData, treeClosedDraft } from './rollout-events.ts';
 import { growSearch } from './search/grow-search.ts';
 import { walkRollout } from './walk-rollout.ts';
 
@@ -35,10 +35,10 @@ export async function collectTree(given: TreeOptions): Promise<void> {
   const { task, tree, plan } = options;
   if (tree?.closed) return countRecorded(options);
   const prefix = task.behind && (await options.readPrefix?.(task.behind));
-  const growing = await orFault(openTree(options, prefix ?? null));
+  const growing = await withFault(openTree(options, prefix ?? null));
   const isAway = ({ kind }: EnvironmentFault) => kind === 'away' && !plan.training;
   if ('reason' in growing) return isAway(growing) ? onAway(growing.reason) : options.onUnopened(growing.reason);
-  const fault = await orFault(grow(growing, prefix, () => leftOpen));
+  const fault = await withFault(grow(growing, prefix, () => leftOpen));
   if (!fault) return;
   if (isAway(fault)) return onAway(fault.reason);
   const rollouts = plan.search ? undefined : 0; // it failed on the way to where rollouts begin: there are none
@@ -85,7 +85,7 @@ async function closeTree(
 ): Promise<void> {
   const openedOtherwise = tree.openedOtherwise.size > 0;
   tree.onClosing?.();
-  await tree.appender.append([closing(tree, openedOtherwise ? 'failed' : reason, rollouts, fault)]);
+  await tree.appender.append([treeClosedDraft(tree, openedOtherwise ? 'failed' : reason, rollouts, fault)]);
   if (openedOtherwise) tree.onFailed(failedAt(tree));
 }
 

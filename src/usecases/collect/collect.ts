@@ -19,7 +19,7 @@ import { readRun } from '../../projections/runs/read-runs.ts';
 import { readRecordedSteps } from '../../projections/step-tree/read-recorded-steps.ts';
 import { readProjected, waitUntilProjected } from '../../projections/wait-until.ts';
 import { followVersions } from '../../training/versions/train-versions.ts';
-import { type Collected, collectRun, type Progress } from './collect-run.ts';
+import { type CollectedRun, collectRun, type Progress } from './collect-run.ts';
 import { treeIdOf } from './collect-tree.ts';
 import { type HeldRun, type HoldOptions, holdRun, openFences, RunRefused } from './hold-run.ts';
 import { type CollectPlan, collectPlan } from './plan.ts';
@@ -34,7 +34,7 @@ import {
   readRecordedTree,
   readRunEnd,
 } from './recorded-run.ts';
-import { asChosenFrom, differenceFrom, refuseUnfit } from './refuse-unfit.ts';
+import { candidatesFor, differenceFrom, refuseUnfit } from './refuse-unfit.ts';
 import { admissionFor } from './train-admission.ts';
 
 export interface Collection {
@@ -66,13 +66,13 @@ export interface Chat {
 /** A run that other work depends on ended as failed. */
 export class RunFailed extends Error {
   override readonly name = 'RunFailed';
-  constructor(runId: string, { state, message }: Pick<Collected, 'state' | 'message'>) {
+  constructor(runId: string, { state, message }: Pick<CollectedRun, 'state' | 'message'>) {
     super(`run ${runId} ${state === 'interrupted' ? 'was interrupted' : 'failed'}: ${message}`);
   }
 }
 
 /** @throws RunFailed for a run that failed or was interrupted. */
-export function throwIfFailed(runId: string, collected: Collected): void {
+export function throwIfFailed(runId: string, collected: CollectedRun): void {
   if (collected.state === 'failed' || collected.state === 'interrupted') throw new RunFailed(runId, collected);
 }
 
@@ -84,7 +84,7 @@ const CATCH_UP_MS = 60_000;
  * @throws PolicyUnfit before anything is recorded of a run whose policy cannot act in its environment; RunBusy; RunTakenOver when
  * another process resumed the run since this one was not heard from.
  */
-export async function collect(platform: Platform, collection: Collection): Promise<Collected> {
+export async function collect(platform: Platform, collection: Collection): Promise<CollectedRun> {
   const held = await holdRun(platform, collection.runId, collection.hold);
   try {
     return await collectHeld(platform, { ...collection, signal: AbortSignal.any([collection.signal, held.lost]) }, held);
@@ -93,7 +93,7 @@ export async function collect(platform: Platform, collection: Collection): Promi
   }
 }
 
-async function collectHeld(platform: Platform, collection: Collection, held: HeldRun): Promise<Collected> {
+async function collectHeld(platform: Platform, collection: Collection, run: HeldRun): Promise<CollectedRun> {
   const { runId, plan } = collection;
   const prompter = plan.prompt ? openPrompter(platform, plan.prompt) : undefined;
   const opened: { close(): Promise<void> }[] = []; // closed whatever fails to open after it
@@ -105,7 +105,7 @@ async function collectHeld(platform: Platform, collection: Collection, held: Hel
   try {
     const bare = await openEnvironment(plan.environment);
     opened.push(bare);
-    const recorded = collection.mode === 'resume' ? await recordOf(platform, collection, held) : nothingRecorded;
+    const recorded = collection.mode === 'resume' ? await recordOf(platform, collection, run) : nothingRecorded;
     const given = await withChat(platform, collection, bare); // reads the turns of a resumed chat: behind the wait for the record
     const { db } = platform.database;
     const policy = await createPolicy(parsePolicyText(plan.policy), {
@@ -114,7 +114,7 @@ async function collectHeld(platform: Platform, collection: Collection, held: Hel
       signal: collection.signal,
     });
     opened.push(policy);
-    const kind = asChosenFrom(given, policy);
+    const kind = candidatesFor(given, policy);
     const unpayable = recorded.started ? null : refuseSearchPayment(plan); // a run that was begun so goes on as it was, unpaid
     if (unpayable !== null) throw new RunRefused(unpayable);
     const began = recorded.started && recorded.end === null ? await readBeginning(db, runId) : null;
@@ -124,7 +124,7 @@ async function collectHeld(platform: Platform, collection: Collection, held: Hel
     const admission = plan.training && (await admissionFor(platform, plan.training, policy)); // where the log ends behind the record
     if (admission) opened.push(admission);
     const numbers = collection.mode === 'resume' ? 'continue' : 'begin';
-    const appender = openAppender(platform, 'collector', { epoch: held.epoch, numbers });
+    const appender = openAppender(platform, 'collector', { epoch: run.epoch, numbers });
     return await collectRun({
       ...collection,
       readPrefix: (behind) => readPrefix(platform, behind),

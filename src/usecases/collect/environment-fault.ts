@@ -22,7 +22,7 @@ export function environmentFault(error: unknown): EnvironmentFault | null {
 }
 
 /** Waits for an environment. @throws errors that are no such fault. */
-export async function orFault<T>(working: Promise<T>): Promise<T | EnvironmentFault> {
+export async function withFault<T>(working: Promise<T>): Promise<T | EnvironmentFault> {
   try {
     return await working;
   } catch (error) {

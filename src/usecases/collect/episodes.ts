@@ -9,7 +9,7 @@ import {
 } from '../../environments/environment.ts';
 import { observationText, type RecordedObservation, sameObservation, shownText } from '../../environments/same-observation.ts';
 import { picturesOf } from '../../environments/with-pictures.ts';
-import { environmentFault, orFault } from './environment-fault.ts';
+import { environmentFault, withFault } from './environment-fault.ts';
 import type { GrowingTree, TreeNode } from './growing-tree.ts';
 import { pathTo, restoreEnvironment } from './restore-environment.ts';
 
@@ -300,7 +300,7 @@ async function play({ task, plan, kind, signal }: GrowingTree, actions: readonly
       await episode.close();
     }
   };
-  const shown = await orFault(played());
+  const shown = await withFault(played());
   return 'reason' in shown ? null : shown;
 }
 

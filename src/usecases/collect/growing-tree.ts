@@ -9,7 +9,7 @@ import type { PolicyRef } from '../../events/schemas/values.ts';
 import type { Picture } from '../../images/picture.ts';
 import type { Act, Policy } from '../../policies/policy.ts';
 import type { RecordedStep } from '../../projections/step-tree/read-recorded-steps.ts';
-import type { Behind, CollectPlan, PlannedTask } from './plan.ts';
+import type { CollectPlan, PlannedTask, VersionLag } from './plan.ts';
 import type { Prompter } from './prompting/prompt-plan.ts';
 
 /** Where a tree failed: its task opened otherwise than it had, or the way that its plan goes on behind was not repeated. */
@@ -141,14 +141,14 @@ export interface RecordedTree {
 }
 
 /** A recorded step that is taken again as it was: what was said, by which policy, what was executed, and what must come of it. */
-export interface ActedStep {
+export interface PolicyStep {
   readonly response: string;
   readonly policy: PolicyRef;
-  readonly taken: TakenStep;
+  readonly taken: PrefixStep;
 }
 
 /** What a step was, and its result. */
-export interface TakenStep {
+export interface PrefixStep {
   readonly thought: string;
   readonly action: string;
   readonly wellFormatted: boolean;
@@ -166,8 +166,8 @@ export interface Prefix {
   readonly observation: string | null;
   readonly pictures?: PictureIds | undefined;
   readonly stateHash: string | null;
-  readonly steps: readonly ActedStep[];
+  readonly steps: readonly PolicyStep[];
 }
 
 /** Reads the steps that a planned task goes on behind, in order. */
-export type ReadPrefix = (behind: Behind) => Promise<Prefix>;
+export type ReadPrefix = (behind: VersionLag) => Promise<Prefix>;

@@ -107,7 +107,7 @@ export async function whileHeld<T>(
   platform: Platform,
   runId: string,
   signal: AbortSignal,
-  work: (signal: AbortSignal, held: HeldRun) => Promise<T>,
+  work: (signal: AbortSignal, run: HeldRun) => Promise<T>,
 ): Promise<T> {
   const held = await holdRun(platform, runId);
   try {
@@ -140,11 +140,11 @@ interface Fences {
  * Takes over a recorded run from a process that held it, judged it or scored it, and was replaced: the run and every tree of it,
  * before they are read. Where the last holder gave the run back nothing is on its way, and nothing is recorded.
  */
-export async function takeOverRecorded(platform: Platform, held: HeldRun, runId: string, signal: AbortSignal): Promise<void> {
+export async function takeOverRecorded(platform: Platform, run: HeldRun, runId: string, signal: AbortSignal): Promise<void> {
   const { db } = platform.database;
-  await held.raiseAbove(await readRecordedEpoch(db, runId));
-  if (!held.replaced) return;
-  const fences = openFences(platform, { runId, epoch: held.epoch, signal });
+  await run.raiseAbove(await readRecordedEpoch(db, runId));
+  if (!run.replaced) return;
+  const fences = openFences(platform, { runId, epoch: run.epoch, signal });
   await fences.run();
   await fences.trees((await readTreesOfRun(db, runId)).map(({ treeId }) => treeId));
 }

@@ -28,7 +28,7 @@ const behind = z.union([
   z.strictObject({ treeId: id, rolloutId: id, steps: z.int().min(1).max(10_000) }),
   z.strictObject({ treeId: id, stepId: id, steps: z.int().min(0).max(10_000) }),
 ]);
-export type Behind = z.infer<typeof behind>;
+export type VersionLag = z.infer<typeof behind>;
 
 /**
  * What a collection is to do, besides its seed. It is recorded as the configuration of the run, and a resumed run must say the

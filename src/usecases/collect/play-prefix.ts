@@ -4,9 +4,9 @@ import { observationText, sameObservation, shownText } from '../../environments/
 import { picturesOf } from '../../environments/with-pictures.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
-import type { ActedStep, GrowingTree, Prefix, TakenStep, TreeNode } from './growing-tree.ts';
+import type { GrowingTree, PolicyStep, Prefix, PrefixStep, TreeNode } from './growing-tree.ts';
 import { restoreEnvironment, statesOf } from './restore-environment.ts';
-import { closing, rewards, stepData, stepEvent, toolDrafts } from './rollout-events.ts';
+import { rewardDrafts, stepData, stepDraft, toolDrafts, treeClosedDraft } from './rollout-events.ts';
 
 /**
  * The environment did not answer the recorded actions as it did: there is nothing to go on behind. The difference is on record,
@@ -77,7 +77,7 @@ async function recordedPath(tree: GrowingTree, root: TreeNode, prefix: Prefix): 
   return path;
 }
 
-async function takeAgain(tree: GrowingTree, environment: Environment, at: TreeNode, step: ActedStep): Promise<TreeNode> {
+async function takeAgain(tree: GrowingTree, environment: Environment, at: TreeNode, step: PolicyStep): Promise<TreeNode> {
   const { response, policy, taken } = step;
   const began = tree.clock();
   const result = await environment.step(taken.action, tree.signal);
@@ -90,9 +90,9 @@ async function takeAgain(tree: GrowingTree, environment: Environment, at: TreeNo
   const own = { ...tree, policy: { ...tree.policy, ref: policy } };
   const data = stepData({ tree: own, stepId, rolloutId: null, at, act, parsed: taken, result, timings, done });
   const drafts = [
-    stepEvent(tree, data),
+    stepDraft(tree, data),
     ...toolDrafts(tree, stepId, result),
-    ...rewards({ tree, rolloutId: null }, stepId, result, done),
+    ...rewardDrafts({ tree, rolloutId: null }, stepId, result, done),
   ];
   if (difference) await diverge(tree, drafts, stepId, { ...difference, ...statesOf(taken.stateHash, result.stateHash) });
   if (done) await end(tree, drafts, stepId, 'termination');
@@ -117,15 +117,15 @@ async function takeAgain(tree: GrowingTree, environment: Environment, at: TreeNo
 
 type Difference = Omit<DataOf<'ReplayDiverged'>, 'treeId' | 'stepId'>;
 
-function differenceOf(taken: TakenStep, result: StepResult): Difference | null {
-  if (!sameObservation(result, taken))
-    return { field: 'observation', recorded: observationText(taken), replayed: shownText(result) };
+function differenceOf(step: PrefixStep, result: StepResult): Difference | null {
+  if (!sameObservation(result, step))
+    return { field: 'observation', recorded: observationText(step), replayed: shownText(result) };
   const reward = result.reward.gain ?? result.reward.value;
-  if (reward !== taken.reward) return { field: 'reward', recorded: String(taken.reward), replayed: String(reward) };
+  if (reward !== step.reward) return { field: 'reward', recorded: String(step.reward), replayed: String(reward) };
   const end = result.terminated ? 'terminated' : result.truncated ? 'truncated' : 'none';
   // A step that a limit of its plan cut is truncated on record, whatever the environment would have said next.
-  const same = end === taken.termination || (taken.termination === 'truncated' && end === 'none');
-  return same ? null : { field: 'termination', recorded: taken.termination, replayed: end };
+  const same = end === step.termination || (step.termination === 'truncated' && end === 'none');
+  return same ? null : { field: 'termination', recorded: step.termination, replayed: end };
 }
 
 /**
@@ -150,7 +150,7 @@ async function diverge(tree: GrowingTree, drafts: readonly Draft[], stepId: stri
 }
 
 async function end(tree: GrowingTree, drafts: readonly Draft[], stepId: string, what: string): Promise<never> {
-  await tree.appender.append([...drafts, closing(tree, 'failed', 0)]);
+  await tree.appender.append([...drafts, treeClosedDraft(tree, 'failed', 0)]);
   throw new PrefixDiverged(`step ${stepId} of tree ${tree.treeId} shows another ${what} than the step it repeats`);
 }
 

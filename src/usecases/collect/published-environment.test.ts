@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { Environment, EnvironmentKind } from '../../environments/environment.ts';
-import { asPublished } from './published-environment.ts';
+import { publishedEnvironment } from './published-environment.ts';
 
 /** As a module of the user's may export it: what it does lies in classes, and what it knows in private fields. */
 class Door {
@@ -38,7 +38,7 @@ class Doors {
 }
 
 test('an environment made of classes keeps its name, tasks and private fields as the published search sees it, copies too', async () => {
-  const kind = asPublished(new Doors() as unknown as EnvironmentKind);
+  const kind = publishedEnvironment(new Doors() as unknown as EnvironmentKind);
   expect([kind.name, kind.taskAliases]).toEqual(['doors', ['a', 'b']]);
   const door = await kind.create();
   expect(await door.reset({ alias: 'a', seed: 0 })).toMatchObject({ observation: 'door\na' });

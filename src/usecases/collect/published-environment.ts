@@ -7,7 +7,7 @@ import { overlay } from '../../environments/overlay.ts';
  * observation is a blank. The first observation is not cleaned there, and neither is it here. Tasks and dynamics are the same, so
  * name and fingerprint are.
  */
-export function asPublished(kind: EnvironmentKind): EnvironmentKind {
+export function publishedEnvironment(kind: EnvironmentKind): EnvironmentKind {
   const style = replyStyleOf(kind);
   const cleaned = (result: StepResult) => ({ ...result, observation: cleanPublishedObservation(result.observation) });
   const wrap = (inner: Environment): Environment => {

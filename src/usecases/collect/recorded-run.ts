@@ -17,7 +17,7 @@ import { type RecordedStep, readRecordedSteps } from '../../projections/step-tre
 import { readRolloutsOfTrees } from '../../projections/step-tree/read-rollouts.ts';
 import { type OpenTree, readOpenTrees, readTree } from '../../projections/step-tree/read-trees.ts';
 import type { Prefix, RecordedTree } from './growing-tree.ts';
-import type { Behind } from './plan.ts';
+import type { VersionLag } from './plan.ts';
 import { type ReadBytes, readSampledReplies } from './sampled-replies.ts';
 
 type RunEnd = { readonly outcome: 'completed' | 'failed' | 'cancelled'; readonly message: string } | null;
@@ -200,7 +200,7 @@ export async function readBeginning(db: Db, runId: string): Promise<Envelope<'Ru
 }
 
 /** Reads the steps that a planned task goes on behind: what was said, what was executed, and the result. */
-export async function readPrefix({ database, blobs }: Platform, behind: Behind): Promise<Prefix> {
+export async function readPrefix({ database, blobs }: Platform, behind: VersionLag): Promise<Prefix> {
   const text = textReader(blobs);
   const { treeId } = behind;
   const id = 'stepId' in behind ? behind.stepId : await readStepOf(database.db, { treeId, id: behind.rolloutId }, behind.steps);

@@ -2,7 +2,7 @@ import type { EnvironmentKind, TaskStart } from '../../environments/environment.
 import type { DataOf } from '../../events/catalogue.ts';
 import type { Policy } from '../../policies/policy.ts';
 import { parsePolicyText } from '../../policies/policy-spec.ts';
-import { orFault } from './environment-fault.ts';
+import { withFault } from './environment-fault.ts';
 import type { CollectPlan } from './plan.ts';
 
 /** The policy cannot act in the environment: every rollout would fail at its first step. */
@@ -11,7 +11,7 @@ export class PolicyUnfit extends Error {
 }
 
 /** Returns the environment as a policy acts in it: for one that chooses from a list, what is possible is asked for. */
-export function asChosenFrom(kind: EnvironmentKind, { choosesFrom }: Pick<Policy, 'choosesFrom'>): EnvironmentKind {
+export function candidatesFor(kind: EnvironmentKind, { choosesFrom }: Pick<Policy, 'choosesFrom'>): EnvironmentKind {
   return (choosesFrom === undefined ? undefined : kind.withHints?.()) ?? kind;
 }
 
@@ -27,9 +27,9 @@ export async function refuseUnfit(
   { tasks, taskSeed }: { readonly tasks: readonly { readonly alias: string }[]; readonly taskSeed: number },
 ): Promise<void> {
   if (choosesFrom === undefined || tasks.length === 0) return;
-  const kind = asChosenFrom(given, { choosesFrom });
+  const kind = candidatesFor(given, { choosesFrom });
   for (const alias of [...new Set(tasks.map((task) => task.alias))].slice(0, LOOKS)) {
-    const seen = await orFault(whatFits(kind, { alias, seed: taskSeed }, choosesFrom));
+    const seen = await withFault(whatFits(kind, { alias, seed: taskSeed }, choosesFrom));
     if (seen !== 'nothing') return; // what cannot be opened, or does not say, says nothing of the policy
   }
   const lacks =

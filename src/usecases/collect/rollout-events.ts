@@ -11,7 +11,7 @@ import type { GrowingTree, TreeNode } from './growing-tree.ts';
 
 // The events of a rollout. Their ids are derived from what they name: appended again after a kill, they are recognised.
 
-export function started({ tree, rolloutId, fromStepId, ordinal, seed }: Walk): Draft {
+export function rolloutStartedDraft({ tree, rolloutId, fromStepId, ordinal, seed }: Walk): Draft {
   const data = { rolloutId, treeId: tree.treeId, fromStepId, ordinal, seed, policy: tree.policy.ref };
   return {
     type: 'RolloutStarted',
@@ -85,12 +85,12 @@ export function pictureData(pictures: readonly Picture[]): Pick<DataOf<'StepTake
   };
 }
 
-export function stepEvent(tree: GrowingTree, data: DataOf<'StepTaken'>): Draft {
+export function stepDraft(tree: GrowingTree, data: DataOf<'StepTaken'>): Draft {
   return { type: 'StepTaken', id: derivedId('StepTaken', data.stepId), correlationId: tree.runId, data };
 }
 
 /** A step's rewards: the environment's when it says something, and always at the end; and each other component by itself. */
-export function rewards(
+export function rewardDrafts(
   { tree, rolloutId }: Pick<TakenStep, 'tree' | 'rolloutId'>,
   stepId: string,
   result: StepResult,
@@ -132,7 +132,7 @@ export function toolDrafts(tree: Pick<GrowingTree, 'treeId' | 'runId'>, stepId: 
   });
 }
 
-export function finished(
+export function rolloutFinishedDraft(
   { tree, rolloutId, fromStepId }: Walk,
   leaf: TreeNode,
   outcome: RolloutOutcome,
@@ -163,7 +163,7 @@ export type RolloutOutcome = DataOf<'RolloutFinished'>['outcome'];
  * Records that nothing more comes in a tree, and why. @param rollouts those that it has; all that were planned, or that ended,
  * when left out. @param fault by which the environment failed, where that closes it.
  */
-export function closing(
+export function treeClosedDraft(
   { runId, treeId, task, plan, nodes }: GrowingTree,
   reason: 'completed' | 'exhausted' | 'failed',
   rollouts?: number,

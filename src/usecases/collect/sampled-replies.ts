@@ -1,7 +1,7 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { z } from 'zod';
 import type { Draft } from '../../append/appender.ts';
-import type { AskedPrompt } from '../../domain/prompts/asked-prompt.ts';
+import type { PolicyPrompt } from '../../domain/prompts/policy-prompt.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { pack, unpack } from '../../events/packed.ts';
 import { role, sampling } from '../../events/schemas/prompts.ts';
@@ -113,7 +113,7 @@ function storedAct({ response, tokens, usage, finishReason, policy, call, asked 
   };
 }
 
-function storedPrompt({ messages, tokenIds, sampling, ...asked }: AskedPrompt): z.infer<typeof askedPrompt> {
+function storedPrompt({ messages, tokenIds, sampling, ...asked }: PolicyPrompt): z.infer<typeof askedPrompt> {
   return {
     ...asked,
     messages: messages.map((message) => ({ ...message, parts: [...message.parts] })),
@@ -131,7 +131,7 @@ function readActs(stored: readonly StoredAct[]): readonly Act[] {
   return acts;
 }
 
-function readPrompt({ tokenIds, ...asked }: z.infer<typeof askedPrompt>): AskedPrompt {
+function readPrompt({ tokenIds, ...asked }: z.infer<typeof askedPrompt>): PolicyPrompt {
   return { ...asked, tokenIds: tokenIds && unpack(tokenIds) };
 }
 

@@ -81,14 +81,14 @@ export async function scoreTree(tree: ScorableTree, scoring: Scoring): Promise<S
 }
 
 /** What a scorer sees of a reward. */
-export type SeenReward = Pick<CurrentReward, 'component' | 'stepId' | 'value'>;
+export type RewardOfTree = Pick<CurrentReward, 'component' | 'stepId' | 'value'>;
 
 /**
  * Puts a rollout before a scorer: what was asked, what was said on its path, what would have been right, and how the environment
  * rewarded it.
  */
 export function episodeOf(
-  tree: Pick<ScorableTree, 'goal'> & { readonly rewards: readonly SeenReward[] },
+  tree: Pick<ScorableTree, 'goal'> & { readonly rewards: readonly RewardOfTree[] },
   path: readonly ScorableStep[],
   success: boolean | null,
   scoring: ScoringContext,

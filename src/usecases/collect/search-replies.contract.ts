@@ -21,7 +21,7 @@ import { treeIdOf } from './collect-tree.ts';
 import type { CollectPlan } from './plan.ts';
 import { readRecordedRun } from './recorded-run.ts';
 
-/** `within`: after the first child of an expansion, where a log takes only the beginning of an append. */
+/** `restrictToProjection`: after the first child of an expansion, where a log takes only the beginning of an append. */
 type Kill = { readonly at: number; readonly when: 'before' | 'within' | 'after' };
 
 /**

@@ -5,20 +5,20 @@ import { picturesOf } from '../../environments/with-pictures.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Act } from '../../policies/policy.ts';
 import { askPolicy } from './ask-policy.ts';
-import { type EnvironmentFault, orFault } from './environment-fault.ts';
+import { type EnvironmentFault, withFault } from './environment-fault.ts';
 import type { GrowingTree, TreeNode } from './growing-tree.ts';
 import { closingRewards } from './prompting/closing-rewards.ts';
 import { historyDrafts, promptDrafts } from './prompting/history-drafts.ts';
 import { readAnswer } from './prompting/prompter.ts';
 import { pathTo, restoreEnvironment } from './restore-environment.ts';
 import {
-  finished,
   outcomeOf,
   type RolloutOutcome,
-  rewards,
-  started,
+  rewardDrafts,
+  rolloutFinishedDraft,
+  rolloutStartedDraft,
   stepData,
-  stepEvent,
+  stepDraft,
   toolDrafts,
   type Walk,
 } from './rollout-events.ts';
@@ -51,18 +51,18 @@ export async function walkRollout(tree: GrowingTree, ordinal: number, fromStepId
   };
 
   const path = pathTo(tree, taken.at(-1)?.stepId ?? fromStepId);
-  const environment = await orFault(tree.kind.create());
-  if (!recorded) await append(walk, [started(walk)]);
+  const environment = await withFault(tree.kind.create());
+  if (!recorded) await append(walk, [rolloutStartedDraft(walk)]);
   if ('reason' in environment) return giveUp(walk, path.at(-1), environment);
   try {
-    const replayed = await orFault(restoreEnvironment(tree, environment, path, rolloutId));
+    const replayed = await withFault(restoreEnvironment(tree, environment, path, rolloutId));
     if (replayed.kind === 'diverged') return await finish(walk, path.at(-1), 'failed', null, reasonOf(replayed.at));
     if (replayed.kind !== 'same') return await giveUp(walk, path.at(-1), replayed);
     if (taken.length > 0 && replayed.last && (endsIn(replayed.last) || isLast(walk, taken.length))) {
       // The last step is in the record, its reward or the end of the rollout is not: a kill fell between them.
       const leaf = path.at(-1);
       const success = successOf(walk, replayed.last);
-      if (leaf && !tree.tree?.rewarded.has(leaf.stepId)) await append(walk, rewards(walk, leaf.stepId, replayed.last, true));
+      if (leaf && !tree.tree?.rewarded.has(leaf.stepId)) await append(walk, rewardDrafts(walk, leaf.stepId, replayed.last, true));
       await append(walk, await closing(walk, path, success));
       return await finish(walk, leaf, outcomeOf(replayed.last), success, replayed.last.reason ?? '');
     }
@@ -80,14 +80,16 @@ async function goOn(walk: Walk, environment: Environment, path: TreeNode[], alre
     if (!at) throw new RangeError('a path begins with the root');
     const began = tree.clock();
     const recorded = tree.plan.chat ? (tree.tree?.replies.get(at.stepId) ?? null) : null;
-    const asked = await orFault(askPolicy(tree, environment, path, { seed: walk.seed, n: 1, recorded: recorded?.acts ?? null }));
+    const asked = await withFault(
+      askPolicy(tree, environment, path, { seed: walk.seed, n: 1, recorded: recorded?.acts ?? null }),
+    );
     if (asked.kind !== 'acts') return giveUp(walk, at, asked);
     const act = asked.acts[0] as Act; // there is at least one
     const decided = tree.clock();
     const policyMs = recorded?.policyMs ?? Math.max(0, decided - began);
     if (tree.plan.chat && !recorded)
       await append(walk, [repliesSampled(tree, { stepId: at.stepId, simulation: 0, candidates: 1 }, { acts: [act], policyMs })]);
-    const answered = await orFault(answerTo(tree, environment, act.response));
+    const answered = await withFault(answerTo(tree, environment, act.response));
     if (answered.kind !== 'answered') return giveUp(walk, at, answered);
     const { parsed, result } = answered;
     const done = endsIn(result) || isLast(walk, steps + 1);
@@ -97,11 +99,11 @@ async function goOn(walk: Walk, environment: Environment, path: TreeNode[], alre
     const step = stepData({ tree, stepId, rolloutId, at, act, parsed, result, timings, done });
     const shown = promptDrafts(tree, path, stepId, act);
     const drafts = [
-      stepEvent(tree, step),
+      stepDraft(tree, step),
       ...toolDrafts(tree, stepId, result),
       ...historyDrafts(tree, path, stepId, asked.history),
       ...shown.drafts,
-      ...rewards(walk, stepId, result, done),
+      ...rewardDrafts(walk, stepId, result, done),
     ];
     const node = {
       stepId: step.stepId,
@@ -121,7 +123,7 @@ async function goOn(walk: Walk, environment: Environment, path: TreeNode[], alre
     if (done)
       drafts.push(
         ...(await closing(walk, [...path, node], success)),
-        finished(walk, node, outcomeOf(result), success, result.reason ?? ''),
+        rolloutFinishedDraft(walk, node, outcomeOf(result), success, result.reason ?? ''),
       );
     await append(walk, drafts);
     tree.nodes.set(node.stepId, node);
@@ -178,7 +180,7 @@ async function finish(
   reason: string,
 ): Promise<void> {
   if (!leaf) throw new RangeError('a path begins with the root');
-  await append(walk, [finished(walk, leaf, outcome, success, reason)]);
+  await append(walk, [rolloutFinishedDraft(walk, leaf, outcome, success, reason)]);
   walk.tree.onRollout(success === true);
   if (outcome === 'failed') walk.tree.onFailure(reason);
 }

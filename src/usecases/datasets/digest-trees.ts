@@ -41,9 +41,9 @@ export async function digestRun(
   blobs: BlobStore,
   runId: string,
 ): Promise<{ readonly trees: number; readonly digest: string }> {
-  const found = await readTreesOfRun(trx, runId);
+  const trees = await readTreesOfRun(trx, runId);
   const digests: string[] = [];
-  for await (const { digest } of digestTrees(trx, blobs, each(found.map(({ treeId }) => ({ treeId, runId })))))
+  for await (const { digest } of digestTrees(trx, blobs, each(trees.map(({ treeId }) => ({ treeId, runId })))))
     digests.push(digest);
   return { trees: digests.length, digest: sha256Hex(JSON.stringify(digests.sort())) };
 }

@@ -16,14 +16,14 @@ import {
 import { readRun, readRunsById } from '../../projections/runs/read-runs.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { type Collection, collect } from '../collect/collect.ts';
-import type { Collected } from '../collect/collect-run.ts';
+import type { CollectedRun } from '../collect/collect-run.ts';
 import { RunRefused } from '../collect/hold-run.ts';
 import { collectPlan, type PlannedTask } from '../collect/plan.ts';
 
 const CATCH_UP_MS = 60_000;
 
-export interface Evaluated {
-  readonly collected: Collected;
+export interface EvaluationResult {
+  readonly collected: CollectedRun;
   /**
    * Null when the signal ended the rollouts, and the evaluation stays resumable, or when every rollout failed, and there is
    * nothing to measure: `collected.state` says which.
@@ -38,7 +38,7 @@ export interface Evaluated {
  * policy achieves.
  * @throws RunRefused when the plan is not one of an evaluation, or no episode came to an end.
  */
-export async function evaluate(platform: Platform, collection: Collection): Promise<Evaluated> {
+export async function evaluate(platform: Platform, collection: Collection): Promise<EvaluationResult> {
   if (!collection.plan.evaluation || collection.plan.search)
     throw new RunRefused(`the plan of run ${collection.runId} is to collect, not to evaluate`);
   const collected = await collect(platform, collection);

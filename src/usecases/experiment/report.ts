@@ -8,7 +8,7 @@ import {
 } from '../../domain/evaluation/bootstrap-interval.ts';
 import type { Options } from '../../domain/experiment/change-options.ts';
 import type { Db } from '../../postgres/database.ts';
-import { readAchieved } from '../../projections/analysis/read-achieved.ts';
+import { readTaskResults } from '../../projections/analysis/read-task-results.ts';
 import { readExperimentPlans, readStages, type StageRecord } from '../../projections/experiment-stages/read-stages.ts';
 import type { Experiment } from './declaration/experiment.ts';
 import { type DeclaredExperiment, declaredOf } from './record-experiment.ts';
@@ -90,7 +90,7 @@ async function cellsOfRecords(db: Db, records: readonly StageRecord[]): Promise<
   for (const { seed, output } of records) {
     const runId = output?.runIds.at(-1);
     if (runId === undefined) continue;
-    for (const { taskId: task, successRate, meanReturn } of await readAchieved(db, [runId])) {
+    for (const { taskId: task, successRate, meanReturn } of await readTaskResults(db, [runId])) {
       if (successRate !== null) success.push({ task, seed, value: successRate });
       returns.push({ task, seed, value: meanReturn ?? 0 });
     }

@@ -6,7 +6,7 @@ import {
   type StageOutput,
   type StageRecord,
 } from '../../projections/experiment-stages/read-stages.ts';
-import { isOutage } from '../../projections/passing-fault.ts';
+import { isOutage } from '../../projections/transient-fault.ts';
 import { RunBusy, whileHeld } from '../collect/hold-run.ts';
 import type { PlannedArm, PlannedStage } from './declaration/experiment.ts';
 import { keyOfStage, openFingerprints, seedOf } from './key-of-stage.ts';

@@ -36,8 +36,8 @@ async function given(): Promise<{ readonly gone: string; readonly kept: string }
 
 const read = (sha256: string) => platform.blobs.get(sha256);
 async function opened(imageId: string) {
-  const found = await findPicture(platform.database.db, imageId);
-  return found && { treeId: found.treeId, kind: (await openPicture(found, read)).kind };
+  const picture = await findPicture(platform.database.db, imageId);
+  return picture && { treeId: picture.treeId, kind: (await openPicture(picture, read)).kind };
 }
 
 beforeEach(() => setPayloadPolicy(platform.database.db, 'default', { seal: true }));

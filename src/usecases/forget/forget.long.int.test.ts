@@ -5,7 +5,7 @@ import { FORGOTTEN } from '../../events/payload.ts';
 import { positionAfter } from '../../log/position.ts';
 import { setPayloadPolicy } from '../../postgres/payload-policies.ts';
 import { destroyKeys } from '../../postgres/stream-keys.ts';
-import { foldAgain } from '../../projections/rebuild/fold-again.ts';
+import { withNewBuild } from '../../projections/rebuild/with-new-build.ts';
 import { projections } from '../../projections/registry.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { secretRun as run, SHARED, tablesWith } from '../../testing/secret-run.ts';
@@ -102,7 +102,9 @@ describe('forgetting a run', () => {
     const { events, runId } = run('mine', SECRET);
     await record(events);
     for (const projection of projections.filter(({ name }) => HOLDING.includes(name)))
-      await expect(foldAgain(platform, projection, options, () => Promise.reject(new Error('killed')))).rejects.toThrow('killed');
+      await expect(withNewBuild(platform, projection, options, () => Promise.reject(new Error('killed')))).rejects.toThrow(
+        'killed',
+      );
     await forget(platform, await planForgetting(platform, { kind: 'runs', ids: [runId] }), { ...options, blobGraceMs: 0 });
     expect(await tablesWith(platform.database.db, SECRET)).toEqual([]);
   });

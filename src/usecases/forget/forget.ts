@@ -24,7 +24,7 @@ import { projections } from '../../projections/registry.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { limitOf } from '../../runtime/limit.ts';
 import { drawnSegments, dropDrawn } from '../collect/prompting/prompter.ts';
-import { type Rebuilding, rebuildProjection, retireVersions } from '../rebuild/rebuild-projection.ts';
+import { type RebuildOptions, rebuildProjection, retireVersions } from '../rebuild/rebuild-projection.ts';
 
 const BLOB_GRACE_MS = 60_000; // longer than between the put of a blob and the append of the event that names it
 const PART = 5_000; // keys in one event
@@ -35,7 +35,7 @@ export class CannotForget extends Error {
   override readonly name = 'CannotForget';
 }
 
-interface Forgetting extends Rebuilding {
+interface ForgetOptions extends RebuildOptions {
   readonly by: string;
   readonly reason: string;
   /** What is done where events lie in the clear: refused, or left as they are while what is sealed is forgotten. */
@@ -45,7 +45,7 @@ interface Forgetting extends Rebuilding {
   readonly after?: (step: string) => void | Promise<void>;
 }
 
-interface Forgotten {
+interface ForgetResult {
   readonly keys: number;
   readonly blobs: number;
   /** Blobs that were put within the last minute: an event that names them may be on its way. */
@@ -59,7 +59,7 @@ interface Forgotten {
  * models must be projected meanwhile.
  * @throws CannotForget when payload lies in the clear, unless it may be left.
  */
-export async function forget(platform: Platform, plan: ForgetPlan, options: Forgetting): Promise<Forgotten> {
+export async function forget(platform: Platform, plan: ForgetPlan, options: ForgetOptions): Promise<ForgetResult> {
   const { by, reason, clear = 'refuse', blobGraceMs = BLOB_GRACE_MS, after = () => undefined, ...rebuilding } = options;
   const { db } = platform.database;
   if (plan.clear > 0 && clear === 'refuse')
@@ -142,8 +142,8 @@ export interface ForgetPlan {
 }
 
 /** Counts what would be forgotten; changes nothing. */
-export async function planForgetting({ database: { db } }: Platform, asked: Forgettable): Promise<ForgetPlan> {
-  const runs = await readForgettable(db, asked);
+export async function planForgetting({ database: { db } }: Platform, forgettable: Forgettable): Promise<ForgetPlan> {
+  const runs = await readForgettable(db, forgettable);
   const trees = runs.flatMap((run) => run.trees);
   const segments = await readOwnSegments(db, trees);
   const streams = streamsOf({ runs, segments });
@@ -198,7 +198,7 @@ const BUILDS_AT_ONCE = 2; // a build waits for Postgres most of its time; each t
  */
 async function purgeReadModels(
   platform: Platform,
-  rebuilding: Rebuilding,
+  rebuilding: RebuildOptions,
   after: (name: string) => void | Promise<void>,
 ): Promise<void> {
   const failed = new AbortController();
@@ -245,7 +245,7 @@ export async function readRetention({ database: { db } }: Platform, now: number)
   });
 }
 
-interface Retained extends Forgotten {
+interface Retained extends ForgetResult {
   readonly plan: ForgetPlan;
 }
 
@@ -256,7 +256,7 @@ interface Retained extends Forgotten {
 export async function retain(
   platform: Platform,
   due: readonly Due[],
-  options: Omit<Forgetting, 'by' | 'reason' | 'clear'>,
+  options: Omit<ForgetOptions, 'by' | 'reason' | 'clear'>,
 ): Promise<Retained | null> {
   const ids = due.flatMap(({ runs }) => runs);
   if (ids.length === 0) return null;

@@ -13,7 +13,7 @@ import { type OpenAiServer, startOpenAiServer } from '../../testing/openai-serve
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { collect } from '../collect/collect.ts';
 import type { CollectPlan } from '../collect/plan.ts';
-import { type ForkChanges, type Forked, fork, planFork } from './fork.ts';
+import { type ForkChanges, type ForkResult, fork, planFork } from './fork.ts';
 
 const TOOLS = 'tool-env:profile=v0.1;tools=calculator,./examples/count-letters.ts;tasks=./examples/letters.jsonl;max-turns=6';
 const CUTTING = fileURLToPath(new URL('../../testing/cutting-world.ts', import.meta.url));
@@ -89,7 +89,7 @@ async function forkFrom(
   stepId: string,
   changes: Partial<ForkChanges> = {},
   runId: string = newId(),
-): Promise<Forked & { readonly runId: string }> {
+): Promise<ForkResult & { readonly runId: string }> {
   const plan = await planFork(platform, stepId, { rollouts: 3, ...changes });
   const forked = await fork(platform, { runId, name: 'fork', seed: 7, plan, concurrency: 1, signal: NEVER });
   await settle(platform);

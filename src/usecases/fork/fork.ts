@@ -18,7 +18,7 @@ import { readRecordedPath } from '../../projections/step-tree/read-recorded-path
 import { readTree } from '../../projections/step-tree/read-trees.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { type Collection, collect } from '../collect/collect.ts';
-import type { Collected } from '../collect/collect-run.ts';
+import type { CollectedRun } from '../collect/collect-run.ts';
 import { treeIdOf } from '../collect/collect-tree.ts';
 import { type CollectPlan, collectPlan } from '../collect/plan.ts';
 import { PrefixDiverged } from '../collect/play-prefix.ts';
@@ -27,13 +27,13 @@ import { policyDifference } from '../collect/refuse-unfit.ts';
 import { ReplayRefused } from '../replay/replay-environment.ts';
 import { Comparison, type ReplayReport, recordReplay } from '../replay/replay-report.ts';
 
-export type Forking = Omit<Collection, 'mode' | 'experimentId'>;
+export type ForkOptions = Omit<Collection, 'mode' | 'experimentId'>;
 
-export interface Forked {
+export interface ForkResult {
   /** How the way to the step compares; null when the signal came before it was known. */
   readonly report: ReplayReport | null;
   /** What was collected behind it; null when the way differed, or in a resume of such a run. */
-  readonly progress: Collected | null;
+  readonly progress: CollectedRun | null;
 }
 
 const CATCH_UP_MS = 60_000;
@@ -56,7 +56,7 @@ function describeEnd({ stepId, before }: OwnEnd): string {
  * environment answers otherwise, or its state is another, the run ends there as failed. What was compared is put on record at the
  * run that it was forked from, once. A projector must be running.
  */
-export async function fork(platform: Platform, forking: Forking): Promise<Forked> {
+export async function fork(platform: Platform, forking: ForkOptions): Promise<ForkResult> {
   const { runId, plan, signal } = forking;
   const [task] = plan.tasks;
   const { fork } = plan;
@@ -64,7 +64,7 @@ export async function fork(platform: Platform, forking: Forking): Promise<Forked
   const began = Date.now();
   const treeId = treeIdOf(runId, task, 0);
   await settle(platform, signal);
-  let progress: Collected | null = null;
+  let progress: CollectedRun | null = null;
   if (!(await isDiverged(platform, treeId))) {
     try {
       progress = await collect(platform, { ...forking, mode: 'resume' });

@@ -5,9 +5,9 @@ import { topicsOf } from '../../projections/concerns.ts';
 import type { Projection } from '../../projections/projection.ts';
 import { type Build, RebuildLost } from '../../projections/rebuild/build.ts';
 import { compareBuild } from '../../projections/rebuild/compare-build.ts';
-import { foldAgain } from '../../projections/rebuild/fold-again.ts';
-import { dropBuild, dropOwn, openBuild, reopenKept } from '../../projections/rebuild/open-build.ts';
+import { dropBuild, dropOwn, openBuild, reopenKeptVersion } from '../../projections/rebuild/open-build.ts';
 import { readBuilds } from '../../projections/rebuild/read-builds.ts';
+import { withNewBuild } from '../../projections/rebuild/with-new-build.ts';
 import { projections } from '../../projections/registry.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
@@ -16,7 +16,7 @@ import { openTestWorld, type TestWorld } from '../../testing/open-test-log.ts';
 import { readModels } from '../../testing/read-models.ts';
 import { until } from '../../testing/until.ts';
 import { replayProjections } from '../replay/replay-projections.ts';
-import { NothingKept, rebuildProjection, retireVersions, swapBack } from './rebuild-projection.ts';
+import { NoKeptVersion, rebuildProjection, retireVersions, swapBack } from './rebuild-projection.ts';
 
 let world: TestWorld;
 const runners: Subscription[] = [];
@@ -98,7 +98,7 @@ describe('rebuilds', () => {
     expect(await countSteps()).toBe(20);
     expect(await retireVersions(world, stepTree)).toEqual([1_000_002]);
     expect(await schemasOf('step_tree_v')).toEqual(['step_tree_v2']);
-    await expect(swapBack(world, stepTree, quiet)).rejects.toThrow(NothingKept);
+    await expect(swapBack(world, stepTree, quiet)).rejects.toThrow(NoKeptVersion);
   });
 
   test('a rebuild of the same code with other rows names them and takes over only on request', async () => {
@@ -191,7 +191,7 @@ describe('rebuilds', () => {
     await world.settled();
     const { db } = world.database;
     const opened: Build[] = [];
-    const rebuilding = foldAgain(world, stepTree, quiet, async (build) => {
+    const rebuilding = withNewBuild(world, stepTree, quiet, async (build) => {
       opened.push(build);
       await dropBuild(db, stepTree, build.version);
       opened.push(await openBuild(world.database, world.log, stepTree)); // empty
@@ -216,7 +216,7 @@ describe('rebuilds', () => {
     await sql`update step_tree_v2.steps set action = 'forged' where depth = 2`.execute(db);
     await rebuildProjection(world, stepTree, { ...quiet, differing: 'accept' });
     // a process that is killed from here on writes nothing but rows and cursors
-    await reopenKept(world.database, world.log, stepTree, 1);
+    await reopenKeptVersion(world.database, world.log, stepTree, 1);
     expect(await readBuilds(db)).toMatchObject([{ build: 1, state: 'kept', progress: null }]);
     expect(await db.selectFrom('projectionBuilds').select('digest').execute()).toEqual([{ digest: 'unknown' }]);
 
@@ -224,9 +224,9 @@ describe('rebuilds', () => {
     expect(report).toMatchObject({ outcome: 'equal', differing: 0 });
     expect(await rebuildProjection(world, stepTree, strict)).toMatchObject({ from: 1_000_002, to: 2_000_002 });
     expect(await readBuilds(db)).toMatchObject([{ build: 2 }, { build: 1 }]);
-    await reopenKept(world.database, world.log, stepTree, 1_000_002);
+    await reopenKeptVersion(world.database, world.log, stepTree, 1_000_002);
     expect(await swapBack(world, stepTree, quiet)).toEqual({ from: 2_000_002, to: 1_000_002 });
-    await reopenKept(world.database, world.log, stepTree, 2_000_002);
+    await reopenKeptVersion(world.database, world.log, stepTree, 2_000_002);
     expect(await retireVersions(world, stepTree)).toEqual([2_000_002, 2]);
   });
 

@@ -2,18 +2,18 @@ import type { Platform } from '../../platform/open-platform.ts';
 import { readLiveVersions } from '../../projections/live-versions.ts';
 import { codeVersionOf, type Projection } from '../../projections/projection.ts';
 import { agrees, type BuildComparison, compareBuild } from '../../projections/rebuild/compare-build.ts';
-import { foldAgain, whileCaughtUp } from '../../projections/rebuild/fold-again.ts';
 import { holdRebuild } from '../../projections/rebuild/hold-rebuild.ts';
-import { dropBuild, reopenKept } from '../../projections/rebuild/open-build.ts';
+import { dropBuild, reopenKeptVersion } from '../../projections/rebuild/open-build.ts';
 import { readShadowVersions } from '../../projections/rebuild/read-builds.ts';
 import { swapVersions } from '../../projections/rebuild/swap-versions.ts';
 import type { Watching } from '../../projections/rebuild/watch-build.ts';
+import { withCaughtUpBuild, withNewBuild } from '../../projections/rebuild/with-new-build.ts';
 
-export interface Rebuilding extends Watching {
+export interface RebuildOptions extends Watching {
   /** How long to wait for a moment in which versions can be compared or swapped; readers that stay open for long put it off. */
   readonly limitMs: number;
 }
-export type Rebuilt =
+export type RebuildResult =
   | { readonly kind: 'swapped'; readonly from: number; readonly to: number; readonly comparison: BuildComparison | null }
   /** The build is kept as it is: the same code folded something else, and who asked did not say that it may take over. */
   | { readonly kind: 'differs'; readonly build: number; readonly comparison: BuildComparison };
@@ -27,12 +27,12 @@ type Parts = Pick<Platform, 'database' | 'log'> & Partial<Pick<Platform, 'thread
 export async function rebuildProjection(
   parts: Parts,
   projection: Projection,
-  given: Rebuilding & { readonly differing: 'refuse' | 'accept' | 'expected' },
-): Promise<Rebuilt> {
+  given: RebuildOptions & { readonly differing: 'refuse' | 'accept' | 'expected' },
+): Promise<RebuildResult> {
   const { database } = parts;
   return holdRebuild(database, projection, async (lost) => {
     const options = endingWith(given, lost);
-    return foldAgain(parts, projection, options, async (build) => {
+    return withNewBuild(parts, projection, options, async (build) => {
       const live = (await readLiveVersions(database.db)).get(projection.name);
       const same = live !== undefined && codeVersionOf(live) === projection.version;
       const comparison = same && options.differing !== 'expected' ? await compareBuild(database, build, options) : null;
@@ -45,27 +45,27 @@ export async function rebuildProjection(
 }
 
 /** There is no version to go back to, or this code cannot bring it up to the live one. */
-export class NothingKept extends Error {
-  override readonly name = 'NothingKept';
+export class NoKeptVersion extends Error {
+  override readonly name = 'NoKeptVersion';
 }
 
-/** Lets the version that was live before take over again: it first folds what it missed. @throws NothingKept. */
+/** Lets the version that was live before take over again: it first folds what it missed. @throws NoKeptVersion. */
 export async function swapBack(
   parts: Parts,
   projection: Projection,
-  options: Rebuilding,
+  options: RebuildOptions,
 ): Promise<{ readonly from: number; readonly to: number }> {
   const { database } = parts;
   return holdRebuild(database, projection, async (lost) => {
     const [newest] = await readShadowVersions(parts.database.db, projection.name, 'kept');
-    if (newest === undefined) throw new NothingKept(`no earlier version of ${projection.name} is kept`);
+    if (newest === undefined) throw new NoKeptVersion(`no earlier version of ${projection.name} is kept`);
     if (codeVersionOf(newest) !== projection.version)
-      throw new NothingKept(
+      throw new NoKeptVersion(
         `version ${newest} of ${projection.name} was folded by other code; swap back with a checkout of version ${codeVersionOf(newest)}`,
       );
-    const build = await reopenKept(database, parts.log, projection, newest);
+    const build = await reopenKeptVersion(database, parts.log, projection, newest);
     const ending = endingWith(options, lost);
-    return whileCaughtUp(parts, build, ending, async () => ({
+    return withCaughtUpBuild(parts, build, ending, async () => ({
       from: await swapVersions(database, build, ending),
       to: newest,
     }));
@@ -85,6 +85,6 @@ export async function retireVersions(parts: Parts, projection: Projection): Prom
 }
 
 /** Lets a rebuild end as soon as another process has the right to build. */
-export function endingWith<T extends Rebuilding>(options: T, lost: AbortSignal): T {
-  return { ...options, signal: AbortSignal.any([options.signal, lost]) };
+export function endingWith<T extends RebuildOptions>(options: T, signal: AbortSignal): T {
+  return { ...options, signal: AbortSignal.any([options.signal, signal]) };
 }

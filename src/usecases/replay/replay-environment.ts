@@ -23,7 +23,7 @@ import { readRun } from '../../projections/runs/read-runs.ts';
 import { readTreesOfRun } from '../../projections/step-tree/read-trees-of-run.ts';
 import { readRecordedTrees } from '../../projections/trajectories/read-recorded-trees.ts';
 import type { RecordedStep, RecordedTree } from '../../projections/trajectories/recorded-tree.ts';
-import { asPublished } from '../collect/published-environment.ts';
+import { publishedEnvironment } from '../collect/published-environment.ts';
 import { Comparison, comparePrompts, type ReplayReport } from './replay-report.ts';
 
 export interface EnvironmentReplay {
@@ -46,28 +46,28 @@ export class ReplayRefused extends Error {
  * be expected, and the report says so. Each action is executed once where the environment can be copied; elsewhere the way to a
  * branch is walked again. Where the episode ends now and went on then, what lies below is left out and counted in a note.
  */
-export async function replayEnvironment(platform: Platform, asked: EnvironmentReplay): Promise<ReplayReport> {
+export async function replayEnvironment(platform: Platform, replay: EnvironmentReplay): Promise<ReplayReport> {
   const { db } = platform.database;
   const comparison = new Comparison('environment');
-  const { kind, published, isChat } = await environmentOf(platform, asked);
-  const seen = published ? asPublished(kind) : kind;
+  const { kind, published, isChat } = await environmentOf(platform, replay);
+  const seen = published ? publishedEnvironment(kind) : kind;
   let skipped = 0;
   try {
-    const trees = await readTreesOfRun(db, asked.runId);
-    const left = await readLeftOfRun(db, asked.runId);
-    const nothing = nothingLeft(asked.runId, left);
+    const trees = await readTreesOfRun(db, replay.runId);
+    const left = await readLeftOfRun(db, replay.runId);
+    const nothing = nothingLeft(replay.runId, left);
     if (nothing !== null) throw new ReplayRefused(nothing);
     if (left.forgotten.size > 0) comparison.note(forgottenTrees(left.forgotten.size));
     for (const [index, { treeId }] of trees.entries()) {
-      asked.signal.throwIfAborted();
+      replay.signal.throwIfAborted();
       if (left.forgotten.has(treeId)) continue;
       const tree = (await db.transaction().execute((trx) => readRecordedTrees(trx, [treeId]))).get(treeId);
       const earned = await readEarned(db, treeId);
       await comparePrompts(platform, treeId, comparison);
       const pictures = await readPictureIdsOfTree(db, treeId);
-      const replaying = { platform, comparison, kind: seen, earned, pictures, signal: asked.signal };
+      const replaying = { platform, comparison, kind: seen, earned, pictures, signal: replay.signal };
       if (tree) skipped += await replayTree(isChat ? await asTalked(replaying, tree) : replaying, tree);
-      asked.progress?.(index + 1, trees.length);
+      replay.progress?.(index + 1, trees.length);
     }
   } finally {
     await kind.close();

@@ -7,10 +7,10 @@ import { rebuildImage } from '../../projections/images/rebuild-image.ts';
 import type { Projection } from '../../projections/projection.ts';
 import { type BuildComparison, compareBuild } from '../../projections/rebuild/compare-build.ts';
 import { type FieldDifference, isSame } from '../../projections/rebuild/compare-tables.ts';
-import { foldAgain } from '../../projections/rebuild/fold-again.ts';
 import { holdRebuild } from '../../projections/rebuild/hold-rebuild.ts';
 import { dropOwn } from '../../projections/rebuild/open-build.ts';
-import { endingWith, type Rebuilding } from '../rebuild/rebuild-projection.ts';
+import { withNewBuild } from '../../projections/rebuild/with-new-build.ts';
+import { endingWith, type RebuildOptions } from '../rebuild/rebuild-projection.ts';
 import { ReplayRefused } from './replay-environment.ts';
 import { Comparison, type ReplayReport } from './replay-report.ts';
 
@@ -22,7 +22,7 @@ import { Comparison, type ReplayReport } from './replay-report.ts';
 export async function replayProjections(
   parts: Pick<Platform, 'database' | 'log'> & Partial<Pick<Platform, 'threads'>>,
   projections: readonly Projection[],
-  options: Rebuilding,
+  options: RebuildOptions,
 ): Promise<{ readonly report: ReplayReport; readonly comparisons: readonly BuildComparison[] }> {
   const comparison = new Comparison('projections');
   const comparisons: BuildComparison[] = [];
@@ -44,12 +44,12 @@ export async function replayProjections(
 async function replayProjection(
   parts: Pick<Platform, 'database' | 'log'> & Partial<Pick<Platform, 'threads'>>,
   projection: Projection,
-  given: Rebuilding,
+  given: RebuildOptions,
 ): Promise<BuildComparison> {
   const { database } = parts;
   return holdRebuild(database, projection, async (lost) => {
     const options = endingWith(given, lost);
-    const { build, found } = await foldAgain(parts, projection, options, async (build) => ({
+    const { build, found } = await withNewBuild(parts, projection, options, async (build) => ({
       build,
       found: await compareBuild(database, build, options),
     }));

@@ -91,11 +91,11 @@ describe('the replay of a training', () => {
       weights,
     });
     const settings = LINEAR_SETTINGS.grpo;
-    const made = await computeVersion(
+    const version = await computeVersion(
       { policyId: 'revised', backend, settings, batch: batch.data, version: 0, checkpoint, rows },
       NEVER,
     );
-    expect(made.weights).not.toBe(update.data.weights);
+    expect(version.weights).not.toBe(update.data.weights);
   });
 });
 

@@ -43,13 +43,13 @@ export interface ReplayedTraining {
  * metrics to the last bit, and what was acknowledged.
  * @throws ReplayRefused for a policy that is not known, or trained by a backend that does not promise equal bytes.
  */
-export async function replayTraining(platform: Platform, asked: TrainingReplay): Promise<ReplayedTraining> {
-  const { lineage, settings } = await lineageOf(platform, asked.policyId);
+export async function replayTraining(platform: Platform, replay: TrainingReplay): Promise<ReplayedTraining> {
+  const { lineage, settings } = await lineageOf(platform, replay.policyId);
   const lineageEvents = await readLineageEvents(platform.database.db, lineage.lineageId);
-  const to = asked.to ?? lineage.newestVersion ?? 0;
-  if (asked.from > to || to > (lineage.newestVersion ?? 0))
+  const to = replay.to ?? lineage.newestVersion ?? 0;
+  if (replay.from > to || to > (lineage.newestVersion ?? 0))
     throw new ReplayRefused(
-      `the policy ${asked.policyId} has the versions 0 to ${lineage.newestVersion ?? 0}; ask for some of them in order`,
+      `the policy ${replay.policyId} has the versions 0 to ${lineage.newestVersion ?? 0}; ask for some of them in order`,
     );
   const backend = linearBackend();
   const replaying = {
@@ -57,18 +57,18 @@ export async function replayTraining(platform: Platform, asked: TrainingReplay):
     backend,
     settings,
     lineageEvents,
-    policyId: asked.policyId,
-    signal: asked.signal,
+    policyId: replay.policyId,
+    signal: replay.signal,
     comparison: new Comparison('training'),
   };
-  let base = asked.from === 0 ? null : await keptCheckpoint(replaying, asked.from - 1);
-  for (let version = asked.from; version <= to; version++) {
-    asked.signal.throwIfAborted();
+  let base = replay.from === 0 ? null : await keptCheckpoint(replaying, replay.from - 1);
+  for (let version = replay.from; version <= to; version++) {
+    replay.signal.throwIfAborted();
     base = await replayVersion(replaying, version, base);
-    asked.progress?.(version - asked.from + 1, to - asked.from + 1);
+    replay.progress?.(version - replay.from + 1, to - replay.from + 1);
   }
   const { comparison } = replaying;
-  return { report: comparison.report(), runId: await runOf(platform, asked.policyId, lineageEvents.versions.get(to)) };
+  return { report: comparison.report(), runId: await runOf(platform, replay.policyId, lineageEvents.versions.get(to)) };
 }
 
 async function lineageOf(

@@ -6,12 +6,12 @@ import { positionAfter } from '../../log/position.ts';
 import type { Database, Db } from '../../postgres/database.ts';
 import { may, type Principal } from '../../postgres/principal.ts';
 import { unsealerOf } from '../../postgres/stream-keys.ts';
-import { offerAgain } from '../../projections/offer-again.ts';
 import { describePlace, type LogPlace } from '../../projections/place.ts';
+import { previewFold } from '../../projections/preview-fold.ts';
 import type { Projection } from '../../projections/projection.ts';
 import { findWaiting, readRefusalsAt, readWaitingPlaces, type WaitingPlace } from '../../projections/read-waiting.ts';
 import { projections as registered } from '../../projections/registry.ts';
-import { asSeenBy } from '../../projections/visible/see-projects.ts';
+import { visibleTo } from '../../projections/visible/visible-to.ts';
 import { ProjectionsBehind, waitUntilProjected } from '../../projections/wait-until.ts';
 import { createExclusive } from '../../runtime/exclusive.ts';
 
@@ -31,7 +31,7 @@ export interface RequeueOutcome {
     | { readonly kind: 'pending'; readonly reason: string };
 }
 
-export interface Requeuing {
+export interface RequeueOptions {
   /** The place of one record; null for all that waits. */
   readonly place: LogPlace | null;
   /** Why it is requeued, for the record. */
@@ -53,7 +53,7 @@ const AT_ONCE = 500; // places of one partition: what hangs on one of them is as
  */
 export async function requeueEvents(
   parts: { readonly log: EventLog; readonly database: Database },
-  options: Requeuing,
+  options: RequeueOptions,
 ): Promise<readonly RequeueOutcome[]> {
   const outcomes: RequeueOutcome[] = [];
   let after: LogPlace = options.place
@@ -81,7 +81,7 @@ async function nextWaiting(db: Db, after: LogPlace, only: LogPlace | null): Prom
 async function requeueTogether(
   { log, database: { db } }: { readonly log: EventLog; readonly database: Database },
   waiting: readonly WaitingPlace[],
-  { reason, clock, timeoutMs, signal }: Requeuing,
+  { reason, clock, timeoutMs, signal }: RequeueOptions,
 ): Promise<readonly RequeueOutcome[]> {
   const refusals = await refusedAgain(db, waiting);
   const refusalOf = (row: WaitingPlace, projection: string) => refusals.get(`${projection} ${describePlace(row)}`);
@@ -136,7 +136,7 @@ async function refusedAgain(db: Db, waiting: readonly WaitingPlace[]): Promise<R
     const mine = waiting.filter((row) => row.projections.includes(name) && deliveries.has(row));
     const offered = mine.map((row) => deliveries.get(row) as Delivery); // as just filtered
     const projection = registered.find((candidate) => candidate.name === name);
-    const said = projection ? await offerAgain(db, projection, first, offered) : null;
+    const said = projection ? await previewFold(db, projection, first, offered) : null;
     for (const [i, row] of mine.entries()) {
       const reason = said ? said.get(offered[i] as Delivery) : `this program has no projection ${name}`;
       if (reason !== undefined) refuse(row, name, reason);
@@ -195,7 +195,7 @@ export function openRequeue(parts: { readonly log: EventLog; readonly database: 
   const exclusive = createExclusive();
 
   async function requeue({ places, reason }: RequeueRequest, principal: Principal): Promise<RequeueReply> {
-    const waiting = new Set((await findWaiting(asSeenBy(parts.database.db, principal), places)).map(describePlace));
+    const waiting = new Set((await findWaiting(visibleTo(parts.database.db, principal), places)).map(describePlace));
     const unknown = places.find((place) => !waiting.has(describePlace(place)));
     if (unknown) return refused('unknown', `nothing waits in quarantine at ${describePlace(unknown)}; nothing was requeued`);
     const until = Date.now() + FOLDED_MS;

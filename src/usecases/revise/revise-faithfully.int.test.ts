@@ -14,7 +14,7 @@ import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { collect } from '../collect/collect.ts';
 import { agentTrajDefaults } from '../datasets/import/agent-traj-options.ts';
 import { importTrajectories } from '../datasets/import/import-trajectories.ts';
-import { type FaithfulRevising, reviseFaithfully } from './revise-faithfully.ts';
+import { type FaithfulRevisionOptions, reviseFaithfully } from './revise-faithfully.ts';
 
 /**
  * Vectors 05, 06, 07 and 11 through the record: trees come in by our own import, verdicts from a model server, rows out as files.
@@ -98,7 +98,7 @@ function actionOf({ messages }: ChatRequest): string {
   return [...(messages.at(-1)?.content ?? '').matchAll(/^Current_Action: (.*)$/gm)].at(-1)?.[1] ?? '';
 }
 
-type Change = Partial<Omit<FaithfulRevising, 'plan'>> & { readonly plan?: Partial<FaithfulRevising['plan']> };
+type Change = Partial<Omit<FaithfulRevisionOptions, 'plan'>> & { readonly plan?: Partial<FaithfulRevisionOptions['plan']> };
 
 async function revise(runId: string | undefined, { plan, ...change }: Change = {}) {
   const out = join(platform.home, `${newId()}.jsonl`);

@@ -4,11 +4,11 @@ import { toXtuner } from '../../domain/revision/xtuner.ts';
 import { judgeText } from '../../events/schemas/revisions.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { RunRefused } from '../collect/hold-run.ts';
-import { AtomicFile, type Existing, type Sealed } from '../datasets/export/atomic-file.ts';
-import { type JudgedRun, type Judging, withJudgedRun } from './revise.ts';
+import { AtomicFile, type Existing, type SealedFile } from '../datasets/export/atomic-file.ts';
+import { type JudgedRun, type JudgeOptions, withJudgedRun } from './revise.ts';
 import { type FaithfulCounts, type FaithfulPlan, type PublishedRun, reviseFaithfulRun } from './revise-faithful-run.ts';
 
-export interface FaithfulRevising extends Omit<Judging, 'needsWorld'> {
+export interface FaithfulRevisionOptions extends Omit<JudgeOptions, 'needsWorld'> {
   /** Without MAX_TOKEN_LENGTH, that of the search is taken. */
   readonly plan: Omit<FaithfulPlan, 'maxTokenLength'> & { readonly maxTokenLength?: number | undefined };
   /** The row file, and the same rows as the published conversion for xtuner has them. */
@@ -20,10 +20,10 @@ export interface FaithfulRevising extends Omit<Judging, 'needsWorld'> {
 }
 
 /** What came out. `files` is null when the signal was aborted: then nothing was written. */
-export type FaithfullyRevised = FaithfulCounts & {
+export type FaithfulRevisionResult = FaithfulCounts & {
   /** name@revision; null when nobody was asked. */
   readonly judge: string | null;
-  readonly files: { readonly out: Sealed; readonly xtuner: Sealed | null } | null;
+  readonly files: { readonly out: SealedFile; readonly xtuner: SealedFile | null } | null;
 };
 
 /**
@@ -32,7 +32,7 @@ export type FaithfullyRevised = FaithfulCounts & {
  * recorded; they make a second call cheap and equal.
  * @throws RunRefused, DatasetError, PolicySpecError, AnotherWorld, PolicyError, EnvironmentError: each says what to do.
  */
-export async function reviseFaithfully(platform: Platform, revising: FaithfulRevising): Promise<FaithfullyRevised> {
+export async function reviseFaithfully(platform: Platform, revising: FaithfulRevisionOptions): Promise<FaithfulRevisionResult> {
   const { out, xtuner, existing, signal } = revising;
   const { alpha, beta, dataType, revise } = revising.plan;
   for (const [name, value] of Object.entries({ alpha, beta }))
@@ -98,7 +98,7 @@ function maxTokenLengthOf({ planned }: JudgedRun): number | null {
 interface ArrayFile {
   add(value: object): Promise<void>;
   /** As those of `AtomicFile`. */
-  seal(): Promise<Sealed>;
+  seal(): Promise<SealedFile>;
   publish(): Promise<void>;
   discard(): Promise<void>;
 }

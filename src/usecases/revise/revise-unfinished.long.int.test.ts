@@ -10,7 +10,7 @@ import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { collect } from '../collect/collect.ts';
 import type { CollectPlan } from '../collect/plan.ts';
 import { verifyRecord } from '../verify/verify-record.ts';
-import { type Revised, revise } from './revise.ts';
+import { type RevisionResult, revise } from './revise.ts';
 
 const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 
@@ -60,7 +60,7 @@ function withoutBackups(log: EventLog, successes: number): EventLog {
   return new Proxy(log, { get: (target, key) => (key === 'append' ? append : Reflect.get(target, key).bind(target)) });
 }
 
-async function reviseRun(runId: string): Promise<Revised> {
+async function reviseRun(runId: string): Promise<RevisionResult> {
   const revised = await revise(platform, {
     runId,
     plan: { alpha: 0.5, beta: 0.2, seed: 1, signal: 'thought', beforeBranch: 'clamp', unparsed: 'continue' },

@@ -6,7 +6,7 @@ import { derivedId } from '../../events/derived-id.ts';
 import { pack } from '../../events/packed.ts';
 import { judgeText } from '../../events/schemas/revisions.ts';
 import type { Text } from '../../events/schemas/values.ts';
-import type { Judge, Judged, JudgeRequest } from '../../policies/judge.ts';
+import type { Judge, JudgeReply, JudgeRequest } from '../../policies/judge.ts';
 import type { Act } from '../../policies/policy.ts';
 import type { Db } from '../../postgres/database.ts';
 import { findVerdict, type JudgementRecord } from '../../projections/revisions/read-judgements.ts';
@@ -33,7 +33,7 @@ export interface Verdicts {
   asked(): number;
 }
 
-interface Given extends JudgeAnswer, Pick<Judged, 'act'> {
+interface Given extends JudgeAnswer, Pick<JudgeReply, 'act'> {
   /** The judgement in which it was given. */
   readonly judgementId: string;
 }

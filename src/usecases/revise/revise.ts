@@ -14,11 +14,11 @@ import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { RunRefused, takeOverRecorded, whileHeld } from '../collect/hold-run.ts';
 import { type CollectPlan, collectPlan } from '../collect/plan.ts';
 import { readAnswer } from '../collect/prompting/prompter.ts';
-import { asPublished } from '../collect/published-environment.ts';
+import { publishedEnvironment } from '../collect/published-environment.ts';
 import { DIRECT, type ReviseCounts, reviseRun } from './revise-run.ts';
 import type { RevisedTree, RevisePlan } from './revised-tree.ts';
 
-interface Revising extends Omit<Judging, 'needsWorld'> {
+interface RevisionOptions extends Omit<JudgeOptions, 'needsWorld'> {
   readonly plan: RevisePlan;
   readonly checking: 'execute' | 'none';
   readonly concurrency: number;
@@ -28,14 +28,14 @@ interface Revising extends Omit<Judging, 'needsWorld'> {
 }
 
 /** What came out, and which judge decided: `judge` is name@revision, as the record names it. */
-export type Revised = ReviseCounts & { readonly judge: string };
+export type RevisionResult = ReviseCounts & { readonly judge: string };
 
 /**
  * Mines the revisions of a recorded run into the platform's record, one process per run at a time. It first waits until the read
  * models hold everything that was appended. @throws RunRefused, PolicySpecError, AnotherWorld, PolicyError, EnvironmentError:
  * each says what to do.
  */
-export async function revise(platform: Platform, revising: Revising): Promise<Revised> {
+export async function revise(platform: Platform, revising: RevisionOptions): Promise<RevisionResult> {
   const wrong = refuseThresholds(revising.plan);
   if (wrong !== null) throw new RunRefused(wrong);
   const { db } = platform.database;
@@ -49,7 +49,7 @@ export async function revise(platform: Platform, revising: Revising): Promise<Re
   });
 }
 
-export interface Judging {
+export interface JudgeOptions {
   readonly runId: string;
   /** A judge by its short form: planner, planner-strict, self, openai:MODEL@URL, direct. */
   readonly judge: string;
@@ -88,7 +88,11 @@ const CATCH_UP_MS = 60_000;
  * Holds a recorded run for one process, waits until the read models hold everything that was appended, opens who judges and
  * where, and closes it all after. @throws RunRefused, PolicySpecError, JudgeUnfit: each says what to do.
  */
-export async function withJudgedRun<T>(platform: Platform, judging: Judging, use: (run: JudgedRun) => Promise<T>): Promise<T> {
+export async function withJudgedRun<T>(
+  platform: Platform,
+  judging: JudgeOptions,
+  use: (run: JudgedRun) => Promise<T>,
+): Promise<T> {
   const { runId } = judging;
   return whileHeld(platform, runId, judging.signal, async (signal, held) => {
     await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
@@ -131,10 +135,10 @@ async function configOf({ database }: Platform, runId: string): Promise<unknown>
 /** @param published the record holds observations as the published search saw them. */
 async function openWorld(environment: string, published: boolean): Promise<EnvironmentKind> {
   const kind = await openEnvironment(environment);
-  return published ? asPublished(kind) : kind;
+  return published ? publishedEnvironment(kind) : kind;
 }
 
-function worldUnknown({ runId, needsWorld }: Judging): RunRefused {
+function worldUnknown({ runId, needsWorld }: JudgeOptions): RunRefused {
   const instead = needsWorld ? 'judge by a model with --no-verify' : 'judge by a model';
   return new RunRefused(
     `run ${runId} does not say which environment it was collected in; name it with --environment, or ${instead}`,

@@ -1,8 +1,8 @@
 import type { Environment, EnvironmentKind, StepResult } from '../../environments/environment.ts';
 import type { EpisodePath } from '../../environments/replay-at-once.ts';
 import { type RecordedObservation, sameObservation } from '../../environments/same-observation.ts';
-import { anotherWorld, rebuildEnvironment } from '../../environments/surviving.ts';
 import { picturesOf } from '../../environments/with-pictures.ts';
+import { rebuildEnvironment, worldChanged } from '../../environments/with-restart.ts';
 
 /** Where actions lead to from the opening of a task. */
 interface Place {
@@ -95,7 +95,7 @@ export function shareEpisodes({ kind, begun, begin, ways, slots }: SharedTask): 
 
   async function rebuild(place: Place): Promise<Environment> {
     const rebuilt = await rebuildEnvironment(kind, { ...begin, steps: stepsTo(place) });
-    if (rebuilt.kind === 'diverged') throw anotherWorld(begin, rebuilt);
+    if (rebuilt.kind === 'diverged') throw worldChanged(begin, rebuilt);
     return rebuilt.environment;
   }
 

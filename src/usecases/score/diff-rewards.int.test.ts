@@ -7,7 +7,7 @@ import { givenEvents } from '../../testing/given-events.ts';
 import { emptyReadModels } from '../../testing/read-models.ts';
 import { recordWeb } from '../../testing/record-web.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
-import { type DiffAsked, diffRewards } from './diff-rewards.ts';
+import { type DiffOptions, diffRewards } from './diff-rewards.ts';
 
 const { signal } = new AbortController();
 const database = useTestDatabase({ emptied: 'before-each' });
@@ -28,7 +28,7 @@ function changed(before: ReadonlyMap<string, number>, after: ReadonlyMap<string,
     .sort((a, b) => (a.rolloutId < b.rolloutId ? -1 : 1));
 }
 
-async function diff(runId: string, asked: DiffAsked) {
+async function diff(runId: string, asked: DiffOptions) {
   const found = await diffRewards(database.db, { runId, asked, signal });
   const members = found.members
     .filter(({ returns }) => returns.before !== returns.after)

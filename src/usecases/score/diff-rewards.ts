@@ -20,7 +20,7 @@ import {
 } from './replay-scores-advantages.ts';
 
 /** Which two states of the rewards are compared. */
-export type DiffAsked =
+export type DiffOptions =
   /** What was recorded first, and what is in force. */
   | { readonly kind: 'first-and-last' }
   /** The last word of each of two scorers, `NAME@REVISION`. */
@@ -64,7 +64,7 @@ export interface RewardsDiff {
  */
 export async function diffRewards(
   db: Db,
-  { runId, asked, signal }: { readonly runId: string; readonly asked: DiffAsked; readonly signal: AbortSignal },
+  { runId, asked, signal }: { readonly runId: string; readonly asked: DiffOptions; readonly signal: AbortSignal },
 ): Promise<RewardsDiff> {
   if (!(await readRun(db, runId))) throw new ReplayRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
   const trees = await readTreesOfRun(db, runId);
@@ -107,19 +107,19 @@ export async function diffRewards(
   };
 }
 
-function pairOf({ judgements, ...reward }: JudgedReward, asked: DiffAsked): RewardPair {
+function pairOf({ judgements, ...reward }: JudgedReward, options: DiffOptions): RewardPair {
   const last = (keep: (judgement: Judgement) => boolean) => judgements.findLast(keep)?.value ?? null;
-  switch (asked.kind) {
+  switch (options.kind) {
     case 'first-and-last':
       return { ...reward, before: judgements[0]?.value ?? null, after: judgements.at(-1)?.value ?? null };
     case 'positions':
       return {
         ...reward,
-        before: last((judgement) => isBelow(judgement, asked.before)),
-        after: last((judgement) => isBelow(judgement, asked.after)),
+        before: last((judgement) => isBelow(judgement, options.before)),
+        after: last((judgement) => isBelow(judgement, options.after)),
       };
     case 'scorers': {
-      const [before, after] = [last(({ scorer }) => scorer === asked.before), last(({ scorer }) => scorer === asked.after)];
+      const [before, after] = [last(({ scorer }) => scorer === options.before), last(({ scorer }) => scorer === options.after)];
       // What neither judged is what it is; what the second never judged again is as the first left it.
       if (before === null && after === null) {
         const value = judgements.at(-1)?.value ?? null;
@@ -128,7 +128,7 @@ function pairOf({ judgements, ...reward }: JudgedReward, asked: DiffAsked): Rewa
       return { ...reward, before, after: after ?? before };
     }
     default:
-      return asked satisfies never;
+      return options satisfies never;
   }
 }
 
@@ -142,9 +142,9 @@ function isBelow({ topic, partition, offset }: Placed, position: Offsets): boole
   return offset < (position.get(topic)?.get(partition) ?? 0);
 }
 
-function isThere(finished: Placed | undefined, asked: DiffAsked): boolean {
-  if (asked.kind !== 'positions') return true;
-  return finished !== undefined && isBelow(finished, asked.before) && isBelow(finished, asked.after);
+function isThere(finished: Placed | undefined, options: DiffOptions): boolean {
+  if (options.kind !== 'positions') return true;
+  return finished !== undefined && isBelow(finished, options.before) && isBelow(finished, options.after);
 }
 
 function count(components: Map<string, ComponentDiff>, { component, before, after }: RewardPair): void {
@@ -158,9 +158,9 @@ function count(components: Map<string, ComponentDiff>, { component, before, afte
   });
 }
 
-function refuseUnknown(asked: DiffAsked, scorers: ReadonlySet<string>): void {
-  if (asked.kind !== 'scorers') return;
-  const missing = [asked.before, asked.after].find((scorer) => !scorers.has(scorer));
+function refuseUnknown(options: DiffOptions, scorers: ReadonlySet<string>): void {
+  if (options.kind !== 'scorers') return;
+  const missing = [options.before, options.after].find((scorer) => !scorers.has(scorer));
   if (missing === undefined) return;
   const there = [...scorers].sort().join(', ') || 'nobody';
   throw new ReplayRefused(`no reward of the run was given by ${missing}; those on record are by ${there}`);

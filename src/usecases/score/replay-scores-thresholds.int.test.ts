@@ -4,7 +4,7 @@ import { givenEvents } from '../../testing/given-events.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
 import { ReplayRefused } from '../replay/replay-environment.ts';
 import { Comparison } from '../replay/replay-report.ts';
-import { comparePairs, type ThresholdsAsked } from './replay-scores-thresholds.ts';
+import { comparePairs, type ThresholdOptions } from './replay-scores-thresholds.ts';
 
 const database = useTestDatabase({ emptied: 'before-each' });
 
@@ -34,13 +34,13 @@ function recorded() {
   return { builder, runId, best, good, poor, worst, mine };
 }
 
-async function compared(runId: string, asked: Partial<ThresholdsAsked>) {
+async function compared(runId: string, overrides: Partial<ThresholdOptions>) {
   const comparison = new Comparison('scores');
   const resolve = async (): Promise<string> => {
     throw new Error('nothing lies in the blob store');
   };
   const { signal } = new AbortController();
-  await comparePairs({ db: database.db, runId, asked: { alpha: null, beta: null, ...asked }, resolve, signal }, comparison);
+  await comparePairs({ db: database.db, runId, asked: { alpha: null, beta: null, ...overrides }, resolve, signal }, comparison);
   return comparison.report();
 }
 

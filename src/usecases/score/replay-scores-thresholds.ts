@@ -17,7 +17,7 @@ import type { ScorableTree } from '../../projections/rewards/read-scorable.ts';
 import { readStepTakers } from '../../projections/step-tree/read-steps.ts';
 import type { collectPlan } from '../collect/plan.ts';
 import { iterationOf } from '../collect/prompting/prompt-plan.ts';
-import type { SeenReward } from '../collect/score-tree.ts';
+import type { RewardOfTree } from '../collect/score-tree.ts';
 import { ReplayRefused } from '../replay/replay-environment.ts';
 import type { Comparison } from '../replay/replay-report.ts';
 import type { RewardPair } from './replay-scores-advantages.ts';
@@ -26,7 +26,7 @@ import type { RewardPair } from './replay-scores-advantages.ts';
  * What a good trajectory must reach, and by how much a bad one must be worse; null keeps what the run's revisions were mined
  * by.
  */
-export interface ThresholdsAsked {
+export interface ThresholdOptions {
   readonly alpha: number | null;
   readonly beta: number | null;
 }
@@ -34,7 +34,7 @@ export interface ThresholdsAsked {
 interface Pairs {
   readonly db: Db;
   readonly runId: string;
-  readonly asked: ThresholdsAsked;
+  readonly asked: ThresholdOptions;
   readonly resolve: ResolveText;
   readonly signal: AbortSignal;
   readonly progress?: ((trees: number, of: number) => void) | undefined;
@@ -149,7 +149,7 @@ function written({ alpha, beta }: Thresholds): string {
 }
 
 /** What compression is to pay in place of what the plan says; null keeps that. */
-export interface CompressionAsked {
+export interface CompressionOptions {
   readonly lambda: number | null;
   readonly mu: number | null;
   /** K of the schedule. */
@@ -167,11 +167,11 @@ export async function payCompression(
   db: Db,
   tree: ScorableTree,
   plan: ReturnType<typeof collectPlan.parse> | null,
-  asked: CompressionAsked,
+  options: CompressionOptions,
 ): Promise<RewardPair[]> {
   const recorded = plan?.prompt?.compression ?? null;
-  const [lambda, mu] = [asked.lambda ?? recorded?.lambda ?? 0.01, asked.mu ?? recorded?.mu ?? 0]; // 0.01 and 0: as published
-  const every = asked.every ?? recorded?.every ?? 1;
+  const [lambda, mu] = [options.lambda ?? recorded?.lambda ?? 0.01, options.mu ?? recorded?.mu ?? 0]; // 0.01 and 0: as published
+  const every = options.every ?? recorded?.every ?? 1;
   const pairs: RewardPair[] = tree.rewards.map(({ value, ...reward }) => ({
     ...reward,
     before: value,
@@ -203,7 +203,11 @@ export async function payCompression(
  * Returns the rewards of a tree as a scorer saw them when it made a judgement of a component: by what was said before it, but for
  * what the scorer said of that component itself: a pass scores a whole tree before it records anything.
  */
-export function currentBefore({ rewards }: JudgedTree, component: string, { offset, scorer }: Judgement): readonly SeenReward[] {
+export function currentBefore(
+  { rewards }: JudgedTree,
+  component: string,
+  { offset, scorer }: Judgement,
+): readonly RewardOfTree[] {
   return rewards.flatMap((reward) => {
     const seen = reward.judgements.findLast(
       // a tree lies in one partition

@@ -5,7 +5,7 @@ import { newId } from '../../events/new-id.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { collect } from '../collect/collect.ts';
-import { replayScores, type ScoresAsked } from './replay-scores.ts';
+import { replayScores, type ScoreReplayOptions } from './replay-scores.ts';
 import { score } from './score.ts';
 
 const { signal } = new AbortController();
@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 
 const settled = async () => waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 60_000 });
-const replay = (asked: ScoresAsked) => replayScores(platform, { runId, asked, environment: null, signal });
+const replay = (asked: ScoreReplayOptions) => replayScores(platform, { runId, asked, environment: null, signal });
 async function scoreWith(scorer: string, component: string | null) {
   await settled();
   await score(platform, { runId, scorer, component, environment: null, signal });
@@ -77,8 +77,8 @@ describe('scores as recorded', () => {
 
 describe('scores under other settings', () => {
   test('the predicted returns equal those after the same scorer is recorded', async () => {
-    const asked: ScoresAsked = { kind: 'scorer', scorer: 'gsm8k-strict', component: 'environment' };
-    const foretold = await replay(asked);
+    const options: ScoreReplayOptions = { kind: 'scorer', scorer: 'gsm8k-strict', component: 'environment' };
+    const foretold = await replay(options);
     expect(foretold.outcome).toBe('differs');
     expect(foretold.notes.some((note) => note.startsWith('group '))).toBe(true);
     await scoreWith('gsm8k-strict', 'environment');
@@ -87,7 +87,7 @@ describe('scores under other settings', () => {
     expect(recorded.length).toBeGreaterThan(0);
     for (const { field, replayed } of recorded)
       expect(Number(replayed)).toBe(returns.find(({ rolloutId }) => field.endsWith(rolloutId))?.value);
-    expect(await replay(asked)).toMatchObject({ outcome: 'equal' });
+    expect(await replay(options)).toMatchObject({ outcome: 'equal' });
     expect(await replay({ kind: 'as-recorded' })).toMatchObject({ outcome: 'equal', differing: 0 });
   });
 

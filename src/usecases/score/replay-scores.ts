@@ -12,7 +12,7 @@ import { readScorable, type ScorableTree } from '../../projections/rewards/read-
 import { readRun } from '../../projections/runs/read-runs.ts';
 import { countTrees } from '../../projections/step-tree/read-trees.ts';
 import { collectPlan } from '../collect/plan.ts';
-import { episodeOf, pathOf, type SeenReward } from '../collect/score-tree.ts';
+import { episodeOf, pathOf, type RewardOfTree } from '../collect/score-tree.ts';
 import { forgottenTrees, ReplayRefused } from '../replay/replay-environment.ts';
 import { Comparison, comparePrompts, type ReplayReport } from '../replay/replay-report.ts';
 import {
@@ -26,26 +26,26 @@ import {
   sumGroup,
 } from './replay-scores-advantages.ts';
 import {
-  type CompressionAsked,
+  type CompressionOptions,
   comparePairs,
   currentBefore,
   payCompression,
-  type ThresholdsAsked,
+  type ThresholdOptions,
 } from './replay-scores-thresholds.ts';
 import { openScorer, openTruth, profileOf, resolved, valueBy } from './score.ts';
 
 /** Under what the record is scored: what it was scored by, or something else of it. */
-export type ScoresAsked =
+export type ScoreReplayOptions =
   | { readonly kind: 'as-recorded' }
   /** `component`: what is replaced, as in `espalier score`. */
   | { readonly kind: 'scorer'; readonly scorer: string; readonly component: string | null }
-  | { readonly kind: 'compression'; readonly compression: CompressionAsked }
-  | { readonly kind: 'thresholds'; readonly thresholds: ThresholdsAsked }
+  | { readonly kind: 'compression'; readonly compression: CompressionOptions }
+  | { readonly kind: 'thresholds'; readonly thresholds: ThresholdOptions }
   | { readonly kind: 'estimator'; readonly name: string; readonly options: Readonly<Record<string, unknown>> };
 
 export interface ScoresReplay {
   readonly runId: string;
-  readonly asked: ScoresAsked;
+  readonly asked: ScoreReplayOptions;
   /** In place of the environment of the run's plan, for the ground truth. */
   readonly environment: string | null;
   readonly signal: AbortSignal;
@@ -145,7 +145,7 @@ interface Scored {
   readonly rollout: ScorableTree['rollouts'][number];
   readonly reward: Reward;
   /** The rewards of the tree that the scorer may look at. */
-  readonly seen: readonly SeenReward[];
+  readonly seen: readonly RewardOfTree[];
 }
 
 async function scoreRollout(scoring: Scoring, tree: ScorableTree, { rollout, reward, seen }: Scored): Promise<number> {

@@ -18,7 +18,7 @@ import { RunRefused, takeOverRecorded, whileHeld } from '../collect/hold-run.ts'
 import { collectPlan } from '../collect/plan.ts';
 import { scoreTree } from '../collect/score-tree.ts';
 
-export interface Scoring {
+export interface ScoreOptions {
   readonly runId: string;
   /** `annotation@LABEL`, or what `openReward` opens. */
   readonly scorer: string;
@@ -47,15 +47,15 @@ const CATCH_UP_MS = 60_000;
  * Events say which; earlier rewards stay in the record. The same command again appends only what is missing. Trees whose payload
  * is forgotten keep their rewards. @throws RunRefused that lists the scorers, or says that nothing is left to score.
  */
-export async function score(platform: Platform, asked: Scoring): Promise<ScoreCounts> {
-  const label = labelOf(asked.scorer);
-  const reward = label === null ? await openScorer(asked.scorer) : null;
+export async function score(platform: Platform, options: ScoreOptions): Promise<ScoreCounts> {
+  const label = labelOf(options.scorer);
+  const reward = label === null ? await openScorer(options.scorer) : null;
   const scorer = reward?.scorer ?? { name: 'annotation', revision: label ?? '' };
-  const component = asked.component ?? scorer.name;
+  const component = options.component ?? scorer.name;
   const { db } = platform.database;
-  const { runId } = asked;
+  const { runId } = options;
   try {
-    return await whileHeld(platform, runId, asked.signal, async (signal, held) => {
+    return await whileHeld(platform, runId, options.signal, async (signal, held) => {
       await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: CATCH_UP_MS, signal });
       const run = await readRun(db, runId);
       if (!run) throw new RunRefused(`there is no run ${runId}; \`espalier status\` lists the runs`);
@@ -63,7 +63,7 @@ export async function score(platform: Platform, asked: Scoring): Promise<ScoreCo
       const nothing = nothingLeft(runId, left);
       if (nothing !== null) throw new RunRefused(nothing);
       await takeOverRecorded(platform, held, runId, signal);
-      const environment = asked.environment ?? collectPlan.safeParse(run.config).data?.environment ?? null;
+      const environment = options.environment ?? collectPlan.safeParse(run.config).data?.environment ?? null;
       const kind = reward?.needs === 'ground-truth' ? await openTruth(environment, runId, scorer.name) : null;
       try {
         const appender = openAppender(platform, 'scorer', { epoch: held.epoch });

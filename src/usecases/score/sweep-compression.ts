@@ -1,6 +1,6 @@
 import { composePrompt, pastSteps } from '../../domain/prompts/compose-prompt.ts';
 import type { TemplateName } from '../../domain/prompts/prompt-template.ts';
-import { chooseShown } from '../../images/choose-shown.ts';
+import { visibleHistory } from '../../images/choose-shown.ts';
 import { type HistoryKind, historySizes } from '../../images/history-sizes.ts';
 import { splitSegments } from '../../images/prepare-text.ts';
 import { parseRenderSpec, type RenderSpec } from '../../images/render-spec.ts';
@@ -94,7 +94,7 @@ export async function wouldBeHistories(
       const text = historyBefore(tree, step, options);
       const segments = splitSegments(text, options.spec).map((segment) => cache.get(options.spec, segment).entry.segment);
       const kind = segments.length > 0 ? 'segments' : 'blank';
-      const { sizes } = chooseShown(options.spec, segments, 1, kind);
+      const { sizes } = visibleHistory(options.spec, segments, 1, kind);
       histories.push({ ...options, kind, height: sizes.raw.height, textTokens: (await textTokens(text)).count });
     }
   }

@@ -11,9 +11,9 @@ import { readMetricNames } from '../../projections/runs/read-metrics.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { collect, RunFailed, throwIfFailed } from '../collect/collect.ts';
 import { evaluate } from '../evaluate/evaluate.ts';
-import { type Revised, revise } from '../revise/revise.ts';
+import { type RevisionResult, revise } from '../revise/revise.ts';
 import type { Learner, Repetition } from './learner.ts';
-import { type Released, releaseIteration } from './train-on-release.ts';
+import { type ReleasedIteration, releaseIteration } from './train-on-release.ts';
 
 const CATCH_UP_MS = 120_000;
 
@@ -58,7 +58,7 @@ export async function mineRevisions(
   { method }: Learner,
   iteration: number,
   runId: string,
-): Promise<Revised | null> {
+): Promise<RevisionResult | null> {
   if (method !== 'direct' && method !== 'agent-r') return null;
   const { platform, plan, seed, concurrency, signal } = repetition;
   const revised = await revise(platform, {
@@ -87,7 +87,7 @@ export function releaseFor(
   iteration: number,
   runId: string,
   judge: string | null,
-): Promise<Released | null> {
+): Promise<ReleasedIteration | null> {
   return releaseIteration(platform, {
     name: `self-train-${selfTrainId}.seed-${seed}.${method}.${iteration}`,
     folder: folders.releases,
@@ -146,9 +146,9 @@ export async function recordMetrics(
   values: Readonly<Record<string, number | null>>,
 ): Promise<void> {
   const { db } = platform.database;
-  const known = await readMetricNames(db, runId);
+  const metricNames = await readMetricNames(db, runId);
   const drafts = Object.entries(values).flatMap(([metric, value]): Draft[] => {
-    if (value === null || known.has(metric)) return [];
+    if (value === null || metricNames.has(metric)) return [];
     const id = derivedId('MetricRecorded', runId, metric);
     return [{ type: 'MetricRecorded', id, correlationId: runId, data: { runId, metric, value, at: iteration } }];
   });

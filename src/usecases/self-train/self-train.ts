@@ -22,7 +22,7 @@ import { evaluateLearner, mineRevisions, recordMetrics, releaseFor, searchTasks 
 import type { Trainer } from './run-trainer.ts';
 import { trainOnRelease } from './train-on-release.ts';
 
-export interface SelfTraining {
+export interface SelfTrainOptions {
   /** The experiment that all its runs belong to. */
   readonly selfTrainId: string;
   readonly plan: SelfTrainPlan;
@@ -54,7 +54,7 @@ export interface IterationResult {
  * does the same; RunFailed when nothing of a search or an evaluation could go on; PolicyUnfit, TrainerFailed, DatasetError,
  * JudgeUnfit, PolicySpecError: each says what to do.
  */
-export async function selfTrain(platform: Platform, training: SelfTraining): Promise<readonly IterationResult[]> {
+export async function selfTrain(platform: Platform, training: SelfTrainOptions): Promise<readonly IterationResult[]> {
   const { plan, selfTrainId } = training;
   for (const alpha of plan.alphas) {
     const wrong = refuseThresholds({ alpha, beta: plan.beta });
@@ -75,7 +75,7 @@ function refuseUntrainable({ trainer, policy, methods, judge }: SelfTrainPlan, c
   if (methods.includes('agent-r')) parseJudgeText(judge, policy);
 }
 
-async function repeatAll(platform: Platform, training: SelfTraining): Promise<readonly IterationResult[]> {
+async function repeatAll(platform: Platform, training: SelfTrainOptions): Promise<readonly IterationResult[]> {
   const { plan, selfTrainId, signal } = training;
   const { home } = platform.config;
   const folders = { weights: join(home, 'weights'), releases: join(home, 'self-train', selfTrainId) };
@@ -192,7 +192,7 @@ async function iterate(
   return { evaluation, after };
 }
 
-async function declare(platform: Platform, { selfTrainId, plan }: SelfTraining): Promise<void> {
+async function declare(platform: Platform, { selfTrainId, plan }: SelfTrainOptions): Promise<void> {
   const { db } = platform.database;
   await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: 60_000 });
   const question = `How far does the linear policy get by training on what it finds itself? ${JSON.stringify(plan)}`;

@@ -25,7 +25,7 @@ import { runTrainer, TrainerFailed } from './run-trainer.ts';
 /**
  * What a training came to. The number of actions and the losses are those of our own trainer; another one's are in what it said.
  */
-export interface Trained {
+export interface TrainedOnRelease {
   readonly policy: LearnedPolicy;
   readonly actions: number;
   readonly losses: readonly number[];
@@ -45,8 +45,8 @@ export async function trainOnRelease(
   repetition: TrainingRepetition,
   learner: Pick<Learner, 'policy' | 'method'>,
   iteration: number,
-  released: Released,
-): Promise<Trained> {
+  released: ReleasedIteration,
+): Promise<TrainedOnRelease> {
   return repetition.plan.trainer === null
     ? cloneReleased(repetition, learner, iteration, released)
     : trainOutside(repetition, learner, iteration, released);
@@ -56,8 +56,8 @@ async function cloneReleased(
   { plan, seed, kind, folders }: TrainingRepetition,
   { policy }: Pick<Learner, 'policy'>,
   iteration: number,
-  { path, dataset }: Released,
-): Promise<Trained> {
+  { path, dataset }: ReleasedIteration,
+): Promise<TrainedOnRelease> {
   if (policy.weights === null)
     throw new RunRefused('only the linear policy can be cloned here; name a trainer of its own for the others');
   const trained = await cloneRelease({
@@ -81,8 +81,8 @@ async function trainOutside(
   { plan, seed, folders, trainer, signal }: TrainingRepetition,
   { policy, method }: Pick<Learner, 'policy' | 'method'>,
   iteration: number,
-  { path, dataset, trained }: Released,
-): Promise<Trained> {
+  { path, dataset, trained }: ReleasedIteration,
+): Promise<TrainedOnRelease> {
   const folder = join(folders.releases, `${dataset.name}.trained`);
   const mark = `${folder}.json`;
   const before = await readMark(mark);
@@ -148,7 +148,7 @@ interface IterationRelease {
 }
 
 /** A frozen dataset and where its file lies. */
-export interface Released {
+export interface ReleasedIteration {
   readonly dataset: DatasetRecord;
   readonly path: string;
   readonly good: number;
@@ -165,8 +165,8 @@ const counted = z.object({ good: z.int(), revisions: z.int(), trained: z.int() }
  * were verified. What was released before is taken as it is, whatever was mined since. Null when there is nothing to learn from.
  * @throws DatasetError.
  */
-export async function releaseIteration(platform: Platform, wanted: IterationRelease): Promise<Released | null> {
-  const { name, folder, signal, judge, format, thresholds, perTask } = wanted;
+export async function releaseIteration(platform: Platform, release: IterationRelease): Promise<ReleasedIteration | null> {
+  const { name, folder, signal, judge, format, thresholds, perTask } = release;
   const { blobs } = platform;
   const { db } = platform.database;
   await makeFolder(folder);
@@ -190,17 +190,17 @@ export async function releaseIteration(platform: Platform, wanted: IterationRele
       general: null,
       codeVersion: CODE_VERSION,
       waitMs: WAIT_MS,
-      query: { ...everyTrajectory, runs: [wanted.runId] },
+      query: { ...everyTrajectory, runs: [release.runId] },
       format: { kind: format, metadata: 'include', span: 'reply' },
       parameters: {
-        data: wanted.data ?? (judge === null ? 'good' : 'both'),
+        data: release.data ?? (judge === null ? 'good' : 'both'),
         thresholds,
-        state: wanted.state ?? 'verified',
+        state: release.state ?? 'verified',
         ...(judge === null ? {} : { judge }),
-        ...(wanted.revisionKeys ? { revisionSet: sha256Hex(wanted.revisionKeys.join('\n')) } : {}),
+        ...(release.revisionKeys ? { revisionSet: sha256Hex(release.revisionKeys.join('\n')) } : {}),
         gates: { duplicates: 'remove', testTasks: 'remove', evaluations: 'remove', maxPerTask: perTask },
       },
-      ...(wanted.revisionKeys ? { revisionKeys: new Set(wanted.revisionKeys) } : {}),
+      ...(release.revisionKeys ? { revisionKeys: new Set(release.revisionKeys) } : {}),
       existing: 'replace', // the name holds the id of the self-training: nobody else's file has it
       settled: (receipts) => waitUntilProjected(db, positionAfter(receipts), { timeoutMs: WAIT_MS, signal }),
       onProgress: () => undefined,
@@ -212,6 +212,6 @@ export async function releaseIteration(platform: Platform, wanted: IterationRele
   }
 }
 
-function releasedAs(dataset: DatasetRecord, path: string): Released {
+function releasedAs(dataset: DatasetRecord, path: string): ReleasedIteration {
   return { dataset, path, ...counted.parse(dataset.counts) };
 }

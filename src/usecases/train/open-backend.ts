@@ -37,9 +37,9 @@ export async function openBackend(plan: TrainerPlan, config: Config, signal: Abo
     case 'linear':
       return linearBackend();
     case 'torch': {
-      const found = await findPython(config.python);
-      if (found.kind === 'none') throw new TrainingRefused(found.reason);
-      return openTorchBackend({ ...plan.torch, python: found.python, folder: torchFolder(config) }, signal);
+      const python = await findPython(config.python);
+      if (python.kind === 'none') throw new TrainingRefused(python.reason);
+      return openTorchBackend({ ...plan.torch, python: python.python, folder: torchFolder(config) }, signal);
     }
     default:
       return plan satisfies never;

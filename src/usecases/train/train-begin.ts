@@ -184,8 +184,8 @@ export async function chooseTestTasks(
   surveys: string,
 ): Promise<readonly string[]> {
   if (evaluation === null) return [];
-  const chosen = await chooseTasks(kind, evaluation.tasks, taskSeed, evaluation.split, surveys);
-  return chosen.map(({ alias }) => alias);
+  const tasks = await chooseTasks(kind, evaluation.tasks, taskSeed, evaluation.split, surveys);
+  return tasks.map(({ alias }) => alias);
 }
 
 /**

@@ -3,7 +3,7 @@ import type { BlobStore } from '../../blobs/blob-store.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import { findMismatch } from '../../domain/training/correction/mismatch.ts';
 import { wellFormed } from '../../events/well-formed.ts';
-import { isPassingFault } from '../../projections/passing-fault.ts';
+import { isTransientFault } from '../../projections/transient-fault.ts';
 import { type Backend, CheckpointDamaged, type Updated, type UpdateInput } from '../../training/backends/backend.ts';
 import type { StepRow } from '../../training/backends/step-row.ts';
 import { BackendFailed } from '../../training/backends/torch/python-process.ts';
@@ -31,7 +31,7 @@ interface TrainLoopOptions {
   readonly ttlMs?: number;
   /** Ends after so many batches; until the signal when left out. */
   readonly updates?: number;
-  readonly onUpdate?: (trained: Trained) => void;
+  readonly onUpdate?: (trained: TrainLoopResult) => void;
   readonly onTrouble?: (trouble: BatchFailure) => void;
 }
 
@@ -41,7 +41,7 @@ export interface ReadRows {
   readonly rewardsAt?: string;
 }
 
-export interface Trained {
+export interface TrainLoopResult {
   readonly ordinal: number;
   readonly version: number;
   readonly weights: string;
@@ -75,7 +75,7 @@ const ATTEMPTS = 3; // of what may be a fault of the machine: what fails three t
  * acknowledgement is the effect: killed anywhere before it, the batch is leased again and computed again from the same checkpoint
  * and rows, to the same bytes; killed after it, the lease service is at the next batch. The lease is renewed meanwhile; one
  * that is lost stops the work on it. A batch whose rows contradict themselves is abandoned, and the next one trained on the same
- * base: no trainer could ever read it. @throws TrainingStuck, CheckpointDamaged; a fault that passes (`isPassingFault`), to be
+ * base: no trainer could ever read it. @throws TrainingStuck, CheckpointDamaged; a fault that passes (`isTransientFault`), to be
  * begun again when it has.
  */
 export async function trainLoop(options: TrainLoopOptions, signal: AbortSignal): Promise<number> {
@@ -110,7 +110,7 @@ export async function trainLoop(options: TrainLoopOptions, signal: AbortSignal):
 }
 
 type Outcome =
-  | { readonly kind: 'trained'; readonly trained: Trained }
+  | { readonly kind: 'trained'; readonly trained: TrainLoopResult }
   /** Tried again, it may be trained. */
   | { readonly kind: 'failed'; readonly reason: string }
   /** The same bytes are refused whenever they are tried. */
@@ -153,7 +153,7 @@ async function trainBatch(options: TrainLoopOptions, lease: Lease, signal: Abort
     };
   } catch (error) {
     // Nothing is wrong with the batch: whoever waits the fault out leases it again under its own name.
-    if (!signal.aborted && isPassingFault(error)) throw error;
+    if (!signal.aborted && isTransientFault(error)) throw error;
     const reason = signal.aborted ? 'the trainer was stopped' : error instanceof Error ? error.message : String(error);
     if (!signal.aborted && error instanceof RowsError && error.unreadable) {
       const { leaseId, fence } = lease;
@@ -193,7 +193,7 @@ async function makeVersion(options: TrainLoopOptions, lease: Lease, signal: Abor
   const kept = await keepCheckpoint(blobs, updated.checkpoint); // durable before the acknowledgement that names it
   const { leaseId, fence, base, lineageId } = lease;
   const version = base.version + 1;
-  const made: AckRequest = {
+  const request: AckRequest = {
     leaseId,
     fence,
     version,
@@ -206,10 +206,10 @@ async function makeVersion(options: TrainLoopOptions, lease: Lease, signal: Abor
     estimator: updated.estimator,
     ...(rewardsAt === undefined ? {} : { rewardsAt }),
   };
-  const ack = await service.ack(updated.logProbs ? { ...made, logProbs: oneBehindTheOther(updated.logProbs) } : made);
+  const ack = await service.ack(updated.logProbs ? { ...request, logProbs: oneBehindTheOther(updated.logProbs) } : request);
   // What cannot be compared with the record any more is left out: the version does not depend on it.
   const withoutThem = ack.kind === 'refused' && ack.code === 'invalid' && updated.logProbs;
-  return { updated, rows, ack: withoutThem ? await service.ack(made) : ack };
+  return { updated, rows, ack: withoutThem ? await service.ack(request) : ack };
 }
 
 function oneBehindTheOther(rows: readonly ArrayLike<number>[]): Float32Array {

@@ -11,11 +11,11 @@ import { topicsOf } from '../../projections/concerns.ts';
 import { pictureReader } from '../../projections/images/draw-picture.ts';
 import { images } from '../../projections/images/images.ts';
 import { countMoves } from '../../projections/moved-cursors.ts';
-import { isOutage, isPassingFault } from '../../projections/passing-fault.ts';
-import type { ShownPrompt } from '../../projections/prompts/read-prompts.ts';
+import type { StoredPrompt } from '../../projections/prompts/read-prompts.ts';
 import { readBatchesById } from '../../projections/training-pool/read-batches.ts';
-import { readNamedVersions, readVersionsOfBackend } from '../../projections/training-pool/read-kept-versions.ts';
 import { readLineages } from '../../projections/training-pool/read-lineages.ts';
+import { readNamedVersions, readVersionsOfBackend } from '../../projections/training-pool/read-stored-versions.ts';
+import { isOutage, isTransientFault } from '../../projections/transient-fault.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { retryTransient } from '../../runtime/retry-transient.ts';
 import type { Backend } from '../../training/backends/backend.ts';
@@ -24,11 +24,11 @@ import { decodeTorchCheckpoint } from '../../training/backends/torch/torch-check
 import { torchFolder } from '../../training/backends/torch/torch-plan.ts';
 import { createRelay } from '../../training/outbox/relay.ts';
 import { TrainingRefused } from '../../training/planning/read-plan-request.ts';
-import { readBatchRows, readRowsOfNow } from '../../training/rows/read-batch-rows.ts';
+import { readBatchRows, readCurrentRows } from '../../training/rows/read-batch-rows.ts';
 import { readPromptsOfRows } from '../../training/rows/read-prompts-of-rows.ts';
 import { makeFirstVersion, openBackend, registerFirst, trainerPlan } from './open-backend.ts';
 import { openLeaseService } from './open-lease-service.ts';
-import { type BatchFailure, type ReadRows, type Trained, trainLoop } from './train-loop.ts';
+import { type BatchFailure, type ReadRows, type TrainLoopResult, trainLoop } from './train-loop.ts';
 
 interface PolicyTraining {
   readonly policyId: string;
@@ -37,7 +37,7 @@ interface PolicyTraining {
   readonly untilVersion: number | null;
   readonly ttlMs?: number;
   readonly signal: AbortSignal;
-  readonly onUpdate?: (trained: Trained) => void;
+  readonly onUpdate?: (trained: TrainLoopResult) => void;
   readonly onTrouble?: (trouble: BatchFailure) => void;
   /** Called for every fault that is waited out: the database or the log is away, a disk is full. */
   readonly onFault?: (error: unknown) => void;
@@ -55,7 +55,7 @@ const LOOK_MS = 1_000; // a notice wakes it at once; this is for notices that we
 export async function trainPolicy(platform: Platform, training: PolicyTraining): Promise<number> {
   const { signal, onFault = () => undefined } = training;
   return retryTransient(() => trainFromRecord(platform, training), {
-    passes: isPassingFault,
+    passes: isTransientFault,
     unlimited: isOutage,
     signal,
     onFault,
@@ -232,7 +232,7 @@ export async function readBatchSteps(
   if (!batch) throw new Error(`no batch ${batchId} is planned, or its plan is not folded yet`);
   const position = parsePosition(batch.position);
   await waitUntilProjected(db, position, { timeoutMs: CATCH_UP_MS, signal, pollMs: 10 });
-  const { rewardsAt, rows } = await readRowsOfNow(db, blobs, batchId, position);
+  const { rewardsAt, rows } = await readCurrentRows(db, blobs, batchId, position);
   if (chats === 'without-chats') return { rewardsAt, rows: stepRowsOf(rows) };
   const prompts = await readPromptsOfRows(db, blobs, rows);
   // Segments lie on a topic of their own, which the position of a batch does not name.
@@ -246,7 +246,7 @@ export async function readBatchSteps(
   return { rewardsAt, rows: stepRowsOf(rows, prompts, pictureOf) };
 }
 
-function showsPicture({ messages }: ShownPrompt): boolean {
+function showsPicture({ messages }: StoredPrompt): boolean {
   return messages.some(({ parts }) => parts.some(({ kind }) => kind === 'image'));
 }
 

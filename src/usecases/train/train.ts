@@ -11,11 +11,11 @@ import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { rest } from '../../runtime/retry.ts';
 import { followVersions } from '../../training/versions/train-versions.ts';
 import { allOrStop } from '../collect/all-or-stop.ts';
-import type { Collected } from '../collect/collect-run.ts';
+import type { CollectedRun } from '../collect/collect-run.ts';
 import { collectWithRetry } from '../collect/collect-with-retry.ts';
 import { whileHeld } from '../collect/hold-run.ts';
 import type { CollectPlan } from '../collect/plan.ts';
-import { type Batching, batch } from './batcher/run-batcher.ts';
+import { type BatchOptions, batch } from './batcher/run-batcher.ts';
 import { isOwn } from './declaration/trainer-of.ts';
 import { beginTraining, comparesWithGreedy, type PlannedRun } from './train-begin.ts';
 import { evaluateVersions } from './train-evaluations.ts';
@@ -83,7 +83,7 @@ async function collectAndTrain(
   const done = new AbortController();
   const batcher = training.batcher ?? (await batch(platform, training.logger));
   try {
-    let collected: Collected | undefined;
+    let collected: CollectedRun | undefined;
     let drained = false;
     const greedy = comparesWithGreedy(training.plan.settings) ? { begun: 0, idle: 0 } : null;
     await allOrStop(AbortSignal.any([training.signal, done.signal]), [
@@ -143,7 +143,7 @@ async function collectAndTrain(
  */
 async function untilDrained(
   platform: Platform,
-  batcher: Batching,
+  batcher: BatchOptions,
   { policyId, updates }: TrainPlan,
   greedy: GreedyLooks | null,
   signal: AbortSignal,

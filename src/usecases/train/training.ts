@@ -2,8 +2,8 @@ import type { EvaluationRecord } from '../../projections/evaluations/read-evalua
 import type { Ledger } from '../../projections/training-pool/read-ledger.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Progress } from '../collect/collect-run.ts';
-import type { Batching } from './batcher/run-batcher.ts';
-import type { BatchFailure, Trained } from './train-loop.ts';
+import type { BatchOptions } from './batcher/run-batcher.ts';
+import type { BatchFailure, TrainLoopResult } from './train-loop.ts';
 import type { TrainPlan } from './train-plan.ts';
 
 export interface EvaluatedVersion {
@@ -18,9 +18,9 @@ export interface Training {
   readonly signal: AbortSignal;
   readonly logger: Logger;
   /** What plans batches in this process already; without it the training has a batcher of its own. */
-  readonly batcher?: Batching;
+  readonly batcher?: BatchOptions;
   readonly onCollect?: (progress: Progress) => void;
-  readonly onUpdate?: (trained: Trained) => void;
+  readonly onUpdate?: (trained: TrainLoopResult) => void;
   readonly onTrouble?: (trouble: BatchFailure) => void;
   readonly onEvaluation?: (evaluated: EvaluatedVersion) => void;
 }

@@ -44,7 +44,7 @@ export interface Verification {
 }
 
 /** A verification as it is kept. */
-export type KeptVerification = VerificationRecord<Verification>;
+export type StoredVerification = VerificationRecord<Verification>;
 
 /** Keeps the report of a verification, next to the record and not in it. @param tookMs how long it took. */
 export async function keepVerification(

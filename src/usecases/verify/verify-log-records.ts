@@ -9,11 +9,11 @@ import { readKeysOfPrincipals } from '../../postgres/keys.ts';
 import { owns, principalOf } from '../../postgres/principal.ts';
 import { compareReadModels } from '../../projections/compare-read-models.ts';
 import { chainDigest } from '../../projections/journal-chain/chain.ts';
-import type { JournalRow } from '../../projections/journal-chain/columns-off-body.ts';
-import { type Chained, readChainEnds, readChained, readSetAside } from '../../projections/journal-chain/read-chained.ts';
+import type { JournalRow } from '../../projections/journal-chain/mismatched-columns.ts';
+import { type ChainedRecords, readChainEnds, readChained, readSetAside } from '../../projections/journal-chain/read-chained.ts';
 import { readHoles } from '../../projections/journal-chain/read-holes.ts';
+import { nonOwnerScope } from '../../projections/owners/non-owner-scope.ts';
 import { type Owner, readOwners } from '../../projections/owners/read-owners.ts';
-import { scopeOfOthers } from '../../projections/owners/scope-of-others.ts';
 import type { Fault } from './verification.ts';
 
 const ROWS_SHOWN = 20; // of each table
@@ -162,7 +162,7 @@ export async function verifyLogRecords(
 }
 
 /** Describes what a record of the log has that the chain does not; null when its bytes are those that were chained. */
-function differenceOf(record: StoredRecord, { before, digest, eventId, row }: Chained): string | null {
+function differenceOf(record: StoredRecord, { before, digest, eventId, row }: ChainedRecords): string | null {
   if (Buffer.compare(chainDigest(before, record.offset, record.value), digest) === 0) return null;
   const { id, stream } = headOf(record);
   if (id !== undefined && id !== eventId) return `the log holds event ${id} in its place`;
@@ -245,5 +245,5 @@ function eventByKey({ offset, value }: StoredRecord): { readonly offset: number;
 function isOfAnother(event: Head, owner: Owner): boolean {
   const by = stampOf(event);
   if (owner.project !== by.project) return true;
-  return owner.principal !== by.principal && scopeOfOthers(event) === null;
+  return owner.principal !== by.principal && nonOwnerScope(event) === null;
 }

@@ -160,12 +160,12 @@ describe('an anchor outside of the database', () => {
     expect((await found()).faults[0]).toMatch(
       `log changed: trees.${partitionForKey(tree.treeId, 4)}@1 event ${second?.id}: the log holds other content than was folded`,
     );
-    const written = await readFile(files().anchor, 'utf8');
+    const file = await readFile(files().anchor, 'utf8');
     const { anchored, faults } = await found(files(), 'left out');
     expect(anchored).toBeNull();
     expect(faults).toHaveLength(1);
     expect(faults[0]).toMatch(/^anchor changed: trees\.\d@\d+, anchored 2.*Z: it or a record before it was rewritten$/);
-    expect(await readFile(files().anchor, 'utf8')).toBe(written); // what was rewritten is not anchored
+    expect(await readFile(files().anchor, 'utf8')).toBe(file); // what was rewritten is not anchored
   });
 
   test('a record that grows stays within its anchor, which is written again', async () => {

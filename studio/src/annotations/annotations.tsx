@@ -18,7 +18,7 @@ export function Annotations({ of }: { readonly of: readonly AnnotationShownFragm
     <ul className="plain annotations" aria-label="Annotations">
       {of.map((annotation) => (
         <li key={annotation.id}>
-          <Said annotation={annotation} />
+          <AnnotationText annotation={annotation} />
         </li>
       ))}
     </ul>
@@ -26,7 +26,7 @@ export function Annotations({ of }: { readonly of: readonly AnnotationShownFragm
 }
 
 /** One annotation: its label, score and note, and who added it. */
-export function Said({ annotation }: { readonly annotation: AnnotationShownFragment }) {
+export function AnnotationText({ annotation }: { readonly annotation: AnnotationShownFragment }) {
   const at = useMoment();
   const queries = useQueryClient();
   const who = useAsk(viewer, {}).data?.viewer;

@@ -3,8 +3,8 @@ import { useAsk } from '../graphql/use-ask.ts';
 import { whole } from '../parts/format.ts';
 import { Link } from '../parts/link.tsx';
 import { RolloutLink, taskName } from '../parts/links.tsx';
-import { Shown } from '../parts/shown.tsx';
-import { Said } from './annotations.tsx';
+import { Query } from '../parts/query.tsx';
+import { AnnotationText } from './annotations.tsx';
 
 const FIRST = 30;
 
@@ -14,7 +14,7 @@ export function LatestAnnotations() {
   return (
     <section className="panel" aria-labelledby="latest-annotations">
       <h2 id="latest-annotations">Latest annotations</h2>
-      <Shown of={answer}>
+      <Query of={answer}>
         {({ annotations }) =>
           annotations.nodes.length === 0 ? (
             <p className="empty">Nothing is annotated yet.</p>
@@ -24,7 +24,7 @@ export function LatestAnnotations() {
                 {annotations.nodes.map((annotation) => (
                   <li key={`${annotation.treeId} ${annotation.id}`} className="row">
                     <Of annotation={annotation} />
-                    <Said annotation={annotation} />
+                    <AnnotationText annotation={annotation} />
                   </li>
                 ))}
               </ul>
@@ -34,7 +34,7 @@ export function LatestAnnotations() {
             </>
           )
         }
-      </Shown>
+      </Query>
     </section>
   );
 }

@@ -11,8 +11,8 @@ import { OfTree } from '../parts/of-tree.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { Paging, usePages } from '../parts/paging.tsx';
 import { visible } from '../parts/plain-text.tsx';
+import { Query } from '../parts/query.tsx';
 import { Rewards } from '../parts/rewards.tsx';
-import { Shown } from '../parts/shown.tsx';
 import { StepText } from '../trajectories/step-text.tsx';
 import { AnnotateButton, Annotations } from './annotations.tsx';
 import { LatestAnnotations } from './latest-annotations.tsx';
@@ -35,7 +35,7 @@ export function ReviewPage() {
       <Queues walk={!asked} />
       <Fields key={key} queue={queue} />
       {asked ? (
-        <Shown of={answer}>
+        <Query of={answer}>
           {({ steps }) => (
             <>
               <p className="faint">
@@ -46,7 +46,7 @@ export function ReviewPage() {
               <Paging pages={pages} info={steps.pageInfo} of="steps" />
             </>
           )}
-        </Shown>
+        </Query>
       ) : (
         <p className="empty">
           Choose a queue first, there is nothing to annotate before: <kbd>j</kbd> <kbd>k</kbd> go through them, Enter opens one.

@@ -12,8 +12,8 @@ import { Link } from '../parts/link.tsx';
 import { RunLink } from '../parts/links.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
+import { Query } from '../parts/query.tsx';
 import { Share } from '../parts/share.tsx';
-import { Shown } from '../parts/shown.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 
 type Comparison = ComparePageQuery['compare'][number];
@@ -29,7 +29,7 @@ export function ComparePage() {
       <PageHead title="Runs compared" trail={<Link to="/">Runs</Link>}>
         <CopyAs operation={comparePage} variables={{ runs: ids }} command={`espalier compare ${ids.join(' ')}`} />
       </PageHead>
-      <Shown of={answer}>{({ compare }) => compare.map((each) => <Pair key={each.run.id} pair={each} />)}</Shown>
+      <Query of={answer}>{({ compare }) => compare.map((each) => <Pair key={each.run.id} pair={each} />)}</Query>
     </>
   );
 }

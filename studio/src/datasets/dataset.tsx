@@ -11,7 +11,7 @@ import { RolloutLink, RunLink, taskName } from '../parts/links.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { Paging, usePages } from '../parts/paging.tsx';
 import { visible } from '../parts/plain-text.tsx';
-import { Found } from '../parts/shown.tsx';
+import { Found } from '../parts/query.tsx';
 import { Table } from '../parts/table.tsx';
 import { Counts } from './datasets.tsx';
 import { RowText } from './row-text.tsx';

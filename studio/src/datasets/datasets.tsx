@@ -5,7 +5,7 @@ import { instant, short } from '../parts/format.ts';
 import { Link } from '../parts/link.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
-import { Shown } from '../parts/shown.tsx';
+import { Query } from '../parts/query.tsx';
 import { Table } from '../parts/table.tsx';
 import { TraceForm } from './trace-form.tsx';
 
@@ -20,7 +20,7 @@ export function DataPage() {
         <CopyAs operation={datasetsOperation} variables={variables} command="espalier dataset list" />
       </PageHead>
       <TraceForm />
-      <Shown of={answer}>
+      <Query of={answer}>
         {({ datasets }) =>
           datasets.nodes.length === 0 ? (
             <p className="empty">
@@ -51,7 +51,7 @@ export function DataPage() {
             />
           )
         }
-      </Shown>
+      </Query>
     </>
   );
 }

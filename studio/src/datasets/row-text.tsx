@@ -4,7 +4,7 @@ import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { whole } from '../parts/format.ts';
 import { PlainText } from '../parts/plain-text.tsx';
-import { Shown } from '../parts/shown.tsx';
+import { Query } from '../parts/query.tsx';
 
 const CHARACTERS = 20_000;
 
@@ -23,7 +23,7 @@ function Lines({ dataset, line }: { readonly dataset: string; readonly line: num
   const variables = { dataset, line, characters: CHARACTERS };
   const answer = useAsk(datasetRow, variables, { parts: 'all' });
   return (
-    <Shown of={answer}>
+    <Query of={answer}>
       {({ dataset: found }) => {
         const [row] = found?.examples.nodes ?? [];
         if (!row) return <p className="empty">The row is not on record.</p>;
@@ -38,7 +38,7 @@ function Lines({ dataset, line }: { readonly dataset: string; readonly line: num
           </>
         );
       }}
-    </Shown>
+    </Query>
   );
 }
 

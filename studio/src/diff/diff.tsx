@@ -6,7 +6,7 @@ import { CopyAs } from '../parts/copy-as.tsx';
 import { Failure } from '../parts/failure.tsx';
 import { GroupLink, RunTrail } from '../parts/links.tsx';
 import { PageHead } from '../parts/page-head.tsx';
-import { Loading } from '../parts/shown.tsx';
+import { Loading } from '../parts/query.tsx';
 import { DrawnViews } from '../renderer/drawn-views.tsx';
 import { useRenderer } from '../renderer/use-renderer.ts';
 import { align, type Pair } from './align.ts';

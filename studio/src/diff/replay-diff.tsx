@@ -4,7 +4,7 @@ import { CopyAs } from '../parts/copy-as.tsx';
 import { count, instant, whole } from '../parts/format.ts';
 import { Link } from '../parts/link.tsx';
 import { visible } from '../parts/plain-text.tsx';
-import { Shown } from '../parts/shown.tsx';
+import { Query } from '../parts/query.tsx';
 import { replayedPairs } from './replayed.ts';
 import { Cut, LONGEST, Name, Rows } from './rows.tsx';
 import type { Side } from './sides.ts';
@@ -15,7 +15,7 @@ export function ReplayDiff({ of }: { readonly of: Side }) {
   const answer = useAsk(diffReplays, { tree: of.tree?.id ?? '' }, { enabled: of.tree !== null });
   if (of.leafId === null) return <p className="empty">The rollout has not ended yet.</p>;
   return (
-    <Shown of={answer}>
+    <Query of={answer}>
       {({ tree }) => {
         const replays = tree?.run?.replays.filter(({ mode }) => mode === 'environment') ?? [];
         const last = replays.at(-1);
@@ -61,6 +61,6 @@ export function ReplayDiff({ of }: { readonly of: Side }) {
           </>
         );
       }}
-    </Shown>
+    </Query>
   );
 }

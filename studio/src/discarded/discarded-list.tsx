@@ -6,7 +6,7 @@ import { decimal } from '../parts/format.ts';
 import { GroupLink, RolloutLink } from '../parts/links.tsx';
 import { Paging, usePages } from '../parts/paging.tsx';
 import { visible } from '../parts/plain-text.tsx';
-import { Shown } from '../parts/shown.tsx';
+import { Query } from '../parts/query.tsx';
 import { Table } from '../parts/table.tsx';
 import { ABANDONED } from './bias.ts';
 
@@ -40,7 +40,7 @@ export function DiscardedList({
           set={(value) => void navigate({ search: (all) => ({ ...all, reason: value || undefined }), replace: true })}
         />
       </div>
-      <Shown of={answer}>
+      <Query of={answer}>
         {({ samples }) =>
           samples.nodes.length === 0 ? (
             <p className="empty">No sample is discarded.</p>
@@ -75,7 +75,7 @@ export function DiscardedList({
             </>
           )
         }
-      </Shown>
+      </Query>
     </section>
   );
 }

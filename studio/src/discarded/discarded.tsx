@@ -7,8 +7,8 @@ import { count, percent, shortId, whole } from '../parts/format.ts';
 import { Link } from '../parts/link.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
+import { Query } from '../parts/query.tsx';
 import { Share } from '../parts/share.tsx';
-import { Shown } from '../parts/shown.tsx';
 import { Table } from '../parts/table.tsx';
 import { ABANDONED, biasOf } from './bias.ts';
 import { DiscardedList } from './discarded-list.tsx';
@@ -42,7 +42,7 @@ export function DiscardedPage() {
       >
         <CopyAs operation={discardedPage} variables={variables} command={`espalier ledger ${id}`} />
       </PageHead>
-      <Shown of={answer}>
+      <Query of={answer}>
         {({ policy }) =>
           policy ? (
             <>
@@ -64,7 +64,7 @@ export function DiscardedPage() {
             <p className="empty">The policy {visible(id)} is not known at this moment of the record.</p>
           )
         }
-      </Shown>
+      </Query>
     </>
   );
 }

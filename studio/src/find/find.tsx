@@ -15,8 +15,8 @@ import { StepLink, taskName } from '../parts/links.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { Paging, usePages } from '../parts/paging.tsx';
 import { visible } from '../parts/plain-text.tsx';
+import { Query } from '../parts/query.tsx';
 import { Rewards } from '../parts/rewards.tsx';
-import { Shown } from '../parts/shown.tsx';
 
 const FIRST = 50;
 const LEAST = 1e-6; // a reward of less is none
@@ -74,7 +74,7 @@ export function FindPage() {
         </form>
       </search>
       {asked ? (
-        <Shown of={answer}>
+        <Query of={answer}>
           {({ steps }) => (
             <>
               {steps.edges.length === 0 ? <p className="empty">No step fits.</p> : null}
@@ -86,7 +86,7 @@ export function FindPage() {
               <Paging pages={pages} info={steps.pageInfo} of="steps" />
             </>
           )}
-        </Shown>
+        </Query>
       ) : (
         <p className="empty">
           <code>craft stick</code> finds both words, <code>"oak log"</code> one behind the other, <code>craft or smelt</code>{' '}

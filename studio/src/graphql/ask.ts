@@ -21,7 +21,7 @@ export function requestOf<Answer, Variables>(operation: Operation<Answer, Variab
 }
 
 /** How an operation is asked. */
-export interface Asking {
+export interface AskOptions {
   readonly at?: Moment;
   readonly signal?: AbortSignal;
   /** The question of the page that may lack parts which are refused: the page names them. Left out, a fault refuses the whole. */
@@ -35,7 +35,7 @@ export interface Asking {
 export async function ask<Answer, Variables>(
   operation: Operation<Answer, Variables>,
   variables: Variables,
-  { at = null, signal, partOf }: Asking = {},
+  { at = null, signal, partOf }: AskOptions = {},
 ): Promise<Answer> {
   const page = heldPage();
   if (page) return page.answer(operation, variables);

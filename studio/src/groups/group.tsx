@@ -9,7 +9,7 @@ import { Link } from '../parts/link.tsx';
 import { RolloutLink, RunTrail, taskName } from '../parts/links.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
-import { Found } from '../parts/shown.tsx';
+import { Found } from '../parts/query.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { GroupViews } from '../renderer/drawn-views.tsx';
 import { BatchLink } from '../training/batch-link.tsx';

@@ -6,8 +6,8 @@ import { decimal, percent, whole } from '../parts/format.ts';
 import { Link } from '../parts/link.tsx';
 import { useTree } from '../parts/of-tree.tsx';
 import { visible } from '../parts/plain-text.tsx';
+import { Query } from '../parts/query.tsx';
 import { RecordImage } from '../parts/record-image.tsx';
-import { Shown } from '../parts/shown.tsx';
 import { Table } from '../parts/table.tsx';
 
 type Image = NonNullable<NonNullable<ImageAtFactorsQuery['step']>['historyImage']>;
@@ -19,7 +19,7 @@ export function AtFactors({ step: id }: { readonly step: string }) {
   const variables = { step: id, tree: useTree(), factors: [...FACTORS] };
   const answer = useAsk(imageAtFactors, variables, { parts: 'all' });
   return (
-    <Shown of={answer}>
+    <Query of={answer}>
       {({ step }) =>
         step?.historyImage ? (
           <>
@@ -40,14 +40,14 @@ export function AtFactors({ step: id }: { readonly step: string }) {
           <p className="empty">This step was not shown its history as an image.</p>
         )
       }
-    </Shown>
+    </Query>
   );
 }
 
 function Choice({ image }: { readonly image: Image }) {
   const larger = image.atFactors.find(({ factor }) => factor > image.factor);
   const [factor, setFactor] = useState(larger?.factor ?? image.factor);
-  const chosen = image.atFactors.find((each) => each.factor === factor);
+  const atFactor = image.atFactors.find((each) => each.factor === factor);
   return (
     <>
       <Table
@@ -85,7 +85,7 @@ function Choice({ image }: { readonly image: Image }) {
       </p>
       <div className="columns">
         <Drawn at={{ ...image, shown: true }} name={`as it was shown, factor ${decimal(image.factor)}`} />
-        {chosen && !chosen.shown ? <Drawn at={chosen} name={`at factor ${decimal(chosen.factor)}`} /> : null}
+        {atFactor && !atFactor.shown ? <Drawn at={atFactor} name={`at factor ${decimal(atFactor.factor)}`} /> : null}
       </div>
     </>
   );

@@ -4,8 +4,8 @@ import { Choose } from '../parts/choose.tsx';
 import { decimal, whole } from '../parts/format.ts';
 import { Link } from '../parts/link.tsx';
 import { Paging, usePages } from '../parts/paging.tsx';
+import { Query } from '../parts/query.tsx';
 import { RecordImage } from '../parts/record-image.tsx';
-import { Shown } from '../parts/shown.tsx';
 
 const FIRST = 24;
 
@@ -42,7 +42,7 @@ export function ContactSheet({
           set={(value) => setOrder(value as HistoryImageOrder)}
         />
       </div>
-      <Shown of={answer}>
+      <Query of={answer}>
         {({ run: found }) =>
           found ? (
             <>
@@ -70,7 +70,7 @@ export function ContactSheet({
             </>
           ) : null
         }
-      </Shown>
+      </Query>
     </section>
   );
 }

@@ -7,7 +7,7 @@ import { decimal, percent, whole } from '../parts/format.ts';
 import { RunTrail } from '../parts/links.tsx';
 import { OfTree } from '../parts/of-tree.tsx';
 import { PageHead } from '../parts/page-head.tsx';
-import { Found } from '../parts/shown.tsx';
+import { Found } from '../parts/query.tsx';
 import { AtFactors } from './at-factors.tsx';
 import { Compression } from './compression.tsx';
 import { ContactSheet, ORDERS } from './contact-sheet.tsx';

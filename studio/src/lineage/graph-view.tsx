@@ -5,7 +5,7 @@ import { ask } from '../graphql/ask.ts';
 import { shortId, whole } from '../parts/format.ts';
 import { Link } from '../parts/link.tsx';
 import { visible } from '../parts/plain-text.tsx';
-import { Shown } from '../parts/shown.tsx';
+import { Query } from '../parts/query.tsx';
 import { useMoment } from '../shell/moment.ts';
 import { type GraphNode, gatherGraph } from './graph.ts';
 import { HEIGHT, layOutGraph, type Placed, WIDTH } from './graph-layout.ts';
@@ -28,7 +28,7 @@ export function GraphView({ id, tree }: { readonly id: string; readonly tree: st
   });
   const toggle = (key: string) =>
     setOpened((now) => new Set(now.has(key) ? [...now].filter((each) => each !== key) : [...now, key]));
-  return <Shown of={answer}>{(graph) => (graph ? <Drawing graph={graph} toggle={toggle} /> : null)}</Shown>;
+  return <Query of={answer}>{(graph) => (graph ? <Drawing graph={graph} toggle={toggle} /> : null)}</Query>;
 }
 
 /** What is asked for is in the middle; where there is no room for what is next to it, at the left, and none is cut before it. */

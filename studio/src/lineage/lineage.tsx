@@ -7,7 +7,7 @@ import { count, decimal, instant, shortId, whole } from '../parts/format.ts';
 import { Link } from '../parts/link.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { PlainText, visible } from '../parts/plain-text.tsx';
-import { Shown } from '../parts/shown.tsx';
+import { Query } from '../parts/query.tsx';
 import { GraphView } from './graph-view.tsx';
 import { ViewLink } from './view-link.tsx';
 
@@ -22,7 +22,7 @@ export function LineagePage() {
   return (
     <>
       <TraceForm />
-      <Shown of={answer}>
+      <Query of={answer}>
         {({ trace }) =>
           trace ? (
             <>
@@ -65,7 +65,7 @@ export function LineagePage() {
             <p className="empty">Nothing on record has the id {visible(id)} at this moment.</p>
           )
         }
-      </Shown>
+      </Query>
     </>
   );
 }

@@ -3,7 +3,7 @@ import { useAsk } from '../graphql/use-ask.ts';
 import { count, instant } from '../parts/format.ts';
 import { Link } from '../parts/link.tsx';
 import { visible } from '../parts/plain-text.tsx';
-import { Shown } from '../parts/shown.tsx';
+import { Query } from '../parts/query.tsx';
 
 /** Who has which batch, and until when; what is behind its deadline goes to the next who asks. */
 export function Leases() {
@@ -11,7 +11,7 @@ export function Leases() {
   return (
     <section aria-labelledby="leases">
       <h2 id="leases">Leases</h2>
-      <Shown of={answer}>
+      <Query of={answer}>
         {({ policies }) => {
           const open = policies.flatMap(({ id: policy, batches }) =>
             batches.nodes.flatMap((batch) =>
@@ -38,7 +38,7 @@ export function Leases() {
             </ul>
           );
         }}
-      </Shown>
+      </Query>
     </section>
   );
 }

@@ -5,7 +5,7 @@ import { CopyAs } from '../parts/copy-as.tsx';
 import { count, duration, percent, whole } from '../parts/format.ts';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
-import { Shown } from '../parts/shown.tsx';
+import { Query } from '../parts/query.tsx';
 import { Table } from '../parts/table.tsx';
 import { Leases } from './leases.tsx';
 import { Partitions } from './partitions.tsx';
@@ -23,7 +23,7 @@ export function OperationsPage() {
       <PageHead title="Operations">
         <CopyAs operation={operationsPage} variables={{}} command="espalier status" />
       </PageHead>
-      <Shown of={answer}>
+      <Query of={answer}>
         {({ lag, quarantine, anomalies, position }) => (
           <>
             <End position={position} />
@@ -75,7 +75,7 @@ export function OperationsPage() {
             </ul>
           </>
         )}
-      </Shown>
+      </Query>
       <Verifications />
       <Replays />
     </>

@@ -5,7 +5,7 @@ import { Link } from '../parts/link.tsx';
 import { RunLink } from '../parts/links.tsx';
 import { Paging, usePages } from '../parts/paging.tsx';
 import { PlainText, visible } from '../parts/plain-text.tsx';
-import { Shown } from '../parts/shown.tsx';
+import { Query } from '../parts/query.tsx';
 import { Table } from '../parts/table.tsx';
 
 type Replay = ReplaysQuery['replays']['nodes'][number];
@@ -18,7 +18,7 @@ export function Replays() {
   return (
     <section aria-labelledby="replays">
       <h2 id="replays">Replays{answer.data ? `: ${whole(answer.data.replays.totalCount)}` : ''}</h2>
-      <Shown of={answer}>
+      <Query of={answer}>
         {({ replays: { nodes, pageInfo } }) =>
           nodes.length === 0 ? (
             <p className="faint">
@@ -35,7 +35,7 @@ export function Replays() {
             </>
           )
         }
-      </Shown>
+      </Query>
     </section>
   );
 }

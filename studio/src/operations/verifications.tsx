@@ -6,7 +6,7 @@ import { useAsk } from '../graphql/use-ask.ts';
 import { duration, instant, whole } from '../parts/format.ts';
 import { Paging, usePages } from '../parts/paging.tsx';
 import { visible } from '../parts/plain-text.tsx';
-import { Shown } from '../parts/shown.tsx';
+import { Query } from '../parts/query.tsx';
 
 type Verification = VerificationsQuery['verifications']['nodes'][number];
 const FIRST = 10;
@@ -18,7 +18,7 @@ export function Verifications() {
   return (
     <section aria-labelledby="verifications">
       <h2 id="verifications">Verifications{answer.data ? `: ${whole(answer.data.verifications.totalCount)}` : ''}</h2>
-      <Shown of={answer}>
+      <Query of={answer}>
         {({ verifications: { nodes, pageInfo } }) =>
           nodes.length === 0 ? (
             <p className="faint">
@@ -35,7 +35,7 @@ export function Verifications() {
             </>
           )
         }
-      </Shown>
+      </Query>
     </section>
   );
 }

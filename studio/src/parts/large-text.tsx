@@ -5,7 +5,7 @@ import { useAsk } from '../graphql/use-ask.ts';
 import { whole } from './format.ts';
 import { useTree } from './of-tree.tsx';
 import { PlainText } from './plain-text.tsx';
-import { Shown } from './shown.tsx';
+import { Query } from './query.tsx';
 
 const BEGINNING = 65_536; // characters of a large text that its record holds
 const PART = 262_144; // characters that are asked for at once
@@ -90,7 +90,7 @@ function Part<Answer>({
     if (isLast) end();
   });
   return (
-    <Shown of={answer}>
+    <Query of={answer}>
       {() =>
         text === undefined ? (
           <p className="notice">What follows could not be found any more.</p>
@@ -98,6 +98,6 @@ function Part<Answer>({
           <PlainText className={className} text={text} />
         )
       }
-    </Shown>
+    </Query>
   );
 }

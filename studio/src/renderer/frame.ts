@@ -1,4 +1,4 @@
-import type { Given } from './renderer.ts';
+import type { RendererInput } from './renderer.ts';
 
 /** What happened to the steps that a frame was to show. */
 export interface FrameEvents {
@@ -36,7 +36,7 @@ export class RendererFrame {
   }
 
   /** Asks for a step; of several, the newest is shown. @returns its number. */
-  show(given: Given): number {
+  show(given: RendererInput): number {
     const number = ++this.#number;
     this.#channel.port1.postMessage({ kind: 'show', number, given });
     clearTimeout(this.#timer);

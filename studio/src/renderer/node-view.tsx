@@ -3,7 +3,7 @@ import { renderedPath } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { visible } from '../parts/plain-text.tsx';
 import { OwnView } from './own-view.tsx';
-import { type GivenStep, givenOf } from './renderer.ts';
+import { givenOf, type RendererStep } from './renderer.ts';
 import { type TreeRenderer, useRenderer } from './use-renderer.ts';
 
 interface NodeViewProps {
@@ -27,7 +27,7 @@ function Drawn({
   name,
 }: {
   readonly renderer: TreeRenderer;
-  readonly path: readonly GivenStep[];
+  readonly path: readonly RendererStep[];
   readonly name: string | undefined;
 }) {
   const given = useMemo(() => givenOf(task, path, path.length - 1), [task, path]);

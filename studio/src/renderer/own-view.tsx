@@ -3,10 +3,18 @@ import frameDocument from '../../frame.html?raw';
 import { isPage } from '../page/stored-page.ts';
 import { PlainText, visible } from '../parts/plain-text.tsx';
 import { RendererFrame } from './frame.ts';
-import type { Given } from './renderer.ts';
+import type { RendererInput } from './renderer.ts';
 
 /** Shows a step as its environment draws it, in a frame that reaches nothing; where that fails, its text with the reason. */
-export function OwnView({ source, given, label }: { readonly source: string; readonly given: Given; readonly label: string }) {
+export function OwnView({
+  source,
+  given,
+  label,
+}: {
+  readonly source: string;
+  readonly given: RendererInput;
+  readonly label: string;
+}) {
   const element = useRef<HTMLIFrameElement>(null);
   const frame = useRef<RendererFrame>(undefined);
   const loads = useRef(0);

@@ -1,22 +1,22 @@
 /** What a renderer is given: the task, the steps of the path as they are recorded, and the place of the one to be shown. */
-export interface Given {
-  readonly task: GivenTask;
+export interface RendererInput {
+  readonly task: RendererTask;
   /** From the start of the task on, the one to be shown and what followed it as far as it is known. */
-  readonly steps: readonly GivenStep[];
+  readonly steps: readonly RendererStep[];
   /** The step to be shown: `steps[at]`. */
   readonly at: number;
   /** How many steps behind the first were left out, where there was no room for them. */
   readonly omitted: number;
 }
 
-export interface GivenTask {
+export interface RendererTask {
   readonly environment: string;
   readonly alias: string;
   readonly goal: string;
   readonly instruction: string;
 }
 
-export interface GivenStep {
+export interface RendererStep {
   readonly depth: number;
   /** Empty at the start of the task. */
   readonly action: string;
@@ -35,24 +35,24 @@ export interface GivenStep {
 }
 
 /** What a renderer returns: an element, a text, nothing, or a list of these. */
-export type Shown = Element | string | number | boolean | null | undefined | readonly Shown[];
+export type RendererOutput = Element | string | number | boolean | null | undefined | readonly RendererOutput[];
 export interface Element {
   readonly tag: string;
   readonly attributes: Readonly<Record<string, string | number | boolean | null | undefined>> | null;
-  readonly children: readonly Shown[];
+  readonly children: readonly RendererOutput[];
 }
 
 /** Makes an element, as a renderer gets it handed. */
-export type MakeElement = (tag: string, attributes: Element['attributes'], ...children: readonly Shown[]) => Element;
+export type MakeElement = (tag: string, attributes: Element['attributes'], ...children: readonly RendererOutput[]) => Element;
 
 /** The function that a renderer exports as `render`. */
-export type Render = (given: Given, h: MakeElement) => Shown | Promise<Shown>;
+export type Render = (given: RendererInput, h: MakeElement) => RendererOutput | Promise<RendererOutput>;
 
 const TEXT = 65_536; // characters of one text
 const ALL = 2_000_000; // characters of all texts
 
 /** Returns what a renderer is given of a path: long texts cut, and steps behind the first left out where they are too many. */
-export function givenOf(task: GivenTask, steps: readonly GivenStep[], at: number): Given {
+export function givenOf(task: RendererTask, steps: readonly RendererStep[], at: number): RendererInput {
   const cut = steps.map(cutStep);
   const sizes = cut.map((step) => JSON.stringify(step).length);
   let all = sizes.reduce((sum, size) => sum + size, 0);
@@ -70,7 +70,7 @@ export function givenOf(task: GivenTask, steps: readonly GivenStep[], at: number
 }
 
 /** Copies the fields that renderers are promised, and no other: what a query asks besides is not theirs. */
-function cutStep({ depth, action, thought, observation, ...step }: GivenStep): GivenStep {
+function cutStep({ depth, action, thought, observation, ...step }: RendererStep): RendererStep {
   return {
     depth,
     action: cutText(action),

@@ -2,13 +2,13 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { type RenderedTaskQuery, renderedTask } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
-import type { GivenTask } from './renderer.ts';
+import type { RendererTask } from './renderer.ts';
 import { shippedRenderer } from './shipped.ts';
 
 /** How the steps of a tree are drawn: the module, what it is of, and the task. */
 export interface TreeRenderer {
   readonly source: string;
-  readonly task: GivenTask;
+  readonly task: RendererTask;
 }
 
 /** Finds the renderer of a tree's environment: the run's own, or the one that the studio brings; null where there is none. */

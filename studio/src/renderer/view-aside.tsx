@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'react';
 import { visible } from '../parts/plain-text.tsx';
 import { OwnView } from './own-view.tsx';
-import { type GivenStep, givenOf } from './renderer.ts';
+import { givenOf, type RendererStep } from './renderer.ts';
 import type { TreeRenderer } from './use-renderer.ts';
 
 /** A step of a trajectory as its environment draws it, next to the list of its steps. */
@@ -11,7 +11,7 @@ export function ViewAside({
   at,
 }: {
   readonly renderer: TreeRenderer;
-  readonly steps: readonly GivenStep[];
+  readonly steps: readonly RendererStep[];
   readonly at: number;
 }) {
   const [open, setOpen] = useState(() => matchMedia('(min-width: 1000px)').matches);

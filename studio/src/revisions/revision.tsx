@@ -14,7 +14,7 @@ import { RunTrail, taskName } from '../parts/links.tsx';
 import { OfTree } from '../parts/of-tree.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { PlainText, visible } from '../parts/plain-text.tsx';
-import { Found } from '../parts/shown.tsx';
+import { Found } from '../parts/query.tsx';
 import { DrawnViews, type View } from '../renderer/drawn-views.tsx';
 import { Instruction, StepText } from '../trajectories/step-text.tsx';
 import { MaskBar } from './mask-bar.tsx';

@@ -5,7 +5,7 @@ import { isPage } from '../page/stored-page.ts';
 import { whole } from '../parts/format.ts';
 import { Link } from '../parts/link.tsx';
 import { RolloutLink, taskName } from '../parts/links.tsx';
-import { Shown } from '../parts/shown.tsx';
+import { Query } from '../parts/query.tsx';
 
 type Ended = RunFailuresQuery['truncated'];
 
@@ -13,7 +13,7 @@ type Ended = RunFailuresQuery['truncated'];
 export function Ends({ run }: { readonly run: string }) {
   const answer = useAsk(runFailures, { id: run });
   return (
-    <Shown of={answer}>
+    <Query of={answer}>
       {({ succeeded, without, ended, truncated, rollouts: { totalCount: failed } }) => {
         const unjudged = ended.totalCount - succeeded.totalCount - without.totalCount;
         if (ended.totalCount + truncated.totalCount + failed === 0) return null;
@@ -48,7 +48,7 @@ export function Ends({ run }: { readonly run: string }) {
           </section>
         );
       }}
-    </Shown>
+    </Query>
   );
 }
 

@@ -3,13 +3,13 @@ import { useAsk } from '../graphql/use-ask.ts';
 import { whole } from '../parts/format.ts';
 import { RolloutLink } from '../parts/links.tsx';
 import { visible } from '../parts/plain-text.tsx';
-import { Shown } from '../parts/shown.tsx';
+import { Query } from '../parts/query.tsx';
 
 /** Why rollouts of a run failed, the most frequent reason first. */
 export function Failures({ run }: { readonly run: string }) {
   const answer = useAsk(runFailures, { id: run });
   return (
-    <Shown of={answer}>
+    <Query of={answer}>
       {({ rollouts }) => {
         if (rollouts.totalCount === 0) return null;
         const byReason = Map.groupBy(rollouts.nodes, ({ reason }) => reason || 'no reason is recorded');
@@ -32,6 +32,6 @@ export function Failures({ run }: { readonly run: string }) {
           </section>
         );
       }}
-    </Shown>
+    </Query>
   );
 }

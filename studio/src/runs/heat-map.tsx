@@ -9,7 +9,7 @@ import { Link } from '../parts/link.tsx';
 import { taskName } from '../parts/links.tsx';
 import { Paging, usePages } from '../parts/paging.tsx';
 import { visible } from '../parts/plain-text.tsx';
-import { Shown } from '../parts/shown.tsx';
+import { Query } from '../parts/query.tsx';
 
 type Tree = RunTreesQuery['trees']['nodes'][number];
 
@@ -38,7 +38,7 @@ export function HeatMap({ run }: { readonly run: string }) {
           <i className="mark-failed" /> failed <i className="mark-open" /> goes on
         </span>
       </div>
-      <Shown of={answer}>
+      <Query of={answer}>
         {({ trees }) => (
           <>
             {trees.nodes.length === 0 ? <p className="empty">No tree is opened yet.</p> : <Marks trees={trees.nodes} />}
@@ -47,7 +47,7 @@ export function HeatMap({ run }: { readonly run: string }) {
             </Paging>
           </>
         )}
-      </Shown>
+      </Query>
     </section>
   );
 }

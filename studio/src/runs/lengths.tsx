@@ -6,7 +6,7 @@ import { useAsk } from '../graphql/use-ask.ts';
 import { Chart } from '../parts/chart.tsx';
 import { decimal, whole } from '../parts/format.ts';
 import type { Point } from '../parts/point.ts';
-import { Shown } from '../parts/shown.tsx';
+import { Query } from '../parts/query.tsx';
 
 const FIRST = LIST_SIZES.lengths; // the last of the run
 
@@ -41,7 +41,7 @@ export function Lengths({ run, search }: { readonly run: string; readonly search
     [nodes],
   );
   return (
-    <Shown of={answer}>
+    <Query of={answer}>
       {({ rollouts }) =>
         points.length === 0 ? null : (
           <section className="panel">
@@ -61,7 +61,7 @@ export function Lengths({ run, search }: { readonly run: string; readonly search
           </section>
         )
       }
-    </Shown>
+    </Query>
   );
 }
 

@@ -5,14 +5,14 @@ import { decimal, shortId, whole } from '../parts/format.ts';
 import { Link } from '../parts/link.tsx';
 import { taskName } from '../parts/links.tsx';
 import { visible } from '../parts/plain-text.tsx';
-import { Shown } from '../parts/shown.tsx';
+import { Query } from '../parts/query.tsx';
 import { RevisionState } from '../revisions/revision-state.tsx';
 
 /** The revisions that were mined from a run. */
 export function Revisions({ run }: { readonly run: string }) {
   const answer = useAsk(runRevisions, { id: run, first: LIST_SIZES.revisions });
   return (
-    <Shown of={answer}>
+    <Query of={answer}>
       {({ run: found }) => {
         const revisions = found?.revisions;
         if (!revisions || revisions.totalCount === 0) return null;
@@ -36,6 +36,6 @@ export function Revisions({ run }: { readonly run: string }) {
           </section>
         );
       }}
-    </Shown>
+    </Query>
   );
 }

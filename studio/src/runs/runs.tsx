@@ -6,10 +6,10 @@ import { CopyAs } from '../parts/copy-as.tsx';
 import { Link } from '../parts/link.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { Paging, usePages } from '../parts/paging.tsx';
-import { Shown } from '../parts/shown.tsx';
-import { Behind } from './behind.tsx';
+import { Query } from '../parts/query.tsx';
 import { FilterText } from './filter-text.tsx';
-import { Folded } from './folded.tsx';
+import { FoldedState } from './folded-state.tsx';
+import { LagNotice } from './lag-notice.tsx';
 import { RunsTable } from './runs-table.tsx';
 
 const KINDS: readonly RunKind[] = ['collect', 'search', 'evaluate', 'fork', 'import', 'external'];
@@ -43,10 +43,10 @@ export function Runs() {
   return (
     <>
       <PageHead title="Runs">
-        <Behind />
+        <LagNotice />
         <CopyAs operation={runsOperation} variables={variables} command="espalier status" />
       </PageHead>
-      <Folded given={Object.keys(filter).length}>
+      <FoldedState given={Object.keys(filter).length}>
         <search className="filters">
           <FilterText name="Text" find value={search.text} set={(text) => set({ text })} hint="words of name or id" />
           <Choose
@@ -82,7 +82,7 @@ export function Runs() {
             known={known.data?.annotationLabels.map(({ label }) => label)}
           />
         </search>
-      </Folded>
+      </FoldedState>
       <div className="row">
         {chosen.length === 2 ? (
           <Link className="button" to="/view/compare" search={{ runs: chosen.join(',') }}>
@@ -92,14 +92,14 @@ export function Runs() {
           <span className="faint">{chosen.length === 1 ? 'choose another run to compare' : ''}</span>
         )}
       </div>
-      <Shown of={answer}>
+      <Query of={answer}>
         {({ runs }) => (
           <>
             <RunsTable rows={runs.nodes} chosen={chosen} choose={choose} filtered={Object.keys(filter).length > 0} />
             <Paging pages={pages} info={runs.pageInfo} of="runs" />
           </>
         )}
-      </Shown>
+      </Query>
     </>
   );
 }

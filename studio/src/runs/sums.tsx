@@ -3,7 +3,7 @@ import { useAsk } from '../graphql/use-ask.ts';
 import { Facts } from '../parts/facts.tsx';
 import { decimal, duration, percent, whole } from '../parts/format.ts';
 import { visible } from '../parts/plain-text.tsx';
-import { Shown } from '../parts/shown.tsx';
+import { Query } from '../parts/query.tsx';
 import { Table } from '../parts/table.tsx';
 
 /** What the steps and rewards of a run add up to. */
@@ -12,7 +12,7 @@ export function Sums({ run }: { readonly run: string }) {
   return (
     <section className="panel">
       <h2>Rewards and steps</h2>
-      <Shown of={answer}>
+      <Query of={answer}>
         {({ aggregate: [sums] }) =>
           sums ? (
             <>
@@ -52,7 +52,7 @@ export function Sums({ run }: { readonly run: string }) {
             <p className="faint">Nothing to sum up yet.</p>
           )
         }
-      </Shown>
+      </Query>
     </section>
   );
 }

@@ -1,5 +1,7 @@
 /** What follows the record says. `again` asks for all that is shown, as something may have been missed. */
-export type Said = { readonly kind: 'live' | 'waiting' | 'again' } | { readonly kind: 'event'; readonly position: string };
+export type FollowMessage =
+  | { readonly kind: 'live' | 'waiting' | 'again' }
+  | { readonly kind: 'event'; readonly position: string };
 
 const BETWEEN_MS = 1_000; // longer than a stream takes to open
 
@@ -13,24 +15,24 @@ type Asked = { readonly kind: 'ask' };
  */
 export async function followTogether(
   name: string,
-  hold: (say: (said: Said) => void, signal: AbortSignal) => Promise<void>,
-  hear: (said: Said) => void,
+  hold: (say: (message: FollowMessage) => void, signal: AbortSignal) => Promise<void>,
+  hear: (message: FollowMessage) => void,
   signal: AbortSignal,
 ): Promise<void> {
   if (!navigator.locks) return followWhileVisible(hold, hear, signal);
   const channel = new BroadcastChannel(name);
-  let last: Said | undefined; // what the stream of this tab said of itself
-  channel.onmessage = ({ data }: MessageEvent<Said | Asked>) => {
+  let last: FollowMessage | undefined; // what the stream of this tab said of itself
+  channel.onmessage = ({ data }: MessageEvent<FollowMessage | Asked>) => {
     if (data.kind !== 'ask') hear(data);
     else if (last) channel.postMessage(last);
   };
   signal.addEventListener('abort', () => channel.close(), { once: true });
   channel.postMessage({ kind: 'ask' } satisfies Asked);
-  const say = (said: Said) => {
+  const say = (message: FollowMessage) => {
     if (signal.aborted) return;
-    last = said.kind === 'waiting' ? said : { kind: 'live' };
-    hear(said);
-    channel.postMessage(said);
+    last = message.kind === 'waiting' ? message : { kind: 'live' };
+    hear(message);
+    channel.postMessage(message);
   };
   const { held = [] } = await navigator.locks.query();
   const inherits = held.some((lock) => lock.name === name);
@@ -45,8 +47,8 @@ export async function followTogether(
 }
 
 async function followWhileVisible(
-  hold: (say: (said: Said) => void, signal: AbortSignal) => Promise<void>,
-  hear: (said: Said) => void,
+  hold: (say: (message: FollowMessage) => void, signal: AbortSignal) => Promise<void>,
+  hear: (message: FollowMessage) => void,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {

@@ -4,7 +4,7 @@ import { live } from '../../../graphql/studio/generated/operations.ts';
 import { NotLetIn } from '../graphql/faults.ts';
 import { follow } from '../graphql/follow.ts';
 import { authorization } from '../graphql/key.ts';
-import { followTogether, type Said } from './follow-together.ts';
+import { type FollowMessage, followTogether } from './follow-together.ts';
 
 const GATHER_MS = 700; // events that come together ask once
 const PATIENCE = 2; // times as long as the last answers took: the page asks for a third of the time at most while a record grows
@@ -23,12 +23,12 @@ export function useLive(now: boolean): LiveState {
     const ended = new AbortController();
     let after: string | undefined;
     const refresh = refresher(queries, ended.signal);
-    const hear = (said: Said) => {
-      if (said.kind === 'event') after = said.position;
-      if (said.kind !== 'again') setState(said.kind === 'waiting' ? 'waiting' : 'live');
-      if (said.kind === 'event' || said.kind === 'again') refresh();
+    const hear = (message: FollowMessage) => {
+      if (message.kind === 'event') after = message.position;
+      if (message.kind !== 'again') setState(message.kind === 'waiting' ? 'waiting' : 'live');
+      if (message.kind === 'event' || message.kind === 'again') refresh();
     };
-    const hold = async (say: (said: Said) => void, signal: AbortSignal) => {
+    const hold = async (say: (message: FollowMessage) => void, signal: AbortSignal) => {
       while (!signal.aborted) {
         const open = setTimeout(() => say({ kind: 'live' }), GATHER_MS); // an open subscription says nothing until something happens
         try {

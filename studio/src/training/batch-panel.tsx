@@ -3,7 +3,7 @@ import { useAsk } from '../graphql/use-ask.ts';
 import { count, decimal, instant, whole } from '../parts/format.ts';
 import { GroupLink, RolloutLink } from '../parts/links.tsx';
 import { visible } from '../parts/plain-text.tsx';
-import { Shown } from '../parts/shown.tsx';
+import { Query } from '../parts/query.tsx';
 import { Table } from '../parts/table.tsx';
 
 /** The batch that made a version: who trained it, and the samples in its order. */
@@ -11,7 +11,7 @@ export function BatchPanel({ id, version }: { readonly id: string; readonly vers
   const answer = useAsk(versionBatch, { id });
   return (
     <section className="panel" aria-labelledby="batch">
-      <Shown of={answer}>
+      <Query of={answer}>
         {({ batch }) =>
           batch ? (
             <>
@@ -43,7 +43,7 @@ export function BatchPanel({ id, version }: { readonly id: string; readonly vers
             <p className="faint">The batch is not known at this moment of the record.</p>
           )
         }
-      </Shown>
+      </Query>
     </section>
   );
 }

@@ -4,7 +4,7 @@ import { useAsk } from '../graphql/use-ask.ts';
 import { count, percent, whole } from '../parts/format.ts';
 import { Link } from '../parts/link.tsx';
 import { visible } from '../parts/plain-text.tsx';
-import { Shown } from '../parts/shown.tsx';
+import { Query } from '../parts/query.tsx';
 import { type Branch, flowOf } from './flow.ts';
 
 type Ledger = NonNullable<PolicyLedgerQuery['policy']>['ledger'];
@@ -14,7 +14,7 @@ export function LedgerFlow({ policy }: { readonly policy: string }) {
   const answer = useAsk(policyLedger, { id: policy });
   return (
     <div style={{ minHeight: '15rem' }}>
-      <Shown of={answer}>{({ policy }) => (policy ? <Flow policy={policy.id} ledger={policy.ledger} /> : null)}</Shown>
+      <Query of={answer}>{({ policy }) => (policy ? <Flow policy={policy.id} ledger={policy.ledger} /> : null)}</Query>
     </div>
   );
 }

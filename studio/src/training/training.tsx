@@ -16,7 +16,7 @@ import { instant, whole } from '../parts/format.ts';
 import { Link } from '../parts/link.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
-import { Shown } from '../parts/shown.tsx';
+import { Query } from '../parts/query.tsx';
 import { BatchPanel } from './batch-panel.tsx';
 import { curvesOf } from './curves.ts';
 import { LedgerFlow } from './ledger-flow.tsx';
@@ -36,7 +36,7 @@ export function TrainingPage() {
           <CopyAs operation={policyPage} variables={{ id: shown, first: FIRST }} command={`espalier ledger ${shown}`} />
         ) : null}
       </PageHead>
-      <Shown of={answer}>
+      <Query of={answer}>
         {({ policies }) =>
           policies.length === 0 ? (
             <p className="empty">
@@ -69,7 +69,7 @@ export function TrainingPage() {
             </>
           )
         }
-      </Shown>
+      </Query>
     </>
   );
 }
@@ -87,7 +87,7 @@ function OnePolicy({
 }) {
   const answer = useAsk(policyPage, { id, first: FIRST });
   return (
-    <Shown of={answer}>
+    <Query of={answer}>
       {({ policy }) =>
         policy ? (
           <>
@@ -107,7 +107,7 @@ function OnePolicy({
           <p className="empty">The policy {visible(id)} is not known at this moment of the record.</p>
         )
       }
-    </Shown>
+    </Query>
   );
 }
 

@@ -4,13 +4,13 @@ import { instant, shortId, whole } from '../parts/format.ts';
 import { Link } from '../parts/link.tsx';
 import { useTree } from '../parts/of-tree.tsx';
 import { PlainText, visible } from '../parts/plain-text.tsx';
-import { Shown } from '../parts/shown.tsx';
+import { Query } from '../parts/query.tsx';
 
 /** The events that made a step, what it was made of, and what resulted from it. */
 export function Events({ step }: { readonly step: string }) {
   const answer = useAsk(stepEvents, { id: step, tree: useTree() });
   return (
-    <Shown of={answer}>
+    <Query of={answer}>
       {({ trace }) =>
         trace ? (
           <>
@@ -46,6 +46,6 @@ export function Events({ step }: { readonly step: string }) {
           <p className="faint">Nothing on record has this id.</p>
         )
       }
-    </Shown>
+    </Query>
   );
 }

@@ -11,8 +11,8 @@ import { decimal, whole } from '../parts/format.ts';
 import { LargeText } from '../parts/large-text.tsx';
 import { useTree } from '../parts/of-tree.tsx';
 import { PlainText, visible } from '../parts/plain-text.tsx';
+import { Query } from '../parts/query.tsx';
 import { RecordImage } from '../parts/record-image.tsx';
-import { Shown } from '../parts/shown.tsx';
 import { outlinesOf } from './outlines.ts';
 import { RequestedTool } from './requested-tool.tsx';
 
@@ -22,7 +22,7 @@ const AtFactors = lazy(() => import('../images/at-factors.tsx').then((module) =>
 export function Prompt({ step: id }: { readonly step: string }) {
   const answer = useAsk(stepPrompt, { id, tree: useTree() });
   return (
-    <Shown of={answer}>
+    <Query of={answer}>
       {({ step }) => {
         if (!step?.prompt)
           return step?.historyImage ? (
@@ -92,7 +92,7 @@ export function Prompt({ step: id }: { readonly step: string }) {
           </>
         );
       }}
-    </Shown>
+    </Query>
   );
 }
 

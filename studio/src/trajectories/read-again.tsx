@@ -3,7 +3,7 @@ import { useAsk } from '../graphql/use-ask.ts';
 import { isPage } from '../page/stored-page.ts';
 import { decimal } from '../parts/format.ts';
 import { useTree } from '../parts/of-tree.tsx';
-import { Shown } from '../parts/shown.tsx';
+import { Query } from '../parts/query.tsx';
 import { Table } from '../parts/table.tsx';
 import type { TokenRow } from './token-rows.ts';
 
@@ -16,7 +16,7 @@ export function ReadAgain({ step, recorded }: { readonly step: string; readonly 
   const answer = useAsk(stepReadAgain, { id: step, tree: useTree() }, { enabled: !isPage() });
   if (isPage()) return null;
   return (
-    <Shown of={answer}>
+    <Query of={answer}>
       {({ step }) => {
         const batch = step?.rollout?.sample?.batch;
         if (!batch) return null; // it trains no policy, or no batch yet
@@ -55,7 +55,7 @@ export function ReadAgain({ step, recorded }: { readonly step: string; readonly 
           </>
         );
       }}
-    </Shown>
+    </Query>
   );
 }
 

@@ -5,8 +5,8 @@ import { annotatable } from '../annotations/open-annotator.ts';
 import { count, decimal, duration, instant } from '../parts/format.ts';
 import { useTree } from '../parts/of-tree.tsx';
 import { visible } from '../parts/plain-text.tsx';
+import { Loading } from '../parts/query.tsx';
 import { RecordImage } from '../parts/record-image.tsx';
-import { Loading } from '../parts/shown.tsx';
 import { RequestedTool } from './requested-tool.tsx';
 import { StepText, ToolText } from './step-text.tsx';
 

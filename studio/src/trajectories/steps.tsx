@@ -4,7 +4,7 @@ import { useWindowVirtualizer, type Virtualizer } from '@tanstack/react-virtual'
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { StepShownFragment } from '../../../graphql/studio/generated/operations.ts';
 import { Failure } from '../parts/failure.tsx';
-import { Loading } from '../parts/shown.tsx';
+import { Loading } from '../parts/query.tsx';
 import { useRenderer } from '../renderer/use-renderer.ts';
 import { ViewAside } from '../renderer/view-aside.tsx';
 import { useMoment } from '../shell/moment.ts';

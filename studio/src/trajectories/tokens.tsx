@@ -7,8 +7,8 @@ import { colourOf, scaleOf } from '../parts/colour.ts';
 import { decimal, whole } from '../parts/format.ts';
 import { useTree } from '../parts/of-tree.tsx';
 import { visible } from '../parts/plain-text.tsx';
+import { Query } from '../parts/query.tsx';
 import { showWhitespace } from '../parts/show-whitespace.ts';
-import { Shown } from '../parts/shown.tsx';
 import { Table } from '../parts/table.tsx';
 import { ReadAgain } from './read-again.tsx';
 import { type TokenRow, tokenRows } from './token-rows.ts';
@@ -36,7 +36,7 @@ export function Tokens({ step: id }: { readonly step: string }) {
   const unread = useMissing().find(({ field }) => field === 'step.tokenTexts');
   const [colouring, setColouring] = useState<Colouring>('log-prob');
   return (
-    <Shown of={answer}>
+    <Query of={answer}>
       {({ step }) => {
         if (!step?.tokens) return <p className="faint">No tokens are recorded.</p>;
         const recorded = tokenRows(step);
@@ -86,7 +86,7 @@ export function Tokens({ step: id }: { readonly step: string }) {
           </>
         );
       }}
-    </Shown>
+    </Query>
   );
 }
 

@@ -9,7 +9,7 @@ import { RunTrail, taskName } from '../parts/links.tsx';
 import { OfTree } from '../parts/of-tree.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
-import { Found } from '../parts/shown.tsx';
+import { Found } from '../parts/query.tsx';
 import { BatchLink } from '../training/batch-link.tsx';
 import { Undeclared } from '../training/undeclared.tsx';
 import { Instruction } from './step-text.tsx';

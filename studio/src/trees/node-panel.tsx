@@ -6,9 +6,9 @@ import { count, decimal, whole } from '../parts/format.ts';
 import { Link } from '../parts/link.tsx';
 import { OfTree } from '../parts/of-tree.tsx';
 import { visible } from '../parts/plain-text.tsx';
+import { Query } from '../parts/query.tsx';
 import { Rewards } from '../parts/rewards.tsx';
 import { Share } from '../parts/share.tsx';
-import { Shown } from '../parts/shown.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { NodeView } from '../renderer/node-view.tsx';
 import { StepText } from '../trajectories/step-text.tsx';
@@ -114,7 +114,7 @@ export function NodePanel({
 function Text({ step: id, tree }: { readonly step: string; readonly tree: string }) {
   const answer = useAsk(treeNode, { id, tree });
   return (
-    <Shown of={answer}>
+    <Query of={answer}>
       {({ step }) =>
         step ? (
           <>
@@ -126,7 +126,7 @@ function Text({ step: id, tree }: { readonly step: string; readonly tree: string
           </>
         ) : null
       }
-    </Shown>
+    </Query>
   );
 }
 

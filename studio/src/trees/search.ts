@@ -57,12 +57,12 @@ export function historyOf(
   { steps, backUps }: Outline,
   stepId: string,
 ): readonly (Statistics & { readonly simulation: number })[] {
-  const wanted = steps.findIndex(({ id }) => id === stepId);
+  const index = steps.findIndex(({ id }) => id === stepId);
   const history: (Statistics & { readonly simulation: number })[] = [];
   let [from, sum] = [0, 0];
   for (let n = 0; n < backUps.length; n++) {
     const until = from + (backUps.lengths[n] ?? 0);
-    const passed = backUps.paths.subarray(from, until).includes(wanted);
+    const passed = backUps.paths.subarray(from, until).includes(index);
     from = until;
     if (!passed) continue;
     sum += backUps.values[n] ?? 0;

@@ -9,7 +9,7 @@ import { count, whole } from '../parts/format.ts';
 import { Link } from '../parts/link.tsx';
 import { RunTrail, taskName } from '../parts/links.tsx';
 import { PageHead } from '../parts/page-head.tsx';
-import { Found, Loading } from '../parts/shown.tsx';
+import { Found, Loading } from '../parts/query.tsx';
 import { Canvas } from './canvas.tsx';
 import { layOut } from './layout.ts';
 import { NodePanel } from './node-panel.tsx';

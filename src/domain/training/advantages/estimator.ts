@@ -1,4 +1,4 @@
-import { type Chosen, chooseOptions, type Mode, type OptionRules, type Refused, refused } from '../options.ts';
+import { type ChosenOptions, chooseOptions, type Mode, type OptionRules, type RefusedOption, refuseOption } from '../options.ts';
 import { at, findMisfit, type Masks, type Rows } from '../rows/rows.ts';
 import { positionsByKey, type Singleton } from '../statistics/groups.ts';
 import { countMasked } from '../statistics/masked.ts';
@@ -27,7 +27,7 @@ export interface EstimatorBatch {
   /** The state before each row's action, as text or as its hash. */
   readonly anchors: readonly string[] | null;
   /**
-   * The reward of each row's own step, where `rewards` carries the episode's score in every row (verl-agent). Null: the sum of
+   * The reward of each row's own step, where `rewardDrafts` carries the episode's score in every row (verl-agent). Null: the sum of
    * the row's rewards.
    */
   readonly stepRewards: ArrayLike<number> | null;
@@ -100,7 +100,7 @@ export interface ConfiguredEstimator {
   readonly readiness: Readiness;
   readonly reach: Reach;
   /** Computes advantages and returns per token; refuses a batch that does not have what the estimator needs. */
-  estimate(batch: EstimatorBatch): Estimated | Refused;
+  estimate(batch: EstimatorBatch): Estimated | RefusedOption;
 }
 
 export interface Estimator {
@@ -110,16 +110,16 @@ export interface Estimator {
   readonly options: OptionRules;
   configure(
     given: Readonly<Record<string, unknown>>,
-  ): { readonly kind: 'configured'; readonly estimator: ConfiguredEstimator } | Refused;
+  ): { readonly kind: 'configured'; readonly estimator: ConfiguredEstimator } | RefusedOption;
 }
 
 interface Definition<R extends OptionRules> {
   readonly name: string;
   readonly revision: string;
   readonly options: R;
-  readiness(options: Chosen<R>): Readiness;
-  reach(options: Chosen<R>): Reach;
-  estimate(batch: EstimatorBatch, options: Chosen<R>): Omit<Estimated, 'kind'> | Refused;
+  readiness(options: ChosenOptions<R>): Readiness;
+  reach(options: ChosenOptions<R>): Reach;
+  estimate(batch: EstimatorBatch, options: ChosenOptions<R>): Omit<Estimated, 'kind'> | RefusedOption;
 }
 
 /** Makes an estimator of its rules: options are checked once, and every batch against the readiness before it is computed. */
@@ -130,16 +130,16 @@ export function defineEstimator<const R extends OptionRules>(definition: Definit
     revision,
     options: rules,
     configure(given) {
-      const chosen = chooseOptions(rules, given);
-      if (chosen.kind === 'refused') return refused(`estimator ${name}: ${chosen.reason}`);
-      const [readiness, reach] = [definition.readiness(chosen.options), definition.reach(chosen.options)];
-      const estimate = (batch: EstimatorBatch): Estimated | Refused => {
+      const options = chooseOptions(rules, given);
+      if (options.kind === 'refused') return refuseOption(`estimator ${name}: ${options.reason}`);
+      const [readiness, reach] = [definition.readiness(options.options), definition.reach(options.options)];
+      const estimate = (batch: EstimatorBatch): Estimated | RefusedOption => {
         const unready = findMalformed(batch) ?? findUnready(batch, readiness);
-        if (unready !== null) return refused(`${name} cannot take this batch: ${unready}`);
-        const found = definition.estimate(batch, chosen.options);
+        if (unready !== null) return refuseOption(`${name} cannot take this batch: ${unready}`);
+        const found = definition.estimate(batch, options.options);
         return 'kind' in found ? found : { kind: 'estimated', ...found };
       };
-      return { kind: 'configured', estimator: { name, revision, mode: chosen.mode, readiness, reach, estimate } };
+      return { kind: 'configured', estimator: { name, revision, mode: options.mode, readiness, reach, estimate } };
     },
   };
 }

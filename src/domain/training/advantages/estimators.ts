@@ -1,4 +1,4 @@
-import { type Refused, refused } from '../options.ts';
+import { type RefusedOption, refuseOption } from '../options.ts';
 import type { ConfiguredEstimator, Estimator } from './estimator.ts';
 import { gaeEstimator } from './gae-estimator.ts';
 import { gigpoEstimator } from './gigpo-estimator.ts';
@@ -35,8 +35,9 @@ export const ESTIMATORS: Readonly<Record<string, Estimator>> = Object.fromEntrie
 export function configureEstimator(
   name: string,
   options: Readonly<Record<string, unknown>>,
-): { readonly kind: 'configured'; readonly estimator: ConfiguredEstimator } | Refused {
+): { readonly kind: 'configured'; readonly estimator: ConfiguredEstimator } | RefusedOption {
   const estimator = Object.hasOwn(ESTIMATORS, name) ? ESTIMATORS[name] : undefined;
-  if (estimator === undefined) return refused(`there is no estimator ${name}; there are ${Object.keys(ESTIMATORS).join(', ')}`);
+  if (estimator === undefined)
+    return refuseOption(`there is no estimator ${name}; there are ${Object.keys(ESTIMATORS).join(', ')}`);
   return estimator.configure(options);
 }

@@ -1,4 +1,4 @@
-import { choiceOption, numberOption, type Refused, refused } from '../options.ts';
+import { choiceOption, numberOption, type RefusedOption, refuseOption } from '../options.ts';
 import { spreadScalars } from '../rows/rows.ts';
 import { maskedWhiten, standardise } from '../statistics/masked.ts';
 import { ANY_ROWS, defineEstimator, type Estimated } from './estimator.ts';
@@ -25,7 +25,7 @@ export const gaeEstimator = defineEstimator({
   },
   reach: () => 'batch',
   estimate({ rewards, masks, values, bootstraps, trajectories, steps }, { variant, ...decay }) {
-    if (values === null) return refused('gae needs values');
+    if (values === null) return refuseOption('gae needs values');
     const split = ONE_ROW.has(variant) ? findSplitTrajectory(trajectories) : null;
     if (split !== null) return refusedSplit(variant, split);
     const input = { rewards, masks, values, bootstraps };
@@ -43,7 +43,7 @@ export const gaeEstimator = defineEstimator({
       }
       case 'step': {
         const empty = masks.findIndex((mask) => mask.length === 0);
-        if (empty !== -1) return refused(`row ${empty} has no token to take a value from`);
+        if (empty !== -1) return refuseOption(`row ${empty} has no token to take a value from`);
         const { raw, returns } = stepGae(input, { trajectories, steps }, decay);
         return { advantages: spreadScalars(standardise(raw), masks), returns: spreadScalars(returns, masks) };
       }
@@ -57,15 +57,15 @@ export const gaeEstimator = defineEstimator({
  */
 const ONE_ROW: ReadonlySet<string> = new Set(['carry', 'compact', 'dense']);
 
-function refusedSplit(variant: string, trajectory: string): Refused {
-  return refused(
+function refusedSplit(variant: string, trajectory: string): RefusedOption {
+  return refuseOption(
     `gae with variant=${variant} ends at the end of a row, and trajectory ${trajectory} has several: ` +
       'choose variant=token-across-steps (the default), or variant=step to take each step as one action',
   );
 }
 
-function refusedSpan(row: number): Refused {
-  return refused(
+function refusedSpan(row: number): RefusedOption {
+  return refuseOption(
     `dense GAE would take the values of untrained tokens: row ${row} has one after a trained token; choose carry or compact`,
   );
 }

@@ -1,4 +1,4 @@
-import { choiceOption, numberOption, refused } from '../options.ts';
+import { choiceOption, numberOption, refuseOption } from '../options.ts';
 import { at, rowAt, spreadScalars } from '../rows/rows.ts';
 import { mapScores, measureGroups } from '../statistics/groups.ts';
 import { ANY_ROWS, defineEstimator } from './estimator.ts';
@@ -7,7 +7,7 @@ import { divisor, type GroupInput, groupRelative } from './group-estimators.ts';
 import { scoreRows } from './members.ts';
 
 /**
- * GiGPO. `episode` says what `rewards` hold: step rewards, summed per trajectory (`trajectory-sums`), or the episode's score in
+ * GiGPO. `episode` says what `rewardDrafts` hold: step rewards, summed per trajectory (`trajectory-sums`), or the episode's score in
  * every row; the latter needs `stepRewards` too. Shaping of the step rewards (verl-agent subtracts coefficient·(1 − valid))
  * happens before.
  */
@@ -30,7 +30,7 @@ export const gigpoEstimator = defineEstimator({
   }),
   reach: () => 'group',
   estimate({ rewards, masks, groups, trajectories, steps, anchors, stepRewards }, options) {
-    if (anchors === null) return refused('gigpo needs anchors');
+    if (anchors === null) return refuseOption('gigpo needs anchors');
     const scores = scoreRows(rewards, masks, options.scores);
     const returns = stepReturns(stepRewards ?? scores, { trajectories, steps }, options.gamma);
     const { combined } = gigpo(
@@ -107,8 +107,8 @@ export function groupByAnchor(anchors: readonly string[], groups: readonly strin
     const group = rowAt(groups, row);
     const firsts = clusters.get(group) ?? [];
     clusters.set(group, firsts);
-    const found = firsts.findIndex((first) => isSame(anchor, first, sameness));
-    numbers[row] = found === -1 ? firsts.push(anchor) - 1 : found;
+    const index = firsts.findIndex((first) => isSame(anchor, first, sameness));
+    numbers[row] = index === -1 ? firsts.push(anchor) - 1 : index;
   }
   return numbers;
 }

@@ -1,4 +1,4 @@
-import { choiceOption, numberOption, refused } from '../options.ts';
+import { choiceOption, numberOption, refuseOption } from '../options.ts';
 import { at, buildRows, type Masks, type Rows, rowAt, spreadScalars } from '../rows/rows.ts';
 import { positionsByKey } from '../statistics/groups.ts';
 import { maskedWhiten, standardise, sumOf } from '../statistics/masked.ts';
@@ -24,7 +24,7 @@ export const reinforcePlusPlusEstimator = defineEstimator({
   estimate({ rewards, masks, trajectories, steps }, { variant, gamma, over }) {
     const split = variant === 'shipped' && over === 'trajectories' ? findSplitTrajectory(trajectories) : null;
     if (split !== null)
-      return refused(`as shipped it knows whole rows only, and trajectory ${split} has several: choose over rows`);
+      return refuseOption(`as shipped it knows whole rows only, and trajectory ${split} has several: choose over rows`);
     const returns = tokenReturns(rewards, masks, gamma, variant, over === 'rows' ? null : { trajectories, steps });
     return { advantages: multiply(maskedWhiten(returns, masks), masks), returns };
   },
@@ -75,7 +75,7 @@ export const remaxEstimator = defineEstimator({
   readiness: () => ({ ...ANY_ROWS, waitsFor: 'greedy-sibling', columns: ['greedyScores'] }),
   reach: () => 'group',
   estimate({ rewards, masks, greedyScores, trajectories, steps }, { over }) {
-    if (greedyScores === null) return refused('remax needs greedyScores');
+    if (greedyScores === null) return refuseOption('remax needs greedyScores');
     return greedyBaseline(rewards, masks, greedyScores, over === 'rows' ? null : { trajectories, steps });
   },
 });
@@ -88,7 +88,7 @@ export const optimalBaselineEstimator = defineEstimator({
   readiness: () => ({ ...closedGroups('raw'), columns: ['oldLogProbs', 'squaredProbs'] }),
   reach: () => 'group',
   estimate({ oldLogProbs, squaredProbs, ...batch }) {
-    if (oldLogProbs === null || squaredProbs === null) return refused('it needs oldLogProbs and squaredProbs');
+    if (oldLogProbs === null || squaredProbs === null) return refuseOption('it needs oldLogProbs and squaredProbs');
     return optimalBaseline({ ...batch, oldLogProbs, squaredProbs });
   },
 });

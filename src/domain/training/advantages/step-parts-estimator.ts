@@ -1,4 +1,4 @@
-import { choiceOption, numberOption, refused } from '../options.ts';
+import { choiceOption, numberOption, refuseOption } from '../options.ts';
 import { at, rowAt, spreadScalars } from '../rows/rows.ts';
 import { positionsByKey } from '../statistics/groups.ts';
 import { measure, sumOf } from '../statistics/masked.ts';
@@ -23,7 +23,7 @@ export const stepPartsEstimator = defineEstimator({
   readiness: () => ({ ...closedGroups('raw'), columns: ['stepParts'] }),
   reach: ({ whiten }) => (whiten === 'batch' ? 'batch' : 'group'),
   estimate(batch, { parts, scale, epsilon, floor, whiten }) {
-    if (batch.stepParts === null) return refused('it needs stepParts');
+    if (batch.stepParts === null) return refuseOption('it needs stepParts');
     const scaling: Scaling = scale === 'none' ? { kind: scale } : { kind: scale, epsilon, floor };
     const scores = scoreAllParts(batch, batch.stepParts);
     const groups = [...positionsByKey(batch.groups).values()];

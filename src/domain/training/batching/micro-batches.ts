@@ -1,4 +1,4 @@
-import { type Refused, refused } from '../options.ts';
+import { type RefusedOption, refuseOption } from '../options.ts';
 import { at } from '../rows/rows.ts';
 import { sumOf } from '../statistics/masked.ts';
 
@@ -14,11 +14,12 @@ interface MicroBatches {
  * verl leaves to run out of memory. Refuses a row that is longer than the budget alone. @param lengths tokens of each row, prompt
  * included.
  */
-export function planMicroBatches(lengths: ArrayLike<number>, tokenBudget: number): MicroBatches | Refused {
+export function planMicroBatches(lengths: ArrayLike<number>, tokenBudget: number): MicroBatches | RefusedOption {
   const all = Array.from(lengths);
   if (all.length === 0) return { kind: 'planned', batches: [] };
   const longest = all.findIndex((length) => length > tokenBudget);
-  if (longest !== -1) return refused(`row ${longest} has ${at(all, longest)} tokens, more than the budget of ${tokenBudget}`);
+  if (longest !== -1)
+    return refuseOption(`row ${longest} has ${at(all, longest)} tokens, more than the budget of ${tokenBudget}`);
   const workloads = all.map(rowWorkload);
   const first = Math.min(all.length, Math.max(1, Math.ceil(sumOf(all) / tokenBudget)));
   for (let count = first; count < all.length; count++) {

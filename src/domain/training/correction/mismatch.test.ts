@@ -10,8 +10,8 @@ const trainer = givenRows([
 
 describe('the sampler against the trainer', () => {
   test('equal log-probs have no mismatch, and rows without any are no part of it', () => {
-    const measured = measureMismatch({ trainer, recorded: [[-1, -2], null, null], versions: [1, 1, 1] }, 1);
-    expect(measured).toEqual({
+    const mismatch = measureMismatch({ trainer, recorded: [[-1, -2], null, null], versions: [1, 1, 1] }, 1);
+    expect(mismatch).toEqual({
       ...{ rolloutK1: 0, rolloutK3: 0, rolloutMaxRatio: 1 },
       ...{ samplerK1: 0, samplerK3: 0, samplerMaxRatio: 1 },
     });
@@ -19,10 +19,10 @@ describe('the sampler against the trainer', () => {
   });
 
   test('K1 is the mean of recorded less trainer, K3 the mean of e^x - 1 - x, MaxRatio the largest ratio either way', () => {
-    const measured = measureMismatch({ trainer, recorded: [[-1.5, -1], null, null], versions: [1, 1, 1] }, 1);
-    expect(measured.samplerK1).toBeCloseTo((-0.5 + 1) / 2, 12);
-    expect(measured.samplerK3).toBeCloseTo((Math.exp(0.5) - 1 - 0.5 + Math.exp(-1)) / 2, 12);
-    expect(measured.samplerMaxRatio).toBeCloseTo(Math.E, 12);
+    const mismatch = measureMismatch({ trainer, recorded: [[-1.5, -1], null, null], versions: [1, 1, 1] }, 1);
+    expect(mismatch.samplerK1).toBeCloseTo((-0.5 + 1) / 2, 12);
+    expect(mismatch.samplerK3).toBeCloseTo((Math.exp(0.5) - 1 - 0.5 + Math.exp(-1)) / 2, 12);
+    expect(mismatch.samplerMaxRatio).toBeCloseTo(Math.E, 12);
   });
 
   test('rows of older versions count for the rollouts, and for the sampler only those of the trained version', () => {
@@ -31,9 +31,9 @@ describe('the sampler against the trainer', () => {
       [-3.5, -3],
       [-1, -1],
     ];
-    const measured = measureMismatch({ trainer, recorded, versions: [1, 0, 1] }, 1);
-    expect(measured).toMatchObject({ samplerK3: 0, samplerMaxRatio: 1 });
-    expect(measured.rolloutMaxRatio).toBeCloseTo(Math.exp(3), 9);
+    const mismatch = measureMismatch({ trainer, recorded, versions: [1, 0, 1] }, 1);
+    expect(mismatch).toMatchObject({ samplerK3: 0, samplerMaxRatio: 1 });
+    expect(mismatch.rolloutMaxRatio).toBeCloseTo(Math.exp(3), 9);
     expect(measureMismatch({ trainer, recorded, versions: [0, 0, 0] }, 1)).not.toHaveProperty('samplerK3');
   });
 

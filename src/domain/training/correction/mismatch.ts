@@ -25,8 +25,8 @@ const LOG_BOUND = 20;
  * log-ratio (K1), the k3 estimate of KL(sampler ‖ trainer) (K3) and the largest ratio of a token (MaxRatio). Empty where nothing is
  * recorded.
  */
-export function measureMismatch(given: SampledLogProbs, version: number): Readonly<Record<string, number>> {
-  return { ...measure('rollout', given, () => true), ...measure('sampler', given, (row) => given.versions[row] === version) };
+export function measureMismatch(probs: SampledLogProbs, version: number): Readonly<Record<string, number>> {
+  return { ...measure('rollout', probs, () => true), ...measure('sampler', probs, (row) => probs.versions[row] === version) };
 }
 
 /** Finds whether the sampler is farther from the trainer than a bound allows. */

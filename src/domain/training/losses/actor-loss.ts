@@ -1,5 +1,5 @@
 import { type KlKind, type KlLogRatios, tokenKl } from '../kl/kl-penalty.ts';
-import type { Refused } from '../options.ts';
+import type { RefusedOption } from '../options.ts';
 import { at, buildRows, type Rows, rowAt } from '../rows/rows.ts';
 import { sumOf } from '../statistics/masked.ts';
 import {
@@ -38,7 +38,7 @@ export function actorLoss(
   input: PolicyLossInput,
   { entropies, entropyCoefficient, kl }: ActorTerms,
   aggregation: Aggregation,
-): ActorLoss | Refused {
+): ActorLoss | RefusedOption {
   const policy = policyLoss.evaluate(input, aggregation);
   if (policy.kind === 'refused') return policy;
   const shares = aggregationWeights(input.masks, aggregation);

@@ -1,4 +1,4 @@
-import { type Chosen, chooseOptions, type Mode, type OptionRules, type Refused, refused } from '../options.ts';
+import { type ChosenOptions, chooseOptions, type Mode, type OptionRules, type RefusedOption, refuseOption } from '../options.ts';
 import { at, buildRows, countTrained, findMisfit, type Masks, type Rows, rowAt } from '../rows/rows.ts';
 import { MASKED_EPSILON, maskedMean, startSum, sumOf } from '../statistics/masked.ts';
 
@@ -35,7 +35,7 @@ export interface ConfiguredPolicyLoss {
   readonly revision: string;
   readonly mode: Mode;
   /** Computes loss and gradient; refuses columns that do not fit the masks and log-probs that are not finite. */
-  evaluate(input: PolicyLossInput, aggregation: Aggregation): PolicyLossValue | Refused;
+  evaluate(input: PolicyLossInput, aggregation: Aggregation): PolicyLossValue | RefusedOption;
 }
 
 export interface PolicyLoss {
@@ -44,7 +44,7 @@ export interface PolicyLoss {
   readonly options: OptionRules;
   configure(
     given: Readonly<Record<string, unknown>>,
-  ): { readonly kind: 'configured'; readonly policyLoss: ConfiguredPolicyLoss } | Refused;
+  ): { readonly kind: 'configured'; readonly policyLoss: ConfiguredPolicyLoss } | RefusedOption;
 }
 
 interface Definition<R extends OptionRules> {
@@ -54,8 +54,8 @@ interface Definition<R extends OptionRules> {
   /** Where the published loss fixes its aggregation whatever was asked for. */
   aggregation?(asked: Aggregation): Aggregation;
   /** Prepares what all tokens share and answers the loss of one. */
-  tokenLoss(input: PolicyLossInput, options: Chosen<R>): (row: number, t: number) => TokenLoss;
-  metrics(input: PolicyLossInput, tokenLosses: Rows, options: Chosen<R>): Readonly<Record<string, number>>;
+  tokenLoss(input: PolicyLossInput, options: ChosenOptions<R>): (row: number, t: number) => TokenLoss;
+  metrics(input: PolicyLossInput, tokenLosses: Rows, options: ChosenOptions<R>): Readonly<Record<string, number>>;
 }
 
 /** Makes a policy loss of the loss of one token: weights, aggregation and the chain rule are the same for all. */
@@ -67,13 +67,13 @@ export function definePolicyLoss<const R extends OptionRules>(definition: Defini
     options: rules,
     configure(given) {
       const chosen = chooseOptions(rules, given);
-      if (chosen.kind === 'refused') return refused(`policy loss ${name}: ${chosen.reason}`);
+      if (chosen.kind === 'refused') return refuseOption(`policy loss ${name}: ${chosen.reason}`);
       const { options, mode } = chosen;
-      const evaluate = (input: PolicyLossInput, asked: Aggregation): PolicyLossValue | Refused => {
+      const evaluate = (input: PolicyLossInput, aggregation: Aggregation): PolicyLossValue | RefusedOption => {
         const malformed = findMalformed(input);
-        if (malformed !== null) return refused(`${name} cannot take these rows: ${malformed}`);
+        if (malformed !== null) return refuseOption(`${name} cannot take these rows: ${malformed}`);
         const lossOf = definition.tokenLoss(input, options);
-        const shares = aggregationWeights(input.masks, definition.aggregation?.(asked) ?? asked);
+        const shares = aggregationWeights(input.masks, definition.aggregation?.(aggregation) ?? aggregation);
         const slopes: Float64Array[] = input.masks.map((mask) => new Float64Array(mask.length));
         const tokenLosses = buildRows(input.masks, (row, t) => {
           const { loss, slope } = lossOf(row, t);

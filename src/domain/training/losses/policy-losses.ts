@@ -1,4 +1,4 @@
-import { type Refused, refused } from '../options.ts';
+import { type RefusedOption, refuseOption } from '../options.ts';
 import { cispoPolicyLoss } from './cispo.ts';
 import { clippedPolicyLoss, dualClippedPolicyLoss } from './clipped.ts';
 import { gspoPolicyLoss } from './gspo.ts';
@@ -17,10 +17,10 @@ export const POLICY_LOSSES: Readonly<Record<string, PolicyLoss>> = Object.fromEn
 export function configurePolicyLoss(
   name: string,
   options: Readonly<Record<string, unknown>>,
-): { readonly kind: 'configured'; readonly policyLoss: ConfiguredPolicyLoss } | Refused {
+): { readonly kind: 'configured'; readonly policyLoss: ConfiguredPolicyLoss } | RefusedOption {
   const policyLoss = Object.hasOwn(POLICY_LOSSES, name) ? POLICY_LOSSES[name] : undefined;
   if (policyLoss === undefined) {
-    return refused(`there is no policy loss ${name}; there are ${Object.keys(POLICY_LOSSES).join(', ')}`);
+    return refuseOption(`there is no policy loss ${name}; there are ${Object.keys(POLICY_LOSSES).join(', ')}`);
   }
   return policyLoss.configure(options);
 }

@@ -1,4 +1,4 @@
-import type { Sampling } from '../../prompts/asked-prompt.ts';
+import type { Sampling } from '../../prompts/policy-prompt.ts';
 import type { PlanRules } from './plan-rules.ts';
 
 /**

@@ -7,7 +7,7 @@ import { findMismatch, measureMismatch } from '../../../domain/training/correcti
 import { actorLoss } from '../../../domain/training/losses/actor-loss.ts';
 import { type ConfiguredPolicyLoss, TOKEN_MEAN } from '../../../domain/training/losses/policy-loss.ts';
 import { configurePolicyLoss } from '../../../domain/training/losses/policy-losses.ts';
-import { type Refused, refused } from '../../../domain/training/options.ts';
+import { type RefusedOption, refuseOption } from '../../../domain/training/options.ts';
 import { at, type Rows, rowAt } from '../../../domain/training/rows/rows.ts';
 import type { Method } from '../../../events/schemas/training.ts';
 import { FEATURE_BUCKETS, FEATURE_REVISION, type FeatureVector } from '../../../policies/linear/features.ts';
@@ -55,17 +55,17 @@ export function linearBackend(): Backend {
 async function update(
   { checkpoint, reference, rows, settings, version, seed }: UpdateInput,
   signal: AbortSignal,
-): Promise<Updated | Refused> {
+): Promise<Updated | RefusedOption> {
   const from = decodeCheckpoint(checkpoint);
   const broken = rows.find((row) => !Number.isFinite(row.reward));
-  if (broken) return refused(`step ${broken.step} of rollout ${broken.rolloutId} has a reward that is not finite`);
+  if (broken) return refuseOption(`step ${broken.step} of rollout ${broken.rolloutId} has a reward that is not finite`);
   const { decisions, without } = decisionsOf(sortRows(rows));
   const [strange] = without;
   if (strange)
-    return refused(
+    return refuseOption(
       `step ${strange.step} of rollout ${strange.rolloutId} was no choice among candidates; the linear policy learns only from those`,
     );
-  if (decisions.length === 0) return refused('the batch has no step');
+  if (decisions.length === 0) return refuseOption('the batch has no step');
   const learned = await followGradient({
     from,
     decisions,
@@ -97,7 +97,7 @@ interface GradientProblem {
   readonly featuresOf: (decision: Decision) => readonly FeatureVector[];
 }
 
-export interface Trained {
+export interface GradientResult {
   readonly kind: 'learned';
   readonly after: LinearCheckpoint;
   readonly estimator: Method;
@@ -109,7 +109,7 @@ export interface Trained {
  * Updates policy and critic on one batch: advantages once, by the weights of the start; then epochs of mini-batches of whole
  * trajectories in a seeded order.
  */
-async function followGradient(lesson: GradientProblem): Promise<Trained | Refused> {
+async function followGradient(lesson: GradientProblem): Promise<GradientResult | RefusedOption> {
   const { from, settings, seed } = lesson;
   const { objective } = settings;
   const estimator = configureEstimator(objective.estimator.name, objective.estimator.options);
@@ -122,9 +122,9 @@ async function followGradient(lesson: GradientProblem): Promise<Trained | Refuse
   const { returns, valued } = prepared;
   const mismatch = mismatchOf(lesson, prepared);
   const beyond = findMismatch(mismatch, settings.mismatch);
-  if (beyond?.kind === 'stop') return refused(beyond.reason);
+  if (beyond?.kind === 'stop') return refuseOption(beyond.reason);
   if (!prepared.masks.some((mask) => mask.includes(1)))
-    return refused('the correction of rollouts rejects every step of the batch; widen its bounds');
+    return refuseOption('the correction of rollouts rejects every step of the batch; widen its bounds');
   const actor = await updateActor(lesson, policyLoss.policyLoss, prepared);
   if (actor.kind === 'refused') return actor;
   const targets = Float64Array.from(returns, (row) => at(row, 0));

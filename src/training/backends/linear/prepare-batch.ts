@@ -1,6 +1,6 @@
 import type { Column, ConfiguredEstimator, Estimated } from '../../../domain/training/advantages/estimator.ts';
 import { correctRollouts } from '../../../domain/training/correction/correct-rollouts.ts';
-import { type Refused, refused } from '../../../domain/training/options.ts';
+import { type RefusedOption, refuseOption } from '../../../domain/training/options.ts';
 import { at, type Masks, type Rows, rowAt } from '../../../domain/training/rows/rows.ts';
 import type { FeatureVector } from '../../../policies/linear/features.ts';
 import { correctionOf, type EstimatedStep, estimatorBatch, penaliseBatch, tokenRewards } from '../estimator-batch.ts';
@@ -44,7 +44,7 @@ export interface PreparedBatch {
  * Prepares a batch for an update: rewards of its steps, KL in them, correction of rollouts, advantages; all by the weights of the
  * start. Whoever asks later what the advantages of an update were comes here too.
  */
-export function prepareBatch(estimator: ConfiguredEstimator, batch: BatchToPrepare): PreparedBatch | Refused {
+export function prepareBatch(estimator: ConfiguredEstimator, batch: BatchToPrepare): PreparedBatch | RefusedOption {
   const { from, decisions, settings, reference, featuresOf } = batch;
   let known: readonly Choice[] | null = null;
   const choices = () => {
@@ -56,7 +56,7 @@ export function prepareBatch(estimator: ConfiguredEstimator, batch: BatchToPrepa
   const scores = tokenRewards(rows, new Uint8Array(rows.length).fill(1), settings.processRewards);
 
   const { kl } = settings;
-  if (kl?.in === 'reward' && reference === null) return refused('KL in the reward needs the weights of version 0');
+  if (kl?.in === 'reward' && reference === null) return refuseOption('KL in the reward needs the weights of version 0');
   const penalised =
     kl?.in === 'reward' && reference !== null
       ? penaliseBatch(
@@ -74,7 +74,7 @@ export function prepareBatch(estimator: ConfiguredEstimator, batch: BatchToPrepa
   const rule = correctionOf(settings);
   const silent = rule && rows.find(({ tokens }) => tokens?.logProbs?.length !== 1);
   if (silent)
-    return refused(
+    return refuseOption(
       `step ${silent.step} of rollout ${silent.rolloutId} has no recorded log-prob, which the correction of rollouts compares with; train without a correction`,
     );
   const corrected =
@@ -129,7 +129,7 @@ export function estimateSteps(
   estimator: ConfiguredEstimator,
   rows: readonly EstimatedStep[],
   rewards: Rows = rows.map(({ reward }) => Float64Array.of(reward)),
-): Estimated | Refused {
+): Estimated | RefusedOption {
   return estimator.estimate(estimatorBatch(estimator.readiness, rows, { rewards }));
 }
 

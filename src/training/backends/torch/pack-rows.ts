@@ -1,6 +1,6 @@
 import type { ServedMessage } from '../../../domain/prompts/served-message.ts';
 import type { ConfiguredEstimator, Estimated } from '../../../domain/training/advantages/estimator.ts';
-import { type Refused, refused } from '../../../domain/training/options.ts';
+import { type RefusedOption, refuseOption } from '../../../domain/training/options.ts';
 import { findLogProbFault } from '../../../domain/training/planning/record-fault.ts';
 import { at } from '../../../domain/training/rows/rows.ts';
 import { readSafetensors, type Tensor, writeSafetensors } from '../../rows/safetensors.ts';
@@ -120,29 +120,31 @@ export interface TokenRow {
  * Takes the rows in the order in which sums are taken. Refuses rows without sampled tokens or chat, and what no update can be
  * computed of.
  */
-export function tokenRows(rows: readonly StepRow[]): { readonly kind: 'rows'; readonly rows: readonly TokenRow[] } | Refused {
+export function tokenRows(
+  rows: readonly StepRow[],
+): { readonly kind: 'rows'; readonly rows: readonly TokenRow[] } | RefusedOption {
   const found: TokenRow[] = [];
   for (const row of sortRows(rows)) {
     const where = `step ${row.step} of rollout ${row.rolloutId}`;
-    if (!Number.isFinite(row.reward)) return refused(`${where} has a reward that is not finite`);
+    if (!Number.isFinite(row.reward)) return refuseOption(`${where} has a reward that is not finite`);
     if (row.tokens === null || row.tokens.ids.length === 0)
-      return refused(
+      return refuseOption(
         `${where} has no sampled token ids; ask an engine that returns them (re-tokenised text is not what was sampled)`,
       );
     const fault = findLogProbFault(where, row.tokens.logProbs, row.tokens.ids.length);
-    if (fault !== null) return refused(fault);
+    if (fault !== null) return refuseOption(fault);
     if (!row.chat)
-      return refused(
+      return refuseOption(
         `${where} has no prompt on record that can be read again; collect by a server that returns the token ids of its prompts`,
       );
-    if (!(row.temperature > 0)) return refused(`${where} was not sampled but taken greedily; there is no gradient of that`);
+    if (!(row.temperature > 0)) return refuseOption(`${where} was not sampled but taken greedily; there is no gradient of that`);
     const { messages, reply, tools = null, promptIds = null, pictures = [] } = row.chat;
     found.push({ row, messages, tools, promptIds, pictures, where, reply, ids: row.tokens.ids, recorded: row.tokens.logProbs });
   }
-  if (found.length === 0) return refused('the batch has no step');
+  if (found.length === 0) return refuseOption('the batch has no step');
   const temperatures = new Set(found.map(({ row }) => row.temperature));
   if (temperatures.size > 1)
-    return refused(`the rows were sampled at the temperatures ${[...temperatures].join(', ')}; a batch has one`);
+    return refuseOption(`the rows were sampled at the temperatures ${[...temperatures].join(', ')}; a batch has one`);
   return { kind: 'rows', rows: found };
 }
 
@@ -254,7 +256,7 @@ export function estimateTokens(
   estimator: ConfiguredEstimator,
   rows: readonly Pick<TokenRow, 'row' | 'ids'>[],
   readings: TokenReadings,
-): Estimated | Refused {
+): Estimated | RefusedOption {
   return estimator.estimate(
     estimatorBatch(
       estimator.readiness,

@@ -6,7 +6,7 @@ import { measurePrefixTree } from '../../../domain/training/batching/prefix-tree
 import { correctRollouts } from '../../../domain/training/correction/correct-rollouts.ts';
 import { findMismatch, measureMismatch } from '../../../domain/training/correction/mismatch.ts';
 import { configurePolicyLoss } from '../../../domain/training/losses/policy-losses.ts';
-import { type Refused, refused } from '../../../domain/training/options.ts';
+import { type RefusedOption, refuseOption } from '../../../domain/training/options.ts';
 import type { Method } from '../../../events/schemas/training.ts';
 import { correctionOf, penaliseBatch, penalisesRewards, tokenRewards } from '../estimator-batch.ts';
 import type { TrainingSettings } from '../training-settings.ts';
@@ -53,7 +53,7 @@ export async function prepareUpdate(
   session: TorchSession,
   batch: BatchToLearn,
   options: TorchOptions,
-): Promise<PreparedUpdate | Refused> {
+): Promise<PreparedUpdate | RefusedOption> {
   const { rows, settings } = batch;
   const { objective } = settings;
   const configured = configureEstimator(objective.estimator.name, objective.estimator.options);
@@ -62,7 +62,7 @@ export async function prepareUpdate(
   const policyLoss = configurePolicyLoss(objective.loss.name, objective.loss.options);
   if (policyLoss.kind === 'refused') return policyLoss;
   if (estimator.readiness.columns.includes('values') && !options.critic)
-    return refused(`${estimator.name} needs values: open the torch backend with a critic`);
+    return refuseOption(`${estimator.name} needs values: open the torch backend with a critic`);
   const rule = correctionOf(settings);
   const recorded = rule || options.oldLogProbs === 'recorded' ? recordedLogProbs(rows) : null;
   if (recorded?.kind === 'refused') return recorded;
@@ -78,7 +78,7 @@ export async function prepareUpdate(
     batch.version,
   );
   const beyond = findMismatch(mismatch, settings.mismatch);
-  if (beyond?.kind === 'stop') return refused(beyond.reason);
+  if (beyond?.kind === 'stop') return refuseOption(beyond.reason);
   const { processRewards: process, kl } = settings;
   const callEnds =
     process?.placement === 'call-end'
@@ -110,7 +110,7 @@ export async function prepareUpdate(
   });
   if (estimated.kind === 'refused') return estimated;
   if (corrected && !corrected.masks.some((mask) => mask.includes(1)))
-    return refused('the correction of rollouts rejects every token of the batch; widen its bounds');
+    return refuseOption('the correction of rollouts rejects every token of the batch; widen its bounds');
   return {
     kind: 'lesson',
     trained: [...rows.keys()],
@@ -226,10 +226,10 @@ function observationBehind({ tool_calls: calls = [] }: ServedMessage, content: s
 
 function recordedLogProbs(
   rows: readonly TokenRow[],
-): { readonly kind: 'recorded'; readonly logProbs: readonly Float64Array[] } | Refused {
+): { readonly kind: 'recorded'; readonly logProbs: readonly Float64Array[] } | RefusedOption {
   const without = rows.find(({ ids, recorded }) => recorded?.length !== ids.length);
   if (without)
-    return refused(
+    return refuseOption(
       `step ${without.row.step} of rollout ${without.row.rolloutId} has no recorded log-probs; recompute them, and train without a correction`,
     );
   return { kind: 'recorded', logProbs: rows.map(({ recorded }) => Float64Array.from(recorded ?? [])) };

@@ -1,7 +1,7 @@
 import { sha256Hex } from '../../../digest/sha256.ts';
 import { createRandom } from '../../../domain/random/random.ts';
 import { planMicroBatches } from '../../../domain/training/batching/micro-batches.ts';
-import { type Refused, refused } from '../../../domain/training/options.ts';
+import { type RefusedOption, refuseOption } from '../../../domain/training/options.ts';
 import { countTrained } from '../../../domain/training/rows/rows.ts';
 import type { Backend, Updated, UpdateInput } from '../backend.ts';
 import { trajectoryOf } from '../step-row.ts';
@@ -80,7 +80,7 @@ export async function openTorchBackend(options: TorchOptions, signal: AbortSigna
       } catch (error) {
         // What cannot be followed is said in the process's own words; another try would not help.
         if (error instanceof BackendFailed && (error.code === 'refused' || error.code === 'not-finite'))
-          return refused(error.message);
+          return refuseOption(error.message);
         throw error;
       }
     },
@@ -96,10 +96,10 @@ interface Prepared {
 }
 
 /** Checks all that can be checked before a process is started. */
-function prepare({ checkpoint, rows, settings }: UpdateInput): Prepared | Refused {
+function prepare({ checkpoint, rows, settings }: UpdateInput): Prepared | RefusedOption {
   const found = tokenRows(rows);
   if (found.kind === 'refused') return found;
-  if (settings.optimiser !== 'adam') return refused(`the torch backend steps by AdamW, not by ${settings.optimiser}`);
+  if (settings.optimiser !== 'adam') return refuseOption(`the torch backend steps by AdamW, not by ${settings.optimiser}`);
   return { kind: 'prepared', from: decodeTorchCheckpoint(checkpoint), rows: found.rows };
 }
 
@@ -139,10 +139,10 @@ async function train(
   { rows, from }: Prepared,
   input: UpdateInput,
   options: OpenedOptions,
-): Promise<Trained | Refused> {
+): Promise<Trained | RefusedOption> {
   const { settings, seed, reference, version } = input;
   const { kl, critic } = settings;
-  if (kl && reference === null) return refused('a KL penalty needs the weights of version 0');
+  if (kl && reference === null) return refuseOption('a KL penalty needs the weights of version 0');
   if (kl && reference) await session.hold(decodeTorchCheckpoint(reference));
   const prompts = await promptsOf(session, rows);
   const packed = rows.map(({ ids, pictures, where }, i): PackedRow => {
@@ -151,7 +151,7 @@ async function train(
     return { prompt, sampled: ids, shown };
   });
   const foreign = findForeignId(rows, packed, options.vocabulary);
-  if (foreign !== null) return refused(foreign);
+  if (foreign !== null) return refuseOption(foreign);
   const drawn = await picturesOf(rows);
   if (drawn.length > 0) await session.show(drawn);
   const batch = {
@@ -237,7 +237,7 @@ function planMiniBatches(
     tokenBudget,
     seed,
   }: { readonly epochs: number; readonly size: number; readonly tokenBudget: number; readonly seed: number },
-): { readonly kind: 'planned'; readonly miniBatches: MiniBatches } | Refused {
+): { readonly kind: 'planned'; readonly miniBatches: MiniBatches } | RefusedOption {
   const rowsOf = new Map<string, number[]>();
   for (const [row, trajectory] of trajectories.entries()) rowsOf.set(trajectory, [...(rowsOf.get(trajectory) ?? []), row]);
   const miniBatches: (readonly (readonly number[])[])[] = [];

@@ -3,7 +3,7 @@ import { sha256Hex } from '../../../digest/sha256.ts';
 import { type Envelope, stampOf } from '../../../events/envelope.ts';
 import type { Db } from '../../../postgres/database.ts';
 import { readEventsOfTypes } from '../../../projections/journal/read-events-of-types.ts';
-import type { CapturedRollout, PlacedCall } from '../captured-rollout.ts';
+import type { AttachedCall, CapturedRollout } from '../captured-rollout.ts';
 import { isHeard, readSenders, type Sender } from '../place.ts';
 import { agentName, agentsOf, MISSING, readModelSpan, spanIdOf, toolSpanOf } from './read-model-span.ts';
 import { type Span, spanOfText } from './read-spans.ts';
@@ -78,7 +78,7 @@ async function recordCalls(
   spans: ReadonlyMap<string, Span>,
   confirm: PlacingWorld['confirm'],
 ): Promise<void> {
-  const open = new Map<Span, PlacedCall>();
+  const open = new Map<Span, AttachedCall>();
   const moments = calls.flatMap(({ span, isLate }) => [
     { span, isLate, at: span.startMs, order: 1 },
     { span, isLate, at: Math.max(span.endMs, span.startMs + 1e-6), order: 0 },

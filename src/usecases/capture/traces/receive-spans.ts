@@ -2,12 +2,12 @@ import { derivedId } from '../../../events/derived-id.ts';
 import type { Db } from '../../../postgres/database.ts';
 import type { Principal } from '../../../postgres/principal.ts';
 import { nameOfWaiting, readWaitingRollouts } from '../../../projections/held-spans/read-waiting.ts';
-import { isPassingFault } from '../../../projections/passing-fault.ts';
+import { isTransientFault } from '../../../projections/transient-fault.ts';
 import { createExclusive } from '../../../runtime/exclusive.ts';
 import { CaptureRefused, NotRecorded } from '../capture-errors.ts';
 import type { CapturedRollout } from '../captured-rollout.ts';
 import type { Capture } from '../open-capture.ts';
-import { type Named, readSenders } from '../place.ts';
+import { type NamedPlace, readSenders } from '../place.ts';
 import { kindOf, MISSING, readModelSpan, spanIdOf } from './read-model-span.ts';
 import { type Span, textOfSpan } from './read-spans.ts';
 
@@ -25,7 +25,7 @@ interface ReceivedSpans {
  * @throws NotRecorded.
  */
 export async function receiveSpans(capture: Capture, spans: readonly Span[], principal: Principal): Promise<ReceivedSpans> {
-  const places = new Map<string, { readonly named: Named; readonly endsWithTrace: boolean; readonly spans: Span[] }>();
+  const places = new Map<string, { readonly named: NamedPlace; readonly endsWithTrace: boolean; readonly spans: Span[] }>();
   for (const span of spans) {
     if (kindOf(span) === null) continue;
     const place = placeOf(span);
@@ -90,7 +90,7 @@ function draftOf(span: Span, { place }: CapturedRollout, endsWithTrace: boolean)
   };
 }
 
-function placeOf({ attributes, resource, traceId }: Span): { readonly named: Named; readonly endsWithTrace: boolean } {
+function placeOf({ attributes, resource, traceId }: Span): { readonly named: NamedPlace; readonly endsWithTrace: boolean } {
   const of = (name: string): string | null => {
     const given = attributes.get(name) ?? resource.get(name);
     return given === undefined || given === null || given === '' ? null : String(given);
@@ -148,7 +148,7 @@ export function openTraces({ db, capture }: TracesWorld): Traces {
               said.push(`${spans} are no steps: ${error.message}; ${error.remedy}`);
               continue;
             }
-            if (isPassingFault(error instanceof NotRecorded ? error.cause : error)) throw error;
+            if (isTransientFault(error instanceof NotRecorded ? error.cause : error)) throw error;
             const why = `${spans} wait to be placed: ${error instanceof Error ? error.message : String(error)}`;
             if (failed.get(name) !== why) said.push(why);
             failed.set(name, why);

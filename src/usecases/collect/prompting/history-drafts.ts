@@ -9,7 +9,7 @@ import { renderSpecId } from '../../../images/render-spec.ts';
 import { segmentDigest } from '../../../images/segment-digest.ts';
 import type { Act } from '../../../policies/policy.ts';
 import type { GrowingTree, TreeNode } from '../growing-tree.ts';
-import type { Drawing, DrawnHistory, Prompter } from './prompt-plan.ts';
+import type { DrawnHistory, PromptDrawing, Prompter } from './prompt-plan.ts';
 import { historyTextAt } from './prompter.ts';
 
 /** Records by which spec a run draws its histories; nothing in text mode. */
@@ -83,7 +83,7 @@ export function historyDrafts(
 function historyDraft(
   tree: GrowingTree,
   prompter: Prompter,
-  { renderer }: Drawing,
+  { renderer }: PromptDrawing,
   path: readonly TreeNode[],
   stepId: string,
   history: DrawnHistory,
@@ -125,7 +125,7 @@ function historyDraft(
 function prefixOf(
   tree: GrowingTree,
   prompter: Prompter,
-  spec: Drawing['renderer']['spec'],
+  spec: PromptDrawing['renderer']['spec'],
   path: readonly TreeNode[],
   texts: readonly string[],
 ): DataOf<'HistoryRendered'>['prefix'] {

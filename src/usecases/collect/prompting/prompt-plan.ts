@@ -5,7 +5,7 @@ import { count } from '../../../events/schemas/values.ts';
 import type { HistoryRenderer, RenderedHistory } from '../../../images/history-renderer.ts';
 import { RENDER_PROFILES, type RenderProfile } from '../../../images/render-spec.ts';
 import type { VisionPreset, VisionTokens } from '../../../images/vision-tokens.ts';
-import type { ShownPrompt } from '../../../policies/shown-prompt.ts';
+import type { SentPrompt } from '../../../policies/shown-prompt.ts';
 
 /**
  * How the steps of a run are asked for and its answers read, where that is not the environment's own chat: AgentOCR's prompts,
@@ -72,10 +72,10 @@ export function emptyHistoryOf(profile: RenderProfile): 'no-image' | 'blank-imag
 /** How a run asks: its plan, and what draws its histories (null in text mode). */
 export interface Prompter {
   readonly plan: PromptPlan;
-  readonly drawing: Drawing | null;
+  readonly drawing: PromptDrawing | null;
 }
 
-export interface Drawing {
+export interface PromptDrawing {
   readonly renderer: HistoryRenderer;
   readonly vision: VisionPreset;
   /** Segments that this process knows to be on record. */
@@ -86,7 +86,7 @@ export interface Drawing {
 
 /** What a step is asked with, and the image in it. */
 export interface StepPrompt {
-  readonly shown: ShownPrompt;
+  readonly shown: SentPrompt;
   readonly history: DrawnHistory | null;
 }
 

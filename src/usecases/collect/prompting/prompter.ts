@@ -15,10 +15,10 @@ import { SegmentCache } from '../../../images/segment-cache.ts';
 import { textTokens } from '../../../images/text-tokens.ts';
 import { VISION_PRESETS, visionPreset, visionTokens } from '../../../images/vision-tokens.ts';
 import type { Platform } from '../../../platform/open-platform.ts';
-import type { ShownPart } from '../../../policies/shown-prompt.ts';
+import type { PromptMessagePart } from '../../../policies/shown-prompt.ts';
 import { findKnownSegments } from '../../../projections/images/read-segments.ts';
 import type { TreeNode } from '../growing-tree.ts';
-import type { Drawing, DrawnHistory, Prompter, PromptPlan, StepPrompt } from './prompt-plan.ts';
+import type { DrawnHistory, PromptDrawing, Prompter, PromptPlan, StepPrompt } from './prompt-plan.ts';
 
 /** The plan's wording is not the one that this program has. */
 class TemplateUnknown extends Error {
@@ -52,7 +52,7 @@ export async function promptStep(
       messages: composed.messages.map(({ role, parts }, i) => ({
         role,
         parts: [
-          ...parts.map((part): ShownPart => (part.kind === 'text' ? part : pictureOf(history))),
+          ...parts.map((part): PromptMessagePart => (part.kind === 'text' ? part : pictureOf(history))),
           ...(i === composed.messages.length - 1 ? seenNow(path) : []),
         ],
       })),
@@ -146,13 +146,13 @@ async function drawHistory(
 }
 
 /** The pictures of what is seen now, behind the words of the template, which has no place for those of the past. */
-function seenNow(path: readonly TreeNode[]): ShownPart[] {
+function seenNow(path: readonly TreeNode[]): PromptMessagePart[] {
   return (path.at(-1)?.pictures ?? []).map(({ imageId, width, height, png }) => {
     return { kind: 'image', imageId, width, height, png: async () => png };
   });
 }
 
-function pictureOf(history: DrawnHistory | null): ShownPart {
+function pictureOf(history: DrawnHistory | null): PromptMessagePart {
   if (!history) throw new TypeError('a prompt with a place for an image has one');
   const { image } = history.rendered;
   const { imageId, width, height } = image;
@@ -172,7 +172,7 @@ function stored(text: string): string {
   return wellFormed(text).value;
 }
 
-const drawings = new WeakMap<Platform, Map<string, Drawing>>();
+const drawings = new WeakMap<Platform, Map<string, PromptDrawing>>();
 const caches = new WeakMap<Platform, SegmentCache>();
 
 /** The plan names something of images that this program does not have. */
@@ -215,8 +215,8 @@ export function dropDrawn(platform: Platform): void {
   }
 }
 
-function openDrawing(platform: Platform, { profile, vision }: NonNullable<PromptPlan['image']>): Drawing {
-  const known = drawings.get(platform) ?? new Map<string, Drawing>();
+function openDrawing(platform: Platform, { profile, vision }: NonNullable<PromptPlan['image']>): PromptDrawing {
+  const known = drawings.get(platform) ?? new Map<string, PromptDrawing>();
   drawings.set(platform, known);
   const key = `${profile} ${vision}`;
   const drawing = known.get(key) ?? {
@@ -229,7 +229,7 @@ function openDrawing(platform: Platform, { profile, vision }: NonNullable<Prompt
   return drawing;
 }
 
-function presetOf(name: string): Drawing['vision'] {
+function presetOf(name: string): PromptDrawing['vision'] {
   const preset = visionPreset(name);
   if (!preset)
     throw new PromptRefused(`there is no vision preset ${JSON.stringify(name)}; name ${Object.keys(VISION_PRESETS).join(', ')}`);

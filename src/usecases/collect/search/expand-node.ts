@@ -17,7 +17,7 @@ import { historyDrafts, promptDrafts } from '../prompting/history-drafts.ts';
 import type { DrawnHistory } from '../prompting/prompt-plan.ts';
 import { readAnswer } from '../prompting/prompter.ts';
 import { pathTo } from '../restore-environment.ts';
-import { finished, rewards, started, stepData, stepEvent, toolDrafts } from '../rollout-events.ts';
+import { rewardDrafts, rolloutFinishedDraft, rolloutStartedDraft, stepData, stepDraft, toolDrafts } from '../rollout-events.ts';
 import { repliesSampled } from '../sampled-replies.ts';
 import { ordinalsTo, type SearchRules } from './search-rules.ts';
 
@@ -214,15 +214,17 @@ function childOf({ search, state, step, candidate, earlier, done, policyMs, hist
       ? null
       : { tree, rolloutId, fromStepId: at.stepId, ordinal: rolloutOrdinal(tree), seed: seedOf(tree, state, step.stepId) };
   const drafts = [
-    ...(walk ? [started(walk)] : []),
-    stepEvent(tree, data),
+    ...(walk ? [rolloutStartedDraft(walk)] : []),
+    stepDraft(tree, data),
     ...toolDrafts(tree, stepId, result),
     ...historyDrafts(tree, path, stepId, history),
     ...shown.drafts,
-    ...rewards({ tree, rolloutId }, stepId, result, isEnd),
+    ...rewardDrafts({ tree, rolloutId }, stepId, result, isEnd),
     ...penalties(tree, rolloutId, node),
     nodeAdded(tree, fact),
-    ...(walk ? [finished(walk, node, result.terminated ? 'terminated' : 'truncated', result.success ?? false, graded.end)] : []),
+    ...(walk
+      ? [rolloutFinishedDraft(walk, node, result.terminated ? 'terminated' : 'truncated', result.success ?? false, graded.end)]
+      : []),
   ];
   tree.nodes.set(stepId, node);
   const report = () => {

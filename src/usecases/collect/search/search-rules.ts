@@ -7,7 +7,7 @@ import type { StepResult } from '../../../environments/environment.ts';
 import type { PrescribedPrompt } from '../ask-policy.ts';
 import type { GrowingTree, TreeNode } from '../growing-tree.ts';
 import type { SearchPlan } from '../plan.ts';
-import { asPublished, replyStyleOf } from '../published-environment.ts';
+import { publishedEnvironment, replyStyleOf } from '../published-environment.ts';
 
 /** Where Agent-R's search goes another way than ours. */
 export interface SearchRules {
@@ -48,7 +48,7 @@ function ownRules(tree: GrowingTree): SearchRules {
 function publishedRules(tree: GrowingTree, { maxTokenLength }: NonNullable<SearchPlan['compat']>): SearchRules {
   const style = replyStyleOf(tree.kind);
   return {
-    tree: { ...tree, kind: asPublished(tree.kind) },
+    tree: { ...tree, kind: publishedEnvironment(tree.kind) },
     tieBreak: (state) => ({ kind: 'drawn', draw: tree.overrides?.drawTie ?? ((tie) => drawSeeded(tree, state(), tie)) }),
     // Only WebShop's module stores another text at the node than in the conversation, and compares the former.
     read: (reply) => {

@@ -11,7 +11,7 @@ const ABANDONED_MS = 3_600_000; // a partial file that nobody wrote to for an ho
 /** Whether a file that is already there may be replaced. */
 export type Existing = 'refuse' | 'replace';
 
-export interface Sealed {
+export interface SealedFile {
   readonly bytes: number;
   readonly sha256: string;
 }
@@ -59,7 +59,7 @@ export class AtomicFile {
   }
 
   /** Makes the content durable under the hidden name. Returns its size and digest. */
-  async seal(): Promise<Sealed> {
+  async seal(): Promise<SealedFile> {
     await this.#flush();
     try {
       await this.#handle.sync();

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { AskedMessage } from '../../../domain/prompts/asked-prompt.ts';
+import type { PolicyMessage } from '../../../domain/prompts/policy-prompt.ts';
 import { pythonForTests } from '../../../testing/python.ts';
 import { writeTinyTokenizer } from '../../../testing/tiny-tokenizer.ts';
 import { openChatTokenizer } from './chat-tokenizer.ts';
@@ -134,7 +134,7 @@ const turn = fc.record({ text: texts, arguments: given, result: texts, calls: fc
       const chats = fc.sample(fc.array(turn, { minLength: 1, maxLength: 3 }), { numRuns: 60, seed: 7 }).map((turns) => [
         { role: 'system' as const, parts: text('Be brief.') },
         { role: 'user' as const, parts: text('Weather?') },
-        ...turns.flatMap((each, at): AskedMessage[] => {
+        ...turns.flatMap((each, at): PolicyMessage[] => {
           const ids = Array.from({ length: each.calls }, (__, i) => `call${at}${i}`);
           const calls = ids.map((id) => ({ kind: 'tool-call' as const, id, name: 'weather', arguments: each.arguments }));
           const results = ids.map((id) => ({ role: 'tool' as const, parts: text(each.result), toolCallId: id, name: 'weather' }));

@@ -4,7 +4,7 @@ import { Template } from '@huggingface/jinja';
 import { Tokenizer } from '@huggingface/tokenizers';
 import { z } from 'zod';
 import { sha256Hex } from '../../../digest/sha256.ts';
-import type { AskedMessage } from '../../../domain/prompts/asked-prompt.ts';
+import type { PolicyMessage } from '../../../domain/prompts/policy-prompt.ts';
 import { isStructured, messageText } from '../../../domain/prompts/same-message.ts';
 import { callsOf, chatTools } from '../../../domain/prompts/served-message.ts';
 import { DatasetError, reasonOf } from '../dataset-error.ts';
@@ -18,19 +18,19 @@ export interface ChatTokenizer {
   /** Ids are below it. */
   readonly size: number;
   /** Ids of a chat without pictures with the opening of the reply. @throws DatasetError `missing-tokens` that names the place. */
-  prompt(chat: OfferedChat, place: string): readonly number[];
+  prompt(chat: ChatWithTools, place: string): readonly number[];
   /**
    * Ids of the reply to a chat with the token that ends it. Calls of tools and reasoning are written by the template.
    * @throws DatasetError `missing-tokens` where the template does not write the reply behind the chat.
    */
-  reply(chat: OfferedChat, message: AskedMessage, place: string): readonly number[];
+  reply(chat: ChatWithTools, message: PolicyMessage, place: string): readonly number[];
   /** Whether ids are this tokenizer's for a reply: what they say is the text, or most of it. */
-  reads(ids: readonly number[], message: AskedMessage): boolean;
+  reads(ids: readonly number[], message: PolicyMessage): boolean;
 }
 
 /** A chat, and the tools that the model was offered in it, as JSON; null for none. */
-export interface OfferedChat {
-  readonly messages: readonly AskedMessage[];
+export interface ChatWithTools {
+  readonly messages: readonly PolicyMessage[];
   readonly tools: string | null;
 }
 
@@ -87,7 +87,7 @@ export async function openChatTokenizer(folder: string): Promise<ChatTokenizer> 
       ids.every((id) => id < size) && isReplyOf(tokenizer.decode([...ids], { skip_special_tokens: true }), wordsOf(message)),
   };
 
-  function render({ messages, tools }: OfferedChat, opensReply: boolean, place: string): string {
+  function render({ messages, tools }: ChatWithTools, opensReply: boolean, place: string): string {
     const chat = partMessages(messages, false);
     try {
       const { bos_token, eos_token } = parsed;
@@ -104,7 +104,7 @@ export async function openChatTokenizer(folder: string): Promise<ChatTokenizer> 
 }
 
 /** What tokens of a reply say at least: its text, else the name of the tool that it calls. */
-function wordsOf(message: AskedMessage): string {
+function wordsOf(message: PolicyMessage): string {
   return messageText(message) || (callsOf(message)[0]?.name ?? '');
 }
 

@@ -9,7 +9,7 @@ import { prompts } from '../../../projections/prompts/prompts.ts';
 import { rewards } from '../../../projections/rewards/rewards.ts';
 import { runs } from '../../../projections/runs/runs.ts';
 import { stepTree } from '../../../projections/step-tree/step-tree.ts';
-import { countForgotten, readPromptsHeld } from '../../../projections/trajectories/select-trajectories.ts';
+import { countForgotten, readPromptContents } from '../../../projections/trajectories/select-trajectories.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { DatasetError, payloadForgotten } from '../dataset-error.ts';
 import { AtomicFile, type Existing, publishWithManifest, refuseManifest } from './atomic-file.ts';
@@ -121,7 +121,7 @@ export async function openSelection(
   const forgotten = await countForgotten(trx, query);
   if (forgotten > 0) throw payloadForgotten(forgotten, counted.trajectories);
   const unclear = await checkUnclear(trx, query, format);
-  const pictures = openPictures(trx, blobs, await readPromptsHeld(trx, query));
+  const pictures = openPictures(trx, blobs, await readPromptContents(trx, query));
   if (pictures.any) onPictures?.();
   return { counted, unclear, pictures };
 }

@@ -1,4 +1,4 @@
-import type { AskedMessage } from '../../../domain/prompts/asked-prompt.ts';
+import type { PolicyMessage } from '../../../domain/prompts/policy-prompt.ts';
 import type { AnnotationRecord } from '../../../projections/annotations/read-annotations.ts';
 import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
 import type { RecordedRollout, RecordedStep, TreeHead } from '../../../projections/trajectories/recorded-tree.ts';
@@ -25,7 +25,7 @@ export interface ExportTrajectory {
 
 export interface ExportStep extends Omit<RecordedStep, 'reply'> {
   /** The reply with its structure. */
-  readonly message: AskedMessage;
+  readonly message: PolicyMessage;
   readonly rewards: Readonly<Record<string, number>>;
   /** Ids of the pictures of its observation. */
   readonly pictures?: readonly string[];

@@ -46,8 +46,8 @@ test('a file of events carries pictures, those in the blob store too, into an em
     ),
   );
   for (const record of records) {
-    const opened = await openPicture(record, (sha256) => shop.blobs.get(sha256));
-    expect([record.imageId, opened.kind]).toEqual([record.imageId, 'picture']);
+    const picture = await openPicture(record, (sha256) => shop.blobs.get(sha256));
+    expect([record.imageId, picture.kind]).toEqual([record.imageId, 'picture']);
   }
 });
 

@@ -120,11 +120,11 @@ export function withOutcomes(query: TrajectoryQuery, { kind }: ExportFormat): Tr
 /** Counts what `withOutcomes` left out of a query; empty where it left out nothing. */
 export async function countUnfinished(
   trx: Trx,
-  asked: TrajectoryQuery,
-  chosen: SelectionCounts,
+  query: TrajectoryQuery,
+  counts: SelectionCounts,
 ): Promise<Pick<ExportCounts, 'unfinished'>> {
-  if (asked.outcomes !== null) return {};
-  const unfinished = (await countSelection(trx, asked)).trajectories - chosen.trajectories;
+  if (query.outcomes !== null) return {};
+  const unfinished = (await countSelection(trx, query)).trajectories - counts.trajectories;
   return unfinished === 0 ? {} : { unfinished };
 }
 
@@ -157,10 +157,10 @@ export function refuseUnrewarded({ trajectories, unrewarded }: ExportCounts, { k
 }
 
 /** Compares what was written with what the read models count. @throws DatasetError `incomplete` with the difference. */
-export function refuseDifference(counted: Partial<SelectionCounts>, written: ExportCounts): void {
+export function refuseDifference(counted: Partial<SelectionCounts>, counts: ExportCounts): void {
   for (const what of ['trajectories', 'trees', 'steps'] as const) {
     const selected = counted[what];
-    const found = written[what] + (written.unrewarded?.[what] ?? 0);
+    const found = counts[what] + (counts.unrewarded?.[what] ?? 0);
     if (selected !== undefined && selected !== found)
       throw new DatasetError(
         'incomplete',

@@ -1,5 +1,5 @@
-import { pictureIds, type ShownMessage } from '../../../domain/dataset/shown-rows.ts';
-import type { AskedMessage, AskedPart } from '../../../domain/prompts/asked-prompt.ts';
+import { pictureIds, type RowMessage } from '../../../domain/dataset/shown-rows.ts';
+import type { PolicyMessage, PolicyMessagePart } from '../../../domain/prompts/policy-prompt.ts';
 import { isStructured, messageText } from '../../../domain/prompts/same-message.ts';
 import { chatTools, structureOf } from '../../../domain/prompts/served-message.ts';
 import type { LossMessage } from '../../../domain/revision/splice.ts';
@@ -13,7 +13,7 @@ import { RawJson } from './json-line.ts';
  * pictures anywhere, every content is a list of parts, since a column has one type.
  */
 export function openaiMessages(
-  messages: readonly ShownMessage[],
+  messages: readonly RowMessage[],
   pictures: readonly Picture[],
   withPictures: boolean,
 ): readonly object[] {
@@ -37,7 +37,7 @@ export function openaiMessages(
  * Writes messages as transformers and TRL take them. Where a file has pictures anywhere, every content is a list of parts, since
  * a column has one type; the pictures themselves are in the column `images`.
  */
-export function partMessages(messages: readonly AskedMessage[], withPictures: boolean): readonly object[] {
+export function partMessages(messages: readonly PolicyMessage[], withPictures: boolean): readonly object[] {
   return messages.map((message) => ({
     role: message.role,
     content: withPictures
@@ -69,12 +69,12 @@ export function toolsColumn(tools: string | null): { readonly tools?: string } {
 }
 
 /** Returns the texts and pictures of a message, in order. */
-export function contentOf({ parts }: AskedMessage): readonly Extract<AskedPart, { kind: 'text' | 'image' }>[] {
+export function contentOf({ parts }: PolicyMessage): readonly Extract<PolicyMessagePart, { kind: 'text' | 'image' }>[] {
   return parts.filter((part) => part.kind === 'text' || part.kind === 'image');
 }
 
 /** Writes messages with a loss flag per reply. @throws DatasetError `picture`: there is no place for one. */
-export function lossMessages(messages: readonly ShownMessage[], place: string): readonly LossMessage[] {
+export function lossMessages(messages: readonly RowMessage[], place: string): readonly LossMessage[] {
   if (pictureIds(messages).length > 0)
     throw new DatasetError(
       'picture',
@@ -92,7 +92,7 @@ export function lossMessages(messages: readonly ShownMessage[], place: string): 
 }
 
 /** Writes messages as xtuner takes them. @throws DatasetError `picture`, `no-turn`: there is no place for it. */
-export function xtunerConversation(shown: readonly ShownMessage[], place: string): XtunerConversation {
+export function xtunerConversation(shown: readonly RowMessage[], place: string): XtunerConversation {
   const messages = lossMessages(shown, place);
   const reply = replyWithoutUser(messages);
   if (reply >= 0)
@@ -110,7 +110,7 @@ const READ_AS_MEDIA = /<(?:image|video|audio)>/; // what verl and LLaMA-Factory 
  * Writes a message as one text in which `<image>` stands for each picture. @throws DatasetError `picture` where a text holds such
  * a mark itself, which a reader would take for a picture.
  */
-export function markedText(message: AskedMessage, place: string, withPictures: boolean): string {
+export function markedText(message: PolicyMessage, place: string, withPictures: boolean): string {
   return contentOf(message)
     .map((part) => {
       if (part.kind === 'image') return MARK;
@@ -125,7 +125,7 @@ export function markedText(message: AskedMessage, place: string, withPictures: b
 }
 
 /** Writes messages as verl takes them: a text of content, with a mark for each picture, and arguments of calls as a text. */
-export function verlMessages(messages: readonly AskedMessage[], place: string, withPictures: boolean): readonly object[] {
+export function verlMessages(messages: readonly PolicyMessage[], place: string, withPictures: boolean): readonly object[] {
   return messages.map((message) => ({
     role: message.role,
     content: markedText(message, place, withPictures),

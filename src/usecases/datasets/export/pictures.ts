@@ -6,12 +6,12 @@ import type { Db } from '../../../postgres/database.ts';
 import { type Picture, PictureUndrawable, pictureReader } from '../../../projections/images/draw-picture.ts';
 import { readHistoryImages } from '../../../projections/images/read-history-images.ts';
 import type { OfTree } from '../../../projections/of-tree.ts';
-import type { PromptsHeld } from '../../../projections/trajectories/select-trajectories.ts';
+import type { PromptContents } from '../../../projections/trajectories/select-trajectories.ts';
 import { DatasetError, reasonOf } from '../dataset-error.ts';
 import { type Existing, refuseExisting } from './atomic-file.ts';
 
 /** A picture as a step was shown it. */
-export interface ShownPicture extends Picture {
+export interface ExportedPicture extends Picture {
   /** By which the history of the step was made smaller; two factors may give equal pixels, which have one id. */
   readonly factor: number;
 }
@@ -31,13 +31,13 @@ export interface Pictures {
    * picture that is no history of theirs.
    * @throws DatasetError `picture` that names the step and what of the record is damaged.
    */
-  of(ids: readonly string[], steps: readonly OfTree[]): Promise<readonly ShownPicture[]>;
+  of(ids: readonly string[], steps: readonly OfTree[]): Promise<readonly ExportedPicture[]>;
 }
 
 const KEPT = 32; // pictures of some 20 KB: siblings of a tree show the same, one after the other
 
 /** Opens the pictures of a record. */
-export function openPictures(db: Db, blobs: Pick<BlobStore, 'get'>, held: PromptsHeld): Pictures {
+export function openPictures(db: Db, blobs: Pick<BlobStore, 'get'>, contents: PromptContents): Pictures {
   const read = pictureReader({ db, blobs });
   const kept = new Map<string, Picture>();
   const unshaped = new Set<string>();
@@ -52,9 +52,9 @@ export function openPictures(db: Db, blobs: Pick<BlobStore, 'get'>, held: Prompt
   }
 
   return {
-    any: held.pictures,
-    prompts: held.prompts,
-    structured: held.structured,
+    any: contents.pictures,
+    prompts: contents.prompts,
+    structured: contents.structured,
     unshaped,
     async of(ids, steps) {
       const pictures = new Map<string, Picture>();

@@ -1,7 +1,7 @@
 import type { PromptSource, ShownRow } from '../../../domain/dataset/shown-rows.ts';
 import { labelLines, meanScore, type RowAnnotation } from './export-trajectory.ts';
 import { float } from './json-line.ts';
-import type { ShownPicture } from './pictures.ts';
+import type { ExportedPicture } from './pictures.ts';
 
 /** Where a row comes from: every id that leads back to the record, and what it was worth. Null is what does not apply. */
 export interface RowOrigin {
@@ -127,7 +127,7 @@ export function partOf(row: Pick<ShownRow, 'from' | 'to'>, index: number, of: nu
 }
 
 /** Describes the pictures of a row of a file that has pictures anywhere; nothing in a file of texts. */
-export function picturesNamed(pictures: readonly ShownPicture[], { any }: { readonly any: boolean }): object {
+export function picturesNamed(pictures: readonly ExportedPicture[], { any }: { readonly any: boolean }): object {
   if (!any) return {};
   return { images: pictures.map(({ id, factor, width, height }) => ({ id, factor: float(factor), width, height })) };
 }

@@ -1,12 +1,12 @@
 import { type PromptSource, pictureIds, type ShownRow, type ShownStep, shownRows } from '../../../domain/dataset/shown-rows.ts';
 import { promptMessages } from '../../../domain/history/prompt.ts';
-import type { AskedMessage } from '../../../domain/prompts/asked-prompt.ts';
+import type { PolicyMessage } from '../../../domain/prompts/policy-prompt.ts';
 import { textMessage } from '../../../domain/prompts/same-message.ts';
 import type { OfTree } from '../../../projections/of-tree.ts';
 import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
 import { DatasetError } from '../dataset-error.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
-import type { PictureFolder, Pictures, ShownPicture } from './pictures.ts';
+import type { ExportedPicture, PictureFolder, Pictures } from './pictures.ts';
 import { partOf, type RowOrigin, rowMetadata } from './row-metadata.ts';
 
 /** A path of steps, with how it opens. */
@@ -17,7 +17,7 @@ interface ShownPath {
   readonly firstPictures?: readonly string[];
   readonly steps: readonly {
     /** What was answered; left out where it is the text `response`. */
-    readonly message?: AskedMessage | undefined;
+    readonly message?: PolicyMessage | undefined;
     readonly response: string;
     readonly observation: string;
     readonly pictures?: readonly string[];
@@ -48,7 +48,7 @@ export function shownSteps(
 }
 
 /** Puts pictures behind the text of a message, in the place of an empty one. */
-function seenMessage({ role, parts }: AskedMessage, ids: readonly string[]): AskedMessage {
+function seenMessage({ role, parts }: PolicyMessage, ids: readonly string[]): PolicyMessage {
   if (ids.length === 0) return { role, parts };
   const text = parts.filter((part) => part.kind === 'text' && part.text !== '');
   return { role, parts: [...text, ...ids.map((imageId) => ({ kind: 'image' as const, imageId }))] };
@@ -63,7 +63,7 @@ export function wordsPrompts(config: unknown): boolean {
  * Refuses an example whose prompt is not recorded where it was worded otherwise than composed and nothing in its form says so.
  * @throws DatasetError `missing-prompt`.
  */
-export function refuseUnsaid(source: PromptSource, config: unknown, place: string, says: boolean): void {
+export function refuseUnknownPrompts(source: PromptSource, config: unknown, place: string, says: boolean): void {
   if (says || source === 'recorded' || !wordsPrompts(config)) return;
   throw new DatasetError(
     'missing-prompt',
@@ -99,7 +99,7 @@ export function shownExamples(
   const rows = shownRows(shown);
   const origin = originOf(trajectory);
   return rows.map((row, index) => {
-    refuseUnsaid(row.source, config, `trajectory ${rollout.rolloutId} of run ${head.runId}`, says);
+    refuseUnknownPrompts(row.source, config, `trajectory ${rollout.rolloutId} of run ${head.runId}`, says);
     return {
       row,
       steps: steps.slice(from + row.from, from + row.to).map(({ stepId: id }) => ({ treeId: head.treeId, id })),
@@ -138,16 +138,16 @@ export function originOf({ head, rollout, returnValue, rewards, steps, root, ann
 
 /** Draws the pictures of messages, in order. */
 export function picturesIn(
-  messages: readonly AskedMessage[],
+  messages: readonly PolicyMessage[],
   steps: readonly OfTree[],
   { pictures }: PictureShelf,
-): Promise<readonly ShownPicture[]> {
+): Promise<readonly ExportedPicture[]> {
   return pictures.of(pictureIds(messages), steps);
 }
 
 /** Keeps pictures in the folder next to the file: the column `images`, where the file has one. */
 export async function imagesColumn(
-  drawn: readonly ShownPicture[],
+  drawn: readonly ExportedPicture[],
   { pictures, folder }: PictureShelf,
 ): Promise<{ readonly images?: readonly string[] }> {
   if (!pictures.any) return {};

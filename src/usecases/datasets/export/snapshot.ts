@@ -13,7 +13,7 @@ import { DatasetError } from '../dataset-error.ts';
  */
 export type SnapshotPosition = Readonly<Record<string, string>>;
 
-export interface Waiting {
+export interface WaitingEvents {
   /** How long the projections may take to agree. */
   readonly waitMs: number;
   readonly signal: AbortSignal;
@@ -30,7 +30,7 @@ const POLL_MS = 20; // under load the projections agree for some milliseconds be
 export async function readSnapshot<T>(
   db: Db,
   projections: readonly Projection[],
-  { waitMs, signal }: Waiting,
+  { waitMs, signal }: WaitingEvents,
   read: (trx: Trx, position: SnapshotPosition) => Promise<T>,
 ): Promise<T> {
   const deadline = performance.now() + waitMs;
@@ -69,8 +69,8 @@ function look<T>(
     .setIsolationLevel('repeatable read')
     .setAccessMode('read only')
     .execute(async (trx) => {
-      const found = await readProjectionStatuses(trx); // the first statement: it takes the snapshot
-      const cursors = new Map(found.map((status) => [status.name, status]));
+      const projectionStatuses = await readProjectionStatuses(trx); // the first statement: it takes the snapshot
+      const cursors = new Map(projectionStatuses.map((status) => [status.name, status]));
       const target = furthest(projections, cursors);
       const behind = projections.filter((projection) => !hasReached(projection, cursors.get(projection.name)?.cursors, target));
       if (behind.length > 0)

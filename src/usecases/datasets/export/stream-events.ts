@@ -116,9 +116,9 @@ async function readSegments(trx: Trx, events: readonly Envelope[], written: Set<
     }
   }
   if (streams.length === 0) return [];
-  const drawn = await readPlaced(trx, streams);
+  const placed = await readPlaced(trx, streams);
   return streams.flatMap((stream) => {
-    const { events: said } = takeStream(drawn(stream).events);
+    const { events: said } = takeStream(placed(stream).events);
     return said.find(({ sealed }) => !sealed) ?? said[0] ?? []; // who drew it again said the same; one that is forgotten says nothing
   });
 }

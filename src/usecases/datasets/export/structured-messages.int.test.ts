@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
-import type { AskedMessage } from '../../../domain/prompts/asked-prompt.ts';
+import type { PolicyMessage } from '../../../domain/prompts/policy-prompt.ts';
 import { textMessage } from '../../../domain/prompts/same-message.ts';
 import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
@@ -29,14 +29,14 @@ async function givenToolRollout(): Promise<void> {
   });
   const last = builder.step(tree, rollout, first, 2, { response: 'It is gone.', observation: '', termination: 'terminated' });
   const opening = [textMessage('user', 'Delete it.')];
-  const sentBack: AskedMessage = {
+  const sentBack: PolicyMessage = {
     role: 'assistant',
     parts: [
       { kind: 'reasoning', text: 'Gone.' },
       { kind: 'tool-call', ...CALL, arguments: '{"id":1234567890123456789}' },
     ],
   };
-  const result: AskedMessage = { ...textMessage('tool', 'deleted'), toolCallId: 'c1' };
+  const result: PolicyMessage = { ...textMessage('tool', 'deleted'), toolCallId: 'c1' };
   const tools = JSON.stringify(TOOLS);
   recordMessages(builder, tree, first, opening, { tools });
   recordMessages(builder, tree, last, [...opening, sentBack, result], { tools });

@@ -1,4 +1,4 @@
-import { pictureIds, type ShownMessage } from '../../../domain/dataset/shown-rows.ts';
+import { pictureIds, type RowMessage } from '../../../domain/dataset/shown-rows.ts';
 import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
 import { type TokenStep, trajectoryRows } from '../../../domain/training/rows/trajectory-rows.ts';
 import { DatasetError } from '../dataset-error.ts';
@@ -9,7 +9,7 @@ import { Float, jsonLine } from './json-line.ts';
 import type { ExportCounts } from './manifest.ts';
 import { type Column, double, each, int32, list, ParquetFile, type ParquetShape, struct, text } from './parquet-file.ts';
 import { partOf, rowMetadata } from './row-metadata.ts';
-import { originOf, refuseUnsaid, shownSteps } from './shown-steps.ts';
+import { originOf, refuseUnknownPrompts, shownSteps } from './shown-steps.ts';
 import { sampledAll, tokenRowsOf } from './verl-rows.ts';
 import { type FormatOf, type WriteJob, writeTrajectories } from './write-trajectories.ts';
 
@@ -44,7 +44,7 @@ function tokenBody(ids: readonly number[], mask: readonly number[], tokenised: T
  * continue what it wrote before. None where no reply is trained on. @throws DatasetError `picture`, `missing-tokens`.
  */
 export function tokeniseChat(
-  { messages, tools }: { readonly messages: readonly ShownMessage[]; readonly tools: string | null },
+  { messages, tools }: { readonly messages: readonly RowMessage[]; readonly tools: string | null },
   tokenizer: ChatTokenizer,
   place: string,
 ): readonly TokenBody[] {
@@ -73,7 +73,7 @@ export function tokeniseChat(
 }
 
 /** @throws DatasetError `picture`: a tokenizer of texts has no ids of one. */
-function refusePicturesIn(messages: readonly ShownMessage[], place: string): void {
+function refusePicturesIn(messages: readonly RowMessage[], place: string): void {
   if (pictureIds(messages).length === 0) return;
   throw new DatasetError(
     'picture',
@@ -155,7 +155,7 @@ export function tokenBodies(
   return trained.map((row, index) => {
     const covered = shown.slice(row.from, row.to);
     const source = covered.every((step) => step.source === 'recorded') ? 'recorded' : 'composed';
-    refuseUnsaid(source, config, `trajectory ${rollout.rolloutId} of run ${head.runId}`, metadata === 'include');
+    refuseUnknownPrompts(source, config, `trajectory ${rollout.rolloutId} of run ${head.runId}`, metadata === 'include');
     const opening = Array.from(row.promptIds ?? []);
     const ids = [...opening, ...row.ids];
     const mask = [...opening.map(() => 0), ...Array.from(row.mask, (m, i) => m * (weights[from + (row.steps[i] ?? 0)] ?? 0))];

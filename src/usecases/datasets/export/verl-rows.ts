@@ -6,7 +6,7 @@ import { type TokenStep, type TrajectoryRow, trajectoryRows } from '../../../dom
 import { unpack } from '../../../events/packed.ts';
 import type { RecordedStep } from '../../../projections/trajectories/recorded-tree.ts';
 import { DatasetError } from '../dataset-error.ts';
-import type { ChatTokenizer, OfferedChat } from './chat-tokenizer.ts';
+import type { ChatTokenizer, ChatWithTools } from './chat-tokenizer.ts';
 import type { ExportStep, ExportTrajectory } from './export-trajectory.ts';
 import { wordsPrompts } from './shown-steps.ts';
 
@@ -19,7 +19,7 @@ interface TrajectoryRows {
 /**
  * Lays steps of a path out as rows of token ids: one, or one per cut. Ids are those on record; what has none is tokenised where a
  * tokenizer is given, and so is a reply whose ids came without those of its prompt and say another text: the choices of a linear
- * policy are no tokens. @param shown what each of these steps was asked with.
+ * policy are no tokens. @param  what each of these steps was asked with.
  * @throws DatasetError `missing-tokens` that names the step and the remedy, `bad-row` for ids that the tokenizer does not have.
  */
 export function tokenRowsOf(
@@ -108,7 +108,7 @@ function replyOf(
 }
 
 /** @throws DatasetError where what a step was asked with is no text, or is not on record. */
-function chatOf(trajectory: ExportTrajectory, step: ExportStep, asked: ShownStep | undefined): OfferedChat {
+function chatOf(trajectory: ExportTrajectory, step: ExportStep, asked: ShownStep | undefined): ChatWithTools {
   const place = placeOf(trajectory, step);
   if (!asked || (asked.source === 'composed' && wordsPrompts(trajectory.config)))
     throw new DatasetError(
@@ -196,8 +196,8 @@ export function splitOwn({ rollout, root, steps }: ExportTrajectory): {
 /** As `splitOwn`, what others took at the beginning (a guide, an imported context) with the prompt. */
 export function splitPolicy(trajectory: ExportTrajectory): ReturnType<typeof splitOwn> {
   const { context, own } = splitOwn(trajectory);
-  const found = own.findIndex((step) => tookBy(step, trajectory.rollout));
-  const from = found < 0 ? own.length : found;
+  const index = own.findIndex((step) => tookBy(step, trajectory.rollout));
+  const from = index < 0 ? own.length : index;
   return { context: [...context, ...own.slice(0, from)], own: own.slice(from) };
 }
 

@@ -38,8 +38,8 @@ export function withoutContext(body: object): PlainRow {
   const turns = messages ?? conversations ?? [];
   const isTrained = ({ weight, loss }: Reply) => weight === 1 || loss === true;
   const isContext = ({ weight, loss }: Reply) => weight === 0 || loss === false;
-  const found = turns.findIndex(isContext);
-  const first = found < 0 ? turns.length : found;
+  const index = turns.findIndex(isContext);
+  const first = index < 0 ? turns.length : index;
   const kept = turns.flatMap((turn, i) => (isTrained(turn) ? [i < first] : []));
   if (first === turns.length) return { body: kept.length === 0 ? null : body, kept };
   const end = turns.slice(0, first).findLastIndex(isTrained) + 1;

@@ -1,5 +1,5 @@
 import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
-import type { AskedMessage } from '../../../domain/prompts/asked-prompt.ts';
+import type { PolicyMessage } from '../../../domain/prompts/policy-prompt.ts';
 import { messageText } from '../../../domain/prompts/same-message.ts';
 import { callsOf, chatTools, reasoningOf } from '../../../domain/prompts/served-message.ts';
 import { DatasetError } from '../dataset-error.ts';
@@ -118,7 +118,7 @@ function callName(place: number): string {
 function observedAfter({ observation, message, prompt }: ExportStep, next: ExportStep | undefined): object {
   const shown = next?.prompt?.messages.slice((prompt?.messages.length ?? 0) + 1) ?? [];
   const calls = callsOf(message);
-  const isResult = (each: AskedMessage) => each.role === 'tool' && contentOf(each).every(({ kind }) => kind === 'text');
+  const isResult = (each: PolicyMessage) => each.role === 'tool' && contentOf(each).every(({ kind }) => kind === 'text');
   if (calls.length > 0 && shown.length > 0 && shown.every(isResult))
     return {
       observation: {

@@ -1,6 +1,6 @@
 import { pictureIds } from '../../../domain/dataset/shown-rows.ts';
 import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
-import type { AskedPart, ToolCallPart } from '../../../domain/prompts/asked-prompt.ts';
+import type { PolicyMessagePart, ToolCallPart } from '../../../domain/prompts/policy-prompt.ts';
 import { sharedMessages } from '../../../domain/prompts/same-message.ts';
 import { callsOf, reasoningOf } from '../../../domain/prompts/served-message.ts';
 import { sumAmounts } from '../../../domain/reward/amount.ts';
@@ -26,7 +26,7 @@ import {
   struct,
   text,
 } from './parquet-file.ts';
-import type { Pictures, ShownPicture } from './pictures.ts';
+import type { ExportedPicture, Pictures } from './pictures.ts';
 import { type FormatEntry, writeTrajectories } from './write-trajectories.ts';
 
 /** Writes trajectories as Parquet (Snappy), a bounded row group at a time. */
@@ -58,7 +58,7 @@ export class ParquetRows {
 function parquetRow(
   trajectory: ExportTrajectory,
   format: Extract<ExportFormat, { kind: 'parquet' }>,
-  drawn: readonly (readonly ShownPicture[])[],
+  drawn: readonly (readonly ExportedPicture[])[],
 ): Readonly<Record<string, unknown>> {
   const { head, rollout, root, steps } = trajectory;
   const weights = turnWeights(steps, rollout, format.weights);
@@ -127,8 +127,8 @@ function parquetRow(
 }
 
 /** The pictures of the prompt of each step. */
-async function drawnIn({ head, steps }: ExportTrajectory, pictures: Pictures): Promise<readonly (readonly ShownPicture[])[]> {
-  const drawn: (readonly ShownPicture[])[] = [];
+async function drawnIn({ head, steps }: ExportTrajectory, pictures: Pictures): Promise<readonly (readonly ExportedPicture[])[]> {
+  const drawn: (readonly ExportedPicture[])[] = [];
   for (const { stepId, prompt } of steps) {
     const ids = pictureIds(prompt?.messages ?? []);
     drawn.push(ids.length === 0 ? [] : await pictures.of(ids, [{ treeId: head.treeId, id: stepId }]));
@@ -137,11 +137,15 @@ async function drawnIn({ head, steps }: ExportTrajectory, pictures: Pictures): P
 }
 
 /** Each picture at each factor once, in the order in which they were shown. */
-function distinct(drawn: readonly (readonly ShownPicture[])[]): readonly ShownPicture[] {
+function distinct(drawn: readonly (readonly ExportedPicture[])[]): readonly ExportedPicture[] {
   return [...new Map(drawn.flat().map((picture) => [`${picture.id} ${picture.factor}`, picture])).values()];
 }
 
-function promptRow(prompt: RecordedPrompt | null, before: RecordedPrompt | null, drawn: readonly ShownPicture[]): object | null {
+function promptRow(
+  prompt: RecordedPrompt | null,
+  before: RecordedPrompt | null,
+  drawn: readonly ExportedPicture[],
+): object | null {
   if (!prompt) return null;
   const factors = new Map(drawn.map(({ id, factor }) => [id, factor]));
   const kept = sharedMessages(before?.messages ?? [], prompt.messages);
@@ -156,7 +160,7 @@ function promptRow(prompt: RecordedPrompt | null, before: RecordedPrompt | null,
 }
 
 /** Columns that the file does not have are left out of it. */
-function partRow(part: AskedPart, factors: ReadonlyMap<string, number>): object {
+function partRow(part: PolicyMessagePart, factors: ReadonlyMap<string, number>): object {
   switch (part.kind) {
     case 'text':
     case 'reasoning':

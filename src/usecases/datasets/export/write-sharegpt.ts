@@ -1,5 +1,5 @@
 import { type ShareGptTurn, shareGptTurns } from '../../../domain/dataset/chat.ts';
-import type { ShownMessage, ShownRow } from '../../../domain/dataset/shown-rows.ts';
+import type { RowMessage, ShownRow } from '../../../domain/dataset/shown-rows.ts';
 import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
 import { promptMessages } from '../../../domain/history/prompt.ts';
 import { sharedMessages, textMessage } from '../../../domain/prompts/same-message.ts';
@@ -85,11 +85,11 @@ export function shareGptRow({ messages }: ShownRow, place: string, withPictures:
   return turns;
 }
 
-function isCall(message: ShownMessage): boolean {
+function isCall(message: RowMessage): boolean {
   return callsOf(message).length > 0;
 }
 
-function replyValue(message: ShownMessage, text: string, place: string): string {
+function replyValue(message: RowMessage, text: string, place: string): string {
   const reasoning = reasoningOf(message);
   const thought = reasoning === '' ? '' : `<think>\n${reasoning}\n</think>\n\n`;
   const calls = callsOf(message);

@@ -1,7 +1,7 @@
 import { type RememberedPrompt, shownPrompt } from '../../../append/shown-prompt.ts';
 import { sha256Hex } from '../../../digest/sha256.ts';
 import { contextOf } from '../../../domain/dataset/turn-weights.ts';
-import { type AskedMessage, serverSampling } from '../../../domain/prompts/asked-prompt.ts';
+import { type PolicyMessage, serverSampling } from '../../../domain/prompts/policy-prompt.ts';
 import { isStructured, messageText } from '../../../domain/prompts/same-message.ts';
 import { callsOf, reasoningOf } from '../../../domain/prompts/served-message.ts';
 import { cutText } from '../../../domain/text/cut-text.ts';
@@ -263,7 +263,7 @@ class ImportedPrompts {
   }
 }
 
-function structureOfReply(reply: AskedMessage): Pick<DataOf<'StepTaken'>, 'thought' | 'action' | 'reply'> {
+function structureOfReply(reply: PolicyMessage): Pick<DataOf<'StepTaken'>, 'thought' | 'action' | 'reply'> {
   const thought = reasoningOf(reply);
   const toolCalls = callsOf(reply).map(({ id, name, arguments: given }) => ({ id, name, arguments: given }));
   return {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { AskedMessage } from '../../../domain/prompts/asked-prompt.ts';
+import type { PolicyMessage } from '../../../domain/prompts/policy-prompt.ts';
 import { wellFormed } from '../../../events/well-formed.ts';
 
 /** One episode of an AgentTraj file, in our words. */
@@ -28,8 +28,8 @@ export interface EpisodeTurn {
   readonly trained: boolean;
   /** The messages that it replies to, and it as one; there where the file has more than texts of them. */
   readonly shown?: {
-    readonly messages: readonly AskedMessage[];
-    readonly reply: AskedMessage;
+    readonly messages: readonly PolicyMessage[];
+    readonly reply: PolicyMessage;
     /** Schemas of the tools that were offered, as JSON; null for none. */
     readonly tools: string | null;
   };

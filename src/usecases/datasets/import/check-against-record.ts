@@ -8,7 +8,7 @@ import { DEFAULT_STAMP, type Envelope, identityOf } from '../../../events/envelo
 import { streamOf, streamTaken } from '../../../events/stream-of.ts';
 import type { Db } from '../../../postgres/database.ts';
 import { readSuperseded } from '../../../projections/epochs/read-superseded.ts';
-import { type Appended, findJournalled, takenBy } from '../../../projections/journal/journalled.ts';
+import { findJournalEntries, type JournalEntry, uniqueKeysOf } from '../../../projections/journal/journal-entries.ts';
 import { readStreamTopics } from '../../../projections/journal/read-stream-topics.ts';
 import { DatasetError } from '../dataset-error.ts';
 import type { CarriedBlob } from '../event-line.ts';
@@ -29,7 +29,7 @@ export async function newToRecord(
 ): Promise<readonly LinedDraft[]> {
   const events: Envelope[] = [];
   for (const lined of drafts) events.push(await prepared(path, lined));
-  const journalled = await findJournalled(db, events);
+  const journalled = await findJournalEntries(db, events);
   const topics = await readStreamTopics(
     db,
     events.map(({ stream }) => stream),
@@ -42,7 +42,7 @@ export async function newToRecord(
     const home = homes.get(event.stream) ?? topics.get(event.stream) ?? topic;
     if (home !== topic) throw misplaced(path, lined, streamTaken(event.stream, home, topic).message);
     homes.set(event.stream, home);
-    const recorded = takenBy(event).flatMap((key) => journalled.get(key) ?? [])[0];
+    const recorded = uniqueKeysOf(event).flatMap((key) => journalled.get(key) ?? [])[0];
     if (recorded === undefined) {
       if (superseded.has(identityOf(event))) throw withoutEffect(path, lined);
       fresh.push(lined);
@@ -86,7 +86,7 @@ function envelopeOf(draft: LinedDraft['draft']): Envelope {
   } as Envelope; // checked against the schema by prepareEvents
 }
 
-function conflict(path: string, { line, file = path, draft }: LinedDraft, { eventId }: Appended): DatasetError {
+function conflict(path: string, { line, file = path, draft }: LinedDraft, { eventId }: JournalEntry): DatasetError {
   const named =
     draft.id === eventId
       ? `under the id ${eventId}`

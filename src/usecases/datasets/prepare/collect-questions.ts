@@ -22,7 +22,7 @@ export interface DrawnQuestion extends SourceQuestion {
   readonly id: string;
 }
 
-export interface Collected {
+export interface CollectedQuestions {
   readonly files: readonly ReadFile[];
   readonly counts: PrepareCounts;
   /** The first broken rows that were skipped, each with its place and reason. */
@@ -53,7 +53,7 @@ const MALFORMED_SHOWN = 10;
  * train are drawn apart.
  * @throws DatasetError `bad-row` with file, row and field; `nothing-matches` when there are fewer questions than asked for.
  */
-export async function collectQuestions(options: CollectOptions): Promise<Collected> {
+export async function collectQuestions(options: CollectOptions): Promise<CollectedQuestions> {
   const { files, seed, train, test } = options;
   const held = files.filter(({ side }) => side === 'test');
   const rest = files.filter(({ side }) => side !== 'test');
@@ -106,7 +106,11 @@ class Reading {
     return this.#questions[side].size - before;
   }
 
-  result(train: readonly DrawnQuestion[], test: readonly DrawnQuestion[], available: Collected['available']): Collected {
+  result(
+    train: readonly DrawnQuestion[],
+    test: readonly DrawnQuestion[],
+    available: CollectedQuestions['available'],
+  ): CollectedQuestions {
     for (const [side, drawn] of [
       ['train', train],
       ['test', test],

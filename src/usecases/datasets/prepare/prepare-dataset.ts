@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { AtomicFile, type Existing } from '../export/atomic-file.ts';
 import type { ByteSink } from '../export/format.ts';
 import { fillFolder } from './atomic-folder.ts';
-import { type Collected, collectQuestions, type DrawnQuestion, type PrepareCounts } from './collect-questions.ts';
+import { type CollectedQuestions, collectQuestions, type DrawnQuestion, type PrepareCounts } from './collect-questions.ts';
 import { findSourceFiles, type ReadFile } from './read-source.ts';
 import type { Recipe } from './recipe.ts';
 import { type CorpusSource, type PreparedTask, taskLine, writeCorpus, writeVerlTasks } from './verl-tasks.ts';
@@ -39,7 +39,7 @@ export interface PrepareManifest {
   readonly files: readonly ReadFile[];
   readonly passedOver: readonly string[];
   readonly counts: PrepareCounts & { readonly train: number; readonly test: number };
-  readonly available: Collected['available'];
+  readonly available: CollectedQuestions['available'];
   readonly malformed: readonly string[];
   readonly outputs: readonly { readonly name: string; readonly rows: number; readonly bytes: number; readonly sha256: string }[];
 }

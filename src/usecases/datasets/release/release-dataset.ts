@@ -12,7 +12,7 @@ import {
   readRevisionsOfDatasets,
 } from '../../../projections/dataset-sources/read-examples.ts';
 import { type DatasetRecord, readDatasetsOfName } from '../../../projections/datasets/read-datasets.ts';
-import { readPromptsHeld, readSelectedOfTree } from '../../../projections/trajectories/select-trajectories.ts';
+import { readPromptContents, readSelectedOfTree } from '../../../projections/trajectories/select-trajectories.ts';
 import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
 import { DatasetError } from '../dataset-error.ts';
 import { jsonLine } from '../export/json-line.ts';
@@ -67,8 +67,8 @@ export async function releaseDataset(options: ReleaseOptions): Promise<Release> 
   const preferred = await readRevisionsOfDatasets(db, lastOf(await readDatasetsOfName(db, name)));
   const manifest = await exportRows({ ...options, db: source, preferred, onExample: (written) => examples.push(written) });
   for (let tried = 0; tried < TRIES; tried++) {
-    const known = await readDatasetsOfName(db, name);
-    const same = known.find(({ sha256 }) => sha256 === manifest.sha256);
+    const datasets = await readDatasetsOfName(db, name);
+    const same = datasets.find(({ sha256 }) => sha256 === manifest.sha256);
     if (same && tried === 0) {
       const dataset = refuseWithdrawn(same);
       await completeSources(options, dataset, examples);
@@ -77,7 +77,7 @@ export async function releaseDataset(options: ReleaseOptions): Promise<Release> 
       return { kind: 'already-released', dataset, manifest: recorded };
     }
     if (same) return { kind: 'released', dataset: same, manifest };
-    const release = released(name, nextVersion(known), manifest);
+    const release = released(name, nextVersion(datasets), manifest);
     const parts = sourced(release.data.datasetId, manifest.sha256, examples);
     await options.settled(await options.appender.append([release, ...parts]));
   }
@@ -105,9 +105,9 @@ export async function withdrawDataset(
 
 /** Finds a dataset by its id or as `name@version`. @throws DatasetError `nothing-matches`. */
 export function findDataset(datasets: readonly DatasetRecord[], text: string): DatasetRecord {
-  const found = datasets.find(({ id, name, version }) => id === text || `${name}@${version}` === text);
-  if (!found) throw new DatasetError('nothing-matches', `there is no dataset ${text}; \`espalier dataset list\` names them`);
-  return found;
+  const dataset = datasets.find(({ id, name, version }) => id === text || `${name}@${version}` === text);
+  if (!dataset) throw new DatasetError('nothing-matches', `there is no dataset ${text}; \`espalier dataset list\` names them`);
+  return dataset;
 }
 
 /** The id of the last version that was not withdrawn, if there is one. */
@@ -237,7 +237,7 @@ export async function releasedText(
   const [first] = rollouts;
   if (!first) throw conflict(dataset, example, 'no trajectory of its tree is chosen by the filter of the release any more');
   const making = { blobs, parameters, configOf: configs(db) };
-  const pictures = openPictures(db, blobs, await readPromptsHeld(db, query));
+  const pictures = openPictures(db, blobs, await readPromptContents(db, query));
   const shelf = { pictures, folder: { keep: async ({ id }: { readonly id: string }) => `__images__/${id}.png` } };
   for await (const rows of rowsOf(db, [{ treeId: example.treeId, runId: first.runId, rollouts }], making)) {
     const row = rows.find((each) => isOf(each, example));

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { EXAMPLE_ORDERING, readExamplePages } from '../../../projections/dataset-sources/read-examples.ts';
 import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
-import { asSeenBy } from '../../../projections/visible/see-projects.ts';
+import { visibleTo } from '../../../projections/visible/visible-to.ts';
 import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenEvents } from '../../../testing/given-events.ts';
@@ -33,7 +33,7 @@ describe('the text of a released example', () => {
     async (...of) => {
       const { dataset, examples, file } = await released(...of);
       expect(examples.length).toBeGreaterThan(0);
-      for (const db of [shop.db, asSeenBy(shop.db, { projects: ['default'] })]) {
+      for (const db of [shop.db, visibleTo(shop.db, { projects: ['default'] })]) {
         const texts = [];
         for (const example of examples) texts.push(await releasedText(db, shop.blobs, dataset, example));
         expect(texts.join('')).toBe(file);
@@ -44,7 +44,7 @@ describe('the text of a released example', () => {
 
   test('somebody who does not see the project of the tree gets nothing of it', async () => {
     const { dataset, examples } = await released('xtuner', 'both', 'include');
-    const db = asSeenBy(shop.db, { projects: ['other'] });
+    const db = visibleTo(shop.db, { projects: ['other'] });
     await expect(releasedText(db, shop.blobs, dataset, examples[0]!)).rejects.toThrow(
       'is chosen by the filter of the release any more',
     );

@@ -43,7 +43,7 @@ export interface RowExportOptions extends ChosenRevisions {
   readonly onPictures?: () => void;
   readonly onProgress: (lines: number) => void;
   /** Called for every example as it is written. */
-  readonly onExample?: (written: WrittenExample) => void;
+  readonly onExample?: (example: WrittenExample) => void;
 }
 
 /**

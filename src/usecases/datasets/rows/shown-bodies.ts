@@ -1,8 +1,8 @@
 import { shareGptTurns, type WeightedMessage, weightedChat, withLoss } from '../../../domain/dataset/chat.ts';
 import { completionRows, preferenceRow } from '../../../domain/dataset/preference.ts';
-import { type PromptSource, type ShownMessage, shownRows } from '../../../domain/dataset/shown-rows.ts';
+import { type PromptSource, type RowMessage, shownRows } from '../../../domain/dataset/shown-rows.ts';
 import { promptMessages } from '../../../domain/history/prompt.ts';
-import type { AskedMessage } from '../../../domain/prompts/asked-prompt.ts';
+import type { PolicyMessage } from '../../../domain/prompts/policy-prompt.ts';
 import { textMessage } from '../../../domain/prompts/same-message.ts';
 import { goodRow, pairRow } from '../../../domain/revision/published-rows.ts';
 import { lossMessages } from '../../../domain/revision/splice.ts';
@@ -16,7 +16,7 @@ import {
   imagesColumn,
   type PictureShelf,
   picturesIn,
-  refuseUnsaid,
+  refuseUnknownPrompts,
   type ShownExample,
   shownSteps,
 } from '../export/shown-steps.ts';
@@ -49,7 +49,7 @@ export async function shownBodies(row: TrainingRow, format: RowFormat, shelf: Ex
   refusePictures(row, format);
   refuseStructure(row);
   const source: PromptSource = 'composed';
-  refuseUnsaid(source, row.config, `tree ${row.source.tree} of run ${row.source.run}`, format.metadata === 'include');
+  refuseUnknownPrompts(source, row.config, `tree ${row.source.tree} of run ${row.source.run}`, format.metadata === 'include');
   const part = { index: 0, of: 1, from: 0, to: row.turns.length };
   if (shelf.tokenizer)
     return tokeniseChat({ messages: composedChat(row), tools: null }, shelf.tokenizer, placeOf(row)).map((body) => ({
@@ -74,7 +74,12 @@ async function turnBodies(row: TrainingRow, format: RowFormat, shelf: ExampleShe
   const recorded = row.kind === 'good' && steps.every(({ loss, prompt }) => !loss || prompt !== null);
   if (format.kind === 'agent-r' || format.kind === 'dpo' || (!recorded && !showsPicture(row))) return null;
   if (!recorded)
-    refuseUnsaid('composed', row.config, `tree ${row.source.tree} of run ${row.source.run}`, format.metadata === 'include');
+    refuseUnknownPrompts(
+      'composed',
+      row.config,
+      `tree ${row.source.tree} of run ${row.source.run}`,
+      format.metadata === 'include',
+    );
   const weights = turns.map(({ loss }) => (loss ? 1 : 0));
   const rows = shownRows(shownSteps({ instruction, firstObservation, firstPictures, steps }, weights));
   const bodies: ExampleBody[] = [];
@@ -96,7 +101,7 @@ async function turnBodies(row: TrainingRow, format: RowFormat, shelf: ExampleShe
 }
 
 /** The chat of an example that nobody was asked with, the weight of each reply said. */
-function composedChat({ instruction, firstObservation, turns }: TrainingRow): readonly ShownMessage[] {
+function composedChat({ instruction, firstObservation, turns }: TrainingRow): readonly RowMessage[] {
   const weights = turns.map(({ loss }) => (loss ? 1 : 0));
   return weightedChat({ instruction, firstObservation, history: turns }, weights).map(({ role, content, weight }) => ({
     ...textMessage(role, content),
@@ -125,7 +130,7 @@ function refusePictures(row: TrainingRow, { kind }: RowFormat): void {
 
 /** @throws DatasetError `structure`: a composed example of texts would leave out what its replies call. */
 function refuseStructure({ turns, pair, source }: TrainingRow): void {
-  const isPlain = ({ message }: { readonly message?: AskedMessage }) => message === undefined;
+  const isPlain = ({ message }: { readonly message?: PolicyMessage }) => message === undefined;
   if (turns.every(isPlain) && (pair?.good ?? []).every(isPlain) && (pair?.bad ?? []).every(isPlain)) return;
   throw new DatasetError(
     'structure',

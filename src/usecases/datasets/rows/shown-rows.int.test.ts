@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from '@jest/globals';
-import type { AskedMessage } from '../../../domain/prompts/asked-prompt.ts';
+import type { PolicyMessage } from '../../../domain/prompts/policy-prompt.ts';
 import { encodePng } from '../../../images/png.ts';
 import { readHistoryImages } from '../../../projections/images/read-history-images.ts';
 import { rebuildImage } from '../../../projections/images/rebuild-image.ts';
@@ -44,8 +44,8 @@ async function given({ drawn, config = {}, worseAsked }: Given) {
     ? recordDrawnHistories(builder, tree, [first, best], { records: ['a hall'], factors: [1, 2] })
     : { imageIds: [] };
   const imageId = imageIds[1];
-  const ask = (words: string): AskedMessage[] => [{ role: 'user', parts: [{ kind: 'text', text: words }] }];
-  const second: AskedMessage[] = imageId
+  const ask = (words: string): PolicyMessage[] => [{ role: 'user', parts: [{ kind: 'text', text: words }] }];
+  const second: PolicyMessage[] = imageId
     ? [{ role: 'user', parts: [{ kind: 'image', imageId }, ...(ask('And now?')[0]?.parts ?? [])] }]
     : ask('And now?');
   recordMessages(builder, tree, first, ask('What first?'));

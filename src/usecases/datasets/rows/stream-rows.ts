@@ -21,11 +21,11 @@ export async function* streamRows(
   query: TrajectoryQuery,
   blobs: BlobStore,
   parameters: RowParameters,
-  chosen: ChosenRevisions = {},
+  revisions: ChosenRevisions = {},
 ): AsyncGenerator<readonly TrainingRow[]> {
   const configOf = configs(trx);
   for await (const batch of batchTrees(trx, selectTrees(trx, query)))
-    yield* rowsOf(trx, batch, { ...chosen, blobs, parameters, configOf });
+    yield* rowsOf(trx, batch, { ...revisions, blobs, parameters, configOf });
 }
 
 /** Which revisions make examples. */
@@ -72,8 +72,8 @@ export async function* rowsOf(
         judgements.filter(ofTree).map((row) => resolveTexts(row, blobs, `judgement ${row.judgementId}`)),
       ),
     };
-    const shown = await readPictureIdsOfTree(trx, treeId);
-    const pictures = new Map([...shown].map(([stepId, ids]) => [stepId, ids.map(({ imageId }) => imageId)]));
+    const pictureIds = await readPictureIdsOfTree(trx, treeId);
+    const pictures = new Map([...pictureIds].map(([stepId, ids]) => [stepId, ids.map(({ imageId }) => imageId)]));
     yield composeRows(await mineTree(recorded, rollouts, blobs, pictures), context, parameters);
   }
 }

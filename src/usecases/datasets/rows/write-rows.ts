@@ -55,7 +55,7 @@ export interface RowJob extends PictureShelf, ChosenRevisions {
   readonly signal: AbortSignal;
   readonly onDone: (lines: number) => void;
   /** Called for every example as it is written. */
-  readonly onExample: (written: WrittenExample) => void;
+  readonly onExample: (example: WrittenExample) => void;
 }
 
 /** The place of an example in its file, and what it was made of. */

@@ -168,7 +168,7 @@ function packed(
 }
 
 /** What is asked of a table. */
-export interface TableAsked {
+export interface TableStreamRequest {
   readonly table: TableName;
   readonly filter: TableFilters;
   readonly columns: readonly TableColumn[];
@@ -193,7 +193,7 @@ interface TableSources extends RowSources {
  */
 export async function* streamTable(
   { db, unreadable = 'say', ...sources }: TableSources,
-  { table, filter, columns, after, limit }: TableAsked,
+  { table, filter, columns, after, limit }: TableStreamRequest,
   position: string,
 ): AsyncGenerator<Uint8Array> {
   const stream = openArrowStream(columns);
@@ -227,7 +227,7 @@ const IDLE_MS = 600_000; // a disk that is slow to sync
 /** Writes a table of one snapshot as a file of an Arrow IPC stream. @throws DatasetError. */
 export async function writeTable(
   { db, blobs }: { readonly db: Db; readonly blobs: Pick<BlobStore, 'get'> },
-  asked: TableAsked,
+  request: TableStreamRequest,
   { out, existing }: { readonly out: string; readonly existing: Existing },
 ): Promise<WrittenTable> {
   const file = await AtomicFile.open(out, existing);
@@ -243,8 +243,8 @@ export async function writeTable(
   }
 
   async function write(trx: Trx, to: AtomicFile): Promise<string> {
-    const position = formatPosition(await readTablePosition(trx, asked.table, IDLE_MS));
-    for await (const bytes of streamTable({ db: trx, keys: trx, blobs, unreadable: 'throw' }, asked, position))
+    const position = formatPosition(await readTablePosition(trx, request.table, IDLE_MS));
+    for await (const bytes of streamTable({ db: trx, keys: trx, blobs, unreadable: 'throw' }, request, position))
       await to.write(bytes);
     return position;
   }

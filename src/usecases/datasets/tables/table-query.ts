@@ -7,7 +7,7 @@ import { orderingOf, type TableFilters } from '../../../projections/tables/read-
 import type { TreeTable } from '../../../projections/tables/table.ts';
 import { readableTables, type TableName } from '../../../projections/tables/tables.ts';
 import { OUTCOMES } from '../../../projections/trajectories/trajectory-query.ts';
-import type { TableAsked } from './stream-table.ts';
+import type { TableStreamRequest } from './stream-table.ts';
 
 export const ARROW_STREAM = 'application/vnd.apache.arrow.stream';
 
@@ -134,7 +134,7 @@ export const tableQueries = {
 
 /** What a request asks of a table, and at which moment of the record; null is now. */
 export interface TableRequest {
-  readonly asked: TableAsked;
+  readonly asked: TableStreamRequest;
   readonly moment: Moment | null;
   /** What of the record the moment is folded from. */
   readonly entities: Entities | 'all';

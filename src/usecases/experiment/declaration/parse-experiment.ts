@@ -136,8 +136,8 @@ function refuseStage(path: readonly string[], stage: string, stages: Readonly<Re
  * Reads the options of one stage: its shape, and what its strings name. @param environment that of the experiment.
  * @throws what `refuse` throws, at a path below the stage.
  */
-function parseStage(name: string, given: Options, environment: string | undefined, refuse: Refuse): PlannedStage {
-  const { stage = name } = given;
+function parseStage(name: string, options: Options, environment: string | undefined, refuse: Refuse): PlannedStage {
+  const { stage = name } = options;
   const kind = STAGE_KINDS.find((each) => each === stage);
   if (kind === undefined) {
     const near = closestName(String(stage), STAGE_KINDS);
@@ -147,10 +147,10 @@ function parseStage(name: string, given: Options, environment: string | undefine
       `${near === null ? '' : `did you mean ${near}? `}say stage: ${STAGE_KINDS.join(', ')}`,
     );
   }
-  const form = kind === 'train' && Object.hasOwn(given, 'on') ? 'clone' : kind;
+  const form = kind === 'train' && Object.hasOwn(options, 'on') ? 'clone' : kind;
   const { shape } = STAGE_FIELDS[form];
   const inherited = Object.hasOwn(shape, 'environment') && environment !== undefined ? { environment } : {};
-  const parsed = STAGE_FIELDS[form].safeParse({ ...inherited, ...given, stage: kind });
+  const parsed = STAGE_FIELDS[form].safeParse({ ...inherited, ...options, stage: kind });
   if (!parsed.success) return refuseShape(parsed.error, Object.keys(shape), refuse);
   // the schema of this form made the options
   const planned = { name, kind, form, options: parsed.data, uses: usesOf(parsed.data) } as PlannedStage;

@@ -1,5 +1,5 @@
 import { sha256Hex } from '../../../digest/sha256.ts';
-import { asAgentRSent } from '../../../environments/agentgym/agentgym-entry.ts';
+import { agentRAction } from '../../../environments/agentgym/agentgym-entry.ts';
 import { rewardScaleOf } from '../../../environments/agentgym/reward-scale.ts';
 import type { EnvironmentKind } from '../../../environments/environment.ts';
 import { openEnvironment } from '../../../environments/open-environment.ts';
@@ -88,7 +88,7 @@ const USUAL_TASKS = 32; // as `espalier collect` takes where none are named; an 
 async function rolloutPlan(work: StageWork<'collect' | 'search' | 'evaluate'>): Promise<CollectPlan> {
   const { options } = work.stage;
   const given = options.environment ?? ''; // the declaration was checked: it names one
-  const environment = options.stage === 'search' && options.compat ? asAgentRSent(given) : given;
+  const environment = options.stage === 'search' && options.compat ? agentRAction(given) : given;
   const prompt = promptPlanOf(options.prompt, environment, 1);
   const policy = await actingPolicy(work, 'policy', options.policy);
   const kind = await openEnvironment(environment);

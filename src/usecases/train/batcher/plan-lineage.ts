@@ -29,7 +29,7 @@ import { stepTree } from '../../../projections/step-tree/step-tree.ts';
 import { type LineageRecord, readLineages } from '../../../projections/training-pool/read-lineages.ts';
 import { readFinishedRuns } from '../../../projections/training-pool/read-pool.ts';
 import { trainingPool } from '../../../projections/training-pool/training-pool.ts';
-import { only, readCursor, readProjected, waitUntilProjected } from '../../../projections/wait-until.ts';
+import { readCursor, readProjected, restrictToTopics, waitUntilProjected } from '../../../projections/wait-until.ts';
 import { stampOfPolicy } from '../../../training/outbox/encode-events.ts';
 import { readPlanRequest } from '../../../training/planning/read-plan-request.ts';
 import { type Learner, readRecordFaults } from '../../../training/rows/read-record-faults.ts';
@@ -58,7 +58,7 @@ export async function isPlannable(db: Db, lineage: LineageRecord): Promise<boole
 }
 
 /** `busy`: another planner holds the lineage. `idle`: nothing follows from the pool. */
-export type Planned =
+export type PlanningResult =
   | { readonly kind: 'busy' | 'idle' }
   | { readonly kind: 'planned'; readonly batches: number; readonly samples: number; readonly rejected: number };
 
@@ -71,7 +71,7 @@ const CHUNK = 500; // events of one append: a crash in the middle leaves the res
  * stopped for long loses the lineage to the next one, and appends nothing when it goes on.
  * @throws ProjectionsBehind, LogError, TrainingRefused for a lineage that no estimator of this version can plan.
  */
-export async function planLineage(world: BatcherWorld, policyId: string, signal: AbortSignal): Promise<Planned> {
+export async function planLineage(world: BatcherWorld, policyId: string, signal: AbortSignal): Promise<PlanningResult> {
   const owned = await tryOwnWork(world.db, planningOf(policyId), (held) =>
     planHeld(world, policyId, held, AbortSignal.any([signal, held.signal])),
   );
@@ -83,7 +83,12 @@ export function planningOf(policyId: string): string {
   return `batcher ${policyId}`;
 }
 
-async function planHeld(world: BatcherWorld, policyId: string, held: HeldTransaction, signal: AbortSignal): Promise<Planned> {
+async function planHeld(
+  world: BatcherWorld,
+  policyId: string,
+  transaction: HeldTransaction,
+  signal: AbortSignal,
+): Promise<PlanningResult> {
   // Only runs that were over before the log's end was asked: whatever their collectors appended lies below it.
   const finishedRuns = await readFinishedRuns(world.db, policyId);
   const ends = await world.log.ends(topicsOf(trainingPool));
@@ -92,7 +97,10 @@ async function planHeld(world: BatcherWorld, policyId: string, held: HeldTransac
   const drafts = await decide(world, { policyId, finishedRuns, ends }, signal);
   if (drafts.length === 0) return { kind: 'idle' };
   // The journal knows the numbers that planners before this one used in the lineage's stream.
-  await waitUntilProjected(world.db, only(ends, [catalogue.BatchPlanned.topic]), { ...waiting, projections: [journal] });
+  await waitUntilProjected(world.db, restrictToTopics(ends, [catalogue.BatchPlanned.topic]), {
+    ...waiting,
+    projections: [journal],
+  });
   const appender = createAppender({
     ...world,
     stamp: await stampOfPolicy(world.db, lineageIdOf(policyId), world.stamp),
@@ -100,7 +108,7 @@ async function planHeld(world: BatcherWorld, policyId: string, held: HeldTransac
   });
   for (let from = 0; from < drafts.length; from += CHUNK) {
     signal.throwIfAborted();
-    await held.confirm();
+    await transaction.confirm();
     await appender.append(drafts.slice(from, from + CHUNK));
   }
   const batches = drafts.flatMap((draft) => (draft.type === 'BatchPlanned' ? [draft.data] : []));

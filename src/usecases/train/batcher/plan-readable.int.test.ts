@@ -149,11 +149,11 @@ test('a group that is folded into the pool before its steps are into the tree is
   const builder = new EventBuilder('ahead');
   recordPool(builder, [['none', 'none']], 'linear');
   const all = builder.events;
-  const opened = all.findIndex(({ type }) => type === 'TreeOpened');
-  const world = openBatcherWorld(database.db, all.slice(0, opened));
+  const index = all.findIndex(({ type }) => type === 'TreeOpened');
+  const world = openBatcherWorld(database.db, all.slice(0, index));
   await world.project();
   const asked = await world.log.ends(['runs', 'trees', 'training']); // when the group was not there yet
-  world.record(all.slice(opened));
+  world.record(all.slice(index));
   await world.project([trainingPool]);
   const early = { ...world, catchUpMs: 0, log: { ...world.log, ends: async () => asked } };
   await expect(planLineage(early, POLICY, new AbortController().signal)).rejects.toBeInstanceOf(ProjectionsBehind);

@@ -13,7 +13,7 @@ import type { Running } from '../../../runtime/lifecycle.ts';
 import type { Logger } from '../../../runtime/logger.ts';
 import { rest } from '../../../runtime/retry.ts';
 import { TrainingRefused } from '../../../training/planning/read-plan-request.ts';
-import { type BatcherWorld, isPlannable, OF_POOL, type Planned, planLineage } from './plan-lineage.ts';
+import { type BatcherWorld, isPlannable, OF_POOL, type PlanningResult, planLineage } from './plan-lineage.ts';
 
 type BatcherReport =
   | {
@@ -102,16 +102,16 @@ function reasonOf(error: unknown): string {
 
 const CATCH_UP_MS = 60_000;
 
-export interface Batching extends Running {
+export interface BatchOptions extends Running {
   /**
    * Plans one policy now, whatever the loop does; `idle` says that nothing follows from all that was recorded before the call.
    * `busy` as well while the database or the log is away.
    */
-  planNow(policyId: string, signal: AbortSignal): Promise<Planned>;
+  planNow(policyId: string, signal: AbortSignal): Promise<PlanningResult>;
 }
 
 /** Plans the batches of every declared policy in this process until closed, and says once what was planned or waits. */
-export async function batch({ database, directUrl, log, blobs, stamp }: Platform, logger: Logger): Promise<Batching> {
+export async function batch({ database, directUrl, log, blobs, stamp }: Platform, logger: Logger): Promise<BatchOptions> {
   const notices = await countMoves(directUrl, topicsOf(trainingPool));
   const stopping = new AbortController();
   const producer = { name: 'batcher', version: CODE_VERSION };

@@ -97,7 +97,7 @@ function methodOf(value: unknown): ChosenMethod | null {
   return typeof name === 'string' ? { name, options: fieldsOf(options) ?? {} } : null;
 }
 
-function whereAny(given: Fields): Fields | null {
-  const defined = Object.entries(given).filter(([, value]) => value !== undefined);
+function whereAny(fields: Fields): Fields | null {
+  const defined = Object.entries(fields).filter(([, value]) => value !== undefined);
   return defined.length === 0 ? null : Object.fromEntries(defined);
 }

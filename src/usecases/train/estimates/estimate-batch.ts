@@ -1,7 +1,7 @@
 import { smallest } from '../../../domain/extremes.ts';
 import type { Reach } from '../../../domain/training/advantages/estimator.ts';
 import { configureEstimator } from '../../../domain/training/advantages/estimators.ts';
-import { type Refused, refused } from '../../../domain/training/options.ts';
+import { type RefusedOption, refuseOption } from '../../../domain/training/options.ts';
 import { parsePosition } from '../../../log/position.ts';
 import type { Db } from '../../../postgres/database.ts';
 import { keyInTree } from '../../../projections/of-tree.ts';
@@ -22,7 +22,7 @@ import type { RowAdvantages, StepAdvantages } from '../../../training/rows/step-
 import { type BatchUpdate, readBatchUpdate } from '../../../training/versions/read-batch-update.ts';
 import {
   type BatchEstimates,
-  type Recomputed,
+  type RecomputedAdvantages,
   type RewardsOf,
   type RowEstimate,
   recomputeAdvantages,
@@ -125,8 +125,8 @@ export async function advantagesOf(
   rows: ReturnType<typeof stepRowsOf>,
   { method, backend, settings, base }: BatchUpdate,
   blobs: BlobReader,
-): Promise<Recomputed | Refused> {
-  if (method === null) return refused('the update names no estimator');
+): Promise<RecomputedAdvantages | RefusedOption> {
+  if (method === null) return refuseOption('the update names no estimator');
   const declared = trainingSettings.safeParse(settings);
   try {
     return await recomputeAdvantages({
@@ -140,7 +140,7 @@ export async function advantagesOf(
       },
     });
   } catch (error) {
-    if (error instanceof CheckpointDamaged) return refused(error.message);
+    if (error instanceof CheckpointDamaged) return refuseOption(error.message);
     throw error;
   }
 }
@@ -192,7 +192,7 @@ type Made = Pick<BatchUpdate, 'method' | 'backend' | 'settings' | 'metrics'>;
 export function samplesOf(
   { batch, trajectories }: BatchRows,
   rows: readonly StepRow[],
-  found: Recomputed | null,
+  found: RecomputedAdvantages | null,
 ): readonly SampleEstimate[] {
   const members = batch.groups.flatMap(({ treeId, rolloutIds }) => rolloutIds.map((id) => keyInTree(treeId, id)));
   const places = new Map(members.map((key, place) => [key, place]));
@@ -228,7 +228,7 @@ function stepOf(
   { treeId }: BatchTrajectory,
   { step: { stepId, rewards, anchor, tokens }, sampled }: { readonly step: BatchStep } & Pick<StepEstimate, 'sampled'>,
   row: StepRow | undefined,
-  found: Recomputed | null,
+  found: RecomputedAdvantages | null,
 ): StepEstimate {
   const estimate = (row && found?.ofRow.get(row)) ?? null;
   // field by field, as rows are laid out

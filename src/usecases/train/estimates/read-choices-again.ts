@@ -8,7 +8,7 @@ import { stepRowsOf } from '../../../training/backends/step-row.ts';
 import { readCheckpoint } from '../../../training/checkpoints/checkpoint-store.ts';
 import type { Head } from '../../../training/leases/protocol.ts';
 import { ownSteps } from '../../../training/rows/jagged.ts';
-import { readRowsOfNow } from '../../../training/rows/read-batch-rows.ts';
+import { readCurrentRows } from '../../../training/rows/read-batch-rows.ts';
 import type { BlobReader } from '../../../training/rows/read-blob.ts';
 import { readBatchUpdate } from '../../../training/versions/read-batch-update.ts';
 
@@ -34,7 +34,7 @@ export async function readChoicesAgain(
   const update = await readBatchUpdate(db, batchId);
   if (update?.backend !== 'linear') return new Map();
   const [before, after] = [await weightsOf(blobs, update.base), await weightsOf(blobs, update.made)];
-  const { rows } = await readRowsOfNow(db, blobs, batchId, new Map(), { trees });
+  const { rows } = await readCurrentRows(db, blobs, batchId, new Map(), { trees });
   const stepRows = stepRowsOf(rows);
   const steps = rows.trajectories.flatMap(ownSteps); // in their order
   const keyOf = new Map(stepRows.map((row, i) => [row, keyInTree(row.groupId, steps[i]?.stepId ?? '')]));

@@ -1,6 +1,6 @@
 import type { ConfiguredEstimator, Estimated } from '../../../domain/training/advantages/estimator.ts';
 import { configureEstimator } from '../../../domain/training/advantages/estimators.ts';
-import { type Refused, refused } from '../../../domain/training/options.ts';
+import { type RefusedOption, refuseOption } from '../../../domain/training/options.ts';
 import { at, rowAt } from '../../../domain/training/rows/rows.ts';
 import type { Method } from '../../../events/schemas/training.ts';
 import { penalisesRewards, tokenRewards } from '../../../training/backends/estimator-batch.ts';
@@ -32,7 +32,7 @@ export interface RowEstimate {
 /** Whether the estimator sees a step as one token, or as those that were sampled. */
 type Grain = 'step' | 'token';
 
-export interface Recomputed {
+export interface RecomputedAdvantages {
   readonly kind: 'recomputed';
   readonly grain: Grain;
   readonly ofRow: ReadonlyMap<StepRow, RowEstimate>;
@@ -40,7 +40,7 @@ export interface Recomputed {
   readonly spread: Readonly<Record<string, number>>;
 }
 
-interface Recomputing {
+interface RecomputeOptions {
   readonly rows: readonly StepRow[];
   readonly method: Method;
   /** The backend that trains the policy; null where nobody said. */
@@ -58,7 +58,7 @@ interface Recomputing {
  * needs no more, else with what the weights of the version before say. Refuses, with the reason, what cannot be known outside the
  * trainer. @throws CheckpointDamaged, what `readBase` throws.
  */
-export async function recomputeAdvantages(asked: Recomputing): Promise<Recomputed | Refused> {
+export async function recomputeAdvantages(asked: RecomputeOptions): Promise<RecomputedAdvantages | RefusedOption> {
   const { rows, method, backend, settings = PLAIN } = asked;
   const { name, revision, mode } = method;
   const options = (mode ?? {}) as Readonly<Record<string, unknown>>; // each option is checked by its rule, whatever it holds
@@ -66,13 +66,13 @@ export async function recomputeAdvantages(asked: Recomputing): Promise<Recompute
   if (configured.kind === 'refused') return configured;
   const { estimator } = configured;
   if (estimator.revision !== revision)
-    return refused(`the record names revision ${revision} of ${name}, and this program has revision ${estimator.revision}`);
+    return refuseOption(`the record names revision ${revision} of ${name}, and this program has revision ${estimator.revision}`);
   const sorted = sortRows(rows);
   if (backend === 'linear') return linearAdvantages(estimator, sorted, settings, asked.readBase);
   if (needsWeights(estimator))
-    return refused(`${name} needs what the model says of each token, and only its trainer has that model`);
+    return refuseOption(`${name} needs what the model says of each token, and only its trainer has that model`);
   if (penalisesRewards(settings))
-    return refused('KL in the reward needs what the model says of each token, and only its trainer has that model');
+    return refuseOption('KL in the reward needs what the model says of each token, and only its trainer has that model');
   const byTokens = backend === 'torch' || sorted.some(({ tokens }) => (tokens?.ids.length ?? 0) > 1);
   if (byTokens) return tokenAdvantages(estimator, sorted, settings);
   const rewards = tokenRewards(sorted, new Uint8Array(sorted.length).fill(1), settings.processRewards);
@@ -86,10 +86,10 @@ async function linearAdvantages(
   sorted: readonly StepRow[],
   { correction, ...settings }: PreparingSettings,
   readBase: () => Promise<Uint8Array>,
-): Promise<Recomputed | Refused> {
+): Promise<RecomputedAdvantages | RefusedOption> {
   const { decisions, without } = decisionsOf(sorted);
   const [strange] = without;
-  if (strange) return refused(`step ${strange.step} of rollout ${strange.rolloutId} was no choice among candidates`);
+  if (strange) return refuseOption(`step ${strange.step} of rollout ${strange.rolloutId} was no choice among candidates`);
   const readsWeights = needsWeights(estimator) || penalisesRewards(settings);
   const base = readsWeights ? decodeCheckpoint(await readBase()) : initialCheckpoint();
   const prepared = prepareBatch(estimator, {
@@ -109,12 +109,12 @@ function tokenAdvantages(
   estimator: ConfiguredEstimator,
   sorted: readonly StepRow[],
   { processRewards }: PreparingSettings,
-): Recomputed | Refused {
+): RecomputedAdvantages | RefusedOption {
   const rows = sorted.map((row) => ({ row, ids: row.tokens?.ids ?? [] }));
   const empty = rows.find(({ ids }) => ids.length === 0);
-  if (empty) return refused(`step ${empty.row.step} of rollout ${empty.row.rolloutId} has no sampled tokens`);
+  if (empty) return refuseOption(`step ${empty.row.step} of rollout ${empty.row.rolloutId} has no sampled tokens`);
   if (processRewards?.placement === 'call-end')
-    return refused('process rewards stand where calls end, and only the trainer has the tokenizer that finds where that is');
+    return refuseOption('process rewards stand where calls end, and only the trainer has the tokenizer that finds where that is');
   const lengths = rows.map(({ ids }) => ids.length);
   const rewards = tokenRewards(sorted, lengths, processRewards);
   return result('token', sorted, estimateTokens(estimator, rows, { rewards }), null);
@@ -123,9 +123,9 @@ function tokenAdvantages(
 function result(
   grain: Grain,
   sorted: readonly StepRow[],
-  estimated: Estimated | Refused,
+  estimated: Estimated | RefusedOption,
   valued: Valued | null,
-): Recomputed | Refused {
+): RecomputedAdvantages | RefusedOption {
   if (estimated.kind === 'refused') return estimated;
   const { advantages, returns } = estimated;
   const ofRow = new Map(

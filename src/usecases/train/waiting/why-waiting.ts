@@ -18,7 +18,7 @@ export const WAITING_FOR = [
 ] as const;
 export type WaitingFor = (typeof WAITING_FOR)[number];
 
-export interface Waiting {
+export interface WaitingReason {
   readonly state: 'waiting';
   readonly waitingFor: WaitingFor;
   readonly groups: {
@@ -37,7 +37,7 @@ export interface Waiting {
  * Explains why there is no batch of a policy to be leased, by the read models of one moment; null where one is there. @param
  * busyUntil what the lease service said of another consumer, where it was asked.
  */
-export async function whyWaiting(db: Db, policyId: string, busyUntil: Date | null = null): Promise<Waiting | null> {
+export async function whyWaiting(db: Db, policyId: string, busyUntil: Date | null = null): Promise<WaitingReason | null> {
   return db
     .transaction()
     .setIsolationLevel('repeatable read')
@@ -45,10 +45,10 @@ export async function whyWaiting(db: Db, policyId: string, busyUntil: Date | nul
 }
 
 /** The same for who has chosen the moment, or lets it pass between statements. */
-export async function explainWaiting(db: Db, policyId: string, busyUntil: Date | null = null): Promise<Waiting | null> {
+export async function explainWaiting(db: Db, policyId: string, busyUntil: Date | null = null): Promise<WaitingReason | null> {
   const [lineage] = await readLineages(db, [policyId]);
   const counts = await readGroupCounts(db, policyId);
-  const say = (waitingFor: WaitingFor, next: string, ready = 0): Waiting => {
+  const say = (waitingFor: WaitingFor, next: string, ready = 0): WaitingReason => {
     const { open, closed, rejected } = counts;
     return { state: 'waiting', waitingFor, groups: { open, closed, ready, rejected }, next };
   };
@@ -81,9 +81,9 @@ export async function explainWaiting(db: Db, policyId: string, busyUntil: Date |
   return explainPool(db, lineage, counts, say);
 }
 
-type Say = (waitingFor: WaitingFor, next: string, ready?: number) => Waiting;
+type Say = (waitingFor: WaitingFor, next: string, ready?: number) => WaitingReason;
 
-async function explainPool(db: Db, lineage: LineageRecord, counts: GroupCounts, say: Say): Promise<Waiting> {
+async function explainPool(db: Db, lineage: LineageRecord, counts: GroupCounts, say: Say): Promise<WaitingReason> {
   const { policyId, planned, trained, abandoned, seed } = lineage;
   try {
     const { rules, estimator } = understandLineage(lineage);

@@ -1,4 +1,4 @@
-import type { Given, MakeElement, Shown } from '../renderer.ts';
+import type { MakeElement, RendererInput, RendererOutput } from '../renderer.ts';
 
 interface Place {
   readonly name: string;
@@ -8,7 +8,7 @@ interface Place {
 }
 
 /** ALFWorld: the room with its receptacles, what was seen in each, where the agent is and what it holds. */
-export function render({ steps, at, task }: Given, h: MakeElement): readonly Shown[] {
+export function render({ steps, at, task }: RendererInput, h: MakeElement): readonly RendererOutput[] {
   const opening = steps[0]?.observation ?? '';
   const goal = /Your task is to: (.+?)\.?\s*$/m.exec(opening)?.[1] ?? task.goal;
   const places = new Map<string, Place>();
@@ -64,7 +64,7 @@ export function render({ steps, at, task }: Given, h: MakeElement): readonly Sho
   ];
 
   /** A thing, marked where the task names its kind. */
-  function thing(name: string): Shown {
+  function thing(name: string): RendererOutput {
     const kind = name.replace(/ \d+$/, '');
     const wanted = new RegExp(`\\b${kind.replace(/[^\p{L}\p{N} ]/gu, '.')}`, 'iu').test(goal);
     return wanted ? h('span', { class: 'wanted' }, name) : name;

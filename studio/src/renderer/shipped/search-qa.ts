@@ -1,7 +1,7 @@
-import type { Given, GivenStep, MakeElement, Shown } from '../renderer.ts';
+import type { MakeElement, RendererInput, RendererOutput, RendererStep } from '../renderer.ts';
 
 /** Question answering by search: the documents that were found, and in them the spans that answered. */
-export function render({ steps, at, task }: Given, h: MakeElement): readonly Shown[] {
+export function render({ steps, at, task }: RendererInput, h: MakeElement): readonly RendererOutput[] {
   const final = steps.map(({ action }) => answerIn(action)).findLast((text) => text !== undefined);
   const answered = steps[at] ? answerIn(steps[at].action) : undefined;
   const reward = steps.at(-1)?.rewards.reduce((sum, { value }) => sum + value, 0) ?? 0;
@@ -36,14 +36,14 @@ export function render({ steps, at, task }: Given, h: MakeElement): readonly Sho
   ];
 
   /** A text with what the rollout answered marked in it. */
-  function marked(text: string): Shown {
+  function marked(text: string): RendererOutput {
     if (final === undefined || final.trim().length < 2) return text;
     return pieces(text, final.trim()).map((piece, place) =>
       place % 2 === 1 ? h('mark', { title: 'the answer' }, piece) : piece,
     );
   }
 
-  function noted(step: GivenStep, next: string | undefined): Shown {
+  function noted(step: RendererStep, next: string | undefined): RendererOutput {
     const found = documentsIn(step);
     if (found.length === 0) return plainOf(step.observation) || 'Nothing was found.';
     const words = next === undefined ? [] : taken(next, found.map(({ title, text }) => `${title} ${text}`).join(' '));
@@ -76,7 +76,7 @@ function plainOf(observation: string): string {
   }
 }
 
-function documentsIn({ observation }: GivenStep): readonly { readonly title: string; readonly text: string }[] {
+function documentsIn({ observation }: RendererStep): readonly { readonly title: string; readonly text: string }[] {
   const found = plainOf(observation).split(/(?:^|\n)\s*Doc \d+\s*[:(]/);
   return found.slice(1).map((each) => {
     const [first = '', ...rest] = each

@@ -1,4 +1,4 @@
-import type { Element, Given, GivenStep, MakeElement } from '../renderer.ts';
+import type { Element, MakeElement, RendererInput, RendererStep } from '../renderer.ts';
 
 interface Recipe {
   readonly command: string;
@@ -8,7 +8,7 @@ interface Recipe {
 }
 
 /** TextCraft: what is carried, and the recipes behind the goal with what is done of them. */
-export function render({ steps, at, task }: Given, h: MakeElement): readonly (Element | string)[] {
+export function render({ steps, at, task }: RendererInput, h: MakeElement): readonly (Element | string)[] {
   const opening = steps[0]?.observation ?? '';
   const goal = /Goal: craft (.+?)\.?\s*$/m.exec(opening)?.[1] ?? /craft (.+?)\.?$/.exec(task.goal)?.[1] ?? task.goal;
   const recipes = new Map<string, Recipe[]>();
@@ -115,14 +115,14 @@ function readParts(text: string): Recipe['parts'] {
 }
 
 /** What an answer says was got or crafted. */
-function gained({ observation }: GivenStep): { readonly count: number; readonly item: string } | undefined {
+function gained({ observation }: RendererStep): { readonly count: number; readonly item: string } | undefined {
   const [, count, item] = /^(?:Got|Crafted) (\d+) (.+)$/.exec(observation.trim()) ?? [];
   if (count === undefined || item === undefined) return undefined;
   return { count: Number(count), item: item.replace(/^minecraft:/, '').replaceAll('_', ' ') };
 }
 
 /** Follows what is carried through the answers; `made` is all that was ever got or crafted. */
-function play(steps: readonly GivenStep[]): {
+function play(steps: readonly RendererStep[]): {
   readonly carried: ReadonlyMap<string, number>;
   readonly made: ReadonlyMap<string, number>;
 } {

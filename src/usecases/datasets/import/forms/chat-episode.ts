@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { sha256Hex } from '../../../../digest/sha256.ts';
-import type { AskedMessage, ToolCallPart } from '../../../../domain/prompts/asked-prompt.ts';
+import type { PolicyMessage, ToolCallPart } from '../../../../domain/prompts/policy-prompt.ts';
 import { isStructured } from '../../../../domain/prompts/same-message.ts';
 import { cutText } from '../../../../domain/text/cut-text.ts';
 import type { Episode, EpisodeTurn, ParsedItem } from '../agent-traj-item.ts';
@@ -140,7 +140,7 @@ export function isStructuredChat(messages: Chat): boolean {
   return messages.some((each) => isStructured(askedMessage(each)));
 }
 
-function askedMessage(message: Chat[number]): AskedMessage {
+function askedMessage(message: Chat[number]): PolicyMessage {
   const { role, reasoning_content: thought, reasoning, tool_call_id: toolCallId, name } = message;
   const said = textOf(message);
   const thoughts = thought || reasoning;
@@ -156,7 +156,7 @@ function askedMessage(message: Chat[number]): AskedMessage {
   };
 }
 
-function roleOf(role: string): AskedMessage['role'] {
+function roleOf(role: string): PolicyMessage['role'] {
   if (FIRST.includes(role)) return 'system';
   return role === 'user' || role === 'assistant' ? role : 'tool';
 }

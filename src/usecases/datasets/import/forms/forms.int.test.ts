@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { describe, expect, test } from '@jest/globals';
 import { contextOf } from '../../../../domain/dataset/turn-weights.ts';
-import type { AskedMessage } from '../../../../domain/prompts/asked-prompt.ts';
+import type { PolicyMessage } from '../../../../domain/prompts/policy-prompt.ts';
 import { replyMessage, textMessage } from '../../../../domain/prompts/same-message.ts';
 import { pack } from '../../../../events/packed.ts';
 import { tokensAsJson } from '../../../../projections/step-tree/token-bytes.ts';
@@ -627,7 +627,7 @@ function withCall(): EventBuilder {
   const last = builder.step(tree, rollout, first, 2, { response: 'It is gone.', observation: '', termination: 'terminated' });
   const opening = [textMessage('system', 'Craft what is asked.'), textMessage('user', 'Goal: craft task.')]; // those of the tree
   const tools = JSON.stringify([{ type: 'function', function: { name: 'delete' } }]);
-  const result: AskedMessage = { ...textMessage('tool', 'deleted'), toolCallId: 'c1' };
+  const result: PolicyMessage = { ...textMessage('tool', 'deleted'), toolCallId: 'c1' };
   recordMessages(builder, tree, first, opening, { tools });
   recordMessages(builder, tree, last, [...opening, replyMessage(said), result], { tools });
   builder.reward(tree, last, 1, { rolloutId: rollout, component: 'environment' });

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 
 /** What the finished rollouts of one run achieved on one task. */
-export interface Achieved {
+export interface TaskResults {
   readonly runId: string;
   readonly taskId: string;
   readonly rollouts: number;
@@ -15,8 +15,8 @@ export interface Achieved {
  * Reads what runs achieved, task by task, in one statement. Returns are narrowed to the same runs: their index holds the values,
  * where a join by rollout alone reads the whole table.
  */
-export async function readAchieved(db: Db, runs: readonly string[]): Promise<readonly Achieved[]> {
-  const { rows } = await sql<Achieved>`
+export async function readTaskResults(db: Db, runs: readonly string[]): Promise<readonly TaskResults[]> {
+  const { rows } = await sql<TaskResults>`
     select o.run_id, o.task_id, count(*) as rollouts,
            case when sum(count(o.success)) over (partition by o.run_id) > 0
              then count(*) filter (where o.success) / count(*)::float8 end as success_rate,

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { EventLog } from '../../log/event-log.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { Projection } from '../projection.ts';
-import { type Build, lostOr } from './build.ts';
+import { type Build, explainBuildError } from './build.ts';
 import { foldInThreads, type Threads, threadsFor } from './fold-in-threads.ts';
 import { foldShadow } from './fold-shadow.ts';
 import { openBuild } from './open-build.ts';
@@ -18,14 +18,14 @@ interface Parts {
  * Folds a projection again next to the live version, and does something when it has caught up, while it is folded on. An
  * unfinished build of the same code is continued.
  */
-export async function foldAgain<T>(
+export async function withNewBuild<T>(
   parts: Parts,
   projection: Projection,
   watching: Watching,
   use: (build: Build) => Promise<T>,
 ): Promise<T> {
   const build = await openBuild(parts.database, parts.log, projection);
-  return whileCaughtUp(parts, build, watching, async () => {
+  return withCaughtUpBuild(parts, build, watching, async () => {
     await analyzeTables(parts.database, build);
     return use(build);
   });
@@ -35,7 +35,7 @@ export async function foldAgain<T>(
  * Folds a build until it has caught up with the live version, in threads where much is left, and continues to fold while `use`
  * runs.
  */
-export async function whileCaughtUp<T>(parts: Parts, build: Build, watching: Watching, use: () => Promise<T>): Promise<T> {
+export async function withCaughtUpBuild<T>(parts: Parts, build: Build, watching: Watching, use: () => Promise<T>): Promise<T> {
   const { log, database, threads } = parts;
   const count = await threadsFor(parts, build, threads);
   if (threads && count > 0) {
@@ -43,7 +43,7 @@ export async function whileCaughtUp<T>(parts: Parts, build: Build, watching: Wat
     try {
       await watchBuild(database, build, { ...watching, finished: folding.finished });
     } catch (error) {
-      throw await lostOr(database.db, build, error);
+      throw await explainBuildError(database.db, build, error);
     } finally {
       await folding.close();
     }
@@ -53,7 +53,7 @@ export async function whileCaughtUp<T>(parts: Parts, build: Build, watching: Wat
     await watchBuild(database, build, { ...watching, finished: folding.finished });
     return await Promise.race([use(), folding.finished.then(() => new Promise<never>(() => undefined))]);
   } catch (error) {
-    throw await lostOr(database.db, build, error);
+    throw await explainBuildError(database.db, build, error);
   } finally {
     await folding.close();
   }

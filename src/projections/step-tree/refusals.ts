@@ -1,9 +1,9 @@
 import type { Poison } from '../projection.ts';
 
 /** Why an event of a tree is refused. */
-export type Refused = Omit<Poison, 'delivery'>;
+export type Refusal = Omit<Poison, 'delivery'>;
 
-export function missingStep(field: string, stepId: string, treeId: string): Refused {
+export function missingStep(field: string, stepId: string, treeId: string): Refusal {
   return {
     code: 'missing-parent',
     field,

@@ -12,17 +12,17 @@ const POLL_MS = 5;
 const RETRY_MS = 250;
 
 /** A moment came to nothing: the build is not there yet, a reader or writer was in the way. It is tried again. */
-export class NotNow extends Error {
-  override readonly name = 'NotNow';
+export class CursorsDiffer extends Error {
+  override readonly name = 'CursorsDiffer';
 }
 
 /**
  * Does something at a moment at which the live version and a build hold the fold of the same events. It holds the cursors of the
  * live version, so that its projector waits (readers never do), until the build has passed the rest, at most two seconds; then
  * lets go and tries again.
- * @throws NotNow when that did not come about before `limitMs` were over.
+ * @throws CursorsDiffer when that did not come about before `limitMs` were over.
  */
-export function whileEqual<T>(
+export function atEqualCursors<T>(
   database: Database,
   build: Build,
   { limitMs, signal }: { readonly limitMs: number; readonly signal: AbortSignal },
@@ -41,8 +41,8 @@ export function whileEqual<T>(
     signal,
     pauseMs: RETRY_MS,
     again: ({ error, elapsedMs }) => {
-      if (!(error instanceof NotNow) && !isDatabaseFault(error)) return false;
-      if (elapsedMs > limitMs) throw new NotNow(error instanceof Error ? error.message : String(error), { cause: error });
+      if (!(error instanceof CursorsDiffer) && !isDatabaseFault(error)) return false;
+      if (elapsedMs > limitMs) throw new CursorsDiffer(error instanceof Error ? error.message : String(error), { cause: error });
       return true;
     },
   });
@@ -74,7 +74,7 @@ async function untilPassed(trx: Trx, build: Build): Promise<void> {
   for (;;) {
     const missing = await countMissing(trx, build);
     if (missing === 0) return;
-    if (performance.now() > deadline) throw new NotNow(`${missing} events are still to be folded into ${build.schema}`);
+    if (performance.now() > deadline) throw new CursorsDiffer(`${missing} events are still to be folded into ${build.schema}`);
     await delay(POLL_MS);
   }
 }

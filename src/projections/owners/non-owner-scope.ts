@@ -11,7 +11,7 @@ const ANNOTATED: ReadonlySet<string> = new Set<EventType>(['AnnotationAdded', 'A
  * Returns the scope by which others than the owner of a stream may add an event to it; null where nobody else may. A prompt is a
  * judgement where it was shown to a judge.
  */
-export function scopeOfOthers(event: { readonly type: string; readonly data: object }): 'judge' | 'annotate' | null {
+export function nonOwnerScope(event: { readonly type: string; readonly data: object }): 'judge' | 'annotate' | null {
   const { type, data } = event;
   if (ANNOTATED.has(type)) return 'annotate';
   return JUDGED.has(type) || (type === 'PromptShown' && 'judgementId' in data && data.judgementId !== undefined) ? 'judge' : null;
@@ -22,5 +22,5 @@ export function scopeOfOthers(event: { readonly type: string; readonly data: obj
  * of their own.
  */
 export function growsTree(event: { readonly type: EventType; readonly data: object }): boolean {
-  return catalogue[event.type].topic === 'trees' && scopeOfOthers(event) === null;
+  return catalogue[event.type].topic === 'trees' && nonOwnerScope(event) === null;
 }

@@ -1,14 +1,14 @@
 /** One message of a prompt as it was sent, pictures by their id. */
-export interface AskedMessage {
+export interface PolicyMessage {
   readonly role: 'system' | 'user' | 'assistant' | 'tool';
-  readonly parts: readonly AskedPart[];
+  readonly parts: readonly PolicyMessagePart[];
   /** The call that a message of a tool answers; left out where it is not known. */
   readonly toolCallId?: string;
   /** The tool or the person that speaks; left out where nobody says it. */
   readonly name?: string;
 }
 
-export type AskedPart =
+export type PolicyMessagePart =
   | { readonly kind: 'text'; readonly text: string }
   /** What the model thought, apart from what it said. */
   | { readonly kind: 'reasoning'; readonly text: string }
@@ -48,8 +48,8 @@ export function serverSampling(temperature: number | null) {
 }
 
 /** What a policy was asked with, whole: the request without what only says how many replies it wants. */
-export interface AskedPrompt {
-  readonly messages: readonly AskedMessage[];
+export interface PolicyPrompt {
+  readonly messages: readonly PolicyMessage[];
   /** Schema of the tools that the model may call, as JSON text; null when it was given none. */
   readonly tools: string | null;
   readonly sampling: Sampling;

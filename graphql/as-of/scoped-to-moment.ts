@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 type Resolvers = Readonly<Record<string, object>>;
 
 /** Lets every resolver run in the context of the moment that its field is read at. */
-export function atTheirMoments<R extends Resolvers>(resolvers: R): R {
+export function scopedToMoment<R extends Resolvers>(resolvers: R): R {
   const scoped = Object.entries(resolvers).map(([type, fields]) => [type, isFieldMap(fields) ? scopedFields(fields) : fields]);
   return Object.fromEntries(scoped) as R; // the same types and fields, each function with the same signature
 }

@@ -3,11 +3,11 @@ import type { Delivery } from '../../events/envelope.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
 import { sideBySide } from '../../postgres/side-by-side.ts';
-import { type Known, placeOf, type Repeated } from './fold-batch.ts';
+import { type JournalState, placeOf, type Repetition } from './fold-batch.ts';
 import { BODY, readBodiesOf } from './read-bodies.ts';
 
 /** Loads what the journal holds of the events of a batch, of their streams and of their partitions. */
-export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<Known> {
+export async function loadJournalState(batch: readonly Delivery[], trx: Trx): Promise<JournalState> {
   const streams = [...new Set(batch.map((d) => d.event.stream))];
   const [bodies, repeated, positions, sequences, places] = await sideBySide(
     () =>
@@ -24,10 +24,10 @@ export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<K
 }
 
 /** Reads the records that those of a batch repeat. */
-async function repeatedBy(batch: readonly Delivery[], trx: Trx): Promise<Map<string, Repeated>> {
+async function repeatedBy(batch: readonly Delivery[], trx: Trx): Promise<Map<string, Repetition>> {
   const places = batch.flatMap(({ topic, partition, repeats }) => (repeats === undefined ? [] : [{ topic, partition, repeats }]));
   if (places.length === 0) return new Map();
-  const { rows } = await sql<Repeated & { topic: string; partition: number; offset: number }>`
+  const { rows } = await sql<Repetition & { topic: string; partition: number; offset: number }>`
     select e.topic, e.partition, e."offset", e.event_id, e.correlation_id, ${BODY} as body from events e
     join unnest(
       ${places.map(({ topic }) => topic)}::text[], ${places.map(({ partition }) => partition)}::int[],
@@ -50,7 +50,7 @@ async function sequencesOf(streams: readonly string[], trx: Trx): Promise<Map<st
  * Loads what is known of the partitions of a batch. The last record of a partition is its latest: the fold sees to that. A record
  * is left to the log where that is in this database and has what is folded.
  */
-async function loadPlaces(batch: readonly Delivery[], trx: Trx): Promise<Pick<Known, 'received' | 'logPartitions'>> {
+async function loadPlaces(batch: readonly Delivery[], trx: Trx): Promise<Pick<JournalState, 'received' | 'logPartitions'>> {
   const places = new Map(batch.map(({ topic, partition, offset }) => [`${topic} ${partition}`, { topic, partition, offset }]));
   const column = (name: 'topic' | 'partition' | 'offset') => [...places.values()].map((place) => place[name]);
   const last = (table: 'events' | 'requeued_records') => sql`

@@ -6,7 +6,7 @@ import { visible } from '../parts/plain-text.tsx';
 import { useMoment } from '../shell/moment.ts';
 
 /** How far what is shown is behind the log, by the projection that is furthest behind. */
-export function Behind() {
+export function LagNotice() {
   const now = useMoment() === null;
   const answer = useAsk(behindTheLog, {}, { enabled: now });
   if (!now || !answer.data) return null;

@@ -8,7 +8,7 @@ import { isOf } from '../projection.ts';
  * What the events of a slice refer to and the tables already hold; the fold adds what the slice itself brings. The maps of facts
  * give their digests.
  */
-export interface KnownTraining {
+export interface TrainingState {
   readonly lineages: Map<string, string>;
   /** `lineage ordinal` → manifest hash. */
   readonly manifests: Map<string, string>;
@@ -23,7 +23,7 @@ export interface KnownTraining {
 }
 
 /** Loads what the events of a slice refer to, by primary keys; kinds of facts that it does not hold cost nothing. */
-export async function loadKnownTraining(slice: readonly Delivery[], trx: Trx): Promise<KnownTraining> {
+export async function loadTrainingState(slice: readonly Delivery[], trx: Trx): Promise<TrainingState> {
   const wanted = references(slice);
   const pairs = async (query: string, ids: ReadonlySet<string>): Promise<Map<string, string>> => {
     if (ids.size === 0) return new Map();

@@ -53,7 +53,7 @@ export async function readRows(
 }
 
 /** Names the columns of a row that its body contradicts. `position` is not in the body: it follows from the order of the log. */
-export function columnsOffBody(row: JournalRow): readonly string[] {
+export function mismatchedColumns(row: JournalRow): readonly string[] {
   const said = eventOf(row.body);
   if (!said) return ['body'];
   return [

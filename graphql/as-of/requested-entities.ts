@@ -96,7 +96,7 @@ const ROOTS: Readonly<Record<string, Root>> = {
  * Returns of which entities a query asks below a field of the type Query, where it asks of nothing else: their streams are enough
  * to answer it.
  */
-export function entitiesAsked(info: GraphQLResolveInfo): Entities | 'all' {
+export function requestedEntities(info: GraphQLResolveInfo): Entities | 'all' {
   const entities = { runs: new Set<string>(), trees: new Set<string>(), steps: new Set<string>(), rollouts: new Set<string>() };
   const query = info.schema.getQueryType();
   if (!query) return 'all';

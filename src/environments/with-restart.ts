@@ -13,7 +13,7 @@ import { resetAsRecorded } from './reset-as-recorded.ts';
 import { observationText, sameObservation, shownText } from './same-observation.ts';
 import { picturesOf, withPictures } from './with-pictures.ts';
 
-export type Rebuilt =
+export type RestartedEnvironment =
   | { readonly kind: 'rebuilt'; readonly environment: Environment; readonly last: StepResult | null }
   /** Another world answers: at the opening (0) or after the step of this number. */
   | { readonly kind: 'diverged'; readonly at: number; readonly recorded: string; readonly replayed: string };
@@ -22,7 +22,7 @@ export type Rebuilt =
  * Brings a new environment to the state of another one, by reset and replay, with every observation compared. Who gets the
  * environment closes it. @throws EnvironmentError as reset and step do.
  */
-export async function rebuildEnvironment(kind: EnvironmentKind, path: EpisodePath): Promise<Rebuilt> {
+export async function rebuildEnvironment(kind: EnvironmentKind, path: EpisodePath): Promise<RestartedEnvironment> {
   const environment = await kind.create();
   try {
     const taken = await replayAtOnce(environment, path);
@@ -56,12 +56,12 @@ const TRIES = 2; // on a fresh environment, before the error of a step is final
  * @param gate given where the environments share a process of this program: a request over which it was `lost` is repeated while
  * no other is in flight, so that a second loss names the request that causes it, which has `failed` then.
  */
-export function surviving(kind: EnvironmentKind, gate: StartGate | null = null): EnvironmentKind {
+export function withRestart(kind: EnvironmentKind, gate: StartGate | null = null): EnvironmentKind {
   const read = withPictures(kind); // so that they can be compared
   const { withHints } = kind;
   return {
     ...kind,
-    ...(withHints ? { withHints: () => surviving(withHints(), gate) } : {}),
+    ...(withHints ? { withHints: () => withRestart(withHints(), gate) } : {}),
     create: async () => survivingEnvironment({ kind: read, gate }, await read.create(), null),
   };
 }
@@ -80,7 +80,7 @@ function survivingEnvironment({ kind, gate }: Survival, first: Environment, begu
     if (!isClosed) await environment.close(); // first: where environments are few, the new one may need its place
     isClosed = true;
     const rebuilt = await rebuildEnvironment(kind, lost);
-    if (rebuilt.kind === 'diverged') throw anotherWorld(lost, rebuilt, gate ? 'failed' : 'gone');
+    if (rebuilt.kind === 'diverged') throw worldChanged(lost, rebuilt, gate ? 'failed' : 'gone');
     environment = rebuilt.environment;
     isClosed = false;
   }
@@ -149,9 +149,9 @@ function begunBy({ alias, seed }: TaskStart, opening: Opening): EpisodePath {
 }
 
 /** The error of an episode that was brought to where another one was, and was answered otherwise on the way. */
-export function anotherWorld(
+export function worldChanged(
   { task }: Pick<EpisodePath, 'task'>,
-  { at, recorded, replayed }: Extract<Rebuilt, { kind: 'diverged' }>,
+  { at, recorded, replayed }: Extract<RestartedEnvironment, { kind: 'diverged' }>,
   code: 'gone' | 'failed' = 'gone',
 ): EnvironmentError {
   const where = at === 0 ? 'opens otherwise' : `answers step ${at} otherwise`;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Subscription } from '../log/event-log.ts';
 import { rest, retry } from '../runtime/retry.ts';
-import { isPassingFault } from './passing-fault.ts';
+import { isTransientFault } from './transient-fault.ts';
 
 const LOOK_MS = 1_000; // one statement; a crash of the database takes back less than a second, a restored copy hours
 const RETRY_MS = 500;
@@ -12,7 +12,7 @@ const RETRY_MS = 500;
  * was lost only with the next record of each partition, which may never come.
  * @param regressed returns whether a cursor lies below; a fault of the database is no answer, and is asked again.
  */
-export async function keepAtCursors(
+export async function resubscribeOnRegression(
   subscribe: () => Promise<Subscription>,
   regressed: () => Promise<boolean>,
 ): Promise<Subscription> {
@@ -59,7 +59,7 @@ export async function keepAtCursors(
       signal,
       sleep: rest,
       pauseMs: RETRY_MS,
-      again: ({ error }) => isPassingFault(error),
+      again: ({ error }) => isTransientFault(error),
     });
   }
 }

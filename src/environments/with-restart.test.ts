@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { EnvironmentError } from './environment.ts';
 import { StartGate } from './http/start-gate.ts';
-import { rebuildEnvironment, surviving } from './surviving.ts';
 import { openTextCraft } from './textcraft/textcraft.ts';
+import { rebuildEnvironment, withRestart } from './with-restart.ts';
 
 const kind = await openTextCraft();
 const task = { alias: '5', seed: 0 };
@@ -44,7 +44,7 @@ test.each(['step', 'reset'] as const)('an episode that could not be brought back
   const fail = () => {
     if (failures-- > 0) throw new EnvironmentError('lost', 'its process has ended');
   };
-  const dying = surviving(
+  const dying = withRestart(
     {
       ...kind,
       create: async () => {

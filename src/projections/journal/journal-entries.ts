@@ -8,7 +8,7 @@ import { unsealerOf } from '../../postgres/stream-keys.ts';
 import { openBody } from './open-body.ts';
 
 /** An event that is on record: where, and the digest of what it says. */
-export interface Appended {
+export interface JournalEntry {
   readonly eventId: string;
   /** What `contentHash` says of it; of a forgotten event, what `clearHash` says. */
   readonly hash: string;
@@ -17,13 +17,13 @@ export interface Appended {
 }
 
 /** What an event takes in its stream: its id, and the fact that it alone states there. */
-export function takenBy(event: Envelope): readonly string[] {
+export function uniqueKeysOf(event: Envelope): readonly string[] {
   const fact = factOf(event);
   return fact === null ? [identityOf(event)] : [identityOf(event), fact];
 }
 
-/** Finds what the journal holds of what some events take, by `takenBy`. */
-export async function findJournalled(db: Db, events: readonly Envelope[]): Promise<ReadonlyMap<string, Appended>> {
+/** Finds what the journal holds of what some events take, by `uniqueKeysOf`. */
+export async function findJournalEntries(db: Db, events: readonly Envelope[]): Promise<ReadonlyMap<string, JournalEntry>> {
   if (events.length === 0) return new Map();
   const entities = events.map(entityOf);
   const { rows } = await sql<Receipt & { at: number; ofFact: boolean; eventId: string; body: string }>`
@@ -44,7 +44,7 @@ export async function findJournalled(db: Db, events: readonly Envelope[]): Promi
     rows.map(({ body }) => body),
   );
   return new Map(
-    rows.flatMap(({ at, ofFact, eventId, topic, partition, offset, body }): [string, Appended][] => {
+    rows.flatMap(({ at, ofFact, eventId, topic, partition, offset, body }): [string, JournalEntry][] => {
       const asked = events[at - 1];
       const key = asked && (ofFact ? factOf(asked) : identityOf(asked));
       if (!key) return [];

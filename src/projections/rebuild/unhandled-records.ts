@@ -10,7 +10,7 @@ const FENCES = new Set(['RunResumed', 'TreeResumed']);
  * Returns whether a record is surely of a type that a projection does not fold, by its bytes: to decode it takes forty times as
  * long. It holds the key once and no escape hides another, so that it is the event's own, and what JSON.parse would find.
  */
-export function isOfOthers({ handles }: Projection, value: Uint8Array): boolean {
+export function isUnhandledRecord({ handles }: Projection, value: Uint8Array): boolean {
   if (handles === 'all') return false;
   const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
   const at = bytes.indexOf(KEY);

@@ -11,7 +11,7 @@ import type { KnownTree } from './rows.ts';
  * What a batch refers to and the tables already hold; the fold adds what the batch itself brings, in its order. Steps, rollouts and
  * revisions by `keyInTree`; of a leaf of a revision all steps on its path are known.
  */
-export interface Known {
+export interface TreeState {
   readonly trees: Map<string, KnownTree>;
   readonly steps: Map<string, { readonly parentId: string | null; readonly depth: number }>;
   readonly rollouts: Set<string>;
@@ -22,9 +22,9 @@ export interface Known {
 }
 
 /** Loads what the events of a batch refer to, in look-ups by primary key. */
-export async function loadKnown(batch: readonly Delivery[], trx: Trx): Promise<Known> {
+export async function loadTreeState(batch: readonly Delivery[], trx: Trx): Promise<TreeState> {
   const wanted = references(batch);
-  const known: Known = {
+  const known: TreeState = {
     trees: new Map(),
     steps: new Map(),
     rollouts: new Set(),

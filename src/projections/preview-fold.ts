@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Delivery } from '../events/envelope.ts';
 import type { Db, Trx } from '../postgres/database.ts';
 import { foldEvents } from './apply-slices.ts';
-import { isRefused } from './fault.ts';
+import { isRejectedByPostgres } from './fault.ts';
 import { markRepeated } from './journal/mark-repeated.ts';
 import { liveStatusOf, readLiveVersions } from './live-versions.ts';
 import { atVersion, type Projection, schemaNameOf } from './projection.ts';
@@ -13,7 +13,7 @@ import { cannotStore } from './quarantine.ts';
  * nothing is kept. It holds the cursor of the partition meanwhile, so that what is folded at the same time cannot change the
  * answer. Returns the reasons of those that it would refuse.
  */
-export async function offerAgain(
+export async function previewFold(
   db: Db,
   projection: Projection,
   { topic, partition }: { readonly topic: string; readonly partition: number },
@@ -72,7 +72,7 @@ async function attempt(
     const poison = await foldEvents(projection, deliveries, trx);
     return new Map(poison.map(({ delivery, field, reason }) => [delivery, `${field} ${reason}`]));
   } catch (fault) {
-    if (!isRefused(fault)) throw fault;
+    if (!isRejectedByPostgres(fault)) throw fault;
     await sql`rollback to savepoint offer`.execute(trx);
     return { fault };
   }

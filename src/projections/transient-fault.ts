@@ -5,7 +5,7 @@ import { ProjectionsBehind } from './wait-until.ts';
 const DISK_FULL = new Set(['ENOSPC', 'EDQUOT']);
 
 /** Returns whether an error passes without us: an outage, a statement that the database gave up, read models that are behind. */
-export function isPassingFault(error: unknown): boolean {
+export function isTransientFault(error: unknown): boolean {
   return error instanceof ProjectionsBehind || isDatabaseFault(error) || isOutage(error);
 }
 

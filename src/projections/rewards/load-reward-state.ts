@@ -5,7 +5,7 @@ import { rowsWhere } from '../../postgres/rows-where.ts';
 import { sideBySide } from '../../postgres/side-by-side.ts';
 import { keyInTree, keyOf, type OfTree, pairsOf } from '../of-tree.ts';
 import { isOf } from '../projection.ts';
-import type { Known } from './fold-batch.ts';
+import type { RewardState } from './fold-batch.ts';
 
 /** What the tables hold of what a batch refers to; the fold adds what the batch itself brings. */
 interface Facts {
@@ -19,7 +19,7 @@ interface Facts {
 }
 
 /** Returns facts, none when left out, as what a fold knows. */
-export function knownFacts({ runs, steps, rewards, revised }: Facts = noFacts()): Known {
+export function rewardStateOf({ runs, steps, rewards, revised }: Facts = noFacts()): RewardState {
   const ended = new Set<string>();
   return {
     runOf: (treeId) => runs.get(treeId),
@@ -50,7 +50,7 @@ function noFacts(): Facts {
 }
 
 /** Loads what the events of a batch refer to, in at most four look-ups by primary key; a batch without revisions needs two. */
-export async function loadKnown(wanted: ReturnType<typeof references>, trx: Trx): Promise<Known> {
+export async function loadRewardState(wanted: ReturnType<typeof references>, trx: Trx): Promise<RewardState> {
   const known = noFacts();
   const [trees, steps] = await sideBySide(
     () => rowsWhere(trx, 'rewardTrees', { treeId: wanted.trees }, ['treeId', 'runId']),
@@ -58,7 +58,7 @@ export async function loadKnown(wanted: ReturnType<typeof references>, trx: Trx)
   );
   for (const { treeId, runId } of trees) known.runs.set(treeId, runId);
   for (const step of steps) known.steps.add(keyOf(step));
-  if (wanted.revisions.length === 0) return knownFacts(known);
+  if (wanted.revisions.length === 0) return rewardStateOf(known);
   for (const { treeId, id, revisions } of await rewardsOf([...wanted.rewards.values()], trx))
     known.rewards.set(keyInTree(treeId, id), { revisions });
   const revised = await rowsWhere(trx, 'rewardRevisions', { treeId: wanted.trees, eventId: wanted.revisions }, [
@@ -66,7 +66,7 @@ export async function loadKnown(wanted: ReturnType<typeof references>, trx: Trx)
     'eventId',
   ]);
   for (const { treeId, eventId } of revised) known.revised.add(`${treeId} ${eventId}`);
-  return knownFacts(known);
+  return rewardStateOf(known);
 }
 
 // a look-up by the key for each, whatever the planner expects

@@ -1,7 +1,7 @@
 import type { Bootstrap } from '../../domain/evaluation/bootstrap-interval.ts';
 import { compareAllPaired, type Pair, type PairedComparison } from '../../domain/evaluation/compare-paired.ts';
 import type { Db } from '../../postgres/database.ts';
-import { type Achieved, readAchieved } from './read-achieved.ts';
+import { readTaskResults, type TaskResults } from './read-task-results.ts';
 
 /** A run next to the baseline, on the tasks that both have. */
 export interface ComparedRun {
@@ -15,12 +15,12 @@ export interface ComparedRun {
 }
 
 /** Compares runs with the first one, task by task: each of the others in its order. */
-export async function compareAchieved(
+export async function compareTaskResults(
   db: Db,
   [baselineId = '', ...others]: readonly string[],
   bootstrap: Bootstrap,
 ): Promise<readonly ComparedRun[]> {
-  const achieved = await readAchieved(db, [baselineId, ...others]);
+  const achieved = await readTaskResults(db, [baselineId, ...others]);
   const baseline = new Map(achieved.filter(({ runId }) => runId === baselineId).map((each) => [each.taskId, each]));
   return others.map((runId) => {
     const own = achieved.filter((each) => each.runId === runId);
@@ -28,7 +28,7 @@ export async function compareAchieved(
       const before = baseline.get(other.taskId);
       return before ? [{ before, other }] : [];
     });
-    const by = (of: (each: Achieved) => number | null) => {
+    const by = (of: (each: TaskResults) => number | null) => {
       const pairs = both.flatMap(({ before, other }): Pair[] => {
         const [left, right] = [of(before), of(other)];
         return left === null || right === null ? [] : [{ taskId: other.taskId, baseline: left, other: right }];

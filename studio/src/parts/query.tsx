@@ -4,7 +4,7 @@ import { Failure } from './failure.tsx';
 import { visible } from './plain-text.tsx';
 
 /** Shows an answer, or that it is awaited, or why there is none. */
-export function Shown<Answer>({
+export function Query<Answer>({
   of,
   children,
 }: {
@@ -37,7 +37,7 @@ export function Found<Answer, One>({
   readonly children: (one: One) => ReactNode;
 }) {
   return (
-    <Shown of={of}>
+    <Query of={of}>
       {(answer) => {
         const found = one(answer);
         return found === null ? (
@@ -46,7 +46,7 @@ export function Found<Answer, One>({
           children(found)
         );
       }}
-    </Shown>
+    </Query>
   );
 }
 

@@ -10,7 +10,7 @@ import { pairsTouched, type TouchedRollouts } from './touched-rollouts.ts';
  * the rewards of all its members. Batches that are not trained, or whose update records no position, stay as they are.
  * @param rollouts that the recall begins with.
  */
-export async function leaveOutTrainedBefore(
+export async function excludeTrainedEarlier(
   db: Db,
   { name, revision }: Judged,
   rollouts: Pick<TouchedRollouts, 'rolloutIds' | 'ofTrees'>,

@@ -8,7 +8,7 @@ import { visibleTables } from './visible-tables.ts';
  * alone. Reads need not filter by themselves, and one that is added later cannot forget to. Who sees all projects reads as
  * before. What is no query is refused: nothing is written through it.
  */
-export function asSeenBy(db: Db, { projects }: Pick<Principal, 'projects'>): Db {
+export function visibleTo(db: Db, { projects }: Pick<Principal, 'projects'>): Db {
   if (projects === 'all') return db;
   const tables = visibleTables(literal(projects));
   return rewritingDb(db, (sql) => confined(sql, tables));

@@ -2,14 +2,14 @@ import type { BlobRef } from '../../events/schemas/values.ts';
 import type { Db } from '../../postgres/database.ts';
 
 /** A version of a policy and where its checkpoint is kept; null where only its digest is on record. */
-export interface KeptVersion {
+export interface StoredVersion {
   readonly policyId: string;
   readonly version: number;
   readonly kept: BlobRef | null;
 }
 
 /** Reads the versions that a backend made, of all policies, by policy, the newest first. */
-export async function readVersionsOfBackend(db: Db, backend: string): Promise<readonly KeptVersion[]> {
+export async function readVersionsOfBackend(db: Db, backend: string): Promise<readonly StoredVersion[]> {
   return db
     .selectFrom('policyVersions as v')
     .innerJoin('checkpoints as c', 'c.checkpointId', 'v.checkpointId')
@@ -21,7 +21,7 @@ export async function readVersionsOfBackend(db: Db, backend: string): Promise<re
 }
 
 /** Reads the versions that an evaluation, a fork or a released rollout names, each once, in no order. */
-export async function readNamedVersions(db: Db): Promise<readonly Omit<KeptVersion, 'kept'>[]> {
+export async function readNamedVersions(db: Db): Promise<readonly Omit<StoredVersion, 'kept'>[]> {
   return db
     .selectFrom('evaluations')
     .select(['policyId as policyId', 'policyVersion as version'])

@@ -5,13 +5,13 @@ import type { Packed } from '../../events/schemas/values.ts';
 import { PICTURE_LIMITS, pictureSize } from '../../images/picture.ts';
 import type { Problem } from '../reply.ts';
 
-export type Wrong = Omit<Problem, 'index' | 'id'>;
+export type ContentFault = Omit<Problem, 'index' | 'id'>;
 
 /**
  * Finds what fits the schema of an event and makes no sense: token arrays that no trainer can use, pictures that nobody can be
  * shown, a reward of no trajectory. Bytes in the blob store are looked at when they are read, digests where they are folded.
  */
-export function wrongContent(event: Envelope): Wrong | undefined {
+export function findContentFault(event: Envelope): ContentFault | undefined {
   switch (event.type) {
     case 'PromptShown': {
       const { tokens, stepId } = event.data;
@@ -30,14 +30,14 @@ export function wrongContent(event: Envelope): Wrong | undefined {
   }
 }
 
-const OF_OTHER_RUN: Wrong = {
+const OF_OTHER_RUN: ContentFault = {
   path: 'correlationId',
   message: 'is another run than data.runId, to which the tree belongs',
   remedy: 'name the run of the tree in both',
 };
 
 /** Sums over all rewards would count it, and no return of a rollout would. */
-const OF_NOTHING: Wrong = {
+const OF_NOTHING: ContentFault = {
   path: 'data.stepId',
   message: 'is null, and so is data.rolloutId: the reward would be of no trajectory',
   remedy: 'name the step or the rollout that the reward is for',
@@ -45,7 +45,7 @@ const OF_NOTHING: Wrong = {
 
 type Step = Envelope<'StepTaken'>['data'];
 
-function wrongTokens({ stepId, tokens }: Pick<Step, 'stepId' | 'tokens'>): Wrong | undefined {
+function wrongTokens({ stepId, tokens }: Pick<Step, 'stepId' | 'tokens'>): ContentFault | undefined {
   if (tokens === null) return undefined;
   const { ids, logProbs, mask, ends, entropies } = tokens;
   return (
@@ -60,7 +60,7 @@ function wrongTokens({ stepId, tokens }: Pick<Step, 'stepId' | 'tokens'>): Wrong
 }
 
 /** Finds an array of another type or length than it says or than the ids have, and ids below 0. */
-function wrongIds(stepId: string, ids: Packed): Wrong | undefined {
+function wrongIds(stepId: string, ids: Packed): ContentFault | undefined {
   const path = 'data.tokens.ids';
   const fault = wrongArray(path, stepId, ids, 'int32', ids.length);
   if (fault || typeof ids.bytes !== 'string') return fault;
@@ -69,7 +69,7 @@ function wrongIds(stepId: string, ids: Packed): Wrong | undefined {
 }
 
 /** A text is cut at its ends from left to right. */
-function wrongEnds(stepId: string, ends: Packed): Wrong | undefined {
+function wrongEnds(stepId: string, ends: Packed): ContentFault | undefined {
   if (typeof ends.bytes !== 'string') return undefined;
   const index = unpack(ends).findIndex((end, i, all) => end < (all[i - 1] ?? 0));
   if (index === -1) return undefined;
@@ -78,7 +78,7 @@ function wrongEnds(stepId: string, ends: Packed): Wrong | undefined {
 }
 
 /** Finds log-probabilities that are not finite or above 0. */
-function wrongValues(stepId: string, logProbs: Packed, mask: Packed | null): Wrong | undefined {
+function wrongValues(stepId: string, logProbs: Packed, mask: Packed | null): ContentFault | undefined {
   if (typeof logProbs.bytes !== 'string' || typeof (mask?.bytes ?? '') !== 'string') return undefined;
   const message = findLogProbFault(`step ${stepId}`, unpack(logProbs), logProbs.length, mask && unpack(mask));
   return message === null
@@ -86,7 +86,7 @@ function wrongValues(stepId: string, logProbs: Packed, mask: Packed | null): Wro
     : { path: 'data.tokens.logProbs', message, remedy: 'send the log-probabilities as the server returned them, or null' };
 }
 
-function wrongArray(path: string, stepId: string, array: Packed, wanted: Packed['dtype'], due: number): Wrong | undefined {
+function wrongArray(path: string, stepId: string, array: Packed, wanted: Packed['dtype'], due: number): ContentFault | undefined {
   const { dtype, length } = array;
   const message = findArrayFault(stepId, { dtype, length, bytes: sizeOf(array) }, wanted, due);
   return message === null ? undefined : { path, message };
@@ -99,7 +99,7 @@ function sizeOf({ bytes }: Packed): number {
 type Picture = NonNullable<Step['pictures']>[number];
 
 /** Finds bytes that are no PNG, or of another length or size than they say. Pixels are compared with the id when they are read. */
-function wrongPictures(pictures: readonly Picture[] = []): Wrong | undefined {
+function wrongPictures(pictures: readonly Picture[] = []): ContentFault | undefined {
   for (const [i, picture] of pictures.entries()) {
     const message = pictureFault(picture);
     if (message === null) continue;

@@ -5,7 +5,7 @@ import { decode, encode } from '../../events/codec.ts';
 import { arbitraryRecord } from '../../testing/arbitrary-record.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { projections } from '../registry.ts';
-import { isOfOthers } from './records-of-others.ts';
+import { isUnhandledRecord } from './unhandled-records.ts';
 
 const text = (value: string) => Buffer.from(value, 'utf8');
 
@@ -16,7 +16,7 @@ describe('records that a projection does not fold', () => {
       fc.property(arbitraryRecord, fc.constantFrom(...projections), (events, projection) => {
         for (const event of events) {
           const isHandled = projection.handles === 'all' || projection.handles.includes(event.type);
-          const isPassed = isOfOthers(projection, encode(event));
+          const isPassed = isUnhandledRecord(projection, encode(event));
           if (isPassed) expect(isHandled).toBe(false);
           seen[isPassed ? 'passed' : 'taken']++;
         }
@@ -36,7 +36,7 @@ describe('records that a projection does not fold', () => {
     ['is no JSON', '\u0000'],
     ['takes over a stream', '{"type":"RunResumed"}'],
   ])('a record that %s is decoded', (_, record) => {
-    expect(isOfOthers({ ...named('search-statistics'), handles: ['ValueBackedUp'] }, text(record))).toBe(false);
+    expect(isUnhandledRecord({ ...named('search-statistics'), handles: ['ValueBackedUp'] }, text(record))).toBe(false);
   });
 
   test('what JSON.parse reads as the type decides, wherever keys are repeated or hidden', () => {
@@ -48,7 +48,7 @@ describe('records that a projection does not fold', () => {
         const record = `{${fields.map(([name, space, field]) => `${name}${space}:${space}${field}`).join(',')}}`;
         const { type } = JSON.parse(record) as { type?: unknown };
         const handles: readonly EventType[] = ['ValueBackedUp'];
-        if (isOfOthers({ ...named('search-statistics'), handles }, text(record)))
+        if (isUnhandledRecord({ ...named('search-statistics'), handles }, text(record)))
           expect(typeof type === 'string' && isEventType(type) && handles.includes(type)).toBe(false);
       }),
       { numRuns: 1_000 },
@@ -60,7 +60,7 @@ describe('records that a projection does not fold', () => {
     builder.walk(builder.tree(builder.run()), 0, 2, 1);
     for (const event of builder.events) {
       expect(decode(encode(event)).kind).toBe('event');
-      expect(isOfOthers(named('journal'), encode(event))).toBe(false);
+      expect(isUnhandledRecord(named('journal'), encode(event))).toBe(false);
     }
   });
 });

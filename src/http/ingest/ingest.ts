@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { EventRefused, prepareParsed } from '../../append/prepare-events.ts';
 import type { BlobStore } from '../../blobs/blob-store.ts';
-import type { EventType } from '../../events/catalogue.ts';
+import { catalogue, type EventType } from '../../events/catalogue.ts';
 import { clearHash, contentHash } from '../../events/codec.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { type EventLog, LogError, type LogRecord, RECORD_LIMIT, type Receipt, RecordTooLarge } from '../../log/event-log.ts';
@@ -9,6 +9,7 @@ import { formatPosition, positionAfter } from '../../log/position.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { Principal } from '../../postgres/principal.ts';
 import { annotations } from '../../projections/annotations/annotations.ts';
+import { journal } from '../../projections/journal/journal.ts';
 import { findJournalEntries, type JournalEntry, uniqueKeysOf } from '../../projections/journal/journal-entries.ts';
 import { owners as ownersProjection } from '../../projections/owners/owners.ts';
 import { openCache } from '../../runtime/cache.ts';
@@ -43,6 +44,7 @@ export interface IngestOptions {
   readonly clock?: () => number;
 }
 
+const NONE: ReadonlySet<Prepared> = new Set();
 const RECENT = 50_000; // entries; together some 20 MB
 const OWNS = 'who owns a stream';
 
@@ -51,7 +53,7 @@ const OWNS = 'who owns a stream';
  * duplicates, position}`; the position can be waited for. An id that is on record in its stream with the same content is accepted
  * again and not appended again; with other content the request is refused. Two requests with an id in common go one after the
  * other. Several servers do not see each other's last appends before the journal does: what slips through there is met by the
- * journal, which keeps the first and quarantines a conflict. When the log fails in the middle of an append the answer is 503 and
+ * journal, which keeps the first and quarantines a conflict; so a server refuses nothing by its own appends alone. When the log fails in the middle of an append the answer is 503 and
  * some events may be durable: sending all again completes the rest.
  */
 export function ingestEndpoint(options: IngestOptions): Endpoint {
@@ -133,11 +135,18 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
       );
     const over = await stale(); // as late as can be: what is appended behind a taken run has no effect
     if (over.length > 0) return refuseEvents('replaced', over);
-    const earlier = await findEarlier(prepared);
-    const conflicts = prepared.flatMap(({ sent, hash, event }) => {
-      const found = earlier.get(sent);
-      if (!found || found.appended.hash === (found.appended.forgotten ? clearHash(event) : hash)) return [];
-      return [conflictOf(sent, `event ${found.appended.eventId} on record`, found.taken)];
+    let earlier = await findEarlier(prepared, NONE);
+    const contradicted = prepared.filter((one) => contradicts(one, earlier.get(one.sent)));
+    if (contradicted.some(({ sent }) => earlier.get(sent)?.known === 'here')) {
+      // Another server, or the log, may have been told before this server was: the journal decides which of the two is on record.
+      const topics = new Set(contradicted.map(({ event }) => catalogue[event.type].topic));
+      if (!(await caughtUp(options, journal, [...topics]))) return refuseUndecided('what is on record of an entity');
+      earlier = await findEarlier(prepared, new Set(contradicted));
+    }
+    const conflicts = prepared.flatMap((one) => {
+      const found = earlier.get(one.sent);
+      if (!found || !contradicts(one, found)) return [];
+      return [conflictOf(one.sent, `event ${found.appended.eventId} on record`, found.taken)];
     });
     if (conflicts.length > 0) return refuseEvents('conflict', conflicts);
     const fresh = prepared.filter(({ sent }) => !earlier.has(sent));
@@ -166,17 +175,20 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
     return json(200, { accepted, appended: fresh.length, duplicates, position });
   }
 
-  /** Finds which events, or the facts that they state, are on record: lately appended here, or in the journal. */
-  async function findEarlier(prepared: readonly Prepared[]): Promise<ReadonlyMap<SentEvent, Earlier>> {
-    // what another server or the log was told first contradicts what this one appended: the journal tells which is on record
-    const journalled = await findJournalEntries(
+  /** Finds which events, or the facts that they state, are on record: lately appended here, or, of some alone, in the journal. */
+  async function findEarlier(
+    prepared: readonly Prepared[],
+    byJournal: ReadonlySet<Prepared>,
+  ): Promise<ReadonlyMap<SentEvent, Earlier>> {
+    const onRecord = await findJournalEntries(
       db,
       prepared.map(({ event }) => event),
     );
     const found = new Map<SentEvent, Earlier>();
     for (const one of prepared) {
       const earlier =
-        earlierOf(one, (key) => journalled.get(key)) ?? earlierOf(one, (key) => recentEvents.get(recentKey(key, one.event)));
+        earlierOf(one, 'on record', (key) => onRecord.get(key)) ??
+        (byJournal.has(one) ? undefined : earlierOf(one, 'here', (key) => recentEvents.get(recentKey(key, one.event))));
       if (earlier) found.set(one.sent, earlier);
     }
     return found;
@@ -187,14 +199,25 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
 interface Earlier {
   readonly appended: JournalEntry;
   readonly taken: 'id' | 'fact';
+  /** By the journal, or by this server alone, which appended it a moment ago. */
+  readonly known: 'on record' | 'here';
 }
 
-function earlierOf({ event }: Prepared, find: (key: string) => JournalEntry | undefined): Earlier | undefined {
+function earlierOf(
+  { event }: Prepared,
+  known: Earlier['known'],
+  find: (key: string) => JournalEntry | undefined,
+): Earlier | undefined {
   for (const [i, key] of uniqueKeysOf(event).entries()) {
     const appended = find(key);
-    if (appended) return { appended, taken: i === 0 ? 'id' : 'fact' };
+    if (appended) return { appended, taken: i === 0 ? 'id' : 'fact', known };
   }
   return undefined;
+}
+
+/** Whether an event says something else than what is known of it. */
+function contradicts({ hash, event }: Prepared, earlier: Earlier | undefined): boolean {
+  return earlier !== undefined && earlier.appended.hash !== (earlier.appended.forgotten ? clearHash(event) : hash);
 }
 
 /** Of another epoch the last appends are no proof: those of a producer that was replaced may have no effect. */

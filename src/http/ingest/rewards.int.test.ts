@@ -44,7 +44,7 @@ async function accepted(events: readonly Envelope[], appended: number, headers: 
 const REVISE = { path: 'data.rewardId', remedy: expect.stringContaining('RewardRevised') };
 
 describe.each(['a key', 'no key'])('a reward that is assigned by a second event of %s', (who) => {
-  test('it is refused in one request and in the next one, while the read models have neither', async () => {
+  test('it is refused in one request, and in the next one as soon as the journal has the first', async () => {
     const headers = await headersOf(who);
     const { first, rewardId, again } = givenReward();
     const second = again();
@@ -58,9 +58,20 @@ describe.each(['a key', 'no key'])('a reward that is assigned by a second event 
       id: second.id,
       message: `the RewardAssigned of ${rewardId} has other content in event ${first.at(-1)?.id} on record`,
     };
-    await refused(api, () => api.post([second], headers), 409, onRecord);
+    const asked = refused(api, () => api.post([second], headers), 409, onRecord); // waits
+    const projecting = await api.project();
+    await asked;
+    await projecting.close();
     await refused(api, () => api.post([...first, second], headers), 409, { ...REVISE, id: second.id });
     await refused(api, () => api.post([second, ...first], headers), 409, { ...REVISE, index: first.length });
+  });
+
+  test('it is not decided while another server may have been told the other one first', async () => {
+    const headers = await headersOf(who);
+    const { url } = await api.serve({ api: { catchUpMs: 100 } });
+    const { first, again } = givenReward();
+    await accepted(first, first.length, headers, url);
+    await refused(api, () => api.post([again()], headers, url), 503);
   });
 
   test('it is refused by a server that has the first in its read models alone, and the first value stays', async () => {
@@ -98,10 +109,12 @@ describe.each(['a key', 'no key'])('a reward that is assigned by a second event 
 
   test('one of two concurrent requests succeeds', async () => {
     const headers = await headersOf(who);
+    const projecting = await api.project();
     const { first, again } = givenReward();
     await accepted(first.slice(0, -1), first.length - 1, headers);
     const answers = await Promise.all([first.slice(-1), [again()]].map((events) => api.post(events, headers)));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+    await projecting.close();
   });
 });
 

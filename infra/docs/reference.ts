@@ -56,10 +56,6 @@ function environmentReference(): string {
   );
 }
 
-/** Writes the pages (`npm run docs:reference`); `npm run docs` and `npm run docs:build` begin with it. */
-if (process.argv[1] === fileURLToPath(import.meta.url))
-  for (const [name, page] of Object.entries(await referencePages())) await writeFile(`${FOLDER}${name}`, page);
-
 /** Returns the page of every command, its arguments and options, as commander knows them. */
 export async function cliReference(): Promise<string> {
   const program = new Command('espalier').exitOverride();
@@ -229,3 +225,7 @@ function valuesOf({ enum: words, minimum, maximum, default: usual }: Rule): stri
   if (words) return words.map((word) => `\`${String(word)}\``).join(', ');
   return `${String(usual)}; ${minimum} to ${maximum}`;
 }
+
+/** Writes the pages (`npm run docs:reference`); `npm run docs` and `npm run docs:build` begin with it. */
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  for (const [name, page] of Object.entries(await referencePages())) await writeFile(`${FOLDER}${name}`, page);

@@ -32,8 +32,8 @@ export interface RewardRows {
 }
 
 /**
- * Folds a batch into what it adds to what is known. It is the one fold of rewards: of the tables and of rewards as of a position. An event sees only what lies before it: a revision before its reward, a step before its parent and
- * an end before its leaf are refused.
+ * Folds a batch into what it adds to what is known. It is the one fold of rewards: of the tables and of rewards as of a position. An event sees only what lies before it: a revision before its reward, a reward before its step, a
+ * step before its parent and an end before its leaf are refused.
  */
 export function foldBatch(batch: readonly Delivery[], state: RewardState): RewardRows {
   const folded: RewardRows = { trees: [], edges: [], assigned: [], revised: [], finished: [], poison: [] };
@@ -65,7 +65,11 @@ function fold(delivery: Delivery, state: RewardState, folded: RewardRows): Omit<
     if (!state.hasStep(treeId, parentStepId)) return missingStep('data.parentStepId', parentStepId, treeId);
     addStep(stepId, parentStepId);
   }
-  if (isOf(delivery, 'RewardAssigned') && state.addReward(delivery.event)) folded.assigned.push(delivery.event);
+  if (isOf(delivery, 'RewardAssigned')) {
+    const { stepId } = delivery.event.data;
+    if (stepId !== null && !state.hasStep(treeId, stepId)) return missingStep('data.stepId', stepId, treeId);
+    if (state.addReward(delivery.event)) folded.assigned.push(delivery.event);
+  }
   if (isOf(delivery, 'RewardRevised')) {
     const reward = state.reward(treeId, delivery.event.data.rewardId);
     if (!reward) return missingReward(delivery.event.data);

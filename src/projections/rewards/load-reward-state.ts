@@ -100,6 +100,7 @@ export function references(batch: readonly Delivery[]) {
     const add = (to: Map<string, OfTree>, id: string) => to.set(keyInTree(treeId, id), { treeId, id });
     trees.add(treeId);
     if (isOf(delivery, 'StepTaken')) add(steps, delivery.event.data.parentStepId);
+    if (isOf(delivery, 'RewardAssigned') && delivery.event.data.stepId !== null) add(steps, delivery.event.data.stepId);
     if (isOf(delivery, 'RolloutFinished')) add(steps, delivery.event.data.leafStepId);
     if (!isOf(delivery, 'RewardRevised')) continue;
     add(rewards, delivery.event.data.rewardId);

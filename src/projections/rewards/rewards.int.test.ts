@@ -59,6 +59,12 @@ async function foldedEitherWay(events: readonly Envelope[]) {
 }
 
 describe('events recorded before those they depend on', () => {
+  /** The reward of the leaf and its revision. */
+  const WITHOUT_STEP = [
+    { type: 'RewardAssigned', code: 'missing-parent', field: 'data.stepId' },
+    { type: 'RewardRevised', code: 'missing-reward', field: 'data.rewardId' },
+  ];
+
   test('a revision before its reward waits; the reward keeps its assigned value, here and in the fold of the journal', async () => {
     const { events, tree, rewardId } = record();
     const {
@@ -92,7 +98,7 @@ describe('events recorded before those they depend on', () => {
       last(events, ({ type, data }) => type === 'StepTaken' && 'stepId' in data && data.stepId === leaf),
     );
     expect(returns).toEqual([]);
-    expect(waiting).toEqual([{ type: 'RolloutFinished', code: 'missing-parent', field: 'data.leafStepId' }]);
+    expect(waiting).toEqual([...WITHOUT_STEP, { type: 'RolloutFinished', code: 'missing-parent', field: 'data.leafStepId' }]);
 
     await requeueWaiting(database.db);
     expect(await folded()).toMatchObject({ returns: [{ value: 3.25 }], waiting: [] });
@@ -106,6 +112,7 @@ describe('events recorded before those they depend on', () => {
     expect(returns).toEqual([]);
     expect(waiting).toEqual([
       { type: 'StepTaken', code: 'missing-parent', field: 'data.parentStepId' },
+      ...WITHOUT_STEP,
       { type: 'RolloutFinished', code: 'missing-parent', field: 'data.leafStepId' },
     ]);
 

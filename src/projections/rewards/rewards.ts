@@ -17,8 +17,8 @@ const HANDLES: readonly EventType[] = ['TreeOpened', 'StepTaken', 'RolloutFinish
 /**
  * Folds reward facts. A revision changes the value in force and is kept with the value it replaced; returns are summed again
  * along the paths that a changed reward lies on, always in one order, so that any cut into batches yields the same bits. For the
- * same end an event sees only what lies before it: a revision before its reward, a step before its parent and an end before its
- * leaf go to quarantine.
+ * same end an event sees only what lies before it: a revision before its reward, a reward before its step, a step before its parent
+ * and an end before its leaf go to quarantine.
  */
 export const rewards: Projection = { name: 'rewards', version: 2, handles: HANDLES, project };
 

@@ -25,7 +25,7 @@ await runUntilStopped(async (signal) => {
       throwIfFailed(planned.runId, collected);
     }),
     async close() {
-      await finished.catch(() => undefined); // a fault was reported by `rolloutFinishedDraft`
+      await finished.catch(() => undefined); // a fault was reported by `finished`
       await platform.close();
     },
   };

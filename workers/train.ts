@@ -30,7 +30,7 @@ await runUntilStopped(async (signal) => {
   return {
     finished,
     async close() {
-      await finished.catch(() => undefined); // a fault was reported by `rolloutFinishedDraft`
+      await finished.catch(() => undefined); // a fault was reported by `finished`
       await platform.close();
     },
   };

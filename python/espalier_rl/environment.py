@@ -54,7 +54,7 @@ class Opening:
 
 @dataclass(frozen=True)
 class Step:
-    """What follows an action. `reward` is what the step earned (see `Environment.reward`), `rewardDrafts` more of them by component,
+    """What follows an action. `reward` is what the step earned (see `Environment.reward`), `rewards` more of them by component,
     `success` whether the task was done, at an end; `executable` whether the action was understood."""
 
     observation: str

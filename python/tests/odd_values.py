@@ -1,5 +1,5 @@
 """Records odd values with the server of ESPALIER_URL: what the client takes the server must take, or what was
-acknowledged is stuck in the spool. Prints as JSON how many the client took, and the faults: `refuseOption` by the server, or another exception.
+acknowledged is stuck in the spool. Prints as JSON how many the client took, and the faults: `refused` by the server, or another exception.
 
     python -m tests.odd_values
 """

@@ -13,7 +13,7 @@ export interface RunningAll extends Running {
 
 /**
  * Runs every role in this process. Projections fold in a thread of their own where there is a second processor: they take as much
- * of one as collecting does. It resolves while that thread still starts; one that cannot ends `rolloutFinishedDraft`. `close` ends them all;
+ * of one as collecting does. It resolves while that thread still starts; one that cannot ends `finished`. `close` ends them all;
  * the platform stays the caller's.
  */
 export async function runAll(platform: Platform, logger: Logger): Promise<RunningAll> {

@@ -85,7 +85,7 @@ export async function startInThread(
       const exited = once(worker, 'exit');
       worker.postMessage('close');
       const timer = setTimeout(() => void worker.terminate(), CLOSE_MS[role]);
-      await exited.catch(() => undefined); // `rolloutFinishedDraft` says why
+      await exited.catch(() => undefined); // `finished` says why
       clearTimeout(timer);
     },
   };

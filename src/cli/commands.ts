@@ -14,7 +14,7 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import('./demo.ts')).addDemo,
   },
   up: {
-    summary: 'start everything and wait for work: projections, GraphQL, ingestionionion',
+    summary: 'start everything and wait for work: projections, GraphQL, ingestion',
     load: async () => (await import('./up.ts')).addUp,
   },
   proxy: {

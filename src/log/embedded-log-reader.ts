@@ -33,7 +33,7 @@ const STABLE_MS = 5_000; // a connection that lived this long counts as healed
 
 /**
  * Joins a group and hands over its records until closed. A lost connection is made again, with growing pauses, for as long as it
- * takes; on a fault that no new connection heals `rolloutFinishedDraft` rejects with a LogError.
+ * takes; on a fault that no new connection heals `finished` rejects with a LogError.
  */
 export async function subscribeEmbedded(
   url: string,
@@ -150,7 +150,7 @@ class Member {
   }
 
   /**
-   * Works until `treeClosedDraft` aborts, and leaves the group. @throws HandlerThrew; what the database threw, a lost connection
+   * Works until `closing` aborts, and leaves the group. @throws HandlerThrew; what the database threw, a lost connection
    * included.
    */
   async serve(closing: AbortSignal, leaseMs: number): Promise<void> {

@@ -68,7 +68,7 @@ export interface SubscribeOptions {
   readonly ephemeral?: true;
   /**
    * Called for one batch of a partition at a time; several partitions may be in flight at once. A throw stops the subscription
-   * and rejects `rolloutFinishedDraft`.
+   * and rejects `finished`.
    */
   readonly handle: (batch: LogBatch, signal: AbortSignal) => Promise<BatchAnswer>;
   /** The most records in one batch. */

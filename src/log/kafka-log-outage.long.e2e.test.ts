@@ -92,7 +92,7 @@ describeWithKafka('when the broker fails', () => {
     await log.close();
   });
 
-  test('a frozen broker rejects `rolloutFinishedDraft` as fatal, and close still ends', async () => {
+  test('a frozen broker rejects `finished` as fatal, and close still ends', async () => {
     const log = await openKafkaLog({ brokers: broker().brokers, clientId: 'outage', silenceMs: 1_500 });
     const topic = await freshTopic(log);
     const reader = await watch(log, [topic]);

@@ -27,7 +27,7 @@ describe('runUntilStopped', () => {
     expect(world.lines).toEqual([expect.objectContaining({ level: 'info', message: 'stopping', signal: 'SIGTERM' })]);
   });
 
-  test('a rejected `rolloutFinishedDraft` is logged once and closes the worker with exit code 1', async () => {
+  test('a rejected `finished` is logged once and closes the worker with exit code 1', async () => {
     const world = given();
     await world.run(async () => ({ finished: Promise.reject(new Error('the broker said no')), close: world.close }));
     expect(world).toMatchObject({ exits: [1], closed: 1 });

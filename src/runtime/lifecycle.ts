@@ -2,7 +2,7 @@ import type { EventEmitter } from 'node:events';
 import { outliveClosedPipes } from './closed-pipes.ts';
 import { createLogger, type Logger } from './logger.ts';
 
-/** What a worker process runs: `rolloutFinishedDraft` settles when it ends by itself, `close` ends it. */
+/** What a worker process runs: `finished` settles when it ends by itself, `close` ends it. */
 export interface Running {
   readonly finished: Promise<unknown>;
   close(): Promise<void>;
@@ -22,7 +22,7 @@ export interface LifecycleOptions {
 /**
  * Runs a worker until it ends or is asked to stop, then ends the process. States: starting → running → closing → ended.
  * - SIGINT or SIGTERM aborts `signal` and closes; a second one ends at once.
- * - `rolloutFinishedDraft` resolved: closes, exit 0. Rejected, an unhandled rejection or an uncaught error: logged once, closes, exit 1.
+ * - `finished` resolved: closes, exit 0. Rejected, an unhandled rejection or an uncaught error: logged once, closes, exit 1.
  * - Exit codes: 0 stopped as asked, 1 a fault or a close that took too long, 128 + signal when forced.
  * The process is ended by `exit`, not by an empty event loop: a client library that forgets a timer must not keep a closed worker
  * alive.

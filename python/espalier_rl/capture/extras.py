@@ -1,5 +1,5 @@
 """What a model server is asked for besides what the program asks, and how that is taken out of its answer again; as
-src/usecases/capture/extras.ts does on the way through the proxy."""
+the server does on the way through the proxy."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 
 def closing_places(decode: Callable[[Sequence[int]], str], ids: Sequence[int], closing: str) -> list[int]:
-    """Returns the index of the token with which each occurrence of `treeClosedDraft` is complete in the decoded text, in order.
+    """Returns the index of the token with which each occurrence of `closing` is complete in the decoded text, in order.
 
     Occurrences in a longer beginning of the ids are never fewer, so each place is found by halves: n log n decoded ids, no alignment of text and tokens.
     """

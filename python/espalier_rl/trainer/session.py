@@ -2,7 +2,7 @@
 nothing.
 
 Every request is {"id", "kind", ...}; its answer {"id", "kind": "ok", ...}, or {"id", "kind": "error", "code", "message"}. Codes: `protocol`
-(another version, no handshake), `refuseOption` (the request cannot be followed), `not-finite`, `damaged`, `memory`, `fault`.
+(another version, no handshake), `refused` (the request cannot be followed), `not-finite`, `damaged`, `memory`, `fault`.
 """
 
 from __future__ import annotations

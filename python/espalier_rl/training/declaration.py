@@ -63,7 +63,7 @@ def snake(name: str) -> str:
 
 
 def _camel(value: Any) -> Any:
-    """Names of fields in snake_case are taken as well; names of reward components (`rewardDrafts`) are the user's own and stay."""
+    """Names of fields in snake_case are taken as well; names of reward components (`rewards`) are the user's own and stay."""
     if not isinstance(value, Mapping):
         return value
     return {camel(name): part if name in OWN_NAMES else _camel(part) for name, part in value.items()}

@@ -74,12 +74,6 @@ describe('malformed answers', () => {
       '/step answered another shape (reward:',
     ],
     ['NaN', '/step', { kind: 'body', body: '{"observation": "a", "reward": NaN, "done": false}' }, 'did not answer JSON'],
-    [
-      'a lost route',
-      '/step',
-      { kind: 'status', status: 404, body: '{"detail":"Not Found"}' },
-      'POST /step answered HTTP 404: {"detail"',
-    ],
     ['a refused body', '/step', { kind: 'status', status: 422, body: '{"detail":[]}' }, 'POST /step answered HTTP 422'],
     ['an opening of another shape', '/reset', { kind: 'body', body: '["a", null]' }, '/reset answered another shape'],
     ['an unforeseen error text', '/reset', { kind: 'body', body: '{"error": "disk full"}' }, 'cannot start task 0: disk full'],
@@ -92,6 +86,20 @@ describe('malformed answers', () => {
       code: 'protocol',
       retryable: false,
       message: expect.stringContaining(message),
+    });
+  });
+
+  test.each<[string, Fault]>([
+    ['HTTP 404', { kind: 'status', status: 404, body: '{"detail":"Not Found"}' }],
+    ['HTTP 401', { kind: 'status', status: 401, body: '{"detail":"the key has expired"}' }],
+    ['<html>', { kind: 'body', body: '<html>Log in</html>' }],
+  ])('where somebody else answers by %s, the episode cannot go on now, and nothing is said of its task', async (what, fault) => {
+    await given('textcraft');
+    await start();
+    server.fail('/step', fault);
+    await expect(environment.step('inventory')).rejects.toMatchObject({
+      code: 'backend',
+      message: expect.stringContaining(what),
     });
   });
 

@@ -93,18 +93,29 @@ function urlOf(baseUrl: URL, path: string): URL {
   return url;
 }
 
-/** Reads the JSON of an answer with status 200. @throws EnvironmentError `protocol` that names what came instead. */
+const NOT_ITS_OWN: ReadonlySet<number> = new Set([301, 302, 303, 307, 308, 401, 403, 404, 405, 407]);
+
+/**
+ * Whether somebody else answers where an environment should: a proxy, a page to log in, a server without the route. That says nothing
+ * of a task: what was asked can be asked again when the server is there.
+ */
+export function isOfAnother({ status, body }: Pick<ServerResponse, 'status' | 'body'>): boolean {
+  return NOT_ITS_OWN.has(status) || (status === 200 && /^\s*</.test(body));
+}
+
+/** Reads the JSON of an answer with status 200. @throws EnvironmentError `protocol` or `backend` that names what came instead. */
 export function jsonOf(what: string, { status, body }: ServerResponse): unknown {
+  const code = isOfAnother({ status, body }) ? 'backend' : 'protocol';
   if (status !== 200)
     throw new EnvironmentError(
-      'protocol',
+      code,
       `${what} answered HTTP ${status}: ${abridge(body)}; see that the address is that of the server`,
     );
   try {
     return JSON.parse(body);
   } catch (cause) {
     throw new EnvironmentError(
-      'protocol',
+      code,
       `${what} did not answer JSON but ${abridge(body)}; see that the address is that of the server, and not of a proxy or a page`,
       { cause },
     );

@@ -33,7 +33,7 @@ export interface RetrievedDocument extends CorpusDocument {
 export class SearchFailure extends Error {
   override readonly name = 'SearchFailure';
   /**
-   * `unreachable`: nobody answers, in time, or only that it cannot now; `refuseOption`: the server takes offence at this query;
+   * `unreachable`: nobody answers, in time, or only that it cannot now; `refused`: the server takes offence at this query;
    * `protocol`: what answers is no retrieval server, or none for us.
    */
   readonly code: 'unreachable' | 'refused' | 'protocol';

@@ -3,7 +3,7 @@ import { sha256Hex } from '../../digest/sha256.ts';
 import { EnvironmentError, type EnvironmentKind } from '../environment.ts';
 import { liveAgent } from '../http/live-agent.ts';
 import type { PythonProcess } from '../http/python-process.ts';
-import { abridge, type CallOptions, callServer, type ServerResponse } from '../http/server-call.ts';
+import { abridge, type CallOptions, callServer, isOfAnother, type ServerResponse } from '../http/server-call.ts';
 import { checkedRenderer } from '../read-renderer.ts';
 import type { EnvironmentServer } from './environment-server.ts';
 import { descriptionShape, errorShape, PROTOCOL } from './protocol.ts';
@@ -94,7 +94,8 @@ function readAnswer<Shape extends z.ZodType>(
   if (status !== 200) {
     const said = errorShape.safeParse(value);
     const message = `${what} answered HTTP ${status}: ${abridge(said.success ? said.data.message : body)}`;
-    if (!said.success || said.data.error === 'invalid') throw new EnvironmentError('protocol', message);
+    if (!said.success) throw new EnvironmentError(isOfAnother({ status, body }) ? 'backend' : 'protocol', message);
+    if (said.data.error === 'invalid') throw new EnvironmentError('protocol', message);
     throw new EnvironmentError(said.data.error, message, { retryable: said.data.error === 'gone' });
   }
   const parsed = shape.safeParse(value);
@@ -112,7 +113,7 @@ function readJson(what: string, status: number, body: string): unknown {
     return JSON.parse(body);
   } catch (cause) {
     throw new EnvironmentError(
-      'protocol',
+      isOfAnother({ status, body }) ? 'backend' : 'protocol',
       `${what} answered HTTP ${status} without JSON: ${abridge(body)}; see that the address is that of a server of ${PROTOCOL}`,
       { cause },
     );

@@ -200,5 +200,5 @@ function rewardOf(field: string, given: number, scale: number): number {
 }
 
 function outside(field: string, given: number, what: string): EnvironmentError {
-  return new EnvironmentError('protocol', `POST /step: ${field} ${given} ${what}`);
+  return new EnvironmentError('claim', `POST /step: ${field} ${given} ${what}`); // the description says otherwise: it is untrue of every task
 }

@@ -291,7 +291,7 @@ describe('a server that answers otherwise is named by route, field and remedy', 
     const failure: unknown = await play().catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(EnvironmentError);
     expect(failure).toMatchObject({
-      code: what.startsWith('a copy') ? 'claim' : 'protocol',
+      code: what === 'HTML' ? 'backend' : /^a (copy|reward|component)/.test(what) ? 'claim' : 'protocol',
       message: expect.stringContaining(message),
     });
   });

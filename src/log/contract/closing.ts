@@ -77,7 +77,7 @@ export function describeClosing(fixture: () => EventLogFixture): void {
     await client.close();
   });
 
-  test('an unrecoverable client error rejects `rolloutFinishedDraft` as fatal, so that a supervisor sees it', async () => {
+  test('an unrecoverable client error rejects `finished` as fatal, so that a supervisor sees it', async () => {
     const topic = await freshTopic(log());
     const reader = await watch(log(), [topic]);
     await log().append(numbered(topic, 1));

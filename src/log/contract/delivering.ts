@@ -88,7 +88,7 @@ export function describeDelivering(fixture: () => EventLogFixture): void {
     expect(after.texts()).toEqual(['k#5', 'k#6']);
   });
 
-  test('a throw of the handler rejects `rolloutFinishedDraft`, and a new member receives the same records again', async () => {
+  test('a throw of the handler rejects `finished`, and a new member receives the same records again', async () => {
     const topic = await freshTopic(log());
     const bug = new Error('a bug in the handler');
     await log().append(numbered(topic, 10));

@@ -25,7 +25,7 @@ interface JsonAnswer {
 /**
  * Posts a JSON body and returns the text of a 2xx answer. It tries again only after 408, 409, 425, 429, 5xx and broken or silent
  * connections, with capped jittered back-off and never sooner than `Retry-After`. An aborted signal rejects with its own reason.
- * @throws PolicyError: `context-overflow` or `refuseOption` (any other 4xx), `unreachable` when the attempts are spent, `protocol` for
+ * @throws PolicyError: `context-overflow` or `refused` (any other 4xx), `unreachable` when the attempts are spent, `protocol` for
  * an oversized answer.
  */
 export function postJson(body: string, options: PostOptions, signal: AbortSignal, world: World): Promise<JsonAnswer> {

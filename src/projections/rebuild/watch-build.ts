@@ -22,8 +22,8 @@ const LOOK_MS = 50;
 const REPORT_MS = 1_000;
 
 /**
- * Reports the progress of a build, to the caller and to the database, until it has caught up with the live version or `rolloutFinishedDraft`
- * resolves. @throws what `rolloutFinishedDraft` rejects with.
+ * Reports the progress of a build, to the caller and to the database, until it has caught up with the live version or `finished`
+ * resolves. @throws what `finished` rejects with.
  */
 export async function watchBuild(
   { db }: Database,

@@ -22,7 +22,7 @@ export interface RewardRevisionRecord
   readonly id: string;
 }
 
-/** Reads the rewards on steps, oldest first. The trees of the steps narrow the search: `rewardDrafts` is indexed by tree. */
+/** Reads the rewards on steps, oldest first. The trees of the steps narrow the search: `rewards` is indexed by tree. */
 export async function readRewardsOfSteps(db: Db, trees: readonly string[], steps: readonly string[]) {
   const rows = await wholeRowsWhere(db, 'rewards', { treeId: trees, stepId: steps }, ['assignedAt', 'rewardId']);
   return rows.map(toReward);

@@ -44,7 +44,7 @@ export async function readCurrentRewards(batch: readonly Delivery[], trx: Trx): 
 /**
  * Puts the revisions of a batch in force, in log order, each event once. Returns what the changed rewards lie on. A revision sees
  * only what lies before it: of a reward that is assigned behind it in the same batch it changes nothing, as in another batch (it
- * is in the quarantine of `rewardDrafts` then).
+ * is in the quarantine of `rewards` then).
  */
 export async function reviseRewards(
   batch: readonly Delivery[],

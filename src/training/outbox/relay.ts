@@ -124,7 +124,7 @@ export async function runRelay(options: RelayLoopOptions): Promise<{ readonly fi
     finished,
     async close() {
       stopping.abort();
-      await finished.catch(() => undefined); // a bug was reported by `rolloutFinishedDraft`
+      await finished.catch(() => undefined); // a bug was reported by `finished`
       await notices.close();
     },
   };

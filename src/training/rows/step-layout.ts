@@ -10,7 +10,7 @@ import type { Tensor } from './safetensors.ts';
  * Lays a batch out with one row per step that its rollouts took. A step without recorded tokens has a row of length 0: a policy
  * over candidates is trained by texts. `texts` holds each trajectory's situation once (goal, first observation, then step by step
  * what was done, seen and could have been done; the reply as a chat message where it calls tools or holds reasoning), so the whole
- * is linear in the record. `rewardDrafts` and `trajectory_rewards` have
+ * is linear in the record. `rewards` and `trajectory_rewards` have
  * the record's own values, `step_scores` what is trained on: their sum by the weights of the plan, rewards of the whole rollout
  * on its last step.
  */

@@ -149,7 +149,10 @@ function startOf({ alias, seed }: RecordedTree['head']): TaskStart {
   return { alias, seed };
 }
 
-/** Starts the task of a tree; null, and a difference, where the environment does not know it. */
+/** What an environment says of one task, not of its server. */
+const DIFFERENT: ReadonlySet<EnvironmentError['code']> = new Set(['unknown-task', 'failed']);
+
+/** Starts the task of a tree; null, and a difference, where the environment does not know it or fails over it. */
 async function openAgain(
   { comparison, pictures }: Replaying,
   { head, tree }: RecordedTree,
@@ -159,7 +162,7 @@ async function openAgain(
   try {
     return (await resetAsRecorded(environment, startOf(head), observation, pictures.get(tree.root.step.stepId))).opening;
   } catch (error) {
-    if (!(error instanceof EnvironmentError) || error.code !== 'unknown-task') throw error;
+    if (!(error instanceof EnvironmentError && DIFFERENT.has(error.code))) throw error;
     comparison.compare(place(tree.root.step.stepId, 'TreeOpened', head.treeId, 'alias'), head.alias, error.message);
     return null;
   }

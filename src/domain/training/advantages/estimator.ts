@@ -27,7 +27,7 @@ export interface EstimatorBatch {
   /** The state before each row's action, as text or as its hash. */
   readonly anchors: readonly string[] | null;
   /**
-   * The reward of each row's own step, where `rewardDrafts` carries the episode's score in every row (verl-agent). Null: the sum of
+   * The reward of each row's own step, where `rewards` carries the episode's score in every row (verl-agent). Null: the sum of
    * the row's rewards.
    */
   readonly stepRewards: ArrayLike<number> | null;

@@ -7,7 +7,7 @@ import { divisor, type GroupInput, groupRelative } from './group-estimators.ts';
 import { scoreRows } from './members.ts';
 
 /**
- * GiGPO. `episode` says what `rewardDrafts` hold: step rewards, summed per trajectory (`trajectory-sums`), or the episode's score in
+ * GiGPO. `episode` says what `rewards` hold: step rewards, summed per trajectory (`trajectory-sums`), or the episode's score in
  * every row; the latter needs `stepRewards` too. Shaping of the step rewards (verl-agent subtracts coefficient·(1 − valid))
  * happens before.
  */

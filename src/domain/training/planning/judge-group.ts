@@ -6,7 +6,7 @@ import type { PoolGroup, PoolSample } from './pool.ts';
 import type { RejectedSample, Rejection } from './record-fault.ts';
 
 /**
- * `waiting`: nothing can be said of the group before `for` came. `refuseOption`: no member will be trained. `fit`: the chosen members
+ * `waiting`: nothing can be said of the group before `for` came. `refused`: no member will be trained. `fit`: the chosen members
  * may be. `rejected` are the members that are out and were not recorded so before; a group that waits can lose members too.
  */
 export type Judgement =

@@ -10,7 +10,7 @@ import { type FormatEntry, writeBodies, writeRewarded } from './write-trajectori
 
 /**
  * Writes a trajectory as scored completions for TRL, as GRPO and its relatives compare them: `prompt` (what its first reply was
- * asked with), `completion` (its replies and the observations between them), `reward` (its return), `rewardDrafts` by component, and
+ * asked with), `completion` (its replies and the observations between them), `reward` (its return), `rewards` by component, and
  * `group`, which all completions of one tree share. The observation after the last reply is left out. Where a prompt does not
  * continue the one before, as where the past is drawn into an image, a trajectory is several lines of one reward, and
  * `trajectory` and `part` say which belong together. Steps of others that it begins with are its prompt. None for a trajectory

@@ -8,7 +8,7 @@ import { TrainingRefused } from '../../../training/planning/read-plan-request.ts
 export interface TrainingDeclaration {
   readonly policyId: string;
   readonly estimator: { readonly name: string; readonly options: Readonly<Record<string, unknown>> };
-  /** Without `rewardDrafts` the policy is trained on the metric alone. */
+  /** Without `rewards` the policy is trained on the metric alone. */
   readonly rules: PlanRules;
   readonly seed: number;
   /** What trainers receive besides: any JSON. */

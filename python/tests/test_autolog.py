@@ -16,6 +16,8 @@ from pathlib import Path
 from unittest import mock
 
 try:
+    import httpx
+    import numpy as np
     import openai
 
     import espalier_rl as er
@@ -36,6 +38,8 @@ class ModelServer(Answering):
 
     def respond(self, method, path, raw, headers):
         body = json.loads(raw)
+        if path.startswith("/moved"):
+            return 307, {"location": path.removeprefix("/moved")}, None
         self.requests.append(body)
         if self.refuses in body:
             return 400, {}, {"error": {"message": f"unknown field {self.refuses}"}}
@@ -68,10 +72,11 @@ class CallServer(Answering):
     """Keeps the lines that `POST /v1/calls` takes; `status` answers in its place."""
 
     def __init__(self, port=0):
-        self.lines, self.status = {}, 200
+        self.lines, self.status, self.paths = {}, 200, []
         super().__init__(port)
 
     def respond(self, method, path, raw, headers):
+        self.paths.append(path)
         if path != "/v1/calls":
             return 200, {}, {}
         if self.status != 200:
@@ -256,6 +261,119 @@ class Autolog(AutologCase):
         self.assertEqual((call["outcome"], call["message"]), ("cancelled", "the program went away"))
         self.assertEqual(call["parts"][0]["choices"][0]["delta"]["content"], "r")
 
+    def test_an_answer_or_a_request_that_cannot_be_read_is_recorded_as_far_as_it_can_and_reaches_the_program(self):
+        er.autolog()
+        url = f"{self.model.url}/v1/"
+        asked = {"model": "m", "messages": [{"role": "user", "content": "q"}]}
+        self.model.broken = 200, {"content-type": "application/json", "content-encoding": "gzip"}, b"no gzip"
+        with httpx.stream("POST", url + "messages", json=asked) as answer:
+            self.assertEqual(b"".join(answer.iter_raw()), b"no gzip")
+        self.model.broken = 200, {"content-type": "text/event-stream"}, b'data: {"choices": 5}\n\ndata: [DONE]\n\n'
+        self.assertEqual(httpx.post(url + "chat/completions", json={**asked, "stream": True}).content, self.model.broken[2])
+        self.model.broken = None
+        half = b'{"model":"m","messages":[{"role":"user","content":"\xc3\xa9\\ud83d"}]}'
+        self.model.says = lambda body: "well"
+        self.assertEqual(httpx.post(url + "chat/completions", content=half).json()["choices"][0]["message"]["content"], "well")
+        self.assertEqual([call["outcome"] for call in self.calls()], ["failed", "answered", "answered"])
+        self.assertEqual(self.calls()[2]["request"], json.loads(half))
+
+    def test_what_is_no_call_of_a_model_is_neither_recorded_nor_refused(self):
+        er.autolog(on_error="raise")
+        url = f"{self.server.url}/surveys/responses"
+        for options in ({"json": {"answer": 1}}, {"json": [1]}, {"json": {"input": 1}}, {"content": b"\xff"}, {"files": {"a": b"b"}}):
+            self.assertEqual(httpx.post(url, **options).json(), {})
+        self.assertEqual(self.calls(), [])
+
+    def test_a_client_that_asks_again_after_a_fault_goes_on_with_its_rollout(self):
+        er.autolog()
+        respond, faults = self.model.respond, [429, 500]
+        self.model.respond = lambda *given: (faults.pop(), {"retry-after-ms": "1"}, {}) if faults else respond(*given)
+        for _ in range(2):
+            self.ask(self.client().with_options(max_retries=2), "q")
+        calls = self.calls()
+        self.assertEqual([call["status"] for call in calls], [500, 429, 200, 200])
+        self.assertEqual([call["rollout"] == calls[0]["rollout"] for call in calls], [True, True, True, False])
+
+    def test_a_call_that_goes_on_at_the_end_of_its_rollout_is_recorded_as_far_as_it_came(self):
+        er.autolog()
+        stream = iter(self.ask(self.client(), "q", stream=True))
+        next(stream)
+        er.end()
+        self.assertGreater(len(list(stream)), 0)
+        with self.assertRaises(ValueError), er.rollout("errand"):
+            stream = self.ask(self.client(), "q", stream=True)
+            raise ValueError
+        stream.close()
+        er.flush()
+        said = [(line["kind"], line["outcome"]) for line in self.server.lines.values()]
+        self.assertEqual(said, [("call", "cancelled"), ("end", "terminated"), ("call", "cancelled"), ("end", "failed")])
+
+    def test_turned_off_it_records_nothing_though_another_tool_still_holds_what_it_wrapped(self):
+        er.autolog()
+        recorded = httpx.Client.send
+        er.autolog(False)
+        with mock.patch.object(httpx.Client, "send", lambda *given, **options: recorded(*given, **options)):
+            self.ask(self.client(), "q")
+        self.assertEqual(self.model.requests, [{"model": "m", "messages": [{"role": "user", "content": "q"}]}])
+        self.assertEqual((self.server.lines, list(Path(self.folder).glob("*/*"))), ({}, []))
+
+    def test_numbers_of_numpy_are_rewards_and_an_answer_behind_a_redirection_names_its_request(self):
+        er.autolog()
+        answer = httpx.post(f"{self.model.url}/moved/v1/chat/completions", json={"model": "m", "messages": [{"role": "user", "content": "q"}]}, follow_redirects=True)
+        self.assertEqual((answer.url.path, answer.history[0].url.path), ("/v1/chat/completions", "/moved/v1/chat/completions"))
+        self.assertNotIn(b"return_token_ids", answer.history[0].request.content)
+        er.reward(np.float32(0.5))
+        er.end(success=np.bool_(True))
+        er.flush()
+        self.assertEqual((self.server.of("reward")[0]["value"], self.server.of("end")[0]["success"]), (0.5, True))
+
+    def test_calls_of_a_run_that_the_server_does_not_have_yet_wait_for_it_and_the_program_does_not(self):
+        port = self.server.port
+        self.server.close()
+        db = er.connect()
+        run = db.run("away", wait_s=5)
+        before = httpx.Client.send
+        with self.assertRaises(er.Unreachable):
+            er.autolog(run=run, on_error="raise")
+        self.assertIs(httpx.Client.send, before)
+        er.autolog(run=run)
+        self.ask(self.client(), "q")
+        with self.assertRaises(er.Unreachable):
+            er.flush(0.1)
+        self.server = CallServer(port)
+        self.assertEqual([call["run"] for call in self.calls()], [run.id])
+        posted = [path for path in self.server.paths if path in ("/v1/events", "/v1/calls")]
+        self.assertEqual(posted[0], "/v1/events")
+        run.close()
+        db.close()
+
+    def test_the_end_of_a_run_closes_the_tasks_of_rollouts_that_have_ended_too(self):
+        with er.connect() as db, db.run("tasks") as run:
+            er.autolog(run=run)
+            for task in ("one", "two"):
+                with er.rollout(task):
+                    self.ask(self.client(), "q")
+            er.autolog(False)
+            er.autolog(run=run)
+            with er.rollout("three"):
+                self.ask(self.client(), "q")
+        self.assertEqual([(line["run"], line["task"]) for line in self.server.of("close")], [(run.id, task) for task in ("one", "two", "three")])
+
+    def test_a_call_that_is_refused_beforehand_is_not_recorded_and_the_next_one_is_where_the_server_is_back(self):
+        er.autolog(on_error="raise")
+        self.server.status = 503
+        with self.assertLogs("espalier_rl", "WARNING"), mock.patch("espalier_rl.recording.sender.TRY_S", 0):
+            self.ask(self.client(), "q")
+            with self.assertRaises(er.Unreachable):
+                er.flush(0.3)
+        with self.assertRaises(er.EspalierError):
+            self.ask(self.client(), "refused")
+        self.server.status = 200
+        er.flush()
+        self.ask(self.client(), "q")
+        er.autolog(False)
+        self.assertEqual([(call["request"]["messages"][0]["content"], call["outcome"]) for call in self.server.of("call")], [("q", "answered")] * 2)
+
     def test_while_the_server_is_away_the_program_goes_on_and_a_later_process_sends_what_the_spool_keeps(self):
         port = self.server.port
         self.server.close()
@@ -331,6 +449,28 @@ class Autolog(AutologCase):
         failed = self.program("er.autolog()\nask('hello')\nraise ValueError('no')\n")
         self.assertEqual((failed.returncode, failed.stderr.splitlines()[-1]), (1, "ValueError: no"))
         self.assertEqual((self.server.of("close")[-1]["outcome"], self.server.of("close")[-1]["message"]), ("failed", "ValueError('no')"))
+
+        notebook = self.program("sys.ps1, sys.last_value = '>', ValueError('of a cell')\ner.autolog()\nask('hello')\n")
+        self.assertEqual((notebook.returncode, self.server.of("close")[-1].get("outcome")), (0, None))
+
+    def test_a_process_that_is_forked_leaves_the_rollout_and_the_calls_of_its_parent_to_it(self):
+        done = self.program("""
+            er.autolog()
+            with er.rollout('errand', id='r'):
+                with httpx.stream('POST', url, json={'model': 'm', 'stream': True, 'messages': [{'role': 'user', 'content': 'parent'}]}) as answer:
+                    parts = answer.iter_raw()
+                    next(parts)
+                    if os.fork() == 0:
+                        ask('child')
+                        sys.exit()
+                    os.wait()
+                    list(parts)
+                ask('then')
+        """)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        said = [(line["kind"], line.get("rollout"), line.get("outcome"), line.get("request", {}).get("messages", [{}])[0].get("content")) for line in self.server.lines.values()]
+        calls = [("call", "r", "answered", content) for content in ("child", "parent", "then")]
+        self.assertEqual(said, [*calls, ("end", "r", "terminated", None), ("close", None, None, None)])
 
     def test_the_run_of_a_program_that_is_killed_is_ended_by_the_next_one(self):
         self.server.status = 503

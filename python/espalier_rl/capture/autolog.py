@@ -3,7 +3,7 @@ for those who want to say more of them."""
 
 from __future__ import annotations
 
-import asyncio
+import os
 from types import TracebackType
 from typing import Any
 from urllib.parse import quote
@@ -105,6 +105,8 @@ class Captured:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         sessions._scope.reset(self._token)
+        if self._rollout.pid != os.getpid():
+            return  # of the process that forked this one
         if error is None:
             self._session.end(self._rollout)
         else:

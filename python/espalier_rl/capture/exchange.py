@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -45,7 +46,9 @@ class Exchange:
         self.attempts, self.sent, self.added = 0, raw, Added()
         self.rollout: Rollout
         self.overlaps = False
+        self.asked = hashlib.sha256(raw).digest()
         self.line: bytes | None = None  # once it has ended
+        self._finishing = threading.Lock()
         self._status: int | None = None
         self._sse = self._clean = False
         self._chunks: list[bytes] = []
@@ -63,7 +66,12 @@ class Exchange:
         """Returns the body of the next try."""
         self.attempts += 1
         asked, self.added = with_extras(self.api, self.body, self.ask)
-        self.sent = json.dumps(asked, ensure_ascii=False, separators=(",", ":")).encode() if any(self.added) else self.raw
+        self.sent = self.raw
+        if any(self.added):
+            try:
+                self.sent = json.dumps(asked, ensure_ascii=False, separators=(",", ":")).encode()
+            except UnicodeEncodeError:  # half of a pair of surrogates, which only an escape can say
+                self.sent = json.dumps(asked, separators=(",", ":")).encode()
         return self.sent
 
     def asks_again(self, status: int) -> bool:
@@ -120,8 +128,8 @@ class Exchange:
                 self._reply = json.loads(raw)
                 kept = without_extras(self._reply, self.added, part=False)
                 out = raw if kept is self._reply else written_as(kept, raw)
-            except (ValueError, AttributeError):
-                pass  # no JSON object: the program has it as it came
+            except Exception:  # noqa: BLE001
+                pass  # not of the protocol: the program has it as it came
             self._set_length(len(out))
             yield out
 
@@ -131,11 +139,13 @@ class Exchange:
         if part is None:
             yield event + end
             return
-        kept = without_extras(part, self.added, part=True)
-        if kept is part:
-            yield event + end
-        elif kept is not None:
-            yield b"data: " + written_as(kept, data) + end
+        try:
+            kept = without_extras(part, self.added, part=True)
+            out = event if kept is part else None if kept is None else b"data: " + written_as(kept, data)
+        except Exception:  # noqa: BLE001
+            out = event  # not of the protocol: the program has it as it came
+        if out is not None:
+            yield out + end
 
     def _read(self, data: bytes) -> dict[str, Any] | None:
         """Keeps a part of a stream; returns it parsed, None where it is no object."""
@@ -157,9 +167,18 @@ class Exchange:
 
     def finish(self, outcome: str = "answered", message: str = "") -> None:
         """Records the call, once: `answered` is what came whole."""
-        if self.line is not None:
-            return
-        total = time.perf_counter() - self._clock
+        with self._finishing:
+            if self.line is not None:
+                return
+            try:
+                said, response_id, failed = self._take_down(outcome, message)
+            except Exception as error:  # noqa: BLE001 - the program has its answer whatever it looks like
+                head = self._head("failed", f"the answer could not be recorded: {error!r}")
+                self.line, said, response_id, failed = head + b"}\n", [], None, True
+        self.session.ended(self, said, response_id, failed=failed)
+
+    def _take_down(self, outcome: str, message: str) -> tuple[list[list[Any]], str | None, bool]:
+        """Makes the line; returns what the model said, the id of its answer, and whether the call failed."""
         parsed: Any = None
         reply = b""
         if self._sse and not self._clean:
@@ -178,14 +197,7 @@ class Exchange:
             outcome, message = "failed", message or _fault_in(parsed)
         elif outcome == "answered" and parsed is None and not self._parts:
             outcome, message = "failed", message or "the answer of the model server is no JSON"
-        head = {
-            **{"kind": "call", "id": self.id, **self.rollout.place, "api": self.api, "beganMs": self.began * 1_000},
-            "firstMs": None if self.first is None else self.first * 1_000,
-            **{"totalMs": total * 1_000, "overlaps": self.overlaps, "policy": self.rollout.policy},
-            **{"server": self.url[: -len(self.ending)][:500], "requestHash": hashlib.sha256(self.sent).hexdigest()},
-            **{"attempts": self.attempts, "outcome": outcome, "status": self._status, "message": message[:10_000]},
-        }
-        line = json.dumps(head).encode()[:-1] + b',"request":' + _exact(self.raw, self.body)
+        line = self._head(outcome, message)
         if self._sse:
             line += b',"parts":[' + b",".join(self._parts) + b"]"
         elif reply:
@@ -195,10 +207,23 @@ class Exchange:
         if outcome == "answered" and self.api != "embeddings":
             try:
                 said = replies(self.api, parsed, self._parsed if self._sse else None)
-            except (AttributeError, KeyError, TypeError):
+            except Exception:  # noqa: BLE001
                 pass  # no reply of the protocol; the server says so
         response = parsed if parsed is not None else next((part["response"] for part in self._parsed if isinstance(part.get("response"), dict)), {})
-        self.session.ended(self, said, response.get("id") if isinstance(response, dict) else None)
+        response_id = response.get("id") if isinstance(response, dict) else None
+        return said, response_id if isinstance(response_id, str) else None, outcome == "failed"
+
+    def _head(self, outcome: str, message: str) -> bytes:
+        """Returns the line up to the answer."""
+        total = time.perf_counter() - self._clock
+        head = {
+            **{"kind": "call", "id": self.id, **self.rollout.place, "api": self.api, "beganMs": self.began * 1_000},
+            "firstMs": None if self.first is None else self.first * 1_000,
+            **{"totalMs": total * 1_000, "overlaps": self.overlaps, "policy": self.rollout.policy},
+            **{"server": self.url[: -len(self.ending)][:500], "requestHash": hashlib.sha256(self.sent).hexdigest()},
+            **{"attempts": self.attempts, "outcome": outcome, "status": self._status, "message": message[:10_000]},
+        }
+        return json.dumps(head).encode()[:-1] + b',"request":' + _exact(self.raw, self.body)
 
     @property
     def ending(self) -> str:
@@ -217,7 +242,7 @@ def _data_of(event: bytes) -> bytes:
 def _exact(raw: bytes, value: Any) -> bytes:
     """Returns JSON as it came, in one line; numbers that JSON does not have are null."""
     if b"NaN" in raw or b"Infinity" in raw:
-        raw = json.dumps(json.loads(raw, parse_constant=lambda _: None), ensure_ascii=False).encode()
+        raw = json.dumps(json.loads(raw, parse_constant=lambda _: None)).encode()
     return raw.replace(b"\r", b" ").replace(b"\n", b" ")
 
 

@@ -18,16 +18,20 @@ MODULES = ("httpx", "httpx2")
 def patch(begin: Begin) -> Callable[[], None]:
     """Has each request shown to `begin`, which returns the exchange of one that asks a model. Returns `undo`."""
     undo: list[Callable[[], None]] = []
-    for name in MODULES:
-        if find_spec(name) is not None:
-            module = import_module(name)
-            undo.append(_replace(module.Client, "send", _sync(module, module.Client.send, begin)))
-            undo.append(_replace(module.AsyncClient, "send", _async(module, module.AsyncClient.send, begin)))
 
     def undo_all() -> None:
         for each in undo:
             each()
 
+    try:
+        for name in MODULES:
+            if find_spec(name) is not None:
+                module = import_module(name)
+                undo.append(_replace(module.Client, "send", _sync(module, module.Client.send, begin)))
+                undo.append(_replace(module.AsyncClient, "send", _async(module, module.AsyncClient.send, begin)))
+    except BaseException:
+        undo_all()
+        raise
     return undo_all
 
 
@@ -72,14 +76,15 @@ def _sync(module: Any, send: Any, begin: Begin) -> Any:
             return send(self, request, stream=stream, **options)
         try:
             while True:
-                response = send(self, _request(module, request, exchange), stream=True, **options)
+                sent = _request(module, request, exchange)
+                response = send(self, sent, stream=True, **options)
                 if not exchange.asks_again(response.status_code):
                     break
                 response.close()
         except BaseException as error:
             exchange.finish("failed", repr(error))
             raise
-        response.request = request
+        _show(response, sent, request)
         if response.is_closed:  # a hook of the client has read it, with what was asked for besides
             exchange.read(response)
             return response
@@ -128,14 +133,15 @@ def _async(module: Any, send: Any, begin: Begin) -> Any:
             return await send(self, request, stream=stream, **options)
         try:
             while True:
-                response = await send(self, _request(module, request, exchange), stream=True, **options)
+                sent = _request(module, request, exchange)
+                response = await send(self, sent, stream=True, **options)
                 if not exchange.asks_again(response.status_code):
                     break
                 await response.aclose()
         except BaseException as error:
             exchange.finish("failed", repr(error))
             raise
-        response.request = request
+        _show(response, sent, request)
         if response.is_closed:  # a hook of the client has read it, with what was asked for besides
             exchange.read(response)
             return response
@@ -161,10 +167,28 @@ def _request(module: Any, request: Any, exchange: Exchange) -> Any:
     return module.Request(request.method, request.url, headers=headers, content=body, extensions=request.extensions)
 
 
+def _show(response: Any, sent: Any, request: Any) -> None:
+    """Has an answer name the request of the program; one behind a redirection names that of the redirection."""
+    for each in (*response.history, response):
+        if each.request is sent:
+            each.request = request
+
+
+def _decoded(module: Any, headers: Any, raw: bytes) -> bytes:
+    """Decodes a body as far as it came whole."""
+    chunks: list[bytes] = []
+    try:
+        for chunk in module.Response(200, headers=headers, stream=module.ByteStream(raw)).iter_bytes():
+            chunks.append(chunk)
+    except module.DecodingError:
+        pass
+    return b"".join(chunks)
+
+
 def _body(module: Any, response: Any, exchange: Exchange) -> tuple[Any, Any]:
     """Returns the body of an answer as it comes, and an answer that decodes it where something is to be taken out of it."""
     body, headers = response.stream, response.headers.copy()
-    if not exchange.answered(response, lambda raw: module.Response(200, headers=headers, content=raw).content):
+    if not exchange.answered(response, lambda raw: _decoded(module, headers, raw)):
         return body, None
     decoded = module.Response(response.status_code, headers=headers, stream=body, request=response.request)
     response.headers.pop("content-encoding", None)

@@ -10,6 +10,7 @@ import os
 import sys
 import threading
 import time
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable
 from contextvars import ContextVar
@@ -22,8 +23,9 @@ from ..recording.calls import FOLDER, CallLog
 from ..recording.ids import new_id
 from ..recording.leftovers import Leftovers
 from ..recording.run import Run
+from ..recording.sender import TRY_S
 from ..recording.spool import LIMIT_BYTES, Durable, list_spools, spool_root
-from ..recording.values import policy_of
+from ..recording.values import amount_of, policy_of
 from .conversations import after
 from .exchange import Exchange, api_of
 from .patches import patch
@@ -37,6 +39,7 @@ OPEN = 10_000  # rollouts that may go on; the one that was idle for longest ends
 
 logger = logging.getLogger("espalier_rl")
 _scope: ContextVar[Rollout | None] = ContextVar("espalier_rollout", default=None)  # of `with er.rollout()`
+_sessions: weakref.WeakSet[Session] = weakref.WeakSet()  # of this process
 _last: ContextVar[Rollout | None] = ContextVar("espalier_last", default=None)  # of the last call of this thread of work
 
 
@@ -46,13 +49,29 @@ class Rollout:
     def __init__(self, run: str, task: str | None = None, name: str | None = None, policy: Policy = None) -> None:
         self.run, self.task, self.name = run, task, name or new_id()
         self.policy = None if policy is None else policy_of(policy)
+        self.pid = os.getpid()  # of the process that ends it
         self.ended = self.begun = False
+        self.failed: bytes | None = None  # what its last call asked, where that failed
         self.digests: set[bytes] = set()
         self.calls: list[Exchange] = []  # not yet written: a call is written behind those that began before it
 
     @property
     def place(self) -> dict[str, str]:
         return {"run": self.run, "task": self.task or "task", "rollout": self.name}
+
+
+class _RunFirst(Connection):
+    """Sends nothing before a run is on record: a call that names it would begin another one of that name."""
+
+    def __init__(self, url: str, token: str | None, run: Run) -> None:
+        super().__init__(url, token=token)
+        self._first: Run | None = run
+
+    def json(self, method: str, path: str, body: Any = None, **options: Any) -> Any:
+        if self._first is not None:
+            self._first.journal.sender.wait(TRY_S)
+            self._first = None
+        return super().json(method, path, body, **options)
 
 
 class Session:
@@ -72,71 +91,88 @@ class Session:
         if on_error not in ("warn", "raise"):
             raise EspalierError(f"on_error is {on_error!r}", remedy="give 'warn' or 'raise'", field="on_error")
         own = run if isinstance(run, Run) else None
-        self.connection = own.connect_again() if own is not None and url is None else Connection(url, token=token)
+        self.connection = Connection(url, token=token)
+        if own is not None:
+            to = own.connect_again() if url is None else self.connection
+            self.connection = _RunFirst(to.url, to.token, own)
         self.policy, self.on_error = policy, on_error
         named = own.id if own is not None else run or os.environ.get(RUN_VARIABLE)
         self.run = str(named or f"{_program()} {time.strftime('%Y-%m-%d %H:%M:%S')} {new_id()[-4:]}")
         self.refusing: dict[str, str] = {}  # what a model server is asked for at most, by host and model
         self._closes = named is None
+        self._closed = False
         self._durable, self._spool_bytes = durable, spool_bytes
         self._root = spool_root(self.connection.url)
         if on_error == "raise":
             self.connection.request("GET", "/healthz", retry_s=0)
+            if own is not None:
+                own.flush()
         self._leftovers = Leftovers(self.connection) if any(list_spools(self._root)) else None
         self._begin()
         if self._closes:
             os.environ[RUN_VARIABLE] = self.run
         self._undo = patch(self.begin)
         atexit.register(self._at_exit)
+        _sessions.add(self)
         if own is not None:
-            own.flush()  # the run is on record before its first call
-            own.captures("autolog", self.end_tasks)
+            own.captures(f"autolog {new_id()}", self.end_tasks)
 
     def _begin(self) -> None:
         """What a process has of its own; also of one that was forked."""
-        self.pid = os.getpid()
+        self._finalizer: Finalize[Any] | None = None
         self._log: CallLog | None = None
         self._lock = threading.RLock()
         self._failure: EspalierError | None = None
         self._lost = 0
         self._open: OrderedDict[str, Rollout] = OrderedDict()
         self._known: dict[bytes, Rollout] = {}  # by conversation
+        self._tasks: set[str] = set()  # begun in the run
         self._embeddings = Rollout(self.run, "embeddings")  # those outside of rollouts
 
     # ---- calls
 
     def begin(self, request: Any) -> Exchange | None:
         """Returns the exchange of a request that asks a model; None for any other, and where it cannot be recorded."""
+        if self._closed:
+            return None
         try:
             api = api_of(request)
             if api is None:
                 return None
-            raw = request.content
-            body = json.loads(raw)
-            if not isinstance(body, dict):
+            try:
+                raw = request.content
+                body = json.loads(raw)
+            except (ValueError, RuntimeError):  # no JSON, or a body that is only read as it is sent
                 return None
+            if not isinstance(body, dict) or not isinstance(body.get("messages", body.get("input")), str | list):
+                return None
+            if self.on_error == "raise":
+                self._check()
             exchange = Exchange(self, api, request, body, raw)
             self._own()
             with self._lock:
+                if self._closed:
+                    return None
                 rollout = exchange.rollout = self._rollout_of(exchange)
                 exchange.overlaps = any(call.line is None for call in rollout.calls)
                 rollout.calls.append(exchange)
                 rollout.begun = True
                 rollout.digests.add(exchange.opening.digests[-1])
+                if rollout.run == self.run and rollout.task:
+                    self._tasks.add(rollout.task)
             if api != "embeddings":
                 _last.set(rollout)
         except Exception as error:
             self._failed(error)
             return None
-        if self.on_error == "raise":
-            self._check()
         return exchange
 
-    def ended(self, exchange: Exchange, replies: list[list[Any]], response_id: str | None) -> None:
+    def ended(self, exchange: Exchange, replies: list[list[Any]], response_id: str | None, *, failed: bool) -> None:
         """Writes a call that has its line, and those that waited for it."""
         try:
             with self._lock:
                 rollout = exchange.rollout
+                rollout.failed = exchange.asked if failed else None
                 for said in replies:
                     digest = exchange.opening.digests[-1]
                     for message in said:
@@ -172,12 +208,14 @@ class Session:
         self._open[rollout.name] = rollout
         self._open.move_to_end(rollout.name)
         if len(self._open) > OPEN:
-            self.end(next(iter(self._open.values())))
+            self._leave(next(iter(self._open.values())))
         return rollout
 
     def _continued(self, exchange: Exchange) -> Rollout | None:
         """Finds the rollout whose conversation a request goes on with: that of the last call of this thread of work first."""
         last, opening = _last.get(), exchange.opening
+        if last is not None and last.failed == exchange.asked and not last.ended:
+            return last  # clients ask again what failed
         keys = [opening.previous.encode()] if isinstance(opening.previous, str) else opening.digests[:1:-1]
         for key in keys:
             rollout = last if last is not None and key in last.digests and key in self._known else self._known.get(key)
@@ -197,17 +235,33 @@ class Session:
 
     def reward(self, rollout: Rollout, value: float, component: str, step: bool, observation: str | None) -> None:
         more: dict[str, Any] = {} if observation is None else {"observation": observation}
-        self._say(rollout, "reward", value=value, component=component, of="step" if step else "rollout", **more)
+        try:
+            amount = amount_of(value, "reward")
+        except EspalierError as error:
+            self._lost += 1
+            return self._failed(error)
+        self._say(rollout, "reward", value=amount, component=component, of="step" if step else "rollout", **more)
 
     def end(self, rollout: Rollout, *, outcome: str = "terminated", success: bool | None = None, observation: str = "", reason: str = "") -> None:
-        if rollout.begun and not rollout.ended:
-            self._say(rollout, "end", outcome=outcome, success=success, observation=observation, reason=reason[:10_000])
         with self._lock:
+            if rollout.begun and not rollout.ended:
+                for exchange in list(rollout.calls):
+                    exchange.finish()
+                succeeded = None if success is None else bool(success)
+                self._say(rollout, "end", outcome=outcome, success=succeeded, observation=observation, reason=reason[:10_000])
             rollout.ended = True
             self._open.pop(rollout.name, None)
             for digest in rollout.digests:
                 if self._known.get(digest) is rollout:
                     del self._known[digest]
+
+    def _leave(self, rollout: Rollout) -> None:
+        """Ends a rollout that this process began; of another one it writes what calls it made."""
+        if rollout.pid == os.getpid():
+            return self.end(rollout)
+        for exchange in list(rollout.calls):
+            exchange.finish()
+        self._open.pop(rollout.name, None)
 
     def _say(self, rollout: Rollout, kind: str, **fields: Any) -> None:
         with self._lock:
@@ -218,6 +272,10 @@ class Session:
         self._keep(lambda log: log.say(kind, **rollout.place, **fields))
 
     def _keep(self, write: Callable[[CallLog], object]) -> None:
+        if not self._closed:
+            self._try(write)
+
+    def _try(self, write: Callable[[CallLog], object]) -> None:
         try:
             self._own()
             write(self._opened())
@@ -238,39 +296,45 @@ class Session:
 
     def end_tasks(self, rollouts: str) -> None:
         """Closes the tasks of the run behind their calls, and waits until the server has them."""
-        with self._lock:
-            tasks = {rollout.task for rollout in self._open.values() if rollout.begun and rollout.run == self.run}
-        for task in sorted(filter(None, tasks)):
-            self._keep(functools.partial(CallLog.say, kind="close", run=self.run, task=task, rollouts=rollouts))
-        self.flush()
+        if not self._tasks:
+            return
+        for task in sorted(self._tasks):
+            self._try(functools.partial(CallLog.say, kind="close", run=self.run, task=task, rollouts=rollouts))
+        if not self._closed:
+            return self.flush()
+        log, self._log = self._log, None
+        try:
+            if log is not None:
+                log.close(60)
+        finally:
+            self.connection.close()
 
     def flush(self, timeout_s: float = 60) -> None:
         """Returns when the server has all calls that have ended. Raises EspalierError with what it refused, or Unreachable."""
         if self._log is not None:
             self._log.sender.wait(timeout_s)
 
-    def close(self) -> None:
-        """Stops recording: the clients are as they were, what is open ends, and the run with it where the process named it."""
+    def close(self, fault: BaseException | None = None) -> None:
+        """Stops recording: the clients are as they were, what is open ends, and the run with it where the process named it, as failed by `fault`."""
         self._undo()
         atexit.unregister(self._at_exit)
         if os.environ.get(RUN_VARIABLE) == self.run and self._closes:
             del os.environ[RUN_VARIABLE]
-        if os.getpid() != self.pid:
-            return
         raises, self.on_error = self.on_error == "raise", "warn"
-        for rollout in list(self._open.values()):
-            for exchange in list(rollout.calls):
-                exchange.finish("cancelled", "the program went away")
-            self.end(rollout)
-        if self._log is None:
-            return
-        fault = getattr(sys, "last_value", None)
-        if self._closes:
-            failed = {"outcome": "failed", "message": repr(fault)[:10_000]} if fault is not None else {}
-            self._keep(lambda log: log.say("close", run=self.run, **failed))
-        log, self._log = self._log, None
+        with self._lock:
+            for rollout in list(self._open.values()):
+                self._leave(rollout)
+            if self._closes and self._log is not None:
+                failed = {"outcome": "failed", "message": repr(fault)[:10_000]} if fault is not None else {}
+                self._keep(lambda log: log.say("close", run=self.run, **failed))
+            self._closed = True
+            log, self._log = self._log, None
+        if self._finalizer is not None:
+            self._finalizer.cancel()
         if self._lost:
             logger.warning("%d calls, rewards or ends could not be recorded: %s", self._lost, self._failure)
+        if log is None:
+            return
         try:
             log.close(EXIT_S)
         except EspalierError as error:
@@ -281,22 +345,28 @@ class Session:
             self.connection.close()
 
     def _at_exit(self) -> None:
+        interactive = hasattr(sys, "ps1")  # there `last_value` is of any line, or cell, that raised
         try:
-            self.close()
+            self.close(None if interactive else getattr(sys, "last_value", None))
         except EspalierError as error:
             logger.warning("not all calls of models are recorded: %s", error)
 
     def _own(self) -> None:
-        """A process that was forked has a spool of its own, and leaves the end of the run to who began it."""
-        if os.getpid() != self.pid:
-            self._closes = False
-            self._begin()
-            # a process of multiprocessing ends without what is registered with atexit
-            Finalize(None, self._at_exit, exitpriority=1)
+        """Has the recording end with its process: one of multiprocessing ends without atexit, and forgets what was registered before it began."""
+        if self._finalizer is None:
+            self._finalizer = Finalize(None, self._at_exit, exitpriority=1)
+
+    def after_fork(self) -> None:
+        """Leaves spool, calls and rollouts to the process that forked this one, and the end of the run to who began it."""
+        if self._log is not None:
+            self._log.spool.forget()
+        for rollout in self._open.values():
+            rollout.calls = []
+        self._closes = False
+        self._begin()
 
     def _check(self) -> None:
-        if self._failure is not None:
-            raise self._failure
+        """Raises what is known before a call: that it could not be recorded."""
         if self._log is not None:
             self._log.spool.check()
             if self._log.sender.away is not None:
@@ -305,11 +375,20 @@ class Session:
     def _failed(self, error: Exception) -> None:
         """Takes note of what could not be recorded: the first is said at once, how many there were at the end."""
         failure = error if isinstance(error, EspalierError) else EspalierError(f"a call could not be recorded: {error!r}", code="fault")
-        first, self._failure = self._failure is None, self._failure or failure
         if self.on_error == "raise":
-            raise failure from error
+            raise failure from (error.__cause__ if failure is error else error)
+        first, self._failure = self._failure is None, self._failure or failure
         if first:
             logger.warning("calls of models are not recorded: %s", failure)
+
+
+def _forked() -> None:
+    for session in list(_sessions):
+        session.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 def _program() -> str:

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import textwrap
 import threading
+import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -381,6 +382,8 @@ class Autolog(AutologCase):
         with self.assertLogs("espalier_rl", "WARNING") as said:
             for i in range(20):
                 self.assertEqual(self.ask(self.client(), f"q{i}").choices[0].message.content, f"re: q{i}")
+            while not said.output:  # the first try has failed
+                time.sleep(0.01)
             with self.assertRaisesRegex(er.Unreachable, "start the server"):
                 er.flush(0.3)
         self.assertEqual(len(said.output), 1)

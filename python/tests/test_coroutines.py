@@ -16,7 +16,7 @@ from .recorded_installation import RecordingCase
 # what computes, describes, or opens nothing
 NO_WAIT = {
     "Database": {"batches", "query", "rewards", "run_tail", "samples", "steps", "trajectories", "url", "connection", "close", "catch_up"},
-    "Run": {"begin_episode", "captures", "check_open", "connect_again", "group", "rollout", "tail", "tree_ended", "url", "close", "flush", "has_member"},
+    "Run": {"begin_episode", "captures", "check_open", "connect_again", "group", "rollout", "tail", "tree_ended", "url", "close", "flush", "has_member", "journal", "recorder"},
     "Group": {"all", "left", "tree_id"},
     "Training": {"version"},
     "Batch": {"check", "data_proto", "dataset", "log_probs", "sampled_tokens", "tensors", "why_no_advantages"},

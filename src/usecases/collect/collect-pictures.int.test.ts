@@ -72,8 +72,8 @@ test('pictures of an environment are shown to the model behind their texts, reco
   });
 });
 
-test('what is no picture ends the run with its place and the reason', async () => {
+test('what is no picture fails the rollouts of its task with its place and the reason', async () => {
   const asked = ['--policy', `openai:stand-in@${server.url}`, '--environment', world.environment, '--task', 'broken'];
-  const { code, stderr } = await runEspalier(['collect', ...asked], env);
-  expect([code, stderr]).toEqual([1, expect.stringContaining('picture 1 is neither a PNG nor a JPEG: it begins with 474946')]);
+  const { code, stdout } = await runEspalier(['collect', ...asked], env);
+  expect([code, stdout]).toEqual([1, expect.stringContaining('picture 1 is neither a PNG nor a JPEG: it begins with 474946')]);
 });

@@ -163,6 +163,7 @@ const ATTACKS: readonly (readonly [string, (mine: Given, other: Given) => void])
     'the step of a call, which is rewarded',
     (mine, { leaf }) => {
       capture(mine, leaf);
+      mine.builder.step(mine.tree, null, mine.tree.rootStepId, 1, { stepId: leaf });
       mine.builder.reward(mine.tree, leaf, 50);
     },
   ],

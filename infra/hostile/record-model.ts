@@ -106,6 +106,9 @@ export class ModelTree {
   readonly rewards = new Map<string, { readonly first: Envelope<'RewardAssigned'>['data']; value: number; revisions: number }>();
   readonly calls = new Map<string, Envelope<'ToolCalled'>['data']>();
   readonly annotations = new Map<string, { readonly data: Envelope<'AnnotationAdded'>['data']; retracted: boolean }>();
+  /** Steps under a known parent, with who took them, and rollouts that began: what a reward may name. */
+  readonly #taken = new Map<string, string | null>();
+  readonly #begun = new Set<string>();
 
   apply(event: Envelope): void {
     if (event.type === 'AnnotationAdded') this.annotations.set(event.data.annotationId, { data: event.data, retracted: false });
@@ -116,14 +119,17 @@ export class ModelTree {
     if (event.type === 'TreeOpened') {
       this.opened = event.data;
       this.steps.set(event.data.rootStepId, null);
+      if (!this.#taken.has(event.data.rootStepId)) this.#taken.set(event.data.rootStepId, null);
     }
     if (this.opened === null) return;
     switch (event.type) {
       case 'RolloutStarted':
+        this.#begun.add(event.data.rolloutId);
         if (this.steps.has(event.data.fromStepId)) this.rollouts.set(event.data.rolloutId, event.data);
         return;
       case 'StepTaken': {
         const { stepId, parentStepId, depth, rolloutId } = event.data;
+        if (this.#taken.has(parentStepId) && !this.#taken.has(stepId)) this.#taken.set(stepId, rolloutId);
         const parent = this.steps.get(parentStepId);
         if (parent === undefined || this.steps.has(stepId) || depth !== (parent?.depth ?? 0) + 1) return;
         if (rolloutId === null || this.rollouts.has(rolloutId)) this.steps.set(stepId, event.data);
@@ -133,6 +139,7 @@ export class ModelTree {
         if (this.steps.has(event.data.stepId)) this.calls.set(event.data.toolCallId, event.data);
         return;
       case 'RewardAssigned':
+        if (!this.#mayReward(event.data)) return;
         this.rewards.set(event.data.rewardId, { first: event.data, value: event.data.value, revisions: 0 });
         return;
       case 'RewardRevised': {
@@ -149,6 +156,12 @@ export class ModelTree {
         return;
       default:
     }
+  }
+
+  /** A reward waits where it names no step or rollout before it, or a step for a rollout that did not take it. */
+  #mayReward({ stepId, rolloutId }: Envelope<'RewardAssigned'>['data']): boolean {
+    if (stepId === null) return rolloutId === null || this.#begun.has(rolloutId);
+    return this.#taken.has(stepId) && (rolloutId === null || this.#taken.get(stepId) === rolloutId);
   }
 
   /** The tree as GraphQL answers `TREE_FIELDS`, lists by id; null before it was opened. */

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { sha256Hex } from '../digest/sha256.ts';
-import { isOptions, mergeOptions, type Options, setOption } from '../domain/experiment/change-options.ts';
+import { isOptions, mergeOptions, type Options, optionAt, setOption } from '../domain/experiment/change-options.ts';
 import { ESTIMATORS } from '../domain/training/advantages/estimators.ts';
 import { POLICY_LOSSES } from '../domain/training/losses/policy-losses.ts';
 import { ENVIRONMENT_FORMS } from '../environments/open-environment.ts';
@@ -11,6 +11,7 @@ import { LINEAR_SETTINGS } from '../training/backends/training-settings.ts';
 import { SERVER_FORMS } from '../training/servers/open-model-server.ts';
 import { type Declaration, PRESET_NAMES, type PresetName } from '../usecases/train/declaration/declaration-fields.ts';
 import { parseDeclaration } from '../usecases/train/declaration/parse-declaration.ts';
+import { partsBelow } from '../usecases/train/declaration/presets.ts';
 import { isOwn, settingsOf } from '../usecases/train/declaration/trainer-of.ts';
 import { planOfDeclaration, type TrainPlan, trainPlan } from '../usecases/train/train-plan.ts';
 import { numberBetween, wholeNumber } from './with-platform.ts';
@@ -81,7 +82,7 @@ export function addTrainOptions(command: Command): void {
     .option('--declaration <file>', 'how the policy is trained, as JSON: `espalier schemas declaration` shows every field')
     .option(
       '--set <field=value>',
-      'any field of the declaration, as kl.coefficient=0.01 or torch.lora.rank=16; repeatable',
+      'any field of the declaration, over what else declares it, as kl.coefficient=0.01 or torch.lora.rank=16; repeatable',
       (text: string, all: readonly string[]) => [...all, text],
       [],
     )
@@ -145,7 +146,7 @@ export async function trainPlanOf(command: Command, flags: TrainFlags): Promise<
   if (!isOwn(declaration.backend) && by === undefined)
     throw new Error('--backend external needs --by POLICY: what acts by the newest weights of your trainer, as openai:MODEL@URL');
   const plan = {
-    ...runSettings(flags),
+    ...runSettings(flags, declaration),
     settings: settingsOf(declaration),
     ...planOfDeclaration(declaration),
     ...(by === undefined ? {} : { by }),
@@ -157,8 +158,8 @@ export async function trainPlanOf(command: Command, flags: TrainFlags): Promise<
 }
 
 /** What a plan says besides how the policy learns. */
-function runSettings(flags: TrainFlags) {
-  const { environment, updates, temperature, maxSteps, seed, testTasks: tasks } = flags;
+function runSettings(flags: TrainFlags, { seed }: Declaration) {
+  const { environment, updates, temperature, maxSteps, testTasks: tasks } = flags;
   const named = (split: string) => (split === 'all' ? null : split);
   const measured = { split: named(flags.testSplit), tasks, rollouts: flags.rollouts, every: flags.every ?? updates };
   return {
@@ -182,10 +183,12 @@ async function declarationOf(command: Command, flags: TrainFlags): Promise<Decla
   const typed = Object.entries(flags).filter(([name]) => command.getOptionValueSource(name) !== 'default');
   const overrides: Partial<TrainFlags> = Object.fromEntries(typed); // those with a default give way to a file or a preset
   const file = flags.declaration === undefined ? {} : await readDeclaration(flags.declaration);
-  const backend = overrides.backend ?? file.backend ?? flags.backend;
+  const changes = flags.set.map(changeOf);
+  const set = changes.reduce<Options>((fields, { path, value }) => setOption(fields, path, value), {});
+  const backend = set.backend ?? overrides.backend ?? file.backend ?? flags.backend;
   const named = mergeOptions(file, { ...fieldsOf(overrides, backend), backend });
   const seeded = flags.declaration === undefined ? { seed: flags.seed, ...named } : named;
-  const parsed = parseDeclaration(flags.set.reduce(withSet, seeded));
+  const parsed = parseDeclaration(withChanges(seeded, changes));
   if (parsed.kind === 'refused') throw new Error(`${parsed.message}; ${parsed.remedy}`);
   return parsed.declaration;
 }
@@ -242,16 +245,47 @@ function estimatorOf(name: string, backend: unknown): Options {
   return backend === 'linear' ? estimator : { name: estimator.name };
 }
 
-/** Sets a field of a declaration, as `kl.coefficient=0.01`; a value is JSON, or a string where it is none. */
-function withSet(fields: Options, text: string): Options {
-  const [, path, value] = /^([\w.]+)=(.*)$/s.exec(text) ?? [];
+/** One `--set FIELD=VALUE`. */
+interface Change {
+  readonly path: readonly string[];
+  readonly value: unknown;
+}
+
+/** Reads `kl.coefficient=0.01`; a value is JSON, or a string where it is none. @throws Error for another form. */
+function changeOf(text: string): Change {
+  const [, path, value] = /^([\w.-]+)=(.*)$/s.exec(text) ?? [];
   if (path === undefined || value === undefined)
     throw new Error(`--set takes FIELD=VALUE, as kl.coefficient=0.01, not ${JSON.stringify(text)}`);
   try {
-    return setOption(fields, path.split('.'), JSON.parse(value));
+    return { path: path.split('.'), value: JSON.parse(value) };
   } catch {
-    return setOption(fields, path.split('.'), value);
+    return { path: path.split('.'), value };
   }
+}
+
+/** What tells which fields its part has: another one takes the place of the whole part. */
+const DISCRIMINATORS: readonly string[] = ['estimator.name', 'loss.name', 'prompt.mode', 'torch.model.kind', 'rules.group.kind'];
+
+/** Changes a declaration, each part on top of what the declaration, its preset and the defaults say of it. */
+function withChanges(declared: Options, changes: readonly Change[]): Options {
+  const chosen = changes
+    .filter(({ path }) => DISCRIMINATORS.includes(path.join('.')))
+    .reduce((fields, { path, value }) => mergeOptions(fields, setOption({}, path, value)), declared);
+  const apply = (fields: Options) => changes.reduce((all, { path, value }) => setOption(all, path, value), fields);
+  const changed = apply(chosen);
+  const below = partsBelow(
+    PRESET_NAMES.find((name) => name === changed.preset),
+    optionAt(changed, ['rules', 'metric']),
+  );
+  const adjusted = below.filter(
+    ([part]) => !isOptions(optionAt(chosen, part)) && changes.some(({ path }) => isWithin(path, part)),
+  );
+  return apply(adjusted.reduce((fields, [part, value]) => setOption(fields, part, value), chosen));
+}
+
+/** Whether a path names something below a part. */
+function isWithin(path: readonly string[], part: readonly string[]): boolean {
+  return path.length > part.length && part.every((name, index) => path[index] === name);
 }
 
 /** Leaves out what is undefined; undefined when nothing is left. */

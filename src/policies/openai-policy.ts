@@ -185,7 +185,7 @@ function shorterPrompt(prompt: Prompt, overflow: PolicyError): Prompt {
 function tooLongAsShown(overflow: PolicyError): PolicyError {
   return new PolicyError(
     'context-overflow',
-    `the prompt with its history is too long for the model; show fewer steps (--history), or show them as an image (${overflow.message})`,
+    `the prompt with its history is too long for the model; show fewer steps (--history, or --set prompt.historyLength of a training), or show them as an image (${overflow.message})`,
     { cause: overflow },
   );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { hasOption, mergeOptions, setOption } from './change-options.ts';
+import { hasOption, mergeOptions, optionAt, setOption } from './change-options.ts';
 
 test('options are put over others field by field, and lists and plain values take their place', () => {
   const under = { alpha: 0.5, prompt: { mode: 'image', compression: { factor: 1, every: 5 } }, tasks: [1, 2] };
@@ -36,4 +36,6 @@ test('an option is changed at its path, and nothing else', () => {
   expect(options.stages.revise.alpha).toBe(0.5);
   expect(hasOption(options, ['stages', 'revise', 'alpha'])).toBe(true);
   expect(hasOption(options, ['stages', 'revise', 'gamma'])).toBe(false);
+  expect(optionAt(options, ['stages', 'revise'])).toBe(options.stages.revise);
+  expect(optionAt(options, ['name', 'length'])).toBeUndefined();
 });

@@ -23,6 +23,11 @@ export function setOption(options: Options, path: readonly string[], value: unkn
   return { ...options, [first]: setOption(isOptions(below) ? below : {}, rest, value) };
 }
 
+/** Returns the value at a path of names; undefined where it leads nowhere. */
+export function optionAt(options: unknown, path: readonly string[]): unknown {
+  return path.reduce((value, name) => (isOptions(value) && Object.hasOwn(value, name) ? value[name] : undefined), options);
+}
+
 /** Returns whether a path of names leads to a value. */
 export function hasOption(options: unknown, path: readonly string[]): boolean {
   const [first, ...rest] = path;

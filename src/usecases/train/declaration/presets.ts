@@ -198,6 +198,21 @@ export function mergePreset(declared: DeclarationFields): DeclarationFields {
   return declared.critic ? merged : rest;
 }
 
+/**
+ * Returns what a preset, or else a default, says of the parts of a declaration that are otherwise replaced whole or need a name:
+ * what is laid below a change of a single field. @param metric of the rules, for the usual rewards.
+ */
+export function partsBelow(preset: PresetName | undefined, metric: unknown): readonly (readonly [readonly string[], object])[] {
+  const { estimator, loss, kl, prompt, rules } = preset === undefined ? {} : PRESETS[preset].values;
+  return [
+    [['estimator'], { name: estimator?.name ?? 'grpo' }],
+    [['loss'], { name: loss?.name ?? 'dual_clip' }],
+    [['kl'], kl ?? { kind: 'k3', coefficient: 0.001 }],
+    [['prompt'], prompt ? { mode: prompt.mode } : {}],
+    [['rules', 'rewards'], rules?.rewards ?? { [typeof metric === 'string' ? metric : 'environment']: 1 }],
+  ];
+}
+
 /** Whether an estimator takes values of a critic; false for one that does not exist. */
 export function needsValues(estimator: DeclarationFields['estimator']): boolean {
   if (!estimator) return false;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { type Row, readRows } from './read-rows.ts';
+import { parseJson, type Row, readRows } from './read-rows.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -67,6 +67,20 @@ describe('reading rows', () => {
   test('a row reports the line that it begins on', async () => {
     expect((await rowsOf('[\n{"a":\n1},\n\n{"b":2}]')).map(({ line }) => line)).toEqual([2, 5]);
     expect((await rowsOf('{"a":1}\n\n{"b":2}\n')).map(({ line }) => line)).toEqual([1, 3]);
+  });
+
+  test('a row over the limit is refused with what to do', async () => {
+    const row = Buffer.concat([Buffer.from('{"a":"'), Buffer.alloc(64 * 1024 * 1024, 'x'), Buffer.from('"}')]);
+    await expect(rowsOf(row)).rejects.toThrow('write it as several rows or files (a log of Inspect as .eval)');
+  });
+
+  test('numbers that are none become null next to a string of any length, and in strings they stay', () => {
+    const long = 'x\n'.repeat(10_000_000);
+    const value = { long, said: 'NaN "-Infinity" \\', end: '\\' };
+    const text = JSON.stringify({ a: 'A', ...value, b: 'B' })
+      .replace('"A"', 'NaN')
+      .replace('"B"', '[-Infinity,Infinity]');
+    expect(parseJson(Buffer.from(text), 'null')).toEqual({ kind: 'row', value: { a: null, ...value, b: [null, null] } });
   });
 
   test('a byte order mark is skipped', async () => {

@@ -13,6 +13,7 @@ export interface Row {
 
 const CHUNK = 256 * 1024; // bytes per read
 const ROW_LIMIT = 64 * 1024 * 1024; // bytes of one row: what is held in memory of a file of any size
+const TOO_LONG = `the row is longer than ${ROW_LIMIT} bytes, and a file that is one object is one row; write it as several rows or files (a log of Inspect as .eval)`;
 
 const [TAB, NEWLINE, RETURN, SPACE] = [0x09, 0x0a, 0x0d, 0x20];
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
@@ -131,7 +132,7 @@ export function parseJson(
   let value: unknown;
   try {
     text = utf8.decode(bytes);
-    if (nonFinite === 'null' && NON_FINITE.test(text)) text = text.replace(STRING_OR_NON_FINITE, withoutNonFinite);
+    if (nonFinite === 'null' && NON_FINITE.test(text)) text = withoutNonFinite(text);
     value = JSON.parse(text);
   } catch (cause) {
     return { kind: 'refused', reason: `is not UTF-8 JSON: ${reasonOf(cause)}` };
@@ -141,10 +142,15 @@ export function parseJson(
 }
 
 const NON_FINITE = /NaN|Infinity/;
-const STRING_OR_NON_FINITE = /"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g;
+/** What begins and ends strings, but no whole string: one of some megabytes overflows the stack of the regular expression. */
+const QUOTE_OR_NON_FINITE = /\\["\\]|"|-?\b(?:NaN|Infinity)\b/g;
 
-function withoutNonFinite(token: string): string {
-  return token.startsWith('"') ? token : 'null';
+function withoutNonFinite(text: string): string {
+  let inString = false;
+  return text.replace(QUOTE_OR_NON_FINITE, (token) => {
+    if (token === '"') inString = !inString;
+    return inString || /["\\]/.test(token) ? token : 'null';
+  });
 }
 
 /** One row of a file before it is parsed. */
@@ -294,7 +300,7 @@ class RowSplitter {
     if (bytes.length === 0 || this.#mode === 'after' || this.#mode === 'unknown') return;
     this.#parts.push(bytes);
     this.#size += bytes.length;
-    if (this.#size > ROW_LIMIT) throw badRow(this.#path, this.#rowLine, `the row is longer than ${ROW_LIMIT} bytes`);
+    if (this.#size > ROW_LIMIT) throw badRow(this.#path, this.#rowLine, TOO_LONG);
   }
 
   #take(): RawRow {

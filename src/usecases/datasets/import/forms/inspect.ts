@@ -107,7 +107,7 @@ async function* readSamples(path: string, members: readonly ZipMember[], environ
   for (const [i, member] of samples.entries()) {
     const line = i + 1;
     if (member.name.endsWith('/sample.json')) {
-      const reason = `${member.name}: the sample is stored in chunks; write the log as .json with \`inspect log convert\``;
+      const reason = `${member.name}: the sample is stored in chunks; write the log as .json (\`inspect log convert --to json\`), in parts of fewer samples where that is over 64 MiB`;
       yield { line, parsed: { kind: 'refused', reason } };
       continue;
     }

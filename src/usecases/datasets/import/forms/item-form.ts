@@ -30,7 +30,7 @@ const FORMS = [
     importer: 'atif/1',
     title: 'ATIF',
     policyId: 'atif',
-    notKept: 'ids of prompts, definitions of tools, costs, and prompts that were worded otherwise than as one chat',
+    notKept: 'ids of prompts, costs, and prompts that were worded otherwise than as one chat',
     recognizes: ({ schema_version: version }) => typeof version === 'string' && version.startsWith('ATIF-'),
     items: readAtif,
   },

@@ -128,6 +128,14 @@ describe('logs of Inspect', () => {
     expect(skipped).toMatchObject({ rows: 1, first: [{ line: 2 }] });
   });
 
+  test('a sample that is stored in chunks is refused with a remedy that stays below the limit of a row', async () => {
+    const whole = await readFile(`${LOG}.eval`, 'latin1');
+    const chunked = whole.replaceAll('samples/2_epoch_1.json', 'samples/2_/sample.json');
+    await writeFile(shop.path('source'), chunked, 'latin1');
+    await expect(shop.importing()).rejects.toThrow('in parts of fewer samples where that is over 64 MiB');
+    expect(await shop.importing({ badRows: 'skip' })).toMatchObject({ rollouts: 3, skipped: { rows: 1 } });
+  });
+
   test('a zip that is cut off, and one of another program, are refused by name', async () => {
     const whole = await readFile(`${LOG}.eval`);
     await writeFile(shop.path('source'), whole.subarray(0, whole.length - 200));
@@ -311,5 +319,14 @@ describe('events of OpenHands', () => {
     await write([{ instance_id: 'a', history: events }, broken]);
     await expect(shop.importing()).rejects.toThrow('source line 1: history.0.action:');
     expect(await shop.importing({ badRows: 'skip' })).toMatchObject({ rollouts: 1, skipped: { rows: 1 } });
+  });
+
+  test.each([0, 1, 5])('a session whose event %i is no JSON is left out whole', async (at) => {
+    const lines = events.map((event, i) => (i === at ? '{"id":' : JSON.stringify(event)));
+    await writeFile(shop.path('source'), lines.join('\n'));
+    await expect(shop.importing()).rejects.toThrow(`source line ${at + 1}: `);
+    await expect(shop.importing({ badRows: 'skip' })).rejects.toThrow(
+      'holds no conversation (0 items without one, 1 rows skipped)',
+    );
   });
 });

@@ -25,20 +25,31 @@ function isEvent(value: Fields): boolean {
 
 async function* readEvents(path: string, environment: string | null, hash?: Sha256): AsyncGenerator<ItemOfFile> {
   const session: unknown[] = [];
+  const broken: Refused[] = []; // of a session, or before the row that says what the file is
   let isSession: boolean | undefined;
-  let broken: ParsedRow | undefined;
   for await (const row of readParsedRows(path, hash, 'null')) {
     if (row.kind === 'row') isSession ??= isObject(row.value) && isEvent(row.value);
-    if (row.kind === 'refused' && !isSession) yield { line: row.line, parsed: row };
-    else if (row.kind === 'refused') broken ??= row;
-    else if (isSession) session.push(row.value);
-    else yield { line: row.line, parsed: parseOpenHandsRow(row.value, environment) };
+    if (isSession !== false) {
+      if (row.kind === 'row') session.push(row.value);
+      else broken.push(row);
+      continue;
+    }
+    for (const each of broken.splice(0)) yield { line: each.line, parsed: each };
+    yield { line: row.line, parsed: row.kind === 'refused' ? row : parseOpenHandsRow(row.value, environment) };
   }
-  if (broken?.kind === 'refused') {
-    const reason = `${broken.reason}; the trajectory is left out whole, as without that event it never happened`;
-    yield { line: broken.line, parsed: { kind: 'refused', reason } };
-  } else if (session.length > 0) yield { line: 1, parsed: episodeOf(session, {}, environment, 'the event', []) };
+  if (!isSession) {
+    for (const each of broken) yield { line: each.line, parsed: each };
+    return;
+  }
+  const [first] = broken;
+  if (!first) yield { line: 1, parsed: episodeOf(session, {}, environment, 'the event', []) };
+  else {
+    const reason = `${first.reason}; the trajectory is left out whole, as without that event it never happened`;
+    yield { line: first.line, parsed: { kind: 'refused', reason } };
+  }
 }
+
+type Refused = Extract<ParsedRow, { kind: 'refused' }>;
 
 const row = z.looseObject({
   instance_id: z.union([z.string(), z.number()]),

@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 
 from .errors import EspalierError, Unreachable
-from .installation import VERSION, find_token, find_url
+from .installation import VERSION, find_token, find_url, name_for_spools
 
 __all__ = ["Connection", "EspalierError", "Unreachable", "refusal_of"]
 
@@ -36,6 +36,7 @@ class Connection:
 
     def __init__(self, url: str | None = None, *, token: str | None = None, timeout_s: float = 60, retry_s: float = 60) -> None:
         self.url = (url or find_url()).rstrip("/")
+        self.spools = name_for_spools(url)
         try:
             parsed = httpx.URL(self.url)
         except httpx.InvalidURL as error:

@@ -53,7 +53,7 @@ class Database:
         self._leftovers: Leftovers | None = None
         from .recording.spool import list_spools, spool_root
 
-        if any(list_spools(spool_root(connection.url, spool))):
+        if any(list_spools(spool_root(connection.spools, spool))):
             self._found()
 
     @property

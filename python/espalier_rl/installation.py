@@ -1,8 +1,10 @@
 """Finds an installation and what it asks for: an API key, or on this machine the token of the installation."""
 
+import hashlib
 import ipaddress
 import os
 import pathlib
+import stat
 import urllib.parse
 
 VERSION = "0.1.0"  # of this package, which its server has too
@@ -31,16 +33,40 @@ def find_token(url: str) -> "str | None":
     return _of_folder("token") if is_loopback_url(url) else None
 
 
+def name_for_spools(url: "str | None") -> str:
+    """The name by which spools are kept for a server: its address where `url` or ESPALIER_URL names it, else the folder of the
+    installation, which may be served at another port next time."""
+    named, home = url or os.environ.get("ESPALIER_URL"), _home()
+    if named or home is None:
+        return named or find_url()
+    return f"{home.parent.name[:60]}-{hashlib.sha256(str(home).encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"
+
+
 def _of_folder(name: str) -> "str | None":
-    """What the installation of this folder has in a file: in ESPALIER_HOME, unless set in `.espalier` of this folder or of the
-    nearest above it that has such a file."""
-    home, here = os.environ.get("ESPALIER_HOME"), pathlib.Path.cwd()
-    for folder in [pathlib.Path(home)] if home else [each / ".espalier" for each in (here, *here.parents)]:
-        try:
-            return (folder / name).read_text().strip() or None
-        except (FileNotFoundError, NotADirectoryError, PermissionError):
-            continue
-    return None
+    """What the installation of this folder has in a file."""
+    home = _home()
+    return None if home is None else _read(home / name)
+
+
+def _home() -> "pathlib.Path | None":
+    """The folder of the installation: ESPALIER_HOME, else `.espalier` of this folder or of the nearest above it that has a file of it."""
+    given, here = os.environ.get("ESPALIER_HOME"), pathlib.Path.cwd()
+    if given:
+        return pathlib.Path(given).absolute()
+    folders = (each / ".espalier" for each in (here, *here.parents))
+    return next((folder for folder in folders if _read(folder / "url") or _read(folder / "token")), None)
+
+
+def _read(path: pathlib.Path) -> "str | None":
+    """What a file says, unless it is of another account: that one could name a server of its own, which then is shown a token."""
+    try:
+        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except OSError:
+        return None
+    with open(fd) as file:
+        found = os.fstat(fd)
+        is_own = not hasattr(os, "getuid") or found.st_uid == os.getuid() or "ESPALIER_HOME" in os.environ
+        return file.read().strip() or None if is_own and stat.S_ISREG(found.st_mode) else None
 
 
 def _is_loopback(host: str) -> bool:

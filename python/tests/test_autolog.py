@@ -22,6 +22,8 @@ try:
     import openai
 
     import espalier_rl as er
+    from espalier_rl.capture.conversations import Opening
+    from espalier_rl.capture.extras import Added, without_extras
 except ImportError:
     openai = None
 
@@ -73,19 +75,24 @@ class CallServer(Answering):
     """Keeps the lines that `POST /v1/calls` takes; `status` answers in its place."""
 
     def __init__(self, port=0):
-        self.lines, self.status, self.paths = {}, 200, []
+        self.lines, self.status, self.paths, self.refuses, self.limit, self.answers = {}, 200, [], None, 2**30, threading.Event()
+        self.answers.set()
         super().__init__(port)
 
     def respond(self, method, path, raw, headers):
         self.paths.append(path)
         if path != "/v1/calls":
             return 200, {}, {}
-        if self.status != 200:
-            return self.status, {}, {"error": {"code": "other", "message": f"answers {self.status}", "remedy": "wait"}}
+        self.answers.wait(20)
+        status = 413 if len(raw) > self.limit else self.status
+        if status != 200:
+            return status, {}, {"error": {"code": "other", "message": f"answers {status}", "remedy": "wait"}}
         lines = json.loads(raw)["lines"]
+        refused = [{"id": line["id"], "message": f"takes no {self.refuses}", "remedy": "repair it"} for line in lines if line["kind"] == self.refuses]
         for line in lines:
-            self.lines.setdefault(line["id"], line)
-        return 200, {}, {"received": len(lines), "refused": []}
+            if line["kind"] != self.refuses:
+                self.lines.setdefault(line["id"], line)
+        return 200, {}, {"received": len(lines) - len(refused), "refused": refused}
 
     def of(self, kind):
         return [line for line in self.lines.values() if line["kind"] == kind]
@@ -238,6 +245,11 @@ class Autolog(AutologCase):
         self.model.requests.clear()
         self.ask(client, "again")  # what a model refuses is remembered
         self.assertEqual(len(self.model.requests), 1)
+        self.model.refuses = "stream_options"
+        self.assertEqual("".join(part.choices[0].delta.content or "" for part in self.ask(client, "q", stream=True)), "re: q")
+        self.model.requests.clear()
+        self.assertEqual([len(part.choices) for part in self.ask(client, "q", stream=True)][-1], 1)
+        self.assertEqual(len(self.model.requests), 1)
         self.model.refuses = None
         for status, kind in ((429, openai.RateLimitError), (500, openai.InternalServerError), (422, openai.UnprocessableEntityError)):
             self.model.broken = status, {"content-type": "application/json"}, {"error": {"message": f"it is {status}"}}
@@ -252,6 +264,19 @@ class Autolog(AutologCase):
         with self.assertRaises(openai.APIConnectionError):
             self.ask(openai.OpenAI(base_url="http://127.0.0.1:9/v1", api_key="k", max_retries=0), "q")
         self.assertEqual((self.calls()[-1]["outcome"], self.calls()[-1]["status"]), ("failed", None))
+
+    def test_only_the_part_of_the_usage_is_taken_out_of_a_stream(self):
+        added = Added(usage=True)
+        first = {"choices": [], "prompt_filter_results": [{"prompt_index": 0}]}
+        self.assertEqual(without_extras({**first, "usage": None}, added, part=True), first)
+        self.assertIsNone(without_extras({"choices": [], "usage": {"total_tokens": 3}}, added, part=True))
+
+    def test_the_same_question_about_another_picture_is_another_task(self):
+        def task(picture, **more):
+            content = [{"type": "text", "text": "what is it?"}, {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{picture}"}, **more}]
+            return Opening("chat.completions", {"messages": [{"role": "user", "content": content}]}).task
+
+        self.assertEqual(len({task("AAAA"), task("AAAA", cache_control={"type": "ephemeral"}), task("BBBB")}), 2)
 
     def test_a_stream_that_the_program_leaves_is_recorded_as_far_as_it_came(self):
         er.autolog()
@@ -423,6 +448,82 @@ class Autolog(AutologCase):
         with self.assertRaises(er.Unreachable):
             er.autolog(on_error="raise")
         self.server = CallServer()
+
+    def test_a_call_that_is_refused_is_raised_by_flush_exported_and_sent_again_by_the_next_connection_and_the_others_are_on_record(self):
+        self.server.limit = 3_000
+        er.autolog(run="large")
+        with self.assertLogs("espalier_rl", "WARNING"):
+            for text in ("first", "x" * 5_000, "last"):
+                self.ask(self.client(), text)
+            with self.assertRaisesRegex(er.EspalierError, r"refused 1 calls, rewards or ends.*call \S+ of \d+ bytes: answers 413; wait; what was recorded is kept in") as refused:
+                er.flush()
+            self.assertEqual(refused.exception.status, 413)
+            self.assertEqual([call["request"]["messages"][0]["content"] for call in self.server.of("call")], ["first", "last"])
+            er.autolog(False)
+        [folder] = Path(self.folder).glob("*/*")
+        exported = subprocess.run(
+            [sys.executable, "-m", "espalier_rl", "spool", "export", self.folder, "--run", folder.name], env={**os.environ, "PYTHONPATH": str(PYTHON)}, capture_output=True, check=True
+        )  # fmt: skip
+        self.assertEqual([json.loads(line)["request"]["messages"][0]["content"] for line in exported.stdout.splitlines()], ["x" * 5_000])
+        with self.assertLogs("espalier_rl", "WARNING"), er.connect() as db, self.assertRaisesRegex(er.EspalierError, "answers 413"):
+            db.wait_for_spools()
+        self.server.limit, self.server.refuses = 2**30, "call"
+        with self.assertLogs("espalier_rl", "WARNING"), er.connect() as db, self.assertRaisesRegex(er.EspalierError, "takes no call; repair it"):
+            db.wait_for_spools()
+        self.server.refuses = None
+        with er.connect() as db:
+            db.wait_for_spools()
+        self.assertEqual((len(self.server.of("call")), list(Path(self.folder).glob("*/*"))), (3, []))
+
+    def test_a_refusal_of_a_line_reaches_who_asked_for_errors(self):
+        self.server.refuses = "reward"
+        er.autolog(on_error="raise")
+        with self.assertLogs("espalier_rl", "WARNING"):
+            self.ask(self.client(), "q")
+            er.reward(1)
+            with self.assertRaisesRegex(er.EspalierError, "takes no reward"):
+                er.flush()
+            with self.assertRaisesRegex(er.EspalierError, "takes no reward"):
+                self.ask(self.client(), "q")
+            with self.assertRaisesRegex(er.EspalierError, "takes no reward"):
+                er.autolog(False)
+
+    def test_names_and_outcomes_that_the_server_would_refuse_are_refused_at_once(self):
+        er.autolog()
+        self.ask(self.client(), "q")
+        for field, call in (
+            ("run", lambda: er.autolog(run="a\nb")),
+            ("task", lambda: er.rollout("x" * 201)),
+            ("id", lambda: er.rollout("t", id="\U0001f600" * 101)),
+            ("run", lambda: er.rollout("t", run="\x00")),
+            ("outcome", lambda: er.end(outcome="done")),
+            ("outcome", lambda: er.end_run("r", outcome="terminated")),
+            ("rollouts", lambda: er.end_run("r", rollouts="completed")),
+        ):
+            er.autolog() if field != "run" else None
+            self.ask(self.client(), "q")
+            with self.subTest(field=field), self.assertRaises(er.EspalierError) as refused:
+                call()
+            self.assertEqual((refused.exception.field, refused.exception.code), (field, "argument"))
+
+    def test_a_server_that_does_not_answer_keeps_the_end_of_a_program_no_longer_than_promised(self):
+        er.autolog()
+        self.server.answers.clear()
+        self.addCleanup(self.server.answers.set)
+        self.ask(self.client(), "q")
+        began = time.monotonic()
+        with self.assertLogs("espalier_rl", "WARNING") as said, mock.patch("espalier_rl.capture.session.EXIT_S", 0.5):
+            er.autolog(False)
+        self.assertLess(time.monotonic() - began, 5)
+        self.assertRegex(said.output[-1], "not all calls of models are recorded")
+        [folder] = Path(self.folder).glob("*/*")
+        self.assertEqual(len([*folder.glob("*.ndjson")]), 1)
+
+    def test_a_call_is_on_the_disk_where_the_program_wants_that(self):
+        er.autolog(durable="fsync")
+        with mock.patch("os.fsync") as sync:
+            self.ask(self.client(), "q")
+            self.assertGreaterEqual(sync.call_count, 2)  # of the segment, and of the line
 
     def test_a_full_disk_or_spool_loses_no_reply_and_is_said_with_how_much_is_lost(self):
         self.server.status = 503

@@ -4,7 +4,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-from espalier_rl.installation import find_token, find_url
+from espalier_rl.installation import find_token, find_url, name_for_spools
 
 
 class Installation(unittest.TestCase):
@@ -43,6 +43,27 @@ class Installation(unittest.TestCase):
             (checkout / "examples/notebooks/.espalier").mkdir()
             (checkout / "examples/notebooks/.espalier/token").write_text("nearer")
             self.assertEqual(find_token("http://localhost:4000"), "nearer")
+
+    def test_files_of_another_account_are_passed_over_and_address_and_token_are_of_one_folder(self):
+        above = pathlib.Path(self.home.name).resolve()
+        here = above / "here"
+        for folder, port in ((above, 1), (here, 2)):
+            (folder / ".espalier").mkdir(parents=True)
+            (folder / ".espalier/url").write_text(f"http://127.0.0.1:{port}")
+        (above / ".espalier/token").write_text("above")
+        with mock.patch.dict(os.environ, {}, clear=True), mock.patch("pathlib.Path.cwd", return_value=here):
+            self.assertEqual((find_url(), find_token("http://127.0.0.1:2")), ("http://127.0.0.1:2", None))
+            with mock.patch("os.getuid", return_value=os.getuid() + 1):
+                self.assertEqual((find_url(), find_token("http://127.0.0.1:4000")), ("http://127.0.0.1:4000", None))
+
+    def test_spools_are_kept_by_the_folder_of_the_installation_unless_a_server_is_named(self):
+        with mock.patch.dict(os.environ, {"ESPALIER_HOME": self.home.name}, clear=True):
+            before = name_for_spools(None)
+            pathlib.Path(self.home.name, "url").write_text("http://127.0.0.1:35471\n")
+            self.assertEqual(name_for_spools(None), before)
+            self.assertEqual(name_for_spools("http://127.0.0.1:35471"), "http://127.0.0.1:35471")
+        with mock.patch.dict(os.environ, {"ESPALIER_HOME": self.home.name, "ESPALIER_URL": "http://lab:1"}, clear=True):
+            self.assertEqual(name_for_spools(None), "http://lab:1")
 
     def test_the_server_is_that_of_the_environment_or_of_this_machine(self):
         with mock.patch.dict(os.environ, {"ESPALIER_URL": "http://lab:1"}, clear=True):

@@ -11,6 +11,8 @@ from urllib.parse import quote
 from ..connection import Connection
 from ..coroutines import for_coroutines
 from ..errors import EspalierError
+from ..recording.calls import outcome_of, place_name
+from ..recording.run import OUTCOMES as ENDS
 from ..recording.run import Run
 from ..recording.spool import LIMIT_BYTES, Durable
 from . import session as sessions
@@ -77,8 +79,8 @@ class Captured:
 
     def __init__(self, task: Any = None, *, id: Any = None, run: str | None = None, policy: Policy = None) -> None:
         self._session = _on()
-        named = [None if each is None else _name(each, field) for each, field in ((task, "task"), (id, "id"))]
-        self._rollout = sessions.Rollout(run or self._session.run, named[0], named[1], policy if policy is not None else self._session.policy)
+        named = [None if each is None else place_name(each, field) for each, field in ((task, "task"), (id, "id"))]
+        self._rollout = sessions.Rollout(place_name(run or self._session.run, "run"), named[0], named[1], policy if policy is not None else self._session.policy)
         self._token: Any = None
 
     def reward(self, value: float, *, component: str = "environment", step: bool = False, observation: str | None = None) -> None:
@@ -127,7 +129,9 @@ def end_run(run: Any, task: Any = None, *, outcome: str = "completed", message: 
     """Closes a captured run, or one task of it: rollouts without an end get one (`rollouts`: `terminated`, `truncated`, `failed` or
     `cancelled`), trees are closed, which then are groups to train on, and the run is `completed`, `failed` or `cancelled` (`outcome`).
     Sent again it changes nothing. Raises EspalierError where nothing of it is captured, or where it was closed otherwise."""
-    names = [_name(run, "run")] + ([] if task is None else [_name(task, "task")])
+    names = [place_name(run, "run")] + ([] if task is None else [place_name(task, "task")])
+    outcome_of(outcome, ENDS)
+    outcome_of(rollouts, field="rollouts")
     body = {"outcome": outcome, "message": message[:10_000], "rollouts": rollouts}
     connection = Connection(url, token=token)
     try:
@@ -143,10 +147,3 @@ def _on() -> Session:
     if _session is None:
         raise EspalierError("autolog is off", remedy="begin with er.autolog()", field="autolog")
     return _session
-
-
-def _name(given: Any, field: str) -> str:
-    text = str(getattr(given, "id", given))
-    if not 0 < len(text) <= 200:
-        raise EspalierError(f"{field} has {len(text)} characters", remedy="name it by 1 to 200 characters", field=field)
-    return text

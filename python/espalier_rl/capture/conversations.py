@@ -84,7 +84,16 @@ def _key(message: Any) -> list[Any]:
     blocks = [block for block in message.get("content") or [] if isinstance(block, dict)]
     ids += [each[name] for each in (message, *blocks) for name in ("tool_call_id", "call_id", "tool_use_id") if each.get(name)]
     ids += [block.get("id") for block in blocks if block.get("type") == "tool_use"]
-    return [_role(message), _text(message).strip(), ids]
+    return [_role(message), _text(message).strip(), ids, *filter(None, map(_digest, blocks if _role(message) == "user" else ()))]
+
+
+def _digest(block: dict[str, Any]) -> str:
+    """Returns what tells a picture, a sound or a file from another one; nothing for texts and for what an id names. Where a prompt is
+    cached programs say anew in each request."""
+    if "text" in block or "tool_use_id" in block:
+        return ""
+    named = {name: value for name, value in block.items() if name != "cache_control"}
+    return hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()
 
 
 def _text(message: Mapping[str, Any]) -> str:

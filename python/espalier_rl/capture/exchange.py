@@ -76,7 +76,7 @@ class Exchange:
 
     def asks_again(self, status: int) -> bool:
         """Whether the answer refuses what was asked for besides; then the next try asks for less."""
-        if status in REFUSALS and (self.added.log_probs or self.added.token_ids):
+        if status in REFUSALS and any(self.added):
             self.ask = ASKS[ASKS.index(self.ask) + 1]
             return True
         if status < 300 and self.attempts > 1 and len(self.session.refusing) < 1_000:

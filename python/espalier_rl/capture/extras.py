@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-ASKS = ("all", "log-probs", "none")
+ASKS = ("all", "log-probs", "none", "untouched")  # "none" still asks for the usage of a stream
 PLAIN_HOSTS = ("api.openai.com", "api.anthropic.com")  # which refuse fields that they do not know
 
 
@@ -28,9 +28,9 @@ def with_extras(api: str, body: Mapping[str, Any], ask: str) -> tuple[dict[str, 
     options = body.get("stream_options")
     options = options if isinstance(options, dict) else {}
     added = Added(
-        log_probs=ask != "none" and body.get("logprobs") is not True,
+        log_probs=ask in ("all", "log-probs") and body.get("logprobs") is not True,
         token_ids=ask == "all" and body.get("return_token_ids") is not True,
-        usage=body.get("stream") is True and options.get("include_usage") is not True,
+        usage=ask != "untouched" and body.get("stream") is True and options.get("include_usage") is not True,
     )
     if added.log_probs:
         asked["logprobs"] = True
@@ -47,7 +47,7 @@ def without_extras(reply: dict[str, Any], added: Added, *, part: bool) -> dict[s
     """Takes out of a reply, or out of a part of a stream, what was added: the same object where it holds nothing of that, None for a part
     that holds nothing else."""
     choices = reply.get("choices")
-    if part and added.usage and choices == [] and "usage" in reply:
+    if part and added.usage and choices == [] and reply.get("usage") is not None:
         return None
     gone = ("prompt_token_ids",) * added.token_ids + ("usage",) * (part and added.usage)
     kept = {name: value for name, value in reply.items() if name not in gone}

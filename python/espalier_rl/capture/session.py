@@ -19,13 +19,13 @@ from typing import Any, Literal
 
 from ..connection import Connection
 from ..errors import EspalierError
-from ..recording.calls import FOLDER, CallLog
+from ..recording.calls import FOLDER, CallLog, outcome_of, place_name
 from ..recording.ids import new_id
 from ..recording.leftovers import Leftovers
 from ..recording.run import Run
 from ..recording.sender import TRY_S
 from ..recording.spool import LIMIT_BYTES, Durable, list_spools, spool_root
-from ..recording.values import amount_of, policy_of
+from ..recording.values import amount_of, name_of, policy_of
 from .conversations import after
 from .exchange import Exchange, api_of
 from .patches import patch
@@ -95,14 +95,15 @@ class Session:
         if own is not None:
             to = own.connect_again() if url is None else self.connection
             self.connection = _RunFirst(to.url, to.token, own)
+            self.connection.spools = to.spools
         self.policy, self.on_error = policy, on_error
         named = own.id if own is not None else run or os.environ.get(RUN_VARIABLE)
-        self.run = str(named or f"{_program()} {time.strftime('%Y-%m-%d %H:%M:%S')} {new_id()[-4:]}")
+        self.run = place_name(named or f"{_program()} {time.strftime('%Y-%m-%d %H:%M:%S')} {new_id()[-4:]}", "run")
         self.refusing: dict[str, str] = {}  # what a model server is asked for at most, by host and model
         self._closes = named is None
         self._closed = False
         self._durable, self._spool_bytes = durable, spool_bytes
-        self._root = spool_root(self.connection.url)
+        self._root = spool_root(self.connection.spools)
         if on_error == "raise":
             self.connection.request("GET", "/healthz", retry_s=0)
             if own is not None:
@@ -236,13 +237,14 @@ class Session:
     def reward(self, rollout: Rollout, value: float, component: str, step: bool, observation: str | None) -> None:
         more: dict[str, Any] = {} if observation is None else {"observation": observation}
         try:
-            amount = amount_of(value, "reward")
+            amount, component = amount_of(value, "reward"), name_of(component, "component")
         except EspalierError as error:
             self._lost += 1
             return self._failed(error)
         self._say(rollout, "reward", value=amount, component=component, of="step" if step else "rollout", **more)
 
     def end(self, rollout: Rollout, *, outcome: str = "terminated", success: bool | None = None, observation: str = "", reason: str = "") -> None:
+        outcome_of(outcome)
         with self._lock:
             if rollout.begun and not rollout.ended:
                 for exchange in list(rollout.calls):
@@ -312,7 +314,7 @@ class Session:
     def flush(self, timeout_s: float = 60) -> None:
         """Returns when the server has all calls that have ended. Raises EspalierError with what it refused, or Unreachable."""
         if self._log is not None:
-            self._log.sender.wait(timeout_s)
+            self._log.sender.flush(timeout_s)
 
     def close(self, fault: BaseException | None = None) -> None:
         """Stops recording: the clients are as they were, what is open ends, and the run with it where the process named it, as failed by `fault`."""
@@ -337,6 +339,7 @@ class Session:
             return
         try:
             log.close(EXIT_S)
+            log.sender.check()
         except EspalierError as error:
             if raises:
                 raise
@@ -369,6 +372,7 @@ class Session:
         """Raises what is known before a call: that it could not be recorded."""
         if self._log is not None:
             self._log.spool.check()
+            self._log.sender.check()
             if self._log.sender.away is not None:
                 raise self._log.sender.away
 
@@ -392,4 +396,5 @@ if hasattr(os, "register_at_fork"):
 
 
 def _program() -> str:
-    return os.path.basename(sys.argv[0] if sys.argv else "")[:100] or "python"
+    name = os.path.basename(sys.argv[0] if sys.argv else "")[:100]
+    return "".join(each for each in name if each.isprintable()) or "python"

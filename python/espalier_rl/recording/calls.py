@@ -4,45 +4,62 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
 from ..connection import Connection
 from ..errors import EspalierError
 from .ids import new_id
-from .sender import Sender
-from .spool import LIMIT_BYTES, LINE_LIMIT, Durable, Spool
+from .sender import SHORTEST_STOP_S, Sender, batches_of, kept_of
+from .spool import LIMIT_BYTES, LINE_LIMIT, Durable, Spool, keep_refused, read_refused
+from .values import LONGEST_NAME, refuse, shown, units_of
 
 FOLDER = "run-calls-"  # sorts after the ids of runs, which are to be on record before calls that name them
+
+OUTCOMES = ("terminated", "truncated", "failed", "cancelled")  # of a rollout
+OF_LINES = (400, 413, 422)  # refusals that may be of single lines
+PATH, FORM = "/v1/calls", "application/json"
 
 logger = logging.getLogger("espalier_rl")
 
 
 class CallSender(Sender):
-    """Sends lines to `/v1/calls`. A line that the record refuses is set aside with a warning, and the others are on record."""
+    """Sends lines to `/v1/calls`. A line that the record refuses is set aside with a warning (`refusals`), and the others are on record."""
+
+    _aside = 0
+    _first: EspalierError | None = None
 
     def _request(self, lines: list[bytes]) -> tuple[str, bytes, str]:
-        return "/v1/calls", b'{"lines":[' + b",".join(line.rstrip(b"\n") for line in lines) + b"]}", "application/json"
+        return PATH, _body_of(lines), FORM
 
     def _taken(self, answer: Any, lines: list[bytes]) -> None:
-        refused = {line["id"]: f"{line['message']}; {line['remedy']}" for line in answer["refused"]}
+        refused = _refused_in(answer, lines)
         if refused:
-            self._set_aside([line for line in lines if json.loads(line)["id"] in refused], next(iter(refused.values())))
+            self._set_aside([*refused], next(iter(refused.values())))
+
+    def _follows_refused(self, line: bytes) -> bool:
+        return False  # each line stands alone; the record says what it misses
 
     def _refused(self, error: EspalierError, lines: list[bytes]) -> bool:
-        if error.status not in (400, 413, 422):
-            raise error
+        if error.status not in OF_LINES:
+            raise kept_of(error, self.spool) from None
         if len(lines) > 1:
             self._most = 1  # to find the line that is meant
             return False
-        self._set_aside(lines, str(error))
+        self._set_aside(lines, error)
         self._most = 100
         return True
 
-    def _set_aside(self, lines: list[bytes], why: str) -> None:
+    def _set_aside(self, lines: list[bytes], why: EspalierError) -> None:
         logger.warning("%d calls of models are not on record, and are kept in %s: %s", len(lines), self.spool.folder, why)
         self.spool.set_aside(lines)
+        self._aside += len(lines)
+        first = self._first = self._first or why
+        said = f"the server refused {self._aside} calls, rewards or ends, which are set aside; {_named(lines[0])}: {first.message}"
+        self.refusals["calls"] = kept_of(EspalierError(said, remedy=first.remedy, field=first.field, status=first.status, code=first.code), self.spool)
 
 
 class CallLog:
@@ -69,6 +86,7 @@ class CallLog:
             if self.spool.wants_segment:
                 self._begin_segment()
             self.spool.keep(line)
+            self.spool.sync()
 
     def say(self, kind: str, **fields: Any) -> None:
         """Adds a line that is no call."""
@@ -76,13 +94,13 @@ class CallLog:
 
     def close(self, timeout_s: float) -> None:
         """Waits until everything is sent or set aside. Raises Unreachable, or what the server refused: then the spool is left for a later process."""
-        sent = False
+        sent, until = False, time.monotonic() + timeout_s
         try:
             self.sender.wait(timeout_s)
             sent = True
         finally:
-            self.sender.stop()
-            self.spool.close(delete=sent)
+            ended = self.sender.stop(max(SHORTEST_STOP_S, until - time.monotonic()))
+            self.spool.close(delete=sent and ended)
 
     def _begin_segment(self) -> None:
         state = {"run": {"runId": self.run, "name": self.run}, "calls": {"closes": self.closes}}
@@ -99,3 +117,66 @@ def recover_calls(connection: Connection, spool: Spool, said: dict[str, Any], li
     if log.closes and not any(line["kind"] == "close" for line in lines):
         log.say("close", run=log.run, outcome="failed", message="the process that recorded it ended", rollouts="failed")
     return log
+
+
+def resend_refused_calls(connection: Connection, folder: Path) -> None:
+    """Sends the lines that were set aside again, in their order. Raises the first refusal; what is refused is kept."""
+    spool = Spool(folder)
+    kept = dict.fromkeys(read_refused(folder))
+    refusals: list[EspalierError] = []
+    waiting = [*batches_of([*kept])]
+    try:
+        while waiting:
+            lines = waiting.pop(0)
+            try:
+                answer = connection.json("POST", PATH, content=_body_of(lines), headers={"content-type": FORM})
+                refused = _refused_in(answer, lines)
+            except EspalierError as error:
+                if error.status not in OF_LINES:
+                    raise
+                if len(lines) > 1:
+                    waiting[:0] = [[line] for line in lines]
+                    continue
+                refused = {lines[0]: error}
+            refusals += refused.values()
+            for line in lines:
+                if line not in refused:
+                    del kept[line]
+    finally:
+        keep_refused(spool, [*kept])
+    if refusals:
+        raise kept_of(refusals[0], spool)
+
+
+def _body_of(lines: list[bytes]) -> bytes:
+    return b'{"lines":[' + b",".join(line.rstrip(b"\n") for line in lines) + b"]}"
+
+
+def _refused_in(answer: Any, lines: list[bytes]) -> dict[bytes, EspalierError]:
+    """Returns the lines that are not on record, and why."""
+    why = {said["id"]: EspalierError(said["message"], remedy=said["remedy"], status=422, code="refused") for said in answer["refused"]}
+    ids = {line: json.loads(line)["id"] for line in lines} if why else {}
+    return {line: why[id_] for line, id_ in ids.items() if id_ in why}
+
+
+def _named(line: bytes) -> str:
+    said: dict[str, Any] = json.loads(line)
+    return f"{said['kind']} {said['id']} of {len(line)} bytes"
+
+
+_NO_NAME = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def place_name(given: Any, field: str) -> str:
+    """Returns the name of a run, a task or a rollout, or of what has one as its id, as the server takes it. Raises EspalierError."""
+    text = str(getattr(given, "id", given))
+    if not 1 <= units_of(text) <= LONGEST_NAME or _NO_NAME.search(text):
+        refuse(field, f"{field} is {shown(text)}", f"name it by 1 to {LONGEST_NAME} characters, none of them a control character")
+    return text
+
+
+def outcome_of(given: Any, known: tuple[str, ...] = OUTCOMES, field: str = "outcome") -> str:
+    """Returns an outcome that the server knows. Raises EspalierError."""
+    if given not in known:
+        refuse(field, f"{field} is {shown(given)}", f"give one of {', '.join(known)}")
+    return str(given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ from ..connection import Connection
 from ..errors import EspalierError
 from .calls import CallLog, recover_calls
 from .ids import derived_id
-from .sender import Sender
+from .sender import SHORTEST_STOP_S, Sender
 from .spool import LINE_LIMIT, Spool, read_refused
 from .values import LONGEST_REASON, Json, cut, now
 
@@ -186,13 +187,13 @@ class Journal:
     def close(self, timeout_s: float) -> None:
         """Waits until everything is sent or set aside. Raises what the server refused of the run, or Unreachable: then the spool is left for
         a later process."""
-        sent = False
+        sent, until = False, time.monotonic() + timeout_s
         try:
             self.sender.wait(timeout_s)
             sent = True
         finally:
-            self.sender.stop()
-            self.spool.close(delete=sent)
+            ended = self.sender.stop(max(SHORTEST_STOP_S, until - time.monotonic()))
+            self.spool.close(delete=sent and ended)
 
     def is_refused_to_join(self, error: EspalierError) -> bool:
         """Whether the server refused its process since another one had joined under the name."""

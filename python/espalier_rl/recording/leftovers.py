@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..connection import Connection
 from ..errors import EspalierError
-from .calls import FOLDER, CallLog
+from .calls import FOLDER, CallLog, resend_refused_calls
 from .journal import Journal, recover
 from .sender import resend_refused
 from .spool import Spool, list_spools, read_refused, run_of, spool_root
@@ -23,7 +23,7 @@ class Leftovers:
     """Finds the spools of a server that no living process holds, and sends them one after the other."""
 
     def __init__(self, connection: Connection, folder: str | None = None) -> None:
-        self.connection, self.folder, self.root = connection, folder, spool_root(connection.url, folder)
+        self.connection, self.folder, self.root = connection, folder, spool_root(connection.spools, folder)
         self.errors: dict[str, EspalierError] = {}  # by the name of its folder: why a spool could not be sent
         self.refusals: dict[str, EspalierError] = {}  # so too: why the server refused trees that are set aside
         self._changed = threading.Condition()
@@ -85,9 +85,10 @@ class Leftovers:
                 Spool(folder).close(delete=True)  # its process died as another one took the name: nothing was acknowledged
             finally:
                 self._journal = None
-        if not self._closed and not folder.name.startswith(FOLDER) and read_refused(folder):
+        if not self._closed and read_refused(folder):
+            resend = resend_refused_calls if folder.name.startswith(FOLDER) else resend_refused
             try:
-                resend_refused(self.connection, folder)
+                resend(self.connection, folder)
             except EspalierError as error:
-                logger.warning("refused events of run %s were not accepted this time either: %s", run_of(folder), error)
+                logger.warning("what was refused of run %s was not accepted this time either: %s", run_of(folder), error)
                 self.refusals[folder.name] = error

@@ -55,6 +55,7 @@ class Handle(NamedTuple):
 
     url: str
     token: str | None
+    server: str  # by which its spools are kept
     spools: str | None  # the folder that the program gave for them
     started: Json  # the data of its RunStarted
     key: str | None
@@ -122,7 +123,7 @@ class Run:
             "policy": acting if policy is not None else None,
         }
         spool = {"durable": durable, "limit_bytes": spool_bytes, "full": full}
-        self._take(Handle(connection.url, connection.token, leftovers.folder, started, key, acting, said_scorer, wait_s, spool), connection)
+        self._take(Handle(connection.url, connection.token, connection.spools, leftovers.folder, started, key, acting, said_scorer, wait_s, spool), connection)
         if key is None:
             self._open([Draft("RunStarted", self.id, self.id, started, now())])
         else:
@@ -198,7 +199,7 @@ class Run:
     def _open(self, drafts: Sequence[Draft]) -> None:
         """Opens the spool of this process, with what it begins with."""
         recorder = self._recorder
-        folder = spool_root(self._handle.url, self._handle.spools) / (self.id if recorder is None else f"{self.id}.{recorder.session}")
+        folder = spool_root(self._handle.server, self._handle.spools) / (self.id if recorder is None else f"{self.id}.{recorder.session}")
         said: Json = {"producer": {"name": PRODUCER if recorder is None else f"{PRODUCER}/{recorder.session[-12:]}", "version": _version()}}
         said["run"] = {"runId": self.id, "name": self.name}
         if recorder is not None:
@@ -363,7 +364,7 @@ class Run:
         finally:
             self.outcome = self.outcome or "failed"
             atexit.unregister(self._end_with_process)
-            journal.close(self.wait_s)
+            journal.close(self._left())
         journal.sender.check()
 
     async def aclose(self, outcome: str | None = None, message: str = "") -> None:
@@ -401,14 +402,16 @@ class Run:
             return
         if not _exit_ends:
             _exit_ends.append(time.monotonic() + EXIT_S)
-        left = max(0.0, min(self.wait_s, _exit_ends[0] - time.monotonic()))
         try:
             if self._is_own:
-                self.wait_s = left
                 return self.close()
-            self.flush(left)
+            self.flush(self._left())
         except EspalierError as error:
             logger.warning("run %r was not ended, and not all of it is sent: %s", self.name, error)
+
+    def _left(self) -> float:
+        """Seconds that an end may wait for the server."""
+        return max(0.0, min([self.wait_s, *(until - time.monotonic() for until in _exit_ends)]))
 
     def _after_fork(self) -> None:
         """Leaves what was opened to the process that forked this one; this one records next to it, from its first event on."""
@@ -443,7 +446,9 @@ class Run:
 
     def connect_again(self) -> Connection:
         """A connection of its own to the server that the run is recorded by."""
-        return Connection(self._connection.url, token=self._connection.token)
+        again = Connection(self._connection.url, token=self._connection.token)
+        again.spools = self._handle.server
+        return again
 
     def captures(self, task: str, close: Callable[[str], None]) -> None:
         """Has the end of the run close a task of which calls are captured."""
@@ -536,7 +541,11 @@ class Run:
     def _all_totals(self) -> dict[str, int]:
         """Returns what all who have a handle recorded; where the server is away, what this process did."""
         try:
-            self.journal.sender.wait(self.wait_s)
+            self.journal.sender.wait(self._left())
+            if _exit_ends:  # no answer is waited for longer than the end of the process may take
+                left = max(0.1, self._left())
+                with Connection(self._connection.url, token=self._connection.token, timeout_s=left, retry_s=0) as last:
+                    return read_totals(last, self.id)
             return read_totals(self._connection, self.id)
         except EspalierError:
             return self.journal.state.totals

@@ -23,6 +23,7 @@ READ_BYTES = 2 * BATCH_BYTES + 2**16  # of a segment: nearly every step lies in 
 BATCH_EVENTS = 2_000
 LINGER_S = 0.02  # for a batch that is small: steps come one after the other
 PAUSE_S = 0.2
+SHORTEST_STOP_S = 0.1  # that an idle thread is given to end
 TRY_S = 2.0  # of one request, before it is looked whether to stop
 OF_EVENTS = (400, 403, 409, 413, 422)  # refusals that may be of single events
 
@@ -40,6 +41,7 @@ class Sender:
         self.refusals: dict[str, EspalierError] = {}  # by tree: why it is set aside
         self._compress = not is_loopback_url(connection.url)
         self._stopping = threading.Event()
+        self._left = False  # whether the request that it waits for was given up: its answer changes nothing
         self._offset = 0
         self._moot: set[str] = set()  # ends of this process in the run that another one, which took its place, has recorded
         self._most = BATCH_EVENTS
@@ -48,13 +50,15 @@ class Sender:
     def start(self) -> None:
         self._thread.start()
 
-    def stop(self) -> None:
-        """Ends the thread behind the request that it waits for."""
+    def stop(self, timeout_s: float | None = None) -> bool:
+        """Ends the thread behind the request that it waits for, for at most `timeout_s` seconds; returns whether it has ended."""
         self._stopping.set()
         with self.spool.changed:
             self.spool.changed.notify_all()
         if self._thread.is_alive():
-            self._thread.join()
+            self._thread.join(timeout_s)
+        self._left = self._thread.is_alive()
+        return not self._left
 
     def check(self, tree_id: str | None = None) -> None:
         """Raises why a tree was set aside; without a tree, why the first one was."""
@@ -127,7 +131,7 @@ class Sender:
                 pass
             elif self._moot and json.loads(line)["id"] in self._moot:
                 pass
-            elif self.refusals and json.loads(line)["stream"] in self.refusals:
+            elif self._follows_refused(line):
                 aside.append(line)
             else:
                 taken += len(line)
@@ -155,15 +159,19 @@ class Sender:
         try:
             answer: Any = self.connection.json("POST", path, content=body, headers=headers, retry_s=TRY_S)
         except EspalierError as error:
+            if self._left:
+                return False
             if error.status == 413 and len(lines) > 1:
                 self._most = max(1, len(lines) // 2)
                 return False
             if not isinstance(error, Unreachable) and error.status not in (408, 429, 502, 503, 504):
-                return self._refused(_of_event(error, lines[0]) if error.status == 413 else error, lines)
+                return self._refused(error, lines)
             if self.away is None and error.status != 429:  # a server that asks many processes to wait is well
                 logger.warning("events could not be sent (%s); they are kept in %s and will be sent again", error, self.spool.folder)
             self.away = error
             self._stopping.wait(max(PAUSE_S, error.retry_after))
+            return False
+        if self._left:
             return False
         self.away = None
         self._taken(answer, lines)
@@ -176,8 +184,14 @@ class Sender:
     def _taken(self, answer: Any, lines: list[bytes]) -> None:
         self.position = answer.get("position") or self.position
 
+    def _follows_refused(self, line: bytes) -> bool:
+        """Whether a line is of a tree that is set aside."""
+        return bool(self.refusals) and json.loads(line)["stream"] in self.refusals
+
     def _refused(self, error: EspalierError, lines: list[bytes]) -> bool:
         """Sets aside the trees whose events were refused. Raises the refusal if it names no event, or one of the run itself."""
+        if error.status == 413:
+            error = _of_event(error, lines[0])
         events = [json.loads(line) for line in lines]
         named = {problem.get("id") for problem in error.problems}
         streams = {event["stream"] for event in events if event["id"] in named or len(events) == 1}
@@ -186,8 +200,8 @@ class Sender:
             self._moot |= moot
             return False
         if error.status not in OF_EVENTS or not streams or run_of(self.spool.folder) in streams:
-            raise _kept(error, self.spool) from None
-        kept = _kept(error, self.spool)
+            raise kept_of(error, self.spool) from None
+        kept = kept_of(error, self.spool)
         for stream in streams:
             said = f"the server refused events of tree {stream}, which is set aside: {error.message}"
             self.refusals[stream] = EspalierError(
@@ -207,7 +221,7 @@ def resend_refused(connection: Connection, folder: Path) -> None:
             trees.setdefault(json.loads(line)["stream"], []).append(line)
         for lines in trees.values():
             try:
-                for batch in _batches(lines):
+                for batch in batches_of(lines):
                     connection.json("POST", "/v1/events", content=b"".join(batch), headers={"content-type": "application/x-ndjson"})
                 sent = set(lines)
                 kept = [line for line in kept if line not in sent]
@@ -218,10 +232,10 @@ def resend_refused(connection: Connection, folder: Path) -> None:
     finally:
         keep_refused(spool, kept)
     if refusal is not None:
-        raise _kept(refusal, spool)
+        raise kept_of(refusal, spool)
 
 
-def _batches(lines: list[bytes]) -> Iterator[list[bytes]]:
+def batches_of(lines: list[bytes]) -> Iterator[list[bytes]]:
     batch: list[bytes] = []
     for line in lines:
         if batch and (len(batch) == BATCH_EVENTS or sum(map(len, batch)) + len(line) > BATCH_BYTES):
@@ -240,7 +254,7 @@ def _of_event(error: EspalierError, line: bytes) -> EspalierError:
     return EspalierError(message, remedy=remedy, field=error.field, status=413, code=error.code, problems=error.problems)
 
 
-def _kept(error: EspalierError, spool: Spool) -> EspalierError:
+def kept_of(error: EspalierError, spool: Spool) -> EspalierError:
     kept = f"what was recorded is kept in {spool.folder}: the next er.connect() sends it again, `python -m espalier_rl spool drop --run {run_of(spool.folder)}` gives it up"
     remedy = f"{error.remedy}; {kept}"
     return EspalierError(error.message, remedy=remedy, field=error.field, status=error.status, code=error.code, problems=error.problems)

@@ -36,11 +36,11 @@ SUFFIX = ".ndjson"
 REFUSED = "refused.ndjson"  # events that the server refused, and what followed them in their trees
 
 
-def spool_root(url: str, folder: str | os.PathLike[str] | None = None) -> Path:
-    """Returns the folder of the spools of a server: below `folder`, ESPALIER_SPOOL or ~/.local/state/espalier/spool."""
+def spool_root(server: str, folder: str | os.PathLike[str] | None = None) -> Path:
+    """Returns the folder of the spools of a server, by `name_for_spools`: below `folder`, ESPALIER_SPOOL or ~/.local/state/espalier/spool."""
     state = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
     base = folder or os.environ.get("ESPALIER_SPOOL") or os.path.join(state, "espalier", "spool")
-    return Path(base, re.sub(r"[^0-9A-Za-z.-]+", "_", url.split("://", 1)[-1]).strip("_") or "server")
+    return Path(base, re.sub(r"[^0-9A-Za-z.-]+", "_", server.split("://", 1)[-1]).strip("_") or "server")
 
 
 def run_of(folder: Path) -> str:

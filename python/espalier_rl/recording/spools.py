@@ -82,8 +82,8 @@ def _read(folder: Path) -> SpoolState:
 
 
 def export_spool(folder: Path) -> Iterator[bytes]:
-    """Yields the events of a spool as lines of NDJSON, as `POST /v1/events` takes them: those that are not sent, then those refused. What is
-    held back is an event without a number and is left out."""
+    """Yields the events of a spool as lines of NDJSON, as `POST /v1/events` takes them, and calls as the `lines` of `POST /v1/calls`: those
+    that are not sent, then those refused. What is held back is an event without a number and is left out."""
     for path in sorted(each for each in folder.glob(f"*{SUFFIX}") if each.stem.isdigit()):
         yield from (line for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n") and line[:1] not in b"#~")
     yield from read_refused(folder)

@@ -12,7 +12,7 @@ import type { NamedPlace } from './place.ts';
 import { assemble, type ReadReply, readReply } from './read-reply.ts';
 import { isObject, type Json, readRequest } from './read-request.ts';
 import { readText, type Silence, type StreamEvent, splitEvents, watchSilence } from './split-events.ts';
-import { type Added, type Ask, hasExtras, type Upstream, withExtras, withoutExtras } from './upstream.ts';
+import { ASKS, type Added, type Ask, hasExtras, type Upstream, withExtras, withoutExtras } from './upstream.ts';
 
 export interface ForwardOptions {
   readonly capture: Capture;
@@ -224,7 +224,6 @@ async function send(
   model: string | null,
   signal: AbortSignal,
 ): Promise<Sent> {
-  const asks: readonly Ask[] = ['all', 'log-probs', 'none'];
   const asked = `${principal.principal} ${model ?? ''}`;
   const first = refusing.get(asked) ?? upstream.ask;
   const once = async (ask: Ask, attempts: number): Promise<Sent> => {
@@ -234,8 +233,8 @@ async function send(
     return { response, hide, added: extended.added, requestHash: sha256Hex(text), attempts };
   };
   let sent = await once(first, 1);
-  for (const ask of asks.slice(asks.indexOf(first) + 1)) {
-    if (!(sent.added.logProbs || sent.added.tokenIds) || ![400, 422].includes(sent.response.status)) return sent;
+  for (const ask of ASKS.slice(ASKS.indexOf(first) + 1)) {
+    if (!hasExtras(sent.added) || ![400, 422].includes(sent.response.status)) return sent;
     const fewer = await once(ask, sent.attempts + 1);
     // what was refused may have been another field: then every form is refused, and the first refusal is as good
     if (fewer.response.ok && refusing.size < 1_000) refusing.set(asked, ask);

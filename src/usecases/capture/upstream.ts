@@ -73,8 +73,9 @@ function namesKey(url: string): boolean {
   return 'authorization' in sendAddress(new URL(url)).headers;
 }
 
-/** What a model server is asked for besides what the program asks: tokens and their log-probabilities. */
-export type Ask = 'all' | 'log-probs' | 'none';
+/** What a model server is asked for besides what the program asks: tokens, their log-probabilities, and but for the last the usage of a stream. */
+export const ASKS = ['all', 'log-probs', 'none', 'untouched'] as const;
+export type Ask = (typeof ASKS)[number];
 
 /** What was added to a request, and is taken out of its reply. */
 export interface Added {
@@ -85,8 +86,8 @@ export interface Added {
 
 /** Adds to a request what the record needs for training. What the program asks for itself stays as it is. */
 export function withExtras(api: Api, body: Json, ask: Ask): { readonly body: Json; readonly added: Added } {
-  const usage = api === 'chat.completions' && body.stream === true && !includesUsage(body);
-  const logProbs = api === 'chat.completions' && ask !== 'none' && body.logprobs !== true;
+  const usage = api === 'chat.completions' && ask !== 'untouched' && body.stream === true && !includesUsage(body);
+  const logProbs = api === 'chat.completions' && (ask === 'all' || ask === 'log-probs') && body.logprobs !== true;
   const tokenIds = api === 'chat.completions' && ask === 'all' && body.return_token_ids !== true;
   return {
     added: { logProbs, tokenIds, usage },
@@ -111,7 +112,7 @@ export function hasExtras({ logProbs, tokenIds, usage }: Added): boolean {
 export function withoutExtras(reply: Json, added: Added, form: 'whole' | 'part'): Json | null {
   const { prompt_token_ids, usage, ...rest } = reply;
   const choices = list(reply.choices);
-  if (form === 'part' && added.usage && choices.length === 0 && usage !== undefined) return null;
+  if (form === 'part' && added.usage && choices.length === 0 && isObject(usage)) return null;
   return {
     ...rest,
     ...(prompt_token_ids === undefined || added.tokenIds ? {} : { prompt_token_ids }),

@@ -1,8 +1,9 @@
+import type { DataOf } from '../../events/catalogue.ts';
 import type { Delivery, Envelope } from '../../events/envelope.ts';
 import { isOf, type Poison } from '../projection.ts';
-import { missingReward, missingStep, missingTree } from './refusals.ts';
+import { missingReward, missingRollout, missingStep, missingTree, notTaken } from './refusals.ts';
 import type { FinishedRollout } from './returns.ts';
-import type { EdgeRow, RevisedReward } from './rows.ts';
+import type { EdgeRow, RevisedReward, RolloutRow } from './rows.ts';
 
 /**
  * What is known of the record before an event: looked up in the tables, or remembered. What is there already is not added
@@ -12,8 +13,12 @@ export interface RewardState {
   runOf(treeId: string): string | undefined;
   addTree(treeId: string, runId: string): void;
   hasStep(treeId: string, stepId: string): boolean;
+  /** Whether a step was taken by a rollout; the root and steps of a search that no walk ended in were taken by none. */
+  hasTaken(treeId: string, rolloutId: string, stepId: string): boolean;
+  hasRollout(treeId: string, rolloutId: string): boolean;
   /** @returns whether it is new, and so with the other additions. */
-  addStep(treeId: string, stepId: string, parentStepId: string | null): boolean;
+  addStep(step: EdgeRow): boolean;
+  addRollout(rollout: RolloutRow): boolean;
   /** The reward of a tree; the fold counts its revisions on. */
   reward(treeId: string, rewardId: string): { revisions: number } | undefined;
   addReward(event: Envelope<'RewardAssigned'>): boolean;
@@ -25,6 +30,7 @@ export interface RewardState {
 export interface RewardRows {
   readonly trees: { readonly treeId: string; readonly runId: string }[];
   readonly edges: EdgeRow[];
+  readonly rollouts: RolloutRow[];
   readonly assigned: Envelope<'RewardAssigned'>[];
   readonly revised: RevisedReward[];
   readonly finished: FinishedRollout[];
@@ -32,11 +38,12 @@ export interface RewardRows {
 }
 
 /**
- * Folds a batch into what it adds to what is known. It is the one fold of rewards: of the tables and of rewards as of a position. An event sees only what lies before it: a revision before its reward, a reward before its step, a
- * step before its parent and an end before its leaf are refused.
+ * Folds a batch into what it adds to what is known. It is the one fold of rewards: of the tables and of rewards as of a position. An event sees only what
+ * lies before it: a revision before its reward, a reward before its step or rollout, a step before its parent and an end before its
+ * leaf are refused, and a reward of a step for a rollout that did not take it: it would be of two.
  */
 export function foldBatch(batch: readonly Delivery[], state: RewardState): RewardRows {
-  const folded: RewardRows = { trees: [], edges: [], assigned: [], revised: [], finished: [], poison: [] };
+  const folded: RewardRows = { trees: [], edges: [], rollouts: [], assigned: [], revised: [], finished: [], poison: [] };
   for (const delivery of batch) {
     const refused = fold(delivery, state, folded);
     if (refused) folded.poison.push({ delivery, ...refused });
@@ -46,8 +53,8 @@ export function foldBatch(batch: readonly Delivery[], state: RewardState): Rewar
 
 function fold(delivery: Delivery, state: RewardState, folded: RewardRows): Omit<Poison, 'delivery'> | undefined {
   const { treeId } = delivery.event.data as { treeId: string }; // every type handled here names its tree
-  const addStep = (stepId: string, parent: string | null): void => {
-    if (state.addStep(treeId, stepId, parent)) folded.edges.push({ stepId, treeId, parentStepId: parent });
+  const addStep = (step: EdgeRow): void => {
+    if (state.addStep(step)) folded.edges.push(step);
   };
   if (isOf(delivery, 'TreeOpened')) {
     const { runId, rootStepId } = delivery.event.data;
@@ -55,19 +62,23 @@ function fold(delivery: Delivery, state: RewardState, folded: RewardRows): Omit<
       state.addTree(treeId, runId); // the first word is the fact
       folded.trees.push({ treeId, runId });
     }
-    addStep(rootStepId, null);
+    addStep({ stepId: rootStepId, treeId, parentStepId: null, rolloutId: null });
     return undefined;
   }
   const runId = state.runOf(treeId);
   if (runId === undefined) return missingTree(treeId);
   if (isOf(delivery, 'StepTaken')) {
-    const { stepId, parentStepId } = delivery.event.data;
+    const { stepId, parentStepId, rolloutId } = delivery.event.data;
     if (!state.hasStep(treeId, parentStepId)) return missingStep('data.parentStepId', parentStepId, treeId);
-    addStep(stepId, parentStepId);
+    addStep({ stepId, treeId, parentStepId, rolloutId });
+  }
+  if (isOf(delivery, 'RolloutStarted')) {
+    const rollout = { rolloutId: delivery.event.data.rolloutId, treeId };
+    if (state.addRollout(rollout)) folded.rollouts.push(rollout);
   }
   if (isOf(delivery, 'RewardAssigned')) {
-    const { stepId } = delivery.event.data;
-    if (stepId !== null && !state.hasStep(treeId, stepId)) return missingStep('data.stepId', stepId, treeId);
+    const refused = refusedReward(delivery.event.data, state);
+    if (refused) return refused;
     if (state.addReward(delivery.event)) folded.assigned.push(delivery.event);
   }
   if (isOf(delivery, 'RewardRevised')) {
@@ -82,4 +93,11 @@ function fold(delivery: Delivery, state: RewardState, folded: RewardRows): Omit<
     if (state.addEnd(rollout)) folded.finished.push(rollout);
   }
   return undefined;
+}
+
+function refusedReward({ treeId, stepId, rolloutId }: DataOf<'RewardAssigned'>, state: RewardState) {
+  if (stepId !== null && !state.hasStep(treeId, stepId)) return missingStep('data.stepId', stepId, treeId);
+  if (rolloutId === null) return undefined;
+  if (stepId !== null) return state.hasTaken(treeId, rolloutId, stepId) ? undefined : notTaken(rolloutId, stepId);
+  return state.hasRollout(treeId, rolloutId) ? undefined : missingRollout(rolloutId, treeId);
 }

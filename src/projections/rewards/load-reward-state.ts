@@ -11,21 +11,30 @@ import type { RewardState } from './fold-batch.ts';
 interface Facts {
   /** Tree → its run. */
   readonly runs: Map<string, string>;
-  /** Steps and rewards by `keyInTree`. */
-  readonly steps: Set<string>;
+  /** Steps, rollouts and rewards by `keyInTree`. Step → the rollout that took it. */
+  readonly steps: Map<string, string | null>;
+  readonly rollouts: Set<string>;
   readonly rewards: Map<string, { revisions: number }>;
   /** Revisions that were applied before: their tree and event, with a blank between. */
   readonly revised: Set<string>;
 }
 
 /** Returns facts, none when left out, as what a fold knows. */
-export function rewardStateOf({ runs, steps, rewards, revised }: Facts = noFacts()): RewardState {
+export function rewardStateOf({ runs, steps, rollouts, rewards, revised }: Facts = noFacts()): RewardState {
   const ended = new Set<string>();
   return {
     runOf: (treeId) => runs.get(treeId),
     addTree: (treeId, runId) => void runs.set(treeId, runId),
     hasStep: (treeId, stepId) => steps.has(keyInTree(treeId, stepId)),
-    addStep: (treeId, stepId) => addNew(steps, keyInTree(treeId, stepId)),
+    hasTaken: (treeId, rolloutId, stepId) => steps.get(keyInTree(treeId, stepId)) === rolloutId,
+    hasRollout: (treeId, rolloutId) => rollouts.has(keyInTree(treeId, rolloutId)),
+    addStep({ treeId, stepId, rolloutId }) {
+      const key = keyInTree(treeId, stepId);
+      if (steps.has(key)) return false;
+      steps.set(key, rolloutId);
+      return true;
+    },
+    addRollout: ({ treeId, rolloutId }) => addNew(rollouts, keyInTree(treeId, rolloutId)),
     reward: (treeId, rewardId) => rewards.get(keyInTree(treeId, rewardId)),
     addReward({ data: { rewardId, treeId } }) {
       const key = keyInTree(treeId, rewardId);
@@ -46,18 +55,30 @@ function addNew(keys: Set<string>, key: string): boolean {
 }
 
 function noFacts(): Facts {
-  return { runs: new Map(), steps: new Set(), rewards: new Map(), revised: new Set() };
+  return { runs: new Map(), steps: new Map(), rollouts: new Set(), rewards: new Map(), revised: new Set() };
 }
 
-/** Loads what the events of a batch refer to, in at most four look-ups by primary key; a batch without revisions needs two. */
+/**
+ * Loads what the events of a batch refer to, in at most five look-ups by primary key; a batch without revisions needs two or three.
+ */
 export async function loadRewardState(wanted: ReturnType<typeof references>, trx: Trx): Promise<RewardState> {
   const known = noFacts();
-  const [trees, steps] = await sideBySide(
+  const [trees, steps, rollouts] = await sideBySide(
     () => rowsWhere(trx, 'rewardTrees', { treeId: wanted.trees }, ['treeId', 'runId']),
     () => (wanted.steps.size === 0 ? [] : edgesOf([...wanted.steps.values()], trx)),
+    () =>
+      wanted.rollouts.size === 0
+        ? []
+        : rowsWhere(
+            trx,
+            'rewardRollouts',
+            { treeId: wanted.trees, rolloutId: [...wanted.rollouts.values()].map(({ id }) => id) },
+            ['treeId', 'rolloutId'],
+          ),
   );
   for (const { treeId, runId } of trees) known.runs.set(treeId, runId);
-  for (const step of steps) known.steps.add(keyOf(step));
+  for (const step of steps) known.steps.set(keyOf(step), step.rolloutId);
+  for (const { treeId, rolloutId } of rollouts) known.rollouts.add(keyInTree(treeId, rolloutId));
   if (wanted.revisions.length === 0) return rewardStateOf(known);
   for (const { treeId, id, revisions } of await rewardsOf([...wanted.rewards.values()], trx))
     known.rewards.set(keyInTree(treeId, id), { revisions });
@@ -70,10 +91,12 @@ export async function loadRewardState(wanted: ReturnType<typeof references>, trx
 }
 
 // a look-up by the key for each, whatever the planner expects
-async function edgesOf(wanted: readonly OfTree[], trx: Trx): Promise<readonly OfTree[]> {
-  const { rows } = await sql<OfTree>`
+async function edgesOf(wanted: readonly OfTree[], trx: Trx) {
+  const { rows } = await sql<OfTree & { readonly rolloutId: string | null }>`
     select e.* from ${pairsOf(wanted)} w cross join lateral (
-      select tree_id, step_id as id from reward_edges where step_id = w.id and tree_id = w.tree_id offset 0) e`.execute(trx);
+      select tree_id, step_id as id, rollout_id from reward_edges where step_id = w.id and tree_id = w.tree_id offset 0) e`.execute(
+    trx,
+  );
   return rows;
 }
 
@@ -87,12 +110,13 @@ async function rewardsOf(wanted: readonly OfTree[], trx: Trx) {
 }
 
 /**
- * Returns what the events of a batch refer to, steps and rewards by `keyInTree`. Steps are asked for where something hangs on them: that a step is recorded
+ * Returns what the events of a batch refer to, steps, rollouts and rewards by `keyInTree`. Steps are asked for where something hangs on them: that a step is recorded
  * again changes nothing, whatever the tables hold.
  */
 export function references(batch: readonly Delivery[]) {
   const trees = new Set<string>();
   const steps = new Map<string, OfTree>();
+  const rollouts = new Map<string, OfTree>();
   const rewards = new Map<string, OfTree>();
   const revisions: string[] = [];
   for (const delivery of batch) {
@@ -100,11 +124,15 @@ export function references(batch: readonly Delivery[]) {
     const add = (to: Map<string, OfTree>, id: string) => to.set(keyInTree(treeId, id), { treeId, id });
     trees.add(treeId);
     if (isOf(delivery, 'StepTaken')) add(steps, delivery.event.data.parentStepId);
-    if (isOf(delivery, 'RewardAssigned') && delivery.event.data.stepId !== null) add(steps, delivery.event.data.stepId);
+    if (isOf(delivery, 'RewardAssigned')) {
+      const { stepId, rolloutId } = delivery.event.data;
+      if (stepId !== null) add(steps, stepId);
+      else if (rolloutId !== null) add(rollouts, rolloutId);
+    }
     if (isOf(delivery, 'RolloutFinished')) add(steps, delivery.event.data.leafStepId);
     if (!isOf(delivery, 'RewardRevised')) continue;
     add(rewards, delivery.event.data.rewardId);
     revisions.push(delivery.event.id);
   }
-  return { trees, steps, rewards, revisions };
+  return { trees, steps, rollouts, rewards, revisions };
 }

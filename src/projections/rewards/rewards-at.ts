@@ -41,7 +41,8 @@ const FOLDED = ['TreeOpened', 'RewardAssigned', 'RewardRevised'] as const;
 export async function foldRewardsAt(db: Db, trees: readonly string[], position: Offsets): Promise<readonly CurrentReward[]> {
   const below: Offsets = new Map([[TOPIC, position.get(TOPIC) ?? new Map<number, number>()]]);
   const refused = await readRefused(db, trees);
-  const known = { ...rewardStateOf(), hasStep: () => true }; // the live version has refused rewards of other steps
+  // rewards of steps and rollouts that are not there the live version has refused
+  const known = { ...rewardStateOf(), hasStep: () => true, hasTaken: () => true, hasRollout: () => true };
   const current = new Map<string, CurrentReward>();
   for await (const batch of readRecords(db, below, { kind: 'streams', streams: trees }, FOLDED)) {
     const slice = { ...batch, items: await decodeRecords(db, batch) };
@@ -72,13 +73,13 @@ export async function foldRewardsAt(db: Db, trees: readonly string[], position: 
 }
 
 /**
- * Places at which the live version refused an event of these trees for a reason that this fold does not look for: a step that is
- * not taken, a sum that no number holds, a record that the program could not read then.
+ * Places at which the live version refused an event of these trees for a reason that this fold does not look for: a step or a
+ * rollout that is not there or is another's, a sum that no number holds, a record that the program could not read then.
  */
 async function readRefused(db: Db, trees: readonly string[]): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ partition: number; offset: number }>`
     select q.partition, q."offset" from quarantine q
-    where q.projection = 'rewards' and q.topic = ${TOPIC} and (q.code in ('unstorable', 'missing-parent') or q.event_id is null)
+    where q.projection = 'rewards' and q.topic = ${TOPIC} and (q.code in ('unstorable', 'missing-parent', 'missing-rollout', 'not-taken') or q.event_id is null)
       and (q.stream is null or q.stream = any(${[...trees]}::text[]))`.execute(db);
   return new Set(rows.map(({ partition, offset }) => `${partition} ${offset}`));
 }

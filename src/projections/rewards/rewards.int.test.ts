@@ -162,3 +162,44 @@ test('siblings with equal rewards have equal returns, whatever the ids of the re
   expect(returns).toEqual(Array.from({ length: 16 }, () => ({ value: 0.75 })));
   expect(sumAmounts(values)).toBe(0.75);
 });
+
+test('a reward of a step for a rollout that did not take it, and one of a rollout that did not start, wait and count for nobody', async () => {
+  const builder = new EventBuilder('crossed');
+  const tree = builder.tree(builder.run());
+  const late = builder.id('late');
+  const [one, other] = [builder.rollout(tree, 0), builder.rollout(tree, 1)];
+  const shared = builder.step(tree, one, tree.rootStepId, 1);
+  const leaf = builder.step(tree, other, shared, 2);
+  builder.reward(tree, shared, 1, { rolloutId: one });
+  const crossed = [
+    builder.reward(tree, shared, 8, { rolloutId: other }),
+    builder.reward(tree, tree.rootStepId, 16, { rolloutId: one }),
+  ];
+  const lateReward = builder.reward(tree, null, 32, { rolloutId: late });
+  builder.finishRollout(tree, one, shared, { steps: 1 });
+  builder.finishRollout(tree, other, leaf, { steps: 1 });
+  builder.record('RolloutStarted', { ...startOf(builder, one), rolloutId: late, ordinal: 2 }, tree.runId);
+
+  const { rewards, returns, waiting } = await foldedEitherWay(builder.events);
+  expect(returns).toEqual([{ value: 1 }, { value: 1 }]);
+  expect(rewards).toHaveLength(1);
+  const of = { type: 'RewardAssigned', field: 'data.rolloutId' };
+  expect(waiting).toEqual([
+    { ...of, code: 'not-taken' },
+    { ...of, code: 'not-taken' },
+    { ...of, code: 'missing-rollout' },
+  ]);
+  const end = new Map([['trees', new Map([[0, builder.events.length]])]]);
+  expect(await foldRewardsAt(database.db, [tree.treeId], end)).toHaveLength(1);
+
+  await requeueWaiting(database.db);
+  const after = (await folded()).rewards.map(({ rewardId }) => rewardId);
+  expect(after).toContain(lateReward);
+  for (const refused of crossed) expect(after).not.toContain(refused);
+});
+
+function startOf({ events }: EventBuilder, rolloutId: string) {
+  const start = events.find((event) => event.type === 'RolloutStarted' && event.data.rolloutId === rolloutId);
+  if (start?.type !== 'RolloutStarted') throw new Error('the rollout was started');
+  return start.data;
+}

@@ -12,19 +12,21 @@ import { writeReturns } from './returns.ts';
 import { latestRows, revisionRow, rewardRow } from './rows.ts';
 import { tables } from './tables.ts';
 
-const HANDLES: readonly EventType[] = ['TreeOpened', 'StepTaken', 'RolloutFinished', 'RewardAssigned', 'RewardRevised'];
+const HANDLES: readonly EventType[] = [
+  ...(['TreeOpened', 'RolloutStarted', 'StepTaken', 'RolloutFinished', 'RewardAssigned', 'RewardRevised'] as const),
+];
 
 /**
  * Folds reward facts. A revision changes the value in force and is kept with the value it replaced; returns are summed again
  * along the paths that a changed reward lies on, always in one order, so that any cut into batches yields the same bits. For the
- * same end an event sees only what lies before it: a revision before its reward, a reward before its step, a step before its parent
- * and an end before its leaf go to quarantine.
+ * same end an event sees only what lies before it: a revision before its reward, a reward before its step or rollout, a step before its
+ * parent and an end before its leaf go to quarantine, like a reward of a step for a rollout that did not take it.
  */
 export const rewards: Projection = { name: 'rewards', version: 2, handles: HANDLES, project };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const wanted = references(batch);
-  const { trees, edges, assigned, revised, finished, poison } = foldBatch(batch, await loadRewardState(wanted, trx));
+  const { trees, edges, rollouts, assigned, revised, finished, poison } = foldBatch(batch, await loadRewardState(wanted, trx));
   const changed = [...assigned, ...revised.map(({ event }) => event)].map(({ data: { treeId, rewardId: id } }) => ({
     treeId,
     id,
@@ -32,6 +34,10 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
   await sideBySide(
     () => insertRows(trx, tables.rewardTrees, trees),
     () => insertFresh(trx, tables.rewardEdges, edges, ({ treeId, stepId }) => wanted.steps.has(keyInTree(treeId, stepId))),
+    () =>
+      insertFresh(trx, tables.rewardRollouts, rollouts, ({ treeId, rolloutId }) =>
+        wanted.rollouts.has(keyInTree(treeId, rolloutId)),
+      ),
     () =>
       insertFresh(trx, tables.rewards, assigned.map(rewardRow), ({ treeId, rewardId }) =>
         wanted.rewards.has(keyInTree(treeId, rewardId)),

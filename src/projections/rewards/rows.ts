@@ -6,6 +6,8 @@ import type { tables } from './tables.ts';
 /** The rows that reward facts become: one pure function per table. */
 export type EdgeRow = Row<typeof tables.rewardEdges>;
 
+export type RolloutRow = Row<typeof tables.rewardRollouts>;
+
 type RewardRow = Omit<Row<typeof tables.rewards>, 'revisedAt'>;
 export function rewardRow({ data, occurredAt }: Envelope<'RewardAssigned'>): RewardRow {
   return {

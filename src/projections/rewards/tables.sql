@@ -36,14 +36,21 @@ create table reward_revisions (
 );
 create unique index reward_revisions_reward on reward_revisions (reward_id, tree_id, ordinal);
 
--- Parent links, so that a return can be summed along a path inside this projection: another projection's cursor may be elsewhere.
+-- Parent links, so that a return can be summed along a path inside this projection: another projection's cursor may be elsewhere;
+-- and which rollout took a step, whose rewards name no other.
 create table reward_edges (
   step_id        uuid not null,
   tree_id        uuid not null,
   parent_step_id uuid,
+  rollout_id     uuid,
   primary key (step_id, tree_id)
 );
 create index reward_edges_parent on reward_edges (parent_step_id);
+create table reward_rollouts (
+  rollout_id uuid not null,
+  tree_id    uuid not null,
+  primary key (rollout_id, tree_id)
+);
 create table reward_trees (
   tree_id uuid not null primary key,
   run_id  uuid not null

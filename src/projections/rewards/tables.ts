@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 8a26cbb0f45b8cd5
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 7cc52e0021f4b298
 import type { Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -33,6 +33,11 @@ export const tables = {
     stepId: column<string>('uuid'),
     treeId: column<string>('uuid'),
     parentStepId: column<string | null>('uuid'),
+    rolloutId: column<string | null>('uuid'),
+  }),
+  rewardRollouts: table('reward_rollouts', ['rolloutId', 'treeId'], {
+    rolloutId: column<string>('uuid'),
+    treeId: column<string>('uuid'),
   }),
   rewardTrees: table('reward_trees', ['treeId'], {
     treeId: column<string>('uuid'),

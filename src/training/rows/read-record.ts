@@ -90,8 +90,8 @@ export async function readRolloutsOfBatch(
 
 /**
  * Reads the rewards in force of trees by the step, or else the rollout, that they are of (`keyInTree`). By component and value, so
- * that equal rewards have equal sums. A reward that names a step and a rollout that did not take it is of nobody, here as in the pool: which of the two it means cannot
- * be decided.
+ * that equal rewards have equal sums. One that names a step and a rollout that did not take it is not among them: the fold of
+ * rewards refuses it, and the pool counts it for nobody.
  */
 export async function readRewards(
   db: Db,
@@ -100,8 +100,7 @@ export async function readRewards(
 ): Promise<ReadonlyMap<string, readonly BatchReward[]>> {
   const { rows } = await sql<RewardRow>`
     select r.tree_id, coalesce(r.step_id, r.rollout_id) as owner, r.component, r.value, r.scorer, r.scorer_revision as revision
-    from rewards r left join steps s on s.step_id = r.step_id and s.tree_id = r.tree_id
-    where r.tree_id = any(${[...trees]}::uuid[]) and (r.step_id is null or r.rollout_id is null or s.rollout_id = r.rollout_id)
+    from rewards r where r.tree_id = any(${[...trees]}::uuid[])
     order by r.component collate "C", r.value, r.reward_id, r.tree_id`.execute(db);
   return byOwner(rows, weights);
 }
@@ -120,30 +119,13 @@ export async function readRewardsAt(
     ({ assigned: a, value: x }, { assigned: b, value: y }) =>
       byText(a.component, b.component) || x - y || byText(a.rewardId, b.rewardId) || byText(a.treeId, b.treeId),
   );
-  const takers = await readTakers(
-    db,
-    inForce.flatMap(({ assigned: { treeId, stepId: id, rolloutId } }) =>
-      id === null || rolloutId === null ? [] : [{ treeId, id }],
-    ),
-  );
   return byOwner(
     inForce.flatMap(({ assigned: { treeId, stepId, rolloutId, component }, value, scorer: { name: scorer, revision } }) => {
       const owner = stepId ?? rolloutId;
-      const contradictory = stepId !== null && rolloutId !== null && takers.get(keyInTree(treeId, stepId)) !== rolloutId;
-      return owner === null || contradictory ? [] : [{ treeId, owner, component, value, scorer, revision }];
+      return owner === null ? [] : [{ treeId, owner, component, value, scorer, revision }];
     }),
     weights,
   );
-}
-
-/** Reads the rollouts that took steps, by `keyInTree` of these; candidates of a search have none. */
-async function readTakers(db: Db, steps: readonly OfTree[]): Promise<ReadonlyMap<string, string>> {
-  const { rows } = await sql<OfTree & { readonly rollout: string }>`
-    select s.tree_id, s.step_id as id, s.rollout_id as rollout
-    from ${pairsOf(steps)} w join steps s on s.step_id = w.id and s.tree_id = w.tree_id where s.rollout_id is not null`.execute(
-    db,
-  );
-  return new Map(rows.map(({ treeId, id, rollout }) => [keyInTree(treeId, id), rollout]));
 }
 
 function byText(a: string, b: string): number {

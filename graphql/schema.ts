@@ -2,6 +2,7 @@ import type { GraphQLSchema } from 'graphql';
 import { createSchema } from 'graphql-yoga';
 import { scopedToMoment } from './as-of/scoped-to-moment.ts';
 import type { Context } from './context.ts';
+import { countOwnFields } from './limits/use-query-limits.ts';
 import { Aggregate, PairedDifference } from './resolvers/analysis.ts';
 import { Annotation, AnnotationsRecorded } from './resolvers/annotations.ts';
 import { CapturedCall, CapturedChoice } from './resolvers/calls.ts';
@@ -108,5 +109,5 @@ export async function createExecutableSchema(): Promise<GraphQLSchema> {
     SampleEstimate,
     StepEstimate,
   });
-  return createSchema<Context>({ typeDefs: await readTypeDefs(), resolvers });
+  return countOwnFields(createSchema<Context>({ typeDefs: await readTypeDefs(), resolvers }));
 }

@@ -11,6 +11,7 @@ export interface Limits {
   readonly rows: number;
   /** Fields that are resolved: an alias repeats what is read once. */
   readonly answerFields: number;
+  /** Of names and values, without what JSON puts around them; a number counts as 8. */
   readonly answerCharacters: number;
 }
 

@@ -54,6 +54,11 @@ describe('the limits of a query', () => {
     expect(await fields.ask(repeated)).toEqual(refused('fields of an answer', 10_000));
     const characters = await within({ answerCharacters: 100_000 });
     expect(await characters.ask(repeated)).toEqual(refused('characters of an answer', 100_000));
+    expect((await characters.fetch({ query: repeated })).status).toBe(400);
+    const [long, longer] = ['a'.repeat(60_000), 'b'.repeat(60_000)];
+    expect(await characters.ask(`{ ${long}: position ${longer}: position }`)).toEqual(
+      refused('characters of an answer', 100_000),
+    );
   });
 
   test('a query and its asOf fields share one limit', async () => {

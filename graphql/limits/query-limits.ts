@@ -11,6 +11,7 @@ export class QueryLimits {
   readonly #allowed: Allowed;
   #rows = 0;
   #fields = 0;
+  #characters = 0;
   #refusal: GraphQLError | undefined;
 
   constructor(allowed: Allowed) {
@@ -27,17 +28,16 @@ export class QueryLimits {
     this.#check('rows of a query', this.#rows, this.#allowed.rows);
   };
 
-  countField(): void {
+  /** @param name the key that it has in the answer. */
+  countField(name: string): void {
     this.#check('fields of an answer', ++this.#fields, this.#allowed.answerFields);
+    this.#countCharacters(name.length);
   }
 
-  /** Writes an answer as JSON, or the one error that says that it is over a limit. */
-  readonly write = (result: unknown): string => {
-    const written = JSON.stringify(result);
-    const allowed = this.#allowed.answerCharacters;
-    if (written.length <= allowed) return written;
-    this.#refuse('characters of an answer', written.length, allowed);
-    return JSON.stringify({ errors: [this.#refusal] });
+  /** Counts the characters of what a field without fields comes to. */
+  readonly countValue = <T>(value: T): T => {
+    this.#countCharacters(charactersOf(value));
+    return value;
   };
 
   /** Ends a query that nobody waits for any more, at its next count. */
@@ -45,12 +45,24 @@ export class QueryLimits {
     this.#refusal ??= new GraphQLError('the caller left before the answer', { extensions: { code: 'TIMED_OUT' } });
   }
 
-  #check(limit: string, actual: number, allowed: number): void {
-    if (actual > allowed) this.#refuse(limit, actual, allowed);
-    if (this.#refusal) throw this.#refusal;
+  #countCharacters(characters: number): void {
+    this.#characters += characters;
+    this.#check('characters of an answer', this.#characters, this.#allowed.answerCharacters);
   }
 
-  #refuse(limit: string, actual: number, allowed: number): void {
-    this.#refusal ??= limitExceeded({ limit, actual, allowed, remedy: SMALLER });
+  #check(limit: string, actual: number, allowed: number): void {
+    if (actual > allowed) this.#refusal ??= limitExceeded({ limit, actual, allowed, remedy: SMALLER });
+    if (this.#refusal) throw this.#refusal;
   }
+}
+
+const CHARACTERS_OF_A_NUMBER = 8; // about
+
+function charactersOf(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return CHARACTERS_OF_A_NUMBER;
+  let sum = 0;
+  if (Array.isArray(value)) for (const each of value) sum += charactersOf(each);
+  else for (const [key, each] of Object.entries(value)) sum += key.length + charactersOf(each);
+  return sum;
 }

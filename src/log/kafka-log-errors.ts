@@ -15,6 +15,11 @@ export function isUnknownTopic(error: unknown): boolean {
   return rootOf(error).type === 'UNKNOWN_TOPIC_OR_PARTITION';
 }
 
+/** Returns whether the broker does not allow this client what it asked for. */
+export function isForbidden(error: unknown): boolean {
+  return rootOf(error).type?.endsWith('_AUTHORIZATION_FAILED') === true;
+}
+
 /** Returns whether the broker that was asked does not lead the partition, or nobody does yet. */
 export function isLeaderless(error: unknown): boolean {
   return ['NOT_LEADER_FOR_PARTITION', 'LEADER_NOT_AVAILABLE', 'REPLICA_NOT_AVAILABLE'].includes(rootOf(error).type ?? '');

@@ -1,5 +1,6 @@
 import kafkajs, { type Admin, AssignerProtocol } from 'kafkajs';
 import { LogError, RECORD_LIMIT } from './event-log.ts';
+import { isForbidden } from './kafka-log-errors.ts';
 
 /** How many copies a topic has, and how many of them must hold a record before it counts as durable. */
 export interface TopicOptions {
@@ -62,7 +63,7 @@ export async function checkTopics(admin: Admin, topics: readonly string[], optio
   }
   const resources = topics.map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name, configNames: [...COMPARED] }));
   const { resources: described } = await admin.describeConfigs({ resources, includeSynonyms: false }).catch((error: unknown) => {
-    if (minInsync > 1) throw error;
+    if (minInsync > 1 || !isForbidden(error)) throw error;
     return { resources: [] }; // kafkajs throws on the first topic that it may not describe
   });
   for (const { resourceName, configEntries } of described) {

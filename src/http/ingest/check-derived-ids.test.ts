@@ -55,6 +55,16 @@ test('a replay has no derivation that a key could name', () => {
   expect(problemsOf([replay(RUN)])).toEqual([]);
 });
 
+test('a judge takes no derived id for a judgement or a revision: a step that is not taken yet may have it', () => {
+  const [start] = derived();
+  if (!start) throw new Error('a run begins the record');
+  const event = (type: string, data: object) => ({ ...start, type, data }) as unknown as Envelope; // the fields that are read
+  const taken = derivedId('step', RUN, 1);
+  expect(problemsOf([event('PromptShown', { judgementId: taken })])).toMatchObject([{ path: 'data.judgementId' }]);
+  expect(problemsOf([event('RevisionComposed', { revisionId: taken })])).toMatchObject([{ path: 'data.revisionId' }]);
+  expect(problemsOf([event('PromptShown', { stepId: taken }), event('PromptShown', { judgementId: RUN })])).toEqual([]);
+});
+
 /** The openings of so many trees of one run, by the ids of their tasks. */
 function openings(tasks: readonly number[]): readonly Envelope[] {
   const builder = new EventBuilder('openings');

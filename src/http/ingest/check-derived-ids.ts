@@ -9,10 +9,10 @@ const TASKS = 4_096;
 const TRIES = 20_000;
 
 /**
- * Finds ids of version 8, the form of derived ids, under which an event opens a stream and which do not follow from its data.
- * Whoever knows a run can compute what its trees will be called; a key may not take those for something else. Ids of other
- * versions are free: nobody can guess a random one before it is on record. What a tree holds is identified in the tree, which
- * belongs to its owner.
+ * Finds ids of version 8, the form of derived ids, under which an event opens a stream or a judge adds to a tree of others, and
+ * which do not follow from its data. Whoever knows a run can compute what its trees and their steps will be called; a key may not
+ * take those for something else. Ids of other versions are free: nobody can guess a random one before it is on record. What else a
+ * tree holds is identified in the tree, which belongs to its owner.
  */
 export function underivableIds(events: readonly SentEvent[], { principal }: Pick<Stamp, 'principal'>): readonly Problem[] {
   // The platform's own programs derive ids by rules of which an event holds no trace.
@@ -57,6 +57,13 @@ function openedBy(event: Envelope): Opened | undefined {
     case 'DatasetReleased': {
       const { datasetId: id, name, version } = event.data;
       return { field: 'datasetId', id, from: 'name and version', follows: () => derivedId('dataset', name, version) === id };
+    }
+    case 'RevisionComposed':
+      return ofPlatform('revisionId', event.data.revisionId);
+    case 'PromptShown': {
+      // with prompts of steps: that of a step which is not taken yet would be taken
+      const { judgementId } = event.data;
+      return judgementId === undefined ? undefined : ofPlatform('judgementId', judgementId);
     }
     default:
       return undefined;

@@ -49,7 +49,7 @@ function firstOfEach(events: readonly SentEvent[]): readonly SentEvent[] {
   const seen = new Map<string, Set<string>>();
   return events.filter(({ event }) => {
     const { stream, type, correlationId } = event;
-    if (opensStream(event) || type === 'PromptShown') return true; // whose rule lies in its data
+    if (opensStream(event) || type === 'PromptShown' || type === 'AnnotationAdded') return true; // whose rule lies in their data
     const said = `${type} ${correlationId}`;
     const before = seen.get(stream);
     if (before?.has(said)) return false;
@@ -191,16 +191,16 @@ function rootPlaceOf(event: Envelope): readonly Place[] {
   return root === null ? [] : [{ key: `runs ${root}`, topic: 'runs', stream: root }];
 }
 
-/** A run or an experiment that an event names. */
+/** A run, an experiment or a dataset that an event names. */
 interface Named extends Place {
-  readonly what: 'run' | 'experiment';
+  readonly what: 'run' | 'experiment' | 'dataset';
   readonly path: string;
   readonly remedy: string;
 }
 
 /**
  * Lists what an event names: its run (of a segment, which is named by its content and which nobody owns, the one that it was drawn
- * for), of a run its experiment, of a release its runs.
+ * for), of a run its experiment, of a release its runs, of the annotation of a row its dataset.
  */
 function namedBy(event: Envelope): readonly Named[] {
   const { type, data, correlationId } = event;
@@ -215,6 +215,17 @@ function namedBy(event: Envelope): readonly Named[] {
   if (type === 'RunStarted' && data.experimentId !== null) {
     const id = data.experimentId;
     return [own, place('experiment', id, 'data.experimentId', 'append its ExperimentDeclared first', isDerived(id))];
+  }
+  if (type === 'AnnotationAdded' && data.subject.kind === 'row') {
+    const stream = data.subject.datasetId;
+    const named = {
+      what: 'dataset',
+      stream,
+      key: `datasets ${stream}`,
+      topic: 'datasets',
+      path: 'data.subject.datasetId',
+    } as const;
+    return [own, { ...named, remedy: 'append its DatasetReleased first' }];
   }
   if (type !== 'DatasetReleased') return [own];
   return [own, ...data.runs.map((id, i) => place('run', id, `data.runs.${i}`, 'append its RunStarted first'))];

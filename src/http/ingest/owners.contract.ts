@@ -228,31 +228,33 @@ export function describeOwners(open: (given?: { readonly api: ServeOptions['api'
       expect((await api.post(own.events, other)).status).toBe(200);
     });
 
+    const release = (builder: DrawnBuilder, runs: readonly string[]) => {
+      const datasetId = builder.id('dataset');
+      const made = { name: datasetId, version: 1, format: 'jsonl', formatVersion: 1, query: {}, parameters: {}, position: {} };
+      const file = { counts: {}, bytes: 1, sha256: 'a'.repeat(64), codeVersion: '1', runs: [...runs] };
+      return builder.record('DatasetReleased', { datasetId, ...made, ...file }, datasetId);
+    };
+
     test('a dataset cannot be released from its runs', async () => {
       const { runId } = await givenVictim({ projects: ['atlas'] });
-      const builder = new DrawnBuilder();
-      const datasetId = builder.id('dataset');
-      const release = builder.record(
-        'DatasetReleased',
-        {
-          datasetId,
-          name: 'taken',
-          version: 1,
-          format: 'jsonl',
-          formatVersion: 1,
-          query: {},
-          parameters: {},
-          position: {},
-          counts: {},
-          bytes: 1,
-          sha256: 'a'.repeat(64),
-          codeVersion: '1',
-          runs: [runId],
-        },
-        datasetId,
-      );
       const other = await keyOf({ projects: ['borealis'] });
-      await refused(api, () => api.post([release], other), 422, { path: 'data.runs.0' });
+      await refused(api, () => api.post([release(new DrawnBuilder(), [runId])], other), 422, { path: 'data.runs.0' });
+    });
+
+    test('rows of its datasets cannot be annotated, and those of the own project can', async () => {
+      const owner = await keyOf({ projects: ['atlas'] });
+      const builder = new DrawnBuilder();
+      const { datasetId } = release(builder, []).data;
+      const { body } = await api.post(builder.events, owner);
+      await api.projected(body.position ?? '');
+      const reader = new DrawnBuilder();
+      const { treeId, runId } = reader.tree(reader.run());
+      const subject = { kind: 'row', datasetId, line: 1 } as const;
+      const said = { annotationId: reader.id('annotation'), treeId, subject, label: 'odd', score: null, note: '' };
+      reader.record('AnnotationAdded', said, runId);
+      const other = await keyOf({ projects: ['borealis'] });
+      await refused(api, () => api.post(reader.events, other), 422, { path: 'data.subject.datasetId' });
+      expect((await api.post(reader.events, owner)).status).toBe(200);
     });
 
     test('a payload of its events cannot be named, and one of the own project can', async () => {

@@ -39,9 +39,11 @@ export function checkEvents(values: readonly unknown[], now: number, stamp: Stam
 
 const LARGEST_SKEW_MS = 300_000; // as far as the clocks of two machines with a time service are ever apart
 
-function aheadOf(ms: number): Omit<Problem, 'index'> {
+/** Returns why a time is none of the past, as far as clocks agree; undefined where it is. */
+export function aheadOfClock(at: number, now: number): Required<Rule> | undefined {
+  const ms = at - now;
+  if (!(ms > LARGEST_SKEW_MS)) return undefined;
   return {
-    path: 'occurredAt',
     message: `is ${Math.ceil(ms / 1_000)} s ahead of the server's clock; at most ${LARGEST_SKEW_MS / 1_000} s are allowed`,
     remedy: 'set the clock of the machine that sends it, and send the time at which it happened',
   };
@@ -158,8 +160,8 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 function notTaken({ type, occurredAt }: Envelope, now: number): ContentFault | undefined {
   const rule = ruleOfPlatform(type);
   if (rule) return { path: 'type', ...rule };
-  const ahead = Date.parse(occurredAt) - now;
-  return ahead > LARGEST_SKEW_MS ? aheadOf(ahead) : undefined;
+  const ahead = aheadOfClock(Date.parse(occurredAt), now);
+  return ahead && { path: 'occurredAt', ...ahead };
 }
 
 /** Text in `data` is repaired on append; who wrote an event is not text from a model, so a broken name is a mistake. */

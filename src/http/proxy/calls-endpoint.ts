@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { amount, finite, id, policyRef, remark, sha256 } from '../../events/schemas/values.ts';
 import type { Capture } from '../../usecases/capture/open-capture.ts';
 import { APIS } from '../../usecases/capture/read-request.ts';
-import { receiveCalls, type SeenLine } from '../../usecases/capture/receive-calls.ts';
+import { openReceiveCalls, type RefusedLine, type SeenLine } from '../../usecases/capture/receive-calls.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
+import { aheadOfClock } from '../ingest/check-events.ts';
 import { refusals } from '../openapi.ts';
 import { json } from '../reply.ts';
 import type { JsonBodies } from './call-endpoint.ts';
@@ -59,6 +60,7 @@ const received = z.object({
 
 /** Makes the endpoint that takes the calls that a program recorded in its own process. */
 export function callsEndpoint(capture: Capture, bodies: JsonBodies): Endpoint {
+  const receive = openReceiveCalls(capture);
   return endpoint<unknown, unknown, Sent>({
     method: 'POST',
     path: '/v1/calls',
@@ -78,12 +80,23 @@ export function callsEndpoint(capture: Capture, bodies: JsonBodies): Endpoint {
     },
     async handle({ body: { lines }, principal }) {
       try {
-        const refused = await receiveCalls(capture, lines.map(seen), principal);
+        const ahead = ofTheFuture(lines, Date.now());
+        const ofNow = lines.filter(({ id }) => ahead.every((line) => line.id !== id));
+        const refused = [...ahead, ...(await receive(ofNow.map(seen), principal))];
         return json(200, { received: lines.length - refused.length, refused });
       } catch (error) {
         return replyTo(error);
       }
     },
+  });
+}
+
+/** Returns the calls that end in the future: they would end every read as of a time before it. */
+function ofTheFuture(lines: Sent['lines'], now: number): readonly RefusedLine[] {
+  return lines.flatMap((line) => {
+    if (line.kind !== 'call') return [];
+    const ahead = aheadOfClock(line.beganMs + line.totalMs, now);
+    return ahead ? [{ id: line.id, message: `the end of the call ${ahead.message}`, remedy: ahead.remedy }] : [];
   });
 }
 

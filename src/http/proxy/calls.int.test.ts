@@ -118,6 +118,44 @@ test('a line that the record refuses is named, and the others are on record', as
   expect(await send([{ ...call([user('q')], 'a'), beganMs: 'soon' }])).toMatchObject({ status: 400 });
 });
 
+test('lines that are sent again while they are recorded are recorded once', async () => {
+  const ways = Array.from({ length: 4 }, (_, i) => ({ rollout: `${i}` }));
+  const lines = ways.flatMap((way) => [
+    call([user('A hall.')], 'go north', 0, way),
+    call([user('A hall.'), assistant('go north'), user('A desk.')], 'take lamp', 100, way),
+  ]);
+  const answers = await Promise.all([send(lines), send(lines), send(lines)]);
+  for (const answer of answers) expect(answer).toEqual({ status: 200, body: { received: 8, refused: [] } });
+  await send(ways.map((way) => line('end', way)));
+  const { steps, calls, rollouts, quarantined } = await proxy.recorded();
+  expect(quarantined).toEqual([]);
+  expect(calls).toHaveLength(8);
+  expect(steps.filter(({ depth }) => depth > 0)).toHaveLength(8);
+  expect(rollouts.map((rollout) => rollout.steps)).toEqual([2, 2, 2, 2]);
+});
+
+test('a call that no record takes, and one of the future, are named as refused, and what follows is on record', async () => {
+  const messages = [user('q')];
+  const reply = completion('a', { model: 'served', messages } as unknown as Sent) as { readonly choices: readonly object[] };
+  const many = call(messages, 'a', 0, { reply: { ...reply, choices: Array(129).fill(reply.choices[0]) } });
+  const ahead = call(messages, 'a', 0, { rollout: '1', beganMs: Date.now() + 200_000, totalMs: 200_000 });
+  const lines = [many, call(messages, 'b', 50), ahead, call(messages, 'c', 0, { rollout: '1' })];
+  expect(await send(lines)).toMatchObject({
+    status: 200,
+    body: {
+      received: 2,
+      refused: [
+        { id: ahead.id, message: expect.stringContaining("s ahead of the server's clock") },
+        { id: many.id, message: expect.stringContaining('choices'), remedy: 'ask for fewer or shorter replies' },
+      ],
+    },
+  });
+  const { steps, calls, quarantined } = await proxy.recorded();
+  expect(quarantined).toEqual([]);
+  expect(calls.map(({ outcome }) => outcome)).toEqual(['answered', 'answered']);
+  expect(steps.map(({ depth }) => depth).filter((depth) => depth > 0)).toEqual([]);
+});
+
 test("calls of Anthropic's protocol become steps with thoughts, calls of tools and their results, also when they came as streams", async () => {
   const body = {
     model: 'claude',

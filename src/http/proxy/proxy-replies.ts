@@ -10,6 +10,12 @@ const UPSTREAM = { silent: 504, unreachable: 502, protocol: 502 } as const;
 /** Returns the refusal that an error of a captured call means. @throws the error, where it is none of them. */
 export function replyTo(error: unknown): Reply {
   if (error instanceof CaptureRefused) return refuse(STATUSES[error.kind], error.message, error.remedy);
+  if (error instanceof NotRecorded && error.isForGood)
+    return refuse(
+      400,
+      error.message,
+      'ask for fewer or shorter replies; `espalier proxy --when-unrecorded pass` answers without a record',
+    );
   if (error instanceof NotRecorded)
     return refuse(503, error.message, 'send it again; `espalier proxy --when-unrecorded pass` answers without a record', {
       headers: { 'retry-after': '1' },
@@ -30,7 +36,7 @@ export const ANSWERS: Readonly<Record<number, AnswerSchema>> = {
     headers: { 'x-espalier-unrecorded': 'Why the call is not on record, where the proxy passes such calls on.' },
   },
   ...refusals({
-    400: 'The request names no rollout, or is no JSON object; or the model server refuses it, in its words.',
+    400: 'The request names no rollout, is no JSON object, or has an answer that no record takes; or the model server refuses it, in its words.',
     403: 'The run belongs to another key or project.',
     409: 'The rollout, its task or its run has ended.',
     413: 'The body is over its limit.',

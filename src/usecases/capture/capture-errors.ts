@@ -1,3 +1,6 @@
+import { EventRefused } from '../../append/prepare-events.ts';
+import { RecordTooLarge } from '../../log/event-log.ts';
+
 /** A request about a captured rollout is refused: who sent it, what it names, or what it says. */
 export class CaptureRefused extends Error {
   override readonly name = 'CaptureRefused';
@@ -13,6 +16,11 @@ export class CaptureRefused extends Error {
 /** The record cannot be appended to, or is too far behind to say what it holds. */
 export class NotRecorded extends Error {
   override readonly name = 'NotRecorded';
+
+  /** Whether the record does not take what is to be recorded: it would be refused again. */
+  get isForGood(): boolean {
+    return this.cause instanceof EventRefused || this.cause instanceof RecordTooLarge;
+  }
 }
 
 /** The model server gave no answer: why, and whether it was silent. */

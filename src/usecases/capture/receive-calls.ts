@@ -1,8 +1,9 @@
 import { derivedId } from '../../events/derived-id.ts';
 import type { PolicyRef } from '../../events/schemas/values.ts';
 import type { Principal } from '../../postgres/principal.ts';
+import { createExclusive, type Exclusive } from '../../runtime/exclusive.ts';
 import { limitOf } from '../../runtime/limit.ts';
-import { CaptureRefused } from './capture-errors.ts';
+import { CaptureRefused, NotRecorded } from './capture-errors.ts';
 import type { CapturedRollout, RolloutOutcome } from './captured-rollout.ts';
 import type { CloseOptions } from './close-captured.ts';
 import type { Capture, CaptureReward } from './open-capture.ts';
@@ -60,14 +61,28 @@ export interface RefusedLine {
   readonly remedy: string;
 }
 
+const TOO_MUCH = 'ask for fewer or shorter replies';
 const AT_ONCE = 8; // rollouts of one request
 
 /**
  * Records what programs saw of their own calls: those of a rollout in the order given, a close behind all that come before it. A line that
  * is received again changes nothing. Returns the lines that the record refuses, which are left out. @throws NotRecorded.
  */
-export async function receiveCalls(
-  capture: Capture,
+export type ReceiveCalls = (lines: readonly SeenLine[], principal: Principal) => Promise<readonly RefusedLine[]>;
+
+/** Opens the receiving of calls: requests with lines of one rollout go one after the other, as one that is sent again while the first is recorded. */
+export function openReceiveCalls(capture: Capture): ReceiveCalls {
+  const exclusive = createExclusive(); // by rollouts
+  return (lines, principal) => receive({ capture, exclusive }, lines, principal);
+}
+
+interface ReceivingWorld {
+  readonly capture: Capture;
+  readonly exclusive: Exclusive;
+}
+
+async function receive(
+  { capture, exclusive }: ReceivingWorld,
   lines: readonly SeenLine[],
   principal: Principal,
 ): Promise<readonly RefusedLine[]> {
@@ -75,17 +90,21 @@ export async function receiveCalls(
   const atATime = limitOf(AT_ONCE);
   let rollouts = new Map<string, SeenLine[]>();
   const recordAll = async () => {
-    const waiting = [...rollouts.values()];
+    const waiting = [...rollouts];
     rollouts = new Map();
-    await Promise.all(waiting.map((own) => atATime(() => recordInOrder(own))));
+    const inTurn = ([key, own]: [string, SeenLine[]]) => atATime(() => exclusive.run([key], () => recordInOrder(own)));
+    const ended = await Promise.allSettled(waiting.map(inTurn)); // none goes on behind the answer
+    for (const one of ended) if (one.status === 'rejected') throw one.reason;
   };
   async function recordInOrder(own: readonly SeenLine[]): Promise<void> {
     for (const line of own) {
       try {
         await record(capture, line, principal);
       } catch (error) {
-        if (!(error instanceof CaptureRefused)) throw error;
-        refused.push({ id: line.id, message: error.message, remedy: error.remedy });
+        if (error instanceof CaptureRefused) refused.push({ id: line.id, message: error.message, remedy: error.remedy });
+        else if (error instanceof NotRecorded && error.isForGood)
+          refused.push({ id: line.id, message: error.message, remedy: TOO_MUCH });
+        else throw error;
       }
     }
   }
@@ -96,7 +115,7 @@ export async function receiveCalls(
       continue;
     }
     const { run, task, rollout } = line.named;
-    const key = JSON.stringify([run, task, rollout]);
+    const key = JSON.stringify([principal.project, run, task, rollout]);
     rollouts.set(key, [...(rollouts.get(key) ?? []), line]);
   }
   await recordAll();

@@ -11,11 +11,12 @@ export function readRecorders(db: Db, runs: readonly string[]): Promise<readonly
   return wholeRowsWhere(db, 'runRecorders', { runId: runs }, ['joinedAt', 'recorderId']);
 }
 
-/** Returns which runs go on although all who joined them have left, one of them as `completed`. */
+/** Returns which runs go on although all who joined them have left, one of them as `completed`, and have no end on record that is set aside. */
 export async function readLeftRuns(db: Db): Promise<readonly string[]> {
   const { rows } = await sql<{ runId: string }>`
     select run_id from runs r where finished_at is null and exists (
-      select from run_recorders m where m.run_id = r.run_id having bool_and(left_at is not null) and bool_or(outcome = 'completed'))`.execute(
+      select from run_recorders m where m.run_id = r.run_id having bool_and(left_at is not null) and bool_or(outcome = 'completed'))
+    and not exists (select from events e where e.stream = r.run_id and e.entity_id = r.run_id and e.type = 'RunFinished')`.execute(
     db,
   );
   return rows.map(({ runId }) => runId);

@@ -13,7 +13,7 @@ const HANDLES: readonly EventType[] = [
 
 /**
  * Folds experiments, runs, their recorders and their metrics. The first start and the first end of a run are the facts; a repetition changes
- * nothing.
+ * nothing. Who joins a run behind its end goes to quarantine.
  */
 export const runs: Projection = { name: 'runs', version: 1, handles: HANDLES, project };
 
@@ -31,7 +31,8 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
   for (const delivery of batch) {
     if (isOf(delivery, 'ExperimentDeclared')) experiments.push(experimentRow(delivery.event));
     if (isOf(delivery, 'RunStarted')) {
-      known.add(delivery.event.data.runId);
+      const { runId } = delivery.event.data;
+      known.set(runId, known.get(runId) ?? 'going');
       started.push(runRow(delivery.event));
     }
     if (belongsToRun(delivery)) {
@@ -47,6 +48,12 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
       }
     }
     if (isOf(delivery, 'RecorderJoined')) {
+      const { runId } = delivery.event.data;
+      if (known.get(runId) === 'finished') {
+        const reason = `run ${runId} has ended; record into a run of its own`;
+        poison.push({ delivery, code: 'conflict', field: 'data.runId', reason });
+        continue;
+      }
       joined.push(joinedRow(delivery.event));
       recorders.add(recorderKey(delivery.event.data));
     }
@@ -62,8 +69,11 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
           reason: `recorder ${data.recorderId} never joined run ${data.runId}; append its RecorderJoined first`,
         });
     }
-    if (isOf(delivery, 'RunFinished') && !finished.has(delivery.event.data.runId))
-      finished.set(delivery.event.data.runId, endRow(delivery.event));
+    if (isOf(delivery, 'RunFinished')) {
+      const { runId } = delivery.event.data;
+      if (!finished.has(runId)) finished.set(runId, endRow(delivery.event));
+      known.set(runId, 'finished');
+    }
     if (isOf(delivery, 'MetricRecorded')) metrics.push(metricRow(delivery.event));
   }
 
@@ -84,11 +94,11 @@ function belongsToRun(
   return OF_RUN.includes(delivery.event.type);
 }
 
-async function knownRuns(batch: readonly Delivery[], trx: Trx): Promise<Set<string>> {
+async function knownRuns(batch: readonly Delivery[], trx: Trx): Promise<Map<string, 'going' | 'finished'>> {
   const ids = batch.flatMap((d) => (belongsToRun(d) ? [d.event.data.runId] : []));
-  if (ids.length === 0) return new Set();
-  const rows = await rowsWhere(trx, 'runs', { runId: new Set(ids) }, ['runId']);
-  return new Set(rows.map((row) => row.runId));
+  if (ids.length === 0) return new Map();
+  const rows = await rowsWhere(trx, 'runs', { runId: new Set(ids) }, ['runId', 'finishedAt']);
+  return new Map(rows.map(({ runId, finishedAt }) => [runId, finishedAt === null ? 'going' : 'finished']));
 }
 
 async function knownRecorders(batch: readonly Delivery[], trx: Trx): Promise<Set<string>> {

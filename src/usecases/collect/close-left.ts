@@ -4,9 +4,13 @@ import { positionAfter } from '../../log/position.ts';
 import { openAppender } from '../../platform/open-appender.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { tryOwnWork } from '../../postgres/own-work.ts';
+import { journal } from '../../projections/journal/journal.ts';
+import { owners } from '../../projections/owners/owners.ts';
 import { readLeftRuns } from '../../projections/runs/read-recorders.ts';
 import { readRunTotals } from '../../projections/runs/read-run-totals.ts';
+import { runs } from '../../projections/runs/runs.ts';
 import { readEndedGroups } from '../../projections/step-tree/read-ended-groups.ts';
+import { stepTree } from '../../projections/step-tree/step-tree.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 
 /** What it takes to end what several programs record. */
@@ -14,6 +18,7 @@ export type LeftWorld = Pick<Platform, 'log' | 'blobs' | 'stamp'> & { readonly d
 
 const PRODUCER = 'espalier/close-left';
 const CAUGHT_UP_MS = 30_000;
+const READ = [journal, owners, runs, stepTree];
 
 /**
  * Closes the groups whose members were recorded by several programs and have all ended, and ends the runs that all who joined
@@ -29,7 +34,7 @@ export async function closeLeft(world: LeftWorld, signal: AbortSignal): Promise<
     const drafts = [...(await closingGroups(world)), ...(await endingRuns(world))];
     if (drafts.length === 0) return;
     const behind = positionAfter(await appender.append(drafts));
-    await waitUntilProjected(db, behind, { timeoutMs: CAUGHT_UP_MS, signal });
+    await waitUntilProjected(db, behind, { timeoutMs: CAUGHT_UP_MS, signal, projections: READ });
   });
 
   async function isAnyDue(): Promise<boolean> {
@@ -37,7 +42,7 @@ export async function closeLeft(world: LeftWorld, signal: AbortSignal): Promise<
   }
 
   async function caughtUp(): Promise<void> {
-    await waitUntilProjected(db, await world.log.ends(TOPICS), { timeoutMs: CAUGHT_UP_MS, signal });
+    await waitUntilProjected(db, await world.log.ends(TOPICS), { timeoutMs: CAUGHT_UP_MS, signal, projections: READ });
   }
 }
 

@@ -36,7 +36,7 @@ export const ANSWERS: Readonly<Record<number, AnswerSchema>> = {
     headers: { 'x-espalier-unrecorded': 'Why the call is not on record, where the proxy passes such calls on.' },
   },
   ...refusals({
-    400: 'The request names no rollout, is no JSON object, or has an answer that no record takes; or the model server refuses it, in its words.',
+    400: 'The request names no rollout or is no JSON object, no record takes its answer, or the model server refuses it, in its words.',
     403: 'The run belongs to another key or project.',
     409: 'The rollout, its task or its run has ended.',
     413: 'The body is over its limit.',

@@ -42,10 +42,11 @@ const byUuid = (id: string) => sql`
   select tree_id, step_id, rollout_id from steps where step_id = ${id}::uuid and depth > 0
   union all select tree_id, null, rollout_id from rollouts where rollout_id = ${id}::uuid`;
 
-/** Of a trace that named no task, the tree has its id as alias, and one rollout. */
+/** Of a trace that named no task, the tree has its spans, its id as alias, and one rollout. */
 const byName = (id: string) => sql`
   select tree_id, step_id, rollout_id from steps where call ->> 'responseId' = ${id}
   union all select x.tree_id, null, min(x.rollout_id::text)::uuid from trees a join rollouts x using (tree_id)
   where a.alias = ${id} and a.environment in (
     select distinct e ->> 'environment' from runs cross join lateral jsonb_array_elements(environments) as e)
+    and exists (select from events s where s.stream = a.tree_id and s.type = 'SpanReceived')
   group by x.tree_id having count(*) = 1`;

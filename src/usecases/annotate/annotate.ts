@@ -71,9 +71,10 @@ export function openAnnotate({ catchUpMs = CATCH_UP_MS, ...world }: AnnotateWorl
   const { db } = world.database;
   const exclusive = createExclusive();
 
-  async function folded(): Promise<void> {
+  async function folded(kind: AnnotateRequest['kind']): Promise<void> {
     const ends = await world.log.ends(['trees']);
-    await waitUntilProjected(db, ends, { timeoutMs: catchUpMs, projections: [journal, annotations, rewards, stepTree] });
+    const read = [journal, annotations, ...(kind === 'feedback' ? [rewards, stepTree] : [])];
+    await waitUntilProjected(db, ends, { timeoutMs: catchUpMs, projections: read });
   }
 
   async function add(given: readonly NewAnnotation[], principal: Principal): Promise<AnnotateReply> {
@@ -170,11 +171,10 @@ export function openAnnotate({ catchUpMs = CATCH_UP_MS, ...world }: AnnotateWorl
     // Of a stream that other processes annotate too, the record says the next number.
     const appender = openAppender({ ...world, stamp: { principal: principal.principal, project: principal.project } }, PRODUCER);
     const position = positionAfter(await appender.append(drafts));
-    await waitUntilProjected(db, position, { timeoutMs: SHOWN_MS, projections: [annotations, rewards] }).catch(
-      (error: unknown) => {
-        if (!(error instanceof ProjectionsBehind)) throw error;
-      },
-    );
+    const shown = drafts.some(({ type }) => rewards.handles.includes(type)) ? [annotations, rewards] : [annotations];
+    await waitUntilProjected(db, position, { timeoutMs: SHOWN_MS, projections: shown }).catch((error: unknown) => {
+      if (!(error instanceof ProjectionsBehind)) throw error;
+    });
     return { kind: 'recorded', ids, treeIds, position: formatPosition(position) };
   }
 
@@ -191,7 +191,7 @@ export function openAnnotate({ catchUpMs = CATCH_UP_MS, ...world }: AnnotateWorl
       return refused('invalid', `a call takes 1 to ${ANNOTATIONS_LIMIT} annotations, not ${count}; send them in several calls`);
     try {
       return await exclusive.run(['annotations'], async () => {
-        await folded(); // what was recorded a moment ago can be annotated, and numbers go on from the last
+        await folded(asked.kind); // what was said a moment ago is known, and numbers go on from the last
         if (asked.kind === 'feedback') return feedback(asked.feedback, principal);
         return asked.kind === 'add' ? add(asked.annotations, principal) : retract(asked, principal);
       });

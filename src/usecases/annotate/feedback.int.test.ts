@@ -17,8 +17,25 @@ const tree = builder.tree(runId);
 const walked = builder.walk(tree, 0, 2, 1);
 const [first = '', leaf = ''] = walked.steps;
 const traced = builder.tree(runId, TRACE, { task: { ...taskOf(), alias: TRACE } });
-const replied = builder.step(traced, builder.rollout(traced, 0), traced.rootStepId, 1, {
-  call: {
+const tracedRollout = builder.rollout(traced, 0);
+const span = {
+  spanId: builder.id('span'),
+  treeId: traced.treeId,
+  rolloutId: tracedRollout,
+  run: 'run',
+  task: TRACE,
+  rollout: TRACE,
+  kind: 'model',
+  endsRollout: false,
+  startMs: 1,
+  span: '{}',
+} as const;
+builder.record('SpanReceived', span, runId);
+const alike = builder.step(traced, null, traced.rootStepId, 1, { call: { ...callOf(), responseId: 'chatcmpl-alike' } });
+builder.step(traced, null, traced.rootStepId, 1, { call: { ...callOf(), responseId: 'chatcmpl-alike' } });
+const replied = builder.step(traced, tracedRollout, traced.rootStepId, 1, { call: callOf() });
+function callOf() {
+  return {
     responseId: 'chatcmpl-7',
     model: 'm',
     requestHash: 'b'.repeat(64),
@@ -26,8 +43,8 @@ const replied = builder.step(traced, builder.rollout(traced, 0), traced.rootStep
     latencyMs: 1,
     usage: null,
     trimmed: null,
-  },
-});
+  };
+}
 
 const datasetId = builder.id('dataset');
 const sha256 = 'e'.repeat(64);
@@ -156,6 +173,21 @@ describe('feedback after the fact', () => {
       message,
     });
     expect(await rewardsOf('all or none')).toEqual([]);
+  });
+
+  test('two values of one thing are refused, also under two of its ids', async () => {
+    const twice = await say({ of: replied, component: 'twice' }, { of: 'chatcmpl-7', component: 'twice', value: 2 });
+    expect(twice).toMatchObject({ code: 'invalid', message: expect.stringContaining('chatcmpl-7 has two values') });
+    expect(await rewardsOf('twice')).toEqual([]);
+  });
+
+  test('an id that two things of one tree have is refused with a way out, and the name of a task is no trace', async () => {
+    const given = { of: 'chatcmpl-alike', component: 'alike' };
+    const message = expect.stringContaining(`2 things in one tree, ${traced.treeId}, have it; name the step`);
+    for (const inTree of [{}, { inTree: traced.treeId }])
+      expect(await say({ ...given, ...inTree })).toMatchObject({ code: 'invalid', message });
+    expect(await say({ ...given, of: alike })).toMatchObject({ kind: 'recorded' });
+    expect(await say({ ...given, of: 'tree' })).toMatchObject({ code: 'unknown' });
   });
 
   test('a key needs both scopes, and one of another project finds nothing', async () => {

@@ -45,10 +45,14 @@ export async function feedbackDrafts(
   const of: OfTree[] = [];
   const named = new Set<string>();
   for (const each of given) {
-    const key = JSON.stringify([each.of, each.inTree, each.component]);
+    const made = typeof each.of === 'string' ? await ofRollout(db, each, each.of) : await ofRow(db, each, each.of, principal);
+    // of a row the annotation follows from what is said
+    const { treeId, id } = made.of;
+    const key = JSON.stringify(
+      typeof each.of === 'string' ? [treeId, id] : [each.of.datasetId.toLowerCase(), each.of.line, each.component],
+    );
     if (named.has(key)) throw new FeedbackRefused('invalid', `${nameOf(each)} has two values of component ${each.component}`);
     named.add(key);
-    const made = typeof each.of === 'string' ? await ofRollout(db, each, each.of) : await ofRow(db, each, each.of, principal);
     drafts.push(...made.drafts);
     of.push(made.of);
   }

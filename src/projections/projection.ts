@@ -34,6 +34,7 @@ export interface Poison {
     | 'missing-rollout'
     | 'missing-run'
     | 'missing-recorder'
+    | 'not-taken'
     | 'missing-reward'
     | 'missing-revision'
     | 'missing-dataset'

@@ -96,7 +96,7 @@ function ofTheFuture(lines: Sent['lines'], now: number): readonly RefusedLine[] 
   return lines.flatMap((line) => {
     if (line.kind !== 'call') return [];
     const ahead = aheadOfClock(line.beganMs + line.totalMs, now);
-    return ahead ? [{ id: line.id, message: `the end of the call ${ahead.message}`, remedy: ahead.remedy }] : [];
+    return ahead ? [{ id: line.id, message: `the end of the call ${ahead.message}`, remedy: ahead.remedy ?? '' }] : [];
   });
 }
 

@@ -12,7 +12,7 @@ import type { NamedPlace } from './place.ts';
 import { assemble, type ReadReply, readReply } from './read-reply.ts';
 import { isObject, type Json, readRequest } from './read-request.ts';
 import { readText, type Silence, type StreamEvent, splitEvents, watchSilence } from './split-events.ts';
-import { ASKS, type Added, type Ask, hasExtras, type Upstream, withExtras, withoutExtras } from './upstream.ts';
+import { type Added, ASKS, type Ask, hasExtras, type Upstream, withExtras, withoutExtras } from './upstream.ts';
 
 export interface ForwardOptions {
   readonly capture: Capture;

@@ -1,3 +1,4 @@
+import { expect, test } from '@jest/globals';
 import { withExtras, withoutExtras } from './upstream.ts';
 
 const added = { logProbs: false, tokenIds: false, usage: true };

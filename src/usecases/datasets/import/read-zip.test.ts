@@ -26,7 +26,10 @@ const content = Buffer.from('content');
 const plain = { name: 'a.json', method: 0, bytes: content, crc: crc32(content), size: content.length, flags: 0 };
 
 /** Writes a zip of one member. @param packed is the packed size that its directory declares. */
-function zipOf({ name, method, bytes, crc, size, flags }: typeof plain, packed = bytes.length): Buffer {
+function zipOf(
+  { name, method, bytes, crc, size, flags }: Omit<typeof plain, 'bytes'> & { readonly bytes: Buffer },
+  packed = bytes.length,
+): Buffer {
   const header = Buffer.alloc(30);
   header.writeUInt32LE(0x04034b50, 0);
   header.writeUInt16LE(name.length, 26);

@@ -11,11 +11,16 @@ export function readRecorders(db: Db, runs: readonly string[]): Promise<readonly
   return wholeRowsWhere(db, 'runRecorders', { runId: runs }, ['joinedAt', 'recorderId']);
 }
 
-/** Returns which runs go on although all who joined them have left, one of them as `completed`, and have no end on record that is set aside. */
-export async function readLeftRuns(db: Db): Promise<readonly string[]> {
+/**
+ * Returns which runs go on although all who joined them have left, one of them as `completed`, the last one at least `graceMs` ago by
+ * the log's clock, and have no end on record that is set aside.
+ */
+export async function readLeftRuns(db: Db, graceMs: number): Promise<readonly string[]> {
   const { rows } = await sql<{ runId: string }>`
     select run_id from runs r where finished_at is null and exists (
       select from run_recorders m where m.run_id = r.run_id having bool_and(left_at is not null) and bool_or(outcome = 'completed'))
+    and not exists (
+      select from events e where e.stream = r.run_id and e.type = 'RecorderLeft' and e.received_at > now() - ${graceMs} * interval '1 ms')
     and not exists (select from events e where e.stream = r.run_id and e.entity_id = r.run_id and e.type = 'RunFinished')`.execute(
     db,
   );

@@ -33,7 +33,7 @@ async function settled(): Promise<void> {
 }
 
 async function closing(): Promise<readonly (string | null)[]> {
-  await closeLeft(platform, new AbortController().signal);
+  await closeLeft(platform, new AbortController().signal, 0);
   await settled();
   const { db } = platform.database;
   const ends = await db.selectFrom('events').select('type').where('type', 'in', ['TreeClosed', 'RunFinished']).execute();

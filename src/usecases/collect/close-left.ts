@@ -18,6 +18,8 @@ export type LeftWorld = Pick<Platform, 'log' | 'blobs' | 'stamp'> & { readonly d
 
 const PRODUCER = 'espalier/close-left';
 const CAUGHT_UP_MS = 30_000;
+/** How long a run goes on when all have left: processes that are started together do not join together. */
+const GRACE_MS = 10_000;
 const READ = [journal, owners, runs, stepTree];
 
 /**
@@ -25,20 +27,20 @@ const READ = [journal, owners, runs, stepTree];
  * have left. No program can know of the others: the record does. One process of the installation does it at a time; killed in
  * between, the next one appends the same events again.
  */
-export async function closeLeft(world: LeftWorld, signal: AbortSignal): Promise<void> {
+export async function closeLeft(world: LeftWorld, signal: AbortSignal, graceMs = GRACE_MS): Promise<void> {
   const { db } = world.database;
   if (!(await isAnyDue())) return;
   await tryOwnWork(db, 'close what all have left', async () => {
     await caughtUp(); // what the last owner appended, and what those who left recorded
     const appender = openAppender(world, PRODUCER);
-    const drafts = [...(await closingGroups(world)), ...(await endingRuns(world))];
+    const drafts = [...(await closingGroups(world)), ...(await endingRuns(world, graceMs))];
     if (drafts.length === 0) return;
     const behind = positionAfter(await appender.append(drafts));
     await waitUntilProjected(db, behind, { timeoutMs: CAUGHT_UP_MS, signal, projections: READ });
   });
 
   async function isAnyDue(): Promise<boolean> {
-    return (await readEndedGroups(db)).length > 0 || (await readLeftRuns(db)).length > 0;
+    return (await readEndedGroups(db)).length > 0 || (await readLeftRuns(db, graceMs)).length > 0;
   }
 
   async function caughtUp(): Promise<void> {
@@ -61,8 +63,8 @@ async function closingGroups({ database: { db } }: LeftWorld) {
   );
 }
 
-async function endingRuns({ database: { db } }: LeftWorld) {
-  const totals = await readRunTotals(db, await readLeftRuns(db));
+async function endingRuns({ database: { db } }: LeftWorld, graceMs: number) {
+  const totals = await readRunTotals(db, await readLeftRuns(db, graceMs));
   return totals.map(({ runId, trees, rollouts, steps, failed }) => {
     const hasFailed = rollouts > 0 && failed === rollouts;
     const end = hasFailed

@@ -136,7 +136,7 @@ interface Answer {
   readonly events: readonly Envelope[];
   readonly status: number;
   readonly text: string;
-  /** What the process that answered had acknowledged before, by fact or id: what it says. */
+  /** What the process that answered had acknowledged before, by run and fact or id: what it says. */
   readonly known: ReadonlyMap<string, string>;
 }
 
@@ -157,8 +157,13 @@ async function sendAll(world: World, random: Random, server: Killable, onAnswer:
     }
     onAnswer({ events, ...response, known: before });
     if (response.status === 200 && generation === String(server.generation()))
-      for (const event of events) known.set(factOf(event) ?? event.id, contentOf(event));
+      for (const event of events) known.set(factOfRun(event), contentOf(event));
   }
+}
+
+/** What is set aside for its run says nothing of the same fact of another run. */
+function factOfRun(event: Envelope): string {
+  return `${factOf(event) ?? event.id} ${event.correlationId}`;
 }
 
 async function post(url: string, events: readonly Envelope[]): Promise<{ status: number; text: string } | null> {
@@ -258,7 +263,7 @@ function compareAnswers(answers: readonly Answer[], model: RecordModel): void {
           if (owner !== undefined && owner !== event.correlationId) continue; // of another run than its tree: the journal sets it aside
           fail(`${event.type} ${event.id} is not on record`);
         }
-        const earlier = known.get(factOf(event) ?? event.id);
+        const earlier = known.get(factOfRun(event));
         if (before.id === content || before.fact === content) continue; // another server, or the log, was told first: it repeats that
         if (earlier !== undefined && earlier !== content && event.type !== 'RewardRevised')
           fail(`${event.type} ${event.id} contradicts what this server took before`);

@@ -35,6 +35,8 @@ afterEach(async () => {
   await until('the server is gone', async () =>
     (await readdir(join(folder, 'data')).catch(() => [])).every((f) => f !== 'postmaster.pid'),
   );
+  // one that a user started in place of a killed one may come when that user has left
+  await until('its supervisors are gone', async () => (await supervisors()).length === 0);
   await rm(folder, { recursive: true, force: true });
 });
 

@@ -220,9 +220,12 @@ function contradicts({ hash, event }: Prepared, earlier: Earlier | undefined): b
   return earlier !== undefined && earlier.appended.hash !== (earlier.appended.forgotten ? clearHash(event) : hash);
 }
 
-/** Of another epoch the last appends are no proof: those of a producer that was replaced may have no effect. */
-function recentKey(key: string, { epoch }: Envelope): string {
-  return epoch === undefined ? key : `${key} ${epoch}`;
+/**
+ * Of another run or epoch the last appends are no proof: what names a run that its stream does not belong to is set aside by the
+ * journal, and what a replaced producer appended may have no effect.
+ */
+function recentKey(key: string, { correlationId, epoch }: Envelope): string {
+  return `${key} ${correlationId} ${epoch ?? ''}`;
 }
 
 const EVENTS = {

@@ -127,6 +127,29 @@ export function describeSecondFacts(open: () => Promise<TestApi>): void {
     });
   });
 
+  test('a fact that its server took for a run that the tree does not belong to is appended for the run that it belongs to', async () => {
+    const late = await open();
+    try {
+      const projecting = await late.project();
+      const events = givenRecord();
+      const other = givenRecord()[0] as Envelope;
+      const at = events.findIndex(({ type }) => type === 'StepTaken');
+      const step = events[at] as Envelope<'StepTaken'>;
+      const { position = '' } = (await late.post([other, ...events.slice(0, at)])).body;
+      await late.projected(position);
+      await projecting.close();
+      const foreign = { ...step, id: newId(), correlationId: other.stream };
+      expect(await late.post([foreign])).toMatchObject({ status: 200, body: { appended: 1 } });
+      expect(await late.post([step])).toMatchObject({ status: 200, body: { appended: 1 } });
+      await late.project();
+      await late.projected(formatPosition(await late.log.ends(['runs', 'trees'])));
+      expect(await rowsWhere(late.database.db, 'quarantine', { eventId: foreign.id }, ['code'])).toEqual([{ code: 'conflict' }]);
+      expect(await rowsWhere(late.database.db, 'steps', { stepId: step.data.stepId }, ['stepId'])).toHaveLength(1);
+    } finally {
+      await late.close();
+    }
+  });
+
   test('a second fact that its server took before the journal knew of the first is refused (409) once it is quarantined', async () => {
     const late = await open();
     try {

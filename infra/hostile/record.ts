@@ -247,7 +247,7 @@ async function readLog({ platform: { log } }: Stage, start: Offsets, ends: Offse
   return records;
 }
 
-/** A server fails by no request; it refuses only what contradicts the record, and takes nothing but that which contradicts what it took. */
+/** No request makes a server fail; it refuses only what contradicts the record, and accepts nothing that contradicts what it took. */
 function compareAnswers(answers: readonly Answer[], model: RecordModel): void {
   for (const { events, status, text, known } of answers) {
     const request = JSON.stringify(events).slice(0, 2_000);

@@ -41,10 +41,7 @@ export function forwardQueries(start: () => Promise<Running & { readonly url: st
   }
 
   const listener: NodeListener = async (req, res, { principal }) => {
-    const started = await running().catch((error: unknown) => {
-      logger.error('the thread of queries did not start', { error });
-      return undefined;
-    });
+    const started = await running().catch(() => undefined); // logged where it was started
     if (res.destroyed) return;
     if (!started?.url) return cut(req, res, NOT_STARTED);
     const { username: secret, hostname, port } = new URL(started.url);

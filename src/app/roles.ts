@@ -1,4 +1,4 @@
-import { openPlatform, type Platform } from '../platform/open-platform.ts';
+import type { Platform } from '../platform/open-platform.ts';
 import { readConfig } from '../runtime/config.ts';
 import { type Running, runUntilStopped } from '../runtime/lifecycle.ts';
 import { createLogger, type Logger } from '../runtime/logger.ts';
@@ -6,6 +6,7 @@ import { batch } from '../usecases/train/batcher/run-batcher.ts';
 import { relay } from '../usecases/train/open-lease-service.ts';
 import { keepProjected } from './project.ts';
 import { serveApi } from './serve-api.ts';
+import { startOnPlatform } from './start-on-platform.ts';
 
 /** What a part of an installation does. It waits for work, and any number of its processes may run. */
 interface Role<Started extends Pick<Running, 'close'>> {
@@ -34,22 +35,14 @@ export type RoleName = keyof typeof ROLES;
 
 /** Runs one role in this process, until it is stopped. */
 export async function runRole(name: RoleName): Promise<void> {
-  await runUntilStopped(async () => {
+  await runUntilStopped(async (signal) => {
     const config = readConfig();
     const logger = createLogger({ level: config.logLevel }).with({ worker: name });
-    const platform = await openPlatform(config, name);
     const { ready, start }: Role<Partial<Running> & Pick<Running, 'close'> & { readonly url?: string }> = ROLES[name];
-    const running = await start(platform, logger).catch(async (error: unknown) => {
-      await platform.close();
-      throw error;
-    });
+    const { platform, running, close } = await startOnPlatform({ config, name, logger, signal }, (opened) =>
+      start(opened, logger),
+    );
     logger.info(ready, { log: platform.mode.log, ...(running.url === undefined ? {} : { url: running.url }) });
-    return {
-      finished: running.finished ?? new Promise(() => undefined),
-      async close() {
-        await running.close();
-        await platform.close();
-      },
-    };
+    return { finished: running.finished ?? new Promise(() => undefined), close };
   });
 }

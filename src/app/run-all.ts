@@ -38,9 +38,16 @@ export async function runAll(platform: Platform, logger: Logger): Promise<Runnin
   }
 
   function inThread(): Running {
-    const starting = startInThread('project', platform, logger);
+    const stopping = new AbortController();
+    const starting = startInThread('project', platform, logger, { signal: stopping.signal });
     const finished = starting.then((projecting) => projecting.finished);
     finished.catch(() => undefined); // the caller waits for it
-    return { finished, close: async () => (await starting.catch(() => null))?.close() };
+    return {
+      finished,
+      async close() {
+        stopping.abort();
+        await (await starting.catch(() => null))?.close();
+      },
+    };
   }
 }

@@ -1,8 +1,10 @@
+import { once } from 'node:events';
 import type { MessagePort } from 'node:worker_threads';
-import { openPlatform, type Platform } from '../platform/open-platform.ts';
+import type { Platform } from '../platform/open-platform.ts';
 import type { Running } from '../runtime/lifecycle.ts';
 import type { Fields, Logger } from '../runtime/logger.ts';
 import type { FromThread, ThreadData, ThreadRole } from './start-in-thread.ts';
+import { startOnPlatform } from './start-on-platform.ts';
 
 type Start = (platform: Platform, logger: Logger) => Promise<Running & { readonly url?: string }>;
 
@@ -12,23 +14,32 @@ const STARTS: Readonly<Record<ThreadRole, () => Promise<Start>>> = {
   queries: async () => (await import('./serve-queries.ts')).serveQueries,
 };
 
+/**
+ * The process has refused a log that is not as it was recorded where it must; what such a log holds can still be asked. During an
+ * outage a query is answered with 503, and a later one starts the thread again.
+ */
+const OPENING = {
+  project: { onFaults: 'refuse', whileUnreachable: 'wait' },
+  queries: { onFaults: 'report', whileUnreachable: 'fail' },
+} as const satisfies Readonly<Record<ThreadRole, unknown>>;
+
 /** Runs a role over a platform of its own until the process that started the thread asks it to end (`start-in-thread.ts`). */
 export async function serveInThread(port: MessagePort, { role, config }: ThreadData): Promise<void> {
-  const asked = new Promise<void>((resolve) => port.once('message', () => resolve()));
+  const stopping = new AbortController();
+  const asked = once(stopping.signal, 'abort');
+  port.once('message', () => stopping.abort());
   const say = (message: FromThread) => port.postMessage(message);
-  // The process has refused a log that is not as it was recorded where it must; what such a log holds can still be asked.
-  const platform = await openPlatform(config, role, role === 'queries' ? 'report' : 'refuse');
+  const logger = loggerTo(say);
+  const start = await STARTS[role]();
+  const { running, close } = await startOnPlatform(
+    { config, name: role, logger, signal: stopping.signal, ...OPENING[role] },
+    (platform) => start(platform, logger),
+  );
+  say({ kind: 'ready', url: running.url ?? null });
   try {
-    const start = await STARTS[role]();
-    const running = await start(platform, loggerTo(say));
-    say({ kind: 'ready', url: running.url ?? null });
-    try {
-      await Promise.race([asked, running.finished]);
-    } finally {
-      await running.close();
-    }
+    await Promise.race([asked, running.finished]);
   } finally {
-    await platform.close();
+    await close();
   }
 }
 

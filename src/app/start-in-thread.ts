@@ -37,6 +37,8 @@ export interface ThreadOptions {
   readonly heapMb?: number;
   /** What it runs, for `bin/run.js`; a test has programs of its own. */
   readonly program?: string;
+  /** Ends a thread that still starts, which may wait for the database. */
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -47,7 +49,7 @@ export async function startInThread(
   role: ThreadRole,
   { config, databaseUrl, directUrl }: Pick<Platform, 'config' | 'databaseUrl' | 'directUrl'>,
   logger: Logger,
-  { heapMb, program = PROGRAM }: ThreadOptions = {},
+  { heapMb, program = PROGRAM, signal }: ThreadOptions = {},
 ): Promise<Running & { readonly url: string | null }> {
   const data: ThreadData = { role, config: { ...config, databaseUrl, databaseDirectUrl: directUrl } };
   const worker = new Worker(RUN, {
@@ -75,7 +77,9 @@ export async function startInThread(
       else logger[message.level](message.message, message.fields);
     });
   });
-  const url = await Promise.race([ready, finished.then(() => null)]);
+  const stop = () => worker.postMessage('close');
+  signal?.addEventListener('abort', stop, { once: true });
+  const url = await Promise.race([ready, finished.then(() => null)]).finally(() => signal?.removeEventListener('abort', stop));
   return {
     url,
     finished,

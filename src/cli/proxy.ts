@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { serveProxy } from '../app/serve-proxy.ts';
-import { openPlatform } from '../platform/open-platform.ts';
+import { startOnPlatform } from '../app/start-on-platform.ts';
 import { readConfig } from '../runtime/config.ts';
 import { runUntilStopped } from '../runtime/lifecycle.ts';
 import { createLogger } from '../runtime/logger.ts';
@@ -20,28 +20,22 @@ export function addProxy(program: Command): void {
     .option('--port <n>', 'port to listen on; 0 for a free one', numberBetween('--port', 0, 65_535), 4_100)
     .option('--when-unrecorded <what>', 'what to do with a call that cannot be recorded: fail, pass', failOrPass);
   command.action((options: { upstream?: string; port: number; whenUnrecorded?: 'fail' | 'pass' }) =>
-    runUntilStopped(async () => {
+    runUntilStopped(async (signal) => {
       const read = readConfig();
       const upstream = options.upstream ?? read.upstream;
       if (upstream === null) throw new Error('--upstream is missing: name the model server, such as http://127.0.0.1:8000/v1');
       const config = { ...read, upstream, port: options.port, whenUnrecorded: options.whenUnrecorded ?? read.whenUnrecorded };
-      const platform = await openPlatform(config, 'proxy');
-      const proxy = await serveProxy(platform, createLogger({ level: config.logLevel })).catch(async (error: unknown) => {
-        await platform.close();
-        throw error;
-      });
+      const logger = createLogger({ level: config.logLevel });
+      const started = await startOnPlatform({ config, name: 'proxy', logger, signal }, (platform) =>
+        serveProxy(platform, logger),
+      );
+      const { running: proxy, close } = started;
       if (wantsJson(command)) print(JSON.stringify({ state: 'serving', url: proxy.url }));
       else {
         print(`base_url of the agent: ${proxy.url}/v1/proxy/RUN/TASK/ROLLOUT   api_key: \`espalier token\`, or an API key`);
         print(`rewards and ends: POST …/reward {"value": 1}   POST …/end {"success": true}`);
       }
-      return {
-        finished: proxy.finished,
-        async close() {
-          await proxy.close();
-          await platform.close();
-        },
-      };
+      return { finished: proxy.finished, close };
     }),
   );
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { runAll } from '../app/run-all.ts';
-import { openPlatform } from '../platform/open-platform.ts';
+import { startOnPlatform } from '../app/start-on-platform.ts';
 import { readConfig } from '../runtime/config.ts';
 import { runUntilStopped } from '../runtime/lifecycle.ts';
 import { createLogger } from '../runtime/logger.ts';
@@ -12,13 +12,11 @@ import { wantsJson } from './with-platform.ts';
 export function addUp(program: Command): void {
   const command = program.command('up');
   command.action(() => {
-    const start = async () => {
+    const start = async (signal: AbortSignal) => {
       const config = readConfig();
-      const platform = await openPlatform(config, 'up');
-      const all = await runAll(platform, createLogger({ level: config.logLevel })).catch(async (error: unknown) => {
-        await platform.close();
-        throw error;
-      });
+      const logger = createLogger({ level: config.logLevel });
+      const started = await startOnPlatform({ config, name: 'up', logger, signal }, (platform) => runAll(platform, logger));
+      const { platform, running: all, close } = started;
       const { log, database } = platform.mode;
       if (wantsJson(command)) print(JSON.stringify({ state: 'serving', url: all.url, log, database, home: config.home }));
       else {
@@ -26,13 +24,7 @@ export function addUp(program: Command): void {
         print(`GraphQL ${all.url}/graphql   events in: POST ${all.url}/v1/events   health ${all.url}/healthz`);
         print(`studio ${await pageLink(config, all.url, '/')}`);
       }
-      return {
-        finished: all.finished,
-        async close() {
-          await all.close();
-          await platform.close();
-        },
-      };
+      return { finished: all.finished, close };
     };
     return runUntilStopped(start, { reportStartFault: (error) => printFailure(error, command) });
   });

@@ -1,0 +1,62 @@
+import { KafkaUnusable, openPlatform, type Platform } from '../platform/open-platform.ts';
+import type { OnLogFaults } from '../platform/open-recorded-log.ts';
+import { DatabaseUnreachable } from '../postgres/database.ts';
+import { isOutage } from '../projections/transient-fault.ts';
+import type { Config } from '../runtime/config.ts';
+import type { Running } from '../runtime/lifecycle.ts';
+import type { Logger } from '../runtime/logger.ts';
+import { retryTransient } from '../runtime/retry-transient.ts';
+
+interface StartOptions {
+  readonly config: Config;
+  /** What its connections are called. */
+  readonly name: string;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+  readonly onFaults?: OnLogFaults;
+  /** What it does while Postgres or Kafka is unreachable; waits when left out. */
+  readonly whileUnreachable?: 'wait' | 'fail';
+}
+
+/**
+ * Opens a platform and starts what runs on it; `close` ends both. A server that starts during an outage waits, logged once for each
+ * reason, and serves when the outage is over. @throws what does not pass by itself; the last fault when the signal aborts.
+ */
+export async function startOnPlatform<Started extends Pick<Running, 'close'>>(
+  { config, name, logger, signal, onFaults, whileUnreachable = 'wait' }: StartOptions,
+  start: (platform: Platform) => Promise<Started>,
+): Promise<{ readonly platform: Platform; readonly running: Started; close(): Promise<void> }> {
+  let logged = '';
+  return retryTransient(
+    async () => {
+      const platform = await openPlatform(config, name, onFaults);
+      const running = await start(platform).catch(async (error: unknown) => {
+        await platform.close();
+        throw error;
+      });
+      return {
+        platform,
+        running,
+        async close() {
+          await running.close();
+          await platform.close();
+        },
+      };
+    },
+    {
+      signal,
+      passes: (error) => whileUnreachable === 'wait' && isUnreachable(error),
+      unlimited: isUnreachable,
+      onFault: (error) => {
+        const reason = error instanceof Error ? error.message : String(error);
+        if (reason !== logged) logger.warn('the start waits for what is unreachable', { reason });
+        logged = reason;
+      },
+    },
+  );
+}
+
+function isUnreachable(error: unknown): boolean {
+  const isWrapped = error instanceof DatabaseUnreachable || error instanceof KafkaUnusable;
+  return isOutage(isWrapped ? error.cause : error);
+}

@@ -1,8 +1,8 @@
-import type { GraphQLSchema } from 'graphql';
+import { defaultFieldResolver, type GraphQLSchema, GraphQLString, getNamedType, isObjectType } from 'graphql';
 import { createSchema } from 'graphql-yoga';
 import { scopedToMoment } from './as-of/scoped-to-moment.ts';
 import type { Context } from './context.ts';
-import { countOwnFields } from './limits/use-query-limits.ts';
+import { textOf } from './large-text.ts';
 import { Aggregate, PairedDifference } from './resolvers/analysis.ts';
 import { Annotation, AnnotationsRecorded } from './resolvers/annotations.ts';
 import { CapturedCall, CapturedChoice } from './resolvers/calls.ts';
@@ -11,6 +11,7 @@ import { BatchActor, BatchEstimates, SampleEstimate, StepEstimate } from './reso
 import { Evaluation, TrainedOn } from './resolvers/evaluations.ts';
 import { ArmResult, Experiment, ExperimentStage } from './resolvers/experiments.ts';
 import { HistoryAtFactor, HistoryImage, HistorySegment, RenderSpec } from './resolvers/images.ts';
+import { LargeText } from './resolvers/large-texts.ts';
 import { Touched, TraceEvent } from './resolvers/lineage.ts';
 import { QuarantinedRecord, Subscription } from './resolvers/log.ts';
 import { Mutation } from './resolvers/mutation.ts';
@@ -20,7 +21,7 @@ import { Query } from './resolvers/query.ts';
 import { Replay } from './resolvers/replays.ts';
 import { Judgement, Revision, RevisionTurn } from './resolvers/revisions.ts';
 import { Rollout, Trajectory } from './resolvers/rollouts.ts';
-import { ForkOrigin, Run, RunEnvironment } from './resolvers/runs.ts';
+import { ForkOrigin, ImageTotals, Run, RunEnvironment } from './resolvers/runs.ts';
 import { DateTime, JSONValue, SafeInt } from './resolvers/scalars.ts';
 import { StepEdge } from './resolvers/searchable-lists.ts';
 import { PackedArray, Reward, SearchStatistics, Step, ToolCall } from './resolvers/steps.ts';
@@ -56,6 +57,7 @@ export async function createExecutableSchema(): Promise<GraphQLSchema> {
     ArmResult,
     Run,
     RunEnvironment,
+    ImageTotals,
     ForkOrigin,
     Evaluation,
     Replay,
@@ -65,6 +67,7 @@ export async function createExecutableSchema(): Promise<GraphQLSchema> {
     TreeOutline,
     Task,
     StepEdge,
+    LargeText,
     CapturedCall,
     CapturedChoice,
     Aggregate,
@@ -109,5 +112,21 @@ export async function createExecutableSchema(): Promise<GraphQLSchema> {
     SampleEstimate,
     StepEstimate,
   });
-  return countOwnFields(createSchema<Context>({ typeDefs: await readTypeDefs(), resolvers }));
+  return resolveComputed(createSchema<Context>({ typeDefs: await readTypeDefs(), resolvers }));
+}
+
+/**
+ * Gives a resolver to each field that is no plain property of its record, since queries are compiled: the counts of a connection,
+ * which are functions, and the texts of what may have large ones.
+ */
+function resolveComputed(schema: GraphQLSchema): GraphQLSchema {
+  for (const type of Object.values(schema.getTypeMap()).filter(isObjectType)) {
+    const fields = type.getFields();
+    for (const field of Object.values(fields)) {
+      if (field.resolve) continue;
+      if (field.args.length > 0 || field.name === 'totalCount') field.resolve = defaultFieldResolver;
+      if (fields.largeTexts && getNamedType(field.type) === GraphQLString) field.resolve = textOf(field.name);
+    }
+  }
+  return schema;
 }

@@ -4,16 +4,16 @@ type Path = GraphQLResolveInfo['path'];
 
 /**
  * The moments of the record that one request looks at, by the field `asOf` that opened each. The executor hands one context to
- * every resolver of a request; which moment a field is read at says its path: the nearest `asOf` above it, else it is read now.
+ * every resolver of a request; which moment a field is read at says the name that its path begins with: `asOf` is a field of Query.
  */
 export class Moments<Context> {
-  readonly #contexts = new WeakMap<Path, Context>();
+  readonly #contexts = new Map<Path['key'], Context>();
   readonly #releases: (() => void)[] = [];
   #ended = false;
 
   /** Lets everything below a field be read in another context, until the request ends. */
   open(path: Path, context: Context, release: () => void): void {
-    this.#contexts.set(path, context);
+    this.#contexts.set(rootOf(path), context);
     this.#releases.push(release);
     if (this.#ended) this.end();
   }
@@ -21,11 +21,7 @@ export class Moments<Context> {
   /** Returns the context in which a field is resolved. */
   contextOf(path: Path, now: Context): Context {
     if (this.#releases.length === 0) return now;
-    for (let at: Path | undefined = path; at; at = at.prev) {
-      const context = this.#contexts.get(at);
-      if (context) return context;
-    }
-    return now;
+    return this.#contexts.get(rootOf(path)) ?? now;
   }
 
   /** Releases what the moments hold. */
@@ -33,4 +29,9 @@ export class Moments<Context> {
     this.#ended = true;
     for (const release of this.#releases) release();
   }
+}
+
+/** The name in the answer of the field of Query that a path begins with. */
+function rootOf({ key, prev }: Path): Path['key'] {
+  return prev ? rootOf(prev) : key;
 }

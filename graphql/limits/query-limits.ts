@@ -6,7 +6,7 @@ const SMALLER = 'read less at once: pages (first, after), fewer aliases, or one 
 
 type Allowed = Pick<Limits, 'rows' | 'answerFields' | 'answerCharacters'>;
 
-/** Counts what one query reads and answers. What is over a limit ends the query: from then on every count is refused. */
+/** Counts what one query reads and answers. What reads over a limit ends the query: from then on every count is refused. */
 export class QueryLimits {
   readonly #allowed: Allowed;
   #rows = 0;
@@ -28,25 +28,41 @@ export class QueryLimits {
     this.#check('rows of a query', this.#rows, this.#allowed.rows);
   };
 
-  /** @param name the key that it has in the answer. */
-  countField(name: string): void {
-    this.#check('fields of an answer', ++this.#fields, this.#allowed.answerFields);
-    this.#countCharacters(name.length);
+  /**
+   * Returns why an answer is too large to be sent; undefined where it is not. It holds a text that several aliases name once, and
+   * would be written with a copy for each.
+   */
+  refusalOf(answer: unknown): GraphQLError | undefined {
+    try {
+      this.#countAnswer(answer);
+      return undefined;
+    } catch (error) {
+      if (error instanceof GraphQLError) return error;
+      throw error;
+    }
   }
-
-  /** Counts the characters of what a field without fields comes to. */
-  readonly countValue = <T>(value: T): T => {
-    this.#countCharacters(charactersOf(value));
-    return value;
-  };
 
   /** Ends a query that nobody waits for any more, at its next count. */
   abandon(): void {
     this.#refusal ??= new GraphQLError('the caller left before the answer', { extensions: { code: 'TIMED_OUT' } });
   }
 
-  #countCharacters(characters: number): void {
-    this.#characters += characters;
+  #countAnswer(value: unknown): void {
+    if (typeof value !== 'object' || value === null) {
+      this.#characters += typeof value === 'string' ? value.length : CHARACTERS_OF_A_NUMBER;
+      return;
+    }
+    if (Array.isArray(value)) {
+      for (const each of value) this.#countAnswer(each);
+      return;
+    }
+    const object = value as Readonly<Record<string, unknown>>;
+    for (const name in object) {
+      this.#fields++;
+      this.#characters += name.length;
+      this.#countAnswer(object[name]);
+    }
+    this.#check('fields of an answer', this.#fields, this.#allowed.answerFields);
     this.#check('characters of an answer', this.#characters, this.#allowed.answerCharacters);
   }
 
@@ -57,12 +73,3 @@ export class QueryLimits {
 }
 
 const CHARACTERS_OF_A_NUMBER = 8; // about
-
-function charactersOf(value: unknown): number {
-  if (typeof value === 'string') return value.length;
-  if (typeof value !== 'object' || value === null) return CHARACTERS_OF_A_NUMBER;
-  let sum = 0;
-  if (Array.isArray(value)) for (const each of value) sum += charactersOf(each);
-  else for (const [key, each] of Object.entries(value)) sum += key.length + charactersOf(each);
-  return sum;
-}

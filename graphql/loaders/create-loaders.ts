@@ -1,6 +1,5 @@
 import DataLoader from 'dataloader';
 import type { Db } from '../../src/postgres/database.ts';
-import { mapPages } from '../../src/postgres/keyset.ts';
 import {
   countExamples,
   type ExampleFilter,
@@ -61,7 +60,7 @@ import { readChildren, readLeaves, readStepsById, readTreeSizes } from '../../sr
 import { readDivergences, readToolCalls } from '../../src/projections/step-tree/read-tool-calls.ts';
 import { countTrees, readTrees, readTreesById, type TreeFilter } from '../../src/projections/step-tree/read-trees.ts';
 import type { BlobReader } from '../../src/training/rows/read-blob.ts';
-import { type LargeTexts, withLargeTexts } from '../large-text.ts';
+import type { LargeTexts } from '../large-text.ts';
 import { many, manyOfTree, mapped, mappedOfTree, one, oneOfTree, treesAndIds } from './batch.ts';
 import { EstimateBudget } from './estimate-budget.ts';
 import { createListLoader } from './list-loader.ts';
@@ -97,8 +96,7 @@ export function createLoaders(
       (filters) => countRuns(db, filters),
     ),
     trees: createListLoader(
-      async (filters: readonly TreeFilter[], ordering, page) =>
-        mapPages(await readTrees(db, filters, ordering, page), withLargeTexts),
+      (filters: readonly TreeFilter[], ordering, page) => readTrees(db, filters, ordering, page),
       (filters) => countTrees(db, filters),
     ),
     rollouts: createListLoader(
@@ -126,7 +124,7 @@ export function createLoaders(
       (r) => r.policyId,
     ),
     tree: one(
-      async (ids) => (await readTreesById(db, ids)).map(withLargeTexts),
+      (ids) => readTreesById(db, ids),
       (t) => t.id,
     ),
     treeSize: one(
@@ -135,7 +133,7 @@ export function createLoaders(
     ),
     backups: mapped((ids) => countBackups(db, ids)),
     stepById: one(
-      async (ids) => (await readStepsById(db, ids)).map(withLargeTexts),
+      (ids) => readStepsById(db, ids),
       (s) => s.id,
     ),
     rollout: oneOfTree((rollouts) => readRolloutsNamed(db, rollouts)),
@@ -154,15 +152,15 @@ export function createLoaders(
     ),
     return: oneOfTree((rollouts) => readReturns(db, rollouts)),
     children: manyOfTree(
-      async (steps) => (await readChildren(db, ...treesAndIds(steps))).map(withLargeTexts),
+      (steps) => readChildren(db, ...treesAndIds(steps)),
       (s) => s.parentId,
     ),
     leaves: many(
-      async (ids) => (await readLeaves(db, ids)).map(withLargeTexts),
+      (ids) => readLeaves(db, ids),
       (s) => s.treeId,
     ),
     toolCalls: new ListsOfTree(
-      async (steps) => (await readToolCalls(db, ...treesAndIds(steps))).map(withLargeTexts),
+      (steps) => readToolCalls(db, ...treesAndIds(steps)),
       (c) => c.stepId,
     ),
     revision: oneOfTree((revisions) => readRevisionsNamed(db, revisions)),
@@ -190,7 +188,7 @@ export function createLoaders(
     ),
     history: mappedOfTree((steps) => readHistories(db, steps)),
     segment: one(
-      async (ids) => (await readSegments(db, ids)).map(withLargeTexts),
+      (ids) => readSegments(db, ids),
       (s) => s.id,
     ),
     segmentBudget: new SegmentBudget(),
@@ -204,7 +202,7 @@ export function createLoaders(
       (t) => t.ofId,
     ),
     judgements: many(
-      async (ids) => (await readJudgements(db, ids)).map(withLargeTexts),
+      (ids) => readJudgements(db, ids),
       (j) => j.treeId,
     ),
     dataset: one(
@@ -229,7 +227,7 @@ export function createLoaders(
     ),
     metrics: createMetricsLoader(db),
     divergences: many(
-      async (ids) => (await readDivergences(db, ids)).map(withLargeTexts),
+      (ids) => readDivergences(db, ids),
       (d) => d.treeId,
     ),
     rewardsOfStep: new ListsOfTree(

@@ -2,12 +2,11 @@ import type DataLoader from 'dataloader';
 import type { Db } from '../../src/postgres/database.ts';
 import type { OfTree } from '../../src/projections/of-tree.ts';
 import { readSteps, type StepRecord } from '../../src/projections/step-tree/read-steps.ts';
-import { withLargeTexts } from '../large-text.ts';
 import { oneOfTree } from './batch.ts';
 
 export type StepLoader = DataLoader<OfTree, StepRecord | null, string>;
 
 /** Loads steps. */
 export function createStepLoader(db: Db): StepLoader {
-  return oneOfTree(async (steps) => (await readSteps(db, steps)).map(withLargeTexts));
+  return oneOfTree((steps) => readSteps(db, steps));
 }

@@ -1,7 +1,6 @@
 import DataLoader from 'dataloader';
 import type { Db } from '../../src/postgres/database.ts';
 import { readStepsOfTrees, type StepField, type StepPart } from '../../src/projections/step-tree/read-steps.ts';
-import { withLargeTexts } from '../large-text.ts';
 import { groupBy } from './group-by.ts';
 
 /** Which part of a tree: up to `limit` steps after an offset of the log, and of each the fields that are named. */
@@ -20,7 +19,7 @@ export function createTreeStepsLoader(db: Db): DataLoader<TreePart, readonly Ste
       for (const [, alike] of groupBy(parts, partOf)) {
         const [part = NO_PART] = alike; // a group has at least one
         const trees = alike.map(({ treeId }) => treeId);
-        const steps = (await readStepsOfTrees(db, trees, part)).map(withLargeTexts);
+        const steps = await readStepsOfTrees(db, trees, part);
         const byTree = groupBy(steps, ({ treeId }) => treeId);
         for (const one of alike) lists.set(one, byTree.get(one.treeId) ?? []);
       }

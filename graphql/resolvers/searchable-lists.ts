@@ -1,5 +1,5 @@
 import type { Db } from '../../src/postgres/database.ts';
-import { mapPages, type Page } from '../../src/postgres/keyset.ts';
+import type { Page } from '../../src/postgres/keyset.ts';
 import { ActionsNotIndexed, checkActionsIndexed } from '../../src/projections/analysis/build-indexes.ts';
 import {
   checkSampleSearch,
@@ -41,7 +41,6 @@ import type { Context } from '../context.ts';
 import { refusal } from '../errors.ts';
 import { sampleFilter, stepFilter, taskFilter, toolCallFilter } from '../filters.ts';
 import type * as input from '../generated/types.ts';
-import { withLargeTexts } from '../large-text.ts';
 import { groupBy } from '../loaders/group-by.ts';
 import type { StepMatches } from '../models.ts';
 
@@ -95,8 +94,7 @@ export async function connectToolCalls(
   }
   const found = await connect(
     args,
-    async (page) =>
-      only(mapPages([await readChosenToolCalls(db, filter, TOOL_CALL_ORDERINGS[args.orderBy], page)], withLargeTexts)),
+    async (page) => readChosenToolCalls(db, filter, TOOL_CALL_ORDERINGS[args.orderBy], page),
     () => countChosenToolCalls(db, filter),
   );
   return { ...found, count: counting((upTo) => countToolCallsUpTo(db, filter, upTo)) };
@@ -214,9 +212,4 @@ async function searchable(db: Db, words: string, checkIndexed: () => Promise<voi
 async function filled<Id, Item>(page: Page<Id>, load: (id: Id) => Promise<Item | null>): Promise<Page<Item>> {
   const rows = await Promise.all(page.rows.map(async ({ row, cursor }) => ({ row: await load(row), cursor })));
   return { ...page, rows: rows.flatMap(({ row, cursor }) => (row === null ? [] : [{ row, cursor }])) };
-}
-
-function only<Item>([item]: readonly Item[]): Item {
-  if (item === undefined) throw new Error('one query has one page');
-  return item;
 }

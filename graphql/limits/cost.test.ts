@@ -41,6 +41,14 @@ describe('the cost of a query', () => {
     expect(cost('{ tree(id: "x") { steps(first: 10) { id rewards { value } } } }')).toBe(1 + 10 * (1 + 3));
   });
 
+  test('the field that costs most is named by its path, down to the one that costs more than half', () => {
+    const dearest = (query: string) => measured(query).dearest.path.join('.');
+    expect(dearest('{ policies { id } all: runs(first: 9) { totalCount nodes { trees(first: 500) { nodes { id } } } } }')).toBe(
+      'all.nodes.trees.nodes',
+    );
+    expect(dearest('{ runs(first: 2) { ...R } } fragment R on RunConnection { nodes { id } }')).toBe('runs.nodes');
+  });
+
   test('the costs of single fields are added', () => {
     expect(cost('{ runs(first: 2) { totalCount nodes { totals { steps } } } }')).toBe(1 + 10 + 2 * (1 + 2));
   });

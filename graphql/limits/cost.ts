@@ -30,8 +30,10 @@ export interface Measure {
    * `@cost` says that a field costs by itself. Introspection costs nothing.
    */
   readonly cost: number;
+  /** The field that costs most, and how much: its path, down to the field that costs more than half of those around it. */
+  readonly dearest: { readonly path: readonly string[]; readonly cost: number };
 }
-const NOTHING: Measure = { depth: 0, aliases: 0, cost: 0 };
+const NOTHING: Measure = { depth: 0, aliases: 0, cost: 0, dearest: { path: [], cost: 0 } };
 
 /**
  * Measures the operation that a request names, or the largest of all. A fragment counts at every place that spreads it and is
@@ -53,6 +55,7 @@ export function measure(
         depth: Math.max(a.depth, b.depth),
         aliases: Math.max(a.aliases, b.aliases),
         cost: Math.max(a.cost, b.cost),
+        dearest: a.cost >= b.cost ? a.dearest : b.dearest,
       }),
       NOTHING,
     );
@@ -110,7 +113,7 @@ function measureOperation(
     const aliases = node.alias ? 1 : 0;
     if (introspects || !definition) {
       const below = selections(node.selectionSet, { typeName: '', items: 1, introspects });
-      return { depth: introspects ? 0 : below.depth + 1, aliases: below.aliases + aliases, cost: 0 };
+      return { ...NOTHING, depth: introspects ? 0 : below.depth + 1, aliases: below.aliases + aliases };
     }
     const named = getNamedType(definition.type);
     const { weight, size } = priceOf(schema, definition);
@@ -120,12 +123,20 @@ function measureOperation(
     const times = list ? (size ? length : scope.items) : 1;
     const below = selections(node.selectionSet, { typeName: named.name, items: list ? 1 : length, introspects });
     const own = weight ?? (isLeafType(named) ? 0 : 1);
-    return { depth: below.depth + 1, aliases: below.aliases + aliases, cost: times * (own + below.cost) };
+    const cost = times * (own + below.cost);
+    const isSpent = below.dearest.cost * 2 > own + below.cost;
+    const path = [node.alias?.value ?? node.name.value, ...(isSpent ? below.dearest.path : [])];
+    return { depth: below.depth + 1, aliases: below.aliases + aliases, cost, dearest: { path, cost } };
   }
 }
 
 function add(a: Measure, b: Measure): Measure {
-  return { depth: Math.max(a.depth, b.depth), aliases: a.aliases + b.aliases, cost: a.cost + b.cost };
+  return {
+    depth: Math.max(a.depth, b.depth),
+    aliases: a.aliases + b.aliases,
+    cost: a.cost + b.cost,
+    dearest: a.dearest.cost >= b.dearest.cost ? a.dearest : b.dearest,
+  };
 }
 
 interface Size {

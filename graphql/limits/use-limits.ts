@@ -27,7 +27,7 @@ export function useLimits({ tokens, depth, aliases, cost }: Limits): Plugin {
       check('depth', asked.depth, depth, 'nest fewer fields; continue with a second query from the ids of the first');
       check('aliases', asked.aliases, aliases, 'use a list field with a filter, or several queries');
       const remedy = 'ask for fewer items (first, last) in the outer lists, or nest fewer lists in each other';
-      check('cost', asked.cost, cost, remedy);
+      check('cost', asked.cost, cost, `most of it is ${asked.dearest.path.join('.')}: ${remedy}`);
     },
   };
 }

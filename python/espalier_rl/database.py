@@ -13,9 +13,11 @@ from .coroutines import for_coroutines
 from .connection import Connection
 
 if TYPE_CHECKING:
+    import datasets
     from typing_extensions import Unpack
 
     from .analysis import DifferenceView, Event, ImageView, StepView, Table, TreeView
+    from .analysis.export import ExportOptions
     from .analysis.page_view import PageView
     from .recording.leftovers import Leftovers
     from .recording.run import Run
@@ -277,6 +279,22 @@ class Database:
         """Training batches, of all policies or of one; those of `run` hold a sample of it."""
         return self._table("batches", locals())
 
+    def export(self, run: Any = None, *, format: str, path: str | Path, **options: Unpack[ExportOptions]) -> dict[str, Any]:
+        """Writes what `espalier export --format FORMAT` writes to `path`, from anywhere, and returns its manifest (`sha256`, `counts`,
+        `position`, …). `run` is one or several, by id; `options` are those of the command. A connection that breaks is opened again
+        behind the last byte; the file appears when it is whole and has the digest of its manifest. Raises EspalierError with what the
+        command says where the record or the format refuses."""
+        from .analysis import export
+
+        return export.export(self.connection, run, format, path, options)
+
+    def dataset(self, run: Any = None, *, format: str = "trl", **options: Unpack[ExportOptions]) -> datasets.Dataset:
+        """An export as a `datasets.Dataset` in memory, with the options of `export`; one that is larger is written by `export` and
+        opened by `load_dataset`. Needs the extra `hf`."""
+        from .analysis import export
+
+        return export.dataset(self.connection, run, format, options)
+
     def run_tail(self, run: Any, *, types: Sequence[str] | None = None, after: str | None = None) -> AsyncIterator[Event]:
         """Events of a run (its id, or what has one) as they are recorded, without end: `async for event in db.run_tail(run)`.
         `after=None` begins now, `after=""` at the beginning of the record, `event.position` behind an event."""
@@ -320,7 +338,7 @@ class Database:
 
     arun, atraining, await_for_spools = for_coroutines(run), for_coroutines(training), for_coroutines(wait_for_spools)
     aannotate, aretract, aview = for_coroutines(annotate), for_coroutines(retract), for_coroutines(view)
-    afeedback = for_coroutines(feedback)
+    afeedback, aexport, adataset = for_coroutines(feedback), for_coroutines(export), for_coroutines(dataset)
     atree, astep, aimage, adifference = for_coroutines(tree), for_coroutines(step), for_coroutines(image), for_coroutines(difference)
 
     def _table(self, name: str, given: dict[str, Any]) -> Table:

@@ -70,7 +70,16 @@ export function forwardQueries(start: () => Promise<Running & { readonly url: st
 }
 
 /** What those that answer queries read of a request; no key or token, which are the API server's to check. */
-const FORWARDED = new Set(['accept', 'accept-encoding', 'content-type', 'content-length', 'host', 'user-agent']);
+const FORWARDED = new Set([
+  'accept',
+  'accept-encoding',
+  'content-type',
+  'content-length',
+  'host',
+  'if-range',
+  'range',
+  'user-agent',
+]);
 /** What each server says of its own connection. */
 const OF_CONNECTION = new Set(['connection', 'keep-alive', 'transfer-encoding', 'trailer']);
 

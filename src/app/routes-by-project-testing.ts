@@ -116,6 +116,13 @@ export const RULES: Readonly<Record<string, Rule>> = {
   ...Object.fromEntries(
     ['trajectories', 'steps', 'rewards', 'samples', 'batches'].map((table) => [`GET /v1/tables/${table}`, tableOf(table)]),
   ),
+  'GET /v1/exports': of(
+    ({ builder }) =>
+      builder.events.flatMap(({ type, stream }) =>
+        type === 'RunStarted' ? [{ path: `/v1/exports?format=jsonl&run=${stream}` }] : [],
+      ),
+    404,
+  ),
   'GET /v1/pages': of(
     ({ builder }) =>
       builder.events.flatMap(({ type, stream }) =>

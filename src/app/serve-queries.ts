@@ -5,12 +5,14 @@ import { setPriority, platform as system } from 'node:os';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { createGraphql } from '../../graphql/create-graphql.ts';
+import { createExports } from '../../graphql/exports/create-exports.ts';
 import { Gate } from '../../graphql/limits/gate.ts';
 import { ignoreOrphanedRejections } from '../../graphql/orphaned-rejections.ts';
 import { createPages } from '../../graphql/pages/create-pages.ts';
 import { createTables } from '../../graphql/tables/create-tables.ts';
 import { newId } from '../events/new-id.ts';
 import type { Platform } from '../platform/open-platform.ts';
+import { watchForgotten } from '../platform/watch-forgotten.ts';
 import { openDatabase } from '../postgres/database.ts';
 import { countNotices } from '../postgres/notices.ts';
 import type { Principal } from '../postgres/principal.ts';
@@ -20,6 +22,7 @@ import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { openAnnotate } from '../usecases/annotate/annotate.ts';
 import { tokenDecoders } from '../usecases/datasets/export/token-decoder.ts';
+import { keptFolder } from '../usecases/datasets/kept-files.ts';
 import { openRequeue } from '../usecases/requeue/requeue-events.ts';
 import { PRINCIPAL_HEADER } from './forward-queries.ts';
 
@@ -28,12 +31,14 @@ const TABLE_CONNECTIONS = 4; // a table holds one while its client reads it
 const CONNECT_MS = 60_000; // a statement waits for those before it
 const STATEMENT_MS = 10_000;
 const TABLE_STATEMENT_MS = 60_000; // a page of what is rare looks at 4,096 trees
+const EXPORT_CONNECTIONS = 5; // an export holds one while it is written; the fifth asks what is forgotten
+const EXPORT_STATEMENT_MS = 600_000; // it counts and sorts all that it holds
 const SNAPSHOT_STATEMENT_MS = 60_000; // its tables have no statistics
 const HEADER_BYTES = 65_536; // an address with a query in it, and who asks
 const NICE = 5; // a third of the processor time of a thread that is as busy
 
 /**
- * Answers GraphQL, tables and pages at a port of this machine for the API server, which checks who asks and passes it on
+ * Answers GraphQL, tables, exports and pages at a port of this machine for the API server, which checks who asks and passes it on
  * (`forward-queries.ts`). Who knows the path of `url` may ask as anybody: it is told to that server alone.
  */
 export async function serveQueries(platform: Platform, logger: Logger): Promise<Running & { readonly url: string }> {
@@ -51,6 +56,7 @@ export async function serveQueries(platform: Platform, logger: Logger): Promise<
     });
   const database = await pool('queries', QUERY_CONNECTIONS, STATEMENT_MS);
   const reading = await pool('tables', TABLE_CONNECTIONS, TABLE_STATEMENT_MS);
+  const exporting = await pool('exports', EXPORT_CONNECTIONS, EXPORT_STATEMENT_MS);
   const notices = await countNotices(directUrl, [CURSOR_CHANNEL]);
   const snapshots = keepSnapshots(platform.database, directUrl, {
     records: config.asOfLimit,
@@ -73,8 +79,13 @@ export async function serveQueries(platform: Platform, logger: Logger): Promise<
   });
   const tables = createTables({ db: reading.db, blobs, snapshots, gate, logger });
   const pages = createPages({ db, blobs, graphql, logger });
-  const handlerOf = (pathname: string) =>
-    pathname.startsWith('/v1/tables/') ? tables : pathname === '/v1/pages' ? pages : graphql;
+  const exports = createExports({ db: exporting.db, blobs, snapshots, folder: keptFolder(config.home), logger });
+  const watching = watchForgotten(platform, () => void exports.drop().catch(() => undefined));
+  const handlerOf = (pathname: string) => {
+    if (pathname.startsWith('/v1/tables/')) return tables;
+    if (pathname === '/v1/exports') return exports;
+    return pathname === '/v1/pages' ? pages : graphql;
+  };
 
   const secret = newId();
   const server = createServer({ maxHeaderSize: HEADER_BYTES }, (req, res) => {
@@ -115,6 +126,9 @@ export async function serveQueries(platform: Platform, logger: Logger): Promise<
       server.closeAllConnections();
       await snapshots.close();
       await notices.close();
+      await watching.close();
+      await exports.close();
+      await exporting.close();
       await reading.close();
       await database.close();
     },

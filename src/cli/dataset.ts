@@ -6,7 +6,8 @@ import type { Platform } from '../platform/open-platform.ts';
 import type { Moment } from '../projections/as-of/moment.ts';
 import { type DatasetRecord, readDatasets } from '../projections/datasets/read-datasets.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
-import { parseTrajectoryQuery } from '../usecases/datasets/export/parse-trajectory-query.ts';
+import { parseChoices, type QueryChoices } from '../usecases/datasets/export/parse-trajectory-query.ts';
+import { parametersOf, rowFormatOf } from '../usecases/datasets/plan-export.ts';
 import {
   findDataset,
   type ReleaseOptions,
@@ -14,13 +15,13 @@ import {
   withdrawDataset,
 } from '../usecases/datasets/release/release-dataset.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
-import { addQueryOptions, describeRows, type QueryFlags, queryTexts } from './export.ts';
-import { addRowOptions, generalOf, parametersOf, type RowFlags, rowFormatOf } from './row-flags.ts';
+import { addQueryOptions, describeRows } from './export.ts';
+import { addRowOptions, generalOf, type RowFlags } from './row-flags.ts';
 import { print, progressLine, table } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 import { withProjector } from './with-projector.ts';
 
-interface ReleaseFlags extends QueryFlags, RowFlags {
+interface ReleaseFlags extends QueryChoices, RowFlags {
   readonly name: string;
   readonly out: string;
   readonly includeEvaluations?: true;
@@ -69,7 +70,7 @@ function addRelease(dataset: Command): void {
     .option('--include-evaluations', 'include rollouts of evaluations and of channels other than train, and tasks of evaluations')
     .option('--force', 'replace an existing file of other content');
   command.action((flags: ReleaseFlags) => {
-    const query = parseTrajectoryQuery(queryTexts(flags));
+    const query = parseChoices(flags);
     const format = rowFormatOf(flags);
     const parameters = parametersOf(flags, {
       duplicates: 'remove',

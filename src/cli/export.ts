@@ -8,55 +8,37 @@ import type { Entities } from '../projections/as-of/scope.ts';
 import type { TrajectoryQuery } from '../projections/trajectories/trajectory-query.ts';
 import { type BatchManifest, exportBatches } from '../usecases/datasets/batches/export-batches.ts';
 import type { Existing } from '../usecases/datasets/export/atomic-file.ts';
-import { type ChatTokenizer, openChatTokenizer } from '../usecases/datasets/export/chat-tokenizer.ts';
+import { openChatTokenizer } from '../usecases/datasets/export/chat-tokenizer.ts';
 import { exportFolder } from '../usecases/datasets/export/export-folder.ts';
 import { exportTrajectories } from '../usecases/datasets/export/export-trajectories.ts';
-import type { ExportFormat } from '../usecases/datasets/export/format.ts';
 import { EXPORT_FORMATS, formatEntry } from '../usecases/datasets/export/formats.ts';
 import { type ExportCounts, type Manifest, manifestPath } from '../usecases/datasets/export/manifest.ts';
-import { parseTrajectoryQuery, type QueryTexts } from '../usecases/datasets/export/parse-trajectory-query.ts';
+import { parseChoices, type QueryChoices } from '../usecases/datasets/export/parse-trajectory-query.ts';
 import { picturesPath } from '../usecases/datasets/export/pictures.ts';
 import { FOLDER_MANIFEST, type FolderManifest } from '../usecases/datasets/export/shard-sink.ts';
-import { readTruths, type Truths } from '../usecases/datasets/export/truths.ts';
-import type { ContextRule, Lost } from '../usecases/datasets/export/without-context.ts';
-import { contextOf } from '../usecases/datasets/export/write-trajectories.ts';
+import { readTruths } from '../usecases/datasets/export/truths.ts';
+import type { Lost } from '../usecases/datasets/export/without-context.ts';
+import { CONTEXTS, type ExportChoices, LAYOUTS, SCOPES, WEIGHTS } from '../usecases/datasets/export-choices.ts';
+import { planExport, refuseUseless } from '../usecases/datasets/plan-export.ts';
 import { exportRows, type RowManifest } from '../usecases/datasets/rows/export-rows.ts';
 import { exportRowsFolder, type RowFolderManifest } from '../usecases/datasets/rows/export-rows-folder.ts';
-import type { RowFormat } from '../usecases/datasets/rows/row-options.ts';
 import { rowFormatNotes } from '../usecases/datasets/rows/shown-bodies.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
-import { addRowOptions, generalOf, parametersOf, type RowFlags, rowFormatOf } from './row-flags.ts';
+import { addRowOptions, generalOf, type RowFlags } from './row-flags.ts';
 import { type Lines, print, printError, progressLine } from './terminal.ts';
 import { wantsJson, withPlatform } from './with-platform.ts';
 
-interface ExportFlags extends QueryFlags, RowFlags {
+interface ExportFlags extends QueryChoices, RowFlags {
   readonly out: string;
-  readonly weights: 'policy' | 'own';
-  readonly scope: 'trajectories' | 'trees';
-  readonly layout: 'trajectory' | 'step' | 'hf' | 'hf-step';
-  readonly context: ContextRule;
+  readonly weights: ExportChoices['weights'];
+  readonly scope: ExportChoices['scope'];
+  readonly layout: ExportChoices['layout'] | 'hf' | 'hf-step';
+  readonly context: ExportChoices['context'];
   readonly tokenizer?: string;
   readonly truths?: string;
   readonly force?: boolean;
   readonly allowEmpty?: boolean;
   readonly asOf?: Moment;
-}
-
-export interface QueryFlags {
-  readonly run?: string;
-  readonly environment?: string;
-  readonly task?: string;
-  readonly split?: string;
-  readonly outcome?: string;
-  readonly success?: string;
-  readonly label?: string;
-  readonly withoutLabel?: string;
-  readonly unclear?: string;
-  readonly returnMin?: string;
-  readonly returnMax?: string;
-  readonly policy?: string;
-  readonly from?: string;
-  readonly before?: string;
 }
 
 const WAIT_MS = 60_000;
@@ -73,7 +55,7 @@ export function addExport(program: Command): void {
     .requiredOption('--out <file>', 'the output file; its manifest is written to _manifests beside it')
     .addOption(
       new Option('--weights <rule>', 'trajectories: which replies have loss if rollouts share a prefix')
-        .choices(['own', 'policy'])
+        .choices(WEIGHTS)
         .default('own'),
     )
     .addOption(
@@ -81,20 +63,16 @@ export function addExport(program: Command): void {
         '--context <rule>',
         'openai, sharegpt: replies without loss: end the row where its format cannot mark them, drop what follows them, or keep them with weight 0, which few trainers read',
       )
-        .choices(['refuse', 'drop', 'keep'])
+        .choices(CONTEXTS)
         .default('refuse'),
     )
-    .addOption(
-      new Option('--scope <scope>', 'jsonl: the exported part of a tree')
-        .choices(['trajectories', 'trees'])
-        .default('trajectories'),
-    )
+    .addOption(new Option('--scope <scope>', 'jsonl: the exported part of a tree').choices(SCOPES).default('trajectories'))
     .addOption(
       new Option(
         '--layout <layout>',
         'verl: a row per trajectory, which needs recorded token ids, or per step. hf: --out is a folder with shards, splits and a card; hf-step: one of verl with a row per step',
       )
-        .choices(['trajectory', 'step', 'hf', 'hf-step'])
+        .choices([...LAYOUTS, 'hf', 'hf-step'])
         .default('trajectory'),
     )
     .option(
@@ -120,13 +98,16 @@ export function addExport(program: Command): void {
     .option('--force', 'replace an existing file')
     .option('--allow-empty', 'trajectories: write a file even if nothing matches');
   command.action(async (flags: ExportFlags) => {
-    const query = parseTrajectoryQuery(queryTexts(flags));
+    const query = parseChoices(flags);
     if (flags.format === 'batches') return exportHistory(command, flags, query);
     refuseEnding(flags);
-    const tokenizer = await tokenizerOf(flags);
-    const truths = await truthsOf(flags);
-    const format = trajectoryFormatOf(flags, tokenizer, truths);
-    await fromMoment(flags, format === null ? 'all' : entitiesOf(query), async (db, { blobs }, signal) => {
+    const choices = choicesOf(flags, flags.format);
+    refuseUseless(choices, flags);
+    const tokenizer = flags.tokenizer === undefined ? undefined : await openChatTokenizer(flags.tokenizer);
+    const truths = flags.truths === undefined ? undefined : await readTruths(flags.truths);
+    const container = flags.out.endsWith('.parquet') ? 'parquet' : undefined;
+    const plan = planExport(choices, { tokenizer, truths, container });
+    await fromMoment(flags, plan.kind === 'rows' ? 'all' : entitiesOf(query), async (db, { blobs }, signal) => {
       const line = progressLine();
       const existing: Existing = flags.force ? 'replace' : 'refuse';
       let pictured = false;
@@ -136,15 +117,15 @@ export function addExport(program: Command): void {
       const noteReaders = (notes: readonly string[], inLines: boolean) =>
         printError([...notes, ...(pictured && inLines ? [PICTURED_LINES] : [])]);
       const common = { db, blobs, query, onPictures, out: flags.out, codeVersion: CODE_VERSION, waitMs: WAIT_MS, signal };
-      if (format === null) {
-        const rows = rowFormatWith(flags, tokenizer);
+      if (plan.kind === 'rows') {
+        const { format: rows, parameters } = plan;
         const options = {
           ...common,
           existing,
           tokenizer,
           format: rows,
           general: generalOf(flags),
-          parameters: parametersOf(flags, { duplicates: 'remove', testTasks: 'keep', evaluations: 'keep' }),
+          parameters,
           onProgress: (lines: number) => line.show(`exporting: ${lines} lines`),
         } as const;
         if (isFolder(flags)) {
@@ -158,6 +139,7 @@ export function addExport(program: Command): void {
         noteReaders(rowFormatNotes(rows), true);
         return print(wantsJson(command) ? JSON.stringify(manifest) : describeRows(flags.out, manifest));
       }
+      const { format } = plan;
       if (isFolder(flags)) {
         const made = await exportFolder({
           ...common,
@@ -316,26 +298,8 @@ function lostText({ replies, tokens, rows }: Lost): string {
   return `${replies} trained replies (${tokens} sampled tokens) of ${rows} rows left out, as they follow replies that are context`;
 }
 
-/** Opens the tokenizer that was named. @throws Error where the format has no use for one. */
-async function tokenizerOf({ tokenizer, format, layout }: ExportFlags): Promise<ChatTokenizer | undefined> {
-  if (tokenizer === undefined) return undefined;
-  if (format !== 'trl' && (format !== 'verl' || layout.endsWith('step')))
-    throw new Error(
-      '--tokenizer is for --format trl, and for verl with --layout trajectory: the other formats hold texts; leave it out',
-    );
-  return openChatTokenizer(tokenizer);
-}
-
-/** How a file of token ids is made, and whether it is Parquet: by its name. */
-function tokensOf({ out }: ExportFlags, tokenizer: ChatTokenizer | undefined): Pick<RowFormat, 'tokenizer' | 'container'> {
-  if (!tokenizer) return {};
-  return { tokenizer: tokenizer.sha256, ...(out.endsWith('.parquet') ? { container: 'parquet' as const } : {}) };
-}
-
 /** @throws Error for a name whose ending says another form than the file has: readers follow it. */
 function refuseEnding({ out, format, layout, tokenizer }: ExportFlags): void {
-  if (layout.endsWith('step') && format !== 'verl')
-    throw new Error(`--layout ${layout} is for --format verl: rows of ${format} are no steps; leave it out`);
   if (isFolder({ layout }) || (format === 'trl' && tokenizer !== undefined)) return;
   const isParquet = format === 'parquet' || format === 'verl';
   if (!isParquet && out.endsWith('.parquet'))
@@ -345,61 +309,6 @@ function refuseEnding({ out, format, layout, tokenizer }: ExportFlags): void {
   if (isParquet && /\.jsonl?$/.test(out)) throw new Error(`--format ${format} writes Parquet: name the file .parquet`);
 }
 
-/** Reads the ground truths that were named. @throws Error where the format has no use for them. */
-async function truthsOf({ truths, format, data }: ExportFlags): Promise<Truths | undefined> {
-  if (truths === undefined) return undefined;
-  if (format !== 'verl' || data !== 'prompts') throw new Error('--truths is for --format verl --data prompts; leave it out');
-  return readTruths(truths);
-}
-
-/** The format of a file of trajectories; null when the examples are mined. */
-function trajectoryFormatOf(
-  flags: ExportFlags,
-  tokenizer: ChatTokenizer | undefined,
-  truths: Truths | undefined,
-): ExportFormat | null {
-  const { format: kind, weights, data, context, scope } = flags;
-  const metadata = flags.metadata ? 'include' : 'omit';
-  const step = flags.layout.endsWith('step');
-  if (kind === 'verl' && data === 'prompts') return { kind: 'verl-prompts', truths: truths?.sha256 ?? null };
-  if (data !== undefined && data !== 'trajectories') return null;
-  if (!isExported(kind)) return null; // agent-r and dpo are made of mined examples only
-  const options = {
-    weights,
-    metadata,
-    context,
-    scope,
-    layout: step ? 'step' : 'trajectory',
-    ...tokensOf(flags, tokenizer),
-  } as const;
-  return { kind, ...EXPORT_FORMATS[kind].options(options) } as ExportFormat; // the registry is typed by kind
-}
-
-function isExported(kind: string): kind is ExportFormat['kind'] {
-  return Object.hasOwn(EXPORT_FORMATS, kind);
-}
-
-function rowFormatWith(flags: ExportFlags, tokenizer: ChatTokenizer | undefined): RowFormat {
-  const format = rowFormatOf(flags);
-  if (format.kind === 'trl') return { ...format, ...tokensOf(flags, tokenizer) };
-  return format.kind === 'openai' || format.kind === 'sharegpt' ? { ...format, ...contextOf(flags) } : format;
-}
-
-export function queryTexts(flags: QueryFlags): QueryTexts {
-  return {
-    runs: flags.run,
-    environments: flags.environment,
-    tasks: flags.task,
-    splits: flags.split,
-    outcomes: flags.outcome,
-    success: flags.success,
-    labels: flags.label,
-    withoutLabels: flags.withoutLabel,
-    unclear: flags.unclear,
-    returnMin: flags.returnMin,
-    returnMax: flags.returnMax,
-    policies: flags.policy,
-    finishedFrom: flags.from,
-    finishedBefore: flags.before,
-  };
+function choicesOf({ layout, ...flags }: ExportFlags, format: ExportChoices['format']): ExportChoices {
+  return { ...flags, format, layout: layout.endsWith('step') ? 'step' : 'trajectory' };
 }

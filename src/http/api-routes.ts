@@ -12,7 +12,7 @@ import { addGauges, addTrainingGauges } from './gauges.ts';
 import { imageEndpoint } from './image-endpoint.ts';
 import { ingestEndpoint } from './ingest/ingest.ts';
 import { takeRunEndpoint } from './ingest/take-run.ts';
-import { graphqlMount, pageMount, tableMounts } from './mounts.ts';
+import { exportMount, graphqlMount, pageMount, tableMounts } from './mounts.ts';
 import { type ProxyOptions, proxyRoutes } from './proxy/proxy-routes.ts';
 import { serverEndpoints } from './server-endpoints.ts';
 import type { Studio } from './studio/open-studio.ts';
@@ -28,7 +28,7 @@ export interface ApiOptions {
   readonly logger?: Logger;
   /** The drawn segments that this process keeps; one of its own unless given. */
   readonly segmentCache?: SegmentCache;
-  /** Answers GraphQL at `/graphql`, streams whole tables at `/v1/tables/NAME`, and writes pages at `/v1/pages`. */
+  /** Answers GraphQL at `/graphql`, streams whole tables at `/v1/tables/NAME` and exports at `/v1/exports`, and writes pages at `/v1/pages`. */
   readonly queries?: NodeListener;
   /** Returns batches to trainers at `/v1/training/…`. */
   readonly training?: TrainingLeases;
@@ -47,7 +47,7 @@ export function apiRoutes(options: ApiOptions): readonly Route[] {
   addGauges(metrics, world);
   addTrainingGauges(metrics, world.db);
   return [
-    ...(queries ? [graphqlMount(queries), ...tableMounts(queries), pageMount(queries)] : []),
+    ...(queries ? [graphqlMount(queries), ...tableMounts(queries), exportMount(queries), pageMount(queries)] : []),
     ingestEndpoint(options),
     takeRunEndpoint(options),
     imageEndpoint(options),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { readableTables, type TableName } from '../projections/tables/tables.ts';
+import { exportQuery } from '../usecases/datasets/export-query.ts';
 import { ARROW_STREAM, parseTableQuery, tableQueries } from '../usecases/datasets/tables/table-query.ts';
 import type { Mount, NodeListener, Operation } from './endpoint.ts';
 import { refusals } from './openapi.ts';
@@ -80,7 +81,7 @@ export function tableMounts(listener: NodeListener): readonly Mount[] {
   return (Object.keys(readableTables) as TableName[]).map((name) => ({
     path: `/v1/tables/${name}`,
     needs: ['read'],
-    listener: answering(name, listener),
+    listener: answering(ARROW_STREAM, (query) => refusedTable(name, query), listener),
     operations: {
       GET: {
         summary: SUMMARIES[name],
@@ -110,23 +111,81 @@ export function tableMounts(listener: NodeListener): readonly Mount[] {
 }
 
 /** Refuses here what is wrong with a request: the listener may be another thread, which starts with the first query. */
-function answering(name: TableName, listener: NodeListener): NodeListener {
+function answering(type: string, parse: (query: Query) => Reply | undefined, listener: NodeListener): NodeListener {
   return (req, res, context) => {
-    const reply = refusedOf(name, req.url ?? '/');
+    const reply = refusedOf(req.url ?? '/', parse);
     if (reply === undefined && req.method !== 'HEAD') return listener(req, res, context);
-    const { status, headers, body } = reply ?? { status: 200, headers: { 'content-type': ARROW_STREAM }, body: '' };
+    const { status, headers, body } = reply ?? { status: 200, headers: { 'content-type': type }, body: '' };
     res.writeHead(status, { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', ...headers });
     return res.end(req.method === 'HEAD' ? undefined : body);
   };
 }
+type Query = Readonly<Record<string, string>>;
 
-function refusedOf(name: TableName, target: string): Reply | undefined {
+function refusedOf(target: string, parse: (query: Query) => Reply | undefined): Reply | undefined {
   const { searchParams } = new URL(target, 'http://localhost');
   const given = [...searchParams.keys()];
   const twice = given.find((each, i) => given.indexOf(each) !== i);
   if (twice !== undefined) return refuse(400, `${twice} is given twice`, `give it once; several values have commas between them`);
-  const parsed = parseTableQuery(name, Object.fromEntries(searchParams));
+  return parse(Object.fromEntries(searchParams));
+}
+
+function refusedTable(name: TableName, query: Query): Reply | undefined {
+  const parsed = parseTableQuery(name, query);
   return parsed.kind === 'refused' ? wrongFields(parsed.error) : undefined;
+}
+
+const BYTES = { type: 'string', contentMediaType: 'application/octet-stream' };
+const OF_FILE = {
+  etag: 'The SHA-256 of the file in quotes: equal exports have equal bytes.',
+  'accept-ranges': 'Always `bytes`.',
+};
+
+/** Mounts what answers the files of `espalier export`. */
+export function exportMount(listener: NodeListener): Mount {
+  const content = { 'application/x-ndjson': BYTES, 'application/vnd.apache.parquet': BYTES };
+  const refusedQuery = (query: Query) => {
+    const parsed = exportQuery.safeParse(query);
+    return parsed.success ? undefined : wrongFields(parsed.error);
+  };
+  return {
+    path: '/v1/exports',
+    needs: ['read'],
+    listener: answering('application/x-ndjson', refusedQuery, listener),
+    operations: {
+      GET: {
+        summary: 'An export for a trainer, as the file that `espalier export` writes, or its manifest.',
+        description:
+          'The file is written whole before its first byte is sent, and kept for a quarter of an hour after it was last read: who read a part asks for the rest by Range, with the ETag in If-Range; a 200 in place of 206 is a new file, as the record went on and the old one is gone. Formats that keep pictures in files of their own are refused where there are any.',
+        query: exportQuery,
+        headers: z.looseObject({
+          range: z.string().optional().describe('One range of bytes: `bytes=4096-`.'),
+          'if-range': z.string().optional().describe('The ETag of the file that a part is of.'),
+        }),
+        answers: {
+          200: {
+            description: 'The file; with `manifest=true` its manifest.',
+            content: { ...content, 'application/json': { type: 'object' } },
+            headers: OF_FILE,
+          },
+          206: {
+            description: 'A part of it.',
+            content,
+            headers: { ...OF_FILE, 'content-range': 'Which bytes, of how many.' },
+          },
+          ...refusals({
+            400: 'A parameter is unknown or wrong, or does not go with another; or the moment lies beyond the record.',
+            404: 'Nothing that the key sees matches.',
+            410: 'The payload of something that matches is forgotten.',
+            416: 'The file ends before the range.',
+            422: 'The format cannot hold what is on record: the code and the message say what, and the remedy what to do.',
+            429: 'The key has two exports written, the server four: ask again after Retry-After seconds.',
+            503: 'The projections are apart, or the server cannot write: ask again after Retry-After seconds.',
+          }),
+        },
+      },
+    },
+  };
 }
 
 const id = z.uuid().describe('The id of a run, a tree or a rollout.');

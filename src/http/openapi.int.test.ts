@@ -1,10 +1,14 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import type { FastifyInstance } from 'fastify';
 import { createGraphql } from '../../graphql/create-graphql.ts';
-import { tablesListener } from '../../graphql/testing/tables-listener.ts';
+import { createExports } from '../../graphql/exports/create-exports.ts';
+import { listenerOf, tablesListener } from '../../graphql/testing/tables-listener.ts';
 import { sha256Hex } from '../digest/sha256.ts';
 import { DEFAULT_STAMP } from '../events/envelope.ts';
 import { newId } from '../events/new-id.ts';
@@ -30,6 +34,8 @@ interface Document {
 
 let api: TestApi;
 let policy: FastifyInstance;
+let exports: ReturnType<typeof createExports>;
+let folder: string;
 const url: Record<'api' | 'policy', string> = { api: '', policy: '' };
 const documents = {} as Record<'api' | 'policy', Document>; // filled below
 beforeAll(async () => {
@@ -37,12 +43,17 @@ beforeAll(async () => {
   await api.project();
   const { database, log, blobs } = api;
   const tables = tablesListener(database, blobs);
+  folder = await mkdtemp(join(tmpdir(), 'espalier-described-'));
+  exports = createExports({ db: database.db, blobs, snapshots: unused, folder });
   const graphql = await createGraphql({ db: database.db, log, blobs, notices: unused, snapshots: unused });
+  const handlers = { '/v1/tables/': tables, '/v1/exports': listenerOf(exports) };
   url.api = (
     await api.serve({
       api: {
-        queries: (req, res, context) =>
-          req.url?.startsWith('/v1/tables/') ? tables(req, res, context) : graphql(req, res, context),
+        queries: (req, res, context) => {
+          const [, listener = graphql] = Object.entries(handlers).find(([path]) => req.url?.startsWith(path)) ?? [];
+          return listener(req, res, context);
+        },
         training: { service: openLeaseService({ database, log, blobs, stamp: DEFAULT_STAMP }) },
       },
     })
@@ -57,6 +68,8 @@ beforeAll(async () => {
 afterAll(async () => {
   await policy.close();
   await api.close();
+  await exports.close();
+  await rm(folder, { recursive: true });
 });
 
 describe('GET /openapi.json', () => {
@@ -76,6 +89,7 @@ describe('GET /openapi.json', () => {
       'GET /v1/tables/rewards: read or admin',
       'GET /v1/tables/samples: read or admin',
       'GET /v1/tables/batches: read or admin',
+      'GET /v1/exports: read or admin',
       'GET /v1/pages: read or admin',
       'POST /v1/events: ingest or judge or annotate or admin',
       'POST /v1/runs/{id}/epoch: ingest or admin',
@@ -153,6 +167,14 @@ test('every operation answers as the document says: status, media type, body wit
     await call(`GET /v1/tables/${table}`, 200, { search: '?limit=1' });
     await call(`GET /v1/tables/${table}`, 400, { search: '?limit=many' });
   }
+
+  const exported = `?format=openai&run=${tree.runId}`;
+  await call('GET /v1/exports', 200, { search: exported });
+  await call('GET /v1/exports', 200, { search: `${exported}&manifest=true` });
+  await call('GET /v1/exports', 206, { search: exported, headers: { range: 'bytes=5-' } });
+  await call('GET /v1/exports', 400, { search: '?form=openai' });
+  await call('GET /v1/exports', 404, { search: `?run=${newId()}` });
+  await call('GET /v1/exports', 416, { search: exported, headers: { range: 'bytes=99999999-' } });
 
   const [id = ''] = imageIds;
   await call('GET /images/{id}.png', 200, { id });

@@ -8,6 +8,7 @@ from typing import Any
 from ..errors import EspalierError
 
 _REMEDIES = {
+    "datasets": "pip install 'espalier-rl[hf]'",
     "pyarrow": "pip install 'espalier-rl[arrow]'",
     "pandas": "pip install 'espalier-rl[arrow]' pandas",
     "polars": "pip install 'espalier-rl[arrow]' polars",

@@ -24,6 +24,7 @@ import { projections } from '../../projections/registry.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { limitOf } from '../../runtime/limit.ts';
 import { drawnSegments, dropDrawn } from '../collect/prompting/prompter.ts';
+import { dropKept, keptFolder } from '../datasets/kept-files.ts';
 import { type RebuildOptions, rebuildProjection, retireVersions } from '../rebuild/rebuild-projection.ts';
 
 const BLOB_GRACE_MS = 60_000; // longer than between the put of a blob and the append of the event that names it
@@ -74,6 +75,7 @@ export async function forget(platform: Platform, plan: ForgetPlan, options: Forg
   const deleted = await deleteBlobs(platform, plan.blobs, blobGraceMs);
   await after('blobs');
   await deleteDrawn(platform, plan.segments);
+  await dropKept(keptFolder(platform.config.home));
   await after('drawn segments');
   await record(platform, plan, { by, reason, blobs: deleted });
   await after('record');

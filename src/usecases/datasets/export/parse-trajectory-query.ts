@@ -11,6 +11,24 @@ import { DatasetError } from '../dataset-error.ts';
 /** The filters as given on a command line: one text each, alternatives separated by commas. */
 export type QueryTexts = { readonly [Name in keyof TrajectoryQuery]?: string | undefined };
 
+/** The filters as options of a command and parameters of a request name them. */
+export interface QueryChoices {
+  readonly run?: string | undefined;
+  readonly environment?: string | undefined;
+  readonly task?: string | undefined;
+  readonly split?: string | undefined;
+  readonly outcome?: string | undefined;
+  readonly success?: string | undefined;
+  readonly label?: string | undefined;
+  readonly withoutLabel?: string | undefined;
+  readonly unclear?: string | undefined;
+  readonly returnMin?: string | undefined;
+  readonly returnMax?: string | undefined;
+  readonly policy?: string | undefined;
+  readonly from?: string | undefined;
+  readonly before?: string | undefined;
+}
+
 const list = (item: z.ZodType<string, string>) =>
   z
     .string()
@@ -80,6 +98,26 @@ export function parseTrajectoryQuery(given: QueryTexts): TrajectoryQuery {
   }
   const entries = Object.entries(parsed.data).filter(([, value]) => value !== undefined);
   return { ...everyTrajectory, ...Object.fromEntries(entries) };
+}
+
+/** Reads filters by the names of options. @throws DatasetError `invalid-query` naming the filter. */
+export function parseChoices(given: QueryChoices): TrajectoryQuery {
+  return parseTrajectoryQuery({
+    runs: given.run,
+    environments: given.environment,
+    tasks: given.task,
+    splits: given.split,
+    outcomes: given.outcome,
+    success: given.success,
+    labels: given.label,
+    withoutLabels: given.withoutLabel,
+    unclear: given.unclear,
+    returnMin: given.returnMin,
+    returnMax: given.returnMax,
+    policies: given.policy,
+    finishedFrom: given.from,
+    finishedBefore: given.before,
+  });
 }
 
 /** Words a query for messages: `environments = textcraft, success = true`; all trajectories when nothing is filtered. */

@@ -35,6 +35,31 @@ const time = z.iso
   .datetime({ offset: true, error: 'must be an instant with its zone, as 2026-01-31T09:30:00Z' })
   .transform((text) => new Date(text));
 
+/** The parameters that name a moment of the record, one of them. */
+export const MOMENT = {
+  asOf: z
+    .string()
+    .regex(POSITION, 'is no position; one looks like runs.0:3,trees.2:41')
+    .refine(is(parsePosition), 'names a partition twice')
+    .optional()
+    .describe('Reads the record as of this position, as `asOf` of GraphQL.'),
+  asOfTime: time.optional().describe('Reads the record as of this instant.'),
+};
+type MomentTexts = { readonly asOf?: string | undefined; readonly asOfTime?: Date | undefined };
+
+/** Whether parameters name one moment at most; `ONE_MOMENT` says so where they do not. */
+export function namesOneMoment(query: object): boolean {
+  const { asOf, asOfTime } = query as MomentTexts;
+  return asOf === undefined || asOfTime === undefined;
+}
+export const ONE_MOMENT = { error: 'pass a position or an instant, one of them', path: ['asOf'] };
+
+/** Returns the moment that parameters name; null is now. */
+export function momentOf({ asOf, asOfTime }: MomentTexts): Moment | null {
+  if (asOf !== undefined) return { kind: 'position', position: parsePosition(asOf) };
+  return asOfTime === undefined ? null : { kind: 'time', time: asOfTime };
+}
+
 /** What every tree is chosen by. */
 const OF_TREES = {
   run: ids.optional().describe(`Any of these runs: ids with commas between them, ${RUNS} at most.`),
@@ -172,18 +197,9 @@ function queryOf<Filters extends z.ZodRawShape>(table: TableName, filters: Filte
         )
         .optional()
         .describe('Begins behind this place: `espalier.after` in the metadata of a record batch.'),
-      asOf: z
-        .string()
-        .regex(POSITION, 'is no position; one looks like runs.0:3,trees.2:41')
-        .refine(is(parsePosition), 'names a partition twice')
-        .optional()
-        .describe('Reads the table as of this position, as `asOf` of GraphQL.'),
-      asOfTime: time.optional().describe('Reads the table as of this instant.'),
+      ...MOMENT,
     })
-    .refine((query) => ['asOf', 'asOfTime'].some((moment) => query[moment as keyof typeof query] === undefined), {
-      error: 'pass a position or an instant, one of them',
-      path: ['asOf'],
-    });
+    .refine(namesOneMoment, ONE_MOMENT);
 }
 
 /** Matches items with commas between them. */
@@ -209,12 +225,7 @@ function requestOf(name: TableName, parsed: Parsed): TableRequest {
   const table = readableTables[name];
   const named = columns?.split(',');
   const filter = filterOf(name, chosen);
-  const moment: Moment | null =
-    asOf !== undefined
-      ? { kind: 'position', position: parsePosition(asOf) }
-      : asOfTime !== undefined
-        ? { kind: 'time', time: asOfTime }
-        : null;
+  const moment = momentOf({ asOf, asOfTime });
   return {
     asked: {
       table: name,

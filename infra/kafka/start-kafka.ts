@@ -18,6 +18,8 @@ interface StartKafkaOptions {
   readonly port?: number;
   /** Properties of the broker that differ from those of `brokerProperties`. */
   readonly settings?: Readonly<Record<string, string | number>>;
+  /** More arguments of the tool that prepares its folder, such as `--add-scram`. */
+  readonly format?: readonly string[];
   /** Where the broker's jars are kept. */
   readonly cache?: string;
   /** Stops the broker when it fires. */
@@ -66,6 +68,7 @@ export async function startKafka(options: StartKafkaOptions = {}): Promise<Runni
         temporary,
         port: options.port ?? (await freePort()),
         settings: options.settings ?? {},
+        format: options.format ?? [],
         signal: options.signal,
       });
     const isPortTaken = (error: unknown) => error instanceof Error && /Address already in use/.test(error.message);
@@ -93,15 +96,16 @@ interface Node {
   readonly folder: string;
   readonly temporary: boolean;
   readonly settings: Readonly<Record<string, string | number>>;
+  readonly format: readonly string[];
   readonly port: number;
   readonly signal: AbortSignal | undefined;
 }
 
-async function startNode({ classpath, folder, temporary, port, settings, signal }: Node): Promise<RunningKafka> {
+async function startNode({ classpath, folder, temporary, port, settings, format: more, signal }: Node): Promise<RunningKafka> {
   signal?.throwIfAborted();
   const properties = join(folder, 'server.properties');
   await writeFile(properties, brokerProperties({ folder, port, controllerPort: await freePort() }, settings));
-  const clusterId = await format(classpath, folder, properties);
+  const clusterId = await format(classpath, folder, properties, more);
   const log = join(folder, 'broker.log');
   const { guard, pid, ended } = await spawnGuarded([...JVM, ...QUIET, '-cp', classpath, 'kafka.Kafka', properties], log);
   const end = async (signalName: 'SIGTERM' | 'SIGKILL'): Promise<void> => {
@@ -125,12 +129,12 @@ async function startNode({ classpath, folder, temporary, port, settings, signal 
 }
 
 /** Prepares an empty folder as a KRaft node; one that is prepared already keeps its data. Returns the cluster's id. */
-async function format(classpath: string, folder: string, properties: string): Promise<string> {
+async function format(classpath: string, folder: string, properties: string, more: readonly string[]): Promise<string> {
   const meta = await readFile(join(folder, 'data', 'meta.properties'), 'utf8').catch(() => '');
   const known = /^cluster\.id=(.+)$/m.exec(meta)?.[1];
   if (known !== undefined) return known;
   const clusterId = randomBytes(16).toString('base64url').replace(/^-/, '_'); // a leading dash would read as an option
-  const tool = ['kafka.tools.StorageTool', 'format', '--cluster-id', clusterId, '--config', properties];
+  const tool = ['kafka.tools.StorageTool', 'format', '--cluster-id', clusterId, '--config', properties, ...more];
   await promisify(execFile)(javaProgram(), [...JVM, ...QUIET, '-cp', classpath, ...tool], { timeout: START_MS });
   return clusterId;
 }

@@ -95,6 +95,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'set after how many days the texts and tokens of a project are forgotten, and forget what is older',
     load: async () => (await import('./retention.ts')).addRetention,
   },
+  doctor: {
+    summary: 'check step by step what a start needs: folders, Kafka, TLS, login, topics, database',
+    load: async () => (await import('./doctor.ts')).addDoctor,
+  },
   status: { summary: 'show log, projections, quarantine and runs', load: async () => (await import('./status.ts')).addStatus },
   view: {
     summary: 'write a run, a tree or an export as one page for a browser, without a server',

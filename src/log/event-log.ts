@@ -137,10 +137,10 @@ export interface EventLog {
   close(): Promise<void>;
 }
 
-/** A fault of the log's world. `retryable`: the same call may succeed later. */
+/** A fault of the log's world. `refused`: by TLS, the login or the rights. `retryable`: the same call may succeed later. */
 export class LogError extends Error {
   override readonly name = 'LogError';
-  readonly code: 'unreachable' | 'unknown-topic' | 'too-large' | 'closed' | 'fenced' | 'fatal';
+  readonly code: 'unreachable' | 'refused' | 'unknown-topic' | 'too-large' | 'closed' | 'fenced' | 'fatal';
   readonly retryable: boolean;
   constructor(code: LogError['code'], message: string, options: { retryable?: boolean; cause?: unknown } = {}) {
     super(message, { cause: options.cause });

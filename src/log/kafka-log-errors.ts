@@ -43,9 +43,28 @@ export function toLogError(error: unknown, brokers: readonly string[], doing: st
   }
   if (root.type === 'UNKNOWN_TOPIC_OR_PARTITION')
     return new LogError('unknown-topic', say('the topic does not exist'), { cause: error });
+  const refusal = refusalOf(root);
+  if (refusal !== undefined) return new LogError('refused', say(refusal), { retryable: true, cause: error }); // a password may be changed back, a certificate renewed
   if (isTransient(error))
     return new LogError('unreachable', say('the brokers cannot be reached'), { retryable: true, cause: error });
   return new LogError('fatal', say('the client gave up'), { cause: error });
+}
+
+/** Says what the brokers, or this client of them, do not accept; undefined for any other fault. */
+function refusalOf({ name, type, code, message }: ClientError): string | undefined {
+  if (/^(SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|UNABLE_TO_(GET|VERIFY)|CERT_|ERR_TLS_CERT_ALTNAME)/.test(code ?? ''))
+    return 'the certificate of the broker is not accepted: KAFKA_SSL_CA_FILE names the authority that signed it';
+  if (
+    name === 'KafkaJSSASLAuthenticationError' ||
+    type?.includes('SASL') ||
+    /answered 40[013] to the request for a token/.test(message)
+  )
+    return 'the login is not accepted: check KAFKA_SASL_MECHANISM, the user and the password';
+  if (/^ERR_SSL_|EPROTO/.test(code ?? ''))
+    return 'the broker does not speak TLS as this client does: check KAFKA_SECURITY_PROTOCOL and the client certificate';
+  if (type?.endsWith('_AUTHORIZATION_FAILED'))
+    return 'the rights of this user are missing: see the list of rights in the guide of clusters';
+  return undefined;
 }
 
 interface ClientError {
@@ -53,6 +72,8 @@ interface ClientError {
   readonly message: string;
   /** Kafka's name of the error, when a broker answered with one. */
   readonly type?: string;
+  /** Node's name of the error of a connection. */
+  readonly code?: string;
   readonly retriable?: boolean;
 }
 

@@ -1,5 +1,6 @@
 import { type Admin, Kafka, logLevel } from 'kafkajs';
 import { CloseStalled, type ClosingPart, closeWithin } from '../runtime/close-in-turn.ts';
+import type { KafkaSecurity } from '../runtime/kafka-security.ts';
 import { limitOf } from '../runtime/limit.ts';
 import { doubling, retry } from '../runtime/retry.ts';
 import { AppendQueue, type QueuedRecord } from './append-queue.ts';
@@ -16,6 +17,7 @@ import {
 import { installCodecs } from './kafka-log-codecs.ts';
 import { isLeaderless, isLostAnswer, isTransient, isUnknownTopic, toLogError } from './kafka-log-errors.ts';
 import { KafkaProducer } from './kafka-log-producer.ts';
+import { clientSecurity } from './kafka-log-security.ts';
 import { subscribeKafka } from './kafka-log-subscription.ts';
 import { checkTopics, readAssignments, type TopicOptions, topicConfiguration } from './kafka-log-topics.ts';
 import { partitionOf } from './partition-for-key.ts';
@@ -25,6 +27,8 @@ export interface KafkaLogOptions extends TopicOptions {
   readonly brokers: readonly string[];
   /** Names this process in the brokers' logs and quotas. */
   readonly clientId: string;
+  /** In the clear and without a login where it is left out. */
+  readonly security?: KafkaSecurity | undefined;
   /** How records travel and are kept. Reading takes every codec of Kafka. */
   readonly compression?: 'none' | 'gzip';
   /** How long an append is tried while brokers are away, ms; then it is refused as `unreachable`. */
@@ -271,7 +275,7 @@ async function closeOrLeave(part: ClosingPart, { brokers, warn }: KafkaLogOption
 }
 
 function connectTo(
-  { brokers, clientId, warn }: KafkaLogOptions,
+  { brokers, clientId, warn, security }: KafkaLogOptions,
   settings: Partial<ConstructorParameters<typeof Kafka>[0]>,
 ): Kafka {
   return new Kafka({
@@ -282,6 +286,7 @@ function connectTo(
       () =>
       ({ namespace, log: { message, timestamp: _, ...detail } }) =>
         warn?.(`kafkajs ${namespace}: ${message}`, detail),
+    ...clientSecurity(security),
     ...settings,
   });
 }
@@ -313,8 +318,9 @@ async function probe(options: KafkaLogOptions): Promise<void> {
   } catch (error) {
     if (error === late) throw late;
     // Whatever went wrong, including an answer that no broker sends: this is not the address of a Kafka cluster that serves us.
-    const { message, cause } = toLogError(error, options.brokers, 'opening the log');
-    throw new LogError('unreachable', message, { retryable: true, cause });
+    const fault = toLogError(error, options.brokers, 'opening the log');
+    if (fault.code === 'refused') throw new LogError('refused', fault.message, { cause: fault.cause }); // at the start somebody is there to correct it
+    throw new LogError('unreachable', fault.message, { retryable: true, cause: fault.cause });
   } finally {
     decided = true;
     clearTimeout(timer);

@@ -145,12 +145,13 @@ export function sealsOf(db: Db, otherwise: boolean): Seals {
 }
 
 /** Returns the log in Kafka with every option of its client that an operator sets. */
-function kafkaSourceOf(config: Config, brokers: readonly string[]): LogSource {
+export function kafkaSourceOf(config: Config, brokers: readonly string[]): LogSource {
   return {
     kind: 'kafka',
     prefix: config.kafkaPrefix,
     options: {
       brokers,
+      security: config.kafkaSecurity,
       sessionMs: config.kafkaSessionMs,
       compression: config.kafkaCompression,
       replication: config.kafkaReplication ?? undefined,

@@ -41,6 +41,14 @@ export async function migrate(pool: pg.Pool, folder = FOLDER): Promise<readonly 
   }
 }
 
+/**
+ * Refuses a database that has seen a migration which is not here, or with another text; writes nothing. @throws SchemaUnknown.
+ */
+export async function refuseUnknownMigrations(pool: pg.Pool, folder = FOLDER): Promise<void> {
+  const files = await readFiles(folder);
+  for (const [name, sql] of await readApplied(pool)) refuseUnknown(name, sql, files.get(name));
+}
+
 async function readFiles(folder: string): Promise<ReadonlyMap<string, string>> {
   const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort();
   return new Map(await Promise.all(names.map(async (name) => [name, await readFile(`${folder}/${name}`, 'utf8')] as const)));
@@ -50,7 +58,7 @@ const MIGRATIONS =
   'create table if not exists migrations (name text primary key, sql text not null, applied_at timestamptz not null default now())';
 
 /** Returns the texts of the files that were applied, newest first; null where the table has another shape and keeps none. */
-async function readApplied(client: pg.PoolClient): Promise<ReadonlyMap<string, string | null>> {
+async function readApplied(client: pg.Pool | pg.PoolClient): Promise<ReadonlyMap<string, string | null>> {
   const table = await client.query("select from pg_class where oid = to_regclass('public.migrations')");
   if (table.rowCount === 0) return new Map();
   const { rows } = await client.query<{ name: string; sql: string | null }>(

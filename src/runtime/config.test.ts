@@ -1,4 +1,6 @@
-import { resolve } from 'node:path';
+import { chmod, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { ConfigError, DEFAULT_LIMITS, readConfig, VARIABLES } from './config.ts';
 
@@ -13,6 +15,7 @@ describe('readConfig', () => {
       kafkaPrefix: 'espalier.',
       kafkaSessionMs: 30_000,
       kafkaCompression: 'gzip',
+      kafkaSecurity: { tls: null, login: null },
       kafkaReplication: null,
       kafkaMinInsync: null,
       partitions: 24,
@@ -55,6 +58,10 @@ describe('readConfig', () => {
       ESPALIER_KAFKA_PREFIX: 'lab.',
       ESPALIER_KAFKA_SESSION_MS: '6000',
       ESPALIER_KAFKA_COMPRESSION: 'none',
+      KAFKA_SECURITY_PROTOCOL: 'SASL_SSL',
+      KAFKA_SASL_MECHANISM: 'SCRAM-SHA-256',
+      KAFKA_SASL_USERNAME: 'alice',
+      KAFKA_SASL_PASSWORD: 's',
       ESPALIER_KAFKA_REPLICATION: '3',
       ESPALIER_KAFKA_MIN_INSYNC: '2',
       ESPALIER_PARTITIONS: '3',
@@ -92,6 +99,10 @@ describe('readConfig', () => {
       kafkaPrefix: 'lab.',
       kafkaSessionMs: 6_000,
       kafkaCompression: 'none',
+      kafkaSecurity: {
+        tls: { ca: null, client: null },
+        login: { mechanism: 'scram-sha-256', username: 'alice', password: 's' },
+      },
       kafkaReplication: 3,
       kafkaMinInsync: 2,
       partitions: 3,
@@ -144,6 +155,39 @@ describe('readConfig', () => {
     expect(read).toThrow(ConfigError);
     expect(read).toThrow(`${variable} ${reason}`);
     expect(read).toThrow(`unset it for ${VARIABLES[variable].unset}`);
+  });
+
+  test('a secret is read from the file that its variable with _FILE names, without the end of the line', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'espalier-secrets-'));
+    try {
+      await writeFile(join(folder, 'url'), 'postgres://u:p@db/e\n');
+      await symlink('url', join(folder, 'linked')); // as Kubernetes mounts a secret
+      await chmod(join(folder, 'url'), 0o440);
+      expect(readConfig({ DATABASE_URL_FILE: join(folder, 'linked') }).databaseUrl).toBe('postgres://u:p@db/e');
+      expect(() => readConfig({ OPENAI_API_KEY_FILE: join(folder, 'none') })).toThrow(
+        /OPENAI_API_KEY is to be read from the file .*none/,
+      );
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  test.each([
+    [
+      { KAFKA_SASL_PASSWORD: 'secret' },
+      /^KAFKA_SECURITY_PROTOCOL must be SASL_SSL or SASL_PLAINTEXT where KAFKA_SASL_PASSWORD is set/,
+    ],
+    [
+      { KAFKA_SECURITY_PROTOCOL: 'SASL_PLAINTEXT', KAFKA_SSL_CA_FILE: 'ca.pem' },
+      /must be SSL or SASL_SSL where KAFKA_SSL_CA_FILE is set/,
+    ],
+    [{ KAFKA_SECURITY_PROTOCOL: 'SASL_SSL', KAFKA_SASL_USERNAME: 'a' }, /^KAFKA_SASL_PASSWORD is missing/],
+    [
+      { KAFKA_SECURITY_PROTOCOL: 'SSL', KAFKA_SSL_CA_FILE: '/none/ca.pem' },
+      /^KAFKA_SSL_CA_FILE is to be read from the file \/none\/ca.pem/,
+    ],
+  ])('settings of Kafka that do not fit together are refused by name: %p', (env, message) => {
+    expect(() => readConfig(env)).toThrow(message);
   });
 
   test('a password in a wrong DATABASE_URL is not repeated', () => {

@@ -1,7 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { inheritable } from './child-environment.ts';
+import type { KafkaSecurity, Login, Tls } from './kafka-security.ts';
 
 /** Everything that an operator may set, read once at the start. This file is the only reader of `process.env`. */
 export interface Config {
@@ -27,6 +29,7 @@ export interface Config {
    * bench -- search`).
    */
   readonly kafkaCompression: 'none' | 'gzip';
+  readonly kafkaSecurity: KafkaSecurity;
   /** Copies of each topic; null makes three, or as many as there are brokers, and accepts topics as they are. */
   readonly kafkaReplication: number | null;
   /** How many copies hold a record before it counts as durable; null makes it one less than the copies. */
@@ -147,6 +150,35 @@ export const VARIABLES = {
     about: 'folder of a Postgres 18 (`bin/initdb`, `bin/postgres`) that the embedded server runs',
   },
   KAFKA_BROKERS: { rule: brokers, unset: 'the log in Postgres tables', about: 'Kafka brokers, host:port,host:port' },
+  KAFKA_SECURITY_PROTOCOL: {
+    rule: z.enum(['PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL']),
+    unset: 'PLAINTEXT',
+    about: 'how brokers are spoken to: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL',
+  },
+  KAFKA_SSL_CA_FILE: {
+    rule: z.string(),
+    unset: 'the authorities that Node trusts',
+    about: 'PEM file of who signed the certificates of the brokers',
+  },
+  KAFKA_SSL_CERT_FILE: {
+    rule: z.string(),
+    unset: 'no certificate is shown',
+    about: 'PEM file of the certificate of this client',
+  },
+  KAFKA_SSL_KEY_FILE: { rule: z.string(), unset: 'no certificate is shown', about: 'PEM file of the key of KAFKA_SSL_CERT_FILE' },
+  KAFKA_SASL_MECHANISM: {
+    rule: z.enum(['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512', 'OAUTHBEARER']),
+    unset: 'SCRAM-SHA-512',
+    about: 'how this client logs in: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER',
+  },
+  KAFKA_SASL_USERNAME: { rule: z.string(), unset: 'no login', about: 'user, or the client of OAUTHBEARER' },
+  KAFKA_SASL_PASSWORD: { rule: z.string(), unset: 'no login', about: 'its password, or the secret of the client' },
+  KAFKA_OAUTH_TOKEN_URL: {
+    rule: url(['http:', 'https:']),
+    unset: 'none',
+    about: 'where OAUTHBEARER gets tokens, by client credentials',
+  },
+  KAFKA_OAUTH_SCOPE: { rule: z.string(), unset: 'none is asked for', about: 'scope of these tokens' },
   ESPALIER_KAFKA_PREFIX: {
     rule: z.string().regex(/^[A-Za-z0-9._-]{0,100}$/, 'takes letters, digits, dots, underscores and dashes, 100 at most'),
     unset: 'espalier.',
@@ -282,8 +314,9 @@ type Variable = keyof typeof VARIABLES;
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly variable: string;
-  constructor(variable: Variable, value: string, reason: string) {
-    super(`${variable} ${reason}, not ${shown(variable, value)}; correct it, or unset it for ${VARIABLES[variable].unset}`);
+  constructor(variable: Variable, value: string | null, reason: string) {
+    const given = value === null ? '' : `, not ${shown(variable, value)}`;
+    super(`${variable} ${reason}${given}; correct it, or unset it for ${VARIABLES[variable].unset}`);
     this.variable = variable;
   }
 }
@@ -301,6 +334,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     kafkaPrefix: read(env, 'ESPALIER_KAFKA_PREFIX') ?? 'espalier.',
     kafkaSessionMs: read(env, 'ESPALIER_KAFKA_SESSION_MS') ?? 30_000,
     kafkaCompression: read(env, 'ESPALIER_KAFKA_COMPRESSION') ?? 'gzip',
+    kafkaSecurity: kafkaSecurityOf(env),
     kafkaReplication: read(env, 'ESPALIER_KAFKA_REPLICATION') ?? null,
     kafkaMinInsync: read(env, 'ESPALIER_KAFKA_MIN_INSYNC') ?? null,
     partitions: read(env, 'ESPALIER_PARTITIONS') ?? 24,
@@ -349,12 +383,74 @@ function read<V extends Variable>(
   env: Readonly<Record<string, string | undefined>>,
   variable: V,
 ): z.infer<(typeof VARIABLES)[V]['rule']> | undefined {
-  const value = env[variable]?.trim();
+  const value = env[variable]?.trim() || (SECRET.has(variable) ? readFile(env, variable, `${variable}_FILE`) : undefined);
   if (value === undefined || value === '') return undefined;
   const parsed = VARIABLES[variable].rule.safeParse(value);
   if (!parsed.success) throw new ConfigError(variable, value, reasonOf(parsed.error, variable));
   return parsed.data as z.infer<(typeof VARIABLES)[V]['rule']>; // the rule of this very variable gave it
 }
+
+/** Reads the file that a variable names, without blanks at its ends. @throws ConfigError. */
+function readFile(
+  env: Readonly<Record<string, string | undefined>>,
+  variable: Variable,
+  named: string = variable,
+): string | undefined {
+  const file = env[named]?.trim();
+  if (file === undefined || file === '') return undefined;
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    throw new ConfigError(
+      variable,
+      null,
+      `is to be read from the file ${file}, which cannot be read: ${(error as Error).message}`,
+    ); // of the file system
+  }
+}
+
+function kafkaSecurityOf(env: Readonly<Record<string, string | undefined>>): KafkaSecurity {
+  const protocol = read(env, 'KAFKA_SECURITY_PROTOCOL') ?? 'PLAINTEXT';
+  const refused = (needs: string, names: readonly Variable[]) => {
+    const set = names.find((name) => env[name]?.trim() || env[`${name}_FILE`]?.trim());
+    if (set) throw new ConfigError('KAFKA_SECURITY_PROTOCOL', protocol, `must be ${needs} where ${set} is set`);
+  };
+  if (!protocol.includes('SSL')) refused('SSL or SASL_SSL', ['KAFKA_SSL_CA_FILE', 'KAFKA_SSL_CERT_FILE', 'KAFKA_SSL_KEY_FILE']);
+  if (!protocol.startsWith('SASL'))
+    refused('SASL_SSL or SASL_PLAINTEXT', ['KAFKA_SASL_MECHANISM', 'KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD']);
+  return { tls: protocol.includes('SSL') ? tlsOf(env) : null, login: protocol.startsWith('SASL') ? loginOf(env) : null };
+}
+
+function tlsOf(env: Readonly<Record<string, string | undefined>>): Tls {
+  const [cert, key] = [readFile(env, 'KAFKA_SSL_CERT_FILE'), readFile(env, 'KAFKA_SSL_KEY_FILE')];
+  if ((cert === undefined) !== (key === undefined))
+    throw new ConfigError(cert ? 'KAFKA_SSL_KEY_FILE' : 'KAFKA_SSL_CERT_FILE', null, 'is missing: a certificate needs its key');
+  return {
+    ca: readFile(env, 'KAFKA_SSL_CA_FILE') ?? null,
+    client: cert !== undefined && key !== undefined ? { cert, key } : null,
+  };
+}
+
+function loginOf(env: Readonly<Record<string, string | undefined>>): Login {
+  const required = (variable: 'KAFKA_SASL_USERNAME' | 'KAFKA_SASL_PASSWORD' | 'KAFKA_OAUTH_TOKEN_URL') => {
+    const value = read(env, variable);
+    if (value === undefined) throw new ConfigError(variable, null, 'is missing: KAFKA_SECURITY_PROTOCOL asks for a login');
+    return value;
+  };
+  const [username, password] = [required('KAFKA_SASL_USERNAME'), required('KAFKA_SASL_PASSWORD')];
+  const mechanism = read(env, 'KAFKA_SASL_MECHANISM') ?? 'SCRAM-SHA-512';
+  if (mechanism !== 'OAUTHBEARER') return { mechanism: MECHANISMS[mechanism], username, password };
+  const scope = read(env, 'KAFKA_OAUTH_SCOPE') ?? null;
+  return {
+    mechanism: 'oauthbearer',
+    tokenUrl: required('KAFKA_OAUTH_TOKEN_URL'),
+    clientId: username,
+    clientSecret: password,
+    scope,
+  };
+}
+
+const MECHANISMS = { PLAIN: 'plain', 'SCRAM-SHA-256': 'scram-sha-256', 'SCRAM-SHA-512': 'scram-sha-512' } as const;
 
 function reasonOf(error: z.ZodError, variable: Variable): string {
   const issue = error.issues[0];
@@ -367,6 +463,7 @@ const SECRET: ReadonlySet<Variable> = new Set<Variable>([
   'OPENAI_API_KEY',
   'DATABASE_URL',
   'DATABASE_DIRECT_URL',
+  'KAFKA_SASL_PASSWORD',
   'ESPALIER_CHILD_ENV',
 ]);
 

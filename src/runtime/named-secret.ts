@@ -18,7 +18,7 @@ export class SecretUnusable extends Error {
 
 /**
  * Reads a secret by its name: the variable `ESPALIER_SECRET_NAME`, or else the file `secrets/NAME` of ESPALIER_HOME, which only
- * its owner may read. It is read at every use, so that a replaced one counts from the next request on. @throws SecretUnusable.
+ * its owner may read, or, of root, its group. It is read at every use, so that a replaced one counts from the next request on. @throws SecretUnusable.
  */
 export function readSecret(name: string): string {
   const { variable, value, file } = secretSources(name);
@@ -32,8 +32,9 @@ function readFile(name: string, path: string, variable: string): string {
   let file: number | undefined;
   try {
     file = openSync(path, 'r');
-    // Windows has no modes.
-    if (process.getuid && (fstatSync(file).mode & 0o077) !== 0)
+    const { mode, uid } = fstatSync(file);
+    // As Postgres has it for its keys: a file of root may be read by its group, which is how Kubernetes mounts secrets. Windows has no modes.
+    if (process.getuid && (mode & (uid === 0 ? 0o037 : 0o077)) !== 0)
       throw new SecretUnusable(
         name,
         'is in a file that other accounts may read',

@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -37,8 +37,16 @@ describe('reading a secret', () => {
   });
 
   test('a file that other accounts may read is refused without what it holds', async () => {
-    await keep('OPEN', 'sk-of-everybody', 0o640);
+    await keep('OPEN', 'sk-of-everybody', 0o644);
     expect(() => readSecret('OPEN')).toThrow(/^the secret OPEN is in a file that other accounts may read; (?!.*everybody)/);
+  });
+
+  const asRoot = process.getuid?.() === 0 ? test : test.skip;
+  asRoot('a file of root may be read by its group, as Kubernetes mounts it, and one of another account may not', async () => {
+    await keep('MOUNTED', 'sk-of-the-pod', 0o440);
+    expect(readSecret('MOUNTED')).toBe('sk-of-the-pod');
+    await chown(join(home, 'secrets', 'MOUNTED'), 65_534, 0);
+    expect(() => readSecret('MOUNTED')).toThrow(/other accounts may read/);
   });
 
   test.each(['', 'two\nlines', 'sk-sécret'])(

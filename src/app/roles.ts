@@ -1,5 +1,6 @@
 import type { Platform } from '../platform/open-platform.ts';
 import { readConfig } from '../runtime/config.ts';
+import { drain } from '../runtime/draining.ts';
 import { type Running, runUntilStopped } from '../runtime/lifecycle.ts';
 import { createLogger, type Logger } from '../runtime/logger.ts';
 import { batch } from '../usecases/train/batcher/run-batcher.ts';
@@ -43,6 +44,6 @@ export async function runRole(name: RoleName): Promise<void> {
       start(opened, logger),
     );
     logger.info(ready, { log: platform.mode.log, ...(running.url === undefined ? {} : { url: running.url }) });
-    return { finished: running.finished ?? new Promise(() => undefined), close };
+    return { finished: running.finished ?? new Promise(() => undefined), drain: () => drain(config.drainMs), close };
   });
 }

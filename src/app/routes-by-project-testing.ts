@@ -215,6 +215,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   'GET /v1/key': { kind: 'shared' },
   'GET /healthz': { kind: 'shared' },
   'GET /readyz': { kind: 'shared' },
+  'GET /v1/health': { kind: 'shared' },
   'GET /openapi.json': { kind: 'shared' },
   'GET /': { kind: 'shared' },
   ...(studio

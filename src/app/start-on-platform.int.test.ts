@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { type CuttableProxy, startCuttableProxy } from '../testing/cuttable-proxy.ts';
+import { until } from '../testing/until.ts';
 import { useTestPlatform } from '../testing/use-test-platform.ts';
 import { killRunning, startProcess } from '../testing/worker-process.ts';
 
@@ -31,6 +32,34 @@ test('a server that starts while the database is away serves when it is back', a
     child.kill('SIGTERM');
     expect(await child.ended).toBe(0);
   }
+});
+
+test('a worker says at its probe port that it lives, and is ready while its database answers and it does not stop', async () => {
+  proxy.cut();
+  const worker = startProcess('workers/relay.ts', [], { ...env, ESPALIER_PROBE_PORT: '0', ESPALIER_DRAIN_MS: '60000' });
+  await worker.saying(/"message":"probes"/);
+  const url = `http://127.0.0.1:${/"message":"probes".*"port":(\d+)/.exec(worker.stderr())?.[1]}`;
+  const ask = async (path: string) => {
+    const response = await fetch(`${url}${path}`);
+    return [response.status, (await response.text()).trim().slice(0, 200)];
+  };
+  expect(await ask('/healthz')).toEqual([200, '{"alive":true}']);
+  expect(await ask('/readyz')).toEqual([503, '{"ready":false,"reasons":["this process is starting"]}']);
+  proxy.restore();
+  await worker.saying(/"message":"relaying"/);
+  expect(await ask('/readyz')).toEqual([200, '{"ready":true,"reasons":[]}']);
+  expect(await ask('/metrics')).toEqual([200, expect.stringContaining('process_cpu')]);
+  expect(await ask('/other')).toEqual([404, '']);
+  proxy.cut();
+  expect(await ask('/readyz')).toEqual([
+    503,
+    '{"ready":false,"reasons":["the database does not answer","the log does not answer"]}',
+  ]);
+  proxy.restore();
+  worker.kill('SIGTERM');
+  await until(async () => String(await ask('/readyz')).includes('this process is stopping'));
+  worker.kill('SIGTERM');
+  expect(await worker.ended).toBe(143); // by force, before the minute of its drain
 });
 
 test('a server that waits for the database ends when it is stopped, and one whose login is refused ends with the reason', async () => {

@@ -1,3 +1,6 @@
+import { readiness } from '../http/health.ts';
+import { serveProbes } from '../http/probes.ts';
+import { json } from '../http/reply.ts';
 import { KafkaUnusable, openPlatform, type Platform } from '../platform/open-platform.ts';
 import type { OnLogFaults } from '../platform/open-recorded-log.ts';
 import { DatabaseUnreachable } from '../postgres/database.ts';
@@ -27,6 +30,16 @@ export async function startOnPlatform<Started extends Pick<Running, 'close'>>(
   start: (platform: Platform) => Promise<Started>,
 ): Promise<{ readonly platform: Platform; readonly running: Started; close(): Promise<void> }> {
   let logged = '';
+  let opened: Platform | undefined;
+  const probes =
+    config.probePort === null
+      ? null
+      : await serveProbes(config.host, config.probePort, async () =>
+          opened
+            ? readiness({ db: opened.database.db, log: opened.log })
+            : json(503, { ready: false, reasons: ['this process is starting'] }),
+        );
+  if (probes) logger.info('probes', { port: probes.port });
   return retryTransient(
     async () => {
       const platform = await openPlatform(config, name, onFaults);
@@ -34,12 +47,14 @@ export async function startOnPlatform<Started extends Pick<Running, 'close'>>(
         await platform.close();
         throw error;
       });
+      opened = platform;
       return {
         platform,
         running,
         async close() {
           await running.close();
           await platform.close();
+          await probes?.close();
         },
       };
     },
@@ -53,7 +68,10 @@ export async function startOnPlatform<Started extends Pick<Running, 'close'>>(
         logged = reason;
       },
     },
-  );
+  ).catch(async (error: unknown) => {
+    await probes?.close();
+    throw error;
+  });
 }
 
 function isUnreachable(error: unknown): boolean {

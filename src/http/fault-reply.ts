@@ -19,7 +19,7 @@ export function faultReply(error: unknown, logger: Logger): Reply {
   return refuse(
     503,
     `${who} does not answer as it should`,
-    'try again; GET /readyz and the log of the server say what is wrong',
+    'try again; GET /v1/health and the log of the server say what is wrong',
     {
       headers: { 'retry-after': '2' },
     },

@@ -8,6 +8,7 @@ import { reasonOf } from '../projections/fault.ts';
 import type { Projection } from '../projections/projection.ts';
 import { lagOf, type ProjectionStatus, readProjectionStatuses } from '../projections/projection-statuses.ts';
 import { PROJECTORS } from '../projections/runner.ts';
+import { isDraining } from '../runtime/draining.ts';
 import { json, type Reply } from './reply.ts';
 import type { StallWatch } from './stalled-projections.ts';
 import type { UnreadWatch } from './unread-partitions.ts';
@@ -21,11 +22,23 @@ export interface HealthWorld {
 const LIMIT_MS = 2_000; // supervisors give a probe some seconds
 
 /**
- * Answers `GET /readyz`: 200 when the database and the log answer, every projection runs and moves and every partition has a
+ * Answers `GET /readyz`: 200 when this process can do its work: the database and the log answer, and it does not stop. A load balancer
+ * and an orchestrator ask, without a key: what is wrong elsewhere says `GET /v1/health`.
+ */
+export async function readiness({ db, log }: Pick<HealthWorld, 'db' | 'log'>): Promise<Reply> {
+  const reasons = isDraining() ? ['this process is stopping'] : [];
+  const ask = (name: string, question: Promise<unknown>) =>
+    within(question, LIMIT_MS).catch(() => void reasons.push(`${name} does not answer`));
+  await Promise.all([ask('the database', ping(db)), ask('the log', log.ends(TOPICS))]);
+  return json(reasons.length === 0 ? 200 : 503, { ready: reasons.length === 0, reasons });
+}
+
+/**
+ * Answers `GET /v1/health`: 200 when the database and the log answer, every projection runs and moves and every partition has a
  * reader, else 503 with every reason. That one does not move, or has none, shows only by a second look: a supervisor looks
  * every few seconds.
  */
-export async function readiness(
+export async function systemHealth(
   { db, log, projections }: HealthWorld,
   watches: { readonly stalls: StallWatch; readonly unread: UnreadWatch },
   { projects }: Pick<Principal, 'projects'>,
@@ -57,7 +70,7 @@ export async function readiness(
   if (unread) reasons.push(...watches.unread.look(unread));
   const lag = statuses && ends ? lagByProjection(projections, statuses, ends) : null;
   const distinct = [...new Set(reasons)];
-  return json(reasons.length === 0 ? 200 : 503, { ready: reasons.length === 0, reasons: distinct, lag });
+  return json(reasons.length === 0 ? 200 : 503, { healthy: reasons.length === 0, reasons: distinct, lag });
 }
 
 /** Why a projection stopped may quote an event, which belongs to a project. */

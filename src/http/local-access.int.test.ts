@@ -21,7 +21,7 @@ const raw = (headers: string, path = '/v1/schemas') =>
   sendRaw(`GET ${path} HTTP/1.1\r\n${headers}Connection: close\r\n\r\n`, server.url);
 
 describe('a server on loopback', () => {
-  test.each(['/', '/graphql?query={__typename}', '/v1/schemas', '/readyz', '/metrics', '/openapi.json', '/images/x.png'])(
+  test.each(['/', '/graphql?query={__typename}', '/v1/schemas', '/v1/health', '/metrics', '/openapi.json', '/images/x.png'])(
     '%s asks whoever shows nothing for the token or a key',
     async (path) => {
       const refused = await fetch(`${server.url}${path}`);

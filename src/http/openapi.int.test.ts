@@ -106,6 +106,7 @@ describe('GET /openapi.json', () => {
       'GET /v1/key: ',
       'GET /healthz: ',
       'GET /readyz: ',
+      'GET /v1/health: ',
       'GET /metrics: read or admin',
       'GET /openapi.json: ',
       'GET /: ',
@@ -216,13 +217,13 @@ test('every operation answers as the document says: status, media type, body wit
   await call('POST /v1/training/batches/{id}/abandon', 200, { id: batchIds[2] ?? '', body: { reason: 'none' } });
   await call('POST /v1/training/batches/{id}/abandon', 404, { id: newId(), body: { reason: 'none' } });
 
-  for (const path of ['/v1/schemas', '/v1/key', '/healthz', '/readyz', '/metrics', '/openapi.json', '/'])
+  for (const path of ['/v1/schemas', '/v1/key', '/healthz', '/readyz', '/v1/health', '/metrics', '/openapi.json', '/'])
     await call(`GET ${path}`, 200);
   await call('GET /healthz', 401, { headers: { authorization: 'Bearer wrong' } });
   await call('GET /healthz', 403, { headers: { origin: 'https://evil.example' } });
   const stopping = api.database.db.updateTable('projections').where('name', '=', 'rewards');
   await stopping.set({ state: 'stopped', reason: 'a bug' }).execute();
-  await call('GET /readyz', 503);
+  await call('GET /v1/health', 503);
 
   const to = { server: 'policy' } as const;
   const chat = { model: 'crafter', messages: [{ role: 'user', content: 'Goal: x' }], admissible_actions: ['a', 'b'] };

@@ -3,14 +3,16 @@ import { jsonSchemas } from '../events/json-schema.ts';
 import { SCOPES } from '../postgres/keys.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { type Endpoint, endpoint } from './endpoint.ts';
-import { type HealthWorld, readiness } from './health.ts';
+import { type HealthWorld, readiness, systemHealth } from './health.ts';
 import { json, type Reply, refuse, text } from './reply.ts';
 import { watchStalls } from './stalled-projections.ts';
 import { watchUnread } from './unread-partitions.ts';
 
-const ready = z.object({
-  ready: z.boolean(),
-  reasons: z.array(z.string()).describe('Why it is not ready, each with what to do.'),
+const ready = z.object({ ready: z.boolean(), reasons: z.array(z.string()).describe('Why it is not ready.') });
+
+const health = z.object({
+  healthy: z.boolean(),
+  reasons: z.array(z.string()).describe('What is wrong, each with what to do.'),
   lag: z
     .record(z.string(), z.int())
     .nullable()
@@ -69,14 +71,25 @@ export function serverEndpoints(world: HealthWorld & { readonly metrics: Metrics
     endpoint({
       method: 'GET',
       path: '/readyz',
-      needs: 'any-key',
-      summary:
-        'Says whether database and log answer, the projections run and every partition has a reader, with the reasons where not.',
+      needs: 'nothing', // a load balancer has no key, and learns no name
+      summary: 'Says whether this process can do its work: database and log answer, and it does not stop.',
       answers: {
         200: { description: 'Ready.', content: { 'application/json': ready } },
         503: { description: 'Not ready.', content: { 'application/json': ready } },
       },
-      handle: ({ principal }) => readiness(world, watches, principal),
+      handle: () => readiness(world),
+    }),
+    endpoint({
+      method: 'GET',
+      path: '/v1/health',
+      needs: 'any-key',
+      summary:
+        'Says whether database and log answer, the projections run and every partition has a reader, with the reasons where not.',
+      answers: {
+        200: { description: 'Healthy.', content: { 'application/json': health } },
+        503: { description: 'Something is wrong.', content: { 'application/json': health } },
+      },
+      handle: ({ principal }) => systemHealth(world, watches, principal),
     }),
     endpoint({
       method: 'GET',

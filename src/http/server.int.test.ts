@@ -60,7 +60,7 @@ describe('keys off loopback', () => {
     ['GET', '/metrics', ['read', 'admin']],
     ['GET', '/v1/schemas', SCOPES],
     ['GET', '/v1/key', SCOPES],
-    ['GET', '/readyz', SCOPES],
+    ['GET', '/v1/health', SCOPES],
     ['GET', '/', SCOPES],
     ['GET', '/nothing', SCOPES],
   ];
@@ -181,7 +181,8 @@ describe('endpoints', () => {
   test('the landing page lists every endpoint', async () => {
     const { url } = await api.serve({ api: graphql ?? {} });
     const page = await (await fetch(url)).text();
-    for (const path of ['/graphql', '/v1/events', '/v1/schemas', '/healthz', '/readyz', '/metrics']) expect(page).toContain(path);
+    for (const path of ['/graphql', '/v1/events', '/v1/schemas', '/healthz', '/readyz', '/v1/health', '/metrics'])
+      expect(page).toContain(path);
   });
 
   test('/graphql passes requests to its listener, with a bounded body', async () => {
@@ -222,9 +223,9 @@ describe('endpoints', () => {
 });
 
 describe('readiness and metrics', () => {
-  test('/readyz is 200 with the lag when everything answers, and 503 with the reason when a projection is stopped', async () => {
+  test('/v1/health is 200 with the lag when everything answers, and 503 with the reason when a projection is stopped', async () => {
     const ask = async () => {
-      const response = await fetch(`${api.server.url}/readyz`);
+      const response = await fetch(`${api.server.url}/v1/health`);
       return { status: response.status, body: await response.json() };
     };
     const builder = new EventBuilder('ready');
@@ -233,14 +234,16 @@ describe('readiness and metrics', () => {
     await api.projected(body.position ?? '');
     expect(await ask()).toEqual({
       status: 200,
-      body: { ready: true, reasons: [], lag: Object.fromEntries(projections.map(({ name }) => [name, 0])) },
+      body: { healthy: true, reasons: [], lag: Object.fromEntries(projections.map(({ name }) => [name, 0])) },
     });
     const stopping = api.database.db.updateTable('projections').where('name', '=', 'rewards');
     await stopping.set({ state: 'stopped', reason: 'a bug' }).execute();
     expect(await ask()).toMatchObject({
       status: 503,
-      body: { ready: false, reasons: [expect.stringContaining('rewards is stopped: a bug')] },
+      body: { healthy: false, reasons: [expect.stringContaining('rewards is stopped: a bug')] },
     });
+    const ready = await fetch(`${api.server.url}/readyz`); // which this server is: a projection is another process's
+    expect([ready.status, await ready.json()]).toEqual([200, { ready: true, reasons: [] }]);
     await stopping.set({ state: 'running', reason: null }).execute();
   });
 
@@ -249,7 +252,9 @@ describe('readiness and metrics', () => {
     try {
       await other.log.close();
       const ready = await fetch(`${other.server.url}/readyz`);
-      expect([ready.status, await ready.json()]).toEqual([
+      expect([ready.status, await ready.json()]).toEqual([503, { ready: false, reasons: ['the log does not answer'] }]);
+      const health = await fetch(`${other.server.url}/v1/health`);
+      expect([health.status, await health.json()]).toEqual([
         503,
         expect.objectContaining({ reasons: [expect.stringContaining('the log does not answer')], lag: null }),
       ]);

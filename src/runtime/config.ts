@@ -41,6 +41,10 @@ export interface Config {
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;
+  /** Where a worker says whether it lives and is ready; null for nowhere. 0 takes any free port. */
+  readonly probePort: number | null;
+  /** How long a server that is asked to stop still answers, while its readiness says that it stops, ms. */
+  readonly drainMs: number;
   /** Names that the server answers to, in lower case; empty for its own on loopback, else for any. */
   readonly allowedHosts: readonly string[];
   readonly logLevel: LogLevel;
@@ -216,6 +220,16 @@ export const VARIABLES = {
     about: 'address to listen on; any but loopback needs API keys',
   },
   ESPALIER_PORT: { rule: count(0, 65_535), unset: '4000', about: 'port to listen on; 0 takes a free one' },
+  ESPALIER_PROBE_PORT: {
+    rule: count(0, 65_535),
+    unset: 'no port',
+    about: 'port of a worker for /healthz, /readyz and /metrics of its process, at ESPALIER_HOST',
+  },
+  ESPALIER_DRAIN_MS: {
+    rule: count(0, 600_000),
+    unset: '0',
+    about: 'how long a server that is asked to stop still answers, while /readyz says that it stops, ms',
+  },
   ESPALIER_LOG_LEVEL: { rule: z.enum(LOG_LEVELS), unset: 'info', about: LOG_LEVELS.join(', ') },
   ESPALIER_BLOBS: { rule: z.string(), unset: 'blobs in ESPALIER_HOME', about: 'folder of payloads over 64 KiB' },
   ESPALIER_SEAL: {
@@ -341,6 +355,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     project: read(env, 'ESPALIER_PROJECT') ?? 'default',
     host: read(env, 'ESPALIER_HOST') ?? '127.0.0.1',
     port: read(env, 'ESPALIER_PORT') ?? 4_000,
+    probePort: read(env, 'ESPALIER_PROBE_PORT') ?? null,
+    drainMs: read(env, 'ESPALIER_DRAIN_MS') ?? 0,
     allowedHosts: read(env, 'ESPALIER_ALLOWED_HOSTS') ?? [],
     logLevel: read(env, 'ESPALIER_LOG_LEVEL') ?? 'info',
     asOfLimit: read(env, 'ESPALIER_ASOF_LIMIT') ?? 200_000,

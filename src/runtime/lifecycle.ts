@@ -5,6 +5,8 @@ import { createLogger, type Logger } from './logger.ts';
 /** What a worker process runs: `finished` settles when it ends by itself, `close` ends it. */
 export interface Running {
   readonly finished: Promise<unknown>;
+  /** Before it is closed because it was asked to stop: lets those who send it work notice. */
+  drain?(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -68,6 +70,7 @@ export async function runUntilStopped(
     else logger.error(messageOf(why.error), { error: why.error });
   }
   stopping.abort();
+  if (why.kind === 'asked') await started.then((running) => running.drain?.()).catch(() => undefined); // a start that failed has nothing to drain
   const closed = await withinLimit(closeStarted(started, why, logger), closeMs);
   if (closed === 'late') logger.error(`did not close within ${closeMs / 1_000} s; ending anyway`);
 

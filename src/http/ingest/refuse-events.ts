@@ -24,7 +24,7 @@ export function refuseUndecided(what: string): Reply {
   return refuse(
     503,
     `the projections are behind the log, and ${what} is not decided yet; nothing was appended`,
-    'send all again; GET /readyz says how far the projections are',
+    'send all again; GET /v1/health says how far the projections are',
     { headers: { 'retry-after': '1' } },
   );
 }

@@ -53,7 +53,7 @@ const NAME_TAKEN = refuse(409, 'the name of the policy is taken by another proje
 const UNDECIDED: Reply = refuse(
   503,
   'the projections are behind the log, and which project the policy belongs to is not decided yet',
-  'send it again; GET /readyz says how far the projections are',
+  'send it again; GET /v1/health says how far the projections are',
   { headers: { 'retry-after': '1' } },
 );
 

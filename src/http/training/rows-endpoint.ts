@@ -138,7 +138,7 @@ function recordReply({ code, message, unreadable }: RowsError, complete: boolean
   if (code !== 'blob')
     return json(
       503,
-      { error: { code, message, remedy: 'ask again; GET /readyz says how far the projections are' } },
+      { error: { code, message, remedy: 'ask again; GET /v1/health says how far the projections are' } },
       { 'retry-after': '1' },
     );
   return json(500, { error: { code, message, remedy: 'give the batch back (nack) until the record is repaired' } });

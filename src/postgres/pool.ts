@@ -26,7 +26,7 @@ export interface PoolOptions {
 /** Opens a pool of connections. Who opens it closes it with `pool.end()`. */
 export function openPool(url: string, options: PoolOptions = {}): pg.Pool {
   const pool = new pg.Pool({
-    connectionString: url,
+    connectionString: asLibpq(url),
     max: options.max ?? 10,
     application_name: options.applicationName ?? 'espalier',
     connectionTimeoutMillis: options.connectMs ?? 10_000,
@@ -40,6 +40,18 @@ export function openPool(url: string, options: PoolOptions = {}): pg.Pool {
   return pool;
 }
 
+/**
+ * Returns an address whose `sslmode` means what libpq means: pg alone takes `require` and `prefer` for `verify-full`. `sslrootcert`,
+ * `sslcert` and `sslkey` name PEM files.
+ */
+function asLibpq(url: string): string {
+  if (!URL.canParse(url)) return url;
+  const parsed = new URL(url);
+  if (parsed.searchParams.has('sslmode') && !parsed.searchParams.has('uselibpqcompat'))
+    parsed.searchParams.set('uselibpqcompat', 'true');
+  return parsed.searchParams.has('uselibpqcompat') ? parsed.toString() : url;
+}
+
 function settingsOf(settings: Readonly<Record<string, string>>): string {
   return Object.entries(settings)
     .map(([name, value]) => `-c ${name}=${value}`)
@@ -49,7 +61,7 @@ function settingsOf(settings: Readonly<Record<string, string>>): string {
 /** Opens one connection outside any pool: for LISTEN, advisory locks and COPY. */
 export async function connect(url: string, applicationName = 'espalier'): Promise<pg.Client> {
   const client = new pg.Client({
-    connectionString: url,
+    connectionString: asLibpq(url),
     application_name: applicationName,
     connectionTimeoutMillis: 10_000,
     types: types as pg.CustomTypesConfig,

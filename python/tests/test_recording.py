@@ -403,6 +403,23 @@ class Recording(RecordingCase):
         of_row = ("Be brief.\n\nuser: 1+1?\n\nassistant: 2", "2+2?", "4")
         self.assertEqual(opened, [of_row, ("", "2+2?", "add"), ("", "3+3?", '[6, "six"]')])
 
+    def test_a_row_for_verl_keeps_the_arguments_of_its_tools(self):
+        kwargs = {"judge": {"create_kwargs": {"ground_truth": "4", "tries": 3}}}
+        rows = [
+            {"prompt": "2+2?", "extra_info": {"need_tools_kwargs": True, "tools_kwargs": {**kwargs, "search": None}, "index": 7}},
+            {"prompt": "2+2?", "tools_kwargs": kwargs, "need_tools_kwargs": True},
+            {"prompt": "2+2?", "extra_info": {"need_tools_kwargs": False, "tools_kwargs": {}}},
+            er.Task("2+2?", tools_kwargs={"judge": {}}),
+        ]
+        with self.db.run("r", policy="p@0") as run, self.assertWarnsRegex(UserWarning, r"the field extra_info\.index of this task"):
+            for row in rows:
+                run.episode(row).cancel("tested")
+            for wrong in ("judge", [kwargs], {"judge": object()}, {"judge": "x" * 60_000}):
+                with self.assertRaisesRegex(er.EspalierError, r"task\.tools_kwargs"):
+                    run.episode({"prompt": "2+2?", "tools_kwargs": wrong})
+        opened = [tree["task"].get("toolsKwargs") for tree in self.installation.of("TreeOpened")]
+        self.assertEqual([None if each is None else json.loads(each) for each in opened], [kwargs, None, {"judge": {}}])
+
     def test_a_message_that_would_lose_a_field_is_refused_by_its_name(self):
         refused = [
             ("prompt[0].audio", [{"role": "user", "content": "a", "audio": {"id": "x"}}]),

@@ -248,6 +248,9 @@ def by_rlhf(folder, tokenizer):
     prompted = sum(trained.prompted(item["raw_prompt"], tokenizer) for item in items)
     found("prompts", "verl RLHFDataset", "verl", "file", len(rows), trained.Prompts(prompted))
     FOUND[-1]["truths"] = sorted(item["reward_model"]["ground_truth"] for item in items)
+    # as ToolAgentLoop asks for what a tool of a row is made with; the other row names no tool
+    made = [(item["extra_info"]["need_tools_kwargs"], item["tools_kwargs"].get("judge", {}).get("create_kwargs", {}).get("ground_truth")) for item in items]
+    assert sorted(made) == [(False, None), (True, "an axe")], made
 
 
 def by_data_proto(folder):

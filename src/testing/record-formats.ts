@@ -41,6 +41,7 @@ export function recordRun(name: string, value: number, component: string): Event
     environment: 'textcraft',
     serverFingerprint: 'world-1',
     observationHash: sha,
+    toolsKwargs: '{"judge":{"create_kwargs":{"ground_truth":"an axe"}}}',
   };
   const other = builder.tree(runId, 'axe', { task: { ...task, alias: 'axe', goal: 'craft axe', depth: 1, split: 'test' } });
   const four = builder.rollout(other, 0);

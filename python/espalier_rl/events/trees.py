@@ -12,6 +12,8 @@ class _TreeOpenedDataTaskOptional(TypedDict, total=False):
 
     kind: str
     """Kind of the task, such as the type of a household task; absent when the environment names none."""
+    toolsKwargs: str
+    """JSON of the arguments by which tools of the task are made, by their names (`tools_kwargs` of verl)."""
 
 
 class TreeOpenedDataTask(_TreeOpenedDataTaskOptional):
@@ -421,8 +423,8 @@ class SpanReceivedData(TypedDict):
     """Task as the program names it."""
     rollout: str
     """Rollout as the program names it."""
-    kind: Literal["model", "tool", "agent", "chain", "root"]
-    """What it describes: a call of a model or of a tool, an agent at work, what encloses them, or the whole trace."""
+    kind: Literal["model", "tool", "agent", "chain", "root", "log"]
+    """What it is of: a model call, a tool call, an agent, what encloses them, the trace, or a log record of a call."""
     endsRollout: bool
     """Whether the rollout ends with this span, as one does that its trace names."""
     startMs: float

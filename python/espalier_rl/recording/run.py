@@ -31,7 +31,7 @@ from .resume import Recorded, RecordedTree, read_recorded, read_totals
 from .rollouts import Decorated, decorate
 from .search import SearchTree
 from .spool import LIMIT_BYTES, Durable, Full, Spool, spool_root
-from .task import Task, task_of
+from .task import Task, task_of, tools_text
 from .tree import Place, Tree
 from .values import LARGEST_ID, Json, amount_of, count_of, json_of, name_of, now, policy_name_of, policy_of, refuse, shown, text_of
 
@@ -263,7 +263,7 @@ class Run:
             pictures = read_pictures(read.pictures, "pictures")
             actions = None if read.actions is None else tuple(read.actions)
             images = tuple(picture["imageId"] for picture in pictures[0])
-            same = (read.alias, read.observation, read.instruction, read.goal, read.split, read.depth, actions, images)
+            same = (read.alias, read.observation, read.instruction, read.goal, read.split, read.depth, actions, images, tools_text(read))
             tree = self._singles.get(same)
             if tree is None or tree.closed:
                 tree = self._singles[same] = self._open_tree(read, 1, pictures)

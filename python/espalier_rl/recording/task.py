@@ -15,11 +15,14 @@ from .values import MOST_ACTIONS, Json, count_of, cut, json_of, name_of, refuse,
 
 LONGEST_ALIAS = 500
 LONGEST_GOAL = 10_000
+LONGEST_TOOLS = 60_000
 
 # of a row of a data set, in this order
 OBSERVATIONS = ("observation", "prompt", "question", "problem", "query", "input", "text")
 ALIASES = ("alias", "id", "task_id", "uid", "index")
 TRUTHS = ("answer", "ground_truth", "solution", "target")
+
+_TOOLS = ("tools_kwargs", "need_tools_kwargs")  # of a row for verl: the second says whether there are any
 
 _named_unread: set[str] = set()  # fields that this process has been warned of
 
@@ -28,7 +31,8 @@ _named_unread: set[str] = set()  # fields that this process has been warned of
 class Task:
     """One problem. `observation` is what the agent is shown first, `alias` the name of the task (default: the observation, or its digest
     where that is long), `instruction` what every prompt begins with, `goal` what is to be reached, `depth` how deep it is where there is
-    such a measure, `actions` what is possible at first, `pictures` what is shown with the observation (bytes, a path, or a PIL image)."""
+    such a measure, `actions` what is possible at first, `pictures` what is shown with the observation (bytes, a path, or a PIL image),
+    `tools_kwargs` the arguments by which tools are made for the task, by their names (verl's `extra_info.tools_kwargs`)."""
 
     observation: str
     alias: str = ""
@@ -38,13 +42,14 @@ class Task:
     depth: int | None = None
     actions: Sequence[str] | None = None
     pictures: Sequence[Any] = field(default_factory=tuple)
+    tools_kwargs: Mapping[str, Any] | None = None
 
 
 def task_of(given: object) -> Task:
     """Reads a task: a Task, a text or number (its observation), or a row: its observation is the first of `observation`, `prompt`,
     `question`, … (a text, or chat messages: the last one; those before it follow the `instruction` of the row), its alias that of `alias`, `id`,
-    …, its goal the ground truth where the row has one (`answer`, `ground_truth`, `solution`, `target`, or that of `reward_model`). Warns of each
-    field that is not recorded, once in a process."""
+    …, its goal the ground truth where the row has one (`answer`, `ground_truth`, `solution`, `target`, or that of `reward_model`); `tools_kwargs`
+    may be in its `extra_info`. Warns of each field that is not recorded, once in a process."""
     if isinstance(given, Task):
         return _checked(given if given.alias else _named(given))
     if isinstance(given, (str, int)):
@@ -61,12 +66,17 @@ def task_of(given: object) -> Task:
     truth, held_by = _truth_of(given)
     if truth is not None:
         more.setdefault("goal", truth)
+    extra = given.get("extra_info")
+    extra_read = _TOOLS if isinstance(extra, Mapping) and _holds(extra.get("tools_kwargs")) else ()
+    if extra_read:
+        more.setdefault("tools_kwargs", extra["tools_kwargs"])
     before, observation = _shown(given[found], f"task.{found}")
     instruction = "\n\n".join(part for part in (str(given["instruction"]) if _holds(given.get("instruction")) else "", before) if part)
     named = next((name for name in ALIASES if _holds(given.get(name))), None)
     alias = "" if named is None else str(given[named])
-    read = {found, named, "instruction", *known} | ({held_by} if more.get("goal") == truth else set())
+    read = {found, named, "instruction", *known, *_TOOLS, *(("extra_info",) if extra_read else ())} | ({held_by} if more.get("goal") == truth else set())
     inner = _unread_in(given["reward_model"], "reward_model.", ("ground_truth",)) if "reward_model" in read else []
+    inner += _unread_in(extra, "extra_info.", extra_read) if extra_read else []
     _warn_of([*_unread_in(given, "", read), *inner, *_unread_of_turns(given[found], found)])
     task = Task(observation, alias=cut(alias, LONGEST_ALIAS), instruction=instruction, **more)
     return _checked(task if task.alias else _named(task))
@@ -75,7 +85,7 @@ def task_of(given: object) -> Task:
 def task_data(task: Task, environment: str, fingerprint: str) -> Json:
     """Returns what TreeOpened says of a task: equal environment, fingerprint and first observation are the same task in every run."""
     digest = hashlib.sha256(storable(task.observation).encode()).hexdigest()
-    return {
+    data = {
         "taskId": derived_id("task", environment, fingerprint, digest),
         "environment": environment,
         "serverFingerprint": fingerprint,
@@ -85,6 +95,12 @@ def task_data(task: Task, environment: str, fingerprint: str) -> Json:
         "depth": task.depth,
         "split": task.split,
     }
+    return data if task.tools_kwargs is None else {**data, "toolsKwargs": tools_text(task)}
+
+
+def tools_text(task: Task) -> str | None:
+    """Returns the arguments of a task's tools as JSON, as the record holds them."""
+    return None if task.tools_kwargs is None else json.dumps(task.tools_kwargs, ensure_ascii=False, separators=(",", ":"))
 
 
 def _checked(task: Task) -> Task:
@@ -97,7 +113,28 @@ def _checked(task: Task) -> Task:
         name_of(task.split, "task.split")
     depth = None if task.depth is None else count_of(task.depth, "task.depth")
     actions = None if task.actions is None else texts_of(task.actions, "task.actions", MOST_ACTIONS)
-    return replace(task, depth=depth, actions=actions)
+    return replace(task, depth=depth, actions=actions, tools_kwargs=_checked_tools(task.tools_kwargs))
+
+
+def _checked_tools(given: object) -> Json | None:
+    name = "task.tools_kwargs"
+    if given is None or not _holds(given):
+        return None
+    if not isinstance(given, Mapping):
+        refuse(name, f"{name} is {shown(given)}", "give a dict: for each tool, by its name, its arguments")
+    # a reader of Parquet gives tools of other rows as None
+    tools: Json = json_of({str(tool): _plain_in(value) for tool, value in given.items() if value is not None}, name)
+    if units_of(json.dumps(tools, ensure_ascii=False)) > LONGEST_TOOLS:
+        refuse(name, f"{name} has more than {LONGEST_TOOLS} characters as JSON", "give what the tools load by a name")
+    return tools or None
+
+
+def _plain_in(value: Any) -> Any:
+    """Returns a value whose arrays are lists, as pandas and datasets hold them."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain_in(each) for name, each in value.items()}
+    plain = _plain(value)
+    return [_plain_in(each) for each in plain] if isinstance(plain, (list, tuple)) else plain
 
 
 def _named(task: Task) -> Task:

@@ -157,6 +157,9 @@ export const task = z.strictObject({
   kind: name
     .optional()
     .describe('Kind of the task, such as the type of a household task; absent when the environment names none.'),
+  toolsKwargs: payload(z.string().max(60_000))
+    .optional()
+    .describe('JSON of the arguments by which tools of the task are made, by their names (`tools_kwargs` of verl).'),
 });
 
 /** The data of an event type: its fields, and one sentence on what happened. */

@@ -43,6 +43,7 @@ export function treeRow({
     shared: data.shared ?? null,
     openedAt: occurredAt,
     kind: taskKind(data.task),
+    toolsKwargs: data.task.toolsKwargs ?? null,
     ...texts({ instruction: data.instruction }),
   };
 }

@@ -13,6 +13,7 @@ create table trees (
   task_depth         integer,
   split              text,
   kind               text,
+  tools_kwargs       text,
   root_step_id       uuid        not null,
   instruction        text        not null,
   planned_rollouts   integer     not null,

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 87899e316b990763
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: a322a652a64ae950
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -15,6 +15,7 @@ export const tables = {
     taskDepth: column<number | null>('integer'),
     split: column<string | null>('text'),
     kind: column<string | null>('text'),
+    toolsKwargs: column<string | null>('text'),
     rootStepId: column<string>('uuid'),
     instruction: column<string>('text'),
     plannedRollouts: column<number>('integer'),

@@ -39,7 +39,7 @@ export async function weighTrees(trx: Db, treeIds: readonly string[]): Promise<R
 async function readHeads(trx: Db, treeIds: readonly string[]): Promise<readonly TreeHead[]> {
   return rowsWhere(trx, 'trees', { treeId: treeIds }, [
     ...(['treeId', 'runId', 'taskId', 'environment', 'serverFingerprint', 'alias', 'goal', 'taskDepth', 'split'] as const),
-    ...(['instruction', 'seed', 'blobs'] as const),
+    ...(['toolsKwargs', 'instruction', 'seed', 'blobs'] as const),
   ]);
 }
 

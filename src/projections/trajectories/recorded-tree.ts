@@ -25,6 +25,7 @@ export type TreeHead = Pick<
       | 'goal'
       | 'taskDepth'
       | 'split'
+      | 'toolsKwargs'
       | 'instruction'
     )
   | ('seed' | 'blobs')

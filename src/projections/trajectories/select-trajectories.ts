@@ -42,6 +42,13 @@ export async function readPromptContents(trx: Db, query: TrajectoryQuery): Promi
   return rows[0] ?? { prompts: false, pictures: false, structured: false };
 }
 
+/** Reads the arguments of tools that tasks of a query have, as JSON, each once. */
+export async function readToolsKwargs(trx: Db, query: TrajectoryQuery): Promise<readonly string[]> {
+  const { rows } = await sql<{ toolsKwargs: string }>`
+    select distinct t.tools_kwargs ${fromWhere(query)} and t.tools_kwargs is not null`.execute(trx);
+  return rows.map(({ toolsKwargs }) => toolsKwargs);
+}
+
 const FETCH = 1_000; // rows per round trip: a row is about 150 bytes, so the cursor costs little memory and few trips
 
 /** Counts the trajectories of a query with calls next to their path that may belong to it, and names the first. */

@@ -1,5 +1,6 @@
 import { sha256Hex } from '../../../digest/sha256.ts';
 import { type PromptSource, pictureIds } from '../../../domain/dataset/shown-rows.ts';
+import { readToolsKwargs } from '../../../projections/trajectories/select-trajectories.ts';
 import { DatasetError } from '../dataset-error.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
 import { verlMessages, verlTools } from './message-forms.ts';
@@ -9,18 +10,20 @@ import { shownSteps } from './shown-steps.ts';
 import type { Truths } from './truths.ts';
 import { goalsAsTruths } from './truths.ts';
 import { chatColumn } from './verl-schema.ts';
+import { type ToolsKwargs, typeToolsKwargs } from './verl-tools-kwargs.ts';
 import { type FormatEntry, writeTrajectories } from './write-trajectories.ts';
 
 /**
  * One row per task and ground truth, as verl's `RLHFDataset` reads prompts to sample from: `data_source` (the environment),
  * `prompt` (the chat that the first reply was asked with), `ability`, `reward_model.ground_truth` and `extra_info`, which leads
- * back to the record.
+ * back to the record, and has `tools_kwargs` where a task has any.
  */
 export const verlPrompts = (
   { any: withPictures, structured }: Pick<Pictures, 'any' | 'structured'>,
   truth: Truths['type'],
+  toolsKwargs: ToolsKwargs,
 ): ParquetShape => ({
-  name: 'verl-prompts/1',
+  name: toolsKwargs.columns.length > 0 ? 'verl-prompts/2' : 'verl-prompts/1',
   columns: [
     text('data_source'),
     chatColumn('prompt', structured),
@@ -32,12 +35,13 @@ export const verlPrompts = (
       text('split'),
       int64('index'),
       ...each(text, 'run_id', 'tree_id', 'task_id', 'task_alias', 'goal', 'server_fingerprint', 'prompt_source'),
+      ...toolsKwargs.columns,
     ]),
   ],
 });
 
 /**
- * Writes each task once for each ground truth, instruction and pictures that it has, in the order of the query, by the first
+ * Writes each task once for each ground truth, instruction, pictures and arguments of tools that it has, in the order of the query, by the first
  * trajectory that took a step. A task is known by its first observation, which others may share.
  */
 export class VerlPrompts {
@@ -45,10 +49,12 @@ export class VerlPrompts {
   readonly #seen = new Set<string>();
   readonly #pictures: Pictures;
   readonly #truths: Truths;
+  readonly #toolsKwargs: ToolsKwargs;
 
-  constructor(pictures: Pictures, truths: Truths) {
+  constructor(pictures: Pictures, truths: Truths, toolsKwargs: ToolsKwargs) {
     this.#pictures = pictures;
     this.#truths = truths;
+    this.#toolsKwargs = toolsKwargs;
   }
 
   /** Yields the row of what has none yet. @throws DatasetError `invalid-query` for a task without a ground truth. */
@@ -62,7 +68,7 @@ export class VerlPrompts {
     if (!step) return;
     const place = `task ${head.alias} (${head.taskId})`;
     const truth = this.#truth(head, place);
-    const written = sha256Hex(JSON.stringify([head.taskId, truth, head.instruction, firstPictures]));
+    const written = sha256Hex(JSON.stringify([head.taskId, truth, head.instruction, firstPictures, head.toolsKwargs]));
     if (this.#seen.has(written)) return;
     const path = { instruction: head.instruction, firstObservation: first.observation, firstPictures, steps: [step] };
     const [shown] = shownSteps(path, []);
@@ -87,6 +93,7 @@ export class VerlPrompts {
         goal: head.goal,
         server_fingerprint: head.serverFingerprint,
         prompt_source: source,
+        ...this.#toolsKwargs.of(head.toolsKwargs),
       },
     };
     this.#seen.add(written);
@@ -111,8 +118,9 @@ export const verlPromptsFormat: FormatEntry<'verl-prompts'> = {
   notes: () => ['note: verl (RLHFDataset) reads this file with its default keys: prompt, reward_model.ground_truth, extra_info'],
   async write(job) {
     const { pictures, truths = goalsAsTruths } = job;
-    const file = new ParquetFile(job.file, verlPrompts(pictures, truths.type));
-    const prompts = new VerlPrompts(pictures, truths);
+    const toolsKwargs = typeToolsKwargs(await readToolsKwargs(job.trx, job.query));
+    const file = new ParquetFile(job.file, verlPrompts(pictures, truths.type, toolsKwargs));
+    const prompts = new VerlPrompts(pictures, truths, toolsKwargs);
     const counts = await writeTrajectories(job, async (trajectory) => {
       let rows = 0;
       for await (const row of prompts.rows(trajectory)) {

@@ -1,4 +1,5 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { sha256Hex } from '../../../digest/sha256.ts';
 import { pack } from '../../../events/packed.ts';
@@ -233,6 +234,51 @@ test('prompts for verl hold a task once for each ground truth and instruction th
   const texts = (values: readonly unknown[]) => values.map((value) => JSON.stringify(value)).sort(); // trees are ordered by their ids
   expect(texts(rows.map(({ prompt, reward_model: truth }) => [prompt, truth]))).toEqual(texts(expected));
   expect(rows.map(({ extra_info: info }) => (info as { readonly index: string }).index)).toEqual(['0', '1', '2']);
+});
+
+test('prompts for verl have the arguments of tools as its tools take them, null where a task names a tool otherwise', async () => {
+  const recorded = new EventBuilder();
+  const runId = recorded.run();
+  const given = [
+    { judge: { create_kwargs: { ground_truth: '4', tries: 3 } }, calculator: { create_kwargs: {} } },
+    { judge: { create_kwargs: { ground_truth: '5', weight: 0.5, cases: [1, 2] } }, search: { create_kwargs: { strict: true } } },
+  ];
+  const walk = (name: string, toolsKwargs: string) => {
+    const task = {
+      taskId: recorded.id('task', name),
+      environment: 'textcraft',
+      serverFingerprint: 'world-1',
+      observationHash: sha256Hex(name),
+      alias: name,
+      goal: name,
+      depth: null,
+      split: null,
+      toolsKwargs,
+    };
+    recorded.walk(recorded.tree(runId, name, { task }), 0, 1, 1);
+  };
+  recorded.walk(recorded.tree(runId, 'none'), 0, 1, 1);
+  for (const [i, kwargs] of given.entries()) walk(`task ${i}`, JSON.stringify(kwargs));
+  await givenEvents(shop.db, recorded.events);
+  const rows = await shop.rows({ kind: 'verl-prompts', truths: null });
+  const kwargs = (judge: object, strict: boolean | null) => ({
+    judge: { create_kwargs: { ground_truth: null, tries: null, weight: null, cases: null, ...judge } },
+    search: { create_kwargs: { strict } },
+  });
+  const info = rows.map(({ extra_info }) => extra_info as Record<string, unknown>);
+  expect(info.map(({ task_alias, need_tools_kwargs, tools_kwargs }) => [task_alias, need_tools_kwargs, tools_kwargs])).toEqual([
+    ['none', false, kwargs({}, null)],
+    ['task 0', true, kwargs({ ground_truth: '4', tries: '3' }, null)],
+    ['task 1', true, kwargs({ ground_truth: '5', weight: 0.5, cases: ['1', '2'] }, true)],
+  ]);
+
+  walk('other', '{"judge":{"create_kwargs":{"ground_truth":4}}}');
+  await givenEvents(shop.db, recorded.events.slice(-5));
+  const into = await mkdtemp(join(shop.folder, 'other-'));
+  await expect(shop.rows({ kind: 'verl-prompts', truths: null }, undefined, into)).rejects.toMatchObject({
+    code: 'invalid-query',
+    message: expect.stringContaining('tools_kwargs.judge.create_kwargs.ground_truth is a'),
+  });
 });
 
 test('a TRL row is a scored completion of a trajectory, in the group that it is compared in', async () => {

@@ -143,6 +143,7 @@ const trajectory = fc
           goal,
           taskDepth,
           split,
+          toolsKwargs: null,
           instruction,
           seed: 1,
         },

@@ -65,6 +65,24 @@ test('calls of a client become steps with their tokens and times, also when they
   expect(prompts.get(steps[2]?.stepId ?? '')).toMatchObject({ server: 'http://model/v1', sampling: { temperature: 0.5 } });
 });
 
+test('calls that two servers receive at the same moment are recorded once', async () => {
+  const ways = Array.from({ length: 6 }, (_, i) => ({ rollout: `${i}` }));
+  const lines = ways.flatMap((way) => [
+    call([user('A hall.')], 'go north', 0, way),
+    call([user('A hall.'), assistant('go north'), user('A desk.')], 'take lamp', 100, way),
+    line('reward', { value: 1, ...way }),
+    line('end', { success: true, observation: 'Taken.', ...way }),
+  ]);
+  const other = await proxy.restart();
+  const answers = await Promise.all([url, other, url, other].map((to) => send(lines, to)));
+  for (const answer of answers) expect(answer).toEqual({ status: 200, body: { received: lines.length, refused: [] } });
+
+  const { steps, calls, rollouts, rewards, quarantined } = await proxy.recorded();
+  expect(quarantined).toEqual([]);
+  expect([steps.length, calls.length, rollouts.length, rewards.length]).toEqual([1 + 12, 12, 6, 6]);
+  expect(rollouts.every(({ steps: taken, success }) => taken === 2 && success)).toBe(true);
+});
+
 test('a call that began while another of its rollout was in flight is on a branch of its own', async () => {
   const lines = [
     call([user('Plan.')], 'ask both'),

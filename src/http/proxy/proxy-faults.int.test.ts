@@ -110,6 +110,23 @@ test('a call whose record cannot be appended fails before the model is asked, or
   expect(passing.json().choices[0]?.message.content).toBe('a');
 });
 
+test('an answer that no record takes is refused for good, or is passed on and says so', async () => {
+  proxy.answer((body) => {
+    const answer = completion('x'.repeat(60_000), body) as { choices: object[] }; // as a chat server answers; each below what is stored apart
+    return { ...answer, choices: Array.from({ length: 40 }, (_, index) => ({ ...answer.choices[0], index, logprobs: null })) };
+  });
+  const refused = await chat([user('q')]);
+  expect([refused.status, refused.json().error]).toEqual([
+    400,
+    expect.objectContaining({ message: expect.stringContaining('limit'), remedy: expect.stringContaining('shorter replies') }),
+  ]);
+  const base = await proxy.restart({ whenUnrecorded: 'pass' });
+  const passed = await post('/run/task/1/chat/completions', { messages: [user('q')] }, { base });
+  expect([passed.status, passed.headers.get('x-espalier-unrecorded')]).toEqual([200, expect.stringContaining('limit')]);
+  proxy.answer((body) => completion('short', body));
+  expect(await chat([user('q')])).toMatchObject({ status: 200 });
+});
+
 test('the models of the model server are listed, and a server without one says so', async () => {
   proxy.answer(() => ({ object: 'list', data: [{ id: 'served' }] }));
   for (const path of ['/models', '/run/task/0/models'])

@@ -91,6 +91,13 @@ function tracesOf(run: string): object {
   return { resourceSpans: [{ scopeSpans: [{ spans: [span] }] }] };
 }
 
+function logsOf(run: string): object {
+  const resource = { attributes: [{ key: 'espalier.run', value: { stringValue: run } }] };
+  const place = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), timeUnixNano: '1700000000000000000' };
+  const record = { ...place, eventName: 'gen_ai.user.message', body: { stringValue: 'q' } };
+  return { resourceLogs: [{ resource, scopeLogs: [{ logRecords: [record] }] }] };
+}
+
 /** A table whole, of the run of the tenant, of its policy, and in text a reader sees: not compressed. */
 function tableOf(table: string): Rule {
   return of(({ builder, policyId }) => {
@@ -154,6 +161,11 @@ export const RULES: Readonly<Record<string, Rule>> = {
   'POST /v1/traces': of(({ builder }) => {
     const runs = builder.events.flatMap(({ type, stream }) => (type === 'RunStarted' ? [stream] : []));
     return runs.map((run) => post('/v1/traces', tracesOf(run)));
+  }, 200),
+  // as spans
+  'POST /v1/logs': of(({ builder }) => {
+    const runs = builder.events.flatMap(({ type, stream }) => (type === 'RunStarted' ? [stream] : []));
+    return runs.map((run) => post('/v1/logs', logsOf(run)));
   }, 200),
   // a line that the record refuses is named in the answer
   'POST /v1/calls': of(({ builder }) => {

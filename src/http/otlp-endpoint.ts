@@ -2,8 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 import { cutText } from '../domain/text/cut-text.ts';
 import type { Capture } from '../usecases/capture/open-capture.ts';
-import { decodeRequest, encodeRefusal, encodeResponse } from '../usecases/capture/traces/otlp-messages.ts';
-import { readSpans, type Span } from '../usecases/capture/traces/read-spans.ts';
+import { decodeRequest, encodeRefusal, encodeResponse, type Signal } from '../usecases/capture/traces/otlp-messages.ts';
+import { type ReadSpans, readLogs, readSpans } from '../usecases/capture/traces/read-spans.ts';
 import { receiveSpans } from '../usecases/capture/traces/receive-spans.ts';
 import { type Endpoint, endpoint, type Parsed } from './endpoint.ts';
 import { createGate } from './ingest/gate.ts';
@@ -12,46 +12,67 @@ import { replyTo } from './proxy/proxy-replies.ts';
 import { busy, createBodyBudget } from './receive-bodies.ts';
 import { json, type Reply, refusal, refuse } from './reply.ts';
 
-interface Sent {
+interface Sent extends ReadSpans {
   readonly form: 'json' | 'protobuf';
-  readonly spans: readonly Span[];
-  readonly unread: number;
 }
 
 const SPANS = 10_000; // of one request; exporters send 512 at once
 const REQUESTS = 32;
 
-/** Makes the endpoint that takes traces by the protocol of OpenTelemetry over HTTP. */
-export function tracesEndpoint(capture: Capture, limits: { readonly bodyBytes: number; readonly ingestBytes: number }): Endpoint {
-  return endpoint<unknown, unknown, Sent>({
-    method: 'POST',
+const SIGNALS = {
+  traces: {
     path: '/v1/traces',
-    needs: ['ingest'],
     summary: 'Takes traces of OpenTelemetry (OTLP over HTTP), plain or gzip, and records their calls of models as steps.',
     description:
-      'Spans by the conventions of GenAI and OpenInference. Attributes `espalier.run`, `espalier.task` and `espalier.rollout` of a span or its resource say where a call belongs; else `service.name` and the id of the trace. A span that is sent again changes nothing. Refusals of protobuf are a `google.rpc.Status`.',
+      'Spans by the conventions of GenAI, OpenInference and Vercel’s AI SDK. Attributes `espalier.run`, `espalier.task` and `espalier.rollout` of a span or its resource say where a call belongs; else `service.name` and the id of the trace. A span that is sent again changes nothing. Refusals of protobuf are a `google.rpc.Status`.',
+    body: z.looseObject({ resourceSpans: z.array(z.unknown()).optional() }),
+    read: readSpans,
+    rejected: 'rejectedSpans',
+  },
+  logs: {
+    path: '/v1/logs',
+    summary:
+      'Takes log records of OpenTelemetry (OTLP over HTTP), plain or gzip, and records messages of models with their spans.',
+    description:
+      'Events whose names begin with `gen_ai.`, which some instrumentations write messages to. They belong to the span that they name, and to the run, task and rollout that their resource names as for traces. Other log records are passed over.',
+    body: z.looseObject({ resourceLogs: z.array(z.unknown()).optional() }),
+    read: readLogs,
+    rejected: 'rejectedLogRecords',
+  },
+} as const;
+
+/** Makes the endpoint that takes a signal by the protocol of OpenTelemetry over HTTP. */
+export function otlpEndpoint(
+  signal: Signal,
+  capture: Capture,
+  limits: { readonly bodyBytes: number; readonly ingestBytes: number },
+): Endpoint {
+  const { path, summary, description, body, rejected: counted } = SIGNALS[signal];
+  return endpoint<unknown, unknown, Sent>({
+    method: 'POST',
+    path,
+    needs: ['ingest'],
+    summary,
+    description,
     body: {
       // of OTLP every field may be left out
-      content: {
-        'application/x-protobuf': BINARY,
-        'application/json': z.looseObject({ resourceSpans: z.array(z.unknown()).optional() }),
-      },
+      content: { 'application/x-protobuf': BINARY, 'application/json': body },
       limit: limits.bodyBytes,
       budget: createBodyBudget(limits.ingestBytes),
       gate: createGate(REQUESTS),
-      full: busy('too many requests of traces are in progress'),
+      full: busy(`too many requests of ${signal} are in progress`),
       refuse: (headers) =>
         formOf(headers) ? undefined : refuse(415, 'the body is no OTLP', 'send application/x-protobuf or application/json'),
-      parse,
+      parse: (bytes, headers) => parse(signal, bytes, headers),
     },
     answers: {
       200: {
         description:
           'The spans are on record, and become steps in the order of their times; but for those that `partialSuccess` counts as rejected.',
-        content: { 'application/x-protobuf': BINARY, 'application/json': answered },
+        content: { 'application/x-protobuf': BINARY, 'application/json': answered(counted) },
       },
       ...refusals({
-        400: 'The body is no request of traces.',
+        400: `The body is no request of ${signal}.`,
         413: 'The body, or the number of spans, is over its limit.',
         415: 'Another Content-Type or Content-Encoding.',
         429: 'Too many requests, or too many bytes of bodies: send again after Retry-After seconds.',
@@ -64,10 +85,11 @@ export function tracesEndpoint(capture: Capture, limits: { readonly bodyBytes: n
         const { rejected, message } = await receiveSpans(capture, spans, principal);
         const lost = unread === 0 ? '' : `${unread} spans have no id, or no time`;
         const errorMessage = cutText([lost, message].filter((text) => text !== '').join('. '), 4_000);
-        const said = { rejectedSpans: String(rejected + unread), errorMessage };
-        const value = errorMessage === '' ? {} : { partialSuccess: said };
-        if (form === 'json') return json(200, value);
-        return { status: 200, headers: { 'content-type': 'application/x-protobuf' }, body: encodeResponse(value) };
+        const value = (name: string) =>
+          errorMessage === '' ? {} : { partialSuccess: { [name]: String(rejected + unread), errorMessage } };
+        if (form === 'json') return json(200, value(counted));
+        const encoded = encodeResponse(value('rejectedSpans')); // as it is named there
+        return { status: 200, headers: { 'content-type': 'application/x-protobuf' }, body: encoded };
       } catch (error) {
         return replyTo(error);
       }
@@ -77,31 +99,36 @@ export function tracesEndpoint(capture: Capture, limits: { readonly bodyBytes: n
 
 const BINARY = { type: 'string', format: 'binary', description: 'Messages of opentelemetry-proto.' } as const;
 
-const answered = z.object({
-  partialSuccess: z
-    .object({
-      rejectedSpans: z.string().describe('How many spans are not recorded.'),
-      errorMessage: z.string().describe('Why, or what recorded calls lack for training.'),
-    })
-    .optional()
-    .describe('Left out where there is nothing to say.'),
-});
+const answered = (counted: string) =>
+  z.object({
+    partialSuccess: z
+      .object({
+        [counted]: z.string().describe('How many are not recorded.'),
+        errorMessage: z.string().describe('Why, or what recorded calls lack for training.'),
+      })
+      .optional()
+      .describe('Left out where there is nothing to say.'),
+  });
 
 function formOf(headers: IncomingHttpHeaders): Sent['form'] | undefined {
   const type = (headers['content-type'] ?? '').toLowerCase().split(';')[0]?.trim();
   return type === 'application/x-protobuf' ? 'protobuf' : type === 'application/json' ? 'json' : undefined;
 }
 
-function parse(bytes: Buffer, headers: IncomingHttpHeaders): Parsed<Sent> {
+function parse(signal: Signal, bytes: Buffer, headers: IncomingHttpHeaders): Parsed<Sent> {
   const form = formOf(headers) ?? 'json';
   try {
-    const read = readSpans(form === 'protobuf' ? decodeRequest(bytes) : JSON.parse(bytes.toString('utf8')));
+    const read = SIGNALS[signal].read(form === 'protobuf' ? decodeRequest(signal, bytes) : JSON.parse(bytes.toString('utf8')));
     if (read.spans.length <= SPANS) return { kind: 'parsed', value: { form, ...read } };
-    return { kind: 'refused', reply: refuse(413, `more than ${SPANS} spans in one request`, 'send them in smaller batches') };
+    return {
+      kind: 'refused',
+      reply: refuse(413, `more than ${SPANS} of ${signal} in one request`, 'send them in smaller batches'),
+    };
   } catch (error) {
     const why = typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : 'it is unreadable';
-    const message = `the body is no request of traces: ${cutText(why, 200)}`;
-    return { kind: 'refused', reply: refuse(400, message, 'send an ExportTraceServiceRequest of OTLP') };
+    const message = `the body is no request of ${signal}: ${cutText(why, 200)}`;
+    const type = signal === 'traces' ? 'ExportTraceServiceRequest' : 'ExportLogsServiceRequest';
+    return { kind: 'refused', reply: refuse(400, message, `send an ${type} of OTLP`) };
   }
 }
 

@@ -12,11 +12,18 @@ beforeEach(async () => {
 afterEach(() => proxy.close());
 
 const TRACE = 'a'.repeat(32);
-const attribute = ([key, value]: [string, unknown]) => ({
-  key,
-  value: typeof value === 'number' ? { intValue: String(value) } : { stringValue: value },
-});
-const attributes = (given: object) => Object.entries(given).map(attribute);
+const anyValue = (value: unknown): object => {
+  if (typeof value === 'number') return { intValue: String(value) };
+  if (typeof value === 'string') return { stringValue: value };
+  if (Array.isArray(value)) return { arrayValue: { values: value.map(anyValue) } };
+  return { kvlistValue: { values: attributes(value as object) } };
+};
+function attribute([key, value]: [string, unknown]) {
+  return { key, value: anyValue(value) };
+}
+function attributes(given: object) {
+  return Object.entries(given).map(attribute);
+}
 const span = (spanId: string, at: number, given: object, more: object = {}) => ({
   traceId: TRACE,
   spanId: spanId.repeat(16),
@@ -30,8 +37,8 @@ const span = (spanId: string, at: number, given: object, more: object = {}) => (
 const request = (spans: readonly object[], resource: object = { 'service.name': 'agent' }) => ({
   resourceSpans: [{ resource: { attributes: attributes(resource) }, scopeSpans: [{ spans }] }],
 });
-const send = async (body: string | Uint8Array, headers: object = {}) => {
-  const response = await fetch(`${url}/v1/traces`, {
+const send = async (body: string | Uint8Array, headers: object = {}, path = '/v1/traces') => {
+  const response = await fetch(`${url}${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body: typeof body === 'string' ? body : Uint8Array.from(body),
@@ -138,4 +145,203 @@ test('a refusal of protobuf is a Status of protobuf, before the endpoint is reac
   expect(await refused({ authorization: 'Bearer wrong' })).toEqual({ status: 401, type, said: { code: 16, message: unknown } });
   const encoded = { status: 415, type, said: { code: 3, message: expect.stringContaining('send gzip or none') } };
   expect(await refused({ 'content-encoding': 'br' })).toEqual(encoded);
+});
+
+const TOLD = { role: 'user', parts: [{ type: 'text', content: 'Weather?' }] };
+const generate = (input: readonly object[], output: readonly object[]) => ({
+  'gen_ai.operation.name': 'chat',
+  'gen_ai.request.model': 'm',
+  'gen_ai.input.messages': JSON.stringify(input),
+  'gen_ai.output.messages': JSON.stringify(output),
+});
+const root = { ...span('e', -1, { 'openinference.span.kind': 'AGENT' }), parentSpanId: undefined };
+async function recordedOf(spans: readonly object[]) {
+  const { text } = await send(JSON.stringify(request([...spans, root])));
+  expect(await proxy.place()).toEqual([]);
+  const recorded = await proxy.recorded();
+  expect(recorded.quarantined).toEqual([]);
+  return { ...recorded, message: String(JSON.parse(text).partialSuccess?.errorMessage), path: recorded.steps.slice(1) };
+}
+
+test('reasoning, text and calls that the responses protocol has as items of their own are one reply', async () => {
+  const item = (of: 'input' | 'output', i: number, more: object) =>
+    Object.fromEntries(Object.entries(more).map(([name, value]) => [`llm.${of}_messages.${i}.message.${name}`, value]));
+  const reasoning = {
+    role: 'assistant',
+    'contents.0.message_content.type': 'reasoning',
+    'contents.0.message_content.text': 'Hm.',
+  };
+  const call = (id: string) => ({
+    role: 'assistant',
+    'tool_calls.0.tool_call.id': id,
+    'tool_calls.0.tool_call.function.name': 'weather',
+    'tool_calls.0.tool_call.function.arguments': `{"at":"${id}"}`,
+  });
+  const asked = { 'openinference.span.kind': 'LLM', 'llm.model_name': 'm', ...item('input', 0, { role: 'user', content: 'q' }) };
+  const reply = (of: 'input' | 'output', from: number) => ({
+    ...item(of, from, reasoning),
+    ...item(of, from + 1, call('a')),
+    ...item(of, from + 2, call('b')),
+  });
+  const result = (i: number, id: string) => item('input', i, { role: 'tool', content: `of ${id}`, tool_call_id: id });
+  const { path, tools } = await recordedOf([
+    span('1', 0, { ...asked, ...reply('output', 0) }),
+    span('2', 100, {
+      ...{ ...asked, ...reply('input', 1), ...result(4, 'a'), ...result(5, 'b'), 'llm.finish_reason': 'stop' },
+      ...item('output', 0, {
+        role: 'assistant',
+        'contents.0.message_content.type': 'text',
+        'contents.0.message_content.text': 'Rain.',
+      }),
+    }),
+  ]);
+  expect(path).toMatchObject([
+    { thought: 'Hm.', response: '', observation: 'of a\nof b' },
+    { response: 'Rain.', finishReason: 'stop' },
+  ]);
+  expect(tools.map(({ output }) => output)).toEqual(['of a', 'of b']);
+});
+
+test('reasoning parts are the thought of a reply, each result of a message is its own, and other parts are kept as they are written', async () => {
+  const said = {
+    role: 'assistant',
+    finish_reason: 'tool_call',
+    parts: [
+      { type: 'reasoning', content: 'two and two' },
+      { type: 'tool_call', id: 'a', name: 'add', arguments: { x: 2 } },
+      { type: 'tool_call', id: 'b', name: 'add', arguments: { x: 3 } },
+    ],
+  };
+  const results = ['a', 'b'].map((id) => ({ type: 'tool_call_response', id, response: `of ${id}` }));
+  const sound = { role: 'user', parts: [{ type: 'blob_reference', modality: 'audio', file_id: 'f' }] };
+  const { path, tools, prompts } = await recordedOf([
+    span('1', 0, generate([TOLD], [said])),
+    span('2', 100, generate([TOLD, said, { role: 'tool', parts: results }, sound], [{ role: 'assistant', parts: [] }])),
+  ]);
+  expect(path[0]).toMatchObject({ thought: 'two and two', finishReason: 'tool_call' });
+  expect(tools.map(({ output }) => output)).toEqual(['of a', 'of b']);
+  const last = prompts.get(path[1]?.stepId ?? '')?.messages.at(-1);
+  expect(last?.parts).toEqual([{ kind: 'text', text: JSON.stringify(sound.parts[0]) }]);
+});
+
+test('a call whose span took no time is a step where it began, between calls that took some', async () => {
+  const one = (i: number, ms: number, more: object[] = []) => ({
+    ...span(String(i), 100 * i, generate([TOLD, ...more], [{ role: 'assistant', parts: [{ type: 'text', content: `a${i}` }] }])),
+    endTimeUnixNano: `${1_700_000_000_000 + 100 * i + ms}000000`,
+  });
+  const history = (until: number) =>
+    Array.from({ length: until - 1 }, (_, i) => [
+      { role: 'assistant', parts: [{ type: 'text', content: `a${i + 1}` }] },
+      { role: 'user', parts: [{ type: 'text', content: `q${i + 1}` }] },
+    ]).flat();
+  const { path, calls } = await recordedOf([one(1, 50), one(2, 0, history(2)), one(3, 50, history(3))]);
+  expect(path.map(({ depth, response, observation }) => [depth, response, observation])).toEqual([
+    [1, 'a1', 'q1'],
+    [2, 'a2', 'q2'],
+    [3, 'a3', ''],
+  ]);
+  expect(calls.map(({ place, outcome }) => [place, outcome])).toEqual(Array(3).fill(['path', 'answered']));
+});
+
+test('what a span does not say of its prompt is unknown; what was cut off, and numbers that JSON rounds, are named', async () => {
+  const answer = [{ role: 'assistant', parts: [{ type: 'text', content: 'a' }] }];
+  const silent = { ...generate([], answer), 'gen_ai.input.messages': '[{"role":"user","parts":[{"type":"text","cont' };
+  const rounded = [{ role: 'assistant', parts: [{ type: 'tool_call', id: 'c', name: 'delete', arguments: 'BIG' }] }];
+  const big = JSON.stringify(rounded).replace('"BIG"', '{"id":1234567890123456789}');
+  const { path, prompts, calls, message } = await recordedOf([
+    span('1', 0, silent, { traceId: TRACE }),
+    span('2', 100, { ...generate([TOLD], []), 'gen_ai.output.messages': big }),
+  ]);
+  expect(message).toContain('gen_ai.input.messages is no JSON, as if it had been cut off');
+  expect(message).toMatch(/gen_ai\.output\.messages: 0\.parts\.0\.arguments\.id /);
+  expect(message).toContain('2 of 2 calls lose of their messages');
+  expect(calls.map(({ attributes: of }) => JSON.parse(String(of)).losses)).toEqual([[expect.any(String)], [expect.any(String)]]);
+  const unknown = path.find(({ response }) => response === 'a');
+  expect([unknown, prompts.get(unknown?.stepId ?? '')]).toEqual([expect.anything(), undefined]);
+});
+
+test('spans of the AI SDK of Vercel become steps with their calls of tools', async () => {
+  const vercel = (prompt: readonly object[], more: object) => ({
+    'operation.name': 'ai.generateText.doGenerate',
+    'ai.operationId': 'ai.generateText.doGenerate',
+    'gen_ai.request.model': 'm',
+    'gen_ai.response.finish_reasons': ['tool-calls'],
+    'ai.prompt.tools': [JSON.stringify({ type: 'function', name: 'weather', inputSchema: {} })],
+    'ai.prompt.messages': JSON.stringify(prompt),
+    ...more,
+  });
+  const asked = [
+    { role: 'system', content: 'Be brief.' },
+    { role: 'user', content: [{ type: 'text', text: 'Weather?' }] },
+  ];
+  const call = { toolCallId: 'c', toolName: 'weather', input: { at: 'Oslo' } };
+  const result = { toolCallId: 'c', toolName: 'weather', output: { type: 'text', value: '5 C' } };
+  const history = [
+    ...asked,
+    {
+      role: 'assistant',
+      content: [
+        { type: 'reasoning', text: 'Hm.' },
+        { type: 'tool-call', ...call },
+      ],
+    },
+    { role: 'tool', content: [{ type: 'tool-result', ...result }] },
+  ];
+  const { path, tools } = await recordedOf([
+    span('1', 0, vercel(asked, { 'ai.response.reasoning': 'Hm.', 'ai.response.toolCalls': JSON.stringify([call]) })),
+    span('3', 20, {
+      'operation.name': 'ai.toolCall',
+      'ai.toolCall.name': 'weather',
+      'ai.toolCall.id': 'c',
+      'ai.toolCall.result': '"5 C"',
+    }),
+    span('2', 100, vercel(history, { 'ai.response.text': '5 C.' })),
+  ]);
+  expect(path).toMatchObject([{ thought: 'Hm.', observation: '5 C', finishReason: 'tool-calls' }, { response: '5 C.' }]);
+  expect(tools).toMatchObject([{ tool: 'weather', arguments: '{"at":"Oslo"}', output: '5 C', durationMs: 10 }]);
+});
+
+test('messages in log records, as the official instrumentation of OpenAI writes them, belong to their spans, before or after these', async () => {
+  const log = (spanId: string, at: number, eventName: string, body: object) => ({
+    traceId: TRACE,
+    spanId: spanId.repeat(16),
+    timeUnixNano: `${1_700_000_000_000 + at}000000`,
+    eventName,
+    body: anyValue(body),
+    attributes: attributes({ 'gen_ai.system': 'openai' }),
+  });
+  const calls = [{ id: 'c', type: 'function', function: { name: 'weather', arguments: '{}' } }];
+  const logs = (records: readonly object[]) => ({
+    resourceLogs: [{ resource: { attributes: attributes({ 'service.name': 'agent' }) }, scopeLogs: [{ logRecords: records }] }],
+  });
+  const first = [
+    log('1', 1, 'gen_ai.user.message', { content: 'Weather?' }),
+    log('1', 2, 'gen_ai.choice', { index: 0, finish_reason: 'tool_calls', message: { role: 'assistant', tool_calls: calls } }),
+    { ...log('1', 3, 'http.request', {}), spanId: undefined },
+  ];
+  const second = [
+    log('2', 101, 'gen_ai.user.message', { content: 'Weather?' }),
+    log('2', 102, 'gen_ai.assistant.message', { tool_calls: calls }),
+    log('2', 103, 'gen_ai.tool.message', { id: 'c', content: 'rain' }),
+    log('2', 104, 'gen_ai.choice', { index: 0, finish_reason: 'stop', message: { role: 'assistant', content: 'Rain.' } }),
+  ];
+  const given = { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'm' };
+  expect(await send(JSON.stringify(logs(first)), {}, '/v1/logs')).toMatchObject({ status: 200, text: '{}\n' });
+  const bytes = encodeRequest(
+    JSON.parse(JSON.stringify(logs(second)), (key, value) =>
+      /^(trace|span)Id$/.test(key) ? Buffer.from(value, 'hex').toString('base64') : value,
+    ),
+    'logs',
+  );
+  await send(JSON.stringify(request([span('1', 0, given), span('2', 100, given)])));
+  for (const _ of [1, 2])
+    expect(await send(bytes, { 'content-type': 'application/x-protobuf' }, '/v1/logs')).toMatchObject({ status: 200 });
+  const { path, tools, prompts } = await recordedOf([]);
+  expect(path).toMatchObject([
+    { depth: 1, finishReason: 'tool_calls', observation: 'rain' },
+    { depth: 2, response: 'Rain.', finishReason: 'stop' },
+  ]);
+  expect(tools).toMatchObject([{ tool: 'weather', output: 'rain' }]);
+  expect(prompts.get(path[1]?.stepId ?? '')?.messages).toHaveLength(3);
+  expect(await send('[]', {}, '/v1/logs')).toMatchObject({ status: 400 });
 });

@@ -100,8 +100,8 @@ export const spanReceived = eventData('A span of a trace was received that descr
   task: name.describe('Task as the program names it.'),
   rollout: name.describe('Rollout as the program names it.'),
   kind: z
-    .enum(['model', 'tool', 'agent', 'chain', 'root'])
-    .describe('What it describes: a call of a model or of a tool, an agent at work, what encloses them, or the whole trace.'),
+    .enum(['model', 'tool', 'agent', 'chain', 'root', 'log'])
+    .describe('What it is of: a model call, a tool call, an agent, what encloses them, the trace, or a log record of a call.'),
   endsRollout: z.boolean().describe('Whether the rollout ends with this span, as one does that its trace names.'),
   startMs: finite.min(0).describe('When it began, in milliseconds since 1970.'),
   span: text.describe('The span with all its attributes, as JSON.'),

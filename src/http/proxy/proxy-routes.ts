@@ -7,8 +7,8 @@ import type { Upstream } from '../../usecases/capture/upstream.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { createJsonBodies } from '../json-body.ts';
 import { refusals } from '../openapi.ts';
+import { otlpEndpoint } from '../otlp-endpoint.ts';
 import { type Reply, refuse } from '../reply.ts';
-import { tracesEndpoint } from '../traces-endpoint.ts';
 import { whileConnected } from '../while-connected.ts';
 import { callEndpoints } from './call-endpoint.ts';
 import { callsEndpoint } from './calls-endpoint.ts';
@@ -56,7 +56,8 @@ export function proxyRoutes(
     ...judgeEndpoints(capture, bodies),
     ...closeEndpoints(capture, bodies),
     callsEndpoint(capture, bodies),
-    tracesEndpoint(capture, limits),
+    otlpEndpoint('traces', capture, limits),
+    otlpEndpoint('logs', capture, limits),
   ];
 }
 

@@ -150,7 +150,7 @@ async function readRecorded(api: TestApi) {
   const steps = await db
     .selectFrom('steps')
     .select(['stepId', 'parentStepId', 'rolloutId', 'depth', 'response', 'action', 'observation', 'termination', 'finishReason'])
-    .select(['treeId', 'completionTokens', 'call', 'reply'])
+    .select(['treeId', 'thought', 'completionTokens', 'call', 'reply'])
     .select(tokensAsJson('steps').as('tokens'))
     .orderBy('logOffset')
     .execute();
@@ -174,7 +174,7 @@ async function readRecorded(api: TestApi) {
     prompts: new Map([...prompts.values()].map((prompt) => [prompt.stepId, prompt])),
     quarantined: quarantined.map(({ reason }) => reason),
     runs: await db.selectFrom('runs').selectAll().execute(),
-    tools: await db.selectFrom('toolCalls').select(['tool', 'arguments', 'output', 'stepId']).execute(),
+    tools: await db.selectFrom('toolCalls').select(['tool', 'arguments', 'output', 'stepId', 'durationMs']).execute(),
     rewards: await db.selectFrom('rewards').select(['stepId', 'rolloutId', 'component', 'value']).execute(),
   };
 }

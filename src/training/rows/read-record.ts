@@ -53,7 +53,7 @@ const RUN_TEMPERATURE = sql`coalesce(
   case when jsonb_typeof(runs.config -> 'temperature') = 'number' then (runs.config -> 'temperature')::double precision end)`;
 
 /** Whether prompts of a run follow from the texts of their paths. */
-const PROMPTING = sql`case when runs.config -> 'prompt' is null and coalesce(runs.config ->> 'search', '') = ''
+const PROMPTING = sql`case when runs.config -> 'prompt' is null and runs.config -> 'capture' is null and coalesce(runs.config ->> 'search', '') = ''
   and coalesce(runs.config ->> 'policy', '') not like '%"merged"%' then 'plain-chat' else 'otherwise' end`;
 
 /** Reads the walks of finished rollouts, in no order; those that are unknown or go on are left out. */

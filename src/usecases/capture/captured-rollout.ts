@@ -180,7 +180,9 @@ export class CapturedRollout {
       if (this.state.ended) call.state = 'unanswered'; // nothing follows on it
       const { besides, held } = otherPictures(pictures, this.state.pictures);
       const drafts = [callDraft(this.place, call, { ...end, outcome: 'answered', message: '' }, besides)];
-      if (call.state === 'answered') drafts.push(this.#promptDraft(asked, held, answered));
+      // what a span does not say of its prompt is unknown, and no empty one
+      const isUnknown = call.source === 'trace' && asked.request.messages.length === 0;
+      if (call.state === 'answered' && !isUnknown) drafts.push(this.#promptDraft(asked, held, answered));
       return this.#append(drafts, call.source === 'client' ? now : null);
     });
   }

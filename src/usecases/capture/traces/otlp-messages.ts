@@ -44,6 +44,18 @@ const root = protobuf.Root.fromJSON({
     ScopeSpans: message({ scope: one('Scope', 1), spans: many('Span', 2) }),
     ResourceSpans: message({ resource: one('Resource', 1), scopeSpans: many('ScopeSpans', 2) }),
     Request: message({ resourceSpans: many('ResourceSpans', 1) }),
+    LogRecord: message({
+      timeUnixNano: one('fixed64', 1),
+      body: one('AnyValue', 5),
+      attributes: many('KeyValue', 6),
+      traceId: one('bytes', 9),
+      spanId: one('bytes', 10),
+      observedTimeUnixNano: one('fixed64', 11),
+      eventName: one('string', 12),
+    }),
+    ScopeLogs: message({ scope: one('Scope', 1), logRecords: many('LogRecord', 2) }),
+    ResourceLogs: message({ resource: one('Resource', 1), scopeLogs: many('ScopeLogs', 2) }),
+    LogsRequest: message({ resourceLogs: many('ResourceLogs', 1) }),
     PartialSuccess: message({ rejectedSpans: one('int64', 1), errorMessage: one('string', 2) }),
     Response: message({ partialSuccess: one('PartialSuccess', 1) }),
     /** google.rpc.Status, which says why a request is refused. */
@@ -51,19 +63,23 @@ const root = protobuf.Root.fromJSON({
   },
 });
 
-/** Decodes a request of traces to the form that its JSON has, but for bytes. @throws Error for what is none. */
-export function decodeRequest(bytes: Uint8Array): unknown {
-  const type = root.lookupType('Request');
+/** What a request brings. */
+export type Signal = 'traces' | 'logs';
+const REQUESTS: Readonly<Record<Signal, string>> = { traces: 'Request', logs: 'LogsRequest' };
+
+/** Decodes a request to the form that its JSON has, but for bytes. @throws Error for what is none. */
+export function decodeRequest(signal: Signal, bytes: Uint8Array): unknown {
+  const type = root.lookupType(REQUESTS[signal]);
   return type.toObject(type.decode(bytes), { longs: String, arrays: true });
 }
 
 /** Encodes a request that is given in its JSON form, ids as bytes; for tests. */
-export function encodeRequest(request: Record<string, unknown>): Uint8Array {
-  const type = root.lookupType('Request');
+export function encodeRequest(request: Record<string, unknown>, signal: Signal = 'traces'): Uint8Array {
+  const type = root.lookupType(REQUESTS[signal]);
   return type.encode(type.fromObject(request)).finish();
 }
 
-/** Encodes the answer to a request of traces. */
+/** Encodes the answer to a request; that to logs has the same numbers of fields. */
 export function encodeResponse(response: Record<string, unknown>): Uint8Array {
   const type = root.lookupType('Response');
   return type.encode(type.fromObject(response)).finish();

@@ -5,7 +5,7 @@ import type { Db } from '../../../postgres/database.ts';
 import { readEventsOfTypes } from '../../../projections/journal/read-events-of-types.ts';
 import type { AttachedCall, CapturedRollout } from '../captured-rollout.ts';
 import { isHeard, readSenders, type Sender } from '../place.ts';
-import { agentName, agentsOf, MISSING, readModelSpan, spanIdOf, toolSpanOf } from './read-model-span.ts';
+import { agentName, agentsOf, MISSING, readModelSpan, spanIdOf, toolSpanOf, withLogs } from './read-model-span.ts';
 import { type Span, spanOfText } from './read-spans.ts';
 
 const LATE = 'the span arrived when calls that began behind it were placed already: it is kept, and is no step';
@@ -59,10 +59,13 @@ export async function placeSpans(
     const span = spanOfText(text);
     if (span) spans.push({ span, data, isLate: data.startMs < placedUntil });
   }
-  const fresh = spans.filter(({ data }) => data.kind === 'model' && !recorded.has(data.spanId));
+  const logs = spans.flatMap(({ span }) => (span.isLog ? [span] : []));
+  const fresh = spans
+    .filter(({ data }) => data.kind === 'model' && !recorded.has(data.spanId))
+    .map(({ span, isLate }) => ({ span: withLogs(span, logs), isLate }));
   const tools = spans.filter(({ data }) => data.kind === 'tool').toSorted((a, b) => a.span.startMs - b.span.startMs);
   rollout.toolSpans = tools.map(({ span }) => toolSpanOf(span));
-  await recordCalls(rollout, fresh, new Map(spans.map(({ span }) => [span.spanId, span])), confirm);
+  await recordCalls(rollout, fresh, new Map(spans.flatMap(({ span }) => (span.isLog ? [] : [[span.spanId, span]]))), confirm);
   const root = spans.find(({ data }) => data.endsRollout)?.span;
   if (root === undefined || !rollout.state.isOpen || rollout.state.ended) return 'placed';
   const end = { success: null, reason: root.failure ?? '', observation: '', now: root.endMs };
@@ -79,17 +82,19 @@ async function recordCalls(
   confirm: PlacingWorld['confirm'],
 ): Promise<void> {
   const open = new Map<Span, AttachedCall>();
+  // at one moment calls end before others begin, and one that took no time ends when it has begun
   const moments = calls.flatMap(({ span, isLate }) => [
-    { span, isLate, at: span.startMs, order: 1 },
-    { span, isLate, at: Math.max(span.endMs, span.startMs + 1e-6), order: 0 },
+    { span, isLate, at: span.startMs, order: 1, isEnd: false },
+    { span, isLate, at: span.endMs, order: span.endMs > span.startMs ? 0 : 1, isEnd: true },
   ]);
-  moments.sort((a, b) => a.at - b.at || a.order - b.order || (a.span.spanId < b.span.spanId ? -1 : 1));
+  const compareIds = (a: Span, b: Span) => (a.spanId === b.spanId ? 0 : a.spanId < b.spanId ? -1 : 1);
+  moments.sort((a, b) => a.at - b.at || a.order - b.order || compareIds(a.span, b.span) || Number(a.isEnd) - Number(b.isEnd));
   let onPath: readonly Span[] | null = null; // the agents of the last call of the path
-  for (const { span, isLate, at, order } of moments) {
-    const { request, reply, rest } = readModelSpan(span);
+  for (const { span, isLate, at, isEnd } of moments) {
+    const { request, reply, rest, losses } = readModelSpan(span);
     const agents = agentsOf(span, spans);
     await confirm();
-    if (order === 1) {
+    if (!isEnd) {
       const isSubAgent = onPath !== null && onPath.length < agents.length && onPath.every((agent, i) => agent === agents[i]);
       const aside = isLate ? ('always' as const) : isSubAgent ? ('new' as const) : undefined;
       const asking = { api: 'chat.completions', request, source: 'trace', callId: spanIdOf(span), now: at } as const;
@@ -105,11 +110,12 @@ async function recordCalls(
       trace: { traceId, spanId, parentSpanId, name },
       missing: MISSING,
       ...rest,
+      ...(losses.length === 0 ? {} : { losses }),
       ...(agents.length === 0 ? {} : { agents: agents.map(agentName) }),
     };
     const times = { status: null, firstMs: null, totalMs: span.endMs - span.startMs, attributes };
     if (isLate || span.failure !== null || reply.choices.length === 0) {
-      const message = isLate ? LATE : span.failure || 'the span holds no reply of the model';
+      const message = isLate ? LATE : span.failure || ['the span holds no reply of the model', ...losses].join('; ');
       await rollout.unanswered(asked, { ...times, outcome: 'failed', message }, isLate ? reply : null);
       continue;
     }

@@ -1,9 +1,10 @@
 import type { DataOf } from '../../../events/catalogue.ts';
 import { derivedId } from '../../../events/derived-id.ts';
+import { jsonLoss } from '../../../events/json-loss.ts';
 import type { ToolSpan } from '../conversation.ts';
 import type { ReadReply } from '../read-reply.ts';
 import { chatMessage, isObject, type Json, list, type ReadRequest, readRequest, string } from '../read-request.ts';
-import type { Attributes, Span } from './read-spans.ts';
+import { type Attributes, type Span, textOfSpan } from './read-spans.ts';
 
 /** A call of a model as a span shows it. */
 interface ModelSpan {
@@ -11,6 +12,8 @@ interface ModelSpan {
   readonly reply: ReadReply;
   /** Attributes that have no place elsewhere. */
   readonly rest: Json;
+  /** What its attributes lose, in words: texts that were cut off, and numbers that JSON rounds. */
+  readonly losses: readonly string[];
 }
 
 /** Whether a span is a call of a model, by the conventions of GenAI or of OpenInference. */
@@ -22,7 +25,13 @@ function isModelSpan({ attributes }: Span): boolean {
   return ['chat', 'text_completion', 'generate_content'].includes(String(operation));
 }
 
-const HELD = /^(llm\.(input|output)_messages\.|gen_ai\.(input|output)\.messages$|gen_ai\.(prompt|completion)\.\d)/;
+const HELD =
+  /^(llm\.(input|output)_messages\.|gen_ai\.(input|output)\.messages$|gen_ai\.(prompt|completion)\.\d|ai\.prompt|ai\.response\.(text|object|reasoning|toolCalls)$)/;
+/** Attributes that are JSON as a text. */
+const WRITTEN = [
+  ...['gen_ai.input.messages', 'gen_ai.output.messages', 'gen_ai.system_instructions', 'gen_ai.tool.definitions'],
+  ...['llm.invocation_parameters', 'ai.prompt.messages', 'ai.response.toolCalls'],
+];
 
 /** Reads the messages, the reply and the settings of a call, in whichever convention they are. */
 export function readModelSpan(span: Span): ModelSpan {
@@ -30,7 +39,10 @@ export function readModelSpan(span: Span): ModelSpan {
   const parameters = jsonOf(of.get('llm.invocation_parameters'));
   const [asked, said] = [askedOf(span), saidOf(span)];
   const settings = isObject(parameters) ? parameters : {};
-  const tools = numbered(of, 'llm.tools').map((each) => jsonOf(each.get('tool.json_schema')));
+  const tools = [
+    ...numbered(of, 'llm.tools').map((each) => jsonOf(each.get('tool.json_schema'))),
+    ...list(of.get('ai.prompt.tools')).map(jsonOf),
+  ];
   const model = text(of, 'gen_ai.request.model', 'llm.model_name');
   const body = {
     ...settings,
@@ -44,11 +56,14 @@ export function readModelSpan(span: Span): ModelSpan {
     ...defined({ frequency_penalty: of.get('gen_ai.request.frequency_penalty') }),
   };
   const [promptTokens, completionTokens] = [
-    count(of, 'gen_ai.usage.input_tokens', 'gen_ai.usage.prompt_tokens', 'llm.token_count.prompt'),
-    count(of, 'gen_ai.usage.output_tokens', 'gen_ai.usage.completion_tokens', 'llm.token_count.completion'),
+    count(of, 'gen_ai.usage.input_tokens', 'gen_ai.usage.prompt_tokens', 'llm.token_count.prompt', 'ai.usage.promptTokens'),
+    count(
+      ...([of, 'gen_ai.usage.output_tokens', 'gen_ai.usage.completion_tokens', 'llm.token_count.completion'] as const),
+      'ai.usage.completionTokens',
+    ),
   ];
   const usage = promptTokens === null || completionTokens === null ? null : { promptTokens, completionTokens };
-  const reasons = list(of.get('gen_ai.response.finish_reasons'));
+  const reasons = list(jsonOf(of.get('gen_ai.response.finish_reasons')) ?? [of.get('llm.finish_reason')]);
   return {
     request: readRequest('chat.completions', body),
     reply: {
@@ -66,20 +81,37 @@ export function readModelSpan(span: Span): ModelSpan {
       }),
     },
     rest: Object.fromEntries([...of].filter(([name]) => !HELD.test(name))),
+    losses: WRITTEN.flatMap((name) => lossOf(name, of.get(name)) ?? []),
   };
+}
+
+function lossOf(name: string, given: unknown): string | null {
+  if (typeof given !== 'string') return null;
+  const value = jsonOf(given);
+  const mayBeText = name === 'gen_ai.system_instructions' && !/^\s*[[{]/.test(given);
+  if (value === given) return mayBeText ? null : `${name} is no JSON, as if it had been cut off`;
+  const loss = jsonLoss(given, value);
+  return loss ? `${name}: ${loss.path} ${loss.message}` : null;
 }
 
 function askedOf({ attributes, events }: Span): readonly Json[] {
   const listed = [...partsMessages(attributes.get('gen_ai.input.messages'))];
   const system = jsonOf(attributes.get('gen_ai.system_instructions'));
   if (listed.length > 0)
-    return system ? [...partsMessages([{ role: 'system', parts: Array.isArray(system) ? system : [] }]), ...listed] : listed;
-  const inferred = numbered(attributes, 'llm.input_messages').map(inferredMessage);
+    return system
+      ? [
+          ...partsMessages([{ role: 'system', parts: Array.isArray(system) ? system : [{ type: 'text', content: system }] }]),
+          ...listed,
+        ]
+      : listed;
+  const inferred = joined(numbered(attributes, 'llm.input_messages').map(inferredMessage));
   if (inferred.length > 0) return inferred;
+  const vercel = vercelMessages(attributes.get('ai.prompt.messages'));
+  if (vercel.length > 0) return vercel;
   const flat = numbered(attributes, 'gen_ai.prompt').map(flatMessage);
   if (flat.length > 0) return flat;
   return events.flatMap(({ name, attributes: of }): Json[] => {
-    const [, role] = /^gen_ai\.(system|user|assistant|tool)\.message$/.exec(name) ?? [];
+    const [, role] = /^gen_ai\.(system|developer|user|assistant|tool)\.message$/.exec(name) ?? [];
     if (role) return [{ role, content: of.get('content'), tool_calls: jsonOf(of.get('tool_calls')), tool_call_id: of.get('id') }];
     return name === 'gen_ai.content.prompt' ? list(jsonOf(of.get('gen_ai.prompt'))).filter(isObject) : [];
   });
@@ -89,9 +121,20 @@ function saidOf({ attributes, events }: Span): readonly Json[] {
   const listed = partsMessages(attributes.get('gen_ai.output.messages'));
   if (listed.length > 0) return listed;
   const inferred = numbered(attributes, 'llm.output_messages').map(inferredMessage);
-  if (inferred.length > 0) return inferred;
+  const parameters = jsonOf(attributes.get('llm.invocation_parameters'));
+  if (inferred.length > 0) return isObject(parameters) && Number(parameters.n) > 1 ? inferred : joined(inferred);
   const flat = numbered(attributes, 'gen_ai.completion').map(flatMessage);
   if (flat.length > 0) return flat;
+  const [content, called] = [text(attributes, 'ai.response.text', 'ai.response.object'), attributes.get('ai.response.toolCalls')];
+  if (content !== null || called !== undefined)
+    return [
+      {
+        content,
+        reasoning_content: attributes.get('ai.response.reasoning'),
+        finish_reason: attributes.get('ai.response.finishReason'),
+        tool_calls: list(jsonOf(called)).filter(isObject).map(vercelCall),
+      },
+    ];
   return events.flatMap(({ name, attributes: of }): Json[] => {
     if (name === 'gen_ai.content.completion') return list(jsonOf(of.get('gen_ai.completion'))).filter(isObject);
     if (name !== 'gen_ai.choice') return [];
@@ -101,35 +144,101 @@ function saidOf({ attributes, events }: Span): readonly Json[] {
   });
 }
 
-/** Messages of `gen_ai.input.messages`: a list of parts each. */
+/** Messages of `gen_ai.input.messages`: a list of parts each. Each result of a tool becomes a message of its own. */
 function partsMessages(given: unknown): readonly Json[] {
   return list(jsonOf(given))
     .filter(isObject)
-    .map(({ role, parts, finish_reason }) => {
+    .flatMap(({ role, parts, finish_reason }): Json[] => {
       const each = list(parts).filter(isObject);
-      const result = each.find(({ type }) => type === 'tool_call_response');
-      const content = each.flatMap((part): Json[] => {
-        if (part.type === 'text') return [{ type: 'text', text: part.content }];
-        if (part.type === 'uri') return [{ type: 'image_url', image_url: { url: part.uri } }];
-        if (part.type === 'blob')
-          return [{ type: 'image_url', image_url: { url: `data:${part.mime_type};base64,${part.content}` } }];
-        return [];
-      });
-      const calls = each.filter(({ type }) => type === 'tool_call');
-      return {
-        role: result ? 'tool' : role,
+      const isResult = ({ type }: Json) => type === 'tool_call_response';
+      const answers = each
+        .filter(isResult)
+        .map((part) => ({ role: 'tool', content: written(part.response ?? part.result), tool_call_id: part.id }));
+      const rest = each.filter((part) => !isResult(part));
+      if (answers.length > 0 && rest.length === 0) return answers;
+      const calls = rest.filter(({ type }) => type === 'tool_call');
+      const own = {
+        role,
         finish_reason,
-        content: result ? written(result.response ?? result.result) : content,
+        content: rest.filter(({ type }) => type !== 'tool_call').map(contentOfPart),
         tool_calls: calls.map(({ id, name, arguments: sent }) => ({ id, function: { name, arguments: written(sent) } })),
-        ...(result ? { tool_call_id: result.id } : {}),
       };
+      return [...answers, own];
     });
+}
+
+function contentOfPart(part: Json): Json {
+  switch (part.type) {
+    case 'text':
+      return { type: 'text', text: part.content };
+    case 'reasoning':
+      return { type: 'thinking', thinking: part.content };
+    case 'uri':
+      return { type: 'image_url', image_url: { url: part.uri } };
+    case 'blob':
+      return { type: 'image_url', image_url: { url: `data:${part.mime_type};base64,${part.content}` } };
+    default:
+      return part; // kept as the text that it is written as
+  }
+}
+
+/** Messages of Vercel's AI SDK, whose contents are texts or parts. */
+function vercelMessages(given: unknown): readonly Json[] {
+  return list(jsonOf(given))
+    .filter(isObject)
+    .flatMap(({ role, content }): Json[] => {
+      if (typeof content === 'string') return [{ role, content }];
+      const parts = list(content).filter(isObject);
+      const results = parts.filter(({ type }) => type === 'tool-result');
+      if (results.length > 0)
+        return results.map(({ toolCallId, output, result }) => {
+          const value = isObject(output) && 'value' in output ? output.value : (output ?? result);
+          return { role: 'tool', tool_call_id: toolCallId, content: written(value) };
+        });
+      const said = parts.filter(({ type }) => type !== 'tool-call');
+      return [
+        {
+          role,
+          content: said.map((part) => {
+            if (part.type === 'reasoning') return { type: 'thinking', thinking: part.text };
+            return part.type === 'image' ? { type: 'image_url', image_url: { url: part.image } } : part;
+          }),
+          tool_calls: parts.filter(({ type }) => type === 'tool-call').map(vercelCall),
+        },
+      ];
+    });
+}
+
+function vercelCall({ toolCallId, toolName, args, input }: Json): Json {
+  return { id: toolCallId, function: { name: toolName, arguments: written(args ?? input) } };
+}
+
+/** Joins what a model said at once, which the responses protocol has as several items: reasoning, text, and each call of a tool. */
+function joined(messages: readonly Json[]): readonly Json[] {
+  const all: Json[] = [];
+  for (const message of messages) {
+    const last = all.at(-1);
+    if (last?.role !== 'assistant' || message.role !== 'assistant') all.push(message);
+    else
+      all[all.length - 1] = {
+        ...last,
+        content: [...partsIn(last.content), ...partsIn(message.content)],
+        tool_calls: [...list(last.tool_calls), ...list(message.tool_calls)],
+      };
+  }
+  return all;
+}
+
+function partsIn(content: unknown): readonly unknown[] {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : list(content);
 }
 
 /** A message of OpenInference. */
 function inferredMessage(of: Attributes): Json {
   const parts = numbered(of, 'message.contents').map((part): Json => {
     const url = part.get('message_content.image.image.url');
+    if (part.get('message_content.type') === 'reasoning')
+      return { type: 'thinking', thinking: part.get('message_content.text') ?? '' };
     return url === undefined
       ? { type: 'text', text: part.get('message_content.text') }
       : { type: 'image_url', image_url: { url } };
@@ -151,8 +260,9 @@ function flatMessage(of: Attributes): Json {
     id: call.get('id'),
     function: { name: call.get('name'), arguments: written(call.get('arguments')) },
   }));
-  const { role, content } = { role: of.get('role'), content: of.get('content') };
-  return { role, content, tool_calls: calls, tool_call_id: of.get('tool_call_id'), finish_reason: of.get('finish_reason') };
+  const [role, content, reasoning] = ['role', 'content', 'reasoning'].map((name) => of.get(name));
+  const said = { role, content, reasoning_content: reasoning, tool_calls: calls };
+  return { ...said, tool_call_id: of.get('tool_call_id'), finish_reason: of.get('finish_reason') };
 }
 
 /** The attributes `PREFIX.N.REST` of each N, in order, named by their rest. */
@@ -199,17 +309,31 @@ type SpanKind = DataOf<'SpanReceived'>['kind'];
 /** What a span of a call cannot say, and training by tokens needs. */
 export const MISSING = ['prompt token ids', 'token ids', 'log-probabilities'];
 
-/** Returns the id of a span, which is also that of the call that it becomes. */
-export function spanIdOf({ traceId, spanId }: Span): string {
-  return derivedId('call-span', traceId, spanId);
+/** Returns the id of a span, which is also that of the call that it becomes; a log record is known by all that it says. */
+export function spanIdOf(span: Span): string {
+  const { isLog, traceId, spanId } = span;
+  return isLog ? derivedId('call-log', traceId, spanId, textOfSpan(span)) : derivedId('call-span', traceId, spanId);
 }
 
-/** Returns what a span describes, by the conventions of GenAI or of OpenInference; null for one that is of neither. */
+/** Returns a span with what log records say of it, in the order of their times. */
+export function withLogs(span: Span, logs: readonly Span[]): Span {
+  const own = logs.filter(({ traceId, spanId }) => traceId === span.traceId && spanId === span.spanId);
+  const events = own.toSorted((a, b) => a.startMs - b.startMs).flatMap((log) => log.events);
+  const details = events.filter(({ name }) => name === 'gen_ai.client.inference.operation.details');
+  return {
+    ...span,
+    attributes: new Map([...details.flatMap(({ attributes }) => [...attributes]), ...span.attributes]),
+    events: [...span.events, ...events],
+  };
+}
+
+/** Returns what a span describes, by the conventions of GenAI, OpenInference or Vercel's AI SDK; null for one that is of none. */
 export function kindOf(span: Span): SpanKind | null {
+  if (span.isLog) return span.name.startsWith('gen_ai.') ? 'log' : null;
   if (isModelSpan(span)) return 'model';
   const kind = span.attributes.get('openinference.span.kind');
   const operation = span.attributes.get('gen_ai.operation.name');
-  if (kind === 'TOOL' || operation === 'execute_tool') return 'tool';
+  if (kind === 'TOOL' || operation === 'execute_tool' || span.attributes.has('ai.toolCall.name')) return 'tool';
   if (kind === 'AGENT' || operation === 'invoke_agent') return 'agent';
   if (kind !== undefined || operation !== undefined) return 'chain';
   return span.parentSpanId === null ? 'root' : null;
@@ -222,9 +346,9 @@ export function toolSpanOf({ attributes: of, name, startMs, endMs, failure }: Sp
     return found === undefined ? null : typeof found === 'string' ? found : JSON.stringify(found);
   };
   return {
-    callId: text('gen_ai.tool.call.id', 'tool_call.id', 'tool.id'),
-    name: text('gen_ai.tool.name', 'tool.name') ?? name.replace(/^execute_tool /, ''),
-    output: text('gen_ai.tool.call.result', 'output.value') ?? failure ?? '',
+    callId: text('gen_ai.tool.call.id', 'tool_call.id', 'tool.id', 'ai.toolCall.id'),
+    name: text('gen_ai.tool.name', 'tool.name', 'ai.toolCall.name') ?? name.replace(/^execute_tool /, ''),
+    output: text('gen_ai.tool.call.result', 'output.value', 'ai.toolCall.result') ?? failure ?? '',
     outcome: failure === null ? 'ok' : 'error',
     durationMs: endMs - startMs,
   };

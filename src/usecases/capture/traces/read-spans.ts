@@ -2,8 +2,12 @@ import { isObject, type Json, list, string } from '../read-request.ts';
 
 export type Attributes = ReadonlyMap<string, unknown>;
 
-/** A span of a trace, its ids in hexadecimal and its times in ms since 1970. */
+/**
+ * A span of a trace, its ids in hexadecimal and its times in ms since 1970; or a log record of one, which some instrumentations write
+ * messages to: the one event of a span that has nothing else.
+ */
 export interface Span {
+  readonly isLog: boolean;
   readonly traceId: string;
   readonly spanId: string;
   /** Null for the root of its trace. */
@@ -17,22 +21,55 @@ export interface Span {
   readonly events: readonly { readonly name: string; readonly attributes: Attributes }[];
 }
 
-/** Reads the spans of a request of traces, as JSON or decoded; `unread` counts those without ids or times. */
-export function readSpans(request: unknown): { readonly spans: readonly Span[]; readonly unread: number } {
+/** What a request of OTLP held; `unread` counts spans without ids or times. */
+export interface ReadSpans {
+  readonly spans: readonly Span[];
+  readonly unread: number;
+}
+
+/** Reads the spans of a request of traces, as JSON or decoded. @throws Error that says why it is none. */
+export function readSpans(request: unknown): ReadSpans {
+  return readEach(request, ['resourceSpans', 'scopeSpans', 'spans'], spanOf);
+}
+
+/** Reads the log records of a request of logs that belong to a span; others are none of ours. @throws Error that says why it is none. */
+export function readLogs(request: unknown): ReadSpans {
+  return { ...readEach(request, ['resourceLogs', 'scopeLogs', 'logRecords'], logOf), unread: 0 };
+}
+
+function readEach(
+  request: unknown,
+  [resources, scopes, items]: readonly [string, string, string],
+  read: (given: Json, resource: Attributes) => Span | null,
+): ReadSpans {
   if (!isObject(request)) throw new Error('the body is no object');
-  if (request.resourceSpans !== undefined && !Array.isArray(request.resourceSpans)) throw new Error('resourceSpans is no list');
+  if (request[resources] !== undefined && !Array.isArray(request[resources])) throw new Error(`${resources} is no list`);
   const spans: Span[] = [];
   let unread = 0;
-  for (const each of list(request.resourceSpans).filter(isObject)) {
+  for (const each of list(request[resources]).filter(isObject)) {
     const resource = attributesOf(isObject(each.resource) ? each.resource.attributes : []);
-    for (const scope of list(each.scopeSpans).filter(isObject))
-      for (const given of list(scope.spans)) {
-        const span = isObject(given) ? spanOf(given, resource) : null;
+    for (const scope of list(each[scopes]).filter(isObject))
+      for (const given of list(scope[items])) {
+        const span = isObject(given) ? read(given, resource) : null;
         if (span) spans.push(span);
         else unread++;
       }
   }
   return { spans, unread };
+}
+
+function logOf(given: Json, resource: Attributes): Span | null {
+  const [traceId, spanId] = [idOf(given.traceId, 32), idOf(given.spanId, 16)];
+  const at = msOf(given.timeUnixNano) ?? msOf(given.observedTimeUnixNano);
+  if (traceId === null || spanId === null || at === null) return null;
+  const attributes = attributesOf(given.attributes);
+  const body = plainOf(given.body);
+  const name = string(given.eventName) || String(attributes.get('event.name') ?? '');
+  const held = new Map([...attributes, ...(isObject(body) ? Object.entries(body) : [])]);
+  return {
+    ...{ isLog: true, traceId, spanId, parentSpanId: null, name, startMs: at, endMs: at, failure: null },
+    ...{ attributes: new Map(), resource, events: [{ name, attributes: held }] },
+  };
 }
 
 function spanOf(given: Json, resource: Attributes): Span | null {
@@ -42,6 +79,7 @@ function spanOf(given: Json, resource: Attributes): Span | null {
   const status = isObject(given.status) ? given.status : {};
   const isError = status.code === 2 || status.code === 'STATUS_CODE_ERROR';
   return {
+    isLog: false,
     traceId,
     spanId,
     parentSpanId: idOf(given.parentSpanId, 16),
@@ -63,7 +101,8 @@ function attributesOf(given: unknown): Attributes {
 
 function plainOf(given: unknown): unknown {
   if (!isObject(given)) return null;
-  if (given.intValue !== undefined) return Number(given.intValue);
+  if (given.intValue !== undefined)
+    return Number.isSafeInteger(Number(given.intValue)) ? Number(given.intValue) : String(given.intValue);
   if (isObject(given.arrayValue)) return list(given.arrayValue.values).map(plainOf);
   if (isObject(given.kvlistValue)) return Object.fromEntries(attributesOf(given.kvlistValue.values));
   if (given.bytesValue instanceof Uint8Array) return Buffer.from(given.bytesValue).toString('base64');

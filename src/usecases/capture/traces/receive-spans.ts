@@ -34,7 +34,7 @@ export async function receiveSpans(capture: Capture, spans: readonly Span[], pri
     places.set(key, found);
     found.spans.push(span);
   }
-  let [rejected, calls, empty] = [0, 0, 0];
+  let [rejected, calls, empty, lossy] = [0, 0, 0, 0];
   const why = new Set<string>();
   for (const { named, endsWithTrace, spans: own } of places.values()) {
     try {
@@ -53,7 +53,10 @@ export async function receiveSpans(capture: Capture, spans: readonly Span[], pri
         rollout.state.hasSpans = true;
         const ofModels = fresh.filter((span) => kindOf(span) === 'model');
         calls += ofModels.length;
-        empty += ofModels.filter((span) => readModelSpan(span).request.messages.length === 0).length;
+        const read = ofModels.map(readModelSpan);
+        empty += read.filter(({ request, losses }) => request.messages.length === 0 && losses.length === 0).length;
+        lossy += read.filter(({ losses }) => losses.length > 0).length;
+        for (const loss of read.flatMap(({ losses }) => losses)) why.add(loss);
       });
     } catch (error) {
       if (!(error instanceof CaptureRefused)) throw error;
@@ -63,7 +66,11 @@ export async function receiveSpans(capture: Capture, spans: readonly Span[], pri
   }
   const notes = [...why].slice(0, 5);
   if (empty > 0)
-    notes.push(`${empty} of ${calls} calls hold no messages: let the instrumentation record the content of messages`);
+    notes.push(
+      `${empty} of ${calls} calls hold no messages: let the instrumentation record the content of messages, and send its logs to /v1/logs where it writes them there`,
+    );
+  if (lossy > 0)
+    notes.push(`${lossy} of ${calls} calls lose of their messages: OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT cuts attributes off`);
   if (calls > 0) notes.push(`the calls are recorded without ${MISSING.join(', ')}: they train by text alone`);
   return { rejected, message: notes.join('. ') };
 }

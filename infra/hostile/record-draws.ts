@@ -40,6 +40,16 @@ export function drawWorld(name: string): World {
   return { name, runs, trees, shared: some(SHARED) };
 }
 
+/** Draws the world of another project, in whose trees everything has the ids that it has in those of a world. */
+export function drawOther(world: World): World {
+  const other = drawWorld(`${world.name} other`);
+  const trees = other.trees.map((tree, i) => {
+    const { steps, rollouts, rewards } = world.trees[i] ?? tree;
+    return { ...tree, steps, rollouts, rewards };
+  });
+  return { ...other, trees, shared: world.shared };
+}
+
 /**
  * Draws what a client says next: facts of the world in a random order, so that some come before what they refer to, some again under
  * the same or another id, some measured otherwise, and some with other content or of another run.

@@ -13,6 +13,7 @@ import { streamOf } from '../../src/events/stream-of.ts';
 import type { LogRecord, Offsets } from '../../src/log/event-log.ts';
 import { formatPosition } from '../../src/log/position.ts';
 import { openPlatform, type Platform } from '../../src/platform/open-platform.ts';
+import { createKey, SCOPES } from '../../src/postgres/keys.ts';
 import { readTable } from '../../src/projections/tables/read-table.ts';
 import { readableTables } from '../../src/projections/tables/tables.ts';
 import { everyTrajectory } from '../../src/projections/trajectories/trajectory-query.ts';
@@ -27,7 +28,7 @@ import { type ChildProcess, startProcess } from '../../src/testing/worker-proces
 import { exportTrajectories } from '../../src/usecases/datasets/export/export-trajectories.ts';
 import { agentTrajDefaults } from '../../src/usecases/datasets/import/agent-traj-options.ts';
 import { importTrajectories } from '../../src/usecases/datasets/import/import-trajectories.ts';
-import { drawRequests, drawWorld, type World } from './record-draws.ts';
+import { drawOther, drawRequests, drawWorld, type World } from './record-draws.ts';
 import { contentOf, factOf, LONG, type Placed, REWARD_FIELDS, RecordModel, TREE_FIELDS } from './record-model.ts';
 import type { Stage as WholeStage } from './stage.ts';
 
@@ -39,25 +40,27 @@ const LIMIT_MS = 300_000; // on a machine that runs other things too
 
 /**
  * Has several clients say colliding things of a few runs and trees, over two servers and into the log itself, while the servers and one
- * to three projectors are killed; then compares what every reader shows with a model that folds the log by the rules alone, and with
- * what an export becomes elsewhere. Round after round until the time is over. @throws Error that names the reader, the seed and the round where something differs.
+ * to three projectors are killed, and clients of another project say as much under the same ids; then compares what every reader of
+ * either project shows with a model that folds the log by the rules alone, and with what an export becomes elsewhere. Round after round until the time is over. @throws Error that names the reader, the seed and the round where something differs.
  */
 export async function tryRecord(stage: Stage, seed: number, seconds: number): Promise<number> {
   const servers = await Promise.all([openServer(stage), openServer(stage)]);
   const projectors = await Promise.all(Array.from({ length: (seed % 3) + 1 }, () => openProjector(stage)));
   const elsewhere = await openElsewhere(stage.platform);
   const follower = followEvents(stage.url.api);
+  const other = await openOther(stage);
   let rounds = 0;
   try {
     for (const deadline = Date.now() + seconds * 1_000; rounds === 0 || Date.now() < deadline; rounds++) {
       const name = `record ${seed} ${rounds}`;
-      await tryRound(stage, { servers, projectors, elsewhere, follower, name }).catch((error: Error) => {
+      await tryRound(stage, { servers, projectors, elsewhere, follower, other, name }).catch((error: Error) => {
         throw new Error(`${name}: ${error.message}`, { cause: error });
       });
     }
     return rounds;
   } finally {
     await follower.close();
+    await other.follower.close();
     await Promise.all([...servers, ...projectors].map((each) => each.close()));
     await elsewhere.close();
   }
@@ -79,6 +82,22 @@ export async function openElsewhere({ config }: Platform): Promise<Platform> {
   };
 }
 
+/** Who has a key of another project, and follows its events. */
+export interface Other {
+  readonly headers: typeof LOCAL;
+  readonly follower: Round['follower'];
+}
+
+export async function openOther({ platform, url }: Stage): Promise<Other> {
+  const { key } = await createKey(platform.database.db, {
+    name: 'other',
+    scopes: SCOPES.filter((scope) => scope !== 'admin'),
+    projects: ['other'],
+  });
+  const headers = { authorization: `Bearer ${key}` } as unknown as typeof LOCAL; // another token in the same header
+  return { headers, follower: followEvents(url.api, headers) };
+}
+
 export interface Killable {
   url(): string;
   /** Counts its kills: what an earlier process remembered, the present one does not. */
@@ -95,21 +114,27 @@ export interface Round {
   /** Where what is exported is imported. */
   readonly elsewhere: Platform;
   readonly follower: ReturnType<typeof followEvents>;
+  readonly other: Other;
   readonly name: string;
 }
 
-export async function tryRound(stage: Stage, { servers, projectors, elsewhere, follower, name }: Round): Promise<void> {
+export async function tryRound(stage: Stage, { servers, projectors, elsewhere, follower, other, name }: Round): Promise<void> {
   const { platform } = stage;
   const start = await platform.log.ends(TOPICS);
   const world = drawWorld(name);
+  const foreign = drawOther(world);
   const random = createRandom(name);
   const answers: Answer[] = [];
   const killer = createKiller([...servers, ...projectors], random.fork('kills'));
-  const clients = ['one', 'two', 'three'].map((client, i) =>
-    sendAll(world, random.fork(client), servers[i % servers.length] as Killable, (answer) => {
-      answers.push(answer);
-      killer.onRequest();
-    }),
+  const clients = ['one', 'two', 'three', 'four', 'five'].map((client, i) =>
+    sendAll(
+      { world: i < 3 ? world : foreign, headers: i < 3 ? LOCAL : other.headers, server: servers[i % servers.length] as Killable },
+      random.fork(client),
+      (answer) => {
+        answers.push(answer);
+        killer.onRequest();
+      },
+    ),
   );
   clients.push(appendAll(stage, world, random.fork('log')));
   try {
@@ -119,17 +144,68 @@ export async function tryRound(stage: Stage, { servers, projectors, elsewhere, f
   }
   const ends = await platform.log.ends(TOPICS);
   await waitUntilProjected(platform.database.db, ends, { timeoutMs: LIMIT_MS });
-  const streams = new Set([...world.runs, ...world.trees.map(({ treeId }) => treeId)]);
+  const all = { ...world, runs: [...world.runs, ...foreign.runs], trees: [...world.trees, ...foreign.trees] };
+  const streams = streamsOf(all);
   const records = (await readLog(stage, start, ends)).filter(({ event }) => streams.has(event.stream));
   const model = foldAll(records);
   compareAnswers(answers, model);
-  await compareGraphql(stage, world, model, null);
   const middle = cutAt(start, ends, random.fork('moment'));
-  await compareGraphql(stage, world, foldAll(records.filter((record) => isBelow(record, middle))), middle);
+  const then = foldAll(records.filter((record) => isBelow(record, middle)));
+  await compareGraphql(stage, all, model);
+  await compareGraphql(stage, all, then, { moment: middle });
+  for (const reader of [{ headers: other.headers }, { headers: other.headers, moment: middle }]) {
+    await compareGraphql(stage, foreign, reader.moment ? then : model, reader);
+    await compareGraphql(stage, world, new RecordModel(), reader);
+  }
+  await compareLookups(stage, other, { world, foreign });
   await compareQuarantine(stage, records, model);
-  await compareTables(stage, world, model);
-  await compareExport(stage, elsewhere, world, model);
-  await compareSubscription(follower, streams, model);
+  await compareTables(stage, all, model);
+  await compareExport(stage, elsewhere, all, model);
+  await compareSubscription(follower, streams, model.kept);
+  const own = streamsOf(foreign);
+  await compareSubscription(other.follower, streams, foldAll(records.filter(({ event }) => own.has(event.stream))).kept);
+  await intrude(servers[0] as Killable, other, world, model, random.fork('intruder'));
+  expectEqual('the log, to which another project appended', await platform.log.ends(TOPICS), ends);
+}
+
+function streamsOf({ runs, trees }: World): ReadonlySet<string> {
+  return new Set([...runs, ...trees.map(({ treeId }) => treeId)]);
+}
+
+const NAMES = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/g;
+
+/** Ids alone are looked up in the own project only: what another one has under them is neither shown nor counted. */
+async function compareLookups(
+  { url }: Stage,
+  { headers }: Other,
+  { world, foreign }: { readonly world: World; readonly foreign: World },
+): Promise<void> {
+  const names = streamsOf(world);
+  const ids = (kind: string, of: readonly string[]) => of.map((id, i) => `${kind}${i}: ${kind}(id: "${id}") { id treeId }`);
+  for (const { steps, rollouts } of foreign.trees) {
+    for (const query of [...ids('step', steps), ...ids('rollout', rollouts), 'runs(first: 50) { nodes { id } }']) {
+      const text = await (await postQuery(url.api, headers, { query: `{ ${query} }` })).text();
+      const leaked = (text.match(NAMES) ?? []).filter((name) => names.has(name));
+      if (leaked.length > 0) throw new Error(`${query} shows what another project has: ${text.slice(0, 500)}`);
+    }
+  }
+}
+
+/** Sends facts of streams of another project: all are refused, in words that name nothing but what was sent. */
+async function intrude(server: Killable, { headers }: Other, world: World, model: RecordModel, random: Random): Promise<void> {
+  const next = drawRequests(world, random);
+  const opened = new Set([...model.runs.keys(), ...[...model.trees].flatMap(([id, tree]) => (tree.opened ? [id] : []))]);
+  for (let i = 0; i < REQUESTS; i++) {
+    const events = next().filter(({ stream }) => opened.has(stream));
+    const answer = events.length === 0 ? null : await post(server.url(), events, headers);
+    if (answer === null) continue;
+    const sent = JSON.stringify(events);
+    const leaked = (answer.text.match(NAMES) ?? []).filter((name) => !sent.includes(name));
+    if (![403, 422].includes(answer.status) || leaked.length > 0)
+      throw new Error(
+        `an event of another project was answered ${answer.status}: ${answer.text.slice(0, 500)}; request ${sent.slice(0, 1_000)}`,
+      );
+  }
 }
 
 interface Answer {
@@ -141,7 +217,11 @@ interface Answer {
 }
 
 /** Sends requests to a server; what no answer came to may be on record or not. */
-async function sendAll(world: World, random: Random, server: Killable, onAnswer: (answer: Answer) => void): Promise<void> {
+async function sendAll(
+  { world, headers, server }: { readonly world: World; readonly headers: typeof LOCAL; readonly server: Killable },
+  random: Random,
+  onAnswer: (answer: Answer) => void,
+): Promise<void> {
   const next = drawRequests(world, random);
   const known = new Map<string, string>();
   let generation = '';
@@ -150,7 +230,7 @@ async function sendAll(world: World, random: Random, server: Killable, onAnswer:
     if (generation !== String(server.generation())) known.clear();
     generation = String(server.generation());
     const before = new Map(known);
-    const response = await post(server.url(), events);
+    const response = await post(server.url(), events, headers);
     if (response === null) {
       await server.ready();
       continue;
@@ -166,11 +246,15 @@ function factOfRun(event: Envelope): string {
   return `${factOf(event) ?? event.id} ${event.correlationId}`;
 }
 
-async function post(url: string, events: readonly Envelope[]): Promise<{ status: number; text: string } | null> {
+async function post(
+  url: string,
+  events: readonly Envelope[],
+  authorization: typeof LOCAL,
+): Promise<{ status: number; text: string } | null> {
   try {
     const response = await fetch(`${url}/v1/events`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', ...LOCAL },
+      headers: { 'content-type': 'application/json', ...authorization },
       body: JSON.stringify(events),
       signal: AbortSignal.timeout(30_000),
     });
@@ -287,14 +371,9 @@ function compareAnswers(answers: readonly Answer[], model: RecordModel): void {
 }
 
 /** Asks until the database answers, which it may not do in time on a machine that runs other things too. */
-async function ask(url: string, query: string, variables: object): Promise<Record<string, unknown>> {
+async function ask(url: string, authorization: typeof LOCAL, body: object): Promise<Record<string, unknown>> {
   for (const deadline = Date.now() + LIMIT_MS; ; await delay(500)) {
-    const response = await fetch(`${url}/graphql`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...LOCAL },
-      body: JSON.stringify({ query, variables }),
-      signal: AbortSignal.timeout(LIMIT_MS),
-    });
+    const response = await postQuery(url, authorization, body);
     const text = await response.text();
     const { data, errors } = JSON.parse(text) as { data?: Record<string, unknown>; errors?: unknown }; // as GraphQL answers
     if (!errors && data) return data;
@@ -302,22 +381,44 @@ async function ask(url: string, query: string, variables: object): Promise<Recor
   }
 }
 
-/** @param moment of a read as of a position; null for now. */
-async function compareGraphql({ url }: Stage, world: World, model: RecordModel, moment: Offsets | null): Promise<void> {
+function postQuery(url: string, authorization: typeof LOCAL, body: object): Promise<Response> {
+  return fetch(`${url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...authorization },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(LIMIT_MS),
+  });
+}
+
+interface Reader {
+  /** Whose key reads; left out, the installation's own. */
+  readonly headers?: typeof LOCAL;
+  /** Of a read as of a position; left out, now. */
+  readonly moment?: Offsets;
+}
+
+async function compareGraphql(
+  { url }: Stage,
+  world: World,
+  model: RecordModel,
+  { headers = LOCAL, moment }: Reader = {},
+): Promise<void> {
   const asked = [
     ...world.trees.map(({ treeId }, i) => `t${i}: tree(id: "${treeId}") { ${TREE_FIELDS} }`),
     ...world.runs.map((runId, i) => `r${i}: run(id: "${runId}") { id name kind seed outcome message }`),
   ];
   for (const field of asked) {
-    const query = moment === null ? `{ ${field} }` : `query ($at: String) { asOf(position: $at) { ${field} } }`;
+    const query = moment === undefined ? `{ ${field} }` : `query ($at: String) { asOf(position: $at) { ${field} } }`;
     const spread = field.includes('...R') ? REWARD_FIELDS : '';
-    const data = await ask(url.api, `${query} ${spread}`, moment === null ? {} : { at: formatPosition(moment) });
-    const [[key = '', shown]] = Object.entries(moment === null ? data : (data.asOf as object)) as [[string, unknown]];
+    const variables = moment === undefined ? {} : { at: formatPosition(moment) };
+    const data = await ask(url.api, headers, { query: `${query} ${spread}`, variables });
+    const [[key = '', shown]] = Object.entries(moment === undefined ? data : (data.asOf as object)) as [[string, unknown]];
     const at = Number(key.slice(1));
     const expected = key.startsWith('t')
       ? (model.trees.get(world.trees[at]?.treeId ?? '')?.shown() ?? null)
       : (model.runs.get(world.runs[at] ?? '') ?? null);
-    expectEqual(moment === null ? 'GraphQL' : `GraphQL as of ${formatPosition(moment)}`, byId(shown), byId(expected));
+    const reader = `GraphQL${headers === LOCAL ? '' : ' of another project'}`;
+    expectEqual(moment === undefined ? reader : `${reader} as of ${formatPosition(moment)}`, byId(shown), byId(expected));
   }
 }
 
@@ -424,11 +525,11 @@ async function exportFrom({ database, blobs }: Platform, { runs }: World, out: s
 async function compareSubscription(
   { received }: Round['follower'],
   streams: ReadonlySet<string>,
-  model: RecordModel,
+  kept: RecordModel['kept'],
 ): Promise<void> {
   const own = () => received.filter(({ stream }) => streams.has(stream)).map(({ id }) => id);
-  await until(() => own().length >= model.kept.length, 30_000).catch(() => undefined); // compared below
-  expectEqual('the subscription', own().sort(), [...model.kept].sort());
+  await until(() => own().length >= kept.length, 30_000).catch(() => undefined); // compared below
+  expectEqual('the subscription', own().sort(), [...kept].sort());
 }
 
 function cutAt(start: Offsets, ends: Offsets, random: Random): Offsets {

@@ -15,7 +15,7 @@ const QUERY = 'subscription ($after: String) { events(after: $after) { id stream
  * Follows the events of an API from the first one on, by SSE; when the stream breaks it goes on behind the last position it was
  * given.
  */
-export function followEvents(url: string): LiveClient {
+export function followEvents(url: string, authorization: object = LOCAL): LiveClient {
   const received: LiveClient['received'][number][] = [];
   const closing = new AbortController();
   let opened = 0;
@@ -43,7 +43,7 @@ export function followEvents(url: string): LiveClient {
   async function followOnce(): Promise<void> {
     const response = await fetch(`${url}/graphql`, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...LOCAL },
+      headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...authorization },
       body: JSON.stringify({ query: QUERY, variables: { after: received.at(-1)?.position ?? '' } }),
       signal: closing.signal,
     });

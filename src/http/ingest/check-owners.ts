@@ -70,7 +70,9 @@ async function checkEach(events: readonly SentEvent[], principal: Principal, wor
   };
   if (principal.keyId === null) return { kind: 'owned', claim };
 
-  const opened = new Set(events.filter(({ event }) => claims(event)).map(({ event }) => keyOf(event)));
+  // a stream is opened for what follows in the request alone: before that the record would show an event of a stream that nobody owns
+  const opened = new Map<string, number>();
+  for (const { index, event } of events) if (claims(event) && !opened.has(keyOf(event))) opened.set(keyOf(event), index);
   const needed = events.flatMap(({ event }) => [
     ...(isSegment(event) ? [] : [placeOf(event), ...rootPlaceOf(event)]),
     ...namedBy(event),
@@ -87,7 +89,8 @@ async function checkEach(events: readonly SentEvent[], principal: Principal, wor
   const judged = events.flatMap((sent) => {
     const { event } = sent;
     const scope = judgeScope(sent, principal);
-    const ownerOf = (key: string) => known.get(key) ?? (opened.has(key) ? mine : undefined);
+    const ownerOf = (key: string) =>
+      known.get(key) ?? ((opened.get(key) ?? Number.MAX_SAFE_INTEGER) <= sent.index ? mine : undefined);
     const named = namedBy(event).map((place) => judgeNamed(sent, principal, place, ownerOf(place.key)));
     if (isSegment(event)) return [scope, ...named];
     const own = { what: `stream ${event.stream}`, owner: ownerOf(keyOf(event)) };

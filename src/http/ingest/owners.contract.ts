@@ -85,6 +85,17 @@ export function describeOwners(open: (given?: { readonly api: ServeOptions['api'
       expect((await api.post([opened], victim.owner)).status).toBe(200);
     });
 
+    test('an event that comes in its request before what opens its stream is refused', async () => {
+      const { headers } = await makeKey();
+      const builder = new DrawnBuilder();
+      const tree = builder.tree(builder.run());
+      builder.rollout(tree);
+      const message = `no stream ${tree.treeId} is on record`;
+      const swapped = [...builder.events.slice(0, 1), ...builder.events.slice(1).reverse()];
+      await refused(api, () => api.post(swapped, headers), 422, { index: 1, message });
+      expect((await api.post(builder.events, headers)).status).toBe(200);
+    });
+
     test('a judge revises and assigns rewards, and ends no run', async () => {
       const victim = await givenVictim();
       const judge = await keyOf({ scopes: ['judge'] });

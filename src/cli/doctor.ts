@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { diagnose } from '../platform/diagnose.ts';
-import { readConfig } from '../runtime/config.ts';
+import { listSettings, readConfig } from '../runtime/config.ts';
 import { print, table } from './terminal.ts';
 import { wantsJson } from './with-platform.ts';
 
@@ -8,7 +8,7 @@ import { wantsJson } from './with-platform.ts';
 export function addDoctor(program: Command): void {
   const command = program.command('doctor');
   command.action(async () => {
-    const findings = await diagnose(readConfig());
+    const findings = await diagnose(readConfig(), listSettings());
     if (findings.some(({ state }) => state === 'failed')) process.exitCode = 1;
     if (wantsJson(command)) return print(JSON.stringify(findings));
     print(

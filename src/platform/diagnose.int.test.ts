@@ -19,7 +19,7 @@ afterAll(async () => {
 });
 
 async function stepsOf(part: string, changes: Readonly<Record<string, string>> = {}) {
-  const findings = await diagnose(readConfig({ ESPALIER_HOME: home, DATABASE_URL: platform.databaseUrl, ...changes }));
+  const findings = await diagnose(readConfig({ ESPALIER_HOME: home, DATABASE_URL: platform.databaseUrl, ...changes }), []);
   return findings.filter((finding) => finding.part === part).map(({ step, state, detail }) => `${step} ${state}: ${detail}`);
 }
 

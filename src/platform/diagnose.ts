@@ -18,7 +18,7 @@ import { kafkaSourceOf, LogMismatch } from './open-platform.ts';
 
 /** One step of what an installation needs. Steps of a part after one that failed are not tried. */
 export interface Finding {
-  readonly part: 'folders' | 'kafka' | 'database';
+  readonly part: 'settings' | 'folders' | 'kafka' | 'database';
   readonly step: string;
   readonly state: 'ok' | 'failed' | 'skipped';
   /** What was found, or why it failed and what to do. */
@@ -28,15 +28,18 @@ export interface Finding {
 type Step = readonly [step: string, check: () => Promise<string>];
 
 /**
- * Goes through what the configuration names, part by part and step by step, in the order in which a start needs it. Writes nothing:
+ * Lists the settings and goes through what they name, part by part and step by step, in the order in which a start needs it. Writes nothing:
  * no topic, no table.
  */
-export async function diagnose(config: Config): Promise<readonly Finding[]> {
-  const findings = await inTurn('folders', [
-    ['home', () => writable('ESPALIER_HOME', config.home)],
-    ['blobs', () => writable('ESPALIER_BLOBS', config.blobs)],
-    ['master key', async () => masterKey(config.masterKeyFile)],
-  ]);
+export async function diagnose(config: Config, settings: readonly string[]): Promise<readonly Finding[]> {
+  const findings = [
+    ...settings.map((detail): Finding => ({ part: 'settings', step: 'set', state: 'ok', detail })),
+    ...(await inTurn('folders', [
+      ['home', () => writable('ESPALIER_HOME', config.home)],
+      ['blobs', () => writable('ESPALIER_BLOBS', config.blobs)],
+      ['master key', async () => masterKey(config.masterKeyFile)],
+    ])),
+  ];
   let identity: string | null = null;
   if (config.kafkaBrokers) {
     const { found, findings: ofKafka } = await diagnoseKafka(config, config.kafkaBrokers);

@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { ConfigError, DEFAULT_LIMITS, readConfig, VARIABLES } from './config.ts';
+import { ConfigError, DEFAULT_LIMITS, listSettings, readConfig, VARIABLES } from './config.ts';
 
 describe('readConfig', () => {
   test('an empty environment means the embedded mode on loopback', () => {
@@ -194,6 +194,11 @@ describe('readConfig', () => {
     ],
   ])('settings of Kafka that do not fit together are refused by name: %p', (env, message) => {
     expect(() => readConfig(env)).toThrow(message);
+  });
+
+  test('settings are listed without what is secret in them', () => {
+    const env = { DATABASE_URL: 'postgres://u:hidden@h/d', OPENAI_API_KEY_FILE: '/run/key', ESPALIER_PORT: '9', PATH: '/bin' };
+    expect(listSettings(env)).toEqual(['DATABASE_URL=(secret)', 'ESPALIER_PORT=9', 'OPENAI_API_KEY_FILE=/run/key']);
   });
 
   test('a password in a wrong DATABASE_URL is not repeated', () => {

@@ -487,6 +487,16 @@ function shown(variable: Variable, value: string): string {
   return SECRET.has(variable) ? 'the text given' : JSON.stringify(value.slice(0, 80));
 }
 
+/** Lists what is set, by variable: values as they were given, of secrets only that or in which file they are. */
+export function listSettings(env: Readonly<Record<string, string | undefined>> = process.env): readonly string[] {
+  return (Object.keys(VARIABLES) as Variable[]).flatMap((variable) => {
+    const value = env[variable]?.trim();
+    if (value) return [`${variable}=${SECRET.has(variable) ? '(secret)' : value}`];
+    const file = SECRET.has(variable) ? env[`${variable}_FILE`]?.trim() : undefined;
+    return file ? [`${variable}_FILE=${file}`] : [];
+  });
+}
+
 /** Returns where a secret that is given by name may be: its variable, what that holds, and its file. @throws ConfigError. */
 export function secretSources(name: string, env: Readonly<Record<string, string | undefined>> = process.env) {
   const variable = `ESPALIER_SECRET_${name}`;

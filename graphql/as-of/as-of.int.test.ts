@@ -198,6 +198,21 @@ describe('reads as of a position', () => {
     expect(new Set(data.later.lag.map(({ lag }: { lag: number }) => lag))).toEqual(new Set([0]));
   });
 
+  test('within waitFor each asOf has its own moment, and what is next to it is read now', async () => {
+    const builder = new EventBuilder('nested');
+    const runId = builder.run('nested');
+    const before = positionAfter([]);
+    builder.tree(runId);
+    await givenEvents(api.database.db, builder.events);
+    const [run, position] = [`run(id: "${runId}") { trees { totalCount } }`, positionAfter(builder.events.slice(0, 1))];
+    const { data, errors } = await api.ask(
+      `{ waitFor(position: "${before}") { query { now: ${run} none: asOf(position: "") { ${run} } one: asOf(position: "${position}") { ${run} } } } }`,
+    );
+    expect(errors).toBeUndefined();
+    const counted = (totalCount: number) => ({ trees: { totalCount } });
+    expect(data.waitFor.query).toEqual({ now: counted(1), none: { run: null }, one: { run: counted(0) } });
+  });
+
   test('a time selects a moment as a position does', async () => {
     const builder = new EventBuilder();
     const run = builder.run();

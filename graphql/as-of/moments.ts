@@ -4,16 +4,16 @@ type Path = GraphQLResolveInfo['path'];
 
 /**
  * The moments of the record that one request looks at, by the field `asOf` that opened each. The executor hands one context to
- * every resolver of a request; which moment a field is read at says the name that its path begins with: `asOf` is a field of Query.
+ * every resolver of a request; which moment a field is read at says its path: the nearest `asOf` above it, else it is read now.
  */
 export class Moments<Context> {
-  readonly #contexts = new Map<Path['key'], Context>();
+  readonly #contexts = new Map<string, Context>(); // by path: an executor makes objects of it anew for each field
   readonly #releases: (() => void)[] = [];
   #ended = false;
 
   /** Lets everything below a field be read in another context, until the request ends. */
   open(path: Path, context: Context, release: () => void): void {
-    this.#contexts.set(rootOf(path), context);
+    this.#contexts.set(prefixesOf(path).at(-1) ?? '', context);
     this.#releases.push(release);
     if (this.#ended) this.end();
   }
@@ -21,7 +21,8 @@ export class Moments<Context> {
   /** Returns the context in which a field is resolved. */
   contextOf(path: Path, now: Context): Context {
     if (this.#releases.length === 0) return now;
-    return this.#contexts.get(rootOf(path)) ?? now;
+    const opened = prefixesOf(path).findLast((prefix) => this.#contexts.has(prefix));
+    return (opened === undefined ? undefined : this.#contexts.get(opened)) ?? now;
   }
 
   /** Releases what the moments hold. */
@@ -31,7 +32,8 @@ export class Moments<Context> {
   }
 }
 
-/** The name in the answer of the field of Query that a path begins with. */
-function rootOf({ key, prev }: Path): Path['key'] {
-  return prev ? rootOf(prev) : key;
+/** The paths of the fields above a field and its own, from the root. */
+function prefixesOf(path: Path): readonly string[] {
+  const above = path.prev ? prefixesOf(path.prev) : [];
+  return [...above, `${above.at(-1) ?? ''}/${path.key}`];
 }

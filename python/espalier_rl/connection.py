@@ -219,9 +219,12 @@ class _Tries:
 
 
 def refusal_of(answer: httpx.Response) -> EspalierError:
-    """Reads a refusal: `{error: {code, message, remedy, problems?}}`, or what a proxy says instead."""
+    """Reads a refusal: `{error: {code, message, remedy, problems?}}`, the errors of GraphQL, or what a proxy says instead."""
     try:
-        said = answer.json()["error"]
+        body = answer.json()
+        if "error" not in body and body.get("errors"):
+            return _first_of(body["errors"], answer)
+        said = body["error"]
         problems = said.get("problems") or []
         code, message, remedy = str(said.get("code", "")), str(said["message"]), str(said.get("remedy", ""))
         field = str(problems[0].get("path", "")) if problems else ""
@@ -267,6 +270,11 @@ def _data_of(answer: Any) -> Any:
     errors = answer.get("errors")
     if not errors:
         return answer["data"]
+    raise _first_of(errors, None)
+
+
+def _first_of(errors: Any, answer: httpx.Response | None) -> EspalierError:
+    """Makes an error of the first one of an answer of GraphQL."""
     first = errors[0]
     extensions = first.get("extensions", {})
     path = ".".join(str(part) for part in first.get("path", []))
@@ -274,4 +282,5 @@ def _data_of(answer: Any) -> Any:
     code = str(extensions.get("code", "graphql"))
     if code.startswith("GRAPHQL_"):  # the question itself is none
         path, remedy = "query", "correct the question; GET /graphql in a browser shows what can be asked"
-    raise EspalierError(message, remedy=remedy, field=path, status=200, code=code, problems=errors)
+    status = 200 if answer is None else answer.status_code
+    return EspalierError(message, remedy=remedy, field=path, status=status, code=code, problems=errors, retry_after=_retry_after(answer))

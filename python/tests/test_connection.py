@@ -104,6 +104,13 @@ class Connections(unittest.TestCase):
             Connection(gone.url, retry_s=0).request("GET", "/v1/x")
         self.assertEqual((away.exception.field, away.exception.status, away.exception.code), ("url", 0, "unreachable"))
 
+    def test_an_error_of_graphql_with_a_status_is_raised_as_its_message(self):
+        message = 'the limit "cost" is 150000, and this is 251001; most of it is runs.nodes: ask for fewer items'
+        said = {"errors": [{"message": message, "extensions": {"code": "LIMIT_EXCEEDED", "limit": "cost"}}]}
+        with self.assertRaises(er.EspalierError) as refused:
+            self.connect(self.scripted((400, {}, said))).graphql("{ runs }")
+        self.assertEqual((str(refused.exception), refused.exception.code, refused.exception.status), (message, "LIMIT_EXCEEDED", 400))
+
     def test_an_error_of_graphql_is_raised_with_its_path(self):
         said = {"errors": [{"message": "there is no such run", "path": ["run"], "extensions": {"code": "NOT_FOUND"}}]}
         connection = self.connect(self.scripted((200, {}, said), (200, {}, {"data": {"runs": []}})))

@@ -8,6 +8,7 @@ import { readAtif } from './atif.ts';
 import { isTraceLine, readTrace } from './hf-trace.ts';
 import { inspectForm } from './inspect.ts';
 import { type ItemForm, type ItemOfFile, isObject } from './item-of-file.ts';
+import { langfuseForm } from './langfuse.ts';
 import {
   MESSAGES_COLUMNS,
   parseAgentTrajRow,
@@ -38,6 +39,7 @@ const FORMS = [
   sweAgentForm,
   tauBenchForm,
   openHandsForm,
+  langfuseForm,
   {
     name: 'sharegpt',
     importer: 'agent-traj/1',

@@ -1,0 +1,122 @@
+import { z } from 'zod';
+import { wellFormed } from '../../../../events/well-formed.ts';
+import { characterNotes, type EpisodeTurn, type ParsedItem, type RowNote, unreadNotes, withNotes } from '../agent-traj-item.ts';
+import { type Chat, chat, chatEpisode, namesIn, refusedShape } from './chat-episode.ts';
+import { type ItemForm, isObject } from './item-of-file.ts';
+import { chatNotes } from './messages-row.ts';
+import { readItems } from './read-items.ts';
+
+const count = z.number().int().nonnegative().nullish();
+const observation = z.looseObject({
+  id: z.string(),
+  type: z.string(),
+  startTime: z.string(),
+  input: z.unknown().optional(),
+  output: z.unknown().optional(),
+  model: z.string().nullish(),
+  usageDetails: z.looseObject({ input: count, output: count }).nullish(),
+});
+const score = z.looseObject({
+  name: z.string().min(1),
+  value: z.number().nullish(),
+  dataType: z.string().nullish(),
+  observationId: z.string().nullish(),
+});
+const trace = z.looseObject({
+  id: z.string().min(1),
+  name: z.string().nullish(),
+  observations: z.array(observation),
+  scores: z.array(score).nullish(),
+});
+type Observation = z.infer<typeof observation>;
+
+const TRACE_READ = ['id', 'name', 'observations', 'scores', 'input', 'output', 'htmlPath']; // the first and last texts are in observations too
+const NUMBERS = ['NUMERIC', 'BOOLEAN'];
+
+/** Traces of Langfuse with their observations, as `GET /api/public/traces/ID` answers each. */
+export const langfuseForm = {
+  name: 'langfuse',
+  importer: 'langfuse/1',
+  title: 'Langfuse',
+  policyId: 'langfuse',
+  notKept: 'costs, times, spans, settings of models, and generations beside the longest conversation of a trace',
+  recognizes: (first) => typeof first.id === 'string' && Array.isArray(first.observations),
+  items: (path, { environment }, hash) =>
+    readItems(path, hash, Object.keys(trace.shape), (value) => parseLangfuseTrace(value, environment)),
+} as const satisfies ItemForm;
+
+/** A call of a model: what it was asked with, and what it said. */
+interface Call {
+  readonly of: Observation;
+  readonly chat: Chat;
+}
+
+/**
+ * Reads a trace as the longest of its conversations: the messages of a generation with its reply. Scores that are numbers are rewards of
+ * their names, those of a generation of the conversation on its reply. Other observations are counted.
+ */
+export function parseLangfuseTrace(value: unknown, environment: string | null): ParsedItem {
+  const parsed = trace.safeParse(wellFormed(value).value);
+  if (!parsed.success) return refusedShape(parsed.error);
+  const { id, name, observations, scores } = parsed.data;
+  const notes: RowNote[] = [...characterNotes(value), ...unreadNotes(parsed.data, TRACE_READ)];
+  const calls: Call[] = [];
+  for (const each of observations.toSorted((a, b) => (a.startTime < b.startTime ? -1 : 1))) {
+    const found = each.type === 'GENERATION' ? chatOf(each) : null;
+    if (found) calls.push({ of: each, chat: found });
+    else notes.push({ kind: 'part-not-read', field: `observation ${each.type}` });
+  }
+  const longest = calls.reduce<Call | null>((a, b) => (a && a.chat.length > b.chat.length ? a : b), null);
+  if (!longest) return { kind: 'no-conversation' };
+  const onPath = calls.filter((call) => isBeginning(call.chat, longest.chat));
+  for (const _ of calls.slice(onPath.length)) notes.push({ kind: 'part-not-read', field: 'generation beside the conversation' });
+  const turnOf = new Map(onPath.map(({ of, chat: said }) => [of.id, repliesIn(said) - 1]));
+  const rewards = (scores ?? []).flatMap(({ name: component, value: amount, dataType, observationId: on }) => {
+    const turn = on ? turnOf.get(on) : null;
+    if (typeof amount === 'number' && turn !== undefined && (!dataType || NUMBERS.includes(dataType)))
+      return [{ component, value: amount, turn }];
+    notes.push({ kind: 'field-not-read', field: `score ${component}` });
+    return [];
+  });
+  const { model } = longest.of;
+  const facts = {
+    environment: environment ?? 'langfuse',
+    alias: name ? `${name} ${id}` : id,
+    rewards,
+    ...(model ? { policy: { policyId: model, version: 0 } } : {}),
+  };
+  const read = withNotes(chatEpisode(longest.chat, facts, namesIn('input')), [...notes, ...chatNotes(longest.chat)]);
+  if (read.kind !== 'episode') return read;
+  const usages = new Map(onPath.map(({ of, chat: said }) => [repliesIn(said) - 1, usageOf(of)]));
+  const turns = read.episode.turns.map((turn, i): EpisodeTurn => ({ ...turn, ...usages.get(i) }));
+  return { ...read, episode: { ...read.episode, turns } };
+}
+
+/** Returns the messages of a generation and its reply; null where it holds none. */
+function chatOf({ input, output }: Observation): Chat | null {
+  const asked = isObject(input) && Array.isArray(input.messages) ? input.messages : input;
+  const before = typeof asked === 'string' ? [{ role: 'user', content: asked }] : asked;
+  const reply = typeof output === 'string' ? { content: output } : Array.isArray(output) ? output[0] : output;
+  if (!Array.isArray(before) || !isObject(reply)) return null;
+  const read = chat.safeParse([...before, { role: 'assistant', ...reply }]);
+  return read.success ? read.data : null;
+}
+
+/** Whether a chat begins with another. */
+function isBeginning(begun: Chat, whole: Chat): boolean {
+  return begun.length <= whole.length && begun.every((message, i) => same(message) === same(whole[i]));
+}
+
+function same(message: Chat[number] | undefined): string {
+  return JSON.stringify([message?.role, message?.content ?? '', message?.tool_calls ?? [], message?.tool_call_id ?? '']);
+}
+
+function repliesIn(said: Chat): number {
+  return said.filter(({ role }) => role === 'assistant').length;
+}
+
+function usageOf({ usageDetails: usage }: Observation): Pick<EpisodeTurn, 'usage'> {
+  return typeof usage?.input === 'number' && typeof usage.output === 'number'
+    ? { usage: { promptTokens: usage.input, completionTokens: usage.output } }
+    : {};
+}

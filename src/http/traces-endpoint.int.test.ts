@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { decodeRefusal, encodeRequest } from '../usecases/capture/traces/otlp-messages.ts';
@@ -344,4 +345,40 @@ test('messages in log records, as the official instrumentation of OpenAI writes 
   expect(tools).toMatchObject([{ tool: 'weather', output: 'rain' }]);
   expect(prompts.get(path[1]?.stepId ?? '')?.messages).toHaveLength(3);
   expect(await send('[]', {}, '/v1/logs')).toMatchObject({ status: 400 });
+});
+
+/** What the instrumentations exported of one agent: openinference-instrumentation-openai 0.1.66, opentelemetry-instrumentation-openai-v2 2.4b0. */
+const specimen = (name: string) =>
+  JSON.parse(readFileSync(new URL(`./fixtures/otlp-${name}.json`, import.meta.url), 'utf8')) as readonly {
+    readonly signal: 'traces' | 'logs';
+    readonly body: object;
+  }[];
+
+test.each([
+  [
+    'openai-v2',
+    'logs',
+    [
+      ['', 2, 'result call_0_0\nresult call_0_1'],
+      ['reply 0 to «result call_0_1» 👩‍👧', 0, ''],
+    ],
+  ],
+  [
+    'openinference',
+    'attributes',
+    [
+      ['', 2, 'result call_0_0\nresult call_0_1'],
+      ['reply 0 to «result call_0_1» 👩‍👧', 0, 'tool think'],
+      ['', 1, '4'],
+    ],
+  ],
+] as const)('what %s exports in %s becomes the path of its agent, as it was sent', async (name, _, expected) => {
+  for (const { signal, body } of specimen(name)) expect((await send(JSON.stringify(body), {}, `/v1/${signal}`)).status).toBe(200);
+  expect(await proxy.place()).toEqual([]);
+  const { steps, calls, quarantined } = await proxy.recorded();
+  expect(quarantined).toEqual([]);
+  expect(calls.every(({ outcome }) => outcome === 'answered')).toBe(true);
+  const path = steps.filter(({ rolloutId }) => rolloutId !== null).slice(0, expected.length);
+  const calledBy = (reply: unknown) => (reply as { readonly toolCalls?: readonly unknown[] } | null)?.toolCalls?.length ?? 0;
+  expect(path.map(({ response, reply, observation }) => [response, calledBy(reply), observation])).toEqual(expected);
 });

@@ -2361,6 +2361,7 @@ export type Metric = {
   readonly metric: Scalars['String']['output'];
   readonly value: Scalars['Float']['output'];
   readonly at?: Maybe<Scalars['SafeInt']['output']>;
+  readonly weights?: Maybe<Scalars['String']['output']>;
   readonly occurredAt: Scalars['DateTime']['output'];
 };
 
@@ -4951,6 +4952,7 @@ export type MetricResolvers<ContextType = Context, ParentType extends ResolversP
   metric?: Resolver<ResolversTypes['String'], ParentType, ContextType>;
   value?: Resolver<ResolversTypes['Float'], ParentType, ContextType>;
   at?: Resolver<Maybe<ResolversTypes['SafeInt']>, ParentType, ContextType>;
+  weights?: Resolver<Maybe<ResolversTypes['String']>, ParentType, ContextType>;
   occurredAt?: Resolver<ResolversTypes['DateTime'], ParentType, ContextType>;
 };
 

@@ -379,6 +379,7 @@ export function everyEvent(): readonly Envelope[] {
   builder.record('RecorderJoined', { runId, recorderId, name: 'rank 1', session: builder.id('session') }, runId);
   builder.record('RecorderLeft', { runId, recorderId, outcome: 'failed', message: 'its process ended 🌳' }, runId);
   builder.tree(runId, 'shared', { shared: true });
+  builder.record('MetricRecorded', { runId, metric: 'loss', value: 0.5, at: 8, weights: sha('e') }, runId);
   return builder.events.map((event) => ({ ...event, causationId: builder.id('cause'), repaired: ['data.nothing'] }));
 }
 
@@ -394,6 +395,7 @@ function addedTo(data: Envelope['data']): string {
   if ('pictures' in data) return '.pictures';
   if ('logProbs' in data) return '.tokens';
   if ('shared' in data) return '.shared';
+  if ('metric' in data && 'at' in data && data.weights !== undefined) return '.weights';
   if ('reply' in data && 'response' in data) return '.reply';
   if ('messages' in data && data.messages.some(({ toolCallId }) => toolCallId !== undefined)) return '.structured';
   if ('response' in data && 'tokens' in data && data.tokens?.ends) return '.texts';

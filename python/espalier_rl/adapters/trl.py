@@ -24,8 +24,9 @@ from trl.trainer.dpo_trainer import DataCollatorForPreference
 from ..rows import RowsRefused
 from .acknowledge import digest_weights, finite_numbers
 from .token_rows import TokenRows, places
+from .trl_callback import EspalierCallback
 
-__all__ = ["LeasedRollouts", "RecordedDPOTrainer", "RecordedGRPOTrainer", "RowsRefused", "ScoredCompletions", "preference_dataset", "sft_dataset"]
+__all__ = ["EspalierCallback", "LeasedRollouts", "RecordedDPOTrainer", "RecordedGRPOTrainer", "RowsRefused", "ScoredCompletions", "preference_dataset", "sft_dataset"]
 
 IGNORED = -100  # the label of a token that is not trained on
 REWARD = "espalier_reward"

@@ -171,7 +171,14 @@ class RecorderLeftData(TypedDict):
     """Reason for the outcome; empty when it completed."""
 
 
-class MetricRecordedData(TypedDict):
+class _MetricRecordedDataOptional(TypedDict, total=False):
+    """Fields that may be absent."""
+
+    weights: str
+    """SHA-256 of the weights at that step; absent when unknown."""
+
+
+class MetricRecordedData(_MetricRecordedDataOptional):
     """A metric of a run was measured. Topic: runs; stream and key: data.runId."""
 
     runId: str

@@ -184,6 +184,16 @@ class Episode:
             self._run.journal.emit([draft])
             self._components.add(component)
 
+    def annotate(self, label: str, score: float | None = None, note: str = "") -> None:
+        """Annotates the episode, before its end, with what is no part of its return: a label, with a score or a note."""
+        self._check_sent()
+        annotation_id = derived_id("AnnotationAdded", f"{self.id}/{label}")
+        said = {"label": name_of(label, "label"), "score": None if score is None else amount_of(score, "score"), "note": text_of(note, "note")}
+        data = {"annotationId": annotation_id, "treeId": self._tree.id, "subject": {"kind": "rollout", "rolloutId": self.id}, **said}
+        with self._run.journal.lock:
+            self._check_open()
+            self._run.journal.emit([Draft("AnnotationAdded", self._tree.id, f"{self.id}/{label}", data, now())])
+
     def finish(
         self, *, success: bool | None = None, reward: float | Mapping[str, float] | None = None, truncated: bool = False, reason: str = ""
     ) -> None:
@@ -222,7 +232,7 @@ class Episode:
             return self._run.begin_episode(self._tree, kept)
 
     astep, areward, afinish = for_coroutines(step), for_coroutines(reward), for_coroutines(finish)
-    afail, acancel, abranch = for_coroutines(fail), for_coroutines(cancel), for_coroutines(branch)
+    afail, acancel, abranch, aannotate = for_coroutines(fail), for_coroutines(cancel), for_coroutines(branch), for_coroutines(annotate)
 
     async def __aenter__(self) -> Episode:
         return self

@@ -36,8 +36,8 @@ class Group:
         """How many episodes are still to begin; of a group with an id, in this process."""
         return 0 if self._tree.closed else max(0, self.n - (self._tree.counted if self.id is None else len(self._begun)))
 
-    def member(self, ordinal: int) -> Episode:
-        """Begins a member of a group with an id, by its number from 0. Each is recorded once, by whichever process: raises EspalierError
+    def member(self, ordinal: int, *, policy: str | tuple[str, int] | None = None) -> Episode:
+        """Begins a member of a group with an id, by its number from 0; `policy` acts in it, that of the run unless given. Each is recorded once, by whichever process: raises EspalierError
         `recorded` where this one has begun it, and what a second one records is refused."""
         run, tree = self._tree.run, self._tree
         if self.id is None:
@@ -46,12 +46,12 @@ class Group:
             raise EspalierError(f"ordinal is {ordinal!r}", remedy=f"give a number from 0 to {self.n - 1}", field="ordinal")
         own = run.group(tree.task, self.n, id=self.id)
         if own is not self:  # the process was forked
-            return own.member(ordinal)
+            return own.member(ordinal, policy=policy)
         with run.journal.lock:
             if ordinal in self._begun or run.has_member(tree, ordinal):
                 message = f"member {ordinal} of the group {self.id!r} is recorded already"
                 raise EspalierError(message, remedy="give each member once", field="ordinal", code="recorded")
-            episode = run.begin_episode(tree, tree.root, member=ordinal)
+            episode = run.begin_episode(tree, tree.root, member=ordinal, policy=policy)
             self._begun.add(ordinal)
             return episode
 

@@ -297,10 +297,13 @@ class Run:
         made: Callable[[F], Decorated] = lambda wrapped: decorate(self, wrapped, group, at_once)  # noqa: E731
         return made if fn is None else made(fn)
 
-    def metric(self, name: str, value: float, at: int | None = None) -> None:
-        """Records a number of the run: a loss, a rate; `at` is the step or update that it belongs to."""
+    def metric(self, name: str, value: float, at: int | None = None, *, weights: str | None = None) -> None:
+        """Records a number of the run: a loss, a rate; `at` is the step or update that it belongs to, `weights` the SHA-256 (hex) of the
+        weights at that step."""
         belongs = None if at is None else count_of(at, "at", most=2**53 - 1)
         data = {"runId": self.id, "metric": name_of(name, "name"), "value": amount_of(value, "value"), "at": belongs}
+        if weights is not None:
+            data["weights"] = weights
         with self.journal.lock:
             self.check_open()
             number = self.journal.state.sequences.get(self.id, 0)
@@ -437,8 +440,8 @@ class Run:
             raise EspalierError(f"run {self.name!r} has ended ({self.outcome})", remedy=remedy, field="run", code="ended")
         self.journal.spool.check()
 
-    def begin_episode(self, tree: Tree, start: Place, named: str | None = None, *, member: int | None = None) -> Episode:
-        rollout_id, ordinal, drafts = tree.start_rollout(start, named, member)
+    def begin_episode(self, tree: Tree, start: Place, named: str | None = None, *, member: int | None = None, policy: str | tuple[str, int] | None = None) -> Episode:
+        rollout_id, ordinal, drafts = tree.start_rollout(start, named, member, self.policy if policy is None else policy_of(policy))
         self.journal.emit(drafts)
         tree.next += 1
         episode = tree.open[rollout_id] = Episode(tree, start, rollout_id, ordinal)

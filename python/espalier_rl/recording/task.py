@@ -66,7 +66,7 @@ def task_of(given: object) -> Task:
     truth, held_by = _truth_of(given)
     if truth is not None:
         more.setdefault("goal", truth)
-    extra = given.get("extra_info")
+    extra: Any = given.get("extra_info")
     extra_read = _TOOLS if isinstance(extra, Mapping) and _holds(extra.get("tools_kwargs")) else ()
     if extra_read:
         more.setdefault("tools_kwargs", extra["tools_kwargs"])

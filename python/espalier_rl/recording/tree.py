@@ -115,13 +115,13 @@ class Tree:
         }
         return [Draft("TreeOpened", self.id, self.id, data, now())]
 
-    def start_rollout(self, start: Place, episode: str | None = None, member: int | None = None) -> tuple[str, int, list[Draft]]:
+    def start_rollout(self, start: Place, episode: str | None = None, member: int | None = None, policy: Json | None = None) -> tuple[str, int, list[Draft]]:
         """Numbers a rollout that begins at a step; returns its id, its ordinal and the events that begin it."""
         self.check_open()
         ordinal = self.next if member is None else member
         rollout_id = derived_id("rollout", self.id, ordinal) if episode is None else episode_id_of(self.run.id, episode)
         data = {"rolloutId": rollout_id, "treeId": self.id, "fromStepId": start.id, "ordinal": ordinal}
-        data |= {"seed": self.run.seed, "policy": self.run.policy}
+        data |= {"seed": self.run.seed, "policy": policy or self.run.policy}
         drafts = [*self.begin(), Draft("RolloutStarted", self.id, rollout_id, data, now())]
         return rollout_id, ordinal, drafts
 

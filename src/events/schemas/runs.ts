@@ -146,4 +146,5 @@ export const metricRecorded = eventData('A metric of a run was measured.', {
   metric: name.describe('Name of the metric.'),
   value: finite.describe('Value of the metric.'),
   at: counter.nullable().describe('Step, update, iteration or simulation of the value; null when it belongs to the whole run.'),
+  weights: sha256.optional().describe('SHA-256 of the weights at that step; absent when unknown.'),
 });

@@ -8,6 +8,7 @@ export interface MetricRecord {
   readonly metric: string;
   readonly value: number;
   readonly at: number | null;
+  readonly weights: string | null;
   readonly occurredAt: Date;
 }
 
@@ -25,7 +26,7 @@ export async function readMetrics(
   limit: number,
 ): Promise<readonly MetricRecord[]> {
   const { rows } = await sql<MetricRecord>`
-    select m.event_id, m.run_id, m.metric, m.value, m.at, m.occurred_at
+    select m.event_id, m.run_id, m.metric, m.value, m.at, m.weights, m.occurred_at
     from unnest(${[...runs]}::uuid[]) as r(run_id)
     cross join lateral (
       select * from metrics

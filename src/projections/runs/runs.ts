@@ -150,5 +150,13 @@ function leftRow({ data, occurredAt }: Envelope<'RecorderLeft'>) {
 }
 
 function metricRow({ id, data, occurredAt }: Envelope<'MetricRecorded'>): Row<typeof tables.metrics> {
-  return { eventId: id, runId: data.runId, metric: data.metric, value: data.value, at: data.at, occurredAt };
+  return {
+    eventId: id,
+    runId: data.runId,
+    metric: data.metric,
+    value: data.value,
+    at: data.at,
+    weights: data.weights ?? null,
+    occurredAt,
+  };
 }

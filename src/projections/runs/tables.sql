@@ -47,6 +47,7 @@ create table metrics (
   metric      text             not null,
   value       double precision not null,
   at          bigint,
+  weights     text,
   occurred_at timestamptz      not null,
   primary key (run_id, event_id)
 );

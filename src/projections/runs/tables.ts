@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 1c1287ab2b03c4d4
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 48f68785f024dcf7
 import type { Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -40,6 +40,7 @@ export const tables = {
     metric: column<string>('text'),
     value: column<number>('double precision'),
     at: column<number | null>('bigint'),
+    weights: column<string | null>('text'),
     occurredAt: column<Instant>('timestamptz'),
   }),
 };

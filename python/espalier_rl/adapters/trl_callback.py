@@ -1,0 +1,201 @@
+"""Records a training job of TRL while it trains: one line behind the trainer that the job makes.
+
+    trainer.add_callback(EspalierCallback(trainer, run))
+
+Every trainer: what it logs, as metrics of the run, and the SHA-256 of the weights behind each update. GRPOTrainer and RLOOTrainer: every
+completion, too, in the group that it is compared with. Tested with TRL 1.16."""
+
+from __future__ import annotations
+
+import math
+import uuid
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from accelerate.utils import broadcast_object_list
+from transformers import TrainerCallback
+
+from ..errors import EspalierError
+from ..metrics import finite_numbers
+from ..recording.episode import Episode
+from ..recording.run import Run
+from .acknowledge import digest_weights
+from .sampled_parts import Tokens, sampled_parts
+
+__all__ = ["EspalierCallback"]
+
+PICTURES = ("image", "images")
+
+
+class EspalierCallback(TrainerCallback):
+    """Records what `trainer` does into `run`; nothing of the job changes, and it goes on where something cannot be recorded: the first
+    such error is a warning, and `errors` counts them.
+
+    A completion becomes a rollout: a step for each of its replies with the prompt, the sampled token ids, their log-probabilities where
+    TRL has them, a reward for each function (times its weight, so that they add up to what TRL compares), and the advantage as the
+    annotation `advantage`. Its policy is that of the run at the number of updates so far. Each process records its own completions: give
+    the run a `key` where there are several. `weights=False` leaves out the digests, which take a second for each GB."""
+
+    def __init__(self, trainer: Any, run: Run, *, weights: bool = True) -> None:
+        self._trainer, self._run, self._weights = trainer, run, weights
+        self._begun, self._at, self._generations = "", -1, 0
+        self.errors, self.pictures = 0, 0  # what could not be recorded; pictures of prompts that are not
+        generate = getattr(trainer, "_generate_and_score_completions", None)  # TRL has no public place where token ids are
+        if generate is not None:
+            trainer._generate_and_score_completions = self._recording(generate)
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self._guarded(self._record_weights, state)
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        self._guarded(self._record_weights, state)
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: Mapping[str, Any] | None = None, **_: Any) -> None:
+        if state.is_world_process_zero:
+            self._guarded(self._record_numbers, logs or {}, state.global_step)
+
+    def _record_weights(self, state: Any) -> None:
+        if self._weights and state.is_world_process_zero:
+            weights = digest_weights(self._trainer.accelerator.unwrap_model(self._trainer.model))
+            self._run.metric("epoch", float(state.epoch or 0), state.global_step, weights=weights)
+
+    def _record_numbers(self, logs: Mapping[str, Any], step: int) -> None:
+        for name, value in finite_numbers(logs).items():
+            if name != "epoch":
+                self._run.metric(name, value, step)
+
+    def _recording(self, generate: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def recorded(inputs: Any) -> Any:
+            output = generate(inputs)
+            self._guarded(self._record, inputs, output)
+            return output
+
+        return recorded
+
+    def _record(self, inputs: Sequence[Mapping[str, Any]], output: Mapping[str, Any]) -> None:
+        trainer = self._trainer
+        rank, processes = trainer.accelerator.process_index, trainer.accelerator.num_processes
+        training = trainer.model.training
+        members = trainer.num_generations if training else getattr(trainer, "num_generations_eval", trainer.num_generations)
+        generation = self._generation()
+        for place, (row, each) in enumerate(zip(inputs, _scored(trainer, rank, processes, len(inputs)), strict=True)):
+            number = rank * len(inputs) + place
+            group = self._run.group(self._task({**row, "prompt": each.prompt}, training), members, id=f"{generation}/{number // members}")
+            policy = (self._run.policy["policyId"], trainer.state.global_step)
+            with group.member(number % members, policy=policy) as episode:
+                self._record_one(episode, each, _tokens_of(output, place))
+
+    def _generation(self) -> str:
+        """Names a generation, by the same name in all processes. A job that goes on from a checkpoint generates anew, so its groups are others."""
+        step = self._trainer.state.global_step
+        if not self._begun:
+            self._begun = broadcast_object_list([uuid.uuid4().hex])[0]
+        self._generations = self._generations + 1 if step == self._at else 0
+        self._at = step
+        return f"{self._begun}/{step}.{self._generations}"
+
+    def _task(self, row: Mapping[str, Any], training: bool) -> dict[str, Any]:
+        shown = {name: value for name, value in row.items() if name not in PICTURES}
+        self.pictures += len(row.get("images") or []) + (row.get("image") is not None)
+        return shown if training else {"split": "eval", **shown}
+
+    def _record_one(self, episode: Episode, scored: Scored, tokens: Tokens) -> None:
+        ended = bool(tokens.ids) and tokens.ids[-1] in _ends(self._trainer)
+        asked, turns = scored.prompt, _turns(scored.completion, tokens)
+        for number, (reply, shown, turn) in enumerate(turns):
+            last = number == len(turns) - 1
+            episode.step(
+                reply,
+                "\n".join(_text(each) for each in shown),
+                prompt=asked,
+                prompt_ids=turn.prompt,
+                ids=turn.ids,
+                logprobs=turn.log_probs,
+                mask=turn.mask,
+                done=False if not last else True if ended else "truncated",
+                finish_reason="stop" if ended or not last else "length",
+                policy=(self._run.policy["policyId"], self._trainer.state.global_step),
+                sampling={"temperature": self._trainer.temperature},
+            )
+            asked = [*_messages(asked), reply, *shown]
+        if math.isfinite(scored.advantage):
+            episode.annotate("advantage", scored.advantage)
+        episode.finish(reward=scored.rewards or None)
+
+    def _guarded(self, record: Callable[..., None], *given: Any) -> None:
+        """Calls what records; the job goes on where it cannot."""
+        try:
+            record(*given)
+        except EspalierError as error:
+            self.errors += 1
+            if self.errors == 1:
+                warnings.warn(f"the training goes on, and what it does is not recorded: {error}", stacklevel=2)
+
+
+class Scored(NamedTuple):
+    """A completion with what TRL made of it."""
+
+    prompt: Any
+    completion: Any
+    rewards: dict[str, float]
+    advantage: float
+
+
+def _scored(trainer: Any, rank: int, processes: int, own: int) -> list[Scored]:
+    """Returns the completions of this process, of those that the trainer logged last for all of them."""
+    logs, weights = trainer._logs, trainer.reward_weights.tolist()
+    here = slice(rank * own, (rank + 1) * own)
+    latest: Callable[[Any], list[Any]] = lambda column: list(column)[-processes * own :][here]  # noqa: E731
+    rewards = {name: [value * weight for value in latest(logs["rewards"][name])] for name, weight in zip(trainer.reward_func_names, weights, strict=True)}
+    advantages = latest(logs["advantages"])
+    return [
+        Scored(prompt, completion, {name: values[i] for name, values in rewards.items() if math.isfinite(values[i])}, advantages[i])
+        for i, (prompt, completion) in enumerate(zip(latest(logs["prompt"]), latest(logs["completion"]), strict=True))
+    ]
+
+
+def _tokens_of(output: Mapping[str, Any], place: int) -> Tokens:
+    prompt = output["prompt_ids"][place][output["prompt_mask"][place].bool()].tolist()
+    ids = output["completion_ids"][place]
+    count = int(output["completion_mask"][place].sum()) or len(ids)  # 0 where TRL masks what was cut off: it is as long as allowed
+    found = output.get("sampling_per_token_logps")
+    found = output.get("old_per_token_logps") if found is None else found
+    log_probs = None if found is None else found[place][:count].tolist()
+    if log_probs is not None and not all(map(math.isfinite, log_probs)):
+        log_probs = None
+    shown = output.get("tool_mask")
+    mask = None if shown is None else shown[place][:count].tolist()
+    return Tokens(prompt, ids[:count].tolist(), log_probs, mask, [])
+
+
+def _turns(completion: Any, tokens: Tokens) -> list[tuple[Any, list[Any], Tokens]]:
+    """Returns each reply of a completion, the messages that followed it, and its tokens: one of all, where the tokens do not say which are whose."""
+    if isinstance(completion, str):
+        return [(completion, [], tokens)]
+    turns: list[tuple[Any, list[Any]]] = []
+    for message in completion:
+        if message["role"] == "assistant" or not turns:
+            turns.append((message, []))
+        else:
+            turns[-1][1].append(message)
+    parts = sampled_parts(tokens)
+    if len(parts) != len(turns):  # a mask that TRL emptied, as the completion was cut off
+        return [("\n".join(_text(message) for message in completion), [], tokens)]
+    return [(reply, shown, part) for (reply, shown), part in zip(turns, parts, strict=True)]
+
+
+def _messages(prompt: Any) -> list[Any]:
+    return [{"role": "user", "content": prompt}] if isinstance(prompt, str) else list(prompt)
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    content = message.get("content") or ""
+    return content if isinstance(content, str) else "".join(part.get("text") or "" for part in content)
+
+
+def _ends(trainer: Any) -> set[int]:
+    """The ids that end a reply."""
+    said = {getattr(trainer, "eos_token_id", None), getattr(trainer.processing_class, "eos_token_id", None)}
+    configured = getattr(trainer.model.generation_config, "eos_token_id", None)
+    return {each for each in (*said, *(configured if isinstance(configured, list) else [configured])) if each is not None}

@@ -1,0 +1,174 @@
+"""A job of TRL is recorded while it trains, on CPU: what the record holds is what the trainer trained on, and it trains the same as without."""
+
+import base64
+import struct
+import warnings
+from collections import defaultdict
+
+import torch
+from datasets import Dataset
+from trl import DPOConfig, DPOTrainer, GRPOConfig, GRPOTrainer, RLOOConfig, RLOOTrainer, SFTConfig, SFTTrainer
+
+from espalier_rl.adapters.acknowledge import digest_weights
+from espalier_rl.adapters.trl import EspalierCallback
+from tests.recorded_installation import RecordingCase
+
+from .tiny_model import tiny_qwen2, tiny_tokenizer
+
+QUESTIONS = {"prompt": ["w2 w3", "w4 w5 w6"], "answer": ["w7", "w8"]}
+COMMON = {"use_cpu": True, "bf16": False, "report_to": [], "log_level": "error", "save_strategy": "no", "logging_steps": 1, "disable_tqdm": True, "max_steps": 2}
+GROUPS = {**COMMON, "per_device_train_batch_size": 8, "num_generations": 4, "max_completion_length": 6, "temperature": 1.0, "learning_rate": 1e-2}
+
+
+def even(completions, **_):
+    return [sum(int(word[1:]) % 2 == 0 for word in text.split() if word[1:].isdigit()) / 6 for text in completions]
+
+
+def sometimes(completions, **_):
+    return [1.0 if len(text.split()) > 5 else None for text in completions]
+
+
+def unpacked(packed, kind):
+    return list(struct.unpack(f"<{packed['length']}{kind}", base64.b64decode(packed["bytes"])))
+
+
+class Job(RecordingCase):
+    def train(self, make, *, recorded=True, **options):
+        """Trains two steps; returns the trainer, what its batches were, and the callback."""
+        torch.manual_seed(0)
+        trainer = make()
+        batches = []
+        generate = getattr(trainer, "_generate_and_score_completions", None)
+        if generate is not None:
+            trainer._generate_and_score_completions = lambda inputs: batches.append(generate(inputs)) or batches[-1]
+        callback = None
+        with self.db.run("job", policy="tiny") as run:
+            if recorded:
+                callback = EspalierCallback(trainer, run, **options)
+                trainer.add_callback(callback)
+            trainer.train()
+        return trainer, batches, callback
+
+    def grpo(self, **options):
+        args = GRPOConfig(output_dir=self.folder, **{**GROUPS, "reward_weights": [1.0, 0.5], **options})
+        questions = Dataset.from_dict(QUESTIONS)
+        return GRPOTrainer(model=tiny_qwen2(), reward_funcs=[even, sometimes], train_dataset=questions, args=args, processing_class=tiny_tokenizer())
+
+    def weights(self):
+        return {metric["at"]: metric["weights"] for metric in self.installation.of("MetricRecorded") if "weights" in metric}
+
+
+class Recorded(Job):
+    def check(self, trainer, batches):
+        """Compares each rollout with the row of the batch that TRL trained on."""
+        steps = {step["rolloutId"]: step for step in self.installation.of("StepTaken")}
+        rewards, advantages = defaultdict(dict), {}
+        for reward in self.installation.of("RewardAssigned"):
+            rewards[reward["rolloutId"]][reward["component"]] = reward["value"]
+        for annotation in self.installation.of("AnnotationAdded"):
+            self.assertEqual(annotation["label"], "advantage")
+            advantages[annotation["subject"]["rolloutId"]] = annotation["score"]
+        trees = self.installation.of("TreeOpened")
+        self.assertEqual([tree["plannedRollouts"] for tree in trees], [4, 4] * 2)
+        self.assertEqual({tree["task"]["goal"] for tree in trees}, set(QUESTIONS["answer"]))
+        rollouts = iter(self.installation.of("RolloutStarted"))
+        for version, batch in enumerate(batches):
+            for i in range(8):
+                started = next(rollouts)
+                self.assertEqual(started["policy"], {"policyId": "tiny", "version": version})
+                rollout = started["rolloutId"]
+                count = int(batch["completion_mask"][i].sum())
+                step = steps[rollout]
+                self.assertEqual(unpacked(step["tokens"]["ids"], "i"), batch["completion_ids"][i][:count].tolist())
+                self.assertEqual(step["policySpans"], [{"from": 0, "to": count, "policyId": "tiny", "version": version}])
+                self.assertAlmostEqual(advantages[rollout], float(batch["advantages"][i]), places=6)
+                said = step["response"]
+                wanted = {"even": even([said])[0]} | ({"sometimes": 0.5} if sometimes([said])[0] else {})
+                self.assertEqual(rewards[rollout].keys(), wanted.keys())
+                for name, value in wanted.items():
+                    self.assertAlmostEqual(rewards[rollout][name], value, places=6)
+                self.assertEqual(step["termination"], "terminated" if batch["completion_ids"][i][count - 1] == trainer.processing_class.eos_token_id else "truncated")
+        self.assertEqual(len(self.installation.of("RolloutFinished")), 16)
+        self.assertEqual(len(self.installation.of("TreeClosed")), 0)  # those of a group are closed by the server
+        self.assertEqual([run["outcome"] for run in self.installation.of("RunFinished")], ["completed"])
+
+    def test_grpo_has_each_completion_with_its_tokens_rewards_and_advantage_and_trains_as_without(self):
+        trainer, batches, callback = self.train(self.grpo)
+        self.assertEqual(callback.errors, 0)
+        self.check(trainer, batches)
+        weights = self.weights()
+        self.assertEqual(sorted(weights), [0, 1, 2])
+        self.assertEqual(weights[2], digest_weights(trainer.model))
+        self.assertEqual(len(set(weights.values())), 3)
+        logged = {metric["metric"]: metric["value"] for metric in self.installation.of("MetricRecorded") if metric["at"] == 2}
+        self.assertAlmostEqual(logged["reward"], trainer.state.log_history[1]["reward"], places=6)
+        other, _, _ = self.train(self.grpo, recorded=False)
+        self.assertEqual(digest_weights(other.model), weights[2])
+
+    def test_log_probs_are_recorded_where_trl_computes_them(self):
+        _, batches, _ = self.train(lambda: self.grpo(num_iterations=2, max_steps=2))
+        (batch,) = batches
+        steps = self.installation.of("StepTaken")
+        self.assertEqual(len(steps), 8)
+        for i, step in enumerate(steps):
+            count = int(batch["completion_mask"][i].sum())
+            for own, wanted in zip(unpacked(step["tokens"]["logProbs"], "f"), batch["old_per_token_logps"][i][:count].tolist(), strict=True):
+                self.assertAlmostEqual(own, wanted, places=6)
+
+    def test_rloo_is_recorded_as_grpo_is(self):
+        def rloo():
+            args = RLOOConfig(output_dir=self.folder, **{**GROUPS, "reward_weights": [1.0, 0.5]})
+            tiny_qwen2().save_pretrained(f"{self.folder}/tiny")  # it reads its reference model from a folder
+            return RLOOTrainer(model=f"{self.folder}/tiny", reward_funcs=[even, sometimes], train_dataset=Dataset.from_dict(QUESTIONS), args=args, processing_class=tiny_tokenizer())
+
+        trainer, batches, callback = self.train(rloo)
+        self.assertEqual(callback.errors, 0)
+        self.check(trainer, batches)
+
+    def test_what_cannot_be_recorded_is_a_warning_and_the_job_goes_on(self):
+        trainer = self.grpo()
+        with self.db.run("job", policy="tiny") as run:
+            callback = EspalierCallback(trainer, run)
+            trainer.add_callback(callback)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            trainer.train()  # the run has ended
+        self.assertEqual(trainer.state.global_step, 2)
+        self.assertGreater(callback.errors, 1)
+        self.assertEqual(len([each for each in caught if "the training goes on" in str(each.message)]), 1)
+
+
+class Turns(Job):
+    def test_a_completion_with_tools_has_a_step_for_each_reply_with_its_own_tokens(self):
+        from espalier_rl.adapters.sampled_parts import Tokens
+        from espalier_rl.adapters.trl_callback import _turns
+
+        call = {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "function": {"name": "add", "arguments": {"a": 1}}}]}
+        result, answer = {"role": "tool", "name": "add", "content": "2"}, {"role": "assistant", "content": "two"}
+        tokens = Tokens([1, 2], [3, 4, 5, 6, 7], [-1.0, -2.0, 0.0, 0.0, -3.0], [1, 1, 0, 0, 1], [])
+        first, second = _turns([call, result, answer], tokens)
+        self.assertEqual((first[0], first[1], first[2].ids, first[2].log_probs, first[2].prompt), (call, [result], [3, 4], [-1.0, -2.0], [1, 2]))
+        self.assertEqual((second[0], second[1], second[2].ids, second[2].log_probs, second[2].prompt), (answer, [], [7], [-3.0], [1, 2, 3, 4, 5, 6]))
+        ((said, _, whole),) = _turns([call, result, answer], tokens._replace(mask=[1, 1, 1, 1, 1]))
+        self.assertEqual((said, whole.ids), ("\n2\ntwo", [3, 4, 5, 6, 7]))
+
+
+class OfDataSets(Job):
+    def test_sft_and_dpo_have_their_metrics_and_the_weights_of_each_step(self):
+        def sft():
+            rows = Dataset.from_dict({"prompt": ["w2", "w3"], "completion": ["w4 w5", "w6"]})
+            return SFTTrainer(model=tiny_qwen2(), args=SFTConfig(output_dir=self.folder, **COMMON, max_length=32), train_dataset=rows, processing_class=tiny_tokenizer())
+
+        def dpo():
+            rows = Dataset.from_dict({"prompt": ["w2", "w3"], "chosen": ["w4 w5", "w6"], "rejected": ["w7", "w8"]})
+            return DPOTrainer(model=tiny_qwen2(), ref_model=tiny_qwen2(), args=DPOConfig(output_dir=self.folder, **COMMON, max_length=32), train_dataset=rows, processing_class=tiny_tokenizer())
+
+        for make, name in ((sft, "loss"), (dpo, "rewards/margins")):
+            with self.subTest(trainer=make.__name__):
+                self.installation.events.clear()
+                trainer, _, callback = self.train(make)
+                self.assertEqual(callback.errors, 0)
+                points = [metric["at"] for metric in self.installation.of("MetricRecorded") if metric["metric"] == name]
+                self.assertEqual(points, [1, 2])
+                weights = self.weights()
+                self.assertEqual((sorted(weights), weights[2]), ([0, 1, 2], digest_weights(trainer.model)))

@@ -58,6 +58,6 @@ class Worlds(Environment):
                 lambda: None,
                 lambda: ("only", "two"),
                 lambda: Step(7, "much", "no"),
-                lambda: Step("", 1e308, False, actions=["x", "y"]),
+                lambda: Step("", 1.0, False, actions=["x", "y"]),
             ]
         )()

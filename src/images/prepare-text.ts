@@ -90,38 +90,23 @@ const INVISIBLE = /^(?![\u115f\u1160\u3164\uffa0\u{1bca0}-\u{1bca3}])\p{Default_
 /**
  * What libraqm draws otherwise than alone at its place, or not in every release: combining marks, blocks written from right to
  * left, whose boxes are reordered too, the controls of direction, separators of paragraphs, the vowels that Thai and Lao take apart,
- * the ideographic space, which is as wide as the font, and private use and annotations, which the font draws and the atlas lacks.
+ * the ideographic space, which is as wide as the font, private use and annotations, which the font draws and the atlas lacks, and
+ * code points that are not assigned: a later Unicode may make them marks.
  */
 const SHAPED = new RegExp(
   [
-    '[\\r\\x1c-\\x1e\\x85\\u2029\\p{M}\\p{Co}\\p{Bidi_Control}\\u0e33\\u0eb3\\u3000\\ufff9-\\ufffb',
+    '[\\r\\x1c-\\x1e\\x85\\u2029\\p{M}\\p{Co}\\p{Cn}\\p{Bidi_Control}\\u0e33\\u0eb3\\u3000\\ufff9-\\ufffb',
     '\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefe\\u{10800}-\\u{10fff}\\u{1e800}-\\u{1efff}]',
   ].join(''),
   'u',
 );
-
-/** Scripts whose letters are one box each where the font lacks them; HarfBuzz takes apart and reorders those of others. */
-const PLAIN_SCRIPTS = [
-  'Common',
-  'Latin',
-  'Greek',
-  'Cyrillic',
-  'Armenian',
-  'Georgian',
-  'Han',
-  'Hiragana',
-  'Katakana',
-  'Bopomofo',
-  'Hangul',
-];
-const PLAIN = new RegExp(`[${PLAIN_SCRIPTS.map((script) => `\\p{Script=${script}}`).join('')}]`, 'u');
 
 /** Whether the published renderer may draw a character otherwise. A text without any is drawn as published, byte for byte. */
 function isShaped(character: string, glyphs: GlyphAtlas['glyphs']): boolean {
   if (SHAPED.test(character)) return true;
   if (holds(glyphs, character)) return false;
   const [base = character] = character.normalize('NFD');
-  return !PLAIN.test(character) || (base !== character && holds(glyphs, base)); // the font draws its parts
+  return base !== character && holds(glyphs, base); // the font draws its parts
 }
 
 function holds(glyphs: GlyphAtlas['glyphs'], character: string): boolean {

@@ -136,12 +136,16 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
     const over = await stale(); // as late as can be: what is appended behind a taken run has no effect
     if (over.length > 0) return refuseEvents('replaced', over);
     let earlier = await findEarlier(prepared, NONE);
-    const contradicted = prepared.filter((one) => contradicts(one, earlier.get(one.sent)));
-    if (contradicted.some(({ sent }) => earlier.get(sent)?.known === 'here')) {
-      // Another server, or the log, may have been told before this server was: the journal decides which of the two is on record.
-      const topics = new Set(contradicted.map(({ event }) => catalogue[event.type].topic));
+    // What this server alone knows is no proof: another server, or the log, may have been told before, and the journal sets aside what
+    // came second, its fact with it. Only the very event that was taken here repeats what was said of it.
+    const unsure = prepared.filter((one) => {
+      const known = earlier.get(one.sent);
+      return known?.known === 'here' && (known.taken === 'fact' || contradicts(one, known));
+    });
+    if (unsure.length > 0) {
+      const topics = new Set(unsure.map(({ event }) => catalogue[event.type].topic));
       if (!(await caughtUp(options, journal, [...topics]))) return refuseUndecided('what is on record of an entity');
-      earlier = await findEarlier(prepared, new Set(contradicted));
+      earlier = await findEarlier(prepared, new Set(unsure));
     }
     const conflicts = prepared.flatMap((one) => {
       const found = earlier.get(one.sent);

@@ -150,6 +150,29 @@ export function describeSecondFacts(open: () => Promise<TestApi>): void {
     }
   });
 
+  test('a fact whose event was set aside for its id, which the log had, is appended under another id', async () => {
+    const late = await open();
+    try {
+      const projecting = await late.project();
+      const events = givenRecord();
+      const at = events.findIndex(({ type }) => type === 'StepTaken');
+      const step = events[at] as Envelope<'StepTaken'>;
+      const { position = '' } = (await late.post(events.slice(0, at))).body;
+      await late.projected(position);
+      await projecting.close();
+      const rollout = events.find(({ type }) => type === 'RolloutStarted') as Envelope;
+      await late.log.append([{ topic: 'trees', key: step.stream, value: encode({ ...rollout, id: step.id }) }]); // as another server does
+      expect(await late.post([step])).toMatchObject({ status: 200, body: { appended: 1 } });
+      await late.project();
+      await late.projected(formatPosition(await late.log.ends(['runs', 'trees'])));
+      expect(await late.post([{ ...step, id: newId() }])).toMatchObject({ status: 200, body: { appended: 1 } });
+      await late.projected(formatPosition(await late.log.ends(['runs', 'trees'])));
+      expect(await rowsWhere(late.database.db, 'steps', { stepId: step.data.stepId }, ['stepId'])).toHaveLength(1);
+    } finally {
+      await late.close();
+    }
+  });
+
   test('a second fact that its server took before the journal knew of the first is refused (409) once it is quarantined', async () => {
     const late = await open();
     try {

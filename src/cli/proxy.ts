@@ -18,7 +18,7 @@ export function addProxy(program: Command): void {
       upstreamAddress,
     )
     .option('--port <n>', 'port to listen on; 0 for a free one', numberBetween('--port', 0, 65_535), 4_100)
-    .option('--when-unrecorded <what>', 'what to do with a call that cannot be recorded: fail, pass', failOrPass);
+    .option('--when-unrecorded <what>', 'what becomes of a call that cannot be recorded: pass (unless given), fail', failOrPass);
   command.action((options: { upstream?: string; port: number; whenUnrecorded?: 'fail' | 'pass' }) =>
     runUntilStopped(async (signal) => {
       const read = readConfig();

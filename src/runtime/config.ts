@@ -286,7 +286,7 @@ export const VARIABLES = {
   },
   ESPALIER_WHEN_UNRECORDED: {
     rule: z.enum(['fail', 'pass']),
-    unset: 'fail',
+    unset: 'pass',
     about: 'what becomes of a call through the proxy whose record cannot be appended: fail, pass',
   },
   ESPALIER_PYTHON: { rule: z.string(), unset: 'python3', about: 'Python with torch, for the torch backend' },
@@ -374,7 +374,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     },
     openai: { apiKey: read(env, 'OPENAI_API_KEY') ?? null, baseUrl: read(env, 'OPENAI_BASE_URL') ?? null },
     upstream: read(env, 'ESPALIER_UPSTREAM') ?? null,
-    whenUnrecorded: read(env, 'ESPALIER_WHEN_UNRECORDED') ?? 'fail',
+    whenUnrecorded: read(env, 'ESPALIER_WHEN_UNRECORDED') ?? 'pass',
     python: read(env, 'ESPALIER_PYTHON') ?? null,
     consumersPython: read(env, 'ESPALIER_CONSUMERS_PYTHON') ?? read(env, 'ESPALIER_PYTHON') ?? null,
     adaptersPython: read(env, 'ESPALIER_ADAPTERS_PYTHON') ?? read(env, 'ESPALIER_PYTHON') ?? null,

@@ -6,7 +6,13 @@ export interface TestUpstream {
   /** Ends in /v1. */
   readonly url: string;
   /** Bodies and headers of all requests in the order in which they came. */
-  readonly requests: readonly { readonly path: string; readonly headers: IncomingMessage['headers']; readonly body: Sent }[];
+  readonly requests: readonly {
+    readonly path: string;
+    readonly headers: IncomingMessage['headers'];
+    readonly body: Sent;
+    readonly method: string;
+    readonly text: string;
+  }[];
   /** How many requests ended before their answer did. */
   readonly cut: () => number;
   close(): Promise<void>;
@@ -19,14 +25,15 @@ export type Answer = (body: Sent, res: ServerResponse) => unknown;
 
 /** Starts it on a free port of loopback. @param answer writes one answer; what it returns is sent as JSON. */
 export async function startUpstream(answer: Answer): Promise<TestUpstream> {
-  const requests: { path: string; headers: IncomingMessage['headers']; body: Sent }[] = [];
+  const requests: TestUpstream['requests'][number][] = [];
   let cut = 0;
   const server = createServer(async (req, res) => {
     const chunks: Buffer[] = [];
     for await (const chunk of req) chunks.push(chunk as Buffer); // without an encoding they are buffers
     const text = Buffer.concat(chunks).toString('utf8');
-    const body = (text === '' ? {} : JSON.parse(text)) as Sent; // the proxy sends JSON objects
-    requests.push({ path: req.url ?? '', headers: req.headers, body });
+    const isJson = text !== '' && String(req.headers['content-type']).includes('json');
+    const body = (isJson ? JSON.parse(text) : {}) as Sent; // the proxy sends JSON objects
+    requests.push({ path: req.url ?? '', headers: req.headers, body, method: req.method ?? '', text });
     res.once('close', () => {
       if (!res.writableFinished) cut++;
     });

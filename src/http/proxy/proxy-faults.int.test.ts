@@ -16,10 +16,10 @@ describe('a model server that fails', () => {
     expect(steps).toHaveLength(1);
   });
 
-  test('one that refuses token ids is asked without them, and not for them again', async () => {
+  test.each([400, 403, 422])('one that refuses token ids by %i is asked without them, and not for them again', async (status) => {
     proxy.answer((body, res) => {
       if (!('return_token_ids' in body || 'logprobs' in body)) return completion('plain', body);
-      res.writeHead(400, { 'content-type': 'application/json' }).end('{"error":{"message":"unknown field"}}');
+      res.writeHead(status, { 'content-type': 'application/json' }).end('{"error":{"message":"unknown field"}}');
       return undefined;
     });
     expect(await chat([user('q')])).toMatchObject({ status: 200 });
@@ -127,10 +127,47 @@ test('an answer that no record takes is refused for good, or is passed on and sa
   expect(await chat([user('q')])).toMatchObject({ status: 200 });
 });
 
-test('the models of the model server are listed, and a server without one says so', async () => {
-  proxy.answer(() => ({ object: 'list', data: [{ id: 'served' }] }));
+test('what is not recorded is passed on as it is, below the address of the model server only', async () => {
+  proxy.answer((_, res) => {
+    const audio = proxy.upstream.requests.at(-1)?.path.startsWith('/v1/audio');
+    res.writeHead(audio ? 200 : 404, { 'content-type': audio ? 'audio/mpeg' : 'application/json', 'x-other': 'dropped' });
+    res.end(audio ? Buffer.from([0, 255, 128]) : '{"error":"sk-of-upstream may not"}');
+  });
+  const send = (method: string, path: string, more: RequestInit = {}) =>
+    fetch(`${proxy.url}/v1/proxy${path}`, { method, ...more });
+  const audio = await send('POST', '/run/task/0/audio/speech?voice=a%20b', {
+    headers: { 'content-type': 'multipart/form-data; boundary=x' },
+    body: '--x--',
+  });
+  expect([...new Uint8Array(await audio.arrayBuffer())]).toEqual([0, 255, 128]);
+  expect([audio.headers.get('content-type'), audio.headers.has('x-other'), audio.headers.get('x-espalier-unrecorded')]).toEqual([
+    ...['audio/mpeg', false],
+    'only chat completions and responses are recorded',
+  ]);
+  const refused = await send('DELETE', '/files/f%2F1');
+  expect([refused.status, await refused.text()]).toEqual([404, expect.not.stringContaining('sk-of-upstream')]);
+  expect(proxy.upstream.requests.map(({ method, path, text }) => [method, path, text])).toEqual([
+    ['POST', '/v1/audio/speech?voice=a%20b', '--x--'],
+    ['DELETE', '/v1/files/f%2F1', ''],
+  ]);
+  expect(proxy.upstream.requests[0]?.headers).toMatchObject({
+    authorization: 'Bearer sk-of-upstream',
+    'content-type': 'multipart/form-data; boundary=x',
+  });
+  const outside = await send('GET', '/run/task/0/%2e%2e%2f%2e%2e/admin');
+  expect([outside.status, (await outside.json()).error.message]).toEqual([502, 'the path leads out of the model server']);
+  expect(proxy.upstream.requests).toHaveLength(2);
+});
+
+test('the models of the model server are listed, and embeddings and legacy completions are answered', async () => {
+  proxy.answer((body) => ({ object: 'list', data: [{ id: 'served' }], body }));
   for (const path of ['/models', '/run/task/0/models'])
-    expect(await (await fetch(`${proxy.url}/v1/proxy${path}`)).json()).toEqual({ object: 'list', data: [{ id: 'served' }] });
+    expect(await (await fetch(`${proxy.url}/v1/proxy${path}`)).json()).toMatchObject({ data: [{ id: 'served' }] });
+  for (const path of ['/embeddings', '/run/task/0/completions'])
+    expect(JSON.parse((await post(path, { model: 'e', input: 'text' })).text)).toMatchObject({
+      body: { model: 'e', input: 'text' },
+    });
+  expect((await proxy.recorded()).calls).toEqual([]);
 });
 
 test('a reply that is longer than the proxy takes ends the call, whole and streamed, and is recorded as failed', async () => {

@@ -14,10 +14,10 @@ export function replyTo(error: unknown): Reply {
     return refuse(
       400,
       error.message,
-      'ask for fewer or shorter replies; `espalier proxy --when-unrecorded pass` answers without a record',
+      'ask for fewer or shorter replies; without `--when-unrecorded fail` such calls are answered without a record',
     );
   if (error instanceof NotRecorded)
-    return refuse(503, error.message, 'send it again; `espalier proxy --when-unrecorded pass` answers without a record', {
+    return refuse(503, error.message, 'send it again; without `--when-unrecorded fail` it is answered without a record', {
       headers: { 'retry-after': '1' },
     });
   if (error instanceof UpstreamFailed)

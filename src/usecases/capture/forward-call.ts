@@ -234,7 +234,7 @@ async function send(
   };
   let sent = await once(first, 1);
   for (const ask of ASKS.slice(ASKS.indexOf(first) + 1)) {
-    if (!hasExtras(sent.added) || ![400, 422].includes(sent.response.status)) return sent;
+    if (!hasExtras(sent.added) || ![400, 403, 422].includes(sent.response.status)) return sent;
     const fewer = await once(ask, sent.attempts + 1);
     // what was refused may have been another field: then every form is refused, and the first refusal is as good
     if (fewer.response.ok && refusing.size < 1_000) refusing.set(asked, ask);
@@ -321,16 +321,16 @@ class Recording {
 
 const PASSED = /^(content-type|retry-after|retry-after-ms|x-request-id|x-ratelimit-.*|openai-.*)$/;
 
-function headersOf({ headers }: Response): Record<string, string> {
+export function headersOf({ headers }: Response): Record<string, string> {
   return Object.fromEntries([...headers].filter(([name]) => PASSED.test(name)));
 }
 
 /** A redirect is no answer here: it would lead the program past the record. */
-function statusOf({ status }: Response): number {
+export function statusOf({ status }: Response): number {
   return status >= 300 && status < 400 ? 502 : status;
 }
 
-function faultOf(error: unknown, { upstream }: ForwardOptions, signal: AbortSignal): UpstreamFailed {
+export function faultOf(error: unknown, { upstream }: Pick<ForwardOptions, 'upstream'>, signal: AbortSignal): UpstreamFailed {
   if (error instanceof UpstreamFailed) return error;
   if (signal.aborted && signal.reason instanceof UpstreamFailed) return signal.reason;
   return new UpstreamFailed(

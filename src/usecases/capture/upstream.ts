@@ -1,6 +1,7 @@
 import { withoutSlashes } from '../../domain/text/without-slashes.ts';
 import { isHttpAddress, sendAddress } from '../../runtime/secret-address.ts';
 import { SECRET_REMEDY, secretInUrl } from '../../runtime/secret-in-url.ts';
+import { UpstreamFailed } from './capture-errors.ts';
 import { type Api, isObject, type Json, list } from './read-request.ts';
 
 /** The model server that calls go to. */
@@ -19,12 +20,19 @@ export interface Upstream {
   readonly timeoutMs: number;
   /** What it is asked for at first: OpenAI refuses fields that it does not know. */
   readonly ask: Ask;
-  /** Sends a request. Redirects are not followed: another address is not that of the installation. */
-  send(path: string, body: string | null, signal: AbortSignal): Promise<UpstreamAnswer>;
+  /**
+   * Sends a request, POST of JSON unless `as` is given. Redirects are not followed: another address is not that of the
+   * installation. @throws UpstreamFailed for a path that leads out of its address.
+   */
+  send(path: string, body: string | Uint8Array<ArrayBuffer> | null, signal: AbortSignal, as?: SentAs): Promise<UpstreamAnswer>;
   /** Replaces secrets by their names, in what it said or in the reason why it was not reached. */
   hide(text: string): string;
 }
 
+interface SentAs {
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
 interface UpstreamAnswer {
   readonly response: Response;
   readonly hide: (text: string) => string;
@@ -35,6 +43,10 @@ export class UpstreamRefused extends Error {
   override readonly name = 'UpstreamRefused';
 }
 
+const JSON_POST: SentAs = {
+  method: 'POST',
+  headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+};
 const TIMEOUT_MS = 300_000; // `fetch` itself waits no longer for the next byte
 
 /** @throws UpstreamRefused for an address that is none, or holds a secret; SecretUnusable for one that names a missing secret. */
@@ -53,15 +65,20 @@ export function openUpstream({ url: given, apiKey, timeoutMs = TIMEOUT_MS }: Ups
     timeoutMs,
     ask: hostname === 'api.openai.com' ? 'none' : 'all',
     hide: (text) => target().hide(text),
-    async send(path, body, signal) {
+    async send(path, body, signal, as = JSON_POST) {
       const { url, headers, hide } = target(); // a secret that was replaced counts from the next request on
-      url.pathname = `${withoutSlashes(url.pathname)}${path}`;
+      const base = withoutSlashes(url.pathname);
+      const [below = '', ...search] = path.split('?');
+      url.pathname = `${base}${below}`;
+      // the parser of addresses has resolved `..` by now
+      if (!url.pathname.startsWith(`${base}/`)) throw new UpstreamFailed('protocol', 'the path leads out of the model server');
+      if (search.length > 0) url.search = search.join('?');
       const response = await fetch(url, {
-        method: body === null ? 'GET' : 'POST',
+        method: as.method,
         redirect: 'manual',
         signal,
         body,
-        headers: { ...headers, 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+        headers: { ...as.headers, ...headers },
       });
       return { response, hide };
     },

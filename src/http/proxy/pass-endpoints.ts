@@ -1,0 +1,103 @@
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { z } from 'zod';
+import { UpstreamFailed } from '../../usecases/capture/capture-errors.ts';
+import type { ForwardOptions } from '../../usecases/capture/forward-call.ts';
+import { passThrough } from '../../usecases/capture/pass-through.ts';
+import { type Endpoint, endpoint } from '../endpoint.ts';
+import { createGate } from '../ingest/gate.ts';
+import { refusals } from '../openapi.ts';
+import { busy, createBodyBudget } from '../receive-bodies.ts';
+import type { Reply } from '../reply.ts';
+import { whileConnected } from '../while-connected.ts';
+import { replyTo } from './proxy-replies.ts';
+import { placeParams } from './proxy-request.ts';
+
+const REQUESTS = 256; // that are being passed on
+const METHODS = ['GET', 'POST', 'DELETE'] as const;
+const ANY = { type: 'string', format: 'binary', description: 'As the model server takes and answers it.' } as const;
+const wildcard = z.object({ '*': z.string().describe('Path below the address of the model server.') });
+
+interface Passed {
+  /** With the address as it was sent, which the framework keeps where it reads another one. */
+  readonly req: IncomingMessage & { readonly originalUrl?: string };
+  readonly method: (typeof METHODS)[number];
+  readonly sent: Buffer | undefined;
+  /** The path below the proxy, decoded, and how many parts of the address are before it. */
+  readonly below: string;
+  readonly depth: number;
+}
+
+/** Makes the endpoints that pass on what is not recorded: models, embeddings, legacy completions, files, audio. */
+export function passEndpoints(
+  { upstream, replyBytes }: Pick<ForwardOptions, 'upstream' | 'replyBytes'>,
+  limits: { readonly bodyBytes: number; readonly ingestBytes: number },
+): readonly Endpoint[] {
+  const body = {
+    content: { '*/*': ANY },
+    limit: limits.bodyBytes,
+    budget: createBodyBudget(limits.ingestBytes),
+    gate: createGate(REQUESTS),
+    full: busy('too many requests are being passed on'),
+    parse: (bytes: Buffer) => ({ kind: 'parsed', value: bytes }) as const,
+  };
+  return METHODS.flatMap((method) => {
+    const shared = {
+      method,
+      needs: ['ingest'],
+      summary: 'Passes on to the model server what is not recorded: models, embeddings, legacy completions, files, audio.',
+      ...(method === 'GET' ? {} : { body }),
+      answers: {
+        200: {
+          description: 'As the model server answers.',
+          content: { '*/*': ANY },
+          headers: { 'x-espalier-unrecorded': 'That the request is not on record.' },
+        },
+        ...refusals({ 502: 'The model server was not reached.', 504: 'The model server was silent for too long.' }),
+      },
+    } as const;
+    return [
+      endpoint<z.infer<typeof wildcard>, unknown, Buffer | undefined>({
+        ...shared,
+        path: '/v1/proxy/{run}/{task}/{rollout}/*',
+        params: placeParams.extend(wildcard.shape),
+        handle: ({ req, params, body: sent }) => pass({ req, method, sent, below: params['*'], depth: 6 }),
+      }),
+      endpoint<z.infer<typeof wildcard>, unknown, Buffer | undefined>({
+        ...shared,
+        path: '/v1/proxy/*',
+        params: wildcard,
+        handle: ({ req, params, body: sent }) => pass({ req, method, sent, below: params['*'], depth: 3 }),
+      }),
+    ];
+  });
+
+  function pass({ req, method, sent, below, depth }: Passed): Promise<Reply | undefined> {
+    return whileConnected(req, async (signal) => {
+      const idle = req.socket.timeout;
+      req.socket.setTimeout(0); // how long a model may think is the proxy's limit, not the server's
+      const restore = () => req.socket.setTimeout(idle ?? 0);
+      try {
+        const { 'content-type': type, accept } = req.headers;
+        const headers = { ...(type === undefined ? {} : { 'content-type': type }), accept: accept ?? '*/*' };
+        const bytes = sent === undefined || sent.length === 0 ? null : new Uint8Array(sent); // of its own memory, as fetch wants it
+        if (below.split('/').includes('..')) throw new UpstreamFailed('protocol', 'the path leads out of the model server');
+        const escaped = (req.originalUrl ?? '').split('/').slice(depth).join('/'); // as it was sent, with its query
+        const answer = await passThrough(upstream, replyBytes, {
+          method,
+          path: `/${escaped}`,
+          headers,
+          body: bytes,
+          signal,
+        });
+        if (answer.body instanceof Readable) answer.body.once('close', restore);
+        else restore();
+        return answer;
+      } catch (error) {
+        restore();
+        if (signal.aborted) return undefined;
+        return replyTo(error);
+      }
+    });
+  }
+}

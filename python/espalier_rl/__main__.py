@@ -88,7 +88,7 @@ def read_arguments() -> argparse.Namespace:
     spool = commands.add_parser("spool", help="what was recorded and the server does not have yet: how much, whether it is whole, send it now")
     spool.add_argument("action", choices=("status", "check", "send", "export", "drop"))
     spool.add_argument("folder", nargs="?", help="the folder of the spools; ESPALIER_SPOOL or ~/.local/state/espalier/spool when left out")
-    spool.add_argument("--run", help="export, drop: the run; export prints its events as NDJSON, drop gives up what the server refused of it")
+    spool.add_argument("--run", help="the run; export prints its events as NDJSON, drop gives up what the server refused of it, send sends it to whichever server")
     spool.add_argument("--everything", action="store_true", help="drop: what is not sent as well")
     spool.add_argument("--url", help="send: the server; that of ESPALIER_URL or of this folder when left out")
     spool.add_argument("--wait", type=float, default=60, help="send: seconds until it is given up")
@@ -154,12 +154,17 @@ def export_or_drop(given: argparse.Namespace, base: Path, folders: Sequence[Path
 
 
 def send_spools(given: argparse.Namespace, base: Path) -> None:
-    from .database import connect
+    from .connection import Connection
     from .errors import EspalierError
+    from .recording.leftovers import Leftovers
 
     try:
-        with connect(given.url, spool=str(base)) as db:
-            db.wait_for_spools(given.wait)
+        with Connection(given.url) as connection:
+            leftovers = Leftovers(connection, str(base), everywhere=True, run=given.run)
+            try:
+                leftovers.wait(timeout_s=given.wait)
+            finally:
+                leftovers.close()
     except EspalierError as error:
         sys.exit(f"error: {error}")
 

@@ -18,7 +18,7 @@ import httpx
 from .errors import EspalierError, Unreachable
 from .installation import VERSION, find_token, find_url, name_for_spools
 
-__all__ = ["Connection", "EspalierError", "Unreachable", "refusal_of"]
+__all__ = ["Connection", "EspalierError", "Unreachable", "plain_of", "refusal_of"]
 
 BUSY = (429, 502, 503, 504)  # the server or a proxy before it asks for another try
 SHORTEST_PAUSE_S = 0.05
@@ -46,6 +46,7 @@ class Connection:
         self.token: str | None = token or find_token(self.url)
         self.timeout_s, self.retry_s = timeout_s, retry_s
         self._sync: httpx.Client | None = None
+        self.installation: str | None = None  # which one answered last, where it says so
         self._pid = os.getpid()
         self._warned = False
         self._async: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, httpx.AsyncClient] = weakref.WeakKeyDictionary()
@@ -170,7 +171,7 @@ class Connection:
         if self._pid != os.getpid():  # what a process has open is not for one that it forked
             self._sync, self._async, self._pid = None, weakref.WeakKeyDictionary(), os.getpid()
         if self._sync is None:
-            self._sync = httpx.Client(base_url=self.url, headers=self._headers(), timeout=self.timeout_s, event_hooks={"response": [self._compare_versions]})
+            self._sync = httpx.Client(base_url=self.url, headers=self._headers(), timeout=self.timeout_s, event_hooks={"response": [self._met]})
         return self._sync
 
     def _async_client(self) -> httpx.AsyncClient:
@@ -179,14 +180,15 @@ class Connection:
         if client is None:
 
             async def compare(answer: httpx.Response) -> None:
-                self._compare_versions(answer)
+                self._met(answer)
 
             hooks = {"response": [compare]}
             client = self._async[loop] = httpx.AsyncClient(base_url=self.url, headers=self._headers(), timeout=self.timeout_s, event_hooks=hooks)
         return client
 
-    def _compare_versions(self, answer: httpx.Response) -> None:
-        """Warns once where server and client are of different releases."""
+    def _met(self, answer: httpx.Response) -> None:
+        """Takes note of who answers, and warns once where server and client are of different releases."""
+        self.installation = answer.headers.get("espalier-installation")
         theirs = answer.headers.get("espalier-version")
         if theirs is None or theirs == VERSION or self._warned:
             return
@@ -254,10 +256,18 @@ def _wrong_url(url: str, why: str) -> EspalierError:
     return EspalierError(f"url is {url!r}: {why}", remedy="give http://HOST:PORT, by ESPALIER_URL or er.connect(url)", field="url")
 
 
+def plain_of(value: object) -> object:
+    """Returns what JSON has in the place of a scalar or an array of numpy or torch. Raises TypeError for anything else."""
+    lists = getattr(value, "tolist", None)  # of scalars too
+    if not callable(lists):
+        raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
+    return lists()
+
+
 def _with(body: Any, options: dict[str, Any]) -> dict[str, Any]:
     if body is None:
         return options
-    content = json.dumps(body, allow_nan=False).encode()
+    content = json.dumps(body, allow_nan=False, default=plain_of).encode()
     headers = {"content-type": "application/json", **options.get("headers", {})}
     return {**options, "content": content, "headers": headers}
 

@@ -73,7 +73,8 @@ class Database:
         the world that tasks come from, `renderer` the file of a JavaScript module that draws its steps in the studio (kept with the run),
         `seed`, `config` (JSON) and `code_version` what else determines the run, `scorer` who rewards (`"NAME@REVISION"`). `durable` is `"write"` (a step that was recorded outlives the process), `"fsync"` (and an
         episode that was finished the machine) or `"none"`; `spool_bytes` bounds what the server does not have yet, and `full` says
-        whether recording then waits (`"block"`) or raises (`"raise"`). The end of the run waits `wait_s` seconds for the server."""
+        whether recording then waits (`"block"`) or raises (`"raise"`). The end of the run waits `wait_s` seconds for the server: unless
+        given 60, and 5 for one that is not reached."""
         from .recording.run import Run
 
         return Run(self.connection, self._found(), name, **options)

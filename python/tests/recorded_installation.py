@@ -22,10 +22,14 @@ class Installation(Answering):
 
     def __init__(self, port=0):
         self.events, self.lock, self.refuses, self.requests = {}, threading.Lock(), [], 0
-        self.forbidden, self.limit = None, 2**30
+        self.forbidden, self.limit, self.name = None, 2**30, None
         super().__init__(port)
 
     def respond(self, method, path, raw, headers):
+        status, more, body = self.read(path, raw, headers)
+        return status, {**more, **({"espalier-installation": self.name} if self.name else {})}, body
+
+    def read(self, path, raw, headers):
         if path == "/graphql":  # what all recorded of one run
             totals = {name: len(self.of(kind)) for name, kind in (("trees", "TreeOpened"), ("rollouts", "RolloutStarted"), ("steps", "StepTaken"))}
             reached = {"query": {"position": "trees.0:1"}}
@@ -71,8 +75,8 @@ class RecordingCase(unittest.TestCase):
         self.addCleanup(lambda: self.installation.close())
         self.db = self.connect()
 
-    def connect(self):
-        db = er.connect(self.installation.url, token="key", spool=self.folder)
+    def connect(self, token="key"):
+        db = er.connect(self.installation.url, token=token, spool=self.folder)
         self.addCleanup(db.close)
         return db
 

@@ -18,7 +18,6 @@ from unittest import mock
 
 try:
     import httpx
-    import numpy as np
     import openai
 
     import espalier_rl as er
@@ -26,6 +25,10 @@ try:
     from espalier_rl.capture.extras import Added, without_extras
 except ImportError:
     openai = None
+try:
+    import numpy as np
+except ImportError:
+    np = None
 
 from .answering import Answering
 
@@ -75,12 +78,14 @@ class CallServer(Answering):
     """Keeps the lines that `POST /v1/calls` takes; `status` answers in its place."""
 
     def __init__(self, port=0):
-        self.lines, self.status, self.paths, self.refuses, self.limit, self.answers = {}, 200, [], None, 2**30, threading.Event()
+        self.lines, self.status, self.paths, self.refuses, self.limit, self.answers, self.events = {}, 200, [], None, 2**30, threading.Event(), []
         self.answers.set()
         super().__init__(port)
 
     def respond(self, method, path, raw, headers):
         self.paths.append(path)
+        if path == "/v1/events":
+            self.events += [json.loads(line)["type"] for line in raw.splitlines()]
         if path != "/v1/calls":
             return 200, {}, {}
         self.answers.wait(20)
@@ -343,6 +348,7 @@ class Autolog(AutologCase):
         self.assertEqual(self.model.requests, [{"model": "m", "messages": [{"role": "user", "content": "q"}]}])
         self.assertEqual((self.server.lines, list(Path(self.folder).glob("*/*"))), ({}, []))
 
+    @unittest.skipIf(np is None, "numpy is not installed")
     def test_numbers_of_numpy_are_rewards_and_an_answer_behind_a_redirection_names_its_request(self):
         er.autolog()
         answer = httpx.post(f"{self.model.url}/moved/v1/chat/completions", json={"model": "m", "messages": [{"role": "user", "content": "q"}]}, follow_redirects=True)
@@ -384,6 +390,43 @@ class Autolog(AutologCase):
             with er.rollout("three"):
                 self.ask(self.client(), "q")
         self.assertEqual([(line["run"], line["task"]) for line in self.server.of("close")], [(run.id, task) for task in ("one", "two", "three")])
+
+    def test_a_run_that_ends_while_the_server_is_away_keeps_no_program_long_and_ends_behind_its_calls(self):
+        port = self.server.port
+        self.server.close()
+        short = [mock.patch(f"espalier_rl.{name}", 0.1) for name in ("recording.run.EXIT_S", "recording.sender.TRY_S", "capture.session.TRY_S")]
+        with short[0], short[1], short[2], self.assertLogs("espalier_rl", "WARNING"):
+            began = time.monotonic()
+            with self.assertRaises(er.Unreachable), er.connect() as db, db.run("away") as run:
+                er.autolog(run=run)
+                with er.rollout("one"):
+                    self.ask(self.client(), "q")
+            self.assertLess(time.monotonic() - began, 5)
+            with mock.patch("espalier_rl.capture.session.EXIT_S", 0.1):
+                er.autolog(False)
+        self.server = CallServer(port)
+        with er.connect() as db:
+            db.wait_for_spools()
+        self.assertEqual(self.server.events, ["RunStarted"])
+        said = [(line["kind"], line.get("task"), line.get("outcome")) for line in self.server.lines.values()]
+        self.assertEqual(said, [("call", "one", "answered"), ("end", "one", "terminated"), ("close", "one", None), ("close", None, "completed")])
+        self.assertEqual(list(Path(self.folder).glob("*/*")), [])
+
+    def test_while_an_event_loop_is_frozen_what_was_recorded_is_sent(self):
+        er.autolog()
+
+        async def agent():
+            async with self.client(openai.AsyncOpenAI) as client:
+                await self.ask(client, "before")
+                until = time.monotonic() + 20
+                while not self.server.of("call") and time.monotonic() < until:
+                    time.sleep(0.01)  # noqa: ASYNC251 - it freezes the loop
+                sent = len(self.server.of("call"))
+                await self.ask(client, "after")
+                return sent
+
+        self.assertEqual(asyncio.run(agent()), 1)
+        self.assertEqual([call["request"]["messages"][0]["content"] for call in self.calls()], ["before", "after"])
 
     def test_a_call_that_is_refused_beforehand_is_not_recorded_and_the_next_one_is_where_the_server_is_back(self):
         er.autolog(on_error="raise")

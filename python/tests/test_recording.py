@@ -17,6 +17,11 @@ try:
     from espalier_rl.recording.prompts import cut_blocks
 except ImportError:
     httpx = None
+try:
+    import numpy as np
+    from PIL import Image
+except ImportError:
+    np = None
 
 from .recorded_installation import RecordingCase
 
@@ -453,6 +458,32 @@ class Recording(RecordingCase):
         empty = {"role": "user", "parts": [{"kind": "text", "blocks": []}]}
         self.assertEqual([prompt["messages"][1] for prompt in of_one[1:]], [empty, empty])
         self.assertEqual(last["messages"][1:], [empty])
+
+    @unittest.skipIf(np is None, "numpy is not installed")
+    def test_numbers_and_pictures_of_numpy_are_taken_wherever_numbers_and_pictures_are(self):
+        pixels = np.arange(4 * 6 * 3, dtype=np.uint8).reshape(4, 6, 3)
+        with self.db.run("r", policy=("p", np.int64(3)), seed=np.int64(7), config={"lr": np.float64(0.5), "sizes": np.array([1, 2])}) as run:
+            [first, _] = run.group(er.Task("t", pictures=[pixels]), n=np.int64(2))
+            first.step("a", reward=np.float32(1), images=[Image.fromarray(pixels), pixels], done=np.bool_(False))
+            run.metric("loss", np.float32(0.5), at=np.int64(1))
+        [started] = self.installation.of("RunStarted")
+        self.assertEqual((started["seed"], started["config"], started["policy"]["version"]), (7, {"lr": 0.5, "sizes": [1, 2]}, 3))
+        [opened], [step] = self.installation.of("TreeOpened"), self.installation.of("StepTaken")
+        ids = {picture["imageId"] for event in (opened, step) for picture in event["pictures"]}
+        self.assertEqual(len(ids), 1)
+        for wrong, shape in ((np.zeros((2, 2, 3)), "float64 of shape"), (np.zeros((2, 2, 7), np.uint8), "uint8 of shape")):
+            with self.db.run("s") as run:
+                self.refused("pictures[0]", shape, lambda run=run, wrong=wrong: run.episode(er.Task("u", pictures=[wrong])))
+
+    def test_a_notebook_shows_runs_and_rollouts_with_every_text_escaped(self):
+        with self.db.run("<b>", policy="p") as run:
+            episode = run.episode("<i>")
+            self.assertIn("rollout 0 of &lt;i&gt;</b><p>0 steps · open", episode._repr_html_())
+            episode.step("a", done=True)
+            episode.finish(success=False)
+            self.assertIn("1 step · terminated, no success", episode._repr_html_())
+            self.assertIn("run &lt;b&gt;</b>", run._repr_html_())
+        self.assertIn(f'completed · <a href="{run.url}">', run._repr_html_())
 
     def test_the_renderer_of_a_run_is_kept_with_it_and_a_file_that_is_none_is_refused(self):
         file = Path(self.folder, "gauge-view.js")

@@ -395,6 +395,46 @@ with group.member(int(sys.argv[2])) as episode:
         done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=self.folder, check=False)
         return done.returncode, done.stdout, done.stderr
 
+    def leave(self, db):
+        """Leaves a run in the spool, recorded as the server went away."""
+        short = mock.patch("espalier_rl.recording.sender.TRY_S", 0)  # no request goes on behind the end
+        with short, self.assertRaises(er.Unreachable), db.run("left", policy="p", wait_s=0.5) as run:
+            if self.installation.name:
+                run.flush(30)
+                self.installation.refuses = [(503, {"retry-after": "0"}, "unavailable")]
+            else:
+                self.installation.close()
+            run.episode("t").step("a", done=True)
+        return run
+
+    def test_a_spool_is_sent_to_the_installation_that_it_was_recorded_for_and_to_no_other_one_at_its_address(self):
+        self.installation.name = "one"
+        run = self.leave(self.db)
+        self.installation.name, self.installation.refuses = "two", []
+        self.installation.events.clear()
+        with self.assertLogs("espalier_rl", "WARNING"), self.assertRaisesRegex(er.EspalierError, "for another installation than the one at .*spool send --run") as other:
+            self.connect().wait_for_spools(30)
+        self.assertEqual((other.exception.code, self.spools(), self.installation.of("StepTaken")), ("other-installation", [run.id], []))
+        self.assertRegex(self.spool("send", self.folder, "--url", self.installation.url)[2], "another installation")
+        elsewhere = Installation()
+        self.addCleanup(elsewhere.close)
+        elsewhere.name = "one"  # moved to another address
+        self.assertEqual(self.spool("send", self.folder, "--url", elsewhere.url), (0, "1 of 1 spools are sent\n", ""))
+        self.assertEqual((len(elsewhere.of("StepTaken")), self.spools()), (1, []))
+
+    def test_a_spool_that_met_no_server_is_sent_to_one_that_takes_the_same_key_or_by_a_command_that_names_its_run(self):
+        port = self.installation.port
+        run = self.leave(self.connect("key of another installation"))
+        self.installation = Installation(port)
+        with self.assertLogs("espalier_rl", "WARNING"), self.assertRaisesRegex(er.EspalierError, "another installation"):
+            self.connect().wait_for_spools(30)
+        self.assertEqual(self.installation.of("StepTaken"), [])
+        elsewhere = Installation()
+        self.addCleanup(elsewhere.close)
+        self.assertEqual(self.spool("send", self.folder, "--url", elsewhere.url)[1].splitlines()[0], "0 of 1 spools are sent")
+        self.assertEqual(self.spool("send", self.folder, "--run", run.id, "--url", elsewhere.url)[0], 0)
+        self.assertEqual((len(elsewhere.of("StepTaken")), self.spools()), (1, []))
+
     def test_the_command_says_how_much_is_unsent_names_a_damaged_line_and_sends_the_rest(self):
         port = self.installation.port
         self.installation.close()

@@ -2,16 +2,22 @@
 
 import asyncio
 import json
+import subprocess
+import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from itertools import zip_longest
 
 import anthropic
 import litellm
 import openai
-from agents import Agent, OpenAIChatCompletionsModel, OpenAIResponsesModel, Runner, function_tool, set_tracing_disabled
+from agents import Agent, OpenAIChatCompletionsModel, OpenAIResponsesModel, Runner, function_tool, set_tracing_disabled, trace
+from langchain_core.runnables import RunnableLambda
 from langchain_openai import ChatOpenAI
 from langgraph.graph import END, START, MessagesState, StateGraph
 
 import espalier_rl as er
-from tests.test_autolog import AutologCase, ModelServer
+from tests.test_autolog import PYTHON, AutologCase, ModelServer
 
 set_tracing_disabled(True)
 TEXT = {"type": "message", "id": "msg_1", "role": "assistant", "status": "completed"}
@@ -146,3 +152,82 @@ class Clients(AutologCase):
         self.assertEqual([call["api"] for call in calls], ["chat.completions", "responses"])
         self.assertTrue(all(call["request"]["tools"] for call in calls))
 
+    def team(self):
+        """A graph of two agents that each begin a conversation of their own, and a call of openai's client between them."""
+        model, client = ChatOpenAI(model="m", base_url=f"{self.model.url}/v1", api_key="k"), self.client()
+
+        def plan(state):
+            said = model.invoke([("system", "Plan."), *state["messages"]])
+            return {"messages": [("user", self.ask(client, f"check {said.content}").choices[0].message.content)]}
+
+        def work(state):
+            return {"messages": [model.invoke([("system", "Work."), state["messages"][-1]])]}
+
+        async def awork(state):
+            return {"messages": [await model.ainvoke([("system", "Work."), state["messages"][-1]])]}
+
+        graph = StateGraph(MessagesState)
+        graph.add_node("plan", plan)
+        graph.add_node("work", RunnableLambda(work, afunc=awork))
+        graph.add_edge(START, "plan")
+        graph.add_edge("plan", "work")
+        graph.add_edge("work", END)
+        return graph.compile()
+
+    def rollouts(self, calls):
+        """Returns by rollout how many calls it has."""
+        return sorted(Counter(call["rollout"] for call in calls).values())
+
+    def test_two_graphs_that_run_at_once_are_two_rollouts_whatever_conversations_they_have_and_a_reward_behind_one_is_of_it(self):
+        er.autolog()
+        graph = self.team()
+
+        async def both():
+            await asyncio.gather(*(graph.ainvoke({"messages": [("user", f"task {i}")]}) for i in range(2)))
+
+        def one(i):
+            graph.invoke({"messages": [("user", f"task {i}")]})
+            er.reward(i)
+
+        asyncio.run(both())
+        self.assertEqual(self.rollouts(self.calls()), [3, 3])
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(one, range(2, 4)))
+        calls = self.calls()
+        self.assertEqual(self.rollouts(calls), [3] * 4)
+        of_task = {call["rollout"]: call["request"]["messages"][1]["content"] for call in calls if call["request"]["messages"][0]["content"] == "Plan."}
+        self.assertEqual({of_task[line["rollout"]]: line["value"] for line in self.server.of("reward")}, {"task 2": 2, "task 3": 3})
+        streams = [graph.stream({"messages": [("user", f"task {i}")]}) for i in range(4, 6)]
+        for parts in zip_longest(*streams):  # in turn, in one thread
+            self.assertNotIn(None, parts)
+        self.ask(self.client(), "outside")
+        self.assertEqual(self.rollouts(self.calls()), [1] + [3] * 6)
+
+    def test_two_traces_of_the_agents_sdk_at_once_are_two_rollouts_with_all_agents_that_run_in_them(self):
+        async def run(name):
+            model = OpenAIChatCompletionsModel(model="m", openai_client=self.client(openai.AsyncOpenAI))
+            inner = Agent(name="inner", instructions="Help.", model=model)
+            with trace(f"errand {name}"):
+                await Runner.run(Agent(name="outer", instructions="Lead.", model=model), f"q {name}")
+                await Runner.run(inner, f"more {name}")
+
+        async def both():
+            await asyncio.gather(run("a"), run("b"))
+
+        er.autolog()
+        asyncio.run(both())
+        self.assertEqual(self.rollouts(self.calls()), [2, 2])
+
+    def test_callbacks_are_there_where_the_program_imports_langchain_behind_autolog(self):
+        code = f"""
+import espalier_rl as er
+er.autolog()
+from langchain_openai import ChatOpenAI
+from langchain_core.runnables import RunnableLambda
+model = ChatOpenAI(model="m", base_url="{self.model.url}/v1", api_key="k")
+chain = RunnableLambda(lambda x: (model.invoke("one " + x), model.invoke("two " + x)))
+chain.invoke("a"), chain.invoke("b")
+"""
+        done = subprocess.run([sys.executable, "-c", code], cwd=PYTHON, capture_output=True, text=True, timeout=120)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(self.rollouts(self.server.of("call")), [2, 2])

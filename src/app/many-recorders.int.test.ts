@@ -178,4 +178,56 @@ for rank in range(2):
     expect(said?.sort()).toEqual([0, 1].flatMap((rank) => [0, 1, 2, 3].map((i) => `${rank} ${i}`)));
     expect(run?.trees.nodes).toHaveLength(2);
   }, 60_000);
+
+  test('a shared group of which a machine is lost for good is closed by its id, and so is the run', async () => {
+    const lost = `import os, espalier_rl as er
+run = er.connect(spool=os.environ["ESPALIER_SPOOL"] + "-of-a-lost-machine").run("lost", key="lost", policy="q@1")
+group = run.group("t", 2, id="uid")
+with group.member(0) as episode:
+    episode.step("a", done=True)
+group.member(1).step("b", done=False)
+run.flush()
+print(run.id, group.tree_id, flush=True)
+os._exit(9)`;
+    const { stdout } = await python('-c', lost);
+    const [run = '', tree = ''] = stdout.trim().split(' ');
+    const end = (...names: readonly string[]) =>
+      python('-c', 'import sys, espalier_rl as er\ner.end_run(*sys.argv[1:], outcome="completed", rollouts="failed")', ...names);
+    expect(await end(run, tree)).toEqual({ stdout: '', stderr: '', code: 0 });
+    const recorded = async () => (await ask()).runs.nodes.find(({ name }) => name === 'lost');
+    await until(async () => (await recorded())?.trees.nodes[0]?.closedAt !== null);
+    expect((await recorded())?.outcome).toBeNull();
+    expect((await recorded())?.trees.nodes[0]?.rollouts.map(({ outcome }) => outcome)).toEqual(['terminated', 'failed']);
+    expect(await end(run)).toEqual({ stdout: '', stderr: '', code: 0 });
+    await until(async () => (await recorded())?.outcome === 'completed');
+  }, 60_000);
+
+  test('a run whose server was away is on record with its calls, and ended behind them, when its spools are sent', async () => {
+    const away = `import json, logging, threading, httpx, espalier_rl as er
+from http.server import BaseHTTPRequestHandler, HTTPServer
+logging.disable()
+class Model(BaseHTTPRequestHandler):
+    def do_POST(self):
+        message = {"role": "assistant", "content": "said"}
+        body = json.dumps({"id": "1", "object": "chat.completion", "model": "m", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).encode()
+        self.send_response(200); self.send_header("content-type", "application/json"); self.send_header("content-length", str(len(body))); self.end_headers(); self.wfile.write(body)
+    def log_message(self, *_): pass
+model = HTTPServer(("127.0.0.1", 0), Model)
+threading.Thread(target=model.serve_forever, daemon=True).start()
+try:
+    with er.connect("http://127.0.0.1:9") as db, db.run("away", wait_s=0.1) as run:
+        er.autolog(run=run)
+        with er.rollout("task"):
+            httpx.post(f"http://127.0.0.1:{model.server_port}/v1/chat/completions", json={"model": "m", "messages": [{"role": "user", "content": "q"}]})
+        run.episode("other").step("a", done=True)
+except er.Unreachable:
+    er.autolog(False)`;
+    const { stderr, code } = await python('-c', away);
+    expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
+    const sent = await python('-m', 'espalier_rl', 'spool', 'send', '--url', server.url);
+    expect({ ...sent, stdout: sent.stdout.split('\n', 1)[0] }).toEqual({ stdout: '2 of 2 spools are sent', stderr: '', code: 0 });
+    const run = async () => (await ask()).runs.nodes.find(({ name }) => name === 'away');
+    await until(async () => (await run())?.outcome === 'completed');
+    expect((await run())?.trees.nodes.map(({ steps }) => steps.at(-1)?.response).sort()).toEqual(['a', 'said']);
+  }, 60_000);
 });

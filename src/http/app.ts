@@ -42,6 +42,8 @@ export interface AppOptions {
   readonly activeKeys?: (keyIds: readonly string[]) => Promise<ReadonlySet<string>>;
   readonly timeouts?: Partial<Timeouts>;
   readonly metrics: Metrics;
+  /** What tells the installation from others, for clients that keep what they record until it has it. */
+  readonly installation?: string;
   readonly logger?: Logger;
   /** Milliseconds since 1970. */
   readonly clock?: () => number;
@@ -97,6 +99,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     const { method = 'GET', httpVersion, headers } = request.raw;
     setPageRules(reply.raw, pathOf(originalUrl));
     reply.raw.setHeader('espalier-version', CODE_VERSION);
+    if (options.installation !== undefined) reply.raw.setHeader('espalier-installation', options.installation);
     reply.raw.setMaxListeners(RESPONSE_LISTENERS);
     const refused =
       refuseUnnamed(httpVersion, request.raw) ??

@@ -2,6 +2,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Db } from '../postgres/database.ts';
 import { hasActiveKey, readActiveKeyIds } from '../postgres/keys.ts';
+import { installationIdentity } from '../postgres/log-identity.ts';
 import { DEFAULT_LIMITS } from '../runtime/config.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
@@ -63,6 +64,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
     activeKeys: (keyIds) => readActiveKeyIds(db, keyIds),
     timeouts: options.timeouts ?? {},
     metrics,
+    installation: await installationIdentity(db),
     clock,
     ...(options.logger ? { logger: options.logger } : {}),
   });

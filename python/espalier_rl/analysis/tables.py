@@ -12,9 +12,11 @@ from urllib.parse import urlsplit
 
 from ..connection import Connection
 from ..errors import EspalierError, Unreachable
+from ..progress import progress
 from .body import Body, Cut
 from .filters import parameters
 from .missing import package
+from .page import page, text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LONGEST_PAUSE_S = 10.0
+SHOWN = 20  # rows in a notebook
 
 
 class Table:
@@ -47,7 +50,13 @@ class Table:
     def arrow(self) -> pa.Table:
         """Reads all rows as a `pyarrow.Table`."""
         arrow = package("pyarrow")
-        batches = [batch for batch, _ in self._read()]  # the last one is empty, and has the schema
+        batches = []  # the last one is empty, and has the schema
+        with progress(f"reading {self.name}", " rows") as show:
+            rows = 0
+            for batch, _ in self._read():
+                batches.append(batch)
+                rows += batch.num_rows
+                show(rows)
         return arrow.Table.from_batches(batches, schema=batches[-1].schema).replace_schema_metadata(self._metadata())
 
     def pandas(self, *, types: str = "numpy", **options: Any) -> pd.DataFrame:
@@ -84,10 +93,11 @@ class Table:
         written = 0
         try:
             reader = self.reader()
-            with parquet.ParquetWriter(part, reader.schema, compression="zstd") as writer:
+            with parquet.ParquetWriter(part, reader.schema, compression="zstd") as writer, progress(f"writing {path.name}", " rows") as show:
                 for batch in reader:
                     writer.write_batch(batch)
                     written += batch.num_rows
+                    show(written)
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)
@@ -108,6 +118,17 @@ class Table:
     def __repr__(self) -> str:
         chosen = ", ".join(f"{name}={value!r}" for name, value in self._parameters.items())
         return f"Table({self.name}{': ' if chosen else ''}{chosen}; read it by .pandas(), .polars() or .arrow())"
+
+    def _repr_html_(self) -> str:
+        """Reads the first rows: a notebook shows what there is."""
+        limit = min(SHOWN, int(self._parameters.get("limit", SHOWN)))
+        first = Table(self._connection, self.name, {})
+        first._parameters = {**self._parameters, "limit": str(limit)}
+        table = first.arrow()
+        head = "".join(f"<th>{text(name)}</th>" for name in table.column_names)
+        rows = ("".join(f"<td>{text('' if each is None else str(each)[:200])}</td>" for each in row.values()) for row in table.to_pylist())
+        more = f"<p>the first {limit:,} rows; read all by .pandas(), .polars() or .arrow()</p>" if table.num_rows == limit else ""
+        return page(self.name, [f"<table style='table-layout:auto'><tr>{head}</tr>", *(f"<tr>{row}</tr>" for row in rows), f"</table>{more}"])
 
     def _metadata(self) -> dict[str, str]:
         return {"espalier.table": self.name, "espalier.position": self.position or ""}

@@ -20,8 +20,8 @@ class Opening:
         self.previous = body.get("previous_response_id") if api == "responses" else None
         text = " ".join((_text(spoken[0]) if spoken else "").split())
         whole = hashlib.sha256(json.dumps([_key(message) for message in messages]).encode()).hexdigest()[:8]
-        printable = "".join(character if character.isprintable() else " " for character in text)
-        self.task = f"{printable[:80].encode('utf-8', 'replace').decode()} {whole}".strip()
+        printable = "".join(character if character.isprintable() else " " for character in text[:80])
+        self.task = f"{printable.encode('utf-8', 'replace').decode()} {whole}".strip()
 
 
 def after(digest: bytes, message: Any) -> bytes:
@@ -81,7 +81,8 @@ def _key(message: Any) -> list[Any]:
     if message.get("type") == "reasoning":
         return []
     ids = [call.get("id") for call in message.get("tool_calls") or [] if isinstance(call, dict)]
-    blocks = [block for block in message.get("content") or [] if isinstance(block, dict)]
+    content = message.get("content")
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     ids += [each[name] for each in (message, *blocks) for name in ("tool_call_id", "call_id", "tool_use_id") if each.get(name)]
     ids += [block.get("id") for block in blocks if block.get("type") == "tool_use"]
     return [_role(message), _text(message).strip(), ids, *filter(None, map(_digest, blocks if _role(message) == "user" else ()))]

@@ -40,7 +40,8 @@ class Exchange:
         self.opening = Opening(api, body)
         self.host = f"{request.url.host} {body.get('model')}"
         self.ask = session.refusing.get(self.host, "none" if request.url.host in PLAIN_HOSTS else "all")
-        self.url = str(request.url.copy_with(query=None, fragment=None, username=None, password=None))
+        url = request.url
+        self.url = f"{url.scheme}://{url.netloc.decode('ascii')}{url.raw_path.decode('ascii').partition('?')[0]}"  # without secrets
         self.began, self._clock = time.time(), time.perf_counter()
         self.first: float | None = None
         self.attempts, self.sent, self.added = 0, raw, Added()

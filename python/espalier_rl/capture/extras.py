@@ -68,6 +68,13 @@ def _cleaned(choice: dict[str, Any], added: Added) -> dict[str, Any]:
 
 def written_as(value: Any, raw: bytes) -> bytes:
     """Writes JSON as the server wrote it that was read from `raw`: with its blanks and escapes."""
-    comma, colon = (", ", ": ") if re.match(rb'\s*\{"[^"]*": ', raw) else (",", ":")
     ascii_only = raw.isascii() and b"\\u" in raw
-    return json.dumps(value, ensure_ascii=ascii_only, separators=(comma, colon)).encode("utf-8")
+    return _WRITTEN[_SPACED.match(raw) is not None, ascii_only](value).encode("utf-8")
+
+
+_SPACED = re.compile(rb'\s*\{"[^"]*": ')
+_WRITTEN = {  # by whether there are blanks, and whether there are escapes
+    (spaced, ascii_only): json.JSONEncoder(ensure_ascii=ascii_only, separators=(", ", ": ") if spaced else (",", ":")).encode
+    for spaced in (False, True)
+    for ascii_only in (False, True)
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import json
 import logging
@@ -18,7 +19,7 @@ from multiprocessing.util import Finalize
 from typing import Any, Literal
 
 from ..connection import Connection
-from ..errors import EspalierError
+from ..errors import EspalierError, Unreachable
 from ..recording.calls import FOLDER, CallLog, outcome_of, place_name
 from ..recording.ids import new_id
 from ..recording.leftovers import Leftovers
@@ -29,6 +30,7 @@ from ..recording.values import amount_of, name_of, policy_of
 from .conversations import after
 from .exchange import Exchange, api_of
 from .patches import patch
+from .traces import current_trace, follow_frameworks, last_trace
 
 OnError = Literal["warn", "raise"]
 Policy = str | tuple[str, int] | None
@@ -51,6 +53,7 @@ class Rollout:
         self.policy = None if policy is None else policy_of(policy)
         self.pid = os.getpid()  # of the process that ends it
         self.ended = self.begun = False
+        self.called = 0.0  # when it made its last call
         self.failed: bytes | None = None  # what its last call asked, where that failed
         self.digests: set[bytes] = set()
         self.calls: list[Exchange] = []  # not yet written: a call is written behind those that began before it
@@ -112,11 +115,12 @@ class Session:
         self._begin()
         if self._closes:
             os.environ[RUN_VARIABLE] = self.run
+        follow_frameworks()
         self._undo = patch(self.begin)
         atexit.register(self._at_exit)
         _sessions.add(self)
         if own is not None:
-            own.captures(f"autolog {new_id()}", self.end_tasks)
+            own.captures(self.end_tasks)
 
     def _begin(self) -> None:
         """What a process has of its own; also of one that was forked."""
@@ -198,13 +202,17 @@ class Session:
         opening = exchange.opening
         scope = _scope.get()
         if exchange.api == "embeddings":  # no conversation: it is kept with the rollout that goes on, and begins none
-            open_ones = [each for each in (scope, _last.get()) if each is not None and each.begun and not each.ended]
+            open_ones = [each for each in (scope, _latest()) if each is not None and each.begun and not each.ended]
             self._embeddings = Rollout(self.run, "embeddings") if self._embeddings.ended else self._embeddings
-            rollout: Rollout | None = (open_ones or [self._embeddings])[0]
+            rollout = (open_ones or [self._embeddings])[0]
         else:
-            rollout = scope if scope is not None and not scope.ended else self._continued(exchange)
-        if rollout is None:
-            rollout = Rollout(self.run, policy=self.policy)
+            trace = current_trace()
+            within = (scope, None if trace is None else trace.rollout)
+            named = [each for each in within if each is not None and not each.ended]
+            rollout = (named[0] if named else self._continued(exchange)) or Rollout(self.run, policy=self.policy)
+            if trace is not None:
+                trace.rollout = rollout
+            rollout.called = time.monotonic()
         rollout.task = rollout.task or opening.task
         self._open[rollout.name] = rollout
         self._open.move_to_end(rollout.name)
@@ -214,7 +222,7 @@ class Session:
 
     def _continued(self, exchange: Exchange) -> Rollout | None:
         """Finds the rollout whose conversation a request goes on with: that of the last call of this thread of work first."""
-        last, opening = _last.get(), exchange.opening
+        last, opening = _latest(), exchange.opening
         if last is not None and last.failed == exchange.asked and not last.ended:
             return last  # clients ask again what failed
         keys = [opening.previous.encode()] if isinstance(opening.previous, str) else opening.digests[:1:-1]
@@ -228,7 +236,7 @@ class Session:
 
     def current(self) -> Rollout:
         """Returns the rollout of this thread of work. Raises EspalierError where it made no call."""
-        for rollout in (_scope.get(), _last.get()):
+        for rollout in (_scope.get(), _latest()):
             if rollout is not None and rollout.begun and not rollout.ended:
                 return rollout
         remedy = "call a model first, or name the rollout: with er.rollout() as rollout"
@@ -296,20 +304,30 @@ class Session:
 
     # ---- the end
 
-    def end_tasks(self, rollouts: str) -> None:
-        """Closes the tasks of the run behind their calls, and waits until the server has them."""
+    def end_tasks(self, rollouts: str, run_ends: dict[str, str] | None, timeout_s: float, away_s: float | None) -> EspalierError | None:
+        """Closes the tasks of the run behind their calls, and waits until the server has them. Returns why it does not: then the run is
+        ended behind them too, by `run_ends`."""
         if not self._tasks:
-            return
+            return None
         for task in sorted(self._tasks):
             self._try(functools.partial(CallLog.say, kind="close", run=self.run, task=task, rollouts=rollouts))
-        if not self._closed:
-            return self.flush()
-        log, self._log = self._log, None
+        log = self._log
         try:
             if log is not None:
-                log.close(60)
+                log.sender.wait(timeout_s, away_s=away_s)
+                log.sender.check()
+            return None
+        except Unreachable as error:
+            if run_ends is not None:
+                ends = run_ends
+                self._try(lambda log: log.say("close", run=self.run, **ends))
+            return error
         finally:
-            self.connection.close()
+            if self._closed and log is not None:
+                self._log = None
+                with contextlib.suppress(Unreachable):
+                    log.close(0)
+                self.connection.close()
 
     def flush(self, timeout_s: float = 60) -> None:
         """Returns when the server has all calls that have ended. Raises EspalierError with what it refused, or Unreachable."""
@@ -384,6 +402,13 @@ class Session:
         first, self._failure = self._failure is None, self._failure or failure
         if first:
             logger.warning("calls of models are not recorded: %s", failure)
+
+
+def _latest() -> Rollout | None:
+    """Returns the rollout of the last call that this thread of work made, itself or by an agent that it ran."""
+    trace = last_trace()
+    latest = [each for each in (_last.get(), None if trace is None else trace.rollout) if each is not None]
+    return max(latest, key=lambda rollout: rollout.called, default=None)
 
 
 def _forked() -> None:

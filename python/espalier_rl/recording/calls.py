@@ -92,11 +92,11 @@ class CallLog:
         """Adds a line that is no call."""
         self.append(json.dumps({"kind": kind, "id": new_id(), **fields}, allow_nan=False).encode("ascii") + b"\n")
 
-    def close(self, timeout_s: float) -> None:
+    def close(self, timeout_s: float, *, away_s: float | None = None) -> None:
         """Waits until everything is sent or set aside. Raises Unreachable, or what the server refused: then the spool is left for a later process."""
         sent, until = False, time.monotonic() + timeout_s
         try:
-            self.sender.wait(timeout_s)
+            self.sender.wait(timeout_s, away_s=away_s)
             sent = True
         finally:
             ended = self.sender.stop(max(SHORTEST_STOP_S, until - time.monotonic()))

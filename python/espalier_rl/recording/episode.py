@@ -16,7 +16,7 @@ from .pictures import read_pictures
 from .prompts import messages_of, prompt_data, reply_of
 from .tool_calls import tool_drafts
 from .tree import Place, Tree
-from .values import LARGEST_ID, MOST_ACTIONS, Json, amount_of, list_of, milliseconds_of, name_of, now, policy_of, shown, text_of, texts_of
+from .values import LARGEST_ID, MOST_ACTIONS, Json, amount_of, item_of, list_of, milliseconds_of, name_of, now, policy_of, shown, text_of, texts_of
 
 MOST_SPANS = 1_000
 
@@ -258,6 +258,13 @@ class Episode:
     def __repr__(self) -> str:
         return f"Episode({self.id!r}, task={self.task.alias!r}, steps={len(self._steps)}, outcome={self.outcome!r})"
 
+    def _repr_html_(self) -> str:
+        from ..analysis.page import page, text
+
+        steps = f"{len(self._steps):,} {'step' if len(self._steps) == 1 else 'steps'}"
+        state = f"{self.outcome or 'open'}{'' if self.success is None else ', success' if self.success else ', no success'}"
+        return page(f"rollout {self.ordinal} of {self.task.alias}", [f"<p>{steps} · {text(state)} · {text(self.id)}</p>"])
+
     def _end(self, outcome: str, success: bool | None, reason: str, rewards: Sequence[tuple[str, float]] = ()) -> None:
         run, tree = self._run, self._tree
         with run.journal.lock:
@@ -282,6 +289,7 @@ class Episode:
         run.journal.spool.sync()
 
     def _termination(self, done: object) -> str:
+        done = item_of(done)
         if done is None or isinstance(done, (bool, str)):
             known = {None: "none", False: "none", True: "terminated", "terminated": "terminated", "truncated": "truncated"}
             if done in known:

@@ -9,6 +9,7 @@ from ..coroutines import for_coroutines, iterated_by_coroutines
 from ..errors import EspalierError
 from .episode import Episode
 from .tree import Tree
+from .values import count_of
 
 if TYPE_CHECKING:
     from .run import Run
@@ -42,8 +43,7 @@ class Group:
         run, tree = self._tree.run, self._tree
         if self.id is None:
             raise EspalierError("the group has no id", remedy="iterate over it, or begin it as run.group(task, n, id=…)", field="group")
-        if isinstance(ordinal, bool) or not isinstance(ordinal, int) or not 0 <= ordinal < self.n:
-            raise EspalierError(f"ordinal is {ordinal!r}", remedy=f"give a number from 0 to {self.n - 1}", field="ordinal")
+        ordinal = count_of(ordinal, "ordinal", most=self.n - 1)
         own = run.group(tree.task, self.n, id=self.id)
         if own is not self:  # the process was forked
             return own.member(ordinal, policy=policy)

@@ -184,12 +184,18 @@ class Journal:
         """Whether a step of a rollout is held back."""
         return rollout_id in self._held
 
-    def close(self, timeout_s: float) -> None:
+    def end_behind_calls(self) -> None:
+        """Takes the end of the run as said by the calls that it captured, whose spool is sent behind this one."""
+        with self.lock:
+            self.state.finished = True
+            self._begin_segment()
+
+    def close(self, timeout_s: float, *, away_s: float | None = None) -> None:
         """Waits until everything is sent or set aside. Raises what the server refused of the run, or Unreachable: then the spool is left for
         a later process."""
         sent, until = False, time.monotonic() + timeout_s
         try:
-            self.sender.wait(timeout_s)
+            self.sender.wait(timeout_s, away_s=away_s)
             sent = True
         finally:
             ended = self.sender.stop(max(SHORTEST_STOP_S, until - time.monotonic()))

@@ -23,12 +23,13 @@ Pictures = tuple[list[Json], dict[str, str]]  # pictures of an observation, and 
 
 
 def read_pictures(given: Sequence[Any], field: str) -> Pictures:
-    """Reads pictures: bytes of a PNG or JPEG, those in base64 or a data URL, a path, or a PIL image. Each is recorded as the PNG of its
+    """Reads pictures: bytes of a PNG or JPEG, those in base64 or a data URL, a path, a PIL image, or an array of numpy of bytes (height,
+    width) or (height, width, 3 or 4). Each is recorded as the PNG of its
     pixels, a transparent one on white. Returns them, and their ids by what a message may name them by. What is no plain PNG needs
     Pillow."""
     if given is None:
         return [], {}
-    if isinstance(given, (str, bytes)) or not isinstance(given, Sequence):
+    if isinstance(given, (str, bytes)) or not (isinstance(given, Sequence) or getattr(given, "ndim", 0) in (3, 4)):
         raise EspalierError(f"{field} is a {type(given).__name__}", remedy="give a list of pictures", field=field)
     if len(given) > LIMIT:
         raise EspalierError(f"{field} has {len(given)} pictures, over {LIMIT} of one observation", remedy="show fewer at once", field=field)
@@ -60,14 +61,28 @@ def _with_pillow(given: Any, where: str) -> tuple[int, int, bytes, bytes] | None
         from PIL import Image
     except ImportError:
         return None
-    image = given if isinstance(given, Image.Image) else Image.open(io.BytesIO(_bytes(given, where)))
-    _check_size(*image.size, where)
+    if hasattr(given, "__array_interface__") and not isinstance(given, Image.Image):
+        image: Any = _of_array(Image, given, where)
+    else:
+        image = given if isinstance(given, Image.Image) else Image.open(io.BytesIO(_bytes(given, where)))
+    width, height = image.size
+    _check_size(width, height, where)
     if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
         image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image.convert("RGBA"))
     image = image.convert("RGB")
     written = io.BytesIO()
     image.save(written, "PNG")
     return (*image.size, image.tobytes(), written.getvalue())
+
+
+def _of_array(kind: Any, given: Any, where: str) -> Any:
+    try:
+        if str(given.dtype) == "uint8":
+            return kind.fromarray(given)
+    except (TypeError, ValueError):
+        pass
+    said = f"{where} is an array of {given.dtype} of shape {tuple(given.shape)}"
+    raise EspalierError(said, remedy="give bytes (uint8) of shape (height, width) or (height, width, 3 or 4)", field=where)
 
 
 def _by_itself(data: bytes, where: str) -> tuple[int, int, bytes, bytes]:
@@ -97,5 +112,5 @@ def _bytes(given: Any, where: str) -> bytes:
         try:
             return base64.b64decode(given.split(",", 1)[1] if given.startswith("data:") else given, validate=True)
         except (ValueError, IndexError):
-            raise EspalierError(f"{where} is no path and no base64: {given[:40]!r}", remedy="give bytes, a path or a PIL image", field=where) from None
-    raise EspalierError(f"{where} is a {type(given).__name__}", remedy="give bytes, a path or a PIL image", field=where)
+            raise EspalierError(f"{where} is no path and no base64: {given[:40]!r}", remedy="give bytes, a path, a PIL image or an array (with Pillow)", field=where) from None
+    raise EspalierError(f"{where} is a {type(given).__name__}", remedy="give bytes, a path, a PIL image or an array (with Pillow)", field=where)

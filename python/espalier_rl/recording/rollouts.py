@@ -15,19 +15,33 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar, overload
 
 from .episode import Episode
 
 if TYPE_CHECKING:
     from .run import Run
 
-Decorated = Callable[..., Any]
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
 
 
-def decorate(run: Run, fn: Callable[..., Any], group: int, at_once: int | None) -> Decorated:
+class Decorator(Protocol):
+    """Makes a function of an episode, a task and more one of the task and more, which returns what each call returned, or the exception
+    that ended its episode."""
+
+    @overload
+    def __call__(  # type: ignore[overload-overlap]
+        self, fn: Callable[Concatenate[Episode, T, P], Coroutine[Any, Any, R]], /
+    ) -> Callable[Concatenate[T, P], Coroutine[Any, Any, list[R | Exception]]]: ...
+    @overload
+    def __call__(self, fn: Callable[Concatenate[Episode, T, P], R], /) -> Callable[Concatenate[T, P], list[R | Exception]]: ...
+
+
+def decorate(run: Run, fn: Callable[..., Any], group: int, at_once: int | None) -> Any:
     """Returns a function of a task (and further arguments of `fn`) that calls `fn(episode, task, ...)` for each episode of a group. It
     returns a list: what each call returned, or the exception that ended its episode as failed. Where every one failed, the first
     exception is raised."""

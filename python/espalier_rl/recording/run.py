@@ -12,10 +12,10 @@ import time
 import uuid
 import warnings
 import weakref
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, overload
 
 from ..connection import Connection
 from ..coroutines import for_coroutines
@@ -28,7 +28,7 @@ from .leftovers import Leftovers
 from .pictures import Pictures, read_pictures
 from .recorder import Recorder, choose_recorder, own_recorder
 from .resume import Recorded, RecordedTree, read_recorded, read_totals
-from .rollouts import Decorated, decorate
+from .rollouts import Decorator, P, R, T, decorate
 from .search import SearchTree
 from .spool import LIMIT_BYTES, Durable, Full, Spool, spool_root
 from .task import Task, task_of, tools_text
@@ -41,13 +41,15 @@ if TYPE_CHECKING:
 PRODUCER = "espalier-rl"
 RENDERER_BYTES = 64 * 1024  # RENDERER_LIMIT of src/events/schemas/runs.ts
 OUTCOMES = ("completed", "failed", "cancelled")
+WAIT_S = 60.0  # that the end of a run waits for the server, unless given
 EXIT_S = 5.0  # that a program which ends is kept waiting for servers, at most, whatever number of runs it left open
 
 logger = logging.getLogger("espalier_rl")
 _exit_ends: list[float] = []  # when the waiting of this process is over, once it ends
 _runs: weakref.WeakValueDictionary[tuple[str, str], Run] = weakref.WeakValueDictionary()  # of this process, by server and id
 
-F = TypeVar("F", bound=Callable[..., Any])
+# rollouts without an end end so; how the run ends where they cannot be sent; seconds to wait, and for a server that is not reached
+EndCalls = Callable[[str, Json | None, float, float | None], EspalierError | None]
 
 
 class Handle(NamedTuple):
@@ -61,7 +63,7 @@ class Handle(NamedTuple):
     key: str | None
     policy: Json
     scorer: Json
-    wait_s: float
+    wait_s: float | None
     spool: Mapping[str, Any]  # options of its spool
 
     def open(self) -> Run:
@@ -73,7 +75,7 @@ class Handle(NamedTuple):
 class Run:
     """A run that is being recorded; `db.run(...)` returns it. Within `with db.run(...) as run:` (or `async with`) it is ended: `completed`,
     or `failed` by an exception or where every rollout failed. The end waits until the server has everything, for at most `wait_s`
-    seconds; what it does not have then stays in the spool, and the next `er.connect()` sends it. A program that ends without ending its
+    seconds (60, and 5 for a server that is not reached); what it does not have then stays in the spool, and the next `er.connect()` sends it. A program that ends without ending its
     run has what it recorded sent, too, for at most 5 seconds.
 
     Any number of processes record into one run, each over a spool of its own: who names its `key`, who has the run pickled, and who is
@@ -101,7 +103,7 @@ class Run:
         durable: Durable = "write",
         spool_bytes: int = LIMIT_BYTES,
         full: Full = "block",
-        wait_s: float = 60,
+        wait_s: float | None = None,
     ) -> None:
         if key is None and (recorder is not None or take_over):
             raise EspalierError("recorder and take_over belong to a run with a key", remedy="give key= as well", field="key")
@@ -148,7 +150,9 @@ class Run:
         self.seed: int = started["seed"]
         self.environment: str = started["environments"][0]["environment"]
         self.fingerprint: str = started["environments"][0]["fingerprint"]
-        self.key, self.policy, self.scorer, self.wait_s = handle.key, handle.policy, handle.scorer, handle.wait_s
+        self.key, self.policy, self.scorer = handle.key, handle.policy, handle.scorer
+        self.wait_s: float = WAIT_S if handle.wait_s is None else handle.wait_s
+        self._away_s = EXIT_S if handle.wait_s is None else None
         self.outcome: str | None = None
         self._recorder: Recorder | None = None  # None: it began the run, alone
         self._recorded: Recorded | None = None
@@ -164,7 +168,7 @@ class Run:
         self._episodes: dict[str, str] = {}  # ids of the program's own → rollout
         self._singles: dict[tuple[object, ...], Tree] = {}  # by all that is recorded of their tasks
         self._groups: dict[str, Group] = {}  # that others record too, by their ids
-        self._captured: dict[str, Callable[[str], None]] = {}  # closes a task of which calls are captured
+        self._captured: list[EndCalls] = []  # end the tasks of which calls are captured
 
     def _become_own(self) -> None:
         """Records from now on what this process does alone, next to whoever else records into the run."""
@@ -238,8 +242,7 @@ class Run:
         """Begins `n` episodes of a task: a text, a row of a data set, or `er.Task`. The same task again is another group. With an `id` of
         the program's own it is one group in every process of the run that names it, whose members each takes by their numbers:
         `run.group(task, 8, id=uid).member(3)`. It is closed when all its members have ended."""
-        if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= LARGEST_ID:
-            raise EspalierError(f"n is {n!r}", remedy="give a number of episodes from 1", field="n")
+        n = count_of(n, "n", least=1)
         with self.journal.lock:
             self._check_going()
             if id is None:
@@ -291,11 +294,22 @@ class Run:
                 self._trees.append(tree)
             return tree
 
-    def rollout(self, fn: F | None = None, *, group: int = 1, at_once: int | None = None) -> Any:
+    @overload
+    def rollout(  # type: ignore[overload-overlap]
+        self, fn: Callable[Concatenate[Episode, T, P], Coroutine[Any, Any, R]], *, group: int = 1, at_once: int | None = None
+    ) -> Callable[Concatenate[T, P], Coroutine[Any, Any, list[R | Exception]]]: ...
+    @overload
+    def rollout(
+        self, fn: Callable[Concatenate[Episode, T, P], R], *, group: int = 1, at_once: int | None = None
+    ) -> Callable[Concatenate[T, P], list[R | Exception]]: ...
+    @overload
+    def rollout(self, fn: None = None, *, group: int = 1, at_once: int | None = None) -> Decorator: ...
+    def rollout(self, fn: Callable[..., Any] | None = None, *, group: int = 1, at_once: int | None = None) -> Any:
         """Makes a function of an episode and a task one that records a group: `@run.rollout(group=8)`, then `solve(task)`. See
         `espalier_rl.recording.rollouts`."""
-        made: Callable[[F], Decorated] = lambda wrapped: decorate(self, wrapped, group, at_once)  # noqa: E731
-        return made if fn is None else made(fn)
+        if fn is None:
+            return lambda wrapped: decorate(self, wrapped, group, at_once)
+        return decorate(self, fn, group, at_once)
 
     def metric(self, name: str, value: float, at: int | None = None, *, weights: str | None = None) -> None:
         """Records a number of the run: a loss, a rate; `at` is the step or update that it belongs to, `weights` the SHA-256 (hex) of the
@@ -354,21 +368,27 @@ class Run:
             self.outcome = outcome or "completed"
             return
         journal = self._journal
+        unsent: EspalierError | None = None
         try:
-            self._close_captured(outcome)
+            ending = outcome or "completed"
+            unsent = self._end_captured(outcome, {"outcome": ending, "message": message[:10_000]})
             with journal.lock:
-                ending = outcome or "completed"
                 why = message or "the run ended before the episode did"
                 for tree in [*self._trees, *(group._tree for group in self._groups.values())]:
                     self._end_tree(tree, "failed" if ending == "failed" else "cancelled", why)
-                self._finish(outcome, message)
+                if unsent is None or self._recorder is not None:
+                    self._finish(outcome, message)
+                else:
+                    journal.end_behind_calls()
                 self.outcome = self.outcome or ending
             journal.spool.sync()
         finally:
             self.outcome = self.outcome or "failed"
             atexit.unregister(self._end_with_process)
-            journal.close(self._left())
+            journal.close(self._left(), away_s=self._away_s if unsent is None else 0)
         journal.sender.check()
+        if unsent is not None:
+            raise unsent
 
     async def aclose(self, outcome: str | None = None, message: str = "") -> None:
         """`close` for a coroutine."""
@@ -394,6 +414,12 @@ class Run:
 
     def __repr__(self) -> str:
         return f"Run({self.name!r}, id={self.id!r}, outcome={self.outcome!r})"
+
+    def _repr_html_(self) -> str:
+        from ..analysis.page import page, text
+
+        state = self.outcome or f"{len(self._trees)} trees of this process are open"
+        return page(f"run {self.name}", [f'<p>{text(state)} · <a href="{text(self.url)}">{text(self.id)}</a></p>'])
 
     @property
     def url(self) -> str:
@@ -453,15 +479,19 @@ class Run:
         again.spools = self._handle.server
         return again
 
-    def captures(self, task: str, close: Callable[[str], None]) -> None:
-        """Has the end of the run close a task of which calls are captured."""
-        self._captured[task] = close
+    def captures(self, end: EndCalls) -> None:
+        """Has the end of the run end the tasks of which calls are captured."""
+        self._captured.append(end)
 
-    def _close_captured(self, outcome: str | None) -> None:
+    def _end_captured(self, outcome: str | None, run_ends: Json) -> EspalierError | None:
+        """Ends captured tasks, and where the server is not reached the run behind them. Returns why they are not sent."""
         if self.key is not None and outcome == "failed":
-            return  # whoever names the key again continues it
-        for close in self._captured.values():
-            close(outcome if outcome in ("failed", "cancelled") else "terminated")
+            return None  # whoever names the key again continues it
+        unsent: EspalierError | None = None
+        for end in self._captured:
+            rollouts = outcome if outcome in ("failed", "cancelled") else "terminated"
+            unsent = end(rollouts, None if self._recorder is not None else run_ends, self._left(), self._away_s) or unsent
+        return unsent
 
     def tree_ended(self, tree: Tree | SearchTree) -> None:
         if tree in self._trees:
@@ -631,9 +661,7 @@ def _uuid(value: object, field: str) -> str:
 
 
 def _seed(seed: object) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, int) or abs(seed) >= 2**53:
-        raise EspalierError(f"seed is {seed!r}", remedy="give an integer below 2^53", field="seed")
-    return seed
+    return count_of(seed, "seed", least=-(2**53) + 1, most=2**53 - 1)
 
 
 def _program() -> str:

@@ -28,4 +28,4 @@ class RunOptions(TypedDict, total=False):
     durable: Durable
     spool_bytes: int
     full: Full
-    wait_s: float
+    wait_s: float | None

@@ -5,6 +5,7 @@ If the server refuses an event of a tree, that event and all later ones of the t
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import logging
 import threading
@@ -16,7 +17,8 @@ from typing import Any
 from ..connection import Connection
 from ..errors import EspalierError, Unreachable
 from ..installation import is_loopback_url
-from .spool import Spool, keep_refused, read_refused, run_of
+from ..progress import progress
+from .spool import Spool, keep_refused, owner_of, read_refused, run_of
 
 BATCH_BYTES = 2**20
 READ_BYTES = 2 * BATCH_BYTES + 2**16  # of a segment: nearly every step lies in it twice, held back and as it is sent
@@ -41,6 +43,8 @@ class Sender:
         self.refusals: dict[str, EspalierError] = {}  # by tree: why it is set aside
         self._compress = not is_loopback_url(connection.url)
         self._stopping = threading.Event()
+        self._owner = owner_of(spool.folder)
+        self._is_left = bool(self._owner)  # by an earlier process: who answers may be another installation than the one that it knew
         self._left = False  # whether the request that it waits for was given up: its answer changes nothing
         self._offset = 0
         self._moot: set[str] = set()  # ends of this process in the run that another one, which took its place, has recorded
@@ -48,7 +52,13 @@ class Sender:
         self._thread = threading.Thread(target=self._run, name=f"espalier spool {spool.folder.name}", daemon=True)
 
     def start(self) -> None:
+        if not self._owner and "://" in self.connection.spools:  # else its folder says which one it is for
+            self._belong_to(mark_of(self.connection))
         self._thread.start()
+
+    def _belong_to(self, owner: str) -> None:
+        self._owner = owner
+        self.spool.belong_to(owner)
 
     def stop(self, timeout_s: float | None = None) -> bool:
         """Ends the thread behind the request that it waits for, for at most `timeout_s` seconds; returns whether it has ended."""
@@ -71,13 +81,22 @@ class Sender:
         self.wait(timeout_s)
         self.check()
 
-    def wait(self, timeout_s: float) -> None:
-        """Returns when all that was written is sent or set aside. Raises what the server refused of the run, or Unreachable."""
+    def wait(self, timeout_s: float, *, away_s: float | None = None) -> None:
+        """Returns when all that was written is sent or set aside. Raises what the server refused of the run, or Unreachable; `away_s` is how
+        long it is waited for a server that is not reached, if that is less."""
         spool = self.spool
         spool.write_out()
-        with spool.changed:
-            due = spool.written
-            spool.changed.wait_for(lambda: spool.acked >= due or spool.refused is not None, timeout_s)
+        first_s = timeout_s if away_s is None else min(timeout_s, away_s)
+        with spool.changed, progress("sending what was recorded", "B", spool.unsent) as show:
+            due, before = spool.written, spool.acked
+
+            def is_over() -> bool:
+                show(spool.acked - before)
+                return spool.acked >= due or spool.refused is not None
+
+            over, until = spool.changed.wait_for(is_over, first_s), time.monotonic() + timeout_s - first_s
+            while not over and self.away is None and time.monotonic() < until:
+                over = spool.changed.wait_for(is_over, min(PAUSE_S, until - time.monotonic()))
         spool.check()
         if spool.acked >= due:
             return
@@ -157,10 +176,15 @@ class Sender:
             body = gzip.compress(body, 1)
             headers["content-encoding"] = "gzip"
         try:
+            if self._is_left:
+                refuse_other(self.connection, self.spool.folder, TRY_S)
+                self._is_left = False
             answer: Any = self.connection.json("POST", path, content=body, headers=headers, retry_s=TRY_S)
         except EspalierError as error:
             if self._left:
                 return False
+            if error.code == "other-installation":
+                raise
             if error.status == 413 and len(lines) > 1:
                 self._most = max(1, len(lines) // 2)
                 return False
@@ -175,6 +199,8 @@ class Sender:
             return False
         self.away = None
         self._taken(answer, lines)
+        if self.connection.installation not in (None, self._owner):
+            self._belong_to(self.connection.installation or "")
         return True
 
     def _request(self, lines: list[bytes]) -> tuple[str, bytes, str]:
@@ -208,6 +234,27 @@ class Sender:
                 said, remedy=kept.remedy, field=error.field, status=error.status, code=error.code, problems=error.problems
             )  # fmt: skip
         return False
+
+
+def mark_of(connection: Connection) -> str:
+    """Returns which installation is meant where none has answered yet: the one that knows the key or token that is shown."""
+    return f"token:{hashlib.sha256((connection.token or '').encode()).hexdigest()[:16]}"
+
+
+def refuse_other(connection: Connection, folder: Path, retry_s: float) -> None:
+    """Raises EspalierError `other-installation` where a spool is for another one than the one that answers; Unreachable where none does."""
+    owner = owner_of(folder)
+    mark = mark_of(connection)
+    if owner in ("", mark):
+        return
+    if not owner.startswith("token:"):
+        connection.request("GET", "/healthz", retry_s=retry_s)
+    if connection.installation == owner or (connection.installation is None and not owner.startswith("token:")):
+        return
+    said = f"the spool {folder} was recorded for another installation than the one at {connection.url}"
+    name = f"--run {run_of(folder)}"
+    remedy = f"`python -m espalier_rl spool send {name} --url URL` sends it to the server that you name, `spool drop {name} --everything` gives it up"
+    raise EspalierError(said, remedy=remedy, field="url", code="other-installation")
 
 
 def resend_refused(connection: Connection, folder: Path) -> None:

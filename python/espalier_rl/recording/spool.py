@@ -33,6 +33,7 @@ BUFFER_BYTES = 256 * 1024  # of `durable="none"`
 BUFFER_S = 0.2
 LINE_BUFFER = 2**20  # of a line that is longer than what is read at once
 SUFFIX = ".ndjson"
+OWNER = "installation"  # the file that says which one a spool is for
 REFUSED = "refused.ndjson"  # events that the server refused, and what followed them in their trees
 
 
@@ -173,17 +174,26 @@ class Spool:
     def unsent(self) -> int:
         return self.written - self.acked
 
+    def belong_to(self, owner: str) -> None:
+        """Says which installation it is for."""
+        with _disk(self.folder):
+            (self.folder / OWNER).write_text(owner)
+
     # ---- reading
 
     def read(self, number: int, offset: int, most: int) -> tuple[bytes, bool]:
         """Reads bytes of a segment, of a line that is longer than `most` all that is there, and whether a later segment is there (then the
         segment is whole)."""
         later = number != self.segments[-1]
-        with open(self._path(number), "rb", LINE_BUFFER) as file:
+        with open(self._path(number), "rb", 0) as file:
             file.seek(offset)
-            raw = file.read(most)
+            # takes no more memory than there is to read: most often that is one step or call
+            raw = file.read(max(0, min(most, os.fstat(file.fileno()).st_size - offset)))
             if len(raw) == most and b"\n" not in raw:
-                raw += file.readline()  # which grows as it finds bytes; `read` takes memory for what it is asked for
+                parts = [raw]
+                while parts[-1] and b"\n" not in parts[-1]:
+                    parts.append(file.read(LINE_BUFFER))
+                raw = b"".join(parts)
             return raw, later
 
     def drop_segment(self, number: int) -> None:
@@ -242,6 +252,8 @@ class Spool:
         if delete:
             for number in _numbers(self.folder):
                 self._path(number).unlink(missing_ok=True)
+            if not (self.folder / REFUSED).exists():
+                (self.folder / OWNER).unlink(missing_ok=True)
             (self.folder / "lock").unlink(missing_ok=True)
             try:
                 self.folder.rmdir()
@@ -291,6 +303,14 @@ class Spool:
             if not self.changed.wait_for(has_room, max(0.0, until - time.monotonic())):
                 raise full
         self.check()
+
+
+def owner_of(folder: Path) -> str:
+    """Returns which installation a spool is for; nothing where that is not known."""
+    try:
+        return (folder / OWNER).read_text().strip()
+    except OSError:
+        return ""
 
 
 def list_spools(root: Path) -> Iterator[Path]:

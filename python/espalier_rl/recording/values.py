@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 from typing import Any, NoReturn
 
+from ..connection import plain_of
 from ..errors import EspalierError
 
 LARGEST_AMOUNT = 1e100  # of what is added up: no sum leaves the range of a double
@@ -80,7 +81,7 @@ def list_of(value: object, field: str) -> list[Any]:
 
 def count_of(value: object, field: str, *, least: int = 0, most: int = LARGEST_ID) -> int:
     """Reads a whole number; numpy and torch scalars are numbers."""
-    number = value if isinstance(value, int) else _item(value)
+    number = value if isinstance(value, int) else item_of(value)
     if isinstance(number, bool) or not isinstance(number, int) or not least <= number <= most:
         refuse(field, f"{field} is {shown(value)}", f"give an integer from {least} to {most}")
     return number
@@ -105,16 +106,16 @@ def amount_of(value: object, field: str) -> float | int:
     """Reads a number that is added up: finite, between -1e100 and 1e100. A bool counts as 0 or 1; numpy and torch scalars are numbers."""
     if isinstance(value, bool):
         return int(value)
-    number = value if isinstance(value, (int, float)) else _item(value)
+    number = value if isinstance(value, (int, float)) else item_of(value)
     if not isinstance(number, (int, float)) or not math.isfinite(number) or abs(number) > LARGEST_AMOUNT:
         raise EspalierError(f"{field} is {shown(value)}", remedy="give a finite number between -1e100 and 1e100", field=field)
     return number
 
 
 def json_of(value: object, field: str) -> Any:
-    """Reads a JSON value, nested at most 60 deep."""
+    """Reads a JSON value, nested at most 60 deep; numpy and torch scalars are numbers, arrays lists."""
     try:
-        read = json.loads(json.dumps(value, allow_nan=False))
+        read = json.loads(json.dumps(value, allow_nan=False, default=plain_of))
         level, depth = [read], 0
         while level:
             if depth > DEEPEST_JSON:
@@ -135,7 +136,7 @@ def policy_of(given: object, field: str = "policy") -> Json:
         policy, number = (before, behind) if at else (given, "0")
         version: object = int(number) if number.isascii() and number.isdigit() else number
     elif isinstance(given, tuple) and len(given) == 2:
-        policy, version = given
+        policy, version = given[0], item_of(given[1])
     elif isinstance(given, Mapping):
         policy, version = given.get("policyId"), given.get("version")
     else:
@@ -157,7 +158,8 @@ def storable(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").replace("\0", "\ufffd")
 
 
-def _item(value: object) -> object:
+def item_of(value: object) -> object:
+    """Returns the number or flag that a scalar of numpy or torch is; anything else as it is."""
     item = getattr(value, "item", None)
     try:
         return item() if callable(item) else value

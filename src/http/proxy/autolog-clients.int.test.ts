@@ -23,7 +23,7 @@ const found = await agentsForTests();
           },
         );
       });
-      expect(said.slice(-4_000)).toMatch(/\nRan [1-9]\d* tests in [^\n]*\n\nOK/);
+      expect(said.slice(-4_000)).toMatch(/\nRan [1-9]\d* tests in [^\n]*\n\nOK\n$/);
     });
   },
 );

@@ -9,16 +9,17 @@ const EVERY_MS = 1_000;
 /** Closes groups and ends runs that all their programs have left, a second after it is on record. */
 export function keepClosed(world: LeftWorld, logger: Logger): Running {
   return untilClosed(async (signal) => {
+    let logged = ''; // an outage is said once
     while (!signal.aborted) {
       await rest(EVERY_MS, signal);
       if (signal.aborted) return;
       try {
         await closeLeft(world, signal);
+        logged = '';
       } catch (error) {
-        if (!signal.aborted)
-          logger.warn('runs that all have left wait to be ended', {
-            error: error instanceof Error ? error.message : String(error),
-          });
+        const reason = error instanceof Error ? error.message : String(error);
+        if (!signal.aborted && reason !== logged) logger.warn('runs that all have left wait to be ended', { error: reason });
+        logged = reason;
       }
     }
   });

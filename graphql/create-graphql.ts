@@ -11,7 +11,6 @@ import { useQueryLimits } from './limits/use-query-limits.ts';
 import { createMaskError } from './mask-error.ts';
 import { readOperations, useShippedOperations } from './persisted-operations.ts';
 import { createExecutableSchema } from './schema.ts';
-import { useCompiledQueries } from './use-compiled-queries.ts';
 import { useCompressedPage } from './use-compressed-page.ts';
 import { useJsonMutations } from './use-json-mutations.ts';
 import { useReadableRequest } from './use-readable-request.ts';
@@ -61,7 +60,6 @@ export async function createGraphql(options: GraphqlOptions): Promise<YogaServer
       useReadableRequest(),
       useShippedOperations(operations, options.documents ?? 'any'),
       useLimits(limits),
-      useCompiledQueries(),
       useJsonMutations(),
       useQueryLimits(),
       useMoments(),

@@ -1,4 +1,4 @@
-import { defaultFieldResolver, type GraphQLSchema, GraphQLString, getNamedType, isObjectType } from 'graphql';
+import { type GraphQLSchema, GraphQLString, getNamedType, isObjectType } from 'graphql';
 import { createSchema } from 'graphql-yoga';
 import { scopedToMoment } from './as-of/scoped-to-moment.ts';
 import type { Context } from './context.ts';
@@ -21,7 +21,7 @@ import { Query } from './resolvers/query.ts';
 import { Replay } from './resolvers/replays.ts';
 import { Judgement, Revision, RevisionTurn } from './resolvers/revisions.ts';
 import { Rollout, Trajectory } from './resolvers/rollouts.ts';
-import { ForkOrigin, ImageTotals, Run, RunEnvironment } from './resolvers/runs.ts';
+import { ForkOrigin, Run, RunEnvironment } from './resolvers/runs.ts';
 import { DateTime, JSONValue, SafeInt } from './resolvers/scalars.ts';
 import { StepEdge } from './resolvers/searchable-lists.ts';
 import { PackedArray, Reward, SearchStatistics, Step, ToolCall } from './resolvers/steps.ts';
@@ -57,7 +57,6 @@ export async function createExecutableSchema(): Promise<GraphQLSchema> {
     ArmResult,
     Run,
     RunEnvironment,
-    ImageTotals,
     ForkOrigin,
     Evaluation,
     Replay,
@@ -112,21 +111,16 @@ export async function createExecutableSchema(): Promise<GraphQLSchema> {
     SampleEstimate,
     StepEstimate,
   });
-  return resolveComputed(createSchema<Context>({ typeDefs: await readTypeDefs(), resolvers }));
+  return resolveLargeTexts(createSchema<Context>({ typeDefs: await readTypeDefs(), resolvers }));
 }
 
-/**
- * Gives a resolver to each field that is no plain property of its record, since queries are compiled: the counts of a connection,
- * which are functions, and the texts of what may have large ones.
- */
-function resolveComputed(schema: GraphQLSchema): GraphQLSchema {
+/** Has texts of what may have large ones read from the blob store where they are large. */
+function resolveLargeTexts(schema: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(schema.getTypeMap()).filter(isObjectType)) {
     const fields = type.getFields();
-    for (const field of Object.values(fields)) {
-      if (field.resolve) continue;
-      if (field.args.length > 0 || field.name === 'totalCount') field.resolve = defaultFieldResolver;
-      if (fields.largeTexts && getNamedType(field.type) === GraphQLString) field.resolve = textOf(field.name);
-    }
+    if (!fields.largeTexts) continue;
+    for (const field of Object.values(fields))
+      if (!field.resolve && getNamedType(field.type) === GraphQLString) field.resolve = textOf(field.name);
   }
   return schema;
 }

@@ -7,13 +7,13 @@ type Path = GraphQLResolveInfo['path'];
  * every resolver of a request; which moment a field is read at says its path: the nearest `asOf` above it, else it is read now.
  */
 export class Moments<Context> {
-  readonly #contexts = new Map<string, Context>(); // by path: an executor makes objects of it anew for each field
+  readonly #contexts = new WeakMap<Path, Context>();
   readonly #releases: (() => void)[] = [];
   #ended = false;
 
   /** Lets everything below a field be read in another context, until the request ends. */
   open(path: Path, context: Context, release: () => void): void {
-    this.#contexts.set(prefixesOf(path).at(-1) ?? '', context);
+    this.#contexts.set(path, context);
     this.#releases.push(release);
     if (this.#ended) this.end();
   }
@@ -21,8 +21,11 @@ export class Moments<Context> {
   /** Returns the context in which a field is resolved. */
   contextOf(path: Path, now: Context): Context {
     if (this.#releases.length === 0) return now;
-    const opened = prefixesOf(path).findLast((prefix) => this.#contexts.has(prefix));
-    return (opened === undefined ? undefined : this.#contexts.get(opened)) ?? now;
+    for (let at: Path | undefined = path; at; at = at.prev) {
+      const context = this.#contexts.get(at);
+      if (context) return context;
+    }
+    return now;
   }
 
   /** Releases what the moments hold. */
@@ -30,10 +33,4 @@ export class Moments<Context> {
     this.#ended = true;
     for (const release of this.#releases) release();
   }
-}
-
-/** The paths of the fields above a field and its own, from the root. */
-function prefixesOf(path: Path): readonly string[] {
-  const above = path.prev ? prefixesOf(path.prev) : [];
-  return [...above, `${above.at(-1) ?? ''}/${path.key}`];
 }

@@ -19,7 +19,7 @@ import {
 import { readDepthTotals, readRunTotals } from '../../src/projections/runs/read-run-totals.ts';
 import { bounded, connect } from '../connection.ts';
 import { datasetFilter, revisionFilter, rolloutFilter, trajectoryFilter, treeFilter } from '../filters.ts';
-import type { ForkOriginResolvers, ImageTotalsResolvers, RunEnvironmentResolvers, RunResolvers } from '../generated/types.ts';
+import type { ForkOriginResolvers, RunEnvironmentResolvers, RunResolvers } from '../generated/types.ts';
 import { many, one } from '../loaders/batch.ts';
 import { forgottenRun } from '../loaders/forgotten-loaders.ts';
 import { loadedBy } from '../loaders/loaded-by.ts';
@@ -73,8 +73,6 @@ export const RunEnvironment: RunEnvironmentResolvers = {
   renderer: async ({ runId, environment }, _, context) =>
     (await renderers(context).load(runId)).find((each) => each.environment === environment) ?? null,
 };
-
-export const ImageTotals: ImageTotalsResolvers = { images: ({ images }) => (typeof images === 'number' ? images : images()) };
 
 export const Run: RunResolvers = {
   environments: ({ id, environments }) => environments.map((each) => ({ ...each, runId: id })),

@@ -51,7 +51,7 @@ export async function startInThread(
   logger: Logger,
   { heapMb, program = PROGRAM, signal }: ThreadOptions = {},
 ): Promise<Running & { readonly url: string | null }> {
-  const data: ThreadData = { role, config: { ...config, databaseUrl, databaseDirectUrl: directUrl } };
+  const data: ThreadData = { role, config: { ...config, databaseUrl, databaseDirectUrl: directUrl, probePort: null } }; // its process has the port
   const worker = new Worker(RUN, {
     argv: [program],
     execArgv: [],

@@ -1,4 +1,4 @@
-import { readiness } from '../http/health.ts';
+import { createReadiness } from '../http/health.ts';
 import { serveProbes } from '../http/probes.ts';
 import { json } from '../http/reply.ts';
 import { KafkaUnusable, openPlatform, type Platform } from '../platform/open-platform.ts';
@@ -30,15 +30,8 @@ export async function startOnPlatform<Started extends Pick<Running, 'close'>>(
   start: (platform: Platform) => Promise<Started>,
 ): Promise<{ readonly platform: Platform; readonly running: Started; close(): Promise<void> }> {
   let logged = '';
-  let opened: Platform | undefined;
-  const probes =
-    config.probePort === null
-      ? null
-      : await serveProbes(config.host, config.probePort, async () =>
-          opened
-            ? readiness({ db: opened.database.db, log: opened.log })
-            : json(503, { ready: false, reasons: ['this process is starting'] }),
-        );
+  let ready = async () => json(503, { ready: false, reasons: ['this process is starting'] });
+  const probes = config.probePort === null ? null : await serveProbes(config.host, config.probePort, () => ready());
   if (probes) logger.info('probes', { port: probes.port });
   return retryTransient(
     async () => {
@@ -47,7 +40,7 @@ export async function startOnPlatform<Started extends Pick<Running, 'close'>>(
         await platform.close();
         throw error;
       });
-      opened = platform;
+      ready = createReadiness({ db: platform.database.db, log: platform.log });
       return {
         platform,
         running,

@@ -20,17 +20,26 @@ export interface HealthWorld {
 }
 
 const LIMIT_MS = 2_000; // supervisors give a probe some seconds
+const LOOK_MS = 500;
 
 /**
- * Answers `GET /readyz`: 200 when this process can do its work: the database and the log answer, and it does not stop. A load balancer
+ * Makes what answers `GET /readyz`: 200 when this process can do its work: the database and the log answer, and it does not stop. A load balancer
  * and an orchestrator ask, without a key: what is wrong elsewhere says `GET /v1/health`.
  */
-export async function readiness({ db, log }: Pick<HealthWorld, 'db' | 'log'>): Promise<Reply> {
-  const reasons = isDraining() ? ['this process is stopping'] : [];
-  const ask = (name: string, question: Promise<unknown>) =>
-    within(question, LIMIT_MS).catch(() => void reasons.push(`${name} does not answer`));
-  await Promise.all([ask('the database', ping(db)), ask('the log', log.ends(TOPICS))]);
-  return json(reasons.length === 0 ? 200 : 503, { ready: reasons.length === 0, reasons });
+export function createReadiness({ db, log }: Pick<HealthWorld, 'db' | 'log'>): () => Promise<Reply> {
+  let looked: { readonly at: number; readonly reasons: Promise<readonly string[]> } | undefined; // whoever can connect may ask: seldom is enough
+  const look = async (): Promise<readonly string[]> => {
+    const reasons: string[] = [];
+    const ask = (name: string, question: Promise<unknown>) =>
+      within(question, LIMIT_MS).catch(() => void reasons.push(`${name} does not answer`));
+    await Promise.all([ask('the database', ping(db)), ask('the log', log.ends(TOPICS))]);
+    return reasons;
+  };
+  return async () => {
+    if (!looked || performance.now() - looked.at > LOOK_MS) looked = { at: performance.now(), reasons: look() };
+    const reasons = [...(isDraining() ? ['this process is stopping'] : []), ...(await looked.reasons)];
+    return json(reasons.length === 0 ? 200 : 503, { ready: reasons.length === 0, reasons });
+  };
 }
 
 /**

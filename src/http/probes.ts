@@ -25,7 +25,7 @@ export async function serveProbes(host: string, port: number, ready: () => Promi
     },
   };
   const server = createServer((req, res) => {
-    const answer = answers[new URL(req.url ?? '/', 'http://probe').pathname];
+    const answer = answers[(req.url ?? '').split('?')[0] ?? ''];
     if (!answer || (req.method !== 'GET' && req.method !== 'HEAD')) return void res.writeHead(404).end();
     answer().then(
       ({ status, headers, body }) => res.writeHead(status, headers).end(String(body)), // a text in all of these

@@ -3,12 +3,12 @@ import { jsonSchemas } from '../events/json-schema.ts';
 import { SCOPES } from '../postgres/keys.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { type Endpoint, endpoint } from './endpoint.ts';
-import { type HealthWorld, readiness, systemHealth } from './health.ts';
+import { createReadiness, type HealthWorld, systemHealth } from './health.ts';
 import { json, type Reply, refuse, text } from './reply.ts';
 import { watchStalls } from './stalled-projections.ts';
 import { watchUnread } from './unread-partitions.ts';
 
-const ready = z.object({ ready: z.boolean(), reasons: z.array(z.string()).describe('Why it is not ready.') });
+const readiness = z.object({ ready: z.boolean(), reasons: z.array(z.string()).describe('Why it is not ready.') });
 
 const health = z.object({
   healthy: z.boolean(),
@@ -32,6 +32,7 @@ const caller = z.object({
 /** Returns the endpoints about the server itself: schemas of its events, health and measurements. */
 export function serverEndpoints(world: HealthWorld & { readonly metrics: Metrics }): readonly Endpoint[] {
   const watches = { stalls: watchStalls(), unread: watchUnread() };
+  const ready = createReadiness(world);
   let schemas: Reply | undefined; // 40 ms of a start that rarely needs them
   return [
     endpoint({
@@ -74,10 +75,10 @@ export function serverEndpoints(world: HealthWorld & { readonly metrics: Metrics
       needs: 'nothing', // a load balancer has no key, and learns no name
       summary: 'Says whether this process can do its work: database and log answer, and it does not stop.',
       answers: {
-        200: { description: 'Ready.', content: { 'application/json': ready } },
-        503: { description: 'Not ready.', content: { 'application/json': ready } },
+        200: { description: 'Ready.', content: { 'application/json': readiness } },
+        503: { description: 'Not ready.', content: { 'application/json': readiness } },
       },
-      handle: () => readiness(world),
+      handle: ready,
     }),
     endpoint({
       method: 'GET',

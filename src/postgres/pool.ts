@@ -47,7 +47,8 @@ export function openPool(url: string, options: PoolOptions = {}): pg.Pool {
 function asLibpq(url: string): string {
   if (!URL.canParse(url)) return url;
   const parsed = new URL(url);
-  if (parsed.searchParams.has('sslmode') && !parsed.searchParams.has('uselibpqcompat'))
+  const mode = parsed.searchParams.get('sslmode');
+  if (mode !== null && mode !== 'no-verify' && !parsed.searchParams.has('uselibpqcompat'))
     parsed.searchParams.set('uselibpqcompat', 'true');
   return parsed.searchParams.has('uselibpqcompat') ? parsed.toString() : url;
 }

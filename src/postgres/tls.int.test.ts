@@ -68,6 +68,7 @@ test('sslmode means what it means for libpq: require checks no certificate, veri
   expect(await usesTls('sslmode=disable')).toBe(false);
   expect(await usesTls('sslmode=require')).toBe(true);
   expect(await usesTls('sslmode=prefer')).toBe(true);
+  expect(await usesTls('sslmode=no-verify')).toBe(true); // pg's own
   expect(await usesTls(`sslmode=verify-ca&sslrootcert=${certificate('server')}`)).toBe(true);
   await expect(usesTls(`sslmode=verify-ca&sslrootcert=${certificate('other')}`)).rejects.toThrow(/certificate/);
   await expect(usesTls(`sslmode=verify-full&sslrootcert=${certificate('server')}`)).rejects.toThrow(/altnames|does not match/);

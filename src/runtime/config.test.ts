@@ -170,6 +170,10 @@ describe('readConfig', () => {
       await symlink('url', join(folder, 'linked')); // as Kubernetes mounts a secret
       await chmod(join(folder, 'url'), 0o440);
       expect(readConfig({ DATABASE_URL_FILE: join(folder, 'linked') }).databaseUrl).toBe('postgres://u:p@db/e');
+      await writeFile(join(folder, 'empty'), '\n');
+      expect(() => readConfig({ DATABASE_URL_FILE: join(folder, 'empty') })).toThrow(
+        /DATABASE_URL is to be read from the file .*, which is empty/,
+      );
       expect(() => readConfig({ OPENAI_API_KEY_FILE: join(folder, 'none') })).toThrow(
         /OPENAI_API_KEY is to be read from the file .*none/,
       );
@@ -197,8 +201,19 @@ describe('readConfig', () => {
   });
 
   test('settings are listed without what is secret in them', () => {
-    const env = { DATABASE_URL: 'postgres://u:hidden@h/d', OPENAI_API_KEY_FILE: '/run/key', ESPALIER_PORT: '9', PATH: '/bin' };
-    expect(listSettings(env)).toEqual(['DATABASE_URL=(secret)', 'ESPALIER_PORT=9', 'OPENAI_API_KEY_FILE=/run/key']);
+    const env = {
+      DATABASE_URL: 'postgres://u:hidden@h/d',
+      OPENAI_API_KEY_FILE: '/run/key',
+      ESPALIER_PORT: '9',
+      PATH: '/bin',
+      OPENAI_BASE_URL: 'http://u:hidden@h/v1',
+    };
+    expect(listSettings(env)).toEqual([
+      'DATABASE_URL=(secret)',
+      'ESPALIER_PORT=9',
+      'OPENAI_API_KEY_FILE=/run/key',
+      'OPENAI_BASE_URL=http://(secret)@h/v1',
+    ]);
   });
 
   test('a password in a wrong DATABASE_URL is not repeated', () => {

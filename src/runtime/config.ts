@@ -415,7 +415,8 @@ function readFile(
   const file = env[named]?.trim();
   if (file === undefined || file === '') return undefined;
   try {
-    return readFileSync(file, 'utf8').trim();
+    const text = readFileSync(file, 'utf8').trim();
+    if (text !== '') return text;
   } catch (error) {
     throw new ConfigError(
       variable,
@@ -423,6 +424,7 @@ function readFile(
       `is to be read from the file ${file}, which cannot be read: ${(error as Error).message}`,
     ); // of the file system
   }
+  throw new ConfigError(variable, null, `is to be read from the file ${file}, which is empty`);
 }
 
 function kafkaSecurityOf(env: Readonly<Record<string, string | undefined>>): KafkaSecurity {
@@ -491,7 +493,7 @@ function shown(variable: Variable, value: string): string {
 export function listSettings(env: Readonly<Record<string, string | undefined>> = process.env): readonly string[] {
   return (Object.keys(VARIABLES) as Variable[]).flatMap((variable) => {
     const value = env[variable]?.trim();
-    if (value) return [`${variable}=${SECRET.has(variable) ? '(secret)' : value}`];
+    if (value) return [`${variable}=${SECRET.has(variable) ? '(secret)' : value.replace(/\/\/[^/@]*@/, '//(secret)@')}`];
     const file = SECRET.has(variable) ? env[`${variable}_FILE`]?.trim() : undefined;
     return file ? [`${variable}_FILE=${file}`] : [];
   });

@@ -70,7 +70,10 @@ export async function runUntilStopped(
     else logger.error(messageOf(why.error), { error: why.error });
   }
   stopping.abort();
-  if (why.kind === 'asked') await started.then((running) => running.drain?.()).catch(() => undefined); // a start that failed has nothing to drain
+  if (why.kind === 'asked' && isStarted) {
+    const faulty = new Promise<void>((resolve) => source.on('uncaughtException', resolve as () => void));
+    await Promise.race([started.then((running) => running.drain?.()), faulty]);
+  }
   const closed = await withinLimit(closeStarted(started, why, logger), closeMs);
   if (closed === 'late') logger.error(`did not close within ${closeMs / 1_000} s; ending anyway`);
 

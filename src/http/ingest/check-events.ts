@@ -87,7 +87,10 @@ export const FIELDS_OF_PLATFORM: Readonly<Record<string, Rule>> = {
 
 const REMEDY = 'correct them and send all again; GET /v1/schemas has the JSON Schema of every type';
 
-/** Drops repetitions of an event or a fact within the request; returns those with other content, which are refused (409). */
+/**
+ * Drops repetitions of an event within the request; returns those with other content, and second facts, which are refused (409). A fact
+ * that another event of the request states too stays: the journal may set one of them aside, for its id or its run, and the other counts.
+ */
 export function dropRepetitions(
   sent: readonly SentEvent[],
 ):
@@ -100,11 +103,12 @@ export function dropRepetitions(
     const keys = uniqueKeysOf(item.event);
     const key = keys.find((taken) => first.has(taken));
     const before = key === undefined ? undefined : first.get(key);
-    if (!before) {
+    if (before && contentHash(before.event) !== contentHash(item.event))
+      problems.push(conflictOf(item, `event ${before.index} of this request`, key === keys[0] ? 'id' : 'fact'));
+    else if (key === undefined || key !== keys[0]) {
       for (const taken of keys) first.set(taken, item);
       distinct.push(item);
-    } else if (contentHash(before.event) !== contentHash(item.event))
-      problems.push(conflictOf(item, `event ${before.index} of this request`, key === keys[0] ? 'id' : 'fact'));
+    }
   }
   return problems.length > 0 ? { kind: 'conflict', problems } : { kind: 'distinct', events: distinct };
 }

@@ -23,9 +23,14 @@ export interface OwnersWorld {
   readonly caughtUp: (topics: ReadonlySet<Topic>) => Promise<boolean>;
 }
 
+/** `release` gives the streams back that nothing was appended to: what follows in them is refused again until they are opened. */
+export interface Claim {
+  release(): void;
+}
+
 export type OwnerCheck =
-  /** `claim` takes the streams that the events open for the principal; false when another took one meanwhile. */
-  | { readonly kind: 'owned'; readonly claim: () => boolean }
+  /** `claim` takes the streams that the events open for the principal; null when another took one meanwhile. */
+  | { readonly kind: 'owned'; readonly claim: () => Claim | null }
   | { readonly kind: 'forbidden'; readonly problems: readonly Problem[] }
   | { readonly kind: 'unknown'; readonly problems: readonly Problem[] }
   /** The owners are too far behind the log to say: nothing is accepted on trust. */
@@ -64,9 +69,14 @@ async function checkEach(events: readonly SentEvent[], principal: Principal, wor
   const claim = () => {
     const keys = [...new Set(events.filter(({ event }) => claims(event)).map(({ event }) => keyOf(event)))];
     const taken = (key: string) => !owns(principal, (world.recent.get(key) ?? mine).principal);
-    if (principal.keyId !== null && !may(principal, 'admin') && keys.some(taken)) return false;
-    for (const key of keys) if (!world.recent.has(key)) world.recent.set(key, mine);
-    return true;
+    if (principal.keyId !== null && !may(principal, 'admin') && keys.some(taken)) return null;
+    const claimed = keys.filter((key) => !world.recent.has(key));
+    for (const key of claimed) world.recent.set(key, mine);
+    return {
+      release() {
+        for (const key of claimed) if (world.recent.get(key) === mine) world.recent.delete(key);
+      },
+    };
   };
   if (principal.keyId === null) return { kind: 'owned', claim };
 

@@ -121,9 +121,12 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
     if (prepared.kind === 'refused') return prepared.reply;
     const misplaced = await checkStreamTopics(distinct.events, db, recentStreams); // the last check: what passes is claimed
     if (misplaced.length > 0) return refuseEvents('other-topic', misplaced);
-    if (!owned.claim()) return refuseUndecided(OWNS);
+    const claim = owned.claim();
+    if (!claim) return refuseUndecided(OWNS);
     const taken = prepared.records.flatMap(({ event }) => uniqueKeysOf(event));
-    return exclusive.run(taken, () => appendNew(prepared.records, checked.events.length, principal));
+    const reply = await exclusive.run(taken, () => appendNew(prepared.records, checked.events.length, principal));
+    if (reply.status !== 200) claim.release();
+    return reply;
   }
 
   async function appendNew(prepared: readonly Prepared[], accepted: number, principal: Principal): Promise<Reply> {

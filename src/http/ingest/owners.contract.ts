@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { derivedId } from '../../events/derived-id.ts';
+import type { Envelope } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
 import { createKey, type NewKey } from '../../postgres/keys.ts';
 import { replaceKey } from '../../postgres/replace-key.ts';
@@ -94,6 +95,19 @@ export function describeOwners(open: (given?: { readonly api: ServeOptions['api'
       const swapped = [...builder.events.slice(0, 1), ...builder.events.slice(1).reverse()];
       await refused(api, () => api.post(swapped, headers), 422, { index: 1, message });
       expect((await api.post(builder.events, headers)).status).toBe(200);
+    });
+
+    test('a request that is refused opens nothing: what follows in its tree is refused until the tree is opened', async () => {
+      const victim = await givenVictim();
+      const tree = victim.builder.tree(victim.runId, 'refused');
+      const opened = last(victim.builder);
+      const known = victim.builder.events[0] as Envelope<'RunStarted'>;
+      const contradiction = { ...known, data: { ...known.data, name: 'another' } };
+      expect((await api.post([contradiction, opened], victim.owner)).status).toBe(409);
+      victim.builder.rollout(tree);
+      const rollout = last(victim.builder);
+      await refused(api, () => api.post([rollout], victim.owner), 422, { path: 'data.treeId' });
+      expect((await api.post([opened, rollout], victim.owner)).status).toBe(200);
     });
 
     test('a judge revises and assigns rewards, and ends no run', async () => {

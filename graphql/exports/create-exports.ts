@@ -54,17 +54,26 @@ export function createExports({ db, blobs, snapshots, folder, logger = SILENT }:
       const key = sha256Hex(JSON.stringify([forgotten, principal.projects, same]));
       const tag = strongTag(request.headers.get('if-range'));
       const kept = tag === undefined || asked.answer === 'manifest' ? undefined : await files.find(key, tag);
-      if (kept) return await answerFile(kept, asked, byteRange(request.headers.get('range'), kept.bytes));
+      const found = kept && (await answerFile(kept, asked, byteRange(request.headers.get('range'), kept.bytes)));
+      if (found) return found;
       const leave = enter(principal.keyId ?? 'local');
       if (!leave) return refusal(429, 'busy', 'too many exports are being written', 'ask again when one of them has ended', 1);
-      const made = await files.make(key, (path) => write(path, asked, principal, request.signal)).finally(leave);
-      if ((await countDestroyedKeys(db)) !== forgotten) {
-        await dropKept(folder);
-        throw new DatasetError('projections-behind', 'something was forgotten while the file was written; ask again');
+      try {
+        for (let tries = 2; tries > 0; tries--) {
+          const made = await files.make(key, request.signal, (path, signal) => write(path, asked, principal, signal));
+          if ((await countDestroyedKeys(db)) !== forgotten) {
+            await dropKept(folder);
+            throw new DatasetError('projections-behind', 'something was forgotten while the file was written; ask again');
+          }
+          if (asked.answer === 'manifest') return answerManifest(made);
+          const other = request.headers.has('if-range') && tag !== made.sha256;
+          const answer = await answerFile(made, asked, byteRange(other ? null : request.headers.get('range'), made.bytes));
+          if (answer) return answer;
+        }
+      } finally {
+        leave();
       }
-      if (asked.answer === 'manifest') return answerManifest(made);
-      const other = request.headers.has('if-range') && tag !== made.sha256;
-      return await answerFile(made, asked, byteRange(other ? null : request.headers.get('range'), made.bytes));
+      throw new DatasetError('projections-behind', 'the file was removed before it was read; ask again');
     } catch (error) {
       return refused(error, logger);
     }
@@ -101,7 +110,7 @@ export function createExports({ db, blobs, snapshots, folder, logger = SILENT }:
 
   return {
     fetch,
-    /** Removes the files that are kept. */
+    /** Removes the files that are kept, of other servers too. */
     drop: () => dropKept(folder),
     close: () => files.close(),
   };
@@ -121,7 +130,12 @@ function answerManifest({ manifest, sha256 }: KeptFile & { readonly manifest: st
   return new Response(manifest, { headers: { ...headers, 'espalier-sha256': sha256 } });
 }
 
-async function answerFile({ path, sha256, bytes }: KeptFile, { plan }: ExportRequest, range: ByteRange): Promise<Response> {
+/** Undefined where the file was removed meanwhile. */
+async function answerFile(
+  { path, sha256, bytes }: KeptFile,
+  { plan }: ExportRequest,
+  range: ByteRange,
+): Promise<Response | undefined> {
   if (range.kind === 'beyond') {
     const beyond = refusal(416, 'beyond', `the file has ${bytes} bytes`, 'ask for some of them, or leave Range out');
     beyond.headers.set('content-range', `bytes */${bytes}`);
@@ -130,6 +144,7 @@ async function answerFile({ path, sha256, bytes }: KeptFile, { plan }: ExportReq
   const parquet = ['parquet', 'verl', 'verl-prompts'].includes(plan.format.kind);
   const { from, until } = range.kind === 'part' ? range : { from: 0, until: bytes };
   const part = await openPart(path, { from, until });
+  if (part === undefined) return undefined;
   const headers = {
     ...SECRET_FREE,
     etag: `"${sha256}"`,

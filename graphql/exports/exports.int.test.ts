@@ -11,6 +11,7 @@ import { localPrincipal, type Principal } from '../../src/postgres/principal.ts'
 import { destroyKeys, keysOfStreams } from '../../src/postgres/stream-keys.ts';
 import { EventBuilder } from '../../src/testing/event-builder.ts';
 import { givenEvents } from '../../src/testing/given-events.ts';
+import { until } from '../../src/testing/until.ts';
 import { exportTrajectories } from '../../src/usecases/datasets/export/export-trajectories.ts';
 import { manifestPath } from '../../src/usecases/datasets/export/manifest.ts';
 import { exportQuery } from '../../src/usecases/datasets/export-query.ts';
@@ -128,6 +129,10 @@ test('a file that was written for one key is not found by another', async () => 
 
 test.each<[Record<string, string>, object]>([
   [{ run: newId() }, { status: 404, code: 'nothing-matches', remedy: 'loosen the filter, or allow an empty file' }],
+  [
+    { run: newId(), data: 'good', alpha: '0.6666666666666666', beta: '1e-05' },
+    { status: 404, code: 'nothing-matches' },
+  ],
   [{ run: 'x' }, { status: 400, code: 'invalid-query', message: expect.stringContaining('filter runs = "x"') }],
   [
     { run, layout: 'step' },
@@ -157,11 +162,39 @@ test('who read a part goes on with the same bytes', async () => {
   expect([beyond.status, beyond.headers.get('content-range')]).toEqual([416, `bytes */${file.length}`]);
 });
 
+/** Has what reads runs wait until it is released. */
+async function holdRuns() {
+  const client = await api.database.pool.connect();
+  await client.query('begin; lock table runs in access exclusive mode');
+  const waiting =
+    'select count(*)::int as n from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())';
+  return {
+    whileWaiting: (many: number) => until(async () => (await client.query(waiting)).rows[0].n === many),
+    release: () => client.query('rollback').finally(() => client.release()),
+  };
+}
+
 test('two at once are whole and equal, and a third of the same key waits its turn', async () => {
-  const answers = await Promise.all([get({ run }), get({ run }), get({ run })]);
-  expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 429]);
-  const [one, two] = await Promise.all(answers.filter(({ status }) => status === 200).map(bytesOf));
+  const held = await holdRuns();
+  const both = [get({ run }), get({ run })];
+  await held.whileWaiting(2);
+  expect((await get({ run })).status).toBe(429);
+  await held.release();
+  const [one, two] = await Promise.all((await Promise.all(both)).map(bytesOf));
   expect(one?.equals(two ?? Buffer.alloc(0))).toBe(true);
+});
+
+test('the statement of a client that left is canceled, and its place is free', async () => {
+  const held = await holdRuns();
+  const leaving = new AbortController();
+  const left = exports.fetch(new Request(`http://api/v1/exports?run=${run}`, { signal: leaving.signal }), {
+    principal: localPrincipal(),
+  });
+  await held.whileWaiting(1);
+  leaving.abort();
+  expect((await left).status).toBe(499);
+  await held.whileWaiting(0);
+  await held.release();
 });
 
 test.each(['openai', 'jsonl'])('a limited key has what is sealed in the clear, as %s', async (format) => {

@@ -3,6 +3,8 @@
 import asyncio
 import hashlib
 import tempfile
+import threading
+import time
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -27,6 +29,7 @@ class Exports(Answering):
 
     def __init__(self):
         self.files, self.asked, self.cuts, self.refusal, self.damaged = [LINES], [], [], None, False
+        self.writing_s, self.hold = 0.0, None
         super().__init__()
 
     def respond(self, method, path, raw, headers):
@@ -36,6 +39,7 @@ class Exports(Answering):
             return self.refusal
         if query.pop("manifest", None):
             data = self.files[0]
+            time.sleep(self.writing_s)
             return 200, {}, {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data), "counts": {"lines": data.count(b"\n")}}
         if len(self.files) > 1:
             self.files.pop(0)
@@ -44,7 +48,7 @@ class Exports(Answering):
         if headers["if-range"] != tag:
             return 200, {"etag": tag}, data
         begin = int(headers["range"].removeprefix("bytes=").removesuffix("-"))
-        cut = {"cut": self.cuts.pop(0)} if self.cuts else {}
+        cut = {"cut": self.cuts.pop(0), "hold": self.hold} if self.cuts else {}
         return 206, {"etag": tag, **cut}, b"x" * len(data[begin:]) if self.damaged else data[begin:]
 
 
@@ -72,6 +76,21 @@ class Export(unittest.TestCase):
         self.assertEqual(self.path.read_bytes(), LINES)
         size = len(LINES)
         self.assertEqual([begin for _, begin in self.server.asked[1:]], ["bytes=0-", f"bytes={size - 1_000}-", f"bytes={size - 200}-"])
+
+    def test_an_export_that_is_written_for_longer_than_a_fault_may_last_survives_a_break(self):
+        self.server.writing_s, self.server.cuts = 0.6, [len(LINES)]
+        with er.connect(self.server.url, token="key", spool=str(self.folder / "patient"), retry_s=0.5) as db:
+            db.export(RUN, format="trl", path=self.path)
+        self.assertEqual(self.path.read_bytes(), LINES)
+
+    def test_a_body_that_stops_is_asked_for_again_while_the_headers_are_waited_for(self):
+        self.server.writing_s, self.server.cuts, self.server.hold = 0.5, [200], threading.Event()
+        self.addCleanup(self.server.hold.set)
+        began = time.monotonic()
+        with er.connect(self.server.url, token="key", spool=str(self.folder / "held"), timeout_s=0.2, retry_s=5) as db:
+            db.export(RUN, format="trl", path=self.path)
+        self.assertEqual(self.path.read_bytes(), LINES)
+        self.assertLess(time.monotonic() - began, 8)  # the server holds on for 10
 
     def test_a_file_that_is_gone_because_the_record_went_on_is_read_anew(self):
         self.server.files = [LINES, LATER]

@@ -141,6 +141,16 @@ const OF_FILE = {
   'accept-ranges': 'Always `bytes`.',
 };
 
+/** How long a file is written is the limit of its statements, not of a connection on which nothing moves meanwhile. */
+function patient(listener: NodeListener): NodeListener {
+  return (req, res, context) => {
+    const idle = req.socket.timeout;
+    req.socket.setTimeout(0);
+    for (const event of ['pipe', 'close']) res.once(event, () => req.socket.setTimeout(idle ?? 0)); // the body moves again
+    return listener(req, res, context);
+  };
+}
+
 /** Mounts what answers the files of `espalier export`. */
 export function exportMount(listener: NodeListener): Mount {
   const content = { 'application/x-ndjson': BYTES, 'application/vnd.apache.parquet': BYTES };
@@ -151,7 +161,7 @@ export function exportMount(listener: NodeListener): Mount {
   return {
     path: '/v1/exports',
     needs: ['read'],
-    listener: answering('application/x-ndjson', refusedQuery, listener),
+    listener: answering('application/x-ndjson', refusedQuery, patient(listener)),
     operations: {
       GET: {
         summary: 'An export for a trainer, as the file that `espalier export` writes, or its manifest.',

@@ -7,6 +7,7 @@ import { projections } from '../projections/registry.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
 import { until } from '../testing/until.ts';
+import type { NodeListener } from './endpoint.ts';
 import { openTestApi, sendRaw, type TestApi } from './http-testing.ts';
 import { BindRefused, ListenFailed } from './server.ts';
 
@@ -292,6 +293,12 @@ describe('slow and leaving clients', () => {
   test('incomplete headers are answered with 408', async () => {
     const { url } = await api.serve({ timeouts: { headersMs: 100 } });
     expect(await raw('GET /healthz HTTP/1.1\r\nHost: localhost\r\n', url)).toMatch(/^HTTP\/1.1 408 /);
+  });
+
+  test('an export that is written for longer than a connection may be idle arrives', async () => {
+    const queries: NodeListener = (_, res) => setTimeout(() => res.end('whole'), 400);
+    const { url } = await api.serve({ api: { queries }, timeouts: { idleMs: 100 } });
+    expect(await (await fetch(`${url}/v1/exports`)).text()).toBe('whole');
   });
 
   test('an incomplete body is answered with 408', async () => {

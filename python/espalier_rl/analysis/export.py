@@ -107,6 +107,7 @@ def _download(connection: Connection, asked: Mapping[str, str], part: Path) -> d
                 manifest = json.loads(answer.content)
                 file.truncate(0)
                 file.seek(0)
+                until, pause = time.monotonic() + connection.retry_s, 0.1  # writing it may have taken longer
             before = file.tell()
             try:
                 if file.tell() == manifest["bytes"] or _read(connection, asked, manifest, file):
@@ -135,6 +136,7 @@ def _read(connection: Connection, asked: Mapping[str, str], manifest: Mapping[st
     with connection.stream("GET", "/v1/exports", params=dict(asked), headers=headers, timeout=_patient(connection)) as answer:
         if answer.status_code != 206 or answer.headers.get("etag") != tag:
             return False
+        answer.request.extensions["timeout"]["read"] = connection.timeout_s  # the body moves, where the headers were waited for
         for block in answer.iter_bytes():
             file.write(block)
     if file.tell() < manifest["bytes"]:

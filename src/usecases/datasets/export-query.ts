@@ -1,13 +1,11 @@
 import { z } from 'zod';
 import { THRESHOLD_DEFAULTS } from '../../domain/revision/thresholds.ts';
+import { number } from './export/parse-trajectory-query.ts';
 import { CONTEXTS, DATA, FILE_FORMATS, LAYOUTS, SCOPES, SPANS, STATES, WEIGHTS } from './export-choices.ts';
 import { MOMENT, namesOneMoment, ONE_MOMENT } from './tables/table-query.ts';
 
 const flag = z.enum(['true', 'false']).transform((text) => text === 'true');
-const share = z
-  .string()
-  .regex(/^(0?\.\d{1,15}|[01](\.\d{1,15})?)$/, 'must be a number from 0 to 1')
-  .transform(Number);
+const share = number.refine((value) => value >= 0 && value <= 1, 'must be a number from 0 to 1');
 const list = z.string().max(10_000);
 const text = z.string().max(100);
 

@@ -116,7 +116,7 @@ async function removeAbandoned(path: string): Promise<void> {
 }
 
 /** Makes the error of a file that cannot be written, with the remedy. */
-function cannotWrite(path: string, cause: unknown): DatasetError {
+export function cannotWrite(path: string, cause: unknown): DatasetError {
   const remedy: Readonly<Record<string, string>> = {
     ENOENT: 'the folder does not exist; create it first',
     ENOTDIR: 'a part of the path is a file, not a folder',

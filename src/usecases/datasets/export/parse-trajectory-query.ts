@@ -35,7 +35,8 @@ const list = (item: z.ZodType<string, string>) =>
     .transform((text) => [...new Set(text.split(',').map((part) => part.trim()))].sort())
     .pipe(z.array(item).min(1));
 const word = z.string().min(1, 'must not be empty');
-const number = z
+/** A number as text, in any form that JavaScript or Python writes. */
+export const number = z
   .string()
   .regex(/^[+-]?(\d+(?:\.\d*)?|\.\d+)(e[+-]?\d+)?$/i, 'must be a number')
   .transform(Number)

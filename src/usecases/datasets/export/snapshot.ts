@@ -35,7 +35,7 @@ export async function readSnapshot<T>(
 ): Promise<T> {
   const deadline = performance.now() + waitMs;
   for (;;) {
-    const looked = await look(db, projections, read);
+    const looked = await look(db, projections, signal, read);
     if (looked.kind === 'read') return looked.value;
     const [stopped] = looked.behind.filter(({ reason }) => reason !== null);
     if (stopped)
@@ -62,6 +62,7 @@ type Looked<T> =
 function look<T>(
   db: Db,
   projections: readonly Projection[],
+  signal: AbortSignal,
   read: (trx: Trx, position: SnapshotPosition) => Promise<T>,
 ): Promise<Looked<T>> {
   return db
@@ -80,8 +81,31 @@ function look<T>(
         const cursor = cursors.get(name);
         if (cursor) position[`${name}@${codeVersionOf(cursor.version)}`] = formatPosition(cursor.cursors);
       }
-      return { kind: 'read', value: await read(trx, position) };
+      return { kind: 'read', value: await whileWanted(db, trx, signal, () => read(trx, position)) };
     });
+}
+
+/** Cancels the statement that a transaction waits for when the signal is aborted: it may sort for minutes. */
+async function whileWanted<T>(db: Db, trx: Trx, signal: AbortSignal, read: () => Promise<T>): Promise<T> {
+  const { pid } = await trx.selectNoFrom((of) => of.fn<number>('pg_backend_pid', []).as('pid')).executeTakeFirstOrThrow();
+  let canceled: Promise<unknown> | undefined;
+  const cancel = () => {
+    canceled = db
+      .selectNoFrom((of) => of.fn<boolean>('pg_cancel_backend', [of.val(pid)]).as('canceled'))
+      .execute()
+      .catch(() => undefined);
+  };
+  signal.throwIfAborted();
+  signal.addEventListener('abort', cancel, { once: true });
+  try {
+    return await read();
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', cancel);
+    await canceled; // before another one has the connection
+  }
 }
 
 /** Why a projection is stopped; null while it runs. */

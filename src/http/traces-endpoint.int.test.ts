@@ -1,7 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { TOPICS } from '../events/catalogue.ts';
+import { formatPosition } from '../log/position.ts';
+import { openCapture } from '../usecases/capture/open-capture.ts';
 import { decodeRefusal, encodeRequest } from '../usecases/capture/traces/otlp-messages.ts';
+import { openTraces, QUIET } from '../usecases/capture/traces/receive-spans.ts';
 import { openTestProxy, type TestProxy } from './proxy/proxy-testing.ts';
 
 let proxy: TestProxy;
@@ -345,6 +349,40 @@ test('messages in log records, as the official instrumentation of OpenAI writes 
   expect(tools).toMatchObject([{ tool: 'weather', output: 'rain' }]);
   expect(prompts.get(path[1]?.stepId ?? '')?.messages).toHaveLength(3);
   expect(await send('[]', {}, '/v1/logs')).toMatchObject({ status: 400 });
+});
+
+test('log records end no rollout: it waits as long as an open one until its root arrives, whose failure is its end', async () => {
+  const { api } = proxy;
+  const said = (message: object) => ({ kvlistValue: { values: attributes(message) } });
+  const record = (id: string, at: number, eventName: string, body: object) => ({
+    ...{ traceId: TRACE, spanId: id.repeat(16), timeUnixNano: `${1_700_000_000_000 + at}000000`, eventName, body: said(body) },
+  });
+  const logs = (id: string, at: number, reply: string) => {
+    const logRecords = [
+      record(id, at, 'gen_ai.user.message', { content: 'Weather?' }),
+      record(id, at, 'gen_ai.choice', { index: 0, message: { role: 'assistant', content: reply } }),
+    ];
+    const resource = { attributes: attributes({ 'service.name': 'agent' }) };
+    return JSON.stringify({ resourceLogs: [{ resource, scopeLogs: [{ logRecords }] }] });
+  };
+  const call = { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'm' };
+  const placeEnded = async () => {
+    await api.projected(formatPosition(await api.log.ends(TOPICS)));
+    const capture = openCapture({ database: api.database, log: api.log, blobs: api.blobs, config: { capture: {} } });
+    return openTraces({ db: api.database.db, capture }).place({ endedMs: 0, openMs: QUIET.openMs });
+  };
+  await send(logs('1', 5, 'Rain.'), {}, '/v1/logs');
+  await send(JSON.stringify(request([span('1', 0, call)])));
+  expect(await placeEnded()).toEqual([]);
+  expect((await proxy.recorded()).calls).toEqual([]); // the agent pauses
+  await send(logs('2', 105, 'Sun.'), {}, '/v1/logs');
+  const root = { parentSpanId: undefined, name: 'agent', status: { code: 2, message: 'it broke' } };
+  const last = [span('2', 100, call), span('3', 200, { 'gen_ai.operation.name': 'invoke_agent' }, root)];
+  expect((await send(JSON.stringify(request(last)))).text).not.toContain('has ended');
+  expect(await placeEnded()).toEqual([]);
+  const { calls, rollouts } = await proxy.recorded();
+  expect(calls).toHaveLength(2);
+  expect(rollouts).toMatchObject([{ outcome: 'failed', reason: 'it broke' }]);
 });
 
 /** What the instrumentations exported of one agent: openinference-instrumentation-openai 0.1.66, opentelemetry-instrumentation-openai-v2 2.4b0. */

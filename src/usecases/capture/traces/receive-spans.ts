@@ -90,7 +90,7 @@ function draftOf(span: Span, { place }: CapturedRollout, endsWithTrace: boolean)
       task,
       rollout,
       kind: kindOf(span) ?? ('chain' as const),
-      endsRollout: endsWithTrace && span.parentSpanId === null,
+      endsRollout: !span.isLog && endsWithTrace && span.parentSpanId === null, // a log has no parent either
       startMs: span.startMs,
       span: textOfSpan(span),
     },

@@ -6,7 +6,7 @@ import { LogError, RecordTooLarge } from './event-log.ts';
  */
 export function isTransient(error: unknown): boolean {
   const root = rootOf(error);
-  if (root.name === 'KafkaJSGroupCoordinatorNotFound') return true;
+  if (root.name === 'KafkaJSGroupCoordinatorNotFound' || isBrokenLogin(root)) return true;
   return root.retriable === true || (root.retriable === undefined && root.name === 'AggregateError');
 }
 
@@ -18,6 +18,11 @@ export function isUnknownTopic(error: unknown): boolean {
 /** Returns whether the broker does not allow this client what it asked for. */
 export function isForbidden(error: unknown): boolean {
   return rootOf(error).type?.endsWith('_AUTHORIZATION_FAILED') === true;
+}
+
+/** Returns whether the brokers, or this client of them, do not accept something that somebody may set right meanwhile. */
+export function isRefused(error: unknown): boolean {
+  return refusalOf(rootOf(error)) !== undefined;
 }
 
 /** Returns whether the broker that was asked does not lead the partition, or nobody does yet. */
@@ -54,6 +59,7 @@ export function toLogError(error: unknown, brokers: readonly string[], doing: st
 function refusalOf({ name, type, code, message }: ClientError): string | undefined {
   if (/^(SELF_SIGNED_CERT|DEPTH_ZERO_SELF_SIGNED|UNABLE_TO_(GET|VERIFY)|CERT_|ERR_TLS_CERT_ALTNAME)/.test(code ?? ''))
     return 'the certificate of the broker is not accepted: KAFKA_SSL_CA_FILE names the authority that signed it';
+  if (isBrokenLogin({ name, message })) return undefined;
   if (
     name === 'KafkaJSSASLAuthenticationError' ||
     type?.includes('SASL') ||
@@ -67,6 +73,17 @@ function refusalOf({ name, type, code, message }: ClientError): string | undefin
   return undefined;
 }
 
+/**
+ * Returns whether a connection broke during a login: kafkajs makes that an error of authentication, of which only the message says
+ * so. "Connection closed by the server" is not among them: so brokers before 1.0 refuse a login.
+ */
+function isBrokenLogin({ name, message }: Pick<ClientError, 'name' | 'message'>): boolean {
+  return (
+    name === 'KafkaJSSASLAuthenticationError' &&
+    /: (Closed connection|Connection (error|timeout)|Not connected|Request .* timed out)/.test(message)
+  );
+}
+
 interface ClientError {
   readonly name: string;
   readonly message: string;
@@ -77,10 +94,19 @@ interface ClientError {
   readonly retriable?: boolean;
 }
 
-/** kafkajs wraps an error once per layer that gave up on it; the innermost says what happened. */
+/**
+ * kafkajs wraps an error once per layer that gave up on it; the innermost says what happened. Of several, such as those of the
+ * topics of a request, the first does.
+ */
 function rootOf(error: unknown): ClientError {
   let root = error;
-  while (root instanceof Error && root.cause instanceof Error) root = root.cause;
+  for (let inner = innerOf(root); inner instanceof Error; inner = innerOf(root)) root = inner;
   if (!(root instanceof Error)) return { name: 'unknown', message: String(root) };
   return root as ClientError; // an Error has name and message; the rest is optional, and kafkajs assigns these types
+}
+
+function innerOf(error: unknown): unknown {
+  if (!(error instanceof Error)) return undefined;
+  const isOfSeveral = error.name === 'KafkaJSAggregateError' && 'errors' in error && Array.isArray(error.errors);
+  return isOfSeveral ? (error.errors as readonly unknown[])[0] : error.cause; // Array.isArray leaves any[]
 }

@@ -2,10 +2,12 @@ import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs';
 import { gathering } from '../runtime/gathering.ts';
 import { isAbort } from '../runtime/is-abort.ts';
 import { LogError, type SubscribeOptions, type Subscription } from './event-log.ts';
-import { isTransient } from './kafka-log-errors.ts';
+import { isRefused, isTransient, toLogError } from './kafka-log-errors.ts';
 import { sliceBatch } from './kafka-log-slices.ts';
 
 export interface KafkaSubscribeOptions extends SubscribeOptions {
+  /** Named in errors. */
+  readonly brokers: readonly string[];
   /** How long the group waits for a sign of life before it reassigns a member's partitions to another, ms. */
   readonly sessionMs: number;
   /** How long a client may show no sign of life before it counts as dead, ms: kafkajs can go silent without an error (#659). */
@@ -61,6 +63,7 @@ class KafkaSubscription implements Subscription {
   #ending: Promise<void> | undefined;
   readonly #commit = gathering(commitTogether);
   #lastSign = Date.now();
+  #hasFetched = false;
   #handling = 0;
   #watchdog: NodeJS.Timeout | undefined;
   #restart: NodeJS.Timeout | undefined;
@@ -91,21 +94,23 @@ class KafkaSubscription implements Subscription {
     const consumer = this.#consumer;
     const { FETCH, GROUP_JOIN, HEARTBEAT, CRASH } = consumer.events;
     for (const event of [FETCH, GROUP_JOIN, HEARTBEAT]) consumer.on(event, () => this.#sign());
+    consumer.on(FETCH, () => {
+      this.#hasFetched = true;
+    });
     consumer.on(GROUP_JOIN, ({ payload: { memberAssignment } }) => {
       this.#startAt(memberAssignment).catch((error: unknown) => this.#end({ error }));
     });
     consumer.on(CRASH, ({ payload: { error, restart } }) => {
       this.#sign();
       if (restart) return; // kafkajs connects again by itself
-      if (isTransient(error) && this.#ending === undefined) {
+      // what is refused from the start is a missing right; later it is a password that changes, which is waited out
+      if ((isTransient(error) || (this.#hasFetched && isRefused(error))) && this.#ending === undefined) {
         this.#restart = setTimeout(() => this.#read().catch((fault: unknown) => this.#end({ error: fault })), RESTART_MS);
         return;
       }
-      this.#end({
-        error: new LogError('fatal', `the Kafka consumer of group ${this.#options.group} crashed: ${error.message}`, {
-          cause: error,
-        }),
-      });
+      const { group, brokers } = this.#options;
+      const { message } = toLogError(error, brokers, `the Kafka consumer of group ${group} crashed`);
+      this.#end({ error: new LogError(isRefused(error) ? 'refused' : 'fatal', message, { cause: error }) });
     });
     try {
       await consumer.connect();

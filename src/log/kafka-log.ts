@@ -114,6 +114,8 @@ class KafkaLog implements EventLog {
           if (!isUnknownTopic(error)) throw error;
         });
       }
+    }).catch((fault: unknown) => {
+      throw fault instanceof LogError ? finalWhenRefused(fault) : fault;
     });
     await this.#partitionsOf(topics, NEW_TOPIC_TRIES);
   }
@@ -217,7 +219,7 @@ class KafkaLog implements EventLog {
     await this.#partitionsOf(options.topics);
     const { sessionMs = 30_000, silenceMs = 180_000 } = this.#options;
     return this.#ask(`subscribing to ${options.topics.join(', ')}`, () =>
-      subscribeKafka(this.#kafka, { ...options, sessionMs, silenceMs }),
+      subscribeKafka(this.#kafka, { ...options, brokers: this.#options.brokers, sessionMs, silenceMs }),
     );
   }
 
@@ -319,13 +321,18 @@ async function probe(options: KafkaLogOptions): Promise<void> {
     if (error === late) throw late;
     // Whatever went wrong, including an answer that no broker sends: this is not the address of a Kafka cluster that serves us.
     const fault = toLogError(error, options.brokers, 'opening the log');
-    if (fault.code === 'refused') throw new LogError('refused', fault.message, { cause: fault.cause }); // at the start somebody is there to correct it
+    if (fault.code === 'refused') throw finalWhenRefused(fault);
     throw new LogError('unreachable', fault.message, { retryable: true, cause: fault.cause });
   } finally {
     decided = true;
     clearTimeout(timer);
     asking.catch(() => undefined).finally(() => admin.disconnect().catch(() => undefined));
   }
+}
+
+/** Makes a refusal final: at the start somebody is there to correct it. */
+function finalWhenRefused(fault: LogError): LogError {
+  return fault.code === 'refused' ? new LogError('refused', fault.message, { cause: fault.cause }) : fault;
 }
 
 type PartitionOffsets = Awaited<ReturnType<Admin['fetchTopicOffsets']>>[number];

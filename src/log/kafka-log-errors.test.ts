@@ -1,0 +1,39 @@
+import { describe, expect, test } from '@jest/globals';
+import kafkajs from 'kafkajs';
+import { isTransient, toLogError } from './kafka-log-errors.ts';
+
+const { KafkaJSAggregateError, KafkaJSNonRetriableError, KafkaJSProtocolError, KafkaJSSASLAuthenticationError } = kafkajs;
+
+/** A failed login as the client's layers hand it on; the published types forget what the constructors take. */
+function failedLogin(message: string): Error {
+  const login: Error = Reflect.construct(KafkaJSSASLAuthenticationError, [message]);
+  return Reflect.construct(KafkaJSNonRetriableError, [login, { cause: login }]);
+}
+const toFault = (error: Error) => toLogError(error, ['b:9092'], 'creating topics');
+
+describe('errors of kafkajs', () => {
+  test.each([
+    'SASL SCRAM SHA512 authentication failed: Closed connection',
+    'SASL PLAIN authentication failed: Connection error: read ECONNRESET',
+    'SASL PLAIN authentication failed: Connection timeout',
+    'SASL OAUTHBEARER authentication failed: Request SaslAuthenticate(key: 36, version: 1) timed out',
+  ])('a connection that breaks during the login is an outage: %s', (message) => {
+    const error = failedLogin(message);
+    expect(isTransient(error)).toBe(true);
+    expect(toFault(error)).toMatchObject({ code: 'unreachable', retryable: true });
+  });
+
+  test('a login that a broker refuses is no outage, and may be accepted later', () => {
+    const error = failedLogin('SASL PLAIN authentication failed: Authentication failed: Invalid username or password');
+    expect(isTransient(error)).toBe(false);
+    expect(toFault(error)).toMatchObject({ code: 'refused', retryable: true, message: expect.stringContaining('the login') });
+  });
+
+  test('a missing right to create topics is named, not the request that held them', () => {
+    const refused = new KafkaJSProtocolError(
+      Object.assign(new Error('Topic authorization failed'), { type: 'TOPIC_AUTHORIZATION_FAILED', code: 29, retriable: false }),
+    );
+    const fault = toFault(new KafkaJSAggregateError('Topic creation errors', [refused]));
+    expect(fault).toMatchObject({ code: 'refused', message: expect.stringContaining('the rights of this user are missing') });
+  });
+});

@@ -73,6 +73,22 @@ class Recording(RecordingCase):
         self.assertEqual([step["parentStepId"] for step in steps[1:]], [step["stepId"] for step in steps[:-1]])
         self.assertEqual({step["response"] for step in steps}, {f"s{i}" for i in range(16)})
 
+    def test_what_the_server_would_refuse_of_a_metric_or_an_annotation_is_refused_by_its_name(self):
+        with self.db.run("r", policy="p") as run:
+            for wrong in ("abc", "A" * 64, f"{'a' * 64}\n", b"a" * 64):
+                self.refused("weights", "weights is", lambda wrong=wrong: run.metric("loss", 1.0, weights=wrong))
+            run.metric("loss", 1.0, weights="a" * 64)
+            with run.episode("t") as episode:
+                episode.step("a")
+                episode.annotate("seen", 1.0)
+                self.refused("label", "annotation 'seen' already", lambda: episode.annotate("seen", 2.0))
+                self.refused("label", "label is", lambda: episode.annotate("a\u200bb"))
+                self.refused("label", "label is", lambda: episode.annotate("a" * 101))
+                self.refused("note", "10001 characters", lambda: episode.annotate("long", note="a" * 10_001))
+                episode.annotate("checked")
+        self.assertEqual([each["weights"] for each in self.installation.of("MetricRecorded")], ["a" * 64])
+        self.assertEqual([each["label"] for each in self.installation.of("AnnotationAdded")], ["seen", "checked"])
+
     def test_a_program_that_ends_by_sys_exit_0_has_not_failed(self):
         for code, outcomes in ((0, ("completed", "terminated")), (None, ("completed", "terminated")), (1, ("failed", "failed"))):
             with self.assertRaises(SystemExit), self.db.run("r", policy="p") as run, run.episode("t") as episode:

@@ -16,7 +16,9 @@ from .pictures import read_pictures
 from .prompts import messages_of, prompt_data, reply_of
 from .tool_calls import tool_drafts
 from .tree import Place, Tree
-from .values import LARGEST_ID, MOST_ACTIONS, Json, amount_of, item_of, list_of, milliseconds_of, name_of, now, policy_of, shown, text_of, texts_of
+from .values import (
+    LARGEST_ID, LONGEST_REASON, MOST_ACTIONS, Json, amount_of, item_of, label_of, list_of, milliseconds_of, name_of, now, policy_of, shown, text_of, texts_of, units_of,
+)  # fmt: skip
 
 MOST_SPANS = 1_000
 
@@ -47,6 +49,7 @@ class Episode:
         self._steps: list[Step] = []
         self._ended_by_step: str | None = None
         self._components: set[str] = set()
+        self._labels: set[str] = set()
 
     @property
     def tree_id(self) -> str:
@@ -185,14 +188,19 @@ class Episode:
             self._components.add(component)
 
     def annotate(self, label: str, score: float | None = None, note: str = "") -> None:
-        """Annotates the episode, before its end, with what is no part of its return: a label, with a score or a note."""
+        """Annotates the episode, before its end, with what is no part of its return: a label, with a score or a note. Each label is given once."""
         self._check_sent()
         annotation_id = derived_id("AnnotationAdded", f"{self.id}/{label}")
-        said = {"label": name_of(label, "label"), "score": None if score is None else amount_of(score, "score"), "note": text_of(note, "note")}
+        said = {"label": label_of(label, "label"), "score": None if score is None else amount_of(score, "score"), "note": text_of(note, "note")}
+        if units_of(note) > LONGEST_REASON:
+            self._refuse("note", f"the note has {units_of(note)} characters", f"give at most {LONGEST_REASON}")
         data = {"annotationId": annotation_id, "treeId": self._tree.id, "subject": {"kind": "rollout", "rolloutId": self.id}, **said}
         with self._run.journal.lock:
             self._check_open()
+            if label in self._labels:
+                self._refuse("label", f"the episode has an annotation {label!r} already", "give another label, or the last score alone")
             self._run.journal.emit([Draft("AnnotationAdded", self._tree.id, f"{self.id}/{label}", data, now())])
+            self._labels.add(label)
 
     def finish(
         self, *, success: bool | None = None, reward: float | Mapping[str, float] | None = None, truncated: bool = False, reason: str = ""

@@ -33,7 +33,7 @@ from .search import SearchTree
 from .spool import LIMIT_BYTES, Durable, Full, Spool, spool_root
 from .task import Task, task_of, tools_text
 from .tree import Place, Tree
-from .values import LARGEST_ID, Json, amount_of, count_of, json_of, name_of, now, policy_name_of, policy_of, refuse, shown, text_of
+from .values import LARGEST_ID, Json, amount_of, count_of, json_of, name_of, now, policy_name_of, policy_of, refuse, sha256_of, shown, text_of
 
 if TYPE_CHECKING:
     from ..analysis import Event
@@ -317,7 +317,7 @@ class Run:
         belongs = None if at is None else count_of(at, "at", most=2**53 - 1)
         data = {"runId": self.id, "metric": name_of(name, "name"), "value": amount_of(value, "value"), "at": belongs}
         if weights is not None:
-            data["weights"] = weights
+            data["weights"] = sha256_of(weights, "weights")
         with self.journal.lock:
             self.check_open()
             number = self.journal.state.sequences.get(self.id, 0)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
 from typing import Any, NoReturn
+from unicodedata import category
 
 from ..connection import plain_of
 from ..errors import EspalierError
@@ -15,6 +16,7 @@ from ..errors import EspalierError
 LARGEST_AMOUNT = 1e100  # of what is added up: no sum leaves the range of a double
 LARGEST_ID = 2**31 - 1
 LONGEST_NAME = 200
+LONGEST_LABEL = 100
 LONGEST_REASON = 10_000
 MOST_ACTIONS = 10_000
 DEEPEST_JSON = 60  # an event may be nested 64 deep
@@ -27,6 +29,21 @@ def name_of(value: object, field: str) -> str:
     if not isinstance(value, str) or not 1 <= units_of(value) <= LONGEST_NAME:
         refuse(field, f"{field} is {shown(value)}", f"give a text of 1 to {LONGEST_NAME} characters")
     return value
+
+
+def sha256_of(value: object, field: str) -> str:
+    """Reads a SHA-256 in lower-case hex."""
+    if not isinstance(value, str) or not re.fullmatch("[0-9a-f]{64}", value):
+        refuse(field, f"{field} is {shown(value)}", "give a SHA-256 as 64 lower-case hex digits")
+    return value
+
+
+def label_of(value: object, field: str) -> str:
+    """Reads the label of an annotation: `label` of src/events/schemas/annotations.ts."""
+    name = name_of(value, field)
+    if units_of(name) > LONGEST_LABEL or any(category(each)[0] == "C" or category(each) in ("Zl", "Zp") for each in name):
+        refuse(field, f"{field} is {shown(value)}", f"give a text of 1 to {LONGEST_LABEL} characters without control characters")
+    return name
 
 
 _NO_POLICY = re.compile(r"[\x00-\x1f\x7f-\x9f]|^__proto__$|(?:^|/)\.\.(?:/|$)")

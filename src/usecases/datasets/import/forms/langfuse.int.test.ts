@@ -85,6 +85,24 @@ test('a trace of Langfuse is its longest conversation, with calls of tools, usag
   expect(await shop.importing()).toMatchObject({ alreadyThere: report.events });
 });
 
+test('of several scores of one name on one reply or trace the last is kept, and the others are counted', async () => {
+  const score = (second: number, value: number, observationId: string | null) => ({
+    name: 'helpful',
+    value,
+    observationId,
+    timestamp: `2026-11-01T11:00:0${second}.000Z`,
+  });
+  const scores = [score(3, 0.75, null), score(1, 0, null), score(2, 0.5, 'g1'), score(1, 1, 'g1')];
+  await writeFile(shop.path('source'), JSON.stringify({ ...trace, scores }));
+  const report = await shop.importing();
+  expect(report.notes.filter(({ field }) => field === 'score helpful')).toMatchObject([{ kind: 'field-not-read', count: 2 }]);
+  const rewards = await shop.db.selectFrom('rewards').select(['component', 'value']).orderBy('value').execute();
+  expect(rewards).toEqual([
+    { component: 'helpful', value: 0.5 },
+    { component: 'helpful', value: 0.75 },
+  ]);
+});
+
 test('a trace without a chat is counted, and one with a picture is refused', async () => {
   const picture = [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://example.org/a.png' } }] }];
   const seen = observation('g1', 1, { traceId: 'trace-3', input: picture, output: 'A dog.' });

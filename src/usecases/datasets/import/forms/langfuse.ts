@@ -21,6 +21,7 @@ const score = z.looseObject({
   value: z.number().nullish(),
   dataType: z.string().nullish(),
   observationId: z.string().nullish(),
+  timestamp: z.string().nullish(),
 });
 const trace = z.looseObject({
   id: z.string().min(1),
@@ -53,7 +54,7 @@ interface Call {
 
 /**
  * Reads a trace as the longest of its conversations: the messages of a generation with its reply. Scores that are numbers are rewards of
- * their names, those of a generation of the conversation on its reply. Other observations are counted.
+ * their names, those of a generation of the conversation on its reply: of several with one name the last. Other observations are counted.
  */
 export function parseLangfuseTrace(value: unknown, environment: string | null): ParsedItem {
   const parsed = trace.safeParse(wellFormed(value).value);
@@ -71,18 +72,19 @@ export function parseLangfuseTrace(value: unknown, environment: string | null): 
   const onPath = calls.filter((call) => isBeginning(call.chat, longest.chat));
   for (const _ of calls.slice(onPath.length)) notes.push({ kind: 'part-not-read', field: 'generation beside the conversation' });
   const turnOf = new Map(onPath.map(({ of, chat: said }) => [of.id, repliesIn(said) - 1]));
-  const rewards = (scores ?? []).flatMap(({ name: component, value: amount, dataType, observationId: on }) => {
+  const rewards = new Map<string, { readonly component: string; readonly value: number; readonly turn: number | null }>();
+  for (const { name: component, value: amount, dataType, observationId: on } of (scores ?? []).toSorted(byTime)) {
     const turn = on ? turnOf.get(on) : null;
-    if (typeof amount === 'number' && turn !== undefined && (!dataType || NUMBERS.includes(dataType)))
-      return [{ component, value: amount, turn }];
-    notes.push({ kind: 'field-not-read', field: `score ${component}` });
-    return [];
-  });
+    const key = JSON.stringify([turn, component]);
+    const isKept = typeof amount === 'number' && turn !== undefined && (!dataType || NUMBERS.includes(dataType));
+    if (!isKept || rewards.has(key)) notes.push({ kind: 'field-not-read', field: `score ${component}` });
+    if (isKept) rewards.set(key, { component, value: amount, turn });
+  }
   const { model } = longest.of;
   const facts = {
     environment: environment ?? 'langfuse',
     alias: name ? `${name} ${id}` : id,
-    rewards,
+    rewards: [...rewards.values()],
     ...(model ? { policy: { policyId: model, version: 0 } } : {}),
   };
   const read = withNotes(chatEpisode(longest.chat, facts, namesIn('input')), [...notes, ...chatNotes(longest.chat)]);
@@ -90,6 +92,10 @@ export function parseLangfuseTrace(value: unknown, environment: string | null): 
   const usages = new Map(onPath.map(({ of, chat: said }) => [repliesIn(said) - 1, usageOf(of)]));
   const turns = read.episode.turns.map((turn, i): EpisodeTurn => ({ ...turn, ...usages.get(i) }));
   return { ...read, episode: { ...read.episode, turns } };
+}
+
+function byTime({ timestamp: a }: z.infer<typeof score>, { timestamp: b }: z.infer<typeof score>): number {
+  return (a ?? '') < (b ?? '') ? -1 : (a ?? '') > (b ?? '') ? 1 : 0;
 }
 
 /** Returns the messages of a generation and its reply; null where it holds none. */

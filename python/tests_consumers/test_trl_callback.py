@@ -4,15 +4,21 @@ import base64
 import struct
 import warnings
 from collections import defaultdict
+from types import SimpleNamespace
 
 import torch
+from accelerate.utils import DistributedType
 from datasets import Dataset
+from PIL import Image
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import distribute_module
 from trl import DPOConfig, DPOTrainer, GRPOConfig, GRPOTrainer, RLOOConfig, RLOOTrainer, SFTConfig, SFTTrainer
 
 from espalier_rl.adapters.acknowledge import digest_weights
 from espalier_rl.adapters.trl import EspalierCallback
 from tests.recorded_installation import RecordingCase
 
+from .tiny_llava import tiny_llava
 from .tiny_model import tiny_qwen2, tiny_tokenizer
 
 QUESTIONS = {"prompt": ["w2 w3", "w4 w5 w6"], "answer": ["w7", "w8"]}
@@ -26,6 +32,10 @@ def even(completions, **_):
 
 def sometimes(completions, **_):
     return [1.0 if len(text.split()) > 5 else None for text in completions]
+
+
+def lengths(completion_ids, **_):
+    return [float(len(ids)) for ids in completion_ids]
 
 
 def unpacked(packed, kind):
@@ -136,6 +146,86 @@ class Recorded(Job):
         self.assertEqual(trainer.state.global_step, 2)
         self.assertGreater(callback.errors, 1)
         self.assertEqual(len([each for each in caught if "the training goes on" in str(each.message)]), 1)
+
+
+    def test_an_evaluation_larger_than_a_training_batch_is_recorded_whole(self):
+        def grpo():
+            args = GRPOConfig(output_dir=self.folder, **{**GROUPS, "per_device_train_batch_size": 4, "eval_strategy": "steps", "eval_steps": 1})
+            questions = Dataset.from_dict(QUESTIONS)
+            return GRPOTrainer(model=tiny_qwen2(), reward_funcs=[even, sometimes], train_dataset=questions, eval_dataset=questions, args=args, processing_class=tiny_tokenizer())
+
+        _, batches, callback = self.train(grpo)
+        self.assertEqual((callback.errors, [len(batch["advantages"]) for batch in batches]), (0, [4, 8, 4, 8]))
+        trees = self.installation.of("TreeOpened")
+        self.assertEqual([tree["task"]["split"] for tree in trees], [None, "eval", "eval"] * 2)
+        advantages = [annotation["score"] for annotation in self.installation.of("AnnotationAdded")]
+        for own, wanted in zip(advantages, [value for batch in batches for value in batch["advantages"].tolist()], strict=True):
+            self.assertAlmostEqual(own, wanted, places=6)
+        rewards = {reward["rolloutId"]: reward["value"] for reward in self.installation.of("RewardAssigned") if reward["component"] == "even"}
+        for step in self.installation.of("StepTaken"):
+            self.assertAlmostEqual(rewards[step["rolloutId"]], even([step["response"]])[0], places=6)
+
+    def test_reward_functions_of_one_name_are_both_recorded(self):
+        def other(completions, **_):
+            return [0.25 for _ in completions]
+
+        other.__name__ = "even"
+
+        def grpo():
+            questions, args = Dataset.from_dict(QUESTIONS), GRPOConfig(output_dir=self.folder, **{**GROUPS, "max_steps": 1})
+            return GRPOTrainer(model=tiny_qwen2(), reward_funcs=[even, other], train_dataset=questions, args=args, processing_class=tiny_tokenizer())
+
+        self.train(grpo)
+        rewards = self.installation.of("RewardAssigned")
+        self.assertEqual({reward["component"] for reward in rewards}, {"even", "even 2"})
+        self.assertEqual([reward["value"] for reward in rewards if reward["component"] == "even 2"], [0.25] * 8)
+
+    def test_pictures_are_left_out_of_prompts_and_counted(self):
+        tokenizer = tiny_tokenizer()
+        model, processor = tiny_llava(tokenizer)
+        asked = [[{"role": "user", "content": "w2 w3"}], [{"role": "user", "content": "w4"}]]
+        questions = Dataset.from_dict({"prompt": asked, "image": [Image.new("RGB", (28, 28)), Image.new("RGB", (28, 28), "white")]})
+
+        def grpo():
+            args = GRPOConfig(output_dir=self.folder, **{**GROUPS, "max_steps": 1})
+            return GRPOTrainer(model=model, reward_funcs=[lengths], train_dataset=questions, args=args, processing_class=processor)
+
+        _, _, callback = self.train(grpo, weights=False)
+        self.assertEqual((callback.errors, callback.pictures), (0, 8))
+        self.assertEqual({root["observation"] for root in self.installation.of("TreeOpened")}, {"w2 w3", "w4"})
+        self.assertEqual(len(self.installation.of("PromptShown")), 8)
+
+
+class Weights(Job):
+    def test_weights_that_have_no_digest_are_an_error_that_is_counted(self):
+        def grpo():
+            trainer = self.grpo(max_steps=1)
+            trainer.model.register_buffer("scales", torch.zeros(1, dtype=torch.float8_e4m3fn))
+            return trainer
+
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            trainer, _, callback = self.train(grpo)
+        self.assertEqual((trainer.state.global_step, callback.errors, self.weights()), (1, 2, {}))
+        self.assertIn("float8_e4m3fn", next(str(each.message) for each in caught if "the training goes on" in str(each.message)))
+        self.assertEqual(len(self.installation.of("RolloutFinished")), 8)
+
+    def test_weights_that_are_divided_among_processes_have_no_digest(self):
+        divided = torch.nn.Linear(2, 2)
+        torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+        self.addCleanup(torch.distributed.destroy_process_group)
+        distribute_module(divided, init_device_mesh("cpu", (1,)))
+        whole = torch.nn.Linear(2, 2)
+        for kind, model, wanted in (("NO", divided, 0), ("FSDP", whole, 0), ("DEEPSPEED", whole, 0), ("NO", whole, 2)):
+            accelerator = SimpleNamespace(distributed_type=DistributedType(kind), unwrap_model=lambda model: model)
+            begun = len(self.weights())
+            with self.db.run("job", policy="tiny") as run, warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                callback = EspalierCallback(SimpleNamespace(accelerator=accelerator, model=model), run)
+                for step in (1, 2):
+                    callback.on_step_end(None, SimpleNamespace(is_world_process_zero=True, epoch=0, global_step=step), None)
+            said = [each for each in caught if "digests are not recorded" in str(each.message)]
+            self.assertEqual((callback.errors, len(self.weights()) - begun, len(said)), (0, wanted, 0 if wanted else 1))
 
 
 class Turns(Job):

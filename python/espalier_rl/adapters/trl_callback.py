@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from accelerate.utils import broadcast_object_list
 from transformers import TrainerCallback
 
-from ..errors import EspalierError
 from ..metrics import finite_numbers
 from ..recording.episode import Episode
 from ..recording.run import Run
@@ -25,25 +24,47 @@ from .sampled_parts import Tokens, sampled_parts
 
 __all__ = ["EspalierCallback"]
 
-PICTURES = ("image", "images")
+PICTURES = ("image", "images")  # columns of a data set
+PARTS = ("image", "image_url")  # of a message
+DIVIDING = ("FSDP", "DEEPSPEED")
 
 
 class EspalierCallback(TrainerCallback):
-    """Records what `trainer` does into `run`; nothing of the job changes, and it goes on where something cannot be recorded: the first
+    """Records what `trainer` does into `run`; nothing of the job changes, and it goes on if something cannot be recorded: the first
     such error is a warning, and `errors` counts them.
 
     A completion becomes a rollout: a step for each of its replies with the prompt, the sampled token ids, their log-probabilities where
     TRL has them, a reward for each function (times its weight, so that they add up to what TRL compares), and the advantage as the
     annotation `advantage`. Its policy is that of the run at the number of updates so far. Each process records its own completions: give
-    the run a `key` where there are several. `weights=False` leaves out the digests, which take a second for each GB."""
+    the run a `key` where there are several. `weights=False` leaves out the digests, which take a second for each GB; FSDP and DeepSpeed
+    divide the weights, so these jobs have no digests."""
 
     def __init__(self, trainer: Any, run: Run, *, weights: bool = True) -> None:
         self._trainer, self._run, self._weights = trainer, run, weights
         self._begun, self._at, self._generations = "", -1, 0
-        self.errors, self.pictures = 0, 0  # what could not be recorded; pictures of prompts that are not
-        generate = getattr(trainer, "_generate_and_score_completions", None)  # TRL has no public place where token ids are
-        if generate is not None:
-            trainer._generate_and_score_completions = self._recording(generate)
+        self._scored: tuple[Sequence[Any], Sequence[Any], Any] | None = None
+        self.errors, self.pictures = 0, 0  # what could not be recorded; pictures of messages that are not
+        if hasattr(trainer, "reward_funcs"):
+            self._guarded(self._attach)
+
+    def _attach(self) -> None:
+        """Records at the only places where TRL has token ids, and all rewards: its log keeps the last completions of a training batch, and an
+        evaluation may have more."""
+        trainer = self._trainer
+        generate, score = trainer._generate_and_score_completions, trainer._calculate_rewards
+
+        def scored(inputs: Any, prompts: Any, completions: Any, ids: Any) -> Any:
+            rewards = score(inputs, prompts, completions, ids)
+            self._scored = prompts, completions, rewards
+            return rewards
+
+        def recorded(inputs: Any) -> Any:
+            self._scored = None
+            output = generate(inputs)
+            self._guarded(self._record, inputs, output)
+            return output
+
+        trainer._calculate_rewards, trainer._generate_and_score_completions = scored, recorded
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self._guarded(self._record_weights, state)
@@ -56,35 +77,48 @@ class EspalierCallback(TrainerCallback):
             self._guarded(self._record_numbers, logs or {}, state.global_step)
 
     def _record_weights(self, state: Any) -> None:
-        if self._weights and state.is_world_process_zero:
-            weights = digest_weights(self._trainer.accelerator.unwrap_model(self._trainer.model))
-            self._run.metric("epoch", float(state.epoch or 0), state.global_step, weights=weights)
+        if not self._weights or not state.is_world_process_zero:
+            return
+        accelerator, model = self._trainer.accelerator, self._trainer.model
+        if _is_divided(accelerator, model):
+            self._weights = False
+            warnings.warn("FSDP or DeepSpeed divides the weights among processes: their digests are not recorded", stacklevel=2)
+            return
+        weights = digest_weights(accelerator.unwrap_model(model))
+        self._run.metric("epoch", float(state.epoch or 0), state.global_step, weights=weights)
 
     def _record_numbers(self, logs: Mapping[str, Any], step: int) -> None:
         for name, value in finite_numbers(logs).items():
             if name != "epoch":
                 self._run.metric(name, value, step)
 
-    def _recording(self, generate: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        def recorded(inputs: Any) -> Any:
-            output = generate(inputs)
-            self._guarded(self._record, inputs, output)
-            return output
-
-        return recorded
-
     def _record(self, inputs: Sequence[Mapping[str, Any]], output: Mapping[str, Any]) -> None:
-        trainer = self._trainer
-        rank, processes = trainer.accelerator.process_index, trainer.accelerator.num_processes
+        trainer, generation = self._trainer, self._generation()
+        if self._scored is None:
+            raise RuntimeError("this trainer calculates no rewards")
+        prompts, completions, gathered = self._scored
+        self._scored = None
         training = trainer.model.training
         members = trainer.num_generations if training else getattr(trainer, "num_generations_eval", trainer.num_generations)
-        generation = self._generation()
-        for place, (row, each) in enumerate(zip(inputs, _scored(trainer, rank, processes, len(inputs)), strict=True)):
-            number = rank * len(inputs) + place
-            group = self._run.group(self._task({**row, "prompt": each.prompt}, training), members, id=f"{generation}/{number // members}")
-            policy = (self._run.policy["policyId"], trainer.state.global_step)
-            with group.member(number % members, policy=policy) as episode:
-                self._record_one(episode, each, _tokens_of(output, place))
+        first = trainer.accelerator.process_index * len(inputs)
+        names = _components(trainer.reward_func_names)
+        weighted = (gathered * trainer.reward_weights.to(gathered.device))[first : first + len(inputs)].tolist()
+        for place, row in enumerate(inputs):
+            rewards = {name: value for name, value in zip(names, weighted[place], strict=True) if math.isfinite(value)}
+            scored = Scored(prompts[place], completions[place], rewards, float(output["advantages"][place]))
+            group = f"{generation}/{(first + place) // members}", (first + place) % members, members
+            self._guarded(self._record_member, row, group, training, scored, output, place)
+
+    def _record_member(
+        self, row: Mapping[str, Any], group: tuple[str, int, int], training: bool, scored: Scored, output: Mapping[str, Any], place: int
+    ) -> None:
+        name, number, members = group
+        scored = scored._replace(prompt=self._without_pictures(scored.prompt), completion=self._without_pictures(scored.completion))
+        task = {each: value for each, value in row.items() if each not in PICTURES} | {"prompt": scored.prompt}
+        policy = (self._run.policy["policyId"], self._trainer.state.global_step)
+        tree = self._run.group(task if training else {"split": "eval", **task}, members, id=name)
+        with tree.member(number, policy=policy) as episode:
+            self._record_one(episode, scored, _tokens_of(output, place))
 
     def _generation(self) -> str:
         """Names a generation, by the same name in all processes. A job that goes on from a checkpoint generates anew, so its groups are others."""
@@ -95,10 +129,19 @@ class EspalierCallback(TrainerCallback):
         self._at = step
         return f"{self._begun}/{step}.{self._generations}"
 
-    def _task(self, row: Mapping[str, Any], training: bool) -> dict[str, Any]:
-        shown = {name: value for name, value in row.items() if name not in PICTURES}
-        self.pictures += len(row.get("images") or []) + (row.get("image") is not None)
-        return shown if training else {"split": "eval", **shown}
+    def _without_pictures(self, messages: Any) -> Any:
+        """Returns messages without their pictures, and counts those."""
+        if isinstance(messages, str):
+            return messages
+        shown = []
+        for message in messages:
+            content = message.get("content")
+            if isinstance(content, list):
+                kept = [part for part in content if not (isinstance(part, Mapping) and part.get("type") in PARTS)]
+                self.pictures += len(content) - len(kept)
+                message = {**message, "content": kept}
+            shown.append(message)
+        return shown
 
     def _record_one(self, episode: Episode, scored: Scored, tokens: Tokens) -> None:
         ended = bool(tokens.ids) and tokens.ids[-1] in _ends(self._trainer)
@@ -124,13 +167,14 @@ class EspalierCallback(TrainerCallback):
         episode.finish(reward=scored.rewards or None)
 
     def _guarded(self, record: Callable[..., None], *given: Any) -> None:
-        """Calls what records; the job goes on where it cannot."""
+        """Calls what records. Whatever it raises, the job goes on."""
         try:
             record(*given)
-        except EspalierError as error:
+        except Exception as error:
             self.errors += 1
             if self.errors == 1:
-                warnings.warn(f"the training goes on, and what it does is not recorded: {error}", stacklevel=2)
+                said = f"{type(error).__name__}: {error}"
+                warnings.warn(f"the training goes on, and not all that it does is recorded (`errors` counts the rest): {said}", stacklevel=2)
 
 
 class Scored(NamedTuple):
@@ -142,17 +186,15 @@ class Scored(NamedTuple):
     advantage: float
 
 
-def _scored(trainer: Any, rank: int, processes: int, own: int) -> list[Scored]:
-    """Returns the completions of this process, of those that the trainer logged last for all of them."""
-    logs, weights = trainer._logs, trainer.reward_weights.tolist()
-    here = slice(rank * own, (rank + 1) * own)
-    latest: Callable[[Any], list[Any]] = lambda column: list(column)[-processes * own :][here]  # noqa: E731
-    rewards = {name: [value * weight for value in latest(logs["rewards"][name])] for name, weight in zip(trainer.reward_func_names, weights, strict=True)}
-    advantages = latest(logs["advantages"])
-    return [
-        Scored(prompt, completion, {name: values[i] for name, values in rewards.items() if math.isfinite(values[i])}, advantages[i])
-        for i, (prompt, completion) in enumerate(zip(latest(logs["prompt"]), latest(logs["completion"]), strict=True))
-    ]
+def _components(names: Sequence[str]) -> list[str]:
+    """Names each reward function once: one whose name another had before has its place behind it."""
+    return [f"{name} {place}" if name in names[: place - 1] else name for place, name in enumerate(names, 1)]
+
+
+def _is_divided(accelerator: Any, model: Any) -> bool:
+    """Whether no process has all weights: to gather them is the work of all processes, and this is one."""
+    kind = accelerator.distributed_type
+    return getattr(kind, "value", kind) in DIVIDING or any(hasattr(each, "full_tensor") for each in model.parameters())  # a DTensor
 
 
 def _tokens_of(output: Mapping[str, Any], place: int) -> Tokens:
@@ -197,5 +239,5 @@ def _text(message: Mapping[str, Any]) -> str:
 def _ends(trainer: Any) -> set[int]:
     """The ids that end a reply."""
     said = {getattr(trainer, "eos_token_id", None), getattr(trainer.processing_class, "eos_token_id", None)}
-    configured = getattr(trainer.model.generation_config, "eos_token_id", None)
+    configured = getattr(getattr(trainer.model, "generation_config", None), "eos_token_id", None)
     return {each for each in (*said, *(configured if isinstance(configured, list) else [configured])) if each is not None}

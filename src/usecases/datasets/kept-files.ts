@@ -93,7 +93,7 @@ export class KeptFiles {
     };
     const working = work().finally(async () => {
       clearInterval(timer);
-      await remove(making);
+      await remove(making).catch(() => undefined); // what the writing failed of is what is said
       this.#making.delete(name);
     });
     this.#making.set(name, working);

@@ -95,7 +95,7 @@ test('of several scores of one name on one reply or trace the last is kept, and 
   const scores = [score(3, 0.75, null), score(1, 0, null), score(2, 0.5, 'g1'), score(1, 1, 'g1')];
   await writeFile(shop.path('source'), JSON.stringify({ ...trace, scores }));
   const report = await shop.importing();
-  expect(report.notes.filter(({ field }) => field === 'score helpful')).toMatchObject([{ kind: 'field-not-read', count: 2 }]);
+  expect(report.notes.filter(({ field }) => field === 'score helpful')).toMatchObject([{ kind: 'field-not-read', rows: 1 }]);
   const rewards = await shop.db.selectFrom('rewards').select(['component', 'value']).orderBy('value').execute();
   expect(rewards).toEqual([
     { component: 'helpful', value: 0.5 },

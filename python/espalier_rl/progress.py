@@ -11,9 +11,8 @@ from contextlib import contextmanager
 @contextmanager
 def progress(what: str, unit: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
     """Yields what shows how much is done so far, of `total` where that is known."""
-    watched = "ipykernel" in sys.modules or sys.stderr.isatty()
     try:
-        if not watched or threading.current_thread() is not threading.main_thread():
+        if not _is_watched() or threading.current_thread() is not threading.main_thread():
             raise ImportError
         from tqdm.auto import tqdm
     except ImportError:
@@ -25,3 +24,10 @@ def progress(what: str, unit: str, total: int | None = None) -> Iterator[Callabl
             bar.update(done - bar.n)
 
         yield show
+
+
+def _is_watched() -> bool:
+    try:
+        return "ipykernel" in sys.modules or sys.stderr.isatty()
+    except (AttributeError, ValueError):  # there is none, it is another object in its place, or it is closed
+        return False

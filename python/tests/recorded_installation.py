@@ -22,7 +22,7 @@ class Installation(Answering):
 
     def __init__(self, port=0):
         self.events, self.lock, self.refuses, self.requests = {}, threading.Lock(), [], 0
-        self.forbidden, self.limit, self.name = None, 2**30, None
+        self.forbidden, self.limit, self.name, self.key = None, 2**30, None, None
         super().__init__(port)
 
     def respond(self, method, path, raw, headers):
@@ -30,6 +30,8 @@ class Installation(Answering):
         return status, {**more, **({"espalier-installation": self.name} if self.name else {})}, body
 
     def read(self, path, raw, headers):
+        if self.key is not None and headers.get("authorization") != f"Bearer {self.key}":
+            return 401, {}, {"error": {"code": "unauthorized", "message": "the key is unknown", "remedy": "show another"}}
         if path == "/graphql":  # what all recorded of one run
             totals = {name: len(self.of(kind)) for name, kind in (("trees", "TreeOpened"), ("rollouts", "RolloutStarted"), ("steps", "StepTaken"))}
             reached = {"query": {"position": "trees.0:1"}}

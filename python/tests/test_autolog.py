@@ -391,6 +391,22 @@ class Autolog(AutologCase):
                 self.ask(self.client(), "q")
         self.assertEqual([(line["run"], line["task"]) for line in self.server.of("close")], [(run.id, task) for task in ("one", "two", "three")])
 
+    def test_calls_of_a_run_that_ended_while_the_server_was_away_wait_for_what_it_recorded(self):
+        port = self.server.port
+        self.server.close()
+        short = [mock.patch(f"espalier_rl.{name}", 0.1) for name in ("recording.run.EXIT_S", "recording.sender.TRY_S", "capture.session.TRY_S")]
+        with short[0], short[1], short[2], self.assertLogs("espalier_rl", "WARNING"), self.assertRaises(er.Unreachable), er.connect() as db, db.run("away") as run:
+            er.autolog(run=run)
+            with er.rollout("one"):
+                self.ask(self.client(), "q")
+            run.episode("t").step("a", done=True)
+        self.server = CallServer(port)
+        er.autolog(False)
+        sent = [path for path in self.server.paths if path in ("/v1/events", "/v1/calls")]
+        self.assertEqual((sent, self.server.events[-1]), (sorted(sent, reverse=True), "TreeClosed"))
+        self.assertEqual([line["kind"] for line in self.server.lines.values()][-1], "close")
+        self.assertEqual(list(Path(self.folder).glob("*/*")), [])
+
     def test_a_run_that_ends_while_the_server_is_away_keeps_no_program_long_and_ends_behind_its_calls(self):
         port = self.server.port
         self.server.close()

@@ -1,5 +1,6 @@
 """The spool: what was acknowledged is kept, sent once, and looked after by a command."""
 
+import io
 import json
 import os
 import pickle
@@ -189,6 +190,14 @@ for name in ("one", "two"):
         with self.assertNoLogs("espalier_rl", "WARNING"), self.db.run("r", policy="p") as run, run.episode("t") as episode:
             episode.step("a")
         self.assertEqual((len(self.installation.of("StepTaken")), self.installation.refuses), (1, []))
+
+    def test_a_server_that_asks_to_wait_is_waited_for_longer_than_one_that_is_away(self):
+        with mock.patch("espalier_rl.recording.sender.TRY_S", 0.1), self.db.run("r", policy="p") as run:
+            run.flush()
+            self.installation.refuses = [(429, {"retry-after": "0.5"}, "busy")]
+            run.episode("t").step("a")
+            run.journal.sender.wait(10, away_s=0.2)
+        self.assertEqual(len(self.installation.of("StepTaken")), 1)
 
     def test_lines_that_are_longer_than_what_is_read_at_once_are_sent_with_what_is_recorded_behind_them(self):
         sizes = (2_200_000, 11_000_000)
@@ -434,6 +443,29 @@ with group.member(int(sys.argv[2])) as episode:
         self.assertEqual(self.spool("send", self.folder, "--url", elsewhere.url)[1].splitlines()[0], "0 of 1 spools are sent")
         self.assertEqual(self.spool("send", self.folder, "--run", run.id, "--url", elsewhere.url)[0], 0)
         self.assertEqual((len(elsewhere.of("StepTaken")), self.spools()), (1, []))
+
+    def test_nobody_is_shown_progress_where_there_is_no_terminal(self):
+        closed = io.StringIO()
+        closed.close()
+        for stderr in (None, closed, object()):
+            with mock.patch.object(sys, "stderr", stderr), self.db.run("r", policy="p") as run:
+                run.episode("t").step("a")
+        self.assertEqual(len(self.installation.of("StepTaken")), 3)
+
+    def test_what_was_recorded_with_a_wrong_key_is_sent_with_the_right_one(self):
+        self.installation.name, self.installation.key = "one", "key"
+        with self.assertRaises(er.EspalierError) as refused, self.connect("wrong").run("r", policy="p") as run:
+            run.episode("t").step("a")
+        self.assertEqual((refused.exception.status, self.spools()), (401, [run.id]))
+        self.connect().wait_for_spools(30)
+        self.assertEqual((len(self.installation.of("StepTaken")), self.spools()), (1, []))
+
+    def test_a_command_that_does_not_reach_its_server_leaves_the_spool_to_its_installation(self):
+        self.installation.name = "one"
+        run = self.leave(self.db)
+        self.installation.close()
+        self.assertEqual(self.spool("send", self.folder, "--run", run.id, "--url", self.installation.url, "--wait", "1")[0], 1)
+        self.assertEqual([each.read_text().strip() for each in Path(self.folder).glob("*/*/installation")], ["one"])
 
     def test_the_command_says_how_much_is_unsent_names_a_damaged_line_and_sends_the_rest(self):
         port = self.installation.port

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .session import Rollout, Session
 
 APIS = {"/chat/completions": "chat.completions", "/responses": "responses", "/v1/messages": "messages", "/embeddings": "embeddings"}
-PROXY = "/v1/proxy/"  # whose calls the server records
+PROXY, RECORDED = "/v1/proxy/", ("/chat/completions", "/responses")  # whose calls the server records
 REFUSALS = (400, 403, 422)
 LAST = ("response.completed", "response.incomplete", "response.failed", "message_stop")
 
@@ -28,7 +28,9 @@ def api_of(request: Any) -> str | None:
     if request.method != "POST":
         return None
     path = request.url.path.rstrip("/")
-    return None if PROXY in path else next((api for ending, api in APIS.items() if path.endswith(ending)), None)
+    if PROXY in path and path.endswith(RECORDED):
+        return None
+    return next((api for ending, api in APIS.items() if path.endswith(ending)), None)
 
 
 class Exchange:
@@ -50,6 +52,7 @@ class Exchange:
         self.asked = hashlib.sha256(raw).digest()
         self.line: bytes | None = None  # once it has ended
         self._finishing = threading.Lock()
+        self._refused_by: list[int] = []  # statuses: one of 403 may be of the key, or of the moment
         self._status: int | None = None
         self._sse = self._clean = False
         self._chunks: list[bytes] = []
@@ -79,8 +82,9 @@ class Exchange:
         """Whether the answer refuses what was asked for besides; then the next try asks for less."""
         if status in REFUSALS and any(self.added):
             self.ask = ASKS[ASKS.index(self.ask) + 1]
+            self._refused_by.append(status)
             return True
-        if status < 300 and self.attempts > 1 and len(self.session.refusing) < 1_000:
+        if status < 300 and self.attempts > 1 and 403 not in self._refused_by and len(self.session.refusing) < 1_000:
             self.session.refusing[self.host] = self.ask
         return False
 

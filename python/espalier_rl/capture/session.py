@@ -22,6 +22,7 @@ from ..connection import Connection
 from ..errors import EspalierError, Unreachable
 from ..recording.calls import FOLDER, CallLog, outcome_of, place_name
 from ..recording.ids import new_id
+from ..recording.journal import recover
 from ..recording.leftovers import Leftovers
 from ..recording.run import Run
 from ..recording.sender import TRY_S
@@ -69,12 +70,39 @@ class _RunFirst(Connection):
     def __init__(self, url: str, token: str | None, run: Run) -> None:
         super().__init__(url, token=token)
         self._first: Run | None = run
+        self._is_ending = self._closed = False
 
     def json(self, method: str, path: str, body: Any = None, **options: Any) -> Any:
         if self._first is not None:
-            self._first.journal.sender.wait(TRY_S)
+            self._send_first(self._first)
             self._first = None
         return super().json(method, path, body, **options)
+
+    def close(self) -> None:
+        self._closed = True
+        super().close()
+
+    def await_again(self, run: Run) -> None:
+        """Has what follows wait for what the run recorded, which its end has left in its spool."""
+        self._first, self._is_ending = run, True
+
+    def _send_first(self, run: Run) -> None:
+        spool = run.journal.spool
+        if run.outcome is None:
+            if self._is_ending:
+                raise Unreachable(f"run {run.name!r} is being ended", code="unreachable")
+            return run.journal.sender.wait(TRY_S)
+        self.request("GET", "/healthz", retry_s=TRY_S)  # each try to send begins a segment
+        if spool.acked >= spool.written or not spool.folder.exists():
+            return
+        if self._closed:
+            raise Unreachable("the recording has ended", code="unreachable")
+        try:
+            left = recover(run.connect_again(), spool.folder)
+            if left is not None:
+                left.close(TRY_S)
+        except EspalierError as error:  # also where the run holds the spool for a moment more
+            raise error if isinstance(error, Unreachable) else Unreachable(error.message, remedy=error.remedy, code="unreachable") from error
 
 
 class Session:
@@ -93,7 +121,7 @@ class Session:
     ) -> None:
         if on_error not in ("warn", "raise"):
             raise EspalierError(f"on_error is {on_error!r}", remedy="give 'warn' or 'raise'", field="on_error")
-        own = run if isinstance(run, Run) else None
+        own = self._own_run = run if isinstance(run, Run) else None
         self.connection = Connection(url, token=token)
         if own is not None:
             to = own.connect_again() if url is None else self.connection
@@ -318,6 +346,8 @@ class Session:
                 log.sender.check()
             return None
         except Unreachable as error:
+            if self._own_run is not None and isinstance(self.connection, _RunFirst):
+                self.connection.await_again(self._own_run)
             if run_ends is not None:
                 ends = run_ends
                 self._try(lambda log: log.say("close", run=self.run, **ends))

@@ -3,6 +3,7 @@ trace of the OpenAI Agents SDK, also where its export is off."""
 
 from __future__ import annotations
 
+import logging
 import sys
 import weakref
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .session import Rollout
 
+logger = logging.getLogger("espalier_rl")
 LANGCHAIN, AGENTS = "langchain_core.tracers.context", "agents.tracing"  # the first is imported before its first run at the latest
 
 
@@ -102,7 +104,10 @@ class _Importing(MetaPathFinder):
 
             def exec_module(module: Any) -> None:
                 run(module)
-                self._then()
+                try:
+                    self._then()
+                except Exception as error:  # noqa: BLE001 - the import of the program goes on
+                    logger.warning("runs of LangChain are not told apart: %r", error)
 
             loader.exec_module = exec_module
         return spec

@@ -66,11 +66,19 @@ class CallLog:
     """The calls of one process, or those that a dead one left. `run` is the name of their run; `closes` says that it ends with the process."""
 
     def __init__(
-        self, connection: Connection, folder: Path, run: str, *, closes: bool, durable: Durable = "write", limit_bytes: int = LIMIT_BYTES
+        self,
+        connection: Connection,
+        folder: Path,
+        run: str,
+        *,
+        closes: bool,
+        durable: Durable = "write",
+        limit_bytes: int = LIMIT_BYTES,
+        for_anyone: bool = False,
     ) -> None:
         self.run, self.closes = run, closes
         self.spool = Spool(folder, durable=durable, limit_bytes=limit_bytes, full="raise")
-        self.sender = CallSender(connection, self.spool)
+        self.sender = CallSender(connection, self.spool, for_anyone=for_anyone)
         self._lock = threading.Lock()
 
     def open(self) -> None:
@@ -107,11 +115,11 @@ class CallLog:
         self.spool.begin_segment(b"#" + json.dumps(state, separators=(",", ":")).encode("ascii") + b"\n")
 
 
-def recover_calls(connection: Connection, spool: Spool, said: dict[str, Any], lines: list[dict[str, Any]]) -> CallLog:
+def recover_calls(connection: Connection, spool: Spool, said: dict[str, Any], lines: list[dict[str, Any]], *, for_anyone: bool) -> CallLog:
     """Opens what a process left of its calls, whose spool is read: a run that was its own is ended with it."""
     folder = spool.folder
     spool.close(delete=False)
-    log = CallLog(connection, folder, said["run"]["name"], closes=said["calls"]["closes"])
+    log = CallLog(connection, folder, said["run"]["name"], closes=said["calls"]["closes"], for_anyone=for_anyone)
     log.spool.adopt()
     log.open()
     if log.closes and not any(line["kind"] == "close" for line in lines):

@@ -135,9 +135,9 @@ def recorder_left(run_id: str, recorder_id: str, outcome: str, message: str, at:
 class Journal:
     """Writes drafts of one run into its spool, and sends them. Threads may share it; a process that was forked opens its own."""
 
-    def __init__(self, connection: Connection, spool: Spool, state: State) -> None:
+    def __init__(self, connection: Connection, spool: Spool, state: State, *, for_anyone: bool = False) -> None:
         self.spool, self.state = spool, state
-        self.sender = Sender(connection, spool)
+        self.sender = Sender(connection, spool, for_anyone=for_anyone)
         self.lock = threading.RLock()
         self._held: dict[str, list[Encoded]] = {}  # by rollout
         self._producer = json.dumps(state.producer)
@@ -273,9 +273,10 @@ def _held_line(encoded: Encoded) -> bytes:
     return said.encode("ascii")
 
 
-def recover(connection: Connection, folder: Path) -> Journal | CallLog | None:
+def recover(connection: Connection, folder: Path, *, for_anyone: bool = False) -> Journal | CallLog | None:
     """Opens what a process left of a run: what it held back is put on record, and its part in the run, or the run that it alone
-    recorded, is ended as failed. Returns the journal, sending; None where there is nothing. Raises EspalierError `in-use` while its process lives."""
+    recorded, is ended as failed. `for_anyone`: whoever answers is sent it. Returns the journal, sending; None where there is nothing. Raises
+    EspalierError `in-use` while its process lives."""
     spool = Spool(folder)
     try:
         said, events, held = spool.last_state()
@@ -283,13 +284,13 @@ def recover(connection: Connection, folder: Path) -> Journal | CallLog | None:
             spool.close(delete=True)
             return None
         if "calls" in said:
-            return recover_calls(connection, spool, said, events)
+            return recover_calls(connection, spool, said, events, for_anyone=for_anyone)
         spool.adopt()
         state = State(said)
         for event in events:
             state.apply(event["type"], event["data"])
             state.sequences[event["stream"]] = event["sequence"] + 1
-        journal = Journal(connection, spool, state)
+        journal = Journal(connection, spool, state, for_anyone=for_anyone)
         for line in read_refused(folder):  # what follows in these trees waits with them
             journal.sender.refusals.setdefault(json.loads(line)["stream"], EspalierError("an earlier process set it aside", code="refused"))
         journal.open()

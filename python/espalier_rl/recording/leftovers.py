@@ -12,7 +12,7 @@ from ..errors import EspalierError
 from .calls import FOLDER, CallLog, resend_refused_calls
 from .journal import Journal, recover
 from .sender import TRY_S, refuse_other, resend_refused
-from .spool import OWNER, Spool, list_spools, owner_of, read_refused, run_of, spool_root
+from .spool import Spool, list_spools, owner_of, read_refused, run_of, spool_root
 
 LONGEST_S = 365 * 86_400.0
 
@@ -67,8 +67,9 @@ class Leftovers:
             if self._closed:
                 return
             try:
-                if self._is_of_installation(folder):
-                    self._send(folder)
+                known = self._is_known(folder)
+                if known or self._is_of_installation(folder):
+                    self._send(folder, known)
             except EspalierError as error:
                 if error.code not in ("in-use", "closed"):
                     logger.warning("what an earlier process recorded of run %s was not sent: %s", run_of(folder), error)
@@ -77,10 +78,12 @@ class Leftovers:
                 self._waiting.remove(folder)
                 self._changed.notify_all()
 
+    def _is_known(self, folder: Path) -> bool:
+        """Whether who gives the command says that this server is meant."""
+        return self._run_id is not None or (self._everywhere and owner_of(folder).startswith("token:") and folder.parent == self.root)
+
     def _is_of_installation(self, folder: Path) -> bool:
-        if self._run_id is not None or (self._everywhere and owner_of(folder).startswith("token:") and folder.parent == self.root):
-            (folder / OWNER).unlink(missing_ok=True)  # who gives the command knows
-        elif folder.parent != self.root:
+        if folder.parent != self.root:
             try:
                 refuse_other(self.connection, folder, TRY_S)
             except EspalierError as error:
@@ -90,8 +93,8 @@ class Leftovers:
             return owner_of(folder) != ""
         return True
 
-    def _send(self, folder: Path) -> None:
-        journal = recover(self.connection, folder)
+    def _send(self, folder: Path, known: bool) -> None:
+        journal = recover(self.connection, folder, for_anyone=known)
         if journal is not None:
             self._journal = journal
             try:
@@ -103,7 +106,8 @@ class Leftovers:
             finally:
                 self._journal = None
         if not self._closed and read_refused(folder):
-            refuse_other(self.connection, folder, TRY_S)
+            if not known:
+                refuse_other(self.connection, folder, TRY_S)
             resend = resend_refused_calls if folder.name.startswith(FOLDER) else resend_refused
             try:
                 resend(self.connection, folder)

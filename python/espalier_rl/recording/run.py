@@ -574,7 +574,7 @@ class Run:
     def _all_totals(self) -> dict[str, int]:
         """Returns what all who have a handle recorded; where the server is away, what this process did."""
         try:
-            self.journal.sender.wait(self._left())
+            self.journal.sender.wait(self._left(), away_s=self._away_s)
             if _exit_ends:  # no answer is waited for longer than the end of the process may take
                 left = max(0.1, self._left())
                 with Connection(self._connection.url, token=self._connection.token, timeout_s=left, retry_s=0) as last:

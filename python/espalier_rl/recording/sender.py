@@ -36,7 +36,7 @@ class Sender:
     """Sends what is in a spool until `stop`. A refusal that names events of trees sets those trees aside (`refusals`); any other, and one
     of the run's own events, is kept in `spool.refused`, and nothing more is sent."""
 
-    def __init__(self, connection: Connection, spool: Spool) -> None:
+    def __init__(self, connection: Connection, spool: Spool, *, for_anyone: bool = False) -> None:
         self.connection, self.spool = connection, spool
         self.away: EspalierError | None = None  # why the last try did not reach the server
         self.position: str | None = None  # behind the last event that was appended
@@ -44,7 +44,7 @@ class Sender:
         self._compress = not is_loopback_url(connection.url)
         self._stopping = threading.Event()
         self._owner = owner_of(spool.folder)
-        self._is_left = bool(self._owner)  # by an earlier process: who answers may be another installation than the one that it knew
+        self._is_left = bool(self._owner) and not for_anyone  # by an earlier process: who answers may be another installation than the one that it knew
         self._left = False  # whether the request that it waits for was given up: its answer changes nothing
         self._offset = 0
         self._moot: set[str] = set()  # ends of this process in the run that another one, which took its place, has recorded
@@ -53,7 +53,7 @@ class Sender:
 
     def start(self) -> None:
         if not self._owner and "://" in self.connection.spools:  # else its folder says which one it is for
-            self._belong_to(mark_of(self.connection))
+            self._belong_to(self.connection.installation or mark_of(self.connection))
         self._thread.start()
 
     def _belong_to(self, owner: str) -> None:
@@ -185,23 +185,32 @@ class Sender:
                 return False
             if error.code == "other-installation":
                 raise
+            if not self._is_left and (not self._owner or self._owner.startswith("token:")):
+                self._meet()  # also who refuses a key: with the right one it is sent there
             if error.status == 413 and len(lines) > 1:
                 self._most = max(1, len(lines) // 2)
                 return False
             if not isinstance(error, Unreachable) and error.status not in (408, 429, 502, 503, 504):
                 return self._refused(error, lines)
-            if self.away is None and error.status != 429:  # a server that asks many processes to wait is well
-                logger.warning("events could not be sent (%s); they are kept in %s and will be sent again", error, self.spool.folder)
-            self.away = error
+            if error.status == 429:  # a server that asks many processes to wait is well
+                self.away = None
+            else:
+                if self.away is None:
+                    logger.warning("events could not be sent (%s); they are kept in %s and will be sent again", error, self.spool.folder)
+                self.away = error
             self._stopping.wait(max(PAUSE_S, error.retry_after))
             return False
         if self._left:
             return False
         self.away = None
         self._taken(answer, lines)
+        self._meet()
+        return True
+
+    def _meet(self) -> None:
+        """Takes whoever answered last for the installation that the spool is for."""
         if self.connection.installation not in (None, self._owner):
             self._belong_to(self.connection.installation or "")
-        return True
 
     def _request(self, lines: list[bytes]) -> tuple[str, bytes, str]:
         """Returns the path, the body and the form of the request that takes lines."""

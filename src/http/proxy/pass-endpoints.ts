@@ -8,7 +8,7 @@ import { type Endpoint, endpoint } from '../endpoint.ts';
 import { createGate } from '../ingest/gate.ts';
 import { refusals } from '../openapi.ts';
 import { busy, createBodyBudget } from '../receive-bodies.ts';
-import type { Reply } from '../reply.ts';
+import { type Reply, refuse } from '../reply.ts';
 import { whileConnected } from '../while-connected.ts';
 import { replyTo } from './proxy-replies.ts';
 import { placeParams } from './proxy-request.ts';
@@ -17,6 +17,22 @@ const REQUESTS = 256; // that are being passed on
 const METHODS = ['GET', 'POST', 'DELETE'] as const;
 const ANY = { type: 'string', format: 'binary', description: 'As the model server takes and answers it.' } as const;
 const wildcard = z.object({ '*': z.string().describe('Path below the address of the model server.') });
+const placed = placeParams.extend(wildcard.shape);
+
+const RECORDED = /\/(chat\/completions|responses)$/;
+const RECORDED_REMEDY = (path: string) =>
+  `send it to /v1/proxy/RUN/TASK/ROLLOUT${path}, or to /v1/proxy${path} with the x-espalier headers: the base_url ends without /v1`;
+
+/** Returns the path of a call that is recorded at its own address only; null for one that is passed on. */
+function recordedPath(method: Passed['method'], whole: string): string | null {
+  if (method !== 'POST') return null;
+  const path = whole
+    .split(/[/\\]/)
+    .filter((part) => part !== '' && part !== '.')
+    .join('/');
+  const named = RECORDED.exec(`/${path}`)?.[1];
+  return named === undefined ? null : `/${named}`;
+}
 
 interface Passed {
   /** With the address as it was sent, which the framework keeps where it reads another one. */
@@ -26,6 +42,8 @@ interface Passed {
   /** The path below the proxy, decoded, and how many parts of the address are before it. */
   readonly below: string;
   readonly depth: number;
+  /** All of the path below `/v1/proxy/`, decoded. */
+  readonly whole: string;
 }
 
 /** Makes the endpoints that pass on what is not recorded: models, embeddings, legacy completions, files, audio. */
@@ -53,26 +71,36 @@ export function passEndpoints(
           content: { '*/*': ANY },
           headers: { 'x-espalier-unrecorded': 'That the request is not on record.' },
         },
-        ...refusals({ 502: 'The model server was not reached.', 504: 'The model server was silent for too long.' }),
+        ...refusals({
+          404: 'The path is that of a call that is recorded, which has addresses of its own.',
+          502: 'The model server was not reached.',
+          504: 'The model server was silent for too long.',
+        }),
       },
     } as const;
     return [
-      endpoint<z.infer<typeof wildcard>, unknown, Buffer | undefined>({
+      endpoint<z.infer<typeof placed>, unknown, Buffer | undefined>({
         ...shared,
         path: '/v1/proxy/{run}/{task}/{rollout}/*',
-        params: placeParams.extend(wildcard.shape),
-        handle: ({ req, params, body: sent }) => pass({ req, method, sent, below: params['*'], depth: 6 }),
+        params: placed,
+        handle: ({ req, params, body: sent }) => {
+          const { run, task, rollout, '*': below } = params;
+          return pass({ req, method, sent, below, depth: 6, whole: `${run}/${task}/${rollout}/${below}` });
+        },
       }),
       endpoint<z.infer<typeof wildcard>, unknown, Buffer | undefined>({
         ...shared,
         path: '/v1/proxy/*',
         params: wildcard,
-        handle: ({ req, params, body: sent }) => pass({ req, method, sent, below: params['*'], depth: 3 }),
+        handle: ({ req, params, body: sent }) => pass({ req, method, sent, below: params['*'], depth: 3, whole: params['*'] }),
       }),
     ];
   });
 
-  function pass({ req, method, sent, below, depth }: Passed): Promise<Reply | undefined> {
+  function pass({ req, method, sent, below, depth, whole }: Passed): Promise<Reply | undefined> {
+    const named = recordedPath(method, whole);
+    if (named !== null)
+      return Promise.resolve(refuse(404, `${named} is recorded at its own addresses, and this is none`, RECORDED_REMEDY(named)));
     return whileConnected(req, async (signal) => {
       const idle = req.socket.timeout;
       req.socket.setTimeout(0); // how long a model may think is the proxy's limit, not the server's

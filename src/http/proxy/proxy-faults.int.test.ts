@@ -159,6 +159,20 @@ test('what is not recorded is passed on as it is, below the address of the model
   expect(proxy.upstream.requests).toHaveLength(2);
 });
 
+test.each([
+  '/run/task/0/v1/chat/completions',
+  '/run/task/0/chat/completions/',
+  '/run/task/0/chat%2Fcompletions',
+  '/run/task/0/x%5cresponses',
+  '/run/task/chat/completions',
+  '/v1/responses',
+])('a call that would be recorded at its own address is refused at %s', async (path) => {
+  proxy.answer((body) => completion('a', body));
+  const { status, json } = await post(path, { model: 'served', messages: [user('q')], input: 'q' });
+  expect([status, json().error.remedy]).toEqual([404, expect.stringContaining('/v1/proxy/RUN/TASK/ROLLOUT/')]);
+  expect(proxy.upstream.requests).toEqual([]);
+});
+
 test('the models of the model server are listed, and embeddings and legacy completions are answered', async () => {
   proxy.answer((body) => ({ object: 'list', data: [{ id: 'served' }], body }));
   for (const path of ['/models', '/run/task/0/models'])

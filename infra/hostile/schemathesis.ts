@@ -86,7 +86,7 @@ probability = 0.3
 
 [checks]
 # what a schema allows is refused for the state of the record alone
-positive_data_acceptance.expected-statuses = ["2xx", "304", "401", "403", "404", "409", "410", "422", "429", "502", "503", "504"]
+positive_data_acceptance.expected-statuses = ["2xx", "304", "401", "403", "404", "409", "410", "422", "429", "431", "502", "503", "504"]
 ${isGraphql ? 'not_a_server_error.enabled = false # hooks.py has one that knows our codes' : ''}
 
 # the covering cases of a union of 50 types of events take more than ten minutes to compute

@@ -59,7 +59,7 @@ interface Asked {
 }
 
 async function ask(): Promise<Asked> {
-  const query = `{ runs(first: 8) { nodes { name outcome totals { trees rollouts steps } recorders { name leftAt outcome }
+  const query = `{ runs(first: 20) { nodes { name outcome totals { trees rollouts steps } recorders { name leftAt outcome }
     trees(first: 60) { nodes { closedAt plannedRollouts rollouts { ordinal outcome finishedAt } steps(first: 40) { response } } } } } }`;
   const response = await fetch(`${server.url}/graphql`, {
     method: 'POST',
@@ -157,6 +157,22 @@ except er.EspalierError as error:
     const { stdout, stderr, code } = await python('-c', script);
     expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
     expect(stdout).toMatch(/^2\n\[\(0\.25, 'person:\w+'\)\]\ngiveFeedback: by is .*; give person:NAME/);
+  }, 60_000);
+
+  test('a process without a name that comes when the first has completed, while another records, records trees of its own', async () => {
+    const script = `import espalier_rl as er
+first = er.run("late", key="late", policy="q@1")
+rank = er.run("late", key="late", policy="q@1", recorder="rank 1")
+with first, first.episode("t") as episode:
+    episode.step("first", done=True)
+with er.run("late", key="late", policy="q@1") as late, late.episode("t") as episode:
+    episode.step("late", done=True)
+rank.close()`;
+    const { stderr, code } = await python('-c', script);
+    expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
+    await until(async () => (await ask()).runs.nodes.find(({ name }) => name === 'late')?.outcome === 'completed');
+    const run = (await ask()).runs.nodes.find(({ name }) => name === 'late');
+    expect(run?.totals).toMatchObject({ trees: 2, rollouts: 2 });
   }, 60_000);
 
   test('recorders that are started again under their names go on with what they left', async () => {

@@ -75,16 +75,21 @@ def by_handles():
 def main():
     pids = {forked(record, i): i for i in range(16)}
     frozen = None
-    while len(pids) > 1 or frozen is None:
-        pid, status = os.waitpid(-1, os.WUNTRACED)
-        if os.WIFSTOPPED(status):
-            frozen = pid
-            continue
-        i = pids.pop(pid)
-        expected = -signal.SIGKILL if i == KILLED else 0
-        assert os.waitstatus_to_exitcode(status) == expected, (i, status)
-    os.kill(frozen, signal.SIGCONT)
-    assert os.waitpid(frozen, 0)[1] == 0
+    try:
+        while len(pids) > 1 or frozen is None:
+            pid, status = os.waitpid(-1, os.WUNTRACED)
+            if os.WIFSTOPPED(status):
+                frozen = pid
+                continue
+            i = pids.pop(pid)
+            expected = -signal.SIGKILL if i == KILLED else 0
+            assert os.waitstatus_to_exitcode(status) == expected, (i, status)
+        os.kill(frozen, signal.SIGCONT)
+        assert os.waitpid(frozen, 0)[1] == 0
+        pids.clear()
+    finally:  # a frozen one would hold the output open for ever
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
     er.connect().wait_for_spools(60)  # sends what the killed one left
     by_handles()
     print("recorded")

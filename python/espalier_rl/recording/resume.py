@@ -12,7 +12,7 @@ from .journal import Draft, rollout_finished
 from .values import Json, now
 
 RUN = """query ($run: ID!) { run(id: $run) { name seed outcome codeVersion config experiment { id } policy { id version }
-  environments { environment fingerprint } recorders { id name leftAt } } }"""
+  environments { environment fingerprint } recorders { id name leftAt outcome } } }"""
 TOTALS = "query ($run: ID!) { run(id: $run) { totals { trees rollouts steps failed } } }"
 TREE = "query ($tree: ID!) { tree(id: $tree) { closedAt rollouts { id ordinal outcome fromStepId } } }"
 STEPS = "query ($tree: ID!, $after: SafeInt) { tree(id: $tree) { steps(first: 5000, after: $after) { id rolloutId depth logOffset } } }"
@@ -47,6 +47,11 @@ class Recorded:
         self.said: Json = {name: said[name] for name in ("name", "seed", "codeVersion", "config", "environments")}
         self.said["policy"] = policy and {"policyId": policy["id"], "version": policy["version"]}
         self.said["experimentId"] = experiment and experiment["id"]
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether a process records it."""
+        return any(each["leftAt"] is None for each in self.recorders)
 
     def of_name(self, name: str) -> list[Json]:
         """Returns the recorders that joined under a name."""

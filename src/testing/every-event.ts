@@ -380,6 +380,15 @@ export function everyEvent(): readonly Envelope[] {
   builder.record('RecorderLeft', { runId, recorderId, outcome: 'failed', message: 'its process ended 🌳' }, runId);
   builder.tree(runId, 'shared', { shared: true });
   builder.record('MetricRecorded', { runId, metric: 'loss', value: 0.5, at: 8, weights: sha('e') }, runId);
+  const row = {
+    taskId: builder.id('task', 'row'),
+    environment: 'textcraft',
+    serverFingerprint: 'world-1',
+    observationHash: sha('f'),
+  };
+  const kwargs = '{"judge":{"create_kwargs":{"ground_truth":"an axe"}}}';
+  const task = { ...row, alias: 'row', goal: 'craft an axe', depth: 1, split: null, toolsKwargs: kwargs };
+  builder.tree(runId, 'tools', { task });
   return builder.events.map((event) => ({ ...event, causationId: builder.id('cause'), repaired: ['data.nothing'] }));
 }
 
@@ -393,6 +402,7 @@ function addedTo(data: Envelope['data']): string {
   if ('unclear' in data || 'unclearCalls' in data) return '.unclear';
   if ('signal' in data && data.signal === 'in-form') return '.form';
   if ('pictures' in data) return '.pictures';
+  if ('task' in data && typeof data.task === 'object' && 'toolsKwargs' in data.task) return '.tools';
   if ('logProbs' in data) return '.tokens';
   if ('shared' in data) return '.shared';
   if ('metric' in data && 'at' in data && data.weights !== undefined) return '.weights';

@@ -12,7 +12,10 @@ import { openTestProxy } from './proxy/proxy-testing.ts';
 const agents = await agentsForTests();
 
 (agents.kind === 'found' ? describe : describe.skip)(`the exporter of OpenTelemetry: ${agents.kind}`, () => {
-  test('calls of models that OpenInference instruments are recorded with what each was shown', async () => {
+  test.each([
+    ['OpenInference', 'capture_opentelemetry.py'],
+    ['opentelemetry-instrumentation-openai-v2', 'capture_opentelemetry_logs.py'],
+  ])('calls of models that %s instruments are recorded with what each was shown', async (_, example) => {
     const python = agents.kind === 'found' ? agents.python : '';
     const model = await startOpenAiServer({ reply: ({ messages }) => `step ${messages.length}` });
     const proxy = await openTestProxy();
@@ -20,11 +23,12 @@ const agents = await agentsForTests();
       const url = await proxy.restart();
       const { key } = await createKey(proxy.api.database.db, { name: 'exporter', scopes: ['ingest'] });
       const env = childEnvironment({
-        OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${url}/v1/traces`,
-        OTEL_EXPORTER_OTLP_TRACES_HEADERS: `authorization=Bearer ${key}`,
+        OTEL_EXPORTER_OTLP_ENDPOINT: url,
+        OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer ${key}`,
+        OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'EVENT_ONLY',
       });
-      const example = join(PYTHON_PACKAGE, '..', 'examples', 'capture_opentelemetry.py');
-      const { stdout } = await promisify(execFile)(python, [example, 'tiny', model.url], { env });
+      const program = join(PYTHON_PACKAGE, '..', 'examples', example);
+      const { stdout } = await promisify(execFile)(python, [program, 'tiny', model.url], { env });
       expect(stdout.trim()).toBe('step 4');
 
       await proxy.place();

@@ -70,6 +70,19 @@ describeWithBrowser('the operations of the studio', () => {
   const open = (on = page) => on.goto(`${server.url}/view/operations`);
   const form = (on = page) => on.getByRole('dialog');
 
+  test('a view that is opened while the server is away is shown when the server is back, and the page is not left', async () => {
+    await page.evaluate('window.stays = true');
+    await page.route('**/assets/training-*.js', (route) => route.abort('connectionrefused'));
+    await page.context().setOffline(true);
+    await page.getByRole('link', { name: 'Training' }).click();
+    await page.getByText('The server does not answer.').first().waitFor();
+    await page.getByRole('link', { name: 'Runs' }).first().waitFor();
+    await page.unroute('**/assets/training-*.js');
+    await page.context().setOffline(false);
+    await page.getByText('No policy is declared for training yet.').waitFor();
+    expect(await page.evaluate('window.stays')).toBe(true);
+  });
+
   test('an empty record has no quarantine and no replays, and says how there would be some', async () => {
     await open();
     await page.getByText('Every record was folded.').waitFor();

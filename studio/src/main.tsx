@@ -12,11 +12,12 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { NotLetIn, Refused, ServerAway } from './graphql/faults.ts';
 import { isPage } from './page/stored-page.ts';
-import { makeRouter } from './router.tsx';
+import { loadViews, makeRouter } from './router.tsx';
 import { applyTheme } from './shell/theme.ts';
 
 const RETRIES = 2;
 const AGAIN_MS = 3_000;
+const IDLE_MS = 2_000; // the first screen comes first
 
 applyTheme();
 const queries = new QueryClient({
@@ -43,3 +44,4 @@ createRoot(root).render(
     </QueryClientProvider>
   </StrictMode>,
 );
+if (!isPage()) setTimeout(() => void loadViews(), IDLE_MS);

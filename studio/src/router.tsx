@@ -24,6 +24,7 @@ import { Contents } from './page/contents.tsx';
 import { PageShell } from './page/page-shell.tsx';
 import { heldPage, isPage } from './page/stored-page.ts';
 import { Failure } from './parts/failure.tsx';
+import { loadScript } from './parts/load.ts';
 import { Runs } from './runs/runs.tsx';
 import { Shell } from './shell/shell.tsx';
 import { stepsOf } from './trajectories/steps-of.ts';
@@ -65,7 +66,10 @@ function view<const Path extends string, Module extends object, const Name exten
     }),
     loader: ({ context: { queries }, params, deps: { at, tree } }) =>
       ahead?.(queries, (params as { id?: string }).id ?? '', at, tree),
-    component: lazyRouteComponent(load as () => Promise<Readonly<Record<string, () => ReactNode>>>, component), // views take nothing
+    component: lazyRouteComponent(
+      () => loadScript(load as () => Promise<Readonly<Record<string, () => ReactNode>>>), // views take nothing
+      component,
+    ),
   });
 }
 
@@ -121,6 +125,11 @@ const views = [
   view('/view/lineage/$id', () => import('./lineage/lineage.tsx'), 'LineagePage', { texts: ['tree'] }),
   view('/view/operations', () => import('./operations/operations.tsx'), 'OperationsPage'),
 ] as const;
+
+/** Loads the scripts of all views before one is opened: the server may be away then. */
+export async function loadViews(): Promise<void> {
+  for (const { options } of views) await options.component?.preload?.();
+}
 
 /** Makes the router: every view is an address, in a page without a server one after #. */
 export function makeRouter(queries: QueryClient) {

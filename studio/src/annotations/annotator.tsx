@@ -2,10 +2,11 @@ import { useQueryClient } from '@tanstack/react-query';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { retractAnnotations } from '../../../graphql/studio/generated/operations.ts';
 import { ask } from '../graphql/ask.ts';
+import { loadScript } from '../parts/load.ts';
 import { useMoment } from '../shell/moment.ts';
 import { type Annotatable, focused, onOpenAnnotator, openAnnotator } from './open-annotator.ts';
 
-const Form = lazy(() => import('./annotate-form.tsx').then(({ AnnotateForm }) => ({ default: AnnotateForm })));
+const Form = lazy(() => loadScript(() => import('./annotate-form.tsx')).then(({ AnnotateForm }) => ({ default: AnnotateForm })));
 
 /** Opens the form for what is to be annotated, by a button or by the key `a`, and offers to undo what was said. */
 export function Annotator() {

@@ -1,11 +1,13 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
+import { useScriptAwaited } from '../parts/load.ts';
 import { ServerAway } from './faults.ts';
 
-/** Returns whether the server is away: from the first question that it does not answer until it answers one. */
+/** Returns whether the server is away: from the first question or script that it does not answer until it answers one. */
 export function useServerAway(): boolean {
   const queries = useQueryClient();
   const [away, setAway] = useState(false);
+  const isAwaited = useScriptAwaited();
   useEffect(
     () =>
       queries.getQueryCache().subscribe((event) => {
@@ -16,5 +18,5 @@ export function useServerAway(): boolean {
       }),
     [queries],
   );
-  return away;
+  return away || isAwaited;
 }

@@ -1,10 +1,11 @@
 import { lazy, Suspense, useState } from 'react';
 import type { OperationsPageQuery, RequeueMutation } from '../../../graphql/studio/generated/operations.ts';
 import { instant, whole } from '../parts/format.ts';
+import { loadScript } from '../parts/load.ts';
 import { visible } from '../parts/plain-text.tsx';
 import { useMoment } from '../shell/moment.ts';
 
-const Form = lazy(() => import('./requeue-form.tsx').then(({ RequeueForm }) => ({ default: RequeueForm })));
+const Form = lazy(() => loadScript(() => import('./requeue-form.tsx')).then(({ RequeueForm }) => ({ default: RequeueForm })));
 type Quarantined = OperationsPageQuery['quarantine'];
 type Requeue = RequeueMutation['requeue'][number];
 

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
 import { decimal } from './format.ts';
+import { loadScript } from './load.ts';
 import { visible } from './plain-text.tsx';
 import type { Point } from './point.ts';
 import { walkPoints } from './walk-points.ts';
@@ -41,7 +42,7 @@ export function Chart({
   useEffect(() => {
     let drawn: Element | undefined;
     let ended = false;
-    void import('@observablehq/plot').then((Plot) => {
+    void loadScript(() => import('@observablehq/plot')).then((Plot) => {
       if (ended || width === 0 || !place.current) return;
       drawn = Plot.plot({
         width,

@@ -9,6 +9,7 @@ import { useAsk } from '../graphql/use-ask.ts';
 import { isPage } from '../page/stored-page.ts';
 import { decimal, whole } from '../parts/format.ts';
 import { LargeText } from '../parts/large-text.tsx';
+import { loadScript } from '../parts/load.ts';
 import { useTree } from '../parts/of-tree.tsx';
 import { PlainText, visible } from '../parts/plain-text.tsx';
 import { Query } from '../parts/query.tsx';
@@ -16,7 +17,9 @@ import { RecordImage } from '../parts/record-image.tsx';
 import { outlinesOf } from './outlines.ts';
 import { RequestedTool } from './requested-tool.tsx';
 
-const AtFactors = lazy(() => import('../images/at-factors.tsx').then((module) => ({ default: module.AtFactors })));
+const AtFactors = lazy(() =>
+  loadScript(() => import('../images/at-factors.tsx')).then((module) => ({ default: module.AtFactors })),
+);
 
 /** What the model was shown, exactly: its messages, and a history that was an image beside the text that it draws. */
 export function Prompt({ step: id }: { readonly step: string }) {

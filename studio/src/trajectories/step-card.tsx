@@ -3,6 +3,7 @@ import type { StepShownFragment } from '../../../graphql/studio/generated/operat
 import { AnnotateButton, Annotations } from '../annotations/annotations.tsx';
 import { annotatable } from '../annotations/open-annotator.ts';
 import { count, decimal, duration, instant } from '../parts/format.ts';
+import { loadScript } from '../parts/load.ts';
 import { useTree } from '../parts/of-tree.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Loading } from '../parts/query.tsx';
@@ -10,9 +11,9 @@ import { RecordImage } from '../parts/record-image.tsx';
 import { RequestedTool } from './requested-tool.tsx';
 import { StepText, ToolText } from './step-text.tsx';
 
-const Prompt = lazy(() => import('./prompt.tsx').then(({ Prompt }) => ({ default: Prompt })));
-const Tokens = lazy(() => import('./tokens.tsx').then(({ Tokens }) => ({ default: Tokens })));
-const Events = lazy(() => import('./events.tsx').then(({ Events }) => ({ default: Events })));
+const Prompt = lazy(() => loadScript(() => import('./prompt.tsx')).then(({ Prompt }) => ({ default: Prompt })));
+const Tokens = lazy(() => loadScript(() => import('./tokens.tsx')).then(({ Tokens }) => ({ default: Tokens })));
+const Events = lazy(() => loadScript(() => import('./events.tsx')).then(({ Events }) => ({ default: Events })));
 
 type Part = 'prompt' | 'tokens' | 'response' | 'events';
 

@@ -1,6 +1,6 @@
 import type { Stamp } from '../events/envelope.ts';
 import { apiRoutes } from '../http/api-routes.ts';
-import { type HttpServer, startHttp } from '../http/server.ts';
+import { type HttpServer, serverOptions, startHttp } from '../http/server.ts';
 import { openStudio } from '../http/studio/open-studio.ts';
 import type { Declare } from '../http/training/declare-policy.ts';
 import { packAhead } from '../http/training/pack-ahead.ts';
@@ -10,7 +10,6 @@ import type { Platform } from '../platform/open-platform.ts';
 import { watchForgotten } from '../platform/watch-forgotten.ts';
 import { dropLeftSnapshots } from '../projections/as-of/snapshot-owner.ts';
 import { countMoves } from '../projections/moved-cursors.ts';
-import { installationToken } from '../runtime/installation-token.ts';
 import { publishUrl } from '../runtime/installation-url.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
@@ -59,20 +58,8 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
       ...(studio ? { studio } : {}),
       proxy,
     });
-    const { host, port, project, limits, home, allowedHosts: hosts } = config;
-    const server = await startHttp({
-      host,
-      port,
-      project,
-      db: database.db,
-      metrics,
-      logger,
-      routes,
-      ...limits,
-      hosts,
-      token: () => installationToken(home),
-    });
-    const withdrawUrl = await publishUrl(home, server.url);
+    const server = await startHttp({ ...serverOptions(config), db: database.db, metrics, logger, routes });
+    const withdrawUrl = await publishUrl(config.home, server.url);
     const placing = placeTraces(platform, proxy.capture, logger);
     const packing = packAhead({ db: database.db, packed, asking, notices });
     const watching = watchForgotten(platform, () => {

@@ -1,7 +1,7 @@
 import { forwardRoutes } from '../http/policy/forward-routes.ts';
 import type { SeenBy } from '../http/policy/models-endpoint.ts';
 import { policyRoutes } from '../http/policy/policy-routes.ts';
-import { type HttpServer, startHttp } from '../http/server.ts';
+import { type HttpServer, serverOptions, startHttp } from '../http/server.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { type ActingOptions, PolicySpecError } from '../policies/policy-entry.ts';
 import { createPolicy, parsePolicyText } from '../policies/policy-spec.ts';
@@ -9,7 +9,6 @@ import { isServed } from '../policies/served/served-policy.ts';
 import type { Db } from '../postgres/database.ts';
 import { type Principal, sees } from '../postgres/principal.ts';
 import { readOwners } from '../projections/owners/read-owners.ts';
-import { installationToken } from '../runtime/installation-token.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { lineageIdOf } from '../training/leases/lineage-of.ts';
@@ -34,23 +33,11 @@ export async function servePolicy(
   const { db } = database;
   const versionsOf = (policyId: string, acting: ActingOptions) => followVersions(platform, policyId, acting);
   const policy = await createPolicy(spec, { versionsOf, signal });
-  const { host, port, limits, home, allowedHosts: hosts } = config;
   const metrics = createMetrics({ process: true });
   const seenBy =
     spec.kind === 'live' ? seenByProjectOf(db, policy.ref.policyId) : async (of: Principal) => sees(of, config.project);
   const routes = isServed(policy) ? forwardRoutes(policy, Date.now, seenBy) : policyRoutes(policy, Date.now, seenBy);
-  const server = await startHttp({
-    host,
-    port,
-    project: config.project,
-    db,
-    metrics,
-    logger,
-    routes,
-    ...limits,
-    hosts,
-    token: () => installationToken(home),
-  }).catch(async (error: unknown) => {
+  const server = await startHttp({ ...serverOptions(config), db, metrics, logger, routes }).catch(async (error: unknown) => {
     await policy.close();
     throw error;
   });

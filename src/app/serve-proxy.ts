@@ -1,7 +1,6 @@
 import { type ProxyOptions, proxyRoutes } from '../http/proxy/proxy-routes.ts';
-import { startHttp } from '../http/server.ts';
+import { serverOptions, startHttp } from '../http/server.ts';
 import type { Platform } from '../platform/open-platform.ts';
-import { installationToken } from '../runtime/installation-token.ts';
 import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
@@ -13,20 +12,14 @@ import { project } from './project.ts';
 /** Serves the proxy alone, with projections of its own: what it records can be read at once. @throws UpstreamRefused. */
 export async function serveProxy(platform: Platform, logger: Logger): Promise<Running & { readonly url: string }> {
   const { config, database } = platform;
-  const { host, port, limits, home, allowedHosts: hosts } = config;
   const proxy = proxyOf(platform);
-  const routes = proxyRoutes(proxy, limits);
+  const routes = proxyRoutes(proxy, config.limits);
   const server = await startHttp({
-    host,
-    port,
-    project: config.project,
+    ...serverOptions(config),
     db: database.db,
     metrics: createMetrics({ process: true }),
     logger,
     routes,
-    ...limits,
-    hosts,
-    token: () => installationToken(home),
   });
   try {
     const subscription = await project(platform, logger);

@@ -17,7 +17,7 @@ export function addAccessLog(app: FastifyInstance, logger: Logger, metrics: Metr
   const seconds = metrics.histogram('http_request_seconds', 'Time to answer', SECONDS, ['route']);
   const byKey = metrics.counter('requests_by_key_total', 'Requests answered, by the id of the key that asked', ['key', 'status']);
   app.addHook('onRequest', async (request, { raw: res }) => {
-    const { method, originalUrl, routeOptions } = request;
+    const { method, originalUrl, routeOptions, ip: client } = request;
     const given = request.headers['x-request-id'];
     const requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
     res.setHeader('x-request-id', requestId);
@@ -31,6 +31,7 @@ export function addAccessLog(app: FastifyInstance, logger: Logger, metrics: Metr
       if (key !== null) byKey.add(1, { key, status });
       logger.debug('request', {
         requestId,
+        client,
         key,
         method,
         path: pathOf(originalUrl),

@@ -36,6 +36,8 @@ export interface AppOptions {
   readonly auth: AuthContext;
   /** Names that the server answers to, besides those of loopback there; any off loopback where there are none. */
   readonly hosts?: readonly string[];
+  /** Addresses of proxies whose `X-Forwarded-For` names the client; any other is ignored. */
+  readonly trustedProxies?: readonly string[];
   /** Requests of one key that are answered at the same time. */
   readonly requestsPerKey?: number;
   /** Returns which of some keys are neither revoked nor expired; left out, no response is ended for its key. */
@@ -54,7 +56,7 @@ export interface AppOptions {
  * it all at `GET /openapi.json`. Each endpoint has a rule that bounds its bodies, alone and together.
  */
 export async function createApp(options: AppOptions): Promise<FastifyInstance> {
-  const { auth, hosts = [], logger = SILENT } = options;
+  const { auth, hosts = [], trustedProxies = [], logger = SILENT } = options;
   const { headersMs, requestMs, idleMs, closeMs } = { ...TIMEOUTS, ...options.timeouts };
   const local = auth.keys === 'optional';
   let open: OpenRequests | undefined;
@@ -62,6 +64,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   const app = fastify({
     requestTimeout: requestMs,
     connectionTimeout: idleMs,
+    trustProxy: trustedProxies.length > 0 && [...trustedProxies],
     keepAliveTimeout: 75_000, // above the 60 s of common load balancers, so that the client closes an idle connection first
     http: {
       headersTimeout: headersMs,

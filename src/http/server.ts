@@ -3,7 +3,8 @@ import type { AddressInfo } from 'node:net';
 import type { Db } from '../postgres/database.ts';
 import { hasActiveKey, readActiveKeyIds } from '../postgres/keys.ts';
 import { installationIdentity } from '../postgres/log-identity.ts';
-import { DEFAULT_LIMITS } from '../runtime/config.ts';
+import { type Config, DEFAULT_LIMITS } from '../runtime/config.ts';
+import { installationToken } from '../runtime/installation-token.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { createApp, type Timeouts } from './app.ts';
@@ -34,6 +35,14 @@ export interface HttpOptions {
   readonly token: (() => Promise<string>) | 'anyone';
   /** Names that the server answers to, besides those of loopback there; any off loopback unless given. */
   readonly hosts?: readonly string[];
+  /** Addresses of proxies whose `X-Forwarded-For` names the client; none unless given. */
+  readonly trustedProxies?: readonly string[];
+}
+
+/** Returns the options of a server that an operator sets. */
+export function serverOptions({ host, port, project, limits, home, allowedHosts: hosts, trustedProxies }: Config) {
+  const { connections, requestsPerKey } = limits;
+  return { host, port, project, connections, requestsPerKey, hosts, trustedProxies, token: () => installationToken(home) };
 }
 
 export interface HttpServer {
@@ -60,6 +69,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
       ...(local && options.token !== 'anyone' ? { local: localAccess(await options.token()) } : {}),
     },
     hosts: options.hosts ?? [],
+    trustedProxies: options.trustedProxies ?? [],
     requestsPerKey: options.requestsPerKey ?? Number.POSITIVE_INFINITY,
     activeKeys: (keyIds) => readActiveKeyIds(db, keyIds),
     timeouts: options.timeouts ?? {},

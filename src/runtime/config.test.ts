@@ -25,6 +25,7 @@ describe('readConfig', () => {
       probePort: null,
       drainMs: 0,
       allowedHosts: [],
+      trustedProxies: [],
       logLevel: 'info',
       blobs: resolve('.espalier/blobs'),
       seal: false,
@@ -83,6 +84,7 @@ describe('readConfig', () => {
       ESPALIER_MAX_CONNECTIONS: '5',
       ESPALIER_MAX_REQUESTS_PER_KEY: '4',
       ESPALIER_ALLOWED_HOSTS: 'Lab.example, [::2]',
+      ESPALIER_TRUSTED_PROXIES: '10.1.2.3, fd00::/8, uniquelocal',
       ESPALIER_ASOF_LIMIT: '9',
       OPENAI_API_KEY: 'k',
       OPENAI_BASE_URL: 'http://gpu:8000/v1',
@@ -116,6 +118,7 @@ describe('readConfig', () => {
       probePort: 9,
       drainMs: 50,
       allowedHosts: ['lab.example', '[::2]'],
+      trustedProxies: ['10.1.2.3', 'fd00::/8', 'uniquelocal'],
       logLevel: 'debug',
       blobs: '/data/blobs',
       seal: false,
@@ -155,6 +158,8 @@ describe('readConfig', () => {
     ['KAFKA_BROKERS', 'a:9092,,b:1', 'must be a list host:port'],
     ['KAFKA_BROKERS', 'http://a:9092', 'must be a list host:port'],
     ['ESPALIER_LOG_LEVEL', 'loud', 'must be one of debug, info, warn, error'],
+    ['ESPALIER_TRUSTED_PROXIES', '10.0.0.0/33', 'must be a list of addresses and networks'],
+    ['ESPALIER_TRUSTED_PROXIES', 'ingress.lab', 'must be a list of addresses and networks'],
     ['ESPALIER_MAX_EVENTS', 'many', 'must be a whole number'],
   ] as const)('a wrong %s (%s) is refused in one message with its remedy', (variable, value, reason) => {
     const read = () => readConfig({ [variable]: value });

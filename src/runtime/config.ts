@@ -47,6 +47,8 @@ export interface Config {
   readonly drainMs: number;
   /** Names that the server answers to, in lower case; empty for its own on loopback, else for any. */
   readonly allowedHosts: readonly string[];
+  /** Addresses of proxies whose `X-Forwarded-For` is believed; empty believes none. */
+  readonly trustedProxies: readonly string[];
   readonly logLevel: LogLevel;
   /** The most events folded to show the read models as of a moment. */
   readonly asOfLimit: number;
@@ -122,6 +124,16 @@ const names = z
         z.string().regex(/^([a-z0-9._-]{1,253}|\[[0-9a-f:.]+\])$/, 'must be a list of names without scheme and port, NAME,NAME'),
       )
       .min(1),
+  );
+const proxies = z
+  .string()
+  .transform((text) => text.split(',').map((each) => each.trim()))
+  .pipe(
+    z.array(
+      z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6(), z.enum(['loopback', 'linklocal', 'uniquelocal'])], {
+        error: 'must be a list of addresses and networks, ADDRESS,NETWORK/BITS, or of loopback, linklocal, uniquelocal',
+      }),
+    ),
   );
 const tokenizers = z
   .string()
@@ -268,6 +280,11 @@ export const VARIABLES = {
     unset: 'names of loopback on loopback, else any',
     about: 'names that the server answers to, without a port, NAME,NAME; on loopback besides its own',
   },
+  ESPALIER_TRUSTED_PROXIES: {
+    rule: proxies,
+    unset: 'none: X-Forwarded-For is ignored',
+    about: 'proxies whose X-Forwarded-For names the client, ADDRESS,NETWORK/BITS; loopback, linklocal, uniquelocal for theirs',
+  },
   OPENAI_API_KEY: {
     rule: z.string(),
     unset: 'no key is sent',
@@ -358,6 +375,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     probePort: read(env, 'ESPALIER_PROBE_PORT') ?? null,
     drainMs: read(env, 'ESPALIER_DRAIN_MS') ?? 0,
     allowedHosts: read(env, 'ESPALIER_ALLOWED_HOSTS') ?? [],
+    trustedProxies: read(env, 'ESPALIER_TRUSTED_PROXIES') ?? [],
     logLevel: read(env, 'ESPALIER_LOG_LEVEL') ?? 'info',
     asOfLimit: read(env, 'ESPALIER_ASOF_LIMIT') ?? 200_000,
     tokenizers: read(env, 'ESPALIER_TOKENIZERS') ?? {},

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs a program of this package: `node bin/run.js workers/project.ts [ARG …]`. Its compiled form where there is one, else its
+// Runs a program of this package: `node bin/run.js src/cli/main.ts [ARG …]`. Its compiled form where there is one, else its
 // source by tsx.
 import { existsSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
@@ -38,7 +38,7 @@ if (process.argv[1] !== undefined && resolve(process.argv[1]) === fileURLToPath(
   const [script] = process.argv.splice(2, 1);
   const known = script === undefined ? undefined : relative(ROOT, resolve(ROOT, script));
   if (known === undefined || !(HAS_SOURCES ? existsSync(join(ROOT, known)) : compiledIn(packedFolder(), known))) {
-    process.stderr.write(`run: no program ${script ?? ''}; name one, for example workers/project.ts or src/cli/main.ts\n`);
+    process.stderr.write(`run: no program ${script ?? ''}; name one, for example src/cli/main.ts\n`);
     process.exit(2);
   }
   process.argv[1] = join(ROOT, known);

@@ -103,7 +103,7 @@ test('a policy shows how it was declared, and what its next batch waits for', as
     waiting: {
       // those of the third group are too old for the next batch, and no planner has said so yet
       for: 'planner',
-      next: '3 samples can be judged, and no planner did yet: `espalier up` runs one, or workers/batch.ts',
+      next: '3 samples can be judged, and no planner did yet: `espalier up` runs one, or `espalier serve batch`',
       openGroups: 0,
       closedGroups: 3,
       readyGroups: 0,

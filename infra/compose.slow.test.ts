@@ -16,7 +16,7 @@ test('the compose file has a service for each role, which waits for the servers 
   expect(kafka && postgres).toBeDefined();
   expect(Object.keys(roles).sort()).toEqual(Object.keys(ROLES).sort());
   for (const [name, { command, environment, depends_on }] of Object.entries(roles)) {
-    expect(command).toEqual([`workers/${name}.ts`]);
+    expect(command).toEqual(['serve', name]);
     expect(environment).toMatchObject({ DATABASE_URL: expect.stringContaining('@postgres:'), KAFKA_BROKERS: 'kafka:19092' });
     expect(Object.keys(depends_on ?? {})).toEqual(['kafka', 'postgres']);
   }

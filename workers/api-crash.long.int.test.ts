@@ -9,7 +9,7 @@ import { followEvents } from '../src/testing/live-client.ts';
 import { LOCAL } from '../src/testing/local-token.ts';
 import { openTestPlatform } from '../src/testing/open-test-platform.ts';
 import { until } from '../src/testing/until.ts';
-import { type ChildProcess, freePort, killRunning, startProcess } from '../src/testing/worker-process.ts';
+import { type ChildProcess, freePort, killRunning, startRole } from '../src/testing/worker-process.ts';
 
 let platform: Platform & { readonly home: string };
 beforeEach(async () => {
@@ -39,9 +39,9 @@ test('a producer that retries until it is answered, and a reader that resumes af
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const env = { ...environmentOf(platform), ESPALIER_PORT: String(port) };
-  const startApi = () => startProcess('workers/api.ts', [], env);
+  const startApi = () => startRole('api', env);
   let api: ChildProcess = startApi();
-  const projector = startProcess('workers/project.ts', [], env);
+  const projector = startRole('project', env);
   await Promise.all([api.saying(/"serving"/), projector.saying(/"projecting"/)]);
   const reader = followEvents(url);
 

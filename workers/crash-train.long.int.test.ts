@@ -9,7 +9,7 @@ import { countEvents, environmentOf, settle } from '../src/testing/crashing-run.
 import { openTestPlatform } from '../src/testing/open-test-platform.ts';
 import { aTrainPlan } from '../src/testing/train-plan.ts';
 import { until } from '../src/testing/until.ts';
-import { type ChildProcess, killRunning, startProcess } from '../src/testing/worker-process.ts';
+import { type ChildProcess, killRunning, startRole } from '../src/testing/worker-process.ts';
 import { train } from '../src/usecases/train/train.ts';
 import { beginTraining } from '../src/usecases/train/train-begin.ts';
 
@@ -42,9 +42,9 @@ test('collector, batcher and trainer, each killed midway, reach the weights of a
   await writeFile(file, JSON.stringify(run));
   const env = environmentOf(platform);
   const scripts = {
-    collector: () => startProcess('workers/collect.ts', [file], env),
-    batcher: () => startProcess('workers/batch.ts', [], env),
-    trainer: () => startProcess('workers/train.ts', [plan.policyId, 'trainer-1'], env),
+    collector: () => startRole('collect', env, file),
+    batcher: () => startRole('batch', env),
+    trainer: () => startRole('train', env, plan.policyId, 'trainer-1'),
   } as const;
   const victims = Object.keys(scripts) as (keyof typeof scripts)[]; // the keys of the object above
   const running = new Map<keyof typeof scripts, ChildProcess>(victims.map((victim) => [victim, scripts[victim]()]));

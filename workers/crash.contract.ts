@@ -16,7 +16,7 @@ import {
 import { holdAppends } from '../src/testing/hold-appends.ts';
 import { openTestPlatform } from '../src/testing/open-test-platform.ts';
 import { until } from '../src/testing/until.ts';
-import { killRunning, startProcess } from '../src/testing/worker-process.ts';
+import { killRunning, startRole } from '../src/testing/worker-process.ts';
 import { runDigest } from '../src/usecases/datasets/digest-trees.ts';
 
 type Home = Platform & { readonly home: string };
@@ -87,7 +87,7 @@ export function describeCrashes(disturbances: readonly Disturbance[], projectorK
       await collector.ended;
       await appends.release();
       await until(async () => (await countEvents(platform)) > before);
-      const projector = startProcess('workers/project.ts', [], environmentOf(platform));
+      const projector = startRole('project', environmentOf(platform));
       await finish(platform, startCollector(), [projector]);
       await checkRecord(runId, 15);
     });

@@ -7,7 +7,7 @@ import { EventBuilder } from '../src/testing/event-builder.ts';
 import { openTestPlatform } from '../src/testing/open-test-platform.ts';
 import { appendRecorded, recordBatches } from '../src/testing/record-batches.ts';
 import { until } from '../src/testing/until.ts';
-import { killRunning, startProcess } from '../src/testing/worker-process.ts';
+import { killRunning, startRole } from '../src/testing/worker-process.ts';
 import { createLeaseService } from '../src/training/leases/lease-service.ts';
 
 let platform: Platform & { readonly home: string };
@@ -38,13 +38,13 @@ test('the relay worker, killed and restarted, appends what other processes decid
     );
   expect(await typesOf()).toEqual(['BatchPlanned']); // durable in Postgres, not yet in the log
 
-  const relay = startProcess('workers/relay.ts', [], environmentOf(platform));
+  const relay = startRole('relay', environmentOf(platform));
   await until(async () => (await typesOf()).length === 3, 60_000);
   relay.kill('SIGKILL');
   await relay.ended;
   expect(await service.lease({ policyId, consumer: 'c', ttlMs: 100 })).toMatchObject({ kind: 'leased' });
   expect(await typesOf()).toHaveLength(3);
-  const again = startProcess('workers/relay.ts', [], environmentOf(platform));
+  const again = startRole('relay', environmentOf(platform));
   await until(async () => (await typesOf()).includes('LeaseExpired'), 60_000);
   again.kill('SIGTERM');
   expect(await again.ended).toBe(0);

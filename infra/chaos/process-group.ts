@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Platform } from '../../src/platform/open-platform.ts';
 import { environmentOf } from '../../src/testing/crashing-run.ts';
-import { type ChildProcess, freePort, startProcess } from '../../src/testing/worker-process.ts';
+import { type ChildProcess, freePort, startRole } from '../../src/testing/worker-process.ts';
 
 export const ROLES = ['collector', 'projector', 'batcher', 'trainer', 'relay', 'api'] as const;
 export type Role = (typeof ROLES)[number];
@@ -85,13 +85,13 @@ const READY: Readonly<Record<Role, RegExp>> = {
 export function startProcessGroup(platform: Platform & { readonly home: string }, options: ProcessGroupOptions): ProcessGroup {
   let { port } = options;
   const environment = () => ({ ...environmentOf(platform), DATABASE_URL: options.databaseUrl, ESPALIER_PORT: String(port) });
-  const scripts: Readonly<Record<Role, readonly [string, ...string[]]>> = {
-    collector: ['workers/collect.ts', options.planFile],
-    projector: ['workers/project.ts'],
-    batcher: ['workers/batch.ts'],
-    trainer: ['workers/train.ts', options.policyId, 'chaos'],
-    relay: ['workers/relay.ts'],
-    api: ['workers/api.ts'],
+  const commands: Readonly<Record<Role, readonly [string, ...string[]]>> = {
+    collector: ['collect', options.planFile],
+    projector: ['project'],
+    batcher: ['batch'],
+    trainer: ['train', options.policyId, 'chaos'],
+    relay: ['relay'],
+    api: ['api'],
   };
   const members = new Map<Role, Member>();
   const extra = new Set<ChildProcess>(); // frozen ones, next to those that replaced them
@@ -101,8 +101,8 @@ export function startProcessGroup(platform: Platform & { readonly home: string }
   let isOver = false;
 
   function start(role: Role): void {
-    const [script, ...args] = scripts[role];
-    const member: Member = { child: startProcess(script, args, environment()), stopping: false, outages: begun - under };
+    const [served, ...words] = commands[role];
+    const member: Member = { child: startRole(served, environment(), ...words), stopping: false, outages: begun - under };
     members.set(role, member);
     void member.child.ended.then((end) => {
       if (member.stopping || isOver) return;

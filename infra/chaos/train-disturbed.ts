@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { ROLE_NAMES } from '../../src/app/roles.ts';
 import { createRandom } from '../../src/domain/random/random.ts';
 import { openEnvironment } from '../../src/environments/open-environment.ts';
 import { TOPICS } from '../../src/events/catalogue.ts';
@@ -184,10 +185,11 @@ function countBy(names: readonly string[]): Readonly<Record<string, number>> {
 
 const WITHIN_MS = 10_000;
 const REFUSAL = /the log is not as it was recorded: trees\.\d+ no longer holds the records from 0 to \d+.*restore the topics/;
-const STARTS: readonly (readonly [script: string, ...args: string[]])[] = [
-  ...[['workers/project.ts'] as const, ['workers/batch.ts'] as const, ['workers/relay.ts'] as const, ['workers/api.ts'] as const],
-  ...[['src/cli/main.ts', 'replay', 'projections'] as const, ['src/cli/main.ts', 'rebuild', 'journal'] as const],
-  ['src/cli/main.ts', 'verify'],
+const STARTS: readonly (readonly string[])[] = [
+  ...ROLE_NAMES.map((role) => ['serve', role]),
+  ['replay', 'projections'],
+  ['rebuild', 'journal'],
+  ['verify'],
 ];
 
 /**
@@ -198,14 +200,14 @@ async function loseRecords(platform: Platform & { readonly home: string }): Prom
   const { kafkaBrokers, kafkaPrefix } = platform.config;
   const records = await deleteHalf(kafkaBrokers ?? [], `${kafkaPrefix}trees`);
   const silent: string[] = [];
-  for (const [script, ...args] of STARTS) {
+  for (const args of STARTS) {
     const began = performance.now();
-    const child = startProcess(script, args, environmentOf(platform));
+    const child = startProcess('src/cli/main.ts', args, environmentOf(platform));
     const end = await child.ended;
     const [ms, said] = [performance.now() - began, `${child.stdout()}${child.stderr()}`];
     const isNamed = args[0] === 'verify' ? /log missing: trees\.\d+ no longer holds/.test(said) : REFUSAL.test(said);
     const isLate = args[0] !== 'verify' && ms > WITHIN_MS; // which reads the whole journal first
-    if (end === 0 || !isNamed || isLate) silent.push(`${script} ${args.join(' ')}: ${end} after ${ms.toFixed(0)} ms: ${said}`);
+    if (end === 0 || !isNamed || isLate) silent.push(`${args.join(' ')}: ${end} after ${ms.toFixed(0)} ms: ${said}`);
   }
   return {
     done: { fault: 'records-deleted', subject: 'broker', how: `${records} records of trees`, records },

@@ -52,7 +52,7 @@ export async function httpReference(): Promise<string> {
     `| answer | |\n|---|---|\n${EVERYWHERE.map((status) => `| ${status} | ${cell(everywhere[status]?.description ?? '')} |`).join('\n')}\n`,
     ...sections(api, Object.keys(api.paths)),
     '## Policy server\n',
-    '`workers/policy.ts` serves a policy in the form of a model server, at a port of its own, with `/openapi.json` too.\n',
+    '`espalier serve policy` serves a policy in the form of a model server, at a port of its own, with `/openapi.json` too.\n',
     ...sections(
       policy,
       Object.keys(policy.paths).filter((path) => !(path in api.paths)),

@@ -24,7 +24,7 @@ import { followEvents } from '../../src/testing/live-client.ts';
 import { LOCAL } from '../../src/testing/local-token.ts';
 import { projectingAppender } from '../../src/testing/projecting-log.ts';
 import { until } from '../../src/testing/until.ts';
-import { type ChildProcess, startProcess } from '../../src/testing/worker-process.ts';
+import { type ChildProcess, startRole } from '../../src/testing/worker-process.ts';
 import { exportTrajectories } from '../../src/usecases/datasets/export/export-trajectories.ts';
 import { agentTrajDefaults } from '../../src/usecases/datasets/import/agent-traj-options.ts';
 import { importTrajectories } from '../../src/usecases/datasets/import/import-trajectories.ts';
@@ -582,16 +582,16 @@ function leavesOf(value: unknown, path = ''): string[] {
 }
 
 function openServer({ env }: Stage): Promise<Killable> {
-  return open('workers/api.ts', env, /"serving".*"url":"(http:[^"]*?)"/);
+  return open('api', env, /"serving".*"url":"(http:[^"]*?)"/);
 }
 
 function openProjector({ env }: Stage): Promise<Killable> {
-  return open('workers/project.ts', env, /"projecting"/);
+  return open('project', env, /"projecting"/);
 }
 
 /** Starts a process that is started again when it is killed. */
-async function open(script: string, env: Stage['env'], ready: RegExp): Promise<Killable> {
-  let [child, url, generation]: [ChildProcess, string, number] = [startProcess(script, [], env), '', 0];
+async function open(role: string, env: Stage['env'], ready: RegExp): Promise<Killable> {
+  let [child, url, generation]: [ChildProcess, string, number] = [startRole(role, env), '', 0];
   const begun = async () => {
     url = (await child.saying(ready, LIMIT_MS))[1] ?? '';
   };
@@ -604,7 +604,7 @@ async function open(script: string, env: Stage['env'], ready: RegExp): Promise<K
       generation++;
       child.kill('SIGKILL');
       await child.ended;
-      child = startProcess(script, [], env);
+      child = startRole(role, env);
       serving = begun();
       await serving;
     },

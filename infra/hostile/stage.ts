@@ -12,7 +12,7 @@ import { LOCAL } from '../../src/testing/local-token.ts';
 import { type OpenAiServer, startOpenAiServer } from '../../src/testing/openai-server.ts';
 import { appendRecorded, type RecordedBatches, recordBatches } from '../../src/testing/record-batches.ts';
 import { until } from '../../src/testing/until.ts';
-import { type ChildProcess, startProcess } from '../../src/testing/worker-process.ts';
+import { type ChildProcess, startRole } from '../../src/testing/worker-process.ts';
 import { replayProjections } from '../../src/usecases/replay/replay-projections.ts';
 
 /** An installation whose servers are processes of their own, with a run, a policy and batches on record in the project `default`. */
@@ -51,9 +51,9 @@ export async function openStage(platform: Platform & { readonly home: string }):
   const recorded = { ...recordBatches(builder, { policyId: 'hostile', batches: 3 }), policyId: 'hostile', builder };
   await appendRecorded(platform.log, builder.events);
   const processes = {
-    api: startProcess('workers/api.ts', [], env),
-    policy: startProcess('workers/policy.ts', ['random'], env),
-    projector: startProcess('workers/project.ts', [], env),
+    api: startRole('api', env),
+    policy: startRole('policy', env, 'random'),
+    projector: startRole('project', env),
   };
   const all = Object.entries(processes);
   const ended = new Set<string>();

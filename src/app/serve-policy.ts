@@ -9,7 +9,7 @@ import { isServed } from '../policies/served/served-policy.ts';
 import type { Db } from '../postgres/database.ts';
 import { type Principal, sees } from '../postgres/principal.ts';
 import { readOwners } from '../projections/owners/read-owners.ts';
-import type { Logger } from '../runtime/logger.ts';
+import type { Fields, Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
 import { lineageIdOf } from '../training/leases/lineage-of.ts';
 import { followVersions } from '../training/versions/train-versions.ts';
@@ -22,11 +22,10 @@ import { followVersions } from '../training/versions/train-versions.ts';
  */
 export async function servePolicy(
   platform: Platform,
-  text: string | undefined,
   logger: Logger,
-  signal: AbortSignal,
-): Promise<HttpServer & { readonly model: string }> {
-  const spec = parsePolicyText(text ?? '');
+  { words: [text = ''], signal }: { readonly words: readonly string[]; readonly signal: AbortSignal },
+): Promise<HttpServer & { readonly fields: Fields }> {
+  const spec = parsePolicyText(text);
   if (spec.kind !== 'linear' && spec.kind !== 'live' && spec.kind !== 'random')
     throw new PolicySpecError('kind', `${spec.kind} cannot be served; name linear:FILE or live:POLICY`);
   const { config, database } = platform;
@@ -42,8 +41,8 @@ export async function servePolicy(
     throw error;
   });
   return {
-    url: server.url,
-    model: policy.ref.policyId,
+    url: `${server.url}/v1`,
+    fields: { model: policy.ref.policyId },
     async close() {
       await server.close();
       await policy.close();

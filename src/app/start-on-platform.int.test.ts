@@ -3,7 +3,7 @@ import { environmentOf } from '../testing/crashing-run.ts';
 import { type CuttableProxy, startCuttableProxy } from '../testing/cuttable-proxy.ts';
 import { until } from '../testing/until.ts';
 import { useTestPlatform } from '../testing/use-test-platform.ts';
-import { freePort, killRunning, startProcess } from '../testing/worker-process.ts';
+import { freePort, killRunning, startProcess, startRole } from '../testing/worker-process.ts';
 
 const platform = useTestPlatform({ opened: 'before-each', projector: 'none' });
 let proxy: CuttableProxy;
@@ -21,7 +21,7 @@ const WAITS = /the start waits for what is unreachable.*cannot reach Postgres/;
 
 test('a server that starts while the database is away serves when it is back', async () => {
   proxy.cut();
-  const worker = startProcess('workers/relay.ts', [], env);
+  const worker = startRole('relay', env);
   const all = startProcess('src/cli/main.ts', ['--json', 'up'], { ...env, ESPALIER_PROBE_PORT: String(await freePort()) });
   await worker.saying(WAITS);
   await all.saying(WAITS);
@@ -36,7 +36,7 @@ test('a server that starts while the database is away serves when it is back', a
 
 test('a worker says at its probe port that it lives, and is ready while its database answers and it does not stop', async () => {
   proxy.cut();
-  const worker = startProcess('workers/relay.ts', [], { ...env, ESPALIER_PROBE_PORT: '0', ESPALIER_DRAIN_MS: '60000' });
+  const worker = startRole('relay', { ...env, ESPALIER_PROBE_PORT: '0', ESPALIER_DRAIN_MS: '60000' });
   await worker.saying(/"message":"probes"/);
   const url = `http://127.0.0.1:${/"message":"probes".*"port":(\d+)/.exec(worker.stderr())?.[1]}`;
   const ask = async (path: string) => {
@@ -62,13 +62,13 @@ test('a worker says at its probe port that it lives, and is ready while its data
 
 test('a server that waits for the database ends when it is stopped, and one whose login is refused ends with the reason', async () => {
   proxy.cut();
-  const waiting = startProcess('workers/project.ts', [], env);
+  const waiting = startRole('project', env);
   await waiting.saying(WAITS);
   waiting.kill('SIGTERM');
   expect(await waiting.ended).toBe(0);
   const stranger = new URL(platform.databaseUrl);
   stranger.username = 'stranger';
-  const refused = startProcess('workers/project.ts', [], { ...env, DATABASE_URL: stranger.toString() });
+  const refused = startRole('project', { ...env, DATABASE_URL: stranger.toString() });
   expect(await refused.ended).toBe(1);
   expect(refused.stderr()).toMatch(/cannot reach Postgres at .*stranger/);
 });

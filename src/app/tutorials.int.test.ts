@@ -129,7 +129,7 @@ describe('a declaration of a training over HTTP', () => {
     const body = { backend: 'torch', weights: undefined, torch };
     expect(await declare('torched', body)).toMatchObject({
       status: 200,
-      body: { kind: 'declared', next: 'a trainer makes version 0: workers/train.ts torched' },
+      body: { kind: 'declared', next: 'a trainer makes version 0: espalier serve train torched' },
     });
     const asked = { policyId: 'torched', consumer: 'c', ttlMs: 1_000 };
     const response = await fetch(`${server.url}/v1/training/leases`, {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Platform } from '../platform/open-platform.ts';
 import { countEvents, environmentOf } from '../testing/crashing-run.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
-import { killRunning, runEspalier, startProcess } from '../testing/worker-process.ts';
+import { killRunning, runEspalier, startRole } from '../testing/worker-process.ts';
 
 let platform: Platform & { readonly home: string };
 let env: Readonly<Record<string, string>>;
@@ -99,7 +99,7 @@ describe('wrong addresses', () => {
     const home = await mkdtemp(join(tmpdir(), 'espalier-taken-'));
     try {
       const { DATABASE_URL: _given, ...embedded } = env;
-      const child = startProcess('workers/api.ts', [], { ...embedded, ESPALIER_HOME: home, ESPALIER_PORT: String(port) });
+      const child = startRole('api', { ...embedded, ESPALIER_HOME: home, ESPALIER_PORT: String(port) });
       expect(await child.ended).toBe(1);
       const errors = child
         .stderr()

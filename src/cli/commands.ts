@@ -17,6 +17,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'start everything and wait for work: projections, GraphQL, ingestion',
     load: async () => (await import('./up.ts')).addUp,
   },
+  serve: {
+    summary: 'run some of the roles of an installation, until it is stopped',
+    load: async () => (await import('./serve.ts')).addServe,
+  },
   proxy: {
     summary: 'forward the calls of an agent to a model server, and record each as a step',
     load: async () => (await import('./proxy.ts')).addProxy,

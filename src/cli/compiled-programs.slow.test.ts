@@ -58,7 +58,7 @@ describe('compiled programs', () => {
     expect(await node('bin/run.js', 'workers/nothing.ts')).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'run: no program workers/nothing.ts; name one, for example workers/project.ts or src/cli/main.ts\n',
+      stderr: 'run: no program workers/nothing.ts; name one, for example src/cli/main.ts\n',
     });
   });
 });

@@ -139,8 +139,8 @@ async function startInProcess(platform: Platform): Promise<Workers> {
 
 async function startProcesses(platform: Platform): Promise<Workers> {
   const logs = join(platform.config.home, 'logs');
-  const projector = await startWorker('project', [], 'projecting', logs);
-  const api = await startWorker('api', [], 'serving', logs);
+  const projector = await startWorker('project', [], logs);
+  const api = await startWorker('api', [], logs);
   print(`workers: project (pid ${projector.pid}), api (pid ${api.pid}); logs in ${logs}`);
   return {
     url: String(api.said.url),
@@ -148,7 +148,7 @@ async function startProcesses(platform: Platform): Promise<Workers> {
     async collect(planned, signal) {
       const file = join(platform.config.home, `plan-${planned.runId}.json`);
       await writeFile(file, JSON.stringify(planned));
-      const collector = await startWorker('collect', [file], 'collecting', logs);
+      const collector = await startWorker('collect', [file], logs);
       print(`workers: collect (pid ${collector.pid}), run ${planned.runId}`);
       const line = progressLine();
       const stop = () => void collector.stop();

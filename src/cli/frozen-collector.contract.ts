@@ -3,7 +3,7 @@ import { newId } from '../events/new-id.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { countEvents, environmentOf, settle } from '../testing/crashing-run.ts';
 import { until } from '../testing/until.ts';
-import { type ChildProcess, killRunning, runInProcess, startProcess } from '../testing/worker-process.ts';
+import { type ChildProcess, killRunning, runInProcess, startProcess, startRole } from '../testing/worker-process.ts';
 import { runDigest } from '../usecases/datasets/digest-trees.ts';
 
 const TAKES_MS = 90_000; // a run is taken after 15 s of silence, and a group of Kafka is shared again after as long
@@ -14,7 +14,7 @@ export function describeFrozenCollector(open: () => Promise<Platform & { readonl
   let projector: ChildProcess;
   beforeAll(async () => {
     platform = await open();
-    projector = startProcess('workers/project.ts', [], environmentOf(platform));
+    projector = startRole('project', environmentOf(platform));
     await projector.saying(/"projecting"/);
   });
   afterAll(async () => {

@@ -7,7 +7,7 @@ import { hasPrinted, print, printError, printFailure } from './terminal.ts';
 const EXIT_CODES = `
 Exit codes: 0 done; 1 an error, a check that failed, a run of which every rollout failed, or a training that came to fewer
 versions than asked for; 2 an unknown command or option, a missing argument, or a value outside the choices of an option;
-130 stopped by Ctrl-C, 143 by SIGTERM (\`up\` exits 0 then).`;
+130 stopped by Ctrl-C, 143 by SIGTERM (\`up\` and \`serve\` exit 0 then).`;
 
 /** Runs one command from its words, the program's own name left out. Its exit code is left in `process.exitCode`. */
 export async function runCli(words: readonly string[]): Promise<void> {

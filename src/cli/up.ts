@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { runAll } from '../app/run-all.ts';
 import { startOnPlatform } from '../app/start-on-platform.ts';
 import { readConfig } from '../runtime/config.ts';
+import { drain } from '../runtime/draining.ts';
 import { runUntilStopped } from '../runtime/lifecycle.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { pageLink } from './page-link.ts';
@@ -24,7 +25,7 @@ export function addUp(program: Command): void {
         print(`GraphQL ${all.url}/graphql   events in: POST ${all.url}/v1/events   health ${all.url}/healthz`);
         print(`studio ${await pageLink(config, all.url, '/')}`);
       }
-      return { finished: all.finished, close };
+      return { finished: all.finished, drain: () => drain(config.drainMs), close };
     };
     return runUntilStopped(start, { reportStartFault: (error) => printFailure(error, command) });
   });

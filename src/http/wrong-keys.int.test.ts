@@ -13,20 +13,23 @@ afterAll(() => api.close());
 test.each([
   ['one address', {}, undefined],
   ['one client of a trusted proxy, whose other clients have valid keys', { trustedProxies: ['127.0.0.1'] }, '203.0.113.9'],
-])('a storm of wrong keys from %s locks out no valid key, not even one that the server has never seen', async (_of, options, guesser) => {
-  const { key } = await createKey(api.database.db, { name: 'honest', scopes: ['read'] });
-  const server = await api.serve({ host: '0.0.0.0', ...options });
-  const url = server.url.replace('0.0.0.0', '127.0.0.1');
-  const ask = (shown: string, client = '198.51.100.7') =>
-    fetch(`${url}/v1/key`, { headers: { authorization: `Bearer ${shown}`, 'x-forwarded-for': client } });
-  const guesses = Promise.all(
-    Array.from({ length: 500 }, async (_, guess) => (await ask(`espalier_${String(guess).padStart(43, 'x')}`, guesser)).status),
-  );
-  expect((await ask(key)).status).toBe(200);
-  expect(new Set(await guesses)).toEqual(new Set([401]));
-  const { key: another } = await createKey(api.database.db, { name: 'made meanwhile', scopes: ['read'] });
-  expect((await ask(another)).status).toBe(200);
-});
+])(
+  'a storm of wrong keys from %s locks out no valid key, not even one that the server has never seen',
+  async (_of, options, guesser) => {
+    const { key } = await createKey(api.database.db, { name: 'honest', scopes: ['read'] });
+    const server = await api.serve({ host: '0.0.0.0', ...options });
+    const url = server.url.replace('0.0.0.0', '127.0.0.1');
+    const ask = (shown: string, client = '198.51.100.7') =>
+      fetch(`${url}/v1/key`, { headers: { authorization: `Bearer ${shown}`, 'x-forwarded-for': client } });
+    const guesses = Promise.all(
+      Array.from({ length: 500 }, async (_, guess) => (await ask(`espalier_${String(guess).padStart(43, 'x')}`, guesser)).status),
+    );
+    expect((await ask(key)).status).toBe(200);
+    expect(new Set(await guesses)).toEqual(new Set([401]));
+    const { key: another } = await createKey(api.database.db, { name: 'made meanwhile', scopes: ['read'] });
+    expect((await ask(another)).status).toBe(200);
+  },
+);
 
 test('a request is logged with the address that a trusted proxy names, and X-Forwarded-For of others counts for nothing', async () => {
   const clientOf = async (forwarded: string, trustedProxies: readonly string[]) => {

@@ -12,7 +12,7 @@ import { EventBuilder } from '../testing/event-builder.ts';
 import { kafkaForTests } from '../testing/kafka.ts';
 import { describeWithKafka } from '../testing/kafka-describe.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
-import { killRunning, runInProcess, startProcess } from '../testing/worker-process.ts';
+import { killRunning, runInProcess, startRole } from '../testing/worker-process.ts';
 import type { Platform } from './open-platform.ts';
 import { openRecordedLog } from './open-recorded-log.ts';
 
@@ -47,7 +47,7 @@ describeWithKafka('a log on Kafka that changed', () => {
 
   /** Starts a worker; returns how it ended and what it said. */
   async function worker(name: string) {
-    const child = startProcess(`workers/${name}.ts`, [], env);
+    const child = startRole(name, env);
     const code = await child.ended;
     return { code, said: child.stderr() };
   }

@@ -31,7 +31,7 @@ export class ProjectionsBehind extends Error {
   override readonly name = 'ProjectionsBehind';
   constructor(projection: string, target: Offsets, milliseconds: number) {
     super(
-      `projection ${projection} did not reach ${formatPosition(target)} within ${milliseconds} ms; is a projector running (\`espalier up\`, workers/project.ts), and is none stopped (\`espalier status\`)?`,
+      `projection ${projection} did not reach ${formatPosition(target)} within ${milliseconds} ms; is a projector running (\`espalier up\`, \`espalier serve project\`), and is none stopped (\`espalier status\`)?`,
     );
   }
 }

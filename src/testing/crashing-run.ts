@@ -16,7 +16,7 @@ import type { CollectPlan } from '../usecases/collect/plan.ts';
 import { createTestDatabase } from './database.ts';
 import { givenEvents } from './given-events.ts';
 import { readModels } from './read-models.ts';
-import { type ChildProcess, startProcess } from './worker-process.ts';
+import { type ChildProcess, startRole } from './worker-process.ts';
 
 /** The run of the crash tests: small, of several depths, with one bushy tree; about a hundred events. */
 export const plan: CollectPlan = {
@@ -108,7 +108,7 @@ export async function collectCrashing(
 ): Promise<Crashed> {
   const { runId, startCollector } = await planRun(platform, options.seed, options.plan);
   const random = createRandom(options.seed);
-  const startProjector = () => startProcess('workers/project.ts', [], environmentOf(platform));
+  const startProjector = () => startRole('project', environmentOf(platform));
   const projectors = Array.from({ length: options.projectors ?? 1 }, startProjector);
   await Promise.all(projectors.map((projector) => projector.saying(/"projecting"/)));
   let collector = startCollector();
@@ -142,7 +142,7 @@ export async function planRun(
   const runId = newId();
   const file = join(platform.home, `plan-${runId}.json`);
   await writeFile(file, JSON.stringify({ runId, name: 'crashing', seed, plan: planned }));
-  return { runId, startCollector: () => startProcess('workers/collect.ts', [file], environmentOf(platform)) };
+  return { runId, startCollector: () => startRole('collect', environmentOf(platform), file) };
 }
 
 /**

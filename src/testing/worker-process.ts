@@ -41,6 +41,11 @@ export function startProcess(
   return startNode([...nodeArguments(script), ...args], script, env, input);
 }
 
+/** Starts `espalier serve` with a role. @param words what it works on. */
+export function startRole(role: string, env: Readonly<Record<string, string>>, ...words: readonly string[]): ChildProcess {
+  return startProcess('src/cli/main.ts', ['serve', role, ...words], env);
+}
+
 /** Starts node with these arguments. @param script what to call it when it fails. */
 export function startNode(
   args: readonly string[],
@@ -48,7 +53,17 @@ export function startNode(
   env: Readonly<Record<string, string>>,
   input: 'none' | 'typed' = 'none',
 ): ChildProcess {
-  const child = spawn(process.execPath, args, {
+  return startProgram([process.execPath, ...args], script, env, input);
+}
+
+/** Starts a program with its arguments. @param script what to call it when it fails. */
+export function startProgram(
+  [program = '', ...args]: readonly string[],
+  script: string,
+  env: Readonly<Record<string, string>>,
+  input: 'none' | 'typed' = 'none',
+): ChildProcess {
+  const child = spawn(program, args, {
     cwd: ROOT, // where `tsx` is found
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],

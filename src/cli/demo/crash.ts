@@ -93,7 +93,7 @@ interface ProcessGroup {
 async function hire(platform: Platform, policyId: string, seed: number): Promise<ProcessGroup> {
   const logs = join(platform.config.home, 'logs');
   await mkdir(logs, { recursive: true });
-  const members = new Map<Role, WorkerProcess>([['project', await startWorker('project', [], 'projecting', logs)]]);
+  const members = new Map<Role, WorkerProcess>([['project', await startWorker('project', [], logs)]]);
   const ended = new Map<WorkerProcess, number>();
   let run: PlannedRun;
   try {
@@ -104,15 +104,15 @@ async function hire(platform: Platform, policyId: string, seed: number): Promise
   }
   const planFile = join(platform.config.home, `plan-${run.runId}.json`);
   await writeFile(planFile, JSON.stringify(run));
-  const programs: Readonly<Record<Role, readonly [readonly string[], string]>> = {
-    project: [[], 'projecting'],
-    collect: [[planFile], 'collecting'],
-    batch: [[], 'batching'],
-    relay: [[], 'relaying'],
-    train: [[policyId, 'demo'], 'training'],
+  const words: Readonly<Record<Role, readonly string[]>> = {
+    project: [],
+    collect: [planFile],
+    batch: [],
+    relay: [],
+    train: [policyId, 'demo'],
   };
   const start = async (role: Role) => {
-    const worker = await startWorker(role, ...programs[role], logs);
+    const worker = await startWorker(role, words[role], logs);
     members.set(role, worker);
     void worker.ended.then((code) => ended.set(worker, code));
   };

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { ROLES, type RoleName, SCOPED_ROLES, type ScopedRoleName } from '../../app/roles.ts';
 
 /** A worker in a process of its own, with this process's environment; its log lines go to a file. */
 export interface WorkerProcess {
@@ -18,26 +19,26 @@ export interface WorkerProcess {
   kill(): Promise<void>;
 }
 
-/** Runs the compiled form of a program. */
-const RUN = fileURLToPath(new URL('../../../bin/run.js', import.meta.url));
+/** Runs the compiled form of this program. */
+const RUN = fileURLToPath(new URL('../../../bin/espalier.js', import.meta.url));
 const READY_MS = 60_000;
 const STOP_MS = 15_000;
 
 /**
- * Starts `workers/<name>.ts` and waits until it logs `ready`. Returns the fields of that line (the address of an API, say) with
- * the process.
+ * Starts `espalier serve` with a role and waits until it is at work. Returns the fields of the line that says so (the address of an
+ * API, say) with the process.
  * @throws Error with the end of its log when it ends before, or says nothing for a minute.
  */
 export async function startWorker(
-  name: string,
-  args: readonly string[],
-  ready: string,
+  name: RoleName | ScopedRoleName,
+  words: readonly string[],
   logs: string,
 ): Promise<WorkerProcess & { readonly said: Readonly<Record<string, unknown>> }> {
+  const { ready } = { ...ROLES, ...SCOPED_ROLES }[name];
   await mkdir(logs, { recursive: true });
   const logFile = join(logs, `${name}.log`);
   const out = createWriteStream(logFile, { flags: 'a' });
-  const child = spawn(process.execPath, [RUN, `workers/${name}.ts`, ...args], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(process.execPath, [RUN, 'serve', name, ...words], { stdio: ['ignore', 'ignore', 'pipe'] });
   const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)));
   const lines = createInterface({ input: child.stderr });
   let last = '';

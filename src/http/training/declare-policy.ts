@@ -65,7 +65,7 @@ export function declarePolicyEndpoint({ service, bodies, ...world }: TrainingWor
 
 function unregistered(lineageId: string, id: string, backend: string): Reply {
   const next = isOwn(backend)
-    ? `a trainer makes version 0: workers/train.ts ${id}`
+    ? `a trainer makes version 0: espalier serve train ${id}`
     : `its trainer registers version 0: POST /v1/training/policies with the SHA-256 of the first weights`;
   return json(200, { kind: 'declared', lineageId, next });
 }

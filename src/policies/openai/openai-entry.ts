@@ -30,7 +30,7 @@ export const openai = definePolicy({
     maxTokens: z.int().min(1).optional(),
     stop: z.array(nonEmpty).max(16).optional(),
     tokenIds: z.enum(['ask', 'none']).optional(),
-    /** Sends `admissible_actions` and `goal`, for a server that chooses among actions (workers/policy.ts). */
+    /** Sends `admissible_actions` and `goal`, for a server that chooses among actions (`espalier serve policy`). */
     actions: z.enum(['send', 'none']).optional(),
     systemRole: z.enum(['system', 'merged']).optional(),
     maxPromptTokens: z.int().min(1).optional(),

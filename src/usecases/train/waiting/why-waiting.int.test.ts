@@ -140,7 +140,7 @@ test('a batch that could be planned waits for a planner, and once it is planned 
   expect(await why()).toMatchObject({
     waitingFor: 'planner',
     groups: { ...NONE, closed: 1 },
-    next: '1 batch can be planned, and no planner did yet: `espalier up` runs one, or workers/batch.ts',
+    next: '1 batch can be planned, and no planner did yet: `espalier up` runs one, or `espalier serve batch`',
   });
   await planLineage(world, POLICY, new AbortController().signal);
   await world.project();

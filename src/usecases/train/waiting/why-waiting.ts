@@ -71,7 +71,7 @@ export async function explainWaiting(db: Db, policyId: string, busyUntil: Date |
   if (lineage.newestVersion === null)
     return say(
       'first-version',
-      'it has no version yet: its trainer makes version 0 (workers/train.ts), or one elsewhere registers it (`register` of the Python client, POST /v1/training/policies)',
+      'it has no version yet: its trainer makes version 0 (`espalier serve train`), or one elsewhere registers it (`register` of the Python client, POST /v1/training/policies)',
     );
   if (counts.runs === 0)
     return say(
@@ -108,7 +108,7 @@ function explain(
   if (batches + rejections > 0) {
     const what =
       batches > 0 ? `${many(batches, 'batch', 'batches')} can be planned` : `${many(rejections, 'sample')} can be judged`;
-    return ['planner', `${what}, and no planner did yet: \`espalier up\` runs one, or workers/batch.ts`];
+    return ['planner', `${what}, and no planner did yet: \`espalier up\` runs one, or \`espalier serve batch\``];
   }
   if (unscored.groups > 0) {
     const { groups, members, components } = unscored;

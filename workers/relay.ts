@@ -1,3 +1,0 @@
-import { runRole } from '../src/app/roles.ts';
-
-await runRole('relay');

@@ -59,7 +59,10 @@ export async function serveApi(platform: Platform, logger: Logger): Promise<Http
       proxy,
     });
     const server = await startHttp({ ...serverOptions(config), db: database.db, metrics, logger, routes });
-    const withdrawUrl = await publishUrl(config.home, server.url);
+    const withdrawUrl = await publishUrl(config.home, server.url).catch((error: unknown) => {
+      logger.info('programs of this machine have to name the server: ESPALIER_HOME is not writable', { error });
+      return async () => undefined;
+    });
     const placing = placeTraces(platform, proxy.capture, logger);
     const packing = packAhead({ db: database.db, packed, asking, notices });
     const watching = watchForgotten(platform, () => {

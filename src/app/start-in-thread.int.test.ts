@@ -43,6 +43,6 @@ test('a thread that dies says why, and one that cannot begin fails its start', a
   open.push(dying);
   await expect(dying.finished).rejects.toThrow(/^the thread of the role project ended: no memory is left$/);
   await expect(dying.finished).rejects.toBeInstanceOf(ThreadEnded);
-  const config = { ...platform.config, home: '/dev/null/none' };
+  const config = { ...platform.config, blobs: '/dev/null/none' };
   await expect(startInThread('project', { ...platform, config }, SILENT)).rejects.toThrow(/cannot write to \/dev\/null\/none/);
 });

@@ -42,7 +42,7 @@ export function addForget(program: Command): void {
       if (plan.clear === 0 && !flags.yes && !(await confirmed(plan)))
         throw new Error('nothing was forgotten: not confirmed; --yes forgets without asking');
       const done = await forget(platform, plan, {
-        by: flags.by ?? userInfo().username,
+        by: flags.by ?? account(),
         reason: flags.reason ?? '',
         signal,
         limitMs: 300_000,
@@ -114,5 +114,14 @@ async function confirmed(plan: ForgetPlan): Promise<boolean> {
     return (await asking.question('Nothing brings it back. Type forget to go on: ')).trim() === 'forget';
   } finally {
     asking.close();
+  }
+}
+
+/** Returns the name of this account, or its number where the system knows no name, as in a container. */
+function account(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.()}`;
   }
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createKey, listKeys, revokeKey, SCOPES, type Scope } from '../postgres/keys.ts';
+import { createKey, hashOf, listKeys, revokeKey, SCOPES, type Scope } from '../postgres/keys.ts';
 import { projections } from '../projections/registry.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
@@ -32,6 +32,19 @@ describe('addresses that the server listens on', () => {
     const { apiKey } = await createKey(api.database.db, { name: 'gone', scopes: ['admin'] });
     await revokeKey(api.database.db, apiKey.keyId);
     await expect(api.serve({ host: '0.0.0.0' })).rejects.toThrow(BindRefused);
+  });
+
+  test('a key preset by its hash opens a server that has no other, makes one row however many servers start, and stays revoked', async () => {
+    const key = `espalier_${'a'.repeat(43)}`;
+    const options = { host: '0.0.0.0', firstKeyHash: hashOf(key).toString('hex') };
+    const [server] = await Promise.all([api.serve(options), api.serve(options)]);
+    const ask = () =>
+      fetch(`${server.url.replace('0.0.0.0', '127.0.0.1')}/v1/key`, { headers: { authorization: `Bearer ${key}` } });
+    expect(await (await ask()).json()).toMatchObject({ name: 'preset', scopes: ['admin'] });
+    const preset = (await listKeys(api.database.db)).filter(({ name }) => name === 'preset');
+    expect(preset).toMatchObject([{ projects: 'all', expiresAt: null, revokedAt: null }]);
+    await revokeKey(api.database.db, preset[0]?.keyId ?? '');
+    await expect(api.serve(options)).rejects.toThrow(BindRefused);
   });
 
   test('a port in use is one error with the port and the remedy', async () => {

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Db } from '../postgres/database.ts';
-import { hasActiveKey, readActiveKeyIds } from '../postgres/keys.ts';
+import { hasActiveKey, presetKey, readActiveKeyIds } from '../postgres/keys.ts';
 import { installationIdentity } from '../postgres/log-identity.ts';
 import { type Config, DEFAULT_LIMITS } from '../runtime/config.ts';
 import { installationToken } from '../runtime/installation-token.ts';
@@ -37,12 +37,16 @@ export interface HttpOptions {
   readonly hosts?: readonly string[];
   /** Addresses of proxies whose `X-Forwarded-For` names the client; none unless given. */
   readonly trustedProxies?: readonly string[];
+  /** SHA-256 in hex of a key that is made sure of; none unless given. */
+  readonly firstKeyHash?: string | null;
 }
 
 /** Returns the options of a server that an operator sets. */
-export function serverOptions({ host, port, project, limits, home, allowedHosts: hosts, trustedProxies }: Config) {
-  const { connections, requestsPerKey } = limits;
-  return { host, port, project, connections, requestsPerKey, hosts, trustedProxies, token: () => installationToken(home) };
+export function serverOptions(config: Config) {
+  const { host, port, project, home, allowedHosts: hosts, trustedProxies, firstKeyHash } = config;
+  const { connections, requestsPerKey } = config.limits;
+  const token = () => installationToken(home);
+  return { host, port, project, connections, requestsPerKey, hosts, trustedProxies, firstKeyHash, token };
 }
 
 export interface HttpServer {
@@ -58,6 +62,7 @@ export interface HttpServer {
 export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   const { host, port, routes, db, metrics, clock = Date.now } = options;
   const local = isLoopback(host);
+  if (options.firstKeyHash) await presetKey(db, options.firstKeyHash);
   if (!local && !(await hasActiveKey(db))) throw new BindRefused(host);
   const wrongKeys = metrics.counter('http_wrong_keys_total', 'API keys that were unknown, expired or revoked');
   const app = await createApp({
@@ -93,7 +98,7 @@ export class BindRefused extends Error {
   override readonly name = 'BindRefused';
   constructor(host: string) {
     super(
-      `will not listen on ${host} without an API key: everyone who reaches it could read and write; make one with \`espalier keys create --name NAME --scopes admin\`, or set ESPALIER_HOST=127.0.0.1`,
+      `will not listen on ${host} without an API key: everyone who reaches it could read and write; make one with \`espalier keys create --name NAME --scopes admin\`, name its hash in ESPALIER_FIRST_KEY_HASH, or set ESPALIER_HOST=127.0.0.1`,
     );
   }
 }

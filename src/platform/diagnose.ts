@@ -14,7 +14,7 @@ import { refusePooledSessions } from '../postgres/pooled-sessions.ts';
 import { refuseNewerProjections } from '../projections/install.ts';
 import type { Config } from '../runtime/config.ts';
 import type { Tls } from '../runtime/kafka-security.ts';
-import { kafkaSourceOf, LogMismatch } from './open-platform.ts';
+import { kafkaSourceOf, LogMismatch, needsHome } from './open-platform.ts';
 
 /** One step of what an installation needs. Steps of a part after one that failed are not tried. */
 export interface Finding {
@@ -35,7 +35,7 @@ export async function diagnose(config: Config, settings: readonly string[]): Pro
   const findings = [
     ...settings.map((detail): Finding => ({ part: 'settings', step: 'set', state: 'ok', detail })),
     ...(await inTurn('folders', [
-      ['home', () => writable('ESPALIER_HOME', config.home)],
+      ['home', async () => (needsHome(config) ? writable('ESPALIER_HOME', config.home) : 'not needed')],
       ['blobs', () => writable('ESPALIER_BLOBS', config.blobs)],
       ['master key', async () => masterKey(config.masterKeyFile)],
     ])),

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { openFileBlobStore } from '../blobs/file-blob-store.ts';
 import { TOPICS } from '../events/catalogue.ts';
@@ -73,7 +73,7 @@ export async function openPlatform(config: Config, name: string, onFaults: OnLog
   const opened: ClosingPart[] = [];
   const close = () => closeInTurn(opened.splice(0).reverse());
   try {
-    await ensureWritable('ESPALIER_HOME', config.home);
+    if (needsHome(config)) await ensureWritable('ESPALIER_HOME', config.home);
     await ensureWritable('ESPALIER_BLOBS', config.blobs); // now, not at the first large payload of a run
     const kafka = config.kafkaBrokers && (await openKafka(kafkaSourceOf(config, config.kafkaBrokers), name));
     if (kafka) opened.push({ what: 'the connections to Kafka', close: () => kafka.close() });
@@ -185,6 +185,11 @@ async function refuseAnotherLog(db: Db, identity: string): Promise<void> {
 
 // Of root the embedded server runs under another account, which has to get through to its own folder.
 const MODE = process.getuid?.() === 0 ? 0o711 : 0o700;
+
+/** Whether a start writes to ESPALIER_HOME: a process with database and blobs elsewhere may have a home that it cannot write to. */
+export function needsHome({ databaseUrl, home, blobs }: Config): boolean {
+  return databaseUrl === null || !relative(home, blobs).startsWith('..');
+}
 
 async function ensureWritable(variable: 'ESPALIER_HOME' | 'ESPALIER_BLOBS', folder: string): Promise<void> {
   try {

@@ -79,6 +79,18 @@ export async function createKey(
 }
 
 /**
+ * Makes sure of a key that an operator made elsewhere, of every scope and project, by its SHA-256. One that is on record stays as it
+ * is, revoked or not.
+ */
+export async function presetKey(db: Db, hash: string): Promise<void> {
+  await db
+    .insertInto('apiKeys')
+    .values({ keyId: newId(), name: 'preset', hash: Buffer.from(hash, 'hex'), scopes: ['admin'], projects: [ALL_PROJECTS] })
+    .onConflict((of) => of.column('hash').doNothing())
+    .execute();
+}
+
+/**
  * Revokes a key for ever. Servers that hold it in their cache obey within its life. Returns undefined when no such key is active.
  */
 export async function revokeKey(db: Db, keyId: string): Promise<ApiKey | undefined> {

@@ -49,6 +49,8 @@ export interface Config {
   readonly allowedHosts: readonly string[];
   /** Addresses of proxies whose `X-Forwarded-For` is believed; empty believes none. */
   readonly trustedProxies: readonly string[];
+  /** SHA-256 in hex of an API key that servers know from their start; null for none. */
+  readonly firstKeyHash: string | null;
   readonly logLevel: LogLevel;
   /** The most events folded to show the read models as of a moment. */
   readonly asOfLimit: number;
@@ -285,6 +287,12 @@ export const VARIABLES = {
     unset: 'none: X-Forwarded-For is ignored',
     about: 'proxies whose X-Forwarded-For names the client, ADDRESS,NETWORK/BITS; loopback, linklocal, uniquelocal for theirs',
   },
+  ESPALIER_FIRST_KEY_HASH: {
+    rule: z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256, 64 hexadecimal digits in lower case'),
+    unset: 'none: `espalier keys create` makes the first key',
+    about:
+      'SHA-256 of an API key that servers know from their start: `espalier_` and 32 random bytes in base64url, of every scope and project',
+  },
   OPENAI_API_KEY: {
     rule: z.string(),
     unset: 'no key is sent',
@@ -376,6 +384,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     drainMs: read(env, 'ESPALIER_DRAIN_MS') ?? 0,
     allowedHosts: read(env, 'ESPALIER_ALLOWED_HOSTS') ?? [],
     trustedProxies: read(env, 'ESPALIER_TRUSTED_PROXIES') ?? [],
+    firstKeyHash: read(env, 'ESPALIER_FIRST_KEY_HASH') ?? null,
     logLevel: read(env, 'ESPALIER_LOG_LEVEL') ?? 'info',
     asOfLimit: read(env, 'ESPALIER_ASOF_LIMIT') ?? 200_000,
     tokenizers: read(env, 'ESPALIER_TOKENIZERS') ?? {},
@@ -500,6 +509,7 @@ const SECRET: ReadonlySet<Variable> = new Set<Variable>([
   'DATABASE_URL',
   'DATABASE_DIRECT_URL',
   'KAFKA_SASL_PASSWORD',
+  'ESPALIER_FIRST_KEY_HASH',
   'ESPALIER_CHILD_ENV',
 ]);
 

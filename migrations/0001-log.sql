@@ -101,9 +101,11 @@ begin
 end $$;
 
 -- The log that the read models of this database are folded from. Cursors are offsets of that log and mean nothing in another.
+-- `installation` tells this installation from any other; it is random, so that a dump that is restored elsewhere keeps it.
 create table log_identity (
-  singleton boolean not null primary key default true check (singleton),
-  identity  text    not null
+  singleton    boolean not null primary key default true check (singleton),
+  identity     text    not null,
+  installation uuid    not null default gen_random_uuid()
 );
 
 -- The partitions that each topic of the log had at its first start. A key chooses among them, so a topic with another number is

@@ -13,6 +13,7 @@ import { openKafkaLog } from '../log/kafka-log.ts';
 import { parsePosition } from '../log/position.ts';
 import { prefixedLog } from '../log/prefixed-log.ts';
 import { type Database, openDatabase } from '../postgres/database.ts';
+import { claimLogIdentity } from '../postgres/log-identity.ts';
 import { runProjections } from '../projections/runner.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { DEFAULT_LIMITS, type RequestLimits } from '../runtime/config.ts';
@@ -75,6 +76,7 @@ export async function openTestApi(
   const log = brokers
     ? prefixedLog(await openKafkaLog({ brokers, clientId: 'http' }), `${testDatabase.name}.`)
     : await openEmbeddedLog({ url: testDatabase.url });
+  await claimLogIdentity(database.db, await log.identity());
   await log.ensureTopics(TOPICS, 2);
   const folder = await mkdtemp(join(tmpdir(), 'espalier-http-'));
   const blobs = openFileBlobStore(folder);

@@ -1,5 +1,3 @@
-import { sql } from 'kysely';
-import { sha256Hex } from '../digest/sha256.ts';
 import type { Db } from './database.ts';
 
 /**
@@ -16,11 +14,8 @@ export async function claimLogIdentity(db: Db, identity: string): Promise<string
   return held.identity;
 }
 
-/** Returns what tells this installation from any other: a digest of its database server and of the database there. */
+/** Returns what tells this installation from any other, also after its database was dumped and restored on another server. */
 export async function installationIdentity(db: Db): Promise<string> {
-  const { rows } = await sql<{ server: string; database: string }>`
-    select system_identifier::text as server, oid::text as database
-    from pg_control_system(), pg_database where datname = current_database()`.execute(db);
-  const { server, database } = rows[0] as { server: string; database: string }; // a database that answers is listed
-  return sha256Hex(`${server}/${database}`).slice(0, 16);
+  const { installation } = await db.selectFrom('logIdentity').select('installation').executeTakeFirstOrThrow();
+  return installation;
 }

@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 1344df3f293ce011
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: c401aec82482b5e0
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 
@@ -41,6 +41,7 @@ export const tables = {
   logIdentity: table('log_identity', ['singleton'], {
     singleton: defaulted<Defaulted<boolean>>('boolean'),
     identity: column<string>('text'),
+    installation: defaulted<Defaulted<string>>('uuid'),
   }),
   recordedPartitions: table('recorded_partitions', ['topic'], {
     topic: column<string>('text'),

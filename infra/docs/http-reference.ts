@@ -76,7 +76,7 @@ const API = {
   limits: DEFAULT_LIMITS,
   queries: () => undefined,
   training: { service: NOTHING, declare: NOTHING },
-  proxy: { capture: NOTHING, upstream: null, whenUnrecorded: 'fail' as const },
+  proxy: { capture: NOTHING, upstream: null, whenUnrecorded: 'fail' as const, paths: [] },
 };
 
 async function documentOf(routes: readonly Route[]): Promise<Document> {

@@ -1,6 +1,8 @@
 import { type ProxyOptions, proxyRoutes } from '../http/proxy/proxy-routes.ts';
 import { serverOptions, startHttp } from '../http/server.ts';
+import { serverEndpoints } from '../http/server-endpoints.ts';
 import type { Platform } from '../platform/open-platform.ts';
+import { projections } from '../projections/registry.ts';
 import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { createMetrics } from '../runtime/metrics.ts';
@@ -13,11 +15,15 @@ import { project } from './project.ts';
 export async function serveProxy(platform: Platform, logger: Logger): Promise<Running & { readonly url: string }> {
   const { config, database } = platform;
   const proxy = proxyOf(platform);
-  const routes = proxyRoutes(proxy, config.limits);
+  const metrics = createMetrics({ process: true });
+  const routes = [
+    ...proxyRoutes(proxy, { limits: config.limits, metrics, logger }),
+    ...serverEndpoints({ db: database.db, log: platform.log, projections, metrics }),
+  ];
   const server = await startHttp({
     ...serverOptions(config),
     db: database.db,
-    metrics: createMetrics({ process: true }),
+    metrics,
     logger,
     routes,
   });
@@ -41,8 +47,8 @@ export async function serveProxy(platform: Platform, logger: Logger): Promise<Ru
 
 /** Returns what stands for the model server that the installation names. */
 export function proxyOf({ config, database, log, blobs }: Platform): ProxyOptions {
-  const { upstream: url, whenUnrecorded, openai } = config;
+  const { upstream: url, whenUnrecorded, proxyPaths: paths, openai } = config;
   const upstream = url === null ? null : openUpstream({ url, apiKey: openai.apiKey ?? undefined });
   const capture = openCapture({ database, log, blobs, config: { capture: { upstream: upstream?.shown ?? null } } });
-  return { capture, upstream, whenUnrecorded };
+  return { capture, upstream, whenUnrecorded, paths };
 }

@@ -52,7 +52,7 @@ export function apiRoutes(options: ApiOptions): readonly Route[] {
     takeRunEndpoint(options),
     imageEndpoint(options),
     ...(options.training ? trainingRoutes(options.training, options) : []),
-    ...(options.proxy ? proxyRoutes(options.proxy, options.limits) : []),
+    ...(options.proxy ? proxyRoutes(options.proxy, options) : []),
     ...serverEndpoints(world),
     ...(options.studio ? studioEndpoints(options.studio) : []),
   ];

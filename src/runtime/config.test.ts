@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { ConfigError, DEFAULT_LIMITS, listSettings, readConfig, VARIABLES } from './config.ts';
+import { ConfigError, DEFAULT_LIMITS, listSettings, PROXY_PATHS, readConfig, VARIABLES } from './config.ts';
 
 describe('readConfig', () => {
   test('an empty environment means the embedded mode on loopback', () => {
@@ -37,6 +37,7 @@ describe('readConfig', () => {
       openai: { apiKey: null, baseUrl: null },
       upstream: null,
       whenUnrecorded: 'pass',
+      proxyPaths: PROXY_PATHS,
       python: null,
       consumersPython: null,
       adaptersPython: null,
@@ -74,6 +75,7 @@ describe('readConfig', () => {
       ESPALIER_PROJECT: 'atlas',
       ESPALIER_UPSTREAM: 'http://models:8000/v1',
       ESPALIER_WHEN_UNRECORDED: 'fail',
+      ESPALIER_PROXY_PATHS: 'GET models, embeddings',
       ESPALIER_HOST: '::1',
       ESPALIER_PORT: '0',
       ESPALIER_LOG_LEVEL: 'debug',
@@ -128,6 +130,7 @@ describe('readConfig', () => {
       masterKeyFile: null,
       upstream: 'http://models:8000/v1',
       whenUnrecorded: 'fail',
+      proxyPaths: ['GET models', 'embeddings'],
       asOfLimit: 9,
       tokenizers: { writer: '/models/writer', 'org/model': '/models/b=c' },
       limits: {

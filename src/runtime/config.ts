@@ -71,6 +71,8 @@ export interface Config {
   readonly upstream: string | null;
   /** What becomes of a call through the proxy whose record cannot be appended. */
   readonly whenUnrecorded: 'fail' | 'pass';
+  /** What the proxy passes on unrecorded: `PATH` or `METHOD PATH` with what is below it, or `*`. */
+  readonly proxyPaths: readonly string[];
   /** The Python that trains language models, with torch installed; null looks for `python3`. */
   readonly python: string | null;
   /** The Python with verl and TRL that tests of the adapters run; null looks for `python3`. */
@@ -117,6 +119,19 @@ const url = (protocols: readonly string[]) =>
   z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
     message: `must be a URL that begins with ${protocols.map((p) => `${p}//`).join(' or ')}`,
   });
+const paths = z
+  .string()
+  .transform((text) => text.split(',').map((path) => path.trim()))
+  .pipe(
+    z.array(
+      z
+        .string()
+        .regex(
+          /^(\*|((GET|POST|DELETE) )?[\w.~-]+(\/[\w.~-]+)*)$/,
+          'must be a list of paths below the model server such as embeddings,GET models, or *',
+        ),
+    ),
+  );
 const names = z
   .string()
   .transform((text) => text.split(',').map((name) => name.trim().toLowerCase()))
@@ -314,6 +329,11 @@ export const VARIABLES = {
     unset: 'pass',
     about: 'what becomes of a call through the proxy whose record cannot be appended: fail, pass',
   },
+  ESPALIER_PROXY_PATHS: {
+    rule: paths,
+    unset: 'those of OpenAI’s and vLLM’s inference, such as GET models,embeddings',
+    about: 'paths of the model server that the proxy passes on unrecorded, with what is below them: PATH,METHOD PATH; * for all',
+  },
   ESPALIER_PYTHON: { rule: z.string(), unset: 'python3', about: 'Python with torch, for the torch backend' },
   ESPALIER_CONSUMERS_PYTHON: {
     rule: z.string(),
@@ -402,6 +422,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     openai: { apiKey: read(env, 'OPENAI_API_KEY') ?? null, baseUrl: read(env, 'OPENAI_BASE_URL') ?? null },
     upstream: read(env, 'ESPALIER_UPSTREAM') ?? null,
     whenUnrecorded: read(env, 'ESPALIER_WHEN_UNRECORDED') ?? 'pass',
+    proxyPaths: read(env, 'ESPALIER_PROXY_PATHS') ?? PROXY_PATHS,
     python: read(env, 'ESPALIER_PYTHON') ?? null,
     consumersPython: read(env, 'ESPALIER_CONSUMERS_PYTHON') ?? read(env, 'ESPALIER_PYTHON') ?? null,
     adaptersPython: read(env, 'ESPALIER_ADAPTERS_PYTHON') ?? read(env, 'ESPALIER_PYTHON') ?? null,
@@ -412,6 +433,12 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     cores: availableParallelism(),
   };
 }
+
+/** What asks a model for something, or names what it can be asked. What administers a model server is not among it. */
+export const PROXY_PATHS: readonly string[] = [
+  ...['GET models', 'embeddings', 'completions', 'audio', 'images', 'files', 'uploads', 'batches', 'moderations'],
+  ...['rerank', 'score', 'pooling', 'classify', 'tokenize', 'detokenize', 'responses', 'chat/completions'],
+];
 
 export const DEFAULT_LIMITS: RequestLimits = {
   bodyBytes: 32 * MIB,

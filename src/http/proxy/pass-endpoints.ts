@@ -13,7 +13,7 @@ import { whileConnected } from '../while-connected.ts';
 import { replyTo } from './proxy-replies.ts';
 import { placeParams } from './proxy-request.ts';
 
-const REQUESTS = 256; // that are being passed on
+const REQUESTS = 256; // that are being passed on, whatever their method
 const METHODS = ['GET', 'POST', 'DELETE'] as const;
 const ANY = { type: 'string', format: 'binary', description: 'As the model server takes and answers it.' } as const;
 const wildcard = z.object({ '*': z.string().describe('Path below the address of the model server.') });
@@ -26,12 +26,22 @@ const RECORDED_REMEDY = (path: string) =>
 /** Returns the path of a call that is recorded at its own address only; null for one that is passed on. */
 function recordedPath(method: Passed['method'], whole: string): string | null {
   if (method !== 'POST') return null;
-  const path = whole
-    .split(/[/\\]/)
-    .filter((part) => part !== '' && part !== '.')
-    .join('/');
-  const named = RECORDED.exec(`/${path}`)?.[1];
+  const named = RECORDED.exec(`/${partsOf(whole).join('/')}`)?.[1];
   return named === undefined ? null : `/${named}`;
+}
+
+/** The parts of a decoded path as a model server may read them. */
+function partsOf(path: string): readonly string[] {
+  return path.split(/[/\\]/).filter((part) => part !== '' && part !== '.');
+}
+
+function isPassed(paths: readonly string[], method: Passed['method'], below: string): boolean {
+  const path = `${partsOf(below).join('/')}/`;
+  return paths.some((allowed) => {
+    if (allowed === '*') return true;
+    const [prefix = '', only = method] = allowed.split(' ').reverse();
+    return only === method && path.startsWith(`${prefix}/`);
+  });
 }
 
 interface Passed {
@@ -48,15 +58,18 @@ interface Passed {
 
 /** Makes the endpoints that pass on what is not recorded: models, embeddings, legacy completions, files, audio. */
 export function passEndpoints(
-  { upstream, replyBytes }: Pick<ForwardOptions, 'upstream' | 'replyBytes'>,
+  { upstream, replyBytes, onUnrecorded }: Pick<ForwardOptions, 'upstream' | 'replyBytes' | 'onUnrecorded'>,
+  paths: readonly string[],
   limits: { readonly bodyBytes: number; readonly ingestBytes: number },
 ): readonly Endpoint[] {
+  const gate = createGate(REQUESTS);
+  const full = busy('too many requests are being passed on');
   const body = {
     content: { '*/*': ANY },
     limit: limits.bodyBytes,
     budget: createBodyBudget(limits.ingestBytes),
-    gate: createGate(REQUESTS),
-    full: busy('too many requests are being passed on'),
+    gate,
+    full,
     parse: (bytes: Buffer) => ({ kind: 'parsed', value: bytes }) as const,
   };
   return METHODS.flatMap((method) => {
@@ -72,6 +85,7 @@ export function passEndpoints(
           headers: { 'x-espalier-unrecorded': 'That the request is not on record.' },
         },
         ...refusals({
+          403: 'The key may not, or the path is none of those that are passed on (ESPALIER_PROXY_PATHS).',
           404: 'The path is that of a call that is recorded, which has addresses of its own.',
           502: 'The model server was not reached.',
           504: 'The model server was silent for too long.',
@@ -101,15 +115,26 @@ export function passEndpoints(
     const named = recordedPath(method, whole);
     if (named !== null)
       return Promise.resolve(refuse(404, `${named} is recorded at its own addresses, and this is none`, RECORDED_REMEDY(named)));
+    if (partsOf(below).includes('..'))
+      return Promise.resolve(replyTo(new UpstreamFailed('protocol', 'the path leads out of the model server')));
+    if (!isPassed(paths, method, below)) {
+      const path = `${method} ${partsOf(below).join('/')}`;
+      const remedy = `have it named in ESPALIER_PROXY_PATHS where the server is started, which is ${paths.join(',')}`;
+      return Promise.resolve(refuse(403, `${path} is not passed on to the model server`, remedy));
+    }
+    const leave = method === 'GET' ? gate() : () => undefined; // with a body the framework asks the gate
+    if (!leave) return Promise.resolve(full);
     return whileConnected(req, async (signal) => {
       const idle = req.socket.timeout;
       req.socket.setTimeout(0); // how long a model may think is the proxy's limit, not the server's
-      const restore = () => req.socket.setTimeout(idle ?? 0);
+      const restore = () => {
+        leave();
+        req.socket.setTimeout(idle ?? 0);
+      };
       try {
         const { 'content-type': type, accept } = req.headers;
         const headers = { ...(type === undefined ? {} : { 'content-type': type }), accept: accept ?? '*/*' };
         const bytes = sent === undefined || sent.length === 0 ? null : new Uint8Array(sent); // of its own memory, as fetch wants it
-        if (below.split('/').includes('..')) throw new UpstreamFailed('protocol', 'the path leads out of the model server');
         const escaped = (req.originalUrl ?? '').split('/').slice(depth).join('/'); // as it was sent, with its query
         const answer = await passThrough(upstream, replyBytes, {
           method,
@@ -118,6 +143,7 @@ export function passEndpoints(
           body: bytes,
           signal,
         });
+        if (method === 'POST') onUnrecorded('path', `/${partsOf(below).join('/')}`);
         if (answer.body instanceof Readable) answer.body.once('close', restore);
         else restore();
         return answer;

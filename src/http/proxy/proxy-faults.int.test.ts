@@ -1,4 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { createLogger } from '../../runtime/logger.ts';
+import { createMetrics } from '../../runtime/metrics.ts';
 import { until } from '../../testing/until.ts';
 import { completion, streamed } from '../../testing/upstream.ts';
 import { assistant, proxyForTests, user } from './proxy-testing.ts';
@@ -27,6 +29,24 @@ describe('a model server that fails', () => {
     expect(proxy.upstream.requests.map(({ body }) => 'logprobs' in body)).toEqual([true, true, false, false]);
     const { calls } = await proxy.recorded();
     expect(calls).toMatchObject([{ call: { attempts: 3 } }, { call: { attempts: 1 } }]);
+  });
+
+  test('one that refuses them by 403 once is asked for them again after a minute', async () => {
+    let now = 0;
+    const base = await proxy.restart({ clock: () => now });
+    proxy.answer((body, res) => {
+      if (proxy.upstream.requests.length > 1) return completion('a', body);
+      res.writeHead(403, { 'content-type': 'application/json' }).end('{"error":{"message":"over quota"}}');
+      return undefined;
+    });
+    const ask = (rollout: number) => post(`/run/task/${rollout}/chat/completions`, { messages: [user('q')] }, { base });
+    expect(await ask(0)).toMatchObject({ status: 200 });
+    now = 59_000;
+    await ask(1);
+    now = 61_000;
+    await ask(2);
+    const asked = proxy.upstream.requests.map(({ body }) => 'return_token_ids' in body);
+    expect(asked).toEqual([true, false, false, true]);
   });
 
   test('one that is silent is given up after its time, and the call is recorded', async () => {
@@ -110,6 +130,29 @@ test('a call whose record cannot be appended fails before the model is asked, or
   expect(passing.json().choices[0]?.message.content).toBe('a');
 });
 
+test('calls that are passed on without a record are counted by reason, and the first of each reason is logged', async () => {
+  proxy.answer((body) => ('messages' in body ? completion('a', body) : { data: [] }));
+  const lines: string[] = [];
+  const metrics = createMetrics();
+  const logger = createLogger({ form: 'json', write: (line) => lines.push(line) });
+  const { log } = proxy.api;
+  const broken = { ...log, append: async () => Promise.reject(new Error('the disk is full')), ends: log.ends.bind(log) };
+  const base = await proxy.restart({ log: broken, whenUnrecorded: 'pass', logger, serve: { metrics } });
+  for (const rollout of [0, 1]) await post(`/run/task/${rollout}/chat/completions`, { messages: [user('q')] }, { base });
+  for (const path of ['/embeddings', '/run/task/0/completions', '/embeddings']) await post(path, { input: 'text' }, { base });
+  await fetch(`${base}/v1/proxy/models`); // asks no model
+  const { body } = await metrics.expose();
+  expect(body.split('\n').filter((line) => line.startsWith('espalier_proxy_unrecorded_total'))).toEqual([
+    'espalier_proxy_unrecorded_total{reason="not-appended"} 2',
+    'espalier_proxy_unrecorded_total{reason="path"} 3',
+  ]);
+  const warnings = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === 'warn');
+  expect(warnings.map(({ reason, detail }) => [reason, detail])).toEqual([
+    ['not-appended', 'the record could not be appended to: the disk is full'],
+    ['path', '/embeddings'],
+  ]);
+});
+
 test('an answer that no record takes is refused for good, or is passed on and says so', async () => {
   proxy.answer((body) => {
     const answer = completion('x'.repeat(60_000), body) as { choices: object[] }; // as a chat server answers; each below what is stored apart
@@ -171,6 +214,51 @@ test.each([
   const { status, json } = await post(path, { model: 'served', messages: [user('q')], input: 'q' });
   expect([status, json().error.remedy]).toEqual([404, expect.stringContaining('/v1/proxy/RUN/TASK/ROLLOUT/')]);
   expect(proxy.upstream.requests).toEqual([]);
+});
+
+test.each([
+  ['DELETE', '/models/served'],
+  ['POST', '/load_lora_adapter'],
+  ['POST', '/run/task/0/reset_prefix_cache'],
+  ['POST', '/run/task/0/embeddings%2f..%2fload_lora_adapter'],
+  ['GET', '/run/task/0/embeddings%5c..%5cmetrics'],
+  ['GET', '/modelsextra'],
+])('what administers a model server is not passed on: %s %s', async (method, path) => {
+  const response = await fetch(`${proxy.url}/v1/proxy${path}`, { method });
+  const { error } = (await response.json()) as { error: { message: string; remedy: string } };
+  if (path.includes('..')) expect([response.status, error.message]).toEqual([502, 'the path leads out of the model server']);
+  else expect([response.status, error.remedy]).toEqual([403, expect.stringContaining('ESPALIER_PROXY_PATHS')]);
+  expect(proxy.upstream.requests).toEqual([]);
+});
+
+test('a setting names which paths are passed on, by method, with what is below them', async () => {
+  proxy.answer(() => ({}));
+  const statuses = async (paths: readonly string[], requests: readonly (readonly [string, string])[]) => {
+    const base = await proxy.restart({ paths });
+    const send = ([method, path]: readonly [string, string]) => fetch(`${base}/v1/proxy${path}`, { method });
+    return Promise.all(requests.map(async (request) => (await send(request)).status));
+  };
+  const requests = [
+    ['POST', '/load_lora_adapter'],
+    ['GET', '/load_lora_adapter/x'],
+    ['POST', '/embeddings'],
+  ] as const;
+  expect(await statuses(['POST load_lora_adapter'], requests)).toEqual([200, 403, 403]);
+  expect(await statuses(['load_lora_adapter', 'embeddings'], requests)).toEqual([200, 200, 200]);
+  expect(await statuses(['*'], requests)).toEqual([200, 200, 200]);
+});
+
+test('requests without a body that are passed on at once are bounded as those with one', async () => {
+  proxy.answer(() => new Promise(() => undefined));
+  const leaving = new AbortController();
+  const waiting = Array.from({ length: 256 }, () => fetch(`${proxy.url}/v1/proxy/models`, { signal: leaving.signal }));
+  await until(() => proxy.upstream.requests.length === 256);
+  const over = await fetch(`${proxy.url}/v1/proxy/models`);
+  expect([over.status, over.headers.get('retry-after')]).toEqual([429, '1']);
+  leaving.abort();
+  await Promise.allSettled(waiting);
+  proxy.answer(() => ({ data: [] }));
+  await until(async () => (await fetch(`${proxy.url}/v1/proxy/models`)).status === 200);
 });
 
 test('the models of the model server are listed, and embeddings and legacy completions are answered', async () => {

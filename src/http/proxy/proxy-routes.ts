@@ -1,6 +1,10 @@
+import { type Logger, SILENT } from '../../runtime/logger.ts';
+import type { Metrics } from '../../runtime/metrics.ts';
 import { UpstreamFailed } from '../../usecases/capture/capture-errors.ts';
 import type { ForwardOptions } from '../../usecases/capture/forward-call.ts';
 import type { Capture } from '../../usecases/capture/open-capture.ts';
+import { openRefusedExtras } from '../../usecases/capture/refused-extras.ts';
+import { countUnrecorded } from '../../usecases/capture/unrecorded.ts';
 import type { Upstream } from '../../usecases/capture/upstream.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { createJsonBodies } from '../json-body.ts';
@@ -16,17 +20,29 @@ export interface ProxyOptions {
   /** Null where the installation names none: then calls cannot be passed on. */
   readonly upstream: Upstream | null;
   readonly whenUnrecorded: 'fail' | 'pass';
+  /** What is passed on unrecorded, as `ESPALIER_PROXY_PATHS` names it. */
+  readonly paths: readonly string[];
   /** Bytes of one reply of the model server. */
   readonly replyBytes?: number;
+  readonly clock?: () => number;
 }
 
 const CALLS = 256; // that are being passed on
 const REPLY_BYTES = 256 * 1_048_576; // a reply of 100,000 tokens with log-probabilities takes some 30 MB
 
-/** Returns the endpoints that stand for a model server: `/v1/proxy/…`. @param limits bytes of one body and of all together. */
+/** Returns the endpoints that stand for a model server: `/v1/proxy/…`. */
 export function proxyRoutes(
-  { capture, upstream, whenUnrecorded, replyBytes = REPLY_BYTES }: ProxyOptions,
-  limits: { readonly bodyBytes: number; readonly ingestBytes: number },
+  { capture, upstream, whenUnrecorded, paths, replyBytes = REPLY_BYTES, clock = Date.now }: ProxyOptions,
+  {
+    limits,
+    metrics,
+    logger = SILENT,
+  }: {
+    /** Bytes of one body and of all together. */
+    readonly limits: { readonly bodyBytes: number; readonly ingestBytes: number };
+    readonly metrics: Metrics;
+    readonly logger?: Logger | undefined;
+  },
 ): readonly Endpoint[] {
   const bodies = createJsonBodies({
     use: 'passed-on',
@@ -39,7 +55,8 @@ export function proxyRoutes(
     capture,
     whenUnrecorded,
     replyBytes,
-    refusing: new Map(),
+    refused: openRefusedExtras(clock),
+    onUnrecorded: countUnrecorded(metrics, logger),
     upstream: upstream ?? NONE,
   };
   return [
@@ -50,7 +67,7 @@ export function proxyRoutes(
     callsEndpoint(capture, bodies),
     otlpEndpoint('traces', capture, limits),
     otlpEndpoint('logs', capture, limits),
-    ...passEndpoints(world, limits),
+    ...passEndpoints(world, paths, limits),
   ];
 }
 

@@ -7,6 +7,8 @@ import { formatPosition } from '../../log/position.ts';
 import { readEventsOfTypes } from '../../projections/journal/read-events-of-types.ts';
 import { readPrompts } from '../../projections/prompts/read-prompts.ts';
 import { tokensAsJson } from '../../projections/step-tree/token-bytes.ts';
+import { PROXY_PATHS } from '../../runtime/config.ts';
+import { type Logger, SILENT } from '../../runtime/logger.ts';
 import { type Answer, startUpstream, type TestUpstream } from '../../testing/upstream.ts';
 import { type Capture, openCapture } from '../../usecases/capture/open-capture.ts';
 import { openTraces } from '../../usecases/capture/traces/receive-spans.ts';
@@ -34,6 +36,9 @@ export interface ProxySetting {
   readonly timeoutMs?: number;
   readonly whenUnrecorded?: 'fail' | 'pass';
   readonly replyBytes?: number;
+  readonly paths?: readonly string[];
+  readonly clock?: () => number;
+  readonly logger?: Logger;
   readonly log?: EventLog;
   readonly serve?: Omit<ServeOptions, 'api'>;
 }
@@ -57,16 +62,28 @@ export async function openTestProxy(): Promise<TestProxy> {
     answer: (next) => {
       by = next;
     },
-    async restart({ timeoutMs, upstream: other, whenUnrecorded = 'fail', replyBytes, log = api.log, serve = {} } = {}) {
+    async restart({
+      timeoutMs,
+      upstream: other,
+      whenUnrecorded = 'fail',
+      paths = PROXY_PATHS,
+      replyBytes,
+      clock = Date.now,
+      log = api.log,
+      logger = SILENT,
+      serve = {},
+    } = {}) {
       const capture = openCapture({ database: api.database, log, blobs: api.blobs, config: { capture: {} } });
       captures.push(capture);
       const proxy = {
         capture,
         upstream: openUpstream({ url: other ?? upstream.url, apiKey: 'sk-of-upstream', timeoutMs }),
         whenUnrecorded,
+        paths,
+        clock,
         ...(replyBytes === undefined ? {} : { replyBytes }),
       };
-      return (await api.serve({ ...serve, api: { proxy } })).url;
+      return (await api.serve({ ...serve, api: { proxy, logger } })).url;
     },
     place: () => place(captures.slice(-1)),
     placeBySeveral: () => place(captures),

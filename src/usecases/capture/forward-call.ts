@@ -11,7 +11,9 @@ import type { Capture } from './open-capture.ts';
 import type { NamedPlace } from './place.ts';
 import { assemble, type ReadReply, readReply } from './read-reply.ts';
 import { isObject, type Json, readRequest } from './read-request.ts';
+import type { RefusedExtras } from './refused-extras.ts';
 import { readText, type Silence, type StreamEvent, splitEvents, watchSilence } from './split-events.ts';
+import type { CountUnrecorded } from './unrecorded.ts';
 import { type Added, ASKS, type Ask, hasExtras, type Upstream, withExtras, withoutExtras } from './upstream.ts';
 
 export interface ForwardOptions {
@@ -21,11 +23,8 @@ export interface ForwardOptions {
   readonly whenUnrecorded: 'fail' | 'pass';
   /** Bytes of one reply. */
   readonly replyBytes: number;
-  /**
-   * What models were seen to refuse, by their names and who asked: a request can be made so that it is refused with what the
-   * record asks for, and others would be recorded without their tokens.
-   */
-  readonly refusing: Map<string, Ask>;
+  readonly refused: RefusedExtras;
+  readonly onUnrecorded: CountUnrecorded;
 }
 
 export interface ForwardedCall {
@@ -219,13 +218,13 @@ interface Sent {
 
 /** Sends a call with what the record asks for besides; where the model server refuses that, without it. */
 async function send(
-  { upstream, refusing }: ForwardOptions,
+  { upstream, refused }: ForwardOptions,
   { api, body, principal }: ForwardedCall,
   model: string | null,
   signal: AbortSignal,
 ): Promise<Sent> {
   const asked = `${principal.principal} ${model ?? ''}`;
-  const first = refusing.get(asked) ?? upstream.ask;
+  const first = refused.askOf(asked) ?? upstream.ask;
   const once = async (ask: Ask, attempts: number): Promise<Sent> => {
     const extended = withExtras(api, body, ask);
     const text = JSON.stringify(extended.body);
@@ -237,7 +236,7 @@ async function send(
     if (!hasExtras(sent.added) || ![400, 403, 422].includes(sent.response.status)) return sent;
     const fewer = await once(ask, sent.attempts + 1);
     // what was refused may have been another field: then every form is refused, and the first refusal is as good
-    if (fewer.response.ok && refusing.size < 1_000) refusing.set(asked, ask);
+    if (fewer.response.ok) refused.note(asked, ask, sent.response.status);
     await sent.response.body?.cancel();
     sent = fewer;
   }
@@ -311,6 +310,7 @@ class Recording {
       if (!(error instanceof NotRecorded) || this.#world.whenUnrecorded === 'fail') throw error;
       this.#open = null;
       this.#unrecorded = cutText(error.message, 500).replace(/[^\x20-\x7e]/g, '?');
+      this.#world.onUnrecorded(error.isForGood ? 'refused' : 'not-appended', error.message);
     }
   }
 

@@ -34,7 +34,7 @@ const SIGNALS = {
     summary:
       'Takes log records of OpenTelemetry (OTLP over HTTP), plain or gzip, and records messages of models with their spans.',
     description:
-      'Events whose names begin with `gen_ai.`, which some instrumentations write messages to. They belong to the span that they name, and to the run, task and rollout that their resource names as for traces. Other log records are passed over.',
+      'Events whose names begin with `gen_ai.`, which some instrumentations write messages to. They belong to the span that they name; their attributes or their resource name run, task and rollout as those of spans do. Other log records are passed over.',
     body: z.looseObject({ resourceLogs: z.array(z.unknown()).optional() }),
     read: readLogs,
     rejected: 'rejectedLogRecords',

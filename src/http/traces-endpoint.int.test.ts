@@ -351,33 +351,68 @@ test('messages in log records, as the official instrumentation of OpenAI writes 
   expect(await send('[]', {}, '/v1/logs')).toMatchObject({ status: 400 });
 });
 
+/** A request of log records that hold a message of the user and the reply of a call. */
+const logsOf = (spanId: string, at: number, reply: string, own: object = {}) => {
+  const record = (eventName: string, body: object) => ({
+    traceId: TRACE,
+    spanId: spanId.repeat(16),
+    timeUnixNano: `${1_700_000_000_000 + at}000000`,
+    eventName,
+    body: anyValue(body),
+    attributes: attributes(own),
+  });
+  const logRecords = [
+    record('gen_ai.user.message', { content: 'Weather?' }),
+    record('gen_ai.choice', { index: 0, message: { role: 'assistant', content: reply } }),
+  ];
+  return {
+    resourceLogs: [{ resource: { attributes: attributes({ 'service.name': 'agent' }) }, scopeLogs: [{ logRecords }] }],
+  };
+};
+const MODEL_CALL = { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'm' };
+
+test('log records belong to the call that they name by its span, though only that one says where it belongs', async () => {
+  const named = { 'espalier.run': 'mine', 'espalier.task': 'weather', 'espalier.rollout': '0' };
+  expect(await send(JSON.stringify(logsOf('1', 5, 'Rain.')), {}, '/v1/logs')).toMatchObject({ text: '{}\n' });
+  const spans = [span('1', 0, { ...MODEL_CALL, ...named }), span('2', 100, { ...MODEL_CALL, ...named })];
+  await send(JSON.stringify(request(spans)));
+  expect(await send(JSON.stringify(logsOf('2', 105, 'Sun.', named)), {}, '/v1/logs')).toMatchObject({ text: '{}\n' });
+  expect(await proxy.place()).toEqual([]);
+  const { calls, runs, trees } = await proxy.recorded();
+  expect(calls.map(({ choices }) => choices.map(({ message }) => JSON.parse(String(message)).content))).toEqual([['Rain.'], ['Sun.']]);
+  expect([runs.map(({ name }) => name), trees.map(({ alias }) => alias)]).toEqual([['mine'], ['weather']]);
+});
+
+test('log records that arrive after the end of their rollout are counted as rejected, in both forms', async () => {
+  await recordedOf([span('1', 0, inferred)]);
+  const late = logsOf('1', 300, 'Sun.');
+  const partialSuccess = {
+    rejectedLogRecords: '2',
+    errorMessage: `the rollout ${TRACE} has ended; name another rollout`,
+  };
+  const answer = await send(JSON.stringify(late), {}, '/v1/logs');
+  expect([answer.status, JSON.parse(answer.text)]).toEqual([200, { partialSuccess }]);
+  const ids = JSON.parse(JSON.stringify(late), (key, value) =>
+    /^(trace|span)Id$/.test(key) ? Buffer.from(value, 'hex').toString('base64') : value,
+  );
+  const binary = await send(encodeRequest(ids, 'logs'), { 'content-type': 'application/x-protobuf' }, '/v1/logs');
+  expect([binary.status, binary.text]).toEqual([200, expect.stringContaining('has ended; name another rollout')]);
+});
+
 test('log records end no rollout: it waits as long as an open one until its root arrives, whose failure is its end', async () => {
   const { api } = proxy;
-  const said = (message: object) => ({ kvlistValue: { values: attributes(message) } });
-  const record = (id: string, at: number, eventName: string, body: object) => ({
-    ...{ traceId: TRACE, spanId: id.repeat(16), timeUnixNano: `${1_700_000_000_000 + at}000000`, eventName, body: said(body) },
-  });
-  const logs = (id: string, at: number, reply: string) => {
-    const logRecords = [
-      record(id, at, 'gen_ai.user.message', { content: 'Weather?' }),
-      record(id, at, 'gen_ai.choice', { index: 0, message: { role: 'assistant', content: reply } }),
-    ];
-    const resource = { attributes: attributes({ 'service.name': 'agent' }) };
-    return JSON.stringify({ resourceLogs: [{ resource, scopeLogs: [{ logRecords }] }] });
-  };
-  const call = { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': 'm' };
   const placeEnded = async () => {
     await api.projected(formatPosition(await api.log.ends(TOPICS)));
     const capture = openCapture({ database: api.database, log: api.log, blobs: api.blobs, config: { capture: {} } });
     return openTraces({ db: api.database.db, capture }).place({ endedMs: 0, openMs: QUIET.openMs });
   };
-  await send(logs('1', 5, 'Rain.'), {}, '/v1/logs');
-  await send(JSON.stringify(request([span('1', 0, call)])));
+  await send(JSON.stringify(logsOf('1', 5, 'Rain.')), {}, '/v1/logs');
+  await send(JSON.stringify(request([span('1', 0, MODEL_CALL)])));
   expect(await placeEnded()).toEqual([]);
   expect((await proxy.recorded()).calls).toEqual([]); // the agent pauses
-  await send(logs('2', 105, 'Sun.'), {}, '/v1/logs');
+  await send(JSON.stringify(logsOf('2', 105, 'Sun.')), {}, '/v1/logs');
   const root = { parentSpanId: undefined, name: 'agent', status: { code: 2, message: 'it broke' } };
-  const last = [span('2', 100, call), span('3', 200, { 'gen_ai.operation.name': 'invoke_agent' }, root)];
+  const last = [span('2', 100, MODEL_CALL), span('3', 200, { 'gen_ai.operation.name': 'invoke_agent' }, root)];
   expect((await send(JSON.stringify(request(last)))).text).not.toContain('has ended');
   expect(await placeEnded()).toEqual([]);
   const { calls, rollouts } = await proxy.recorded();

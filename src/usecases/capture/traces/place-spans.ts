@@ -4,8 +4,8 @@ import { type Envelope, stampOf } from '../../../events/envelope.ts';
 import type { Db } from '../../../postgres/database.ts';
 import { readEventsOfTypes } from '../../../projections/journal/read-events-of-types.ts';
 import type { AttachedCall, CapturedRollout } from '../captured-rollout.ts';
-import { isHeard, readSenders, type Sender } from '../place.ts';
-import { agentName, agentsOf, MISSING, readModelSpan, spanIdOf, toolSpanOf, withLogs } from './read-model-span.ts';
+import { isHeard, readSenders, rolloutIdOf, runIdOf, type Sender, treeIdOf } from '../place.ts';
+import { agentName, agentsOf, MISSING, placeOf, readModelSpan, spanIdOf, toolSpanOf, withLogs } from './read-model-span.ts';
 import { type Span, spanOfText } from './read-spans.ts';
 
 const LATE = 'the span arrived when calls that began behind it were placed already: it is kept, and is no step';
@@ -55,14 +55,13 @@ export async function placeSpans(
     if (type === 'CallCaptured') placedUntil = Math.max(placedUntil, starts.get(data.callId) ?? 0);
     if (type !== 'SpanReceived' || starts.has(data.spanId)) continue;
     starts.set(data.spanId, data.startMs);
-    const text = typeof data.span === 'string' ? data.span : Buffer.from(await blobs.get(data.span.blob)).toString('utf8');
-    const span = spanOfText(text);
+    const span = await readSpan(data, blobs);
     if (span) spans.push({ span, data, isLate: data.startMs < placedUntil });
   }
+  const calls = spans.filter(({ data }) => data.kind === 'model' && !recorded.has(data.spanId));
   const logs = spans.flatMap(({ span }) => (span.isLog ? [span] : []));
-  const fresh = spans
-    .filter(({ data }) => data.kind === 'model' && !recorded.has(data.spanId))
-    .map(({ span, isLate }) => ({ span: withLogs(span, logs), isLate }));
+  for (const log of await logsByResource(calls.map(({ span }) => span))) logs.push(log);
+  const fresh = calls.map(({ span, isLate }) => ({ span: withLogs(span, logs), isLate }));
   const tools = spans.filter(({ data }) => data.kind === 'tool').toSorted((a, b) => a.span.startMs - b.span.startMs);
   rollout.toolSpans = tools.map(({ span }) => toolSpanOf(span));
   await recordCalls(rollout, fresh, new Map(spans.flatMap(({ span }) => (span.isLog ? [] : [[span.spanId, span]]))), confirm);
@@ -72,6 +71,32 @@ export async function placeSpans(
   await confirm();
   await rollout.end(root.failure === null ? 'terminated' : 'failed', end);
   return 'placed';
+
+  /** Reads the log records of calls whose spans name their place: a log record has the resource and the id of the span only. */
+  async function logsByResource(ofCalls: readonly Span[]): Promise<readonly Span[]> {
+    const places = new Map<string, string>(); // trees, by rollouts
+    for (const span of ofCalls) {
+      const { named } = placeOf({ ...span, attributes: new Map() });
+      const tree = treeIdOf(runIdOf(named.run, holder.project), named.task);
+      const other = rolloutIdOf(tree, named.rollout);
+      if (other !== rolloutId) places.set(other, tree);
+    }
+    const found: Span[] = [];
+    for (const [other, tree] of places) {
+      const received = await readEventsOfTypes(db, tree, ['SpanReceived']);
+      const ofLogs = received.filter(({ data }) => data.rolloutId === other && data.kind === 'log');
+      const senders = await readSenders(db, [holder, ...ofLogs.map(stampOf)]);
+      for (const event of ofLogs) {
+        const log = isHeard(senders(stampOf(event)), senders(holder)) ? await readSpan(event.data, blobs) : null;
+        if (log) found.push(log);
+      }
+    }
+    return found;
+  }
+}
+
+async function readSpan({ span }: Envelope<'SpanReceived'>['data'], blobs: BlobStore): Promise<Span | null> {
+  return spanOfText(typeof span === 'string' ? span : Buffer.from(await blobs.get(span.blob)).toString('utf8'));
 }
 
 /** Records calls as they were made: one that began while another was open, or in a sub-agent, is a sub-agent's. */

@@ -2,6 +2,7 @@ import type { DataOf } from '../../../events/catalogue.ts';
 import { derivedId } from '../../../events/derived-id.ts';
 import { jsonLoss } from '../../../events/json-loss.ts';
 import type { ToolSpan } from '../conversation.ts';
+import type { NamedPlace } from '../place.ts';
 import type { ReadReply } from '../read-reply.ts';
 import { chatMessage, isObject, type Json, list, type ReadRequest, readRequest, string } from '../read-request.ts';
 import { type Attributes, type Span, textOfSpan } from './read-spans.ts';
@@ -313,6 +314,21 @@ export const MISSING = ['prompt token ids', 'token ids', 'log-probabilities'];
 export function spanIdOf(span: Span): string {
   const { isLog, traceId, spanId } = span;
   return isLog ? derivedId('call-log', traceId, spanId, textOfSpan(span)) : derivedId('call-span', traceId, spanId);
+}
+
+/** Returns the place that a span names, or its resource; else its trace is one. A log record names it by attributes of its own. */
+export function placeOf({ isLog, attributes, resource, traceId, events }: Span): {
+  readonly named: NamedPlace;
+  readonly endsWithTrace: boolean;
+} {
+  const own = isLog ? events[0]?.attributes : attributes;
+  const of = (name: string): string | null => {
+    const given = own?.get(name) ?? resource.get(name);
+    return given === undefined || given === null || given === '' ? null : String(given);
+  };
+  const rollout = of('espalier.rollout');
+  const named = { run: of('espalier.run') ?? of('service.name') ?? 'traces', task: of('espalier.task') ?? traceId };
+  return { named: { ...named, rollout: rollout ?? traceId }, endsWithTrace: rollout === null };
 }
 
 /** Returns a span with what log records say of it, in the order of their times. */

@@ -8,7 +8,7 @@ import { CaptureRefused, NotRecorded } from '../capture-errors.ts';
 import type { CapturedRollout } from '../captured-rollout.ts';
 import type { Capture } from '../open-capture.ts';
 import { type NamedPlace, readSenders } from '../place.ts';
-import { kindOf, MISSING, readModelSpan, spanIdOf } from './read-model-span.ts';
+import { kindOf, MISSING, placeOf, readModelSpan, spanIdOf } from './read-model-span.ts';
 import { type Span, textOfSpan } from './read-spans.ts';
 
 /** What became of the spans of a request. */
@@ -42,8 +42,9 @@ export async function receiveSpans(capture: Capture, spans: readonly Span[], pri
         const known = new Set(rollout.state.calls.map(({ callId }) => callId));
         const fresh = own.filter((span) => !known.has(spanIdOf(span)));
         if (rollout.state.ended) {
-          rejected += fresh.filter((span) => kindOf(span) === 'model').length;
-          if (rejected > 0) why.add(`the rollout ${named.rollout} has ended; name another rollout`);
+          const lost = fresh.filter((span) => kindOf(span) === 'model' || span.isLog).length;
+          rejected += lost;
+          if (lost > 0) why.add(`the rollout ${named.rollout} has ended; name another rollout`);
           return;
         }
         // the root of a trace that describes nothing else is that of another program
@@ -95,16 +96,6 @@ function draftOf(span: Span, { place }: CapturedRollout, endsWithTrace: boolean)
       span: textOfSpan(span),
     },
   };
-}
-
-function placeOf({ attributes, resource, traceId }: Span): { readonly named: NamedPlace; readonly endsWithTrace: boolean } {
-  const of = (name: string): string | null => {
-    const given = attributes.get(name) ?? resource.get(name);
-    return given === undefined || given === null || given === '' ? null : String(given);
-  };
-  const rollout = of('espalier.rollout');
-  const named = { run: of('espalier.run') ?? of('service.name') ?? 'traces', task: of('espalier.task') ?? traceId };
-  return { named: { ...named, rollout: rollout ?? traceId }, endsWithTrace: rollout === null };
 }
 
 interface TracesWorld {

@@ -6,7 +6,7 @@ import { LogError, RecordTooLarge } from './event-log.ts';
  */
 export function isTransient(error: unknown): boolean {
   const root = rootOf(error);
-  if (root.name === 'KafkaJSGroupCoordinatorNotFound' || isBrokenLogin(root)) return true;
+  if (isWithoutCoordinator(root) || isBrokenLogin(root)) return true;
   return root.retriable === true || (root.retriable === undefined && root.name === 'AggregateError');
 }
 
@@ -23,6 +23,14 @@ export function isForbidden(error: unknown): boolean {
 /** Returns whether the brokers, or this client of them, do not accept something that somebody may set right meanwhile. */
 export function isRefused(error: unknown): boolean {
   return refusalOf(rootOf(error)) !== undefined;
+}
+
+/**
+ * Returns whether the coordinator of a group was not found, which may have any reason: kafkajs drops what the brokers said, and writes
+ * it into its debug log only.
+ */
+export function isWithoutCoordinator(error: unknown): boolean {
+  return rootOf(error).name === 'KafkaJSGroupCoordinatorNotFound';
 }
 
 /** Returns whether the broker that was asked does not lead the partition, or nobody does yet. */

@@ -12,6 +12,8 @@ export interface KafkaSubscribeOptions extends SubscribeOptions {
   readonly sessionMs: number;
   /** How long a client may show no sign of life before it counts as dead, ms: kafkajs can go silent without an error (#659). */
   readonly silenceMs: number;
+  /** Returns the error that says why the consumer crashed, where that one does not. */
+  readonly whyCrashed: (error: unknown) => Promise<unknown>;
 }
 
 const BATCH_LIMIT = 1_000; // for who does not say; projections say 4,000 (infra/bench/project)
@@ -102,15 +104,7 @@ class KafkaSubscription implements Subscription {
     });
     consumer.on(CRASH, ({ payload: { error, restart } }) => {
       this.#sign();
-      if (restart) return; // kafkajs connects again by itself
-      // what is refused from the start is a missing right; later it is a password that changes, which is waited out
-      if ((isTransient(error) || (this.#hasFetched && isRefused(error))) && this.#ending === undefined) {
-        this.#restart = setTimeout(() => this.#read().catch((fault: unknown) => this.#end({ error: fault })), RESTART_MS);
-        return;
-      }
-      const { group, brokers } = this.#options;
-      const { message } = toLogError(error, brokers, `the Kafka consumer of group ${group} crashed`);
-      this.#end({ error: new LogError(isRefused(error) ? 'refused' : 'fatal', message, { cause: error }) });
+      if (!restart) void this.#crashed(error); // else kafkajs connects again by itself
     });
     try {
       await consumer.connect();
@@ -121,6 +115,19 @@ class KafkaSubscription implements Subscription {
       throw error;
     }
     this.#watchdog = setInterval(() => this.#watch(), this.#options.silenceMs / 4).unref();
+  }
+
+  /** What is refused from the start is a missing right; later it is a password that changes, which is waited out. */
+  async #crashed(crash: unknown): Promise<void> {
+    const { group, brokers, whyCrashed } = this.#options;
+    const error = this.#hasFetched ? crash : await whyCrashed(crash);
+    if (this.#ending !== undefined) return;
+    if (isTransient(error) || (this.#hasFetched && isRefused(error))) {
+      this.#restart = setTimeout(() => this.#read().catch((fault: unknown) => this.#end({ error: fault })), RESTART_MS);
+      return;
+    }
+    const { message } = toLogError(error, brokers, `the Kafka consumer of group ${group} crashed`);
+    this.#end({ error: new LogError(isRefused(error) ? 'refused' : 'fatal', message, { cause: error }) });
   }
 
   async close(): Promise<void> {

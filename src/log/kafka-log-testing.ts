@@ -4,6 +4,7 @@ import { installCodecs, ZSTD } from './kafka-log-codecs.ts';
 import { topicConfiguration } from './kafka-log-topics.ts';
 
 // Node sees only some of the names that this CommonJS package exports.
+const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs;
 const { CompressionCodecs, ConfigResourceTypes, Kafka, KafkaJSNonRetriableError, logLevel } = kafkajs;
 
 /** Makes the broker keep what is appended to a topic from now on in a codec, whatever the producer chose. */
@@ -89,6 +90,20 @@ export async function remakeTopic(brokers: readonly string[], topic: string, num
       ),
     );
   });
+}
+
+/** Takes all rights on a consumer group from a user. */
+export async function denyGroup(brokers: readonly string[], user: string, group: string): Promise<void> {
+  const entry = {
+    resourceType: AclResourceTypes.GROUP,
+    resourceName: group,
+    resourcePatternType: ResourcePatternTypes.LITERAL,
+    principal: `User:${user}`,
+    host: '*',
+    operation: AclOperationTypes.ALL,
+    permissionType: AclPermissionTypes.DENY,
+  };
+  await withAdmin(brokers, (admin) => admin.createAcls({ acl: [entry] }));
 }
 
 async function withAdmin<T>(

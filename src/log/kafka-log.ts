@@ -15,7 +15,15 @@ import {
   type Subscription,
 } from './event-log.ts';
 import { installCodecs } from './kafka-log-codecs.ts';
-import { isLeaderless, isLostAnswer, isTransient, isUnknownTopic, toLogError } from './kafka-log-errors.ts';
+import {
+  isForbidden,
+  isLeaderless,
+  isLostAnswer,
+  isTransient,
+  isUnknownTopic,
+  isWithoutCoordinator,
+  toLogError,
+} from './kafka-log-errors.ts';
 import { KafkaProducer } from './kafka-log-producer.ts';
 import { clientSecurity } from './kafka-log-security.ts';
 import { subscribeKafka } from './kafka-log-subscription.ts';
@@ -158,7 +166,11 @@ class KafkaLog implements EventLog {
   async unread(group: string, topics: readonly string[]): Promise<ReadonlyMap<string, readonly number[]>> {
     this.#refuseWhenClosed();
     const partitions = await this.#partitionsOf(topics);
-    const read = await this.#ask(`asking who reads as group ${group}`, () => readAssignments(this.#admin, group));
+    const read = await this.#ask(`asking who reads as group ${group}`, () =>
+      readAssignments(this.#admin, group).catch(async (error: unknown) => {
+        throw await this.#whyWithoutCoordinator(group, error);
+      }),
+    );
     const unread = topics.map((topic) => {
       const all = Array.from({ length: partitions.get(topic) ?? 0 }, (_, partition) => partition);
       return [topic, all.filter((partition) => !read.get(topic)?.has(partition))] as const;
@@ -218,9 +230,35 @@ class KafkaLog implements EventLog {
   async #subscribe(options: SubscribeOptions): Promise<Subscription> {
     await this.#partitionsOf(options.topics);
     const { sessionMs = 30_000, silenceMs = 180_000 } = this.#options;
+    const whyCrashed = (error: unknown) => this.#whyWithoutCoordinator(options.group, error);
     return this.#ask(`subscribing to ${options.topics.join(', ')}`, () =>
-      subscribeKafka(this.#kafka, { ...options, brokers: this.#options.brokers, sessionMs, silenceMs }),
+      subscribeKafka(this.#kafka, { ...options, brokers: this.#options.brokers, sessionMs, silenceMs, whyCrashed }),
     );
+  }
+
+  /** Returns that the brokers do not let this client use a group, where its coordinator was not found for that; else the error. */
+  async #whyWithoutCoordinator(group: string, error: unknown): Promise<unknown> {
+    if (!isWithoutCoordinator(error)) return error;
+    let refusal: unknown;
+    const admin = connectTo(this.#options, {
+      ...PROBE,
+      retry: { retries: 1 },
+      logLevel: logLevel.DEBUG,
+      logCreator:
+        () =>
+        ({ log: { error: said } }) => {
+          if (isForbidden(said)) refusal ??= said;
+        },
+    }).admin();
+    try {
+      await admin.connect();
+      await admin.describeGroups([group]);
+    } catch {
+      // it says no more than before: what was logged does
+    } finally {
+      await admin.disconnect().catch(() => undefined);
+    }
+    return refusal ?? error;
   }
 
   async #place(records: readonly LogRecord[]): Promise<QueuedRecord[]> {
@@ -293,12 +331,14 @@ function connectTo(
   });
 }
 
+const PROBE = { connectionTimeout: 2_000, requestTimeout: 4_000 };
+
 /**
  * Asks the cluster for its brokers, with little patience: a wrong address must be seen at start, not in a worker an hour later.
  */
 async function probe(options: KafkaLogOptions): Promise<void> {
   const tries = { initialRetryTime: 100, retries: Math.max(2, options.brokers.length) };
-  const admin = connectTo(options, { connectionTimeout: 2_000, requestTimeout: 4_000, retry: tries }).admin();
+  const admin = connectTo(options, { ...PROBE, retry: tries }).admin();
   const late = new LogError(
     'unreachable',
     `opening the log: Kafka at ${options.brokers.join(', ')} did not answer within ${OPEN_MS} ms`,

@@ -12,6 +12,7 @@ import { readMasterKey } from '../postgres/key-wrapping.ts';
 import { refuseUnknownMigrations } from '../postgres/migrate.ts';
 import { refusePooledSessions } from '../postgres/pooled-sessions.ts';
 import { refuseNewerProjections } from '../projections/install.ts';
+import { PROJECTORS } from '../projections/runner.ts';
 import type { Config } from '../runtime/config.ts';
 import type { Tls } from '../runtime/kafka-security.ts';
 import { kafkaSourceOf, LogMismatch, needsHome } from './open-platform.ts';
@@ -126,6 +127,13 @@ async function diagnoseKafka(
           );
         await log?.ensureTopics(TOPICS, config.partitions); // which compares those that are there
         return `${TOPICS.length}, of the shape that is configured`;
+      },
+    ],
+    [
+      'group',
+      async () => {
+        await log?.unread(PROJECTORS, []); // asks for the group, whatever it reads
+        return `${config.kafkaPrefix}${PROJECTORS}`;
       },
     ],
   ];

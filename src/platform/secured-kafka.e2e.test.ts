@@ -10,6 +10,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type RunningKafka, startKafka } from '../../infra/kafka/start-kafka.ts';
 import { fresh, record } from '../log/contract/fixture.ts';
 import { openKafkaLog } from '../log/kafka-log.ts';
+import { denyGroup } from '../log/kafka-log-testing.ts';
 import { readConfig } from '../runtime/config.ts';
 import type { KafkaSecurity, Login } from '../runtime/kafka-security.ts';
 import { describeWithKafka } from '../testing/kafka-describe.ts';
@@ -22,7 +23,7 @@ describeWithKafka('a broker behind TLS and a login', () => {
   let folder: string;
   let broker: RunningKafka;
   let tokens: Server;
-  const ports = { login: 0, certificate: 0 };
+  const ports = { clear: 0, login: 0, certificate: 0 };
   const pem = { ca: '', other: '', cert: '', key: '' };
   const asked: string[] = [];
 
@@ -41,6 +42,7 @@ describeWithKafka('a broker behind TLS and a login', () => {
     });
     [ports.login, ports.certificate] = [await freePort(), await freePort()];
     const [port, controller] = [await freePort(), await freePort()];
+    ports.clear = port;
     const at = (places: readonly (readonly [string, number])[]) =>
       places.map(([name, number]) => `${name}://127.0.0.1:${number}`).join(',');
     const reached = [
@@ -67,6 +69,9 @@ describeWithKafka('a broker behind TLS and a login', () => {
         'ssl.truststore.type': 'PEM',
         'ssl.truststore.location': join(folder, 'ca.crt'),
         'listener.name.ssl.ssl.client.auth': 'required',
+        'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
+        'allow.everyone.if.no.acl.found': 'true',
+        'super.users': 'User:ANONYMOUS',
       },
     });
     tokens = createServer(async (req, res) => {
@@ -95,6 +100,8 @@ describeWithKafka('a broker behind TLS and a login', () => {
     const signed = ['-CA', 'ca.crt', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '2', '-extfile', `${name}.ext`];
     await run('x509', '-req', '-in', `${name}.csr`, ...signed, '-out', `${name}.crt`);
   }
+
+  const forbidGroup = (group: string) => denyGroup([`127.0.0.1:${ports.clear}`], 'alice', group);
 
   async function opened(port: number, security: KafkaSecurity | undefined): Promise<number> {
     const log = await openKafkaLog({ brokers: [`127.0.0.1:${port}`], clientId: 'secured', security });
@@ -161,7 +168,7 @@ describeWithKafka('a broker behind TLS and a login', () => {
     };
     const names = async (changes: Parameters<typeof stepsOf>[0]) => (await stepsOf(changes)).map(([name]) => name);
     const sound = await stepsOf({});
-    expect(sound.map(([name]) => name)).toEqual(['reach ok', 'TLS ok', 'login ok', 'topics ok']);
+    expect(sound.map(([name]) => name)).toEqual(['reach ok', 'TLS ok', 'login ok', 'topics ok', 'group ok']);
     expect(sound[1]?.[1]).toMatch(/shows the certificate of broker, valid until .*, which expires in 1 days/);
     expect(sound[3]?.[1]).toMatch(/^none yet: the first start creates \S+\.runs, /);
     expect(await names({ KAFKA_BROKERS: '127.0.0.1:1' })).toEqual([
@@ -169,16 +176,43 @@ describeWithKafka('a broker behind TLS and a login', () => {
       'TLS skipped',
       'login skipped',
       'topics skipped',
+      'group skipped',
     ]);
     expect(await names({ KAFKA_SSL_CA_FILE: join(folder, 'other.crt') })).toEqual([
       'reach ok',
       'TLS failed',
       'login skipped',
       'topics skipped',
+      'group skipped',
     ]);
     const refused = await stepsOf({ KAFKA_SASL_USERNAME: 'bob' });
-    expect(refused.map(([name]) => name)).toEqual(['reach ok', 'TLS ok', 'login failed', 'topics skipped']);
+    expect(refused.map(([name]) => name)).toEqual(['reach ok', 'TLS ok', 'login failed', 'topics skipped', 'group skipped']);
     expect(refused[2]?.[1]).toMatch(/the login is not accepted/);
+    const forbidden = `${fresh('prefix')}.`;
+    await forbidGroup(`${forbidden}projections`);
+    const withoutGroup = await stepsOf({ ESPALIER_KAFKA_PREFIX: forbidden });
+    expect(withoutGroup.map(([name]) => name)).toEqual(['reach ok', 'TLS ok', 'login ok', 'topics ok', 'group failed']);
+    expect(withoutGroup[4]?.[1]).toMatch(/projections: the rights of this user are missing/);
+  });
+
+  test('a consumer group that this user may not read as is refused at the start', async () => {
+    const [topic, group] = [fresh('topic'), fresh('group')];
+    await forbidGroup(group);
+    const log = await openKafkaLog({
+      brokers: [`127.0.0.1:${ports.login}`],
+      clientId: 'secured',
+      security: { tls: { ca: pem.ca, client: null }, login: scram },
+    });
+    try {
+      await log.ensureTopics([topic], 1);
+      const { finished } = await log.subscribe({ group, topics: [topic], handle: async ({ next }) => ({ kind: 'done', next }) });
+      await expect(finished).rejects.toMatchObject({
+        code: 'refused',
+        message: expect.stringMatching(new RegExp(`group ${group} .*the rights of this user are missing`)),
+      });
+    } finally {
+      await log.close();
+    }
   });
 
   test('a client that speaks in the clear to a port of TLS learns that nobody answers it', async () => {

@@ -9,6 +9,7 @@ import type { Config } from '../runtime/config.ts';
 import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { retryTransient } from '../runtime/retry-transient.ts';
+import { warnSeldom } from '../runtime/warn-seldom.ts';
 
 interface StartOptions {
   readonly config: Config;
@@ -22,14 +23,14 @@ interface StartOptions {
 }
 
 /**
- * Opens a platform and starts what runs on it; `close` ends both. A server that starts during an outage waits, logged once for each
- * reason, and serves when the outage is over. @throws what does not pass by itself; the last fault when the signal aborts.
+ * Opens a platform and starts what runs on it; `close` ends both. A server that starts during an outage waits, logged at
+ * most once a minute, and serves when the outage is over. @throws what does not pass by itself; the last fault when the signal aborts.
  */
 export async function startOnPlatform<Started extends Pick<Running, 'close'>>(
   { config, name, logger, signal, onFaults, whileUnreachable = 'wait' }: StartOptions,
   start: (platform: Platform) => Promise<Started>,
 ): Promise<{ readonly platform: Platform; readonly running: Started; close(): Promise<void> }> {
-  let logged = '';
+  const warn = warnSeldom(logger, 'the start waits for what is unreachable');
   let ready = async () => json(503, { ready: false, reasons: ['this process is starting'] });
   const probes = config.probePort === null ? null : await serveProbes(config.host, config.probePort, () => ready());
   if (probes) logger.info('probes', { port: probes.port });
@@ -55,11 +56,7 @@ export async function startOnPlatform<Started extends Pick<Running, 'close'>>(
       signal,
       passes: (error) => whileUnreachable === 'wait' && isUnreachable(error),
       unlimited: isUnreachable,
-      onFault: (error) => {
-        const reason = error instanceof Error ? error.message : String(error);
-        if (reason !== logged) logger.warn('the start waits for what is unreachable', { reason });
-        logged = reason;
-      },
+      onFault: warn,
     },
   ).catch(async (error: unknown) => {
     await probes?.close();

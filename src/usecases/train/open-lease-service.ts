@@ -3,6 +3,7 @@ import type { Platform } from '../../platform/open-platform.ts';
 import { ProjectionsBehind, waitUntilProjected } from '../../projections/wait-until.ts';
 import type { Running } from '../../runtime/lifecycle.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import { warnSeldom } from '../../runtime/warn-seldom.ts';
 import { createLeaseService, type LeaseService } from '../../training/leases/lease-service.ts';
 import { createRelay, runRelay } from '../../training/outbox/relay.ts';
 
@@ -34,6 +35,7 @@ export function openLeaseService({
 export async function relay(platform: Platform, logger: Logger): Promise<Running> {
   const { database, log, directUrl: databaseUrl } = platform;
   const service = openLeaseService(platform);
+  const warnBehind = warnSeldom(logger, 'leases that ran out wait for the read models');
   return runRelay({
     db: database.db,
     log,
@@ -44,9 +46,9 @@ export async function relay(platform: Platform, logger: Logger): Promise<Running
         if (ended > 0) logger.info('leases ran out', { ended });
       } catch (error) {
         if (!(error instanceof ProjectionsBehind)) throw error;
-        logger.warn('leases that ran out wait for the read models', { error }); // what lies in the outbox does not
+        warnBehind(error); // what lies in the outbox does not wait
       }
     },
-    onFault: (error) => logger.warn('the relay waits for the log or the database', { error }),
+    onFault: warnSeldom(logger, 'the relay waits for the log or the database'),
   });
 }

@@ -12,6 +12,7 @@ import { ProjectionsBehind, readCursor } from '../../../projections/wait-until.t
 import type { Running } from '../../../runtime/lifecycle.ts';
 import type { Logger } from '../../../runtime/logger.ts';
 import { rest } from '../../../runtime/retry.ts';
+import { warnSeldom } from '../../../runtime/warn-seldom.ts';
 import { TrainingRefused } from '../../../training/planning/read-plan-request.ts';
 import { type BatcherWorld, isPlannable, OF_POOL, type PlanningResult, planLineage } from './plan-lineage.ts';
 
@@ -23,7 +24,9 @@ type BatcherReport =
       readonly samples: number;
       readonly rejected: number;
     }
-  | { readonly kind: 'waiting'; readonly policyId: string; readonly reason: string };
+  | { readonly kind: 'waiting'; readonly policyId: string; readonly reason: string }
+  /** Nothing of any lineage can be read. */
+  | { readonly kind: 'away'; readonly error: unknown };
 
 interface BatcherOptions extends BatcherWorld {
   /** Word of moved cursors (`CURSOR_CHANNEL`). */
@@ -58,7 +61,7 @@ async function runBatcher(options: BatcherOptions, signal: AbortSignal): Promise
     } catch (error) {
       if (signal.aborted) return;
       if (!isFault(error)) throw error;
-      report('', reasonOf(error));
+      options.report({ kind: 'away', error });
       await pause(signal);
     }
   }
@@ -114,6 +117,7 @@ export interface BatchOptions extends Running {
 export async function batch({ database, directUrl, log, blobs, stamp }: Platform, logger: Logger): Promise<BatchOptions> {
   const notices = await countMoves(directUrl, topicsOf(trainingPool));
   const stopping = new AbortController();
+  const warnAway = warnSeldom(logger, 'planning waits for the log or the database');
   const producer = { name: 'batcher', version: CODE_VERSION };
   const world = { db: database.db, log, blobs, stamp, producer, clock: Date.now, catchUpMs: CATCH_UP_MS };
   const finished = runBatcher(
@@ -121,6 +125,7 @@ export async function batch({ database, directUrl, log, blobs, stamp }: Platform
       ...world,
       notices,
       report(event) {
+        if (event.kind === 'away') return warnAway(event.error);
         const { kind, ...fields } = event;
         if (kind === 'planned') logger.info('batches planned', fields);
         else logger.warn('a lineage is not planned', fields);

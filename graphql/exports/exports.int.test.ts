@@ -11,6 +11,7 @@ import { localPrincipal, type Principal } from '../../src/postgres/principal.ts'
 import { destroyKeys, keysOfStreams } from '../../src/postgres/stream-keys.ts';
 import { EventBuilder } from '../../src/testing/event-builder.ts';
 import { givenEvents } from '../../src/testing/given-events.ts';
+import { recordHistory, recordRenderSpec, recordSegment } from '../../src/testing/record-images.ts';
 import { until } from '../../src/testing/until.ts';
 import { exportTrajectories } from '../../src/usecases/datasets/export/export-trajectories.ts';
 import { manifestPath } from '../../src/usecases/datasets/export/manifest.ts';
@@ -42,6 +43,23 @@ const sealing = new EventBuilder('sealed');
 const run4 = sealing.run('sealed');
 const sealedTree = sealing.tree(run4, 'e');
 sealing.walk(sealedTree, 0, 2, 1);
+const drawing = new EventBuilder('drawing'); // the segment that both show is drawn by the first
+const [drawnFirst, drawnAgain] = ['drawn first', 'drawn again'].map((name) => {
+  const runId = drawing.run(name);
+  const tree = drawing.tree(runId, name);
+  const [stepId = ''] = drawing.walk(tree, 0, 1, 1).steps;
+  return { runId, tree, stepId };
+}) as [Drawn, Drawn]; // two names, two runs
+const spec = recordRenderSpec(drawing, drawnFirst.runId);
+recordRenderSpec(drawing, drawnAgain.runId);
+const segmentId = recordSegment(drawing, drawnFirst.runId, spec, 'a record');
+for (const { tree, stepId } of [drawnFirst, drawnAgain])
+  recordHistory(drawing, tree, { stepId, renderSpecId: spec, segments: [segmentId] });
+interface Drawn {
+  readonly runId: string;
+  readonly tree: ReturnType<EventBuilder['tree']>;
+  readonly stepId: string;
+}
 const atlas: Principal = {
   principal: 'key:atlas',
   keyId: 'atlas',
@@ -62,6 +80,11 @@ beforeAll(async () => {
   });
   await givenEvents(db, [...builder.events, ...theirs.events.map(ofAtlas), ...beyond.events]);
   await givenEvents(db, sealed);
+  const isAgain = ({ correlationId }: Envelope) => correlationId === drawnAgain.runId;
+  await givenEvents(
+    db,
+    drawing.events.map((event) => (isAgain(event) ? ofAtlas(event) : event)),
+  );
   folder = await mkdtemp(join(tmpdir(), 'espalier-exports-'));
   exports = openExports();
 });
@@ -119,6 +142,17 @@ test('a key sees its own project, and the run of another is unknown to it', asyn
     const all = await bytesOf(await get({ format, task: 'c' }, {}, atlas));
     expect(all.equals(file)).toBe(true);
   }
+});
+
+test('a key has the segments that its histories show, also those that another project drew first', async () => {
+  const text = await (await get({ format: 'jsonl', run: drawnAgain.runId }, {}, atlas)).text();
+  const events = text.split('\n').flatMap((line) => (line.includes('"SegmentRendered"') ? [JSON.parse(line)] : []));
+  expect(events).toMatchObject([{ correlationId: drawnAgain.runId, data: { segmentId, text: 'a record' } }]);
+  const [first] = (await commanded({ format: 'jsonl', run: drawnFirst.runId }))[0]
+    .toString()
+    .split('\n')
+    .flatMap((line) => (line.includes('"SegmentRendered"') ? [JSON.parse(line)] : []));
+  expect(events[0].data).toEqual(first.data);
 });
 
 test('a file that was written for one key is not found by another', async () => {

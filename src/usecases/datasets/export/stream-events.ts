@@ -1,9 +1,11 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { decode } from '../../../events/codec.ts';
+import { derivedId } from '../../../events/derived-id.ts';
 import type { Envelope } from '../../../events/envelope.ts';
 import { streamOf } from '../../../events/stream-of.ts';
 import type { Trx } from '../../../postgres/database.ts';
 import { unsealerOf } from '../../../postgres/stream-keys.ts';
+import { readSegments as readDrawn, type SegmentRecord } from '../../../projections/images/read-segments.ts';
 import { readPlacedRecords } from '../../../projections/journal/read-bodies.ts';
 import { type SelectedTree, selectTrees } from '../../../projections/trajectories/select-trajectories.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
@@ -105,22 +107,44 @@ async function takeOne(trx: Trx, stream: string): Promise<EffectiveEvents> {
 
 /** Reads how the segments were drawn that the histories of a tree show, each written once per file. */
 async function readSegments(trx: Trx, events: readonly Envelope[], written: Set<string>): Promise<readonly Envelope[]> {
-  const streams: string[] = [];
+  const shown = new Map<string, { readonly segmentId: string; readonly history: Envelope<'HistoryRendered'> }>(); // by stream
   for (const event of events) {
     if (event.type !== 'HistoryRendered') continue;
     for (const segmentId of event.data.segments) {
       const stream = streamOf('SegmentRendered', { segmentId });
       if (stream === undefined || written.has(stream)) continue;
       written.add(stream);
-      streams.push(stream);
+      shown.set(stream, { segmentId, history: event });
     }
   }
-  if (streams.length === 0) return [];
-  const placed = await readPlaced(trx, streams);
-  return streams.flatMap((stream) => {
+  if (shown.size === 0) return [];
+  const placed = await readPlaced(trx, [...shown.keys()]);
+  const unplaced = [...shown].filter(([stream]) => placed(stream).events.length === 0).map(([, { segmentId }]) => segmentId);
+  const drawn = new Map((await readDrawn(trx, unplaced)).map((segment) => [segment.id, segment]));
+  return [...shown].flatMap(([stream, { segmentId, history }]) => {
     const { events: said } = takeStream(placed(stream).events);
-    return said.find(({ sealed }) => !sealed) ?? said[0] ?? []; // who drew it again said the same; one that is forgotten says nothing
+    const first = said.find(({ sealed }) => !sealed) ?? said[0]; // who drew it again said the same; one that is forgotten says nothing
+    if (first) return first;
+    const segment = drawn.get(segmentId);
+    return segment ? drawnBy(history, stream, segment) : [];
   });
+}
+
+/**
+ * Returns how a segment was drawn as the run that shows it would have recorded it: the event is of the project that drew it first, which
+ * the journal shows to no other one.
+ */
+function drawnBy(history: Envelope<'HistoryRendered'>, stream: string, segment: SegmentRecord): Envelope<'SegmentRendered'> {
+  const { id: segmentId, runId: _, blobs, text, ...drawn } = segment;
+  const { repaired: _repaired, sealed: _sealed, released: _released, ...envelope } = history;
+  return {
+    ...envelope,
+    id: derivedId('SegmentRendered', segmentId),
+    type: 'SegmentRendered',
+    stream,
+    causationId: null,
+    data: { segmentId, text: blobs?.text ?? text, ...drawn },
+  };
 }
 
 async function inlined<E extends Envelope>(events: readonly E[], blobs: BlobStore): Promise<readonly E[]> {

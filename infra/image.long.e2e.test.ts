@@ -1,0 +1,177 @@
+import { execFile } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { ROLE_NAMES, ROLES } from '../src/app/roles.ts';
+import { openEnvironment } from '../src/environments/open-environment.ts';
+import type { Platform } from '../src/platform/open-platform.ts';
+import { environmentOf } from '../src/testing/crashing-run.ts';
+import { kafkaForTests } from '../src/testing/kafka.ts';
+import { describeWithKafka } from '../src/testing/kafka-describe.ts';
+import { openTestPlatform } from '../src/testing/open-test-platform.ts';
+import { aTrainPlan } from '../src/testing/train-plan.ts';
+import { until } from '../src/testing/until.ts';
+import { killRunning, startProgram } from '../src/testing/worker-process.ts';
+import { beginTraining } from '../src/usecases/train/train-begin.ts';
+
+const run = promisify(execFile);
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+const BUILD_MS = 900_000;
+const OFFLINE = { npm_config_prefer_offline: 'true' };
+const UID = '12345'; // of nobody: it has no entry in /etc/passwd
+
+describeWithKafka('the image of the server', () => {
+  let folder: string;
+  let image: Image;
+  beforeAll(async () => {
+    folder = await mkdtemp('/tmp/espalier-image-'); // that of a test run is its owner's alone
+    await chmod(folder, 0o755);
+    const scratch = join(ROOT, '.espalier');
+    await mkdir(scratch, { recursive: true });
+    const building = await mkdtemp(join(scratch, 'image-'));
+    try {
+      image = await executeDockerfile(folder, building);
+    } finally {
+      await rm(building, { recursive: true });
+    }
+  }, BUILD_MS);
+  afterAll(() => rm(folder, { recursive: true, force: true }));
+
+  let platform: Platform & { readonly home: string };
+  beforeEach(async () => {
+    platform = await openTestPlatform((await kafkaForTests()).brokers);
+  });
+  afterEach(async () => {
+    await killRunning();
+    await platform.close();
+  });
+
+  test('all roles train a policy under a uid without a name, where only the folder of blobs is writable, with a key preset by its hash', async () => {
+    const blobs = join(folder, 'blobs');
+    await mkdir(blobs);
+    await run('chown', [UID, blobs]);
+    const key = `espalier_${randomBytes(32).toString('base64url')}`;
+    const hashFile = join(folder, 'hash');
+    await writeFile(hashFile, `${createHash('sha256').update(key).digest('hex')}\n`, { mode: 0o440 });
+    await run('chgrp', [UID, hashFile]);
+    const { ESPALIER_HOME: _, ...servers } = environmentOf(platform);
+    const env = {
+      ...servers,
+      ...image.env,
+      ESPALIER_BLOBS: blobs,
+      ESPALIER_FIRST_KEY_HASH_FILE: hashFile,
+      TMPDIR: '/nonexistent',
+    };
+    const start = (words: readonly string[], more: Readonly<Record<string, string>> = {}) => {
+      const account = ['setpriv', '--reuid', UID, '--regid', UID, '--clear-groups', '--no-new-privs', '--'];
+      const program = ['env', '--unset=HOME', '--chdir=/', ...account, process.execPath, ...image.entrypoint.slice(1), ...words];
+      return startProgram(program, words.join(' '), { ...env, ...more });
+    };
+
+    const roles = ROLE_NAMES.map((name) => ({
+      name,
+      child: start(['serve', name], { ESPALIER_PROBE_PORT: '0', ESPALIER_HOST: '0.0.0.0' }),
+    }));
+    for (const { name, child } of roles) await child.saying(new RegExp(`"message":"${ROLES[name].ready}"`));
+    const policy = start(['serve', 'policy', 'random'], { ESPALIER_HOST: '0.0.0.0' });
+    await policy.saying(/"message":"serving".*"model":"random"/);
+    for (const { child } of roles) {
+      const port = (await child.saying(/"message":"probes".*"port":(\d+)/))[1];
+      await until(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok);
+    }
+    const api = roles.find(({ name }) => name === 'api')?.child;
+    const port = (await api?.saying(/"url":"http:\/\/0\.0\.0\.0:(\d+)"/))?.[1];
+    const ask = (path: string) => fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization: `Bearer ${key}` } });
+    const asset = /\/assets\/[\w.-]+\.js/.exec(await (await ask('/')).text())?.[0];
+    expect((await ask(asset ?? '/no-asset')).status).toBe(200);
+    expect(await (await ask('/v1/key')).json()).toMatchObject({ name: 'preset', scopes: ['admin'] });
+
+    const plan = aTrainPlan({ updates: 1 });
+    const kind = await openEnvironment(plan.environment);
+    const planned = await beginTraining(platform, plan, kind);
+    await kind.close();
+    await run('cp', ['-r', `${platform.config.blobs}/.`, blobs]); // what this process put
+    await run('chown', ['-R', UID, blobs]);
+    const file = join(folder, 'plan.json');
+    await writeFile(file, JSON.stringify(planned));
+    const [collector, trainer] = [start(['serve', 'collect', file]), start(['serve', 'train', plan.policyId])];
+    await trainer.saying(/"message":"trained".*"version":1/);
+    expect(await collector.ended).toBe(0);
+
+    for (const child of [trainer, policy, ...roles.map((each) => each.child)]) {
+      child.kill('SIGTERM');
+      expect([await child.ended, child.stderr()]).toEqual([0, expect.not.stringContaining('"level":"error"')]);
+    }
+  });
+});
+
+/** What a container of the image would be: its folders are below one of this machine. */
+interface Image {
+  readonly env: Readonly<Record<string, string>>;
+  readonly entrypoint: readonly string[];
+}
+
+/**
+ * Executes the steps of the Dockerfile with the Node of this machine. @param root holds the files of the image, @param building those of
+ * the stage that builds it, on the disk of the checkout.
+ */
+async function executeDockerfile(root: string, building: string): Promise<Image> {
+  const text = await readFile(new URL('Dockerfile', import.meta.url), 'utf8');
+  let [stage, folder] = ['', ''];
+  let [env, entrypoint]: [Record<string, string>, readonly string[]] = [{}, []];
+  const below = (path: string) => path.replace(/(?<=^|[\s="])\/(?=\w)/g, `${stage}/`);
+  for (const line of text.split('\n').filter((each) => /^[A-Z]/.test(each))) {
+    const [, instruction = '', rest = ''] = /^([A-Z]+) (.*)$/.exec(line) ?? [];
+    switch (instruction) {
+      case 'FROM':
+        stage = join(/ AS build$/.test(rest) ? building : root, 'stage');
+        env = {};
+        break;
+      case 'WORKDIR':
+        folder = below(rest);
+        await mkdir(folder, { recursive: true });
+        break;
+      case 'COPY': {
+        const [, from, paths = ''] = /^(?:--from=(\w+) )?(.*)$/.exec(rest) ?? [];
+        const sources = paths.split(' ');
+        const target = resolve(folder, below(sources.pop() ?? ''));
+        for (const source of sources) await copy(from === undefined ? source : join(building, 'stage', source), target);
+        break;
+      }
+      case 'RUN':
+        // The checkout has what the lock says: links to its files, since this installs hundreds of megabytes.
+        if (rest === 'npm ci --ignore-scripts') await run('cp', ['-al', join(ROOT, 'node_modules'), folder]);
+        else await run('sh', ['-c', below(rest)], { cwd: folder, maxBuffer: 1 << 26, env: { ...process.env, ...OFFLINE } });
+        break;
+      case 'ENV':
+        for (const [, name = '', value = ''] of below(rest).matchAll(/(\w+)=(\S+)/g)) env[name] = value;
+        break;
+      case 'USER':
+        expect(rest).toMatch(/^[1-9]\d*$/); // a name would not tell an orchestrator that it is not root
+        break;
+      case 'ENTRYPOINT':
+        entrypoint = JSON.parse(below(rest)) as readonly string[]; // by its form
+        break;
+      case 'CMD':
+      case 'VOLUME':
+      case 'EXPOSE':
+        break;
+      default:
+        throw new Error(`no step of the test executes ${line}`);
+    }
+  }
+  return { env, entrypoint };
+}
+
+/** Copies as COPY does: of a folder its contents, of the checkout what is not ignored. */
+async function copy(source: string, target: string): Promise<void> {
+  const tests = "grep -zv '\\.test\\.ts$'"; // infra/Dockerfile.dockerignore
+  const script =
+    source === '.'
+      ? `git ls-files -coz --exclude-standard | ${tests} | tar --null --ignore-failed-read -cT - | tar -xC ${target}`
+      : `for each in ${source}; do if [ -d "$each" ]; then each=$each/.; fi; cp -a "$each" ${target}; done`;
+  await run('sh', ['-c', script], { cwd: ROOT });
+}

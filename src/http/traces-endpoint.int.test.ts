@@ -379,7 +379,10 @@ test('log records belong to the call that they name by its span, though only tha
   expect(await send(JSON.stringify(logsOf('2', 105, 'Sun.', named)), {}, '/v1/logs')).toMatchObject({ text: '{}\n' });
   expect(await proxy.place()).toEqual([]);
   const { calls, runs, trees } = await proxy.recorded();
-  expect(calls.map(({ choices }) => choices.map(({ message }) => JSON.parse(String(message)).content))).toEqual([['Rain.'], ['Sun.']]);
+  expect(calls.map(({ choices }) => choices.map(({ message }) => JSON.parse(String(message)).content))).toEqual([
+    ['Rain.'],
+    ['Sun.'],
+  ]);
   expect([runs.map(({ name }) => name), trees.map(({ alias }) => alias)]).toEqual([['mine'], ['weather']]);
 });
 

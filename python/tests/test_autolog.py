@@ -23,7 +23,6 @@ try:
     import espalier_rl as er
     from espalier_rl.capture.conversations import Opening
     from espalier_rl.capture.extras import Added, without_extras
-    from espalier_rl.recording.run import Run
 except ImportError:
     openai = None
 try:
@@ -80,7 +79,6 @@ class CallServer(Answering):
 
     def __init__(self, port=0):
         self.lines, self.status, self.paths, self.refuses, self.limit, self.answers, self.events = {}, 200, [], None, 2**30, threading.Event(), []
-        self.order = []  # types of events and kinds of lines
         self.answers.set()
         super().__init__(port)
 
@@ -88,7 +86,6 @@ class CallServer(Answering):
         self.paths.append(path)
         if path == "/v1/events":
             self.events += [json.loads(line)["type"] for line in raw.splitlines()]
-            self.order += self.events[-len(raw.splitlines()) :]
         if path != "/v1/calls":
             return 200, {}, {}
         self.answers.wait(20)
@@ -97,7 +94,6 @@ class CallServer(Answering):
             return status, {}, {"error": {"code": "other", "message": f"answers {status}", "remedy": "wait"}}
         lines = json.loads(raw)["lines"]
         refused = [{"id": line["id"], "message": f"takes no {self.refuses}", "remedy": "repair it"} for line in lines if line["kind"] == self.refuses]
-        self.order += [line["kind"] for line in lines]
         for line in lines:
             if line["kind"] != self.refuses:
                 self.lines.setdefault(line["id"], line)
@@ -431,36 +427,6 @@ class Autolog(AutologCase):
         said = [(line["kind"], line.get("task"), line.get("outcome")) for line in self.server.lines.values()]
         self.assertEqual(said, [("call", "one", "answered"), ("end", "one", "terminated"), ("close", "one", None), ("close", None, "completed")])
         self.assertEqual(list(Path(self.folder).glob("*/*")), [])
-
-    def test_a_program_that_joined_a_run_leaves_it_behind_its_calls_though_they_are_sent_later(self):
-        for outcome in ("completed", "failed"):
-            with self.subTest(outcome):
-                port = self.server.port
-                short = [mock.patch(f"espalier_rl.{name}", 0.1) for name in ("recording.run.EXIT_S", "recording.sender.TRY_S", "capture.session.TRY_S")]
-                with er.connect() as db, db.run("swarm") as begun:
-                    joined = Run._of(begun._handle)  # as a process does that is handed the run
-                    er.autolog(run=joined)
-                    joined.episode("t").step("a", done=True)
-                    joined.flush()
-                    self.server.close()
-                    with short[0], short[1], short[2], self.assertLogs("espalier_rl", "WARNING"):
-                        with er.rollout("one"):
-                            self.ask(self.client(), "q")
-                        with self.assertRaises(er.Unreachable):
-                            joined.close(outcome)
-                    self.server = CallServer(port)
-                    er.autolog(False)
-                    self.assertEqual(self.server.order[-4:], ["call", "end", "close", "RecorderLeft"])
-
-    def test_a_program_that_joined_a_run_only_to_capture_calls_leaves_it_behind_them(self):
-        with er.connect() as db, db.run("swarm") as begun:
-            joined = Run._of(begun._handle)
-            er.autolog(run=joined)
-            with er.rollout("one"):
-                self.ask(self.client(), "q")
-            joined.close()
-            er.autolog(False)
-            self.assertEqual(self.server.order[-4:], ["call", "end", "close", "RecorderLeft"])
 
     def test_while_an_event_loop_is_frozen_what_was_recorded_is_sent(self):
         er.autolog()

@@ -332,12 +332,12 @@ class Session:
 
     # ---- the end
 
-    def end_tasks(self, rollouts: str | None, say: Callable[[CallLog], None], timeout_s: float, away_s: float | None) -> EspalierError | None:
-        """Closes the tasks of the run behind their calls, unless `rollouts` go on, and waits until the server has them. Returns why it does not:
-        then what ends the run, or the part of this process in it, is said behind them too."""
+    def end_tasks(self, rollouts: str, run_ends: dict[str, str] | None, timeout_s: float, away_s: float | None) -> EspalierError | None:
+        """Closes the tasks of the run behind their calls, and waits until the server has them. Returns why it does not: then the run is
+        ended behind them too, by `run_ends`."""
         if not self._tasks:
             return None
-        for task in sorted(self._tasks) if rollouts is not None else ():
+        for task in sorted(self._tasks):
             self._try(functools.partial(CallLog.say, kind="close", run=self.run, task=task, rollouts=rollouts))
         log = self._log
         try:
@@ -348,7 +348,9 @@ class Session:
         except Unreachable as error:
             if self._own_run is not None and isinstance(self.connection, _RunFirst):
                 self.connection.await_again(self._own_run)
-            self._try(say)
+            if run_ends is not None:
+                ends = run_ends
+                self._try(lambda log: log.say("close", run=self.run, **ends))
             return error
         finally:
             if self._closed and log is not None:

@@ -33,14 +33,9 @@ class CallSender(Sender):
     _first: EspalierError | None = None
 
     def _request(self, lines: list[bytes]) -> tuple[str, bytes, str]:
-        return super()._request(lines) if _is_event(lines[0]) else (PATH, _body_of(lines), FORM)
-
-    def _stands_alone(self, line: bytes) -> bool:
-        return _is_event(line)
+        return PATH, _body_of(lines), FORM
 
     def _taken(self, answer: Any, lines: list[bytes]) -> None:
-        if _is_event(lines[0]):
-            return super()._taken(answer, lines)
         refused = _refused_in(answer, lines)
         if refused:
             self._set_aside([*refused], next(iter(refused.values())))
@@ -49,10 +44,7 @@ class CallSender(Sender):
         return False  # each line stands alone; the record says what it misses
 
     def _refused(self, error: EspalierError, lines: list[bytes]) -> bool:
-        if _is_event(lines[0]) and error.status == 409:  # another one took the place of its process, or ended the run
-            self._moot.add(json.loads(lines[0])["id"])
-            return False
-        if _is_event(lines[0]) or error.status not in OF_LINES:
+        if error.status not in OF_LINES:
             raise kept_of(error, self.spool) from None
         if len(lines) > 1:
             self._most = 1  # to find the line that is meant
@@ -95,8 +87,7 @@ class CallLog:
         self.sender.start()
 
     def append(self, line: bytes) -> None:
-        """Adds a line: a call or what is said of one, or an event that is to be on record behind them. It is kept also where the server refused those before.
-        Raises EspalierError where it cannot be kept."""
+        """Adds a line, also where the server refused those before. Raises EspalierError where it cannot be kept."""
         if len(line) > LINE_LIMIT:
             raise EspalierError(f"a call takes {len(line)} bytes, over {LINE_LIMIT}", remedy="shorten its messages", field="messages")
         with self._lock:
@@ -131,7 +122,7 @@ def recover_calls(connection: Connection, spool: Spool, said: dict[str, Any], li
     log = CallLog(connection, folder, said["run"]["name"], closes=said["calls"]["closes"], for_anyone=for_anyone)
     log.spool.adopt()
     log.open()
-    if log.closes and not any(line.get("kind") == "close" for line in lines):
+    if log.closes and not any(line["kind"] == "close" for line in lines):
         log.say("close", run=log.run, outcome="failed", message="the process that recorded it ended", rollouts="failed")
     return log
 
@@ -163,10 +154,6 @@ def resend_refused_calls(connection: Connection, folder: Path) -> None:
         keep_refused(spool, [*kept])
     if refusals:
         raise kept_of(refusals[0], spool)
-
-
-def _is_event(line: bytes) -> bool:
-    return line.startswith(b'{"id"')  # other lines begin with their kind
 
 
 def _body_of(lines: list[bytes]) -> bytes:

@@ -185,8 +185,7 @@ class Journal:
         return rollout_id in self._held
 
     def end_behind_calls(self) -> None:
-        """Takes the end of the run, or of the part in it of a program that joined, as said by the calls that it captured, whose spool is sent
-        behind this one."""
+        """Takes the end of the run as said by the calls that it captured, whose spool is sent behind this one."""
         with self.lock:
             self.state.finished = True
             self._begin_segment()
@@ -213,10 +212,11 @@ class Journal:
         self.sender.stop()
         self.spool.close(delete=True)
 
-    def line_of(self, draft: Draft) -> bytes:
+    def event_of(self, draft: Draft) -> Json:
         """Returns a draft as the next event of its stream, for who sends it himself."""
         [line], _ = self._lines([_encoded(draft)])
-        return line
+        event: Json = json.loads(line)
+        return event
 
     def _emit(self, drafts: Sequence[Draft]) -> None:
         self._fresh()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import json
 import logging
 import os
 import sys
@@ -21,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, overload
 from ..connection import Connection
 from ..coroutines import for_coroutines
 from ..errors import EspalierError
-from .calls import CallLog
 from .episode import Episode, is_success
 from .group import Group
 from .ids import new_id, run_id_of
@@ -50,9 +48,8 @@ logger = logging.getLogger("espalier_rl")
 _exit_ends: list[float] = []  # when the waiting of this process is over, once it ends
 _runs: weakref.WeakValueDictionary[tuple[str, str], Run] = weakref.WeakValueDictionary()  # of this process, by server and id
 
-# rollouts without an end end so, None: they go on; what is said behind the calls where they cannot be sent; seconds to wait, and for a
-# server that is not reached
-EndCalls = Callable[[str | None, Callable[[CallLog], None], float, float | None], EspalierError | None]
+# rollouts without an end end so; how the run ends where they cannot be sent; seconds to wait, and for a server that is not reached
+EndCalls = Callable[[str, Json | None, float, float | None], EspalierError | None]
 
 
 class Handle(NamedTuple):
@@ -349,7 +346,7 @@ class Run:
         if self._recorder is not None:
             totals = read_totals(self._connection, self.id)
             try:
-                self._connection.json("POST", "/v1/events", json.loads(journal.line_of(run_finished(self.id, outcome, message, totals, now()))))
+                self._connection.json("POST", "/v1/events", journal.event_of(run_finished(self.id, outcome, message, totals, now())))
             except EspalierError as error:
                 if error.status != 409:
                     raise
@@ -367,19 +364,19 @@ class Run:
         if outcome is not None and outcome not in OUTCOMES:
             refuse("outcome", f"outcome is {shown(outcome)}", f"give one of {', '.join(OUTCOMES)}, or leave it out")
         text_of(message, "message")
-        if self._journal is None and not self._captured:  # it has a handle, and recorded nothing
+        if self._journal is None:  # it has a handle, and recorded nothing
             self.outcome = outcome or "completed"
             return
-        journal = self.journal
+        journal = self._journal
         unsent: EspalierError | None = None
         try:
             ending = outcome or "completed"
-            unsent = self._end_captured(outcome, message)
+            unsent = self._end_captured(outcome, {"outcome": ending, "message": message[:10_000]})
             with journal.lock:
                 why = message or "the run ended before the episode did"
                 for tree in [*self._trees, *(group._tree for group in self._groups.values())]:
                     self._end_tree(tree, "failed" if ending == "failed" else "cancelled", why)
-                if unsent is None:
+                if unsent is None or self._recorder is not None:
                     self._finish(outcome, message)
                 else:
                     journal.end_behind_calls()
@@ -486,26 +483,15 @@ class Run:
         """Has the end of the run end the tasks of which calls are captured."""
         self._captured.append(end)
 
-    def _end_captured(self, outcome: str | None, message: str) -> EspalierError | None:
-        """Ends captured tasks, and where the server is not reached the run behind them, or the part of this process in it. Returns why they are
-        not sent."""
-        ends_by = outcome if outcome in ("failed", "cancelled") else "terminated"
-        rollouts = None if self.key is not None and outcome == "failed" else ends_by  # whoever names the key again continues it
-        event = None if self._recorder is None else self.journal.line_of(self._leaving(self._recorder, outcome, message))
-
-        def say(log: CallLog) -> None:
-            if event is not None:
-                log.append(event)
-            else:
-                log.say("close", run=self.id, outcome=outcome or "completed", message=message[:10_000])
-
+    def _end_captured(self, outcome: str | None, run_ends: Json) -> EspalierError | None:
+        """Ends captured tasks, and where the server is not reached the run behind them. Returns why they are not sent."""
+        if self.key is not None and outcome == "failed":
+            return None  # whoever names the key again continues it
         unsent: EspalierError | None = None
-        for end in self._captured if not self._is_over() else ():
-            unsent = end(rollouts, say, self._left(), self._away_s) or unsent
+        for end in self._captured:
+            rollouts = outcome if outcome in ("failed", "cancelled") else "terminated"
+            unsent = end(rollouts, None if self._recorder is not None else run_ends, self._left(), self._away_s) or unsent
         return unsent
-
-    def _leaving(self, recorder: Recorder, outcome: str | None, message: str) -> Draft:
-        return recorder_left(self.id, recorder.id, outcome or "completed", message, now())
 
     def tree_ended(self, tree: Tree | SearchTree) -> None:
         if tree in self._trees:
@@ -578,7 +564,7 @@ class Run:
         if self._is_over():
             return
         if self._recorder is not None:
-            return self.journal.emit([self._leaving(self._recorder, outcome, message)])
+            return self.journal.emit([recorder_left(self.id, self._recorder.id, outcome or "completed", message, now())])
         totals = self._all_totals() if self._is_shared else self.journal.state.totals
         if outcome is None and totals["rollouts"] > 0 and totals["failed"] == totals["rollouts"]:
             outcome, message = "failed", f"every rollout failed; the first: {self.journal.state.reason}"

@@ -154,7 +154,7 @@ class Sender:
                 aside.append(line)
             else:
                 taken += len(line)
-                if len(sent) == self._most or (sent and (taken > BATCH_BYTES or self._stands_alone(line) or self._stands_alone(sent[0]))):
+                if len(sent) == self._most or (sent and taken > BATCH_BYTES):
                     break
                 sent.append(line)
             size += len(line)
@@ -215,10 +215,6 @@ class Sender:
     def _request(self, lines: list[bytes]) -> tuple[str, bytes, str]:
         """Returns the path, the body and the form of the request that takes lines."""
         return "/v1/events", b"".join(lines), "application/x-ndjson"
-
-    def _stands_alone(self, line: bytes) -> bool:
-        """Whether a line is sent by a request of its own."""
-        return False
 
     def _taken(self, answer: Any, lines: list[bytes]) -> None:
         self.position = answer.get("position") or self.position

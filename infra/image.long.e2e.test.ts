@@ -49,63 +49,74 @@ describeWithKafka('the image of the server', () => {
     await platform.close();
   });
 
-  test('all roles train a policy under a uid without a name, where only the folder of blobs is writable, with a key preset by its hash', async () => {
-    const blobs = join(folder, 'blobs');
-    await mkdir(blobs);
-    await run('chown', [UID, blobs]);
-    const key = `espalier_${randomBytes(32).toString('base64url')}`;
-    const hashFile = join(folder, 'hash');
-    await writeFile(hashFile, `${createHash('sha256').update(key).digest('hex')}\n`, { mode: 0o440 });
-    await run('chgrp', [UID, hashFile]);
-    const { ESPALIER_HOME: _, ...servers } = environmentOf(platform);
-    const env = {
-      ...servers,
-      ...image.env,
-      ESPALIER_BLOBS: blobs,
-      ESPALIER_FIRST_KEY_HASH_FILE: hashFile,
-      TMPDIR: '/nonexistent',
-    };
-    const start = (words: readonly string[], more: Readonly<Record<string, string>> = {}) => {
-      const account = ['setpriv', '--reuid', UID, '--regid', UID, '--clear-groups', '--no-new-privs', '--'];
-      const program = ['env', '--unset=HOME', '--chdir=/', ...account, process.execPath, ...image.entrypoint.slice(1), ...words];
-      return startProgram(program, words.join(' '), { ...env, ...more });
-    };
+  (process.getuid?.() === 0 ? test : test.skip)(
+    'all roles train a policy under a uid without a name, where only the folder of blobs is writable, with a key preset by its hash',
+    async () => {
+      const blobs = join(folder, 'blobs');
+      await mkdir(blobs);
+      await run('chown', [UID, blobs]);
+      const key = `espalier_${randomBytes(32).toString('base64url')}`;
+      const hashFile = join(folder, 'hash');
+      await writeFile(hashFile, `${createHash('sha256').update(key).digest('hex')}\n`, { mode: 0o440 });
+      await run('chgrp', [UID, hashFile]);
+      const { ESPALIER_HOME: _, ...servers } = environmentOf(platform);
+      const env = {
+        ...servers,
+        ...image.env,
+        ESPALIER_BLOBS: blobs,
+        ESPALIER_FIRST_KEY_HASH_FILE: hashFile,
+        TMPDIR: '/nonexistent',
+      };
+      const start = (words: readonly string[], more: Readonly<Record<string, string>> = {}) => {
+        const account = ['setpriv', '--reuid', UID, '--regid', UID, '--clear-groups', '--no-new-privs', '--'];
+        const program = [
+          'env',
+          '--unset=HOME',
+          '--chdir=/',
+          ...account,
+          process.execPath,
+          ...image.entrypoint.slice(1),
+          ...words,
+        ];
+        return startProgram(program, words.join(' '), { ...env, ...more });
+      };
 
-    const roles = ROLE_NAMES.map((name) => ({
-      name,
-      child: start(['serve', name], { ESPALIER_PROBE_PORT: '0', ESPALIER_HOST: '0.0.0.0' }),
-    }));
-    for (const { name, child } of roles) await child.saying(new RegExp(`"message":"${ROLES[name].ready}"`));
-    const policy = start(['serve', 'policy', 'random'], { ESPALIER_HOST: '0.0.0.0' });
-    await policy.saying(/"message":"serving".*"model":"random"/);
-    for (const { child } of roles) {
-      const port = (await child.saying(/"message":"probes".*"port":(\d+)/))[1];
-      await until(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok);
-    }
-    const api = roles.find(({ name }) => name === 'api')?.child;
-    const port = (await api?.saying(/"url":"http:\/\/0\.0\.0\.0:(\d+)"/))?.[1];
-    const ask = (path: string) => fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization: `Bearer ${key}` } });
-    const asset = /\/assets\/[\w.-]+\.js/.exec(await (await ask('/')).text())?.[0];
-    expect((await ask(asset ?? '/no-asset')).status).toBe(200);
-    expect(await (await ask('/v1/key')).json()).toMatchObject({ name: 'preset', scopes: ['admin'] });
+      const roles = ROLE_NAMES.map((name) => ({
+        name,
+        child: start(['serve', name], { ESPALIER_PROBE_PORT: '0', ESPALIER_HOST: '0.0.0.0' }),
+      }));
+      for (const { name, child } of roles) await child.saying(new RegExp(`"message":"${ROLES[name].ready}"`));
+      const policy = start(['serve', 'policy', 'random'], { ESPALIER_HOST: '0.0.0.0' });
+      await policy.saying(/"message":"serving".*"model":"random"/);
+      for (const { child } of roles) {
+        const port = (await child.saying(/"message":"probes".*"port":(\d+)/))[1];
+        await until(async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok);
+      }
+      const api = roles.find(({ name }) => name === 'api')?.child;
+      const port = (await api?.saying(/"url":"http:\/\/0\.0\.0\.0:(\d+)"/))?.[1];
+      const ask = (path: string) => fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization: `Bearer ${key}` } });
+      const asset = /\/assets\/[\w.-]+\.js/.exec(await (await ask('/')).text())?.[0];
+      expect((await ask(asset ?? '/no-asset')).status).toBe(200);
+      expect(await (await ask('/v1/key')).json()).toMatchObject({ name: 'preset', scopes: ['admin'] });
 
-    const plan = aTrainPlan({ updates: 1 });
-    const kind = await openEnvironment(plan.environment);
-    const planned = await beginTraining(platform, plan, kind);
-    await kind.close();
-    await run('cp', ['-r', `${platform.config.blobs}/.`, blobs]); // what this process put
-    await run('chown', ['-R', UID, blobs]);
-    const file = join(folder, 'plan.json');
-    await writeFile(file, JSON.stringify(planned));
-    const [collector, trainer] = [start(['serve', 'collect', file]), start(['serve', 'train', plan.policyId])];
-    await trainer.saying(/"message":"trained".*"version":1/);
-    expect(await collector.ended).toBe(0);
+      const plan = aTrainPlan({ updates: 1 });
+      const kind = await openEnvironment(plan.environment);
+      const planned = await beginTraining(platform, plan, kind);
+      await kind.close();
+      await run('cp', ['-r', `${platform.config.blobs}/.`, blobs]); // what this process put
+      await run('chown', ['-R', UID, blobs]);
+      const file = join(folder, 'plan.json');
+      await writeFile(file, JSON.stringify(planned));
+      const [collector, trainer] = [start(['serve', 'collect', file]), start(['serve', 'train', plan.policyId])];
+      await trainer.saying(/"message":"trained".*"version":1/);
+      expect(await collector.ended).toBe(0);
 
-    for (const child of [trainer, policy, ...roles.map((each) => each.child)]) {
-      child.kill('SIGTERM');
-      expect([await child.ended, child.stderr()]).toEqual([0, expect.not.stringContaining('"level":"error"')]);
-    }
-  });
+      for (const child of [trainer, policy, ...roles.map((each) => each.child)]) {
+        child.kill('SIGTERM');
+        expect([await child.ended, child.stderr()]).toEqual([0, expect.not.stringContaining('"level":"error"')]);
+      }
+    },
+  );
 });
 
 /** What a container of the image would be: its folders are below one of this machine. */

@@ -27,7 +27,7 @@ if (values.help) {
 } else {
   const platforms = values.platform === 'all' ? Object.keys(PLATFORMS) : [values.platform];
   const unknown = platforms.find((each) => !Object.hasOwn(PLATFORMS, each));
-  if (unknown !== undefined) {
+  if (unknown !== undefined && values.only === undefined) {
     process.stderr.write(`release: no platform ${unknown}; there are ${Object.keys(PLATFORMS).join(', ')}\n`);
     process.exit(2);
   }

@@ -16,11 +16,12 @@ export async function serveRoles(served: Served): Promise<void> {
   const name = served.kind === 'roles' ? served.names.join(' ') : served.name;
   await runUntilStopped(async (signal) => {
     const config = readConfig();
-    const logger = createLogger({ level: config.logLevel });
+    const logger = createLogger({ level: config.logLevel }).with({ role: name });
     const { running, close } = await startOnPlatform({ config, name, logger, signal }, (platform) =>
       start(served, platform, logger, signal),
     );
-    return { finished: running.finished, drain: () => drain(config.drainMs), close };
+    const asked = served.kind === 'roles' || served.name === 'policy'; // by requests, which go on until a balancer knows
+    return { finished: running.finished, ...(asked ? { drain: () => drain(config.drainMs) } : {}), close };
   });
 }
 

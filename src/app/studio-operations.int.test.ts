@@ -71,8 +71,11 @@ describeWithBrowser('the operations of the studio', () => {
   const form = (on = page) => on.getByRole('dialog');
 
   test('a view that is opened while the server is away is shown when the server is back, and the page is not left', async () => {
-    await page.evaluate('window.stays = true');
+    page = await page.context().newPage(); // whose scripts nobody loaded ahead
     await page.route('**/assets/training-*.js', (route) => route.abort('connectionrefused'));
+    await page.goto(link);
+    await page.getByRole('heading', { name: 'Runs' }).waitFor();
+    await page.evaluate('window.stays = true');
     await page.context().setOffline(true);
     await page.getByRole('link', { name: 'Training' }).click();
     await page.getByText('The server does not answer.').first().waitFor();

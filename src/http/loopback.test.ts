@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { isLoopback, refuseForeignPage } from './loopback.ts';
+import { isLoopback } from '../runtime/is-loopback.ts';
+import { refuseForeignPage } from './loopback.ts';
 
 describe('isLoopback', () => {
   test.each(['127.0.0.1', '127.8.9.1', 'localhost', 'LOCALHOST', '::1', '[::1]'])('%s names this machine only', (host) =>

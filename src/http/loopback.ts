@@ -1,12 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { isIPv4 } from 'node:net';
+import { isLoopback } from '../runtime/is-loopback.ts';
 import { type Reply, refuse } from './reply.ts';
-
-/** Returns whether a host name or address means this machine only. */
-export function isLoopback(host: string): boolean {
-  const name = host.toLowerCase().replace(/^\[|\]$/g, '');
-  return name === 'localhost' || name === '::1' || (isIPv4(name) && name.startsWith('127.'));
-}
 
 /** Which names a server answers to: those of loopback and those given, or off loopback any where none is given. */
 export interface Hosts {

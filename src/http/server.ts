@@ -5,13 +5,13 @@ import { hasActiveKey, presetKey, readActiveKeyIds } from '../postgres/keys.ts';
 import { installationIdentity } from '../postgres/log-identity.ts';
 import { type Config, DEFAULT_LIMITS } from '../runtime/config.ts';
 import { installationToken } from '../runtime/installation-token.ts';
+import { isLoopback } from '../runtime/is-loopback.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';
 import { createApp, type Timeouts } from './app.ts';
 import type { Route } from './endpoint.ts';
 import { createKeyCache } from './key-cache.ts';
 import { localAccess } from './local-access.ts';
-import { isLoopback } from './loopback.ts';
 
 export interface HttpOptions {
   readonly host: string;

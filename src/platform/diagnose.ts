@@ -14,6 +14,7 @@ import { refusePooledSessions } from '../postgres/pooled-sessions.ts';
 import { refuseNewerProjections } from '../projections/install.ts';
 import { PROJECTORS } from '../projections/runner.ts';
 import type { Config } from '../runtime/config.ts';
+import { isLoopback } from '../runtime/is-loopback.ts';
 import type { Tls } from '../runtime/kafka-security.ts';
 import { kafkaSourceOf, LogMismatch, needsHome } from './open-platform.ts';
 
@@ -36,7 +37,11 @@ export async function diagnose(config: Config, settings: readonly string[]): Pro
   const findings = [
     ...settings.map((detail): Finding => ({ part: 'settings', step: 'set', state: 'ok', detail })),
     ...(await inTurn('folders', [
-      ['home', async () => (needsHome(config) ? writable('ESPALIER_HOME', config.home) : 'not needed')],
+      [
+        'home',
+        async () =>
+          needsHome(config) || isLoopback(config.host) ? writable('ESPALIER_HOME', config.home) : 'not needed by a server',
+      ],
       ['blobs', () => writable('ESPALIER_BLOBS', config.blobs)],
       ['master key', async () => masterKey(config.masterKeyFile)],
     ])),

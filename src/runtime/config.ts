@@ -142,14 +142,25 @@ const names = z
       )
       .min(1),
   );
+const isSome = (network: string) => !network.endsWith('/0');
 const proxies = z
   .string()
   .transform((text) => text.split(',').map((each) => each.trim()))
   .pipe(
     z.array(
-      z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6(), z.enum(['loopback', 'linklocal', 'uniquelocal'])], {
-        error: 'must be a list of addresses and networks, ADDRESS,NETWORK/BITS, or of loopback, linklocal, uniquelocal',
-      }),
+      z.union(
+        [
+          z.ipv4(),
+          z.ipv6(),
+          z.cidrv4().refine(isSome),
+          z.cidrv6().refine(isSome),
+          z.enum(['loopback', 'linklocal', 'uniquelocal']),
+        ],
+        {
+          error:
+            'must be a list of addresses and networks smaller than all, ADDRESS,NETWORK/BITS, or of loopback, linklocal, uniquelocal',
+        },
+      ),
     ),
   );
 const tokenizers = z
@@ -170,7 +181,11 @@ const brokers = z
  * this list.
  */
 export const VARIABLES = {
-  ESPALIER_HOME: { rule: z.string(), unset: '.espalier', about: 'folder of the embedded database, blobs and exports' },
+  ESPALIER_HOME: {
+    rule: z.string(),
+    unset: '.espalier',
+    about: 'folder of the embedded database, blobs, exports and checkpoints of language models',
+  },
   DATABASE_URL: { rule: url(['postgres:', 'postgresql:']), unset: 'the embedded server', about: 'Postgres to use' },
   DATABASE_DIRECT_URL: {
     rule: url(['postgres:', 'postgresql:']),

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
@@ -9,6 +9,7 @@ import { join } from 'node:path';
 export async function publishUrl(home: string, url: string): Promise<() => Promise<void>> {
   const file = join(home, 'url');
   const draft = `${file}.${randomBytes(8).toString('hex')}`; // of each server: a process may start several
+  await mkdir(home, { recursive: true, mode: 0o700 });
   await writeFile(draft, `${url}\n`, { mode: 0o600 });
   await rename(draft, file);
   return async () => {

@@ -68,7 +68,7 @@ export function passEndpoints(
     content: { '*/*': ANY },
     limit: limits.bodyBytes,
     budget: createBodyBudget(limits.ingestBytes),
-    gate,
+    gate: () => () => undefined, // taken below: a reply that streams holds its place to its end
     full,
     parse: (bytes: Buffer) => ({ kind: 'parsed', value: bytes }) as const,
   };
@@ -122,7 +122,7 @@ export function passEndpoints(
       const remedy = `have it named in ESPALIER_PROXY_PATHS where the server is started, which is ${paths.join(',')}`;
       return Promise.resolve(refuse(403, `${path} is not passed on to the model server`, remedy));
     }
-    const leave = method === 'GET' ? gate() : () => undefined; // with a body the framework asks the gate
+    const leave = gate();
     if (!leave) return Promise.resolve(full);
     return whileConnected(req, async (signal) => {
       const idle = req.socket.timeout;

@@ -67,6 +67,8 @@ export interface Capture {
   placeSpans(place: NamedPlace, principal: Principal): Promise<OwnedWork<unknown>['kind']>;
   /** The rollout of a place, opened by its first call. Work with it by `using`, which lets go of one that failed. */
   using<T>(place: NamedPlace, principal: Principal, work: (rollout: CapturedRollout) => Promise<T>): Promise<T>;
+  /** Whether a span of a rollout is on record. */
+  hasSpan(rollout: CapturedRollout, spanId: string): Promise<boolean>;
   /** Lets go of a rollout that could not be appended to: the next call reads it from the record. */
   letGo(rollout: CapturedRollout): void;
   /** Returns the position behind the reward, empty where the record held it. @throws CaptureRefused. */
@@ -271,6 +273,7 @@ export function openCapture(world: CaptureWorld): Capture {
         return (await placing(() => tryOwnWork(db, placingOf(rollout), work))).kind;
       }),
     using,
+    hasSpan: ({ place }, spanId) => hasFact(db, place.treeId, 'SpanReceived', spanId),
     letGo,
     reward: (named, principal, given) =>
       recorded(named, principal, async (rollout) => {

@@ -25,8 +25,10 @@ export function openRefusedExtras(now: () => number): RefusedExtras {
       return undefined;
     },
     note(model, ask, status) {
-      if (refusals.size < MODELS || refusals.has(model))
-        refusals.set(model, { ask, until: now() + (status === 403 ? FORBIDDEN_MS : REMEMBERED_MS) });
+      refusals.delete(model); // the newest stand last
+      const [oldest] = refusals.keys();
+      if (oldest !== undefined && refusals.size >= MODELS) refusals.delete(oldest);
+      refusals.set(model, { ask, until: now() + (status === 403 ? FORBIDDEN_MS : REMEMBERED_MS) });
     },
   };
 }

@@ -1,6 +1,8 @@
 import { useSyncExternalStore } from 'react';
 
 const AGAIN_MS = 2_000;
+const RELOADED = 'espalier-reloaded';
+const ONCE_MS = 60_000;
 const listeners = new Set<() => void>();
 let waiting = 0;
 
@@ -12,7 +14,7 @@ export async function loadScript<Module>(load: () => Promise<Module>): Promise<M
     count(1);
     while (!(await isReached())) await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
     count(-1);
-    return load();
+    return load().catch(loadPage); // browsers that keep a failed fetch never ask again
   }
 }
 
@@ -25,6 +27,15 @@ export function useScriptAwaited(): boolean {
     },
     () => waiting > 0,
   );
+}
+
+/** Loads the page anew, once in a while: what is shown is named by its address. */
+function loadPage(error: unknown): Promise<never> {
+  const last = Number(sessionStorage.getItem(RELOADED) ?? 0);
+  if (!(error instanceof TypeError) || Date.now() - last < ONCE_MS) throw error;
+  sessionStorage.setItem(RELOADED, String(Date.now()));
+  location.reload();
+  return new Promise(() => undefined);
 }
 
 function count(change: number): void {

@@ -1,3 +1,5 @@
+import { loadScript } from '../parts/load.ts';
+
 /** The renderers that the studio brings, by the environments that runs name; a run's own comes first. */
 const SHIPPED: Readonly<Record<string, () => Promise<{ readonly default: string }>>> = {
   textcraft: () => import('./shipped/textcraft.ts?renderer'),
@@ -10,5 +12,5 @@ const SHIPPED: Readonly<Record<string, () => Promise<{ readonly default: string 
 /** Loads the renderer that the studio brings for an environment; null where it has none. */
 export async function shippedRenderer(environment: string): Promise<string | null> {
   const load = Object.hasOwn(SHIPPED, environment) ? SHIPPED[environment] : undefined;
-  return load ? (await load()).default : null;
+  return load ? (await loadScript(load)).default : null;
 }

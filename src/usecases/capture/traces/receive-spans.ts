@@ -42,7 +42,11 @@ export async function receiveSpans(capture: Capture, spans: readonly Span[], pri
         const known = new Set(rollout.state.calls.map(({ callId }) => callId));
         const fresh = own.filter((span) => !known.has(spanIdOf(span)));
         if (rollout.state.ended) {
-          const lost = fresh.filter((span) => kindOf(span) === 'model' || span.isLog).length;
+          let lost = 0;
+          for (const span of fresh) {
+            if (kindOf(span) === 'model') lost++;
+            else if (span.isLog && !(await capture.hasSpan(rollout, spanIdOf(span)))) lost++;
+          }
           rejected += lost;
           if (lost > 0) why.add(`the rollout ${named.rollout} has ended; name another rollout`);
           return;

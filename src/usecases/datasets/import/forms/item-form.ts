@@ -22,6 +22,7 @@ import { openHandsForm } from './openhands.ts';
 import { readFileRows, readItems } from './read-items.ts';
 import { sweAgentForm } from './swe-agent.ts';
 import { tauBenchForm } from './tau-bench.ts';
+import { verifiersTracesForm } from './verifiers-traces.ts';
 import { isParquet, parseVerlRow, readVerlSteps, VERL_FIELDS } from './verl-steps.ts';
 
 /** The forms that files of others are read in; a file is of the first one that recognizes its first row. */
@@ -40,6 +41,7 @@ const FORMS = [
   tauBenchForm,
   openHandsForm,
   langfuseForm,
+  verifiersTracesForm,
   {
     name: 'sharegpt',
     importer: 'agent-traj/1',

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import uuid
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from accelerate.utils import broadcast_object_list
@@ -20,16 +20,16 @@ from ..metrics import finite_numbers
 from ..recording.episode import Episode
 from ..recording.run import Run
 from .acknowledge import digest_weights
+from .recorded_job import RecordedJob
 from .sampled_parts import Tokens, sampled_parts
 
 __all__ = ["EspalierCallback"]
 
 PICTURES = ("image", "images")  # columns of a data set
-PARTS = ("image", "image_url")  # of a message
 DIVIDING = ("FSDP", "DEEPSPEED")
 
 
-class EspalierCallback(TrainerCallback):
+class EspalierCallback(RecordedJob, TrainerCallback):
     """Records what `trainer` does into `run`; nothing of the job changes, and it goes on if something cannot be recorded: the first
     such error is a warning, and `errors` counts them.
 
@@ -43,9 +43,8 @@ class EspalierCallback(TrainerCallback):
         self._trainer, self._run, self._weights = trainer, run, weights
         self._begun, self._at, self._generations = "", -1, 0
         self._scored: tuple[Sequence[Any], Sequence[Any], Any] | None = None
-        self.errors, self.pictures = 0, 0  # what could not be recorded; pictures of messages that are not
         if hasattr(trainer, "reward_funcs"):
-            self._guarded(self._attach)
+            self.guarded(self._attach)
 
     def _attach(self) -> None:
         """Records at the only places where TRL has token ids, and all rewards: its log keeps the last completions of a training batch, and an
@@ -61,20 +60,20 @@ class EspalierCallback(TrainerCallback):
         def recorded(inputs: Any) -> Any:
             self._scored = None
             output = generate(inputs)
-            self._guarded(self._record, inputs, output)
+            self.guarded(self._record, inputs, output)
             return output
 
         trainer._calculate_rewards, trainer._generate_and_score_completions = scored, recorded
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self._guarded(self._record_weights, state)
+        self.guarded(self._record_weights, state)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        self._guarded(self._record_weights, state)
+        self.guarded(self._record_weights, state)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Mapping[str, Any] | None = None, **_: Any) -> None:
         if state.is_world_process_zero:
-            self._guarded(self._record_numbers, logs or {}, state.global_step)
+            self.guarded(self._record_numbers, logs or {}, state.global_step)
 
     def _record_weights(self, state: Any) -> None:
         if not self._weights or not state.is_world_process_zero:
@@ -107,13 +106,13 @@ class EspalierCallback(TrainerCallback):
             rewards = {name: value for name, value in zip(names, weighted[place], strict=True) if math.isfinite(value)}
             scored = Scored(prompts[place], completions[place], rewards, float(output["advantages"][place]))
             group = f"{generation}/{(first + place) // members}", (first + place) % members, members
-            self._guarded(self._record_member, row, group, training, scored, output, place)
+            self.guarded(self._record_member, row, group, training, scored, output, place)
 
     def _record_member(
         self, row: Mapping[str, Any], group: tuple[str, int, int], training: bool, scored: Scored, output: Mapping[str, Any], place: int
     ) -> None:
         name, number, members = group
-        scored = scored._replace(prompt=self._without_pictures(scored.prompt), completion=self._without_pictures(scored.completion))
+        scored = scored._replace(prompt=self.without_pictures(scored.prompt), completion=self.without_pictures(scored.completion))
         task = {each: value for each, value in row.items() if each not in PICTURES} | {"prompt": scored.prompt}
         policy = (self._run.policy["policyId"], self._trainer.state.global_step)
         tree = self._run.group(task if training else {"split": "eval", **task}, members, id=name)
@@ -128,20 +127,6 @@ class EspalierCallback(TrainerCallback):
         self._generations = self._generations + 1 if step == self._at else 0
         self._at = step
         return f"{self._begun}/{step}.{self._generations}"
-
-    def _without_pictures(self, messages: Any) -> Any:
-        """Returns messages without their pictures, and counts those."""
-        if isinstance(messages, str):
-            return messages
-        shown = []
-        for message in messages:
-            content = message.get("content")
-            if isinstance(content, list):
-                kept = [part for part in content if not (isinstance(part, Mapping) and part.get("type") in PARTS)]
-                self.pictures += len(content) - len(kept)
-                message = {**message, "content": kept}
-            shown.append(message)
-        return shown
 
     def _record_one(self, episode: Episode, scored: Scored, tokens: Tokens) -> None:
         ended = bool(tokens.ids) and tokens.ids[-1] in _ends(self._trainer)
@@ -165,16 +150,6 @@ class EspalierCallback(TrainerCallback):
         if math.isfinite(scored.advantage):
             episode.annotate("advantage", scored.advantage)
         episode.finish(reward=scored.rewards or None)
-
-    def _guarded(self, record: Callable[..., None], *given: Any) -> None:
-        """Calls what records. Whatever it raises, the job goes on."""
-        try:
-            record(*given)
-        except Exception as error:
-            self.errors += 1
-            if self.errors == 1:
-                said = f"{type(error).__name__}: {error}"
-                warnings.warn(f"the training goes on, and not all that it does is recorded (`errors` counts the rest): {said}", stacklevel=2)
 
 
 class Scored(NamedTuple):

@@ -159,6 +159,20 @@ test.each(SHARED)(
   },
 );
 
+test('a replay is of its run, whatever another run says under its id and whichever partition comes first', async () => {
+  const { trees, partitions } = record((builder, { runId }, replayId) =>
+    builder.record('ReplayFinished', { ...dataOf('ReplayFinished'), runId, replayId }, runId),
+  );
+  const folded = projections.filter(({ name }) => name === 'replays');
+  await foldEachAlone(database.db, folded, partitions);
+  const forwards = await foldedState(database.db);
+  const rows = await database.db.selectFrom('replays').select('runId').execute();
+  expect(rows.map(({ runId }) => runId).sort()).toEqual(trees.map(({ runId }) => runId).sort());
+  await emptyReadModels(database.db);
+  await foldEachAlone(database.db, folded, [...partitions].reverse());
+  expect(await foldedState(database.db)).toEqual(forwards);
+});
+
 /** The trees of the rows of a table that have what is shared: of those two all, or of the two steps of each the one. */
 async function treesIn(table: (typeof SHARED)[number]['table']): Promise<readonly string[]> {
   const shared = new EventBuilder('shared').id('of two trees');

@@ -47,7 +47,7 @@ function openedBy(event: Envelope): Opened | undefined {
       return ofPlatform('experimentId', event.data.experimentId);
     case 'RunStarted':
       return ofPlatform('runId', event.data.runId);
-    case 'ReplayFinished': // in the stream of its run, and identified by its id alone
+    case 'ReplayFinished': // in the stream of its run: a fork derives it
       return ofPlatform('replayId', event.data.replayId);
     case 'TreeOpened': {
       const { treeId: id, runId, task } = event.data;

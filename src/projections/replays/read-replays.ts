@@ -3,6 +3,7 @@ import type { DataOf } from '../../events/catalogue.ts';
 import type { Db } from '../../postgres/database.ts';
 import { listOf, whereEqual } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
+import { rowsWhere } from '../../postgres/rows-where.ts';
 
 /** What was done over, and how it came out. */
 export type ReplayRecord = DataOf<'ReplayFinished'> & { readonly finishedAt: Date };
@@ -45,10 +46,9 @@ export async function readReplaysOfPolicies(db: Db, policies: readonly string[])
   return rows;
 }
 
-/** Returns whether a replay is on record. */
-export async function isReplayRecorded(db: Db, replayId: string): Promise<boolean> {
-  const replay = await db.selectFrom('replays').select('mode').where('replayId', '=', replayId).executeTakeFirst();
-  return replay !== undefined;
+/** Returns whether a replay of a run is on record. */
+export async function isReplayRecorded(db: Db, runId: string, replayId: string): Promise<boolean> {
+  return (await rowsWhere(db, 'replays', { runId, replayId }, ['mode'])).length > 0;
 }
 
 /** Reads the replays of runs, in one statement, each run's as they finished. */

@@ -1,7 +1,7 @@
 -- One row per replay of something of a run.
 create table replays (
-  replay_id    uuid        not null primary key,
   run_id       uuid        not null,
+  replay_id    uuid        not null,
   mode         text        not null,
   outcome      text        not null,
   compared     bigint      not null,
@@ -11,6 +11,7 @@ create table replays (
   parameters   jsonb       not null, --: Record<string, unknown>
   code_version text        not null,
   seconds      integer     not null,
-  finished_at  timestamptz not null
+  finished_at  timestamptz not null,
+  primary key (run_id, replay_id)
 );
 create index replays_run on replays (run_id, finished_at, replay_id);

@@ -1,11 +1,11 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 62c86b41455870d7
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: d1df562e5a83fe62
 import type { Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
 export const tables = {
-  replays: table('replays', ['replayId'], {
-    replayId: column<string>('uuid'),
+  replays: table('replays', ['runId', 'replayId'], {
     runId: column<string>('uuid'),
+    replayId: column<string>('uuid'),
     mode: column<string>('text'),
     outcome: column<string>('text'),
     compared: column<number>('bigint'),

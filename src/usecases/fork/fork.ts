@@ -93,7 +93,7 @@ export async function fork(platform: Platform, forking: ForkOptions): Promise<Fo
     maxSteps: plan.maxSteps,
   };
   const replayId = derivedId('fork', runId);
-  if (!(await isReplayRecorded(platform.database.db, replayId)))
+  if (!(await isReplayRecorded(platform.database.db, fork.runId, replayId)))
     await recordReplay(platform, { runId: fork.runId, replayId, report, parameters, seconds });
   return { report, progress };
 }

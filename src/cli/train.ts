@@ -13,7 +13,7 @@ import { type Lines, print, printError, progressLine, table } from './terminal.t
 import { addTrainOptions, type TrainFlags, trainPlanOf } from './train-plan-of.ts';
 import { wantsJson } from './with-platform.ts';
 import { throughOutages, withProjector } from './with-projector.ts';
-import { warnUnshaped } from './with-resume-hint.ts';
+import { warnMostFailed, warnUnshaped } from './with-resume-hint.ts';
 import { plotSvg, writePlot } from './write-plot.ts';
 
 /** `espalier train`: a policy from its first version to the one asked for, collector, batcher and trainer at work together. */
@@ -30,6 +30,7 @@ export function addTrain(program: Command): void {
       if (wantsJson(command)) print(JSON.stringify(trained));
       else report(trained, plan);
       if (trained.state !== 'completed' || trained.ledger.difference !== 0) process.exitCode = 1;
+      warnMostFailed(trained.runId, trained);
       if (trained.state === 'stopped') exitStopped();
       await settle();
       await warnUnshaped(platform, trained.runId);

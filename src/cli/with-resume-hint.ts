@@ -56,10 +56,20 @@ export function endAsCollected(
   again: string | null,
 ): void {
   if ((state === 'stopped' || state === 'interrupted') && again !== null) print(`continue with: ${again}`);
-  if (state === 'completed' && mostFailed)
-    printError(`espalier: warning: most of run ${runId} failed; what is recorded of it is little more than failures`);
-  if (state === 'failed' || state === 'interrupted' || mostFailed) process.exitCode = 1;
+  warnMostFailed(runId, { state, mostFailed });
+  if (state === 'failed' || state === 'interrupted') process.exitCode = 1;
   if (state === 'stopped') exitStopped();
+}
+
+/** Has a command end with 1 where most rollouts failed, and says so where nothing else does. */
+export function warnMostFailed(
+  runId: string,
+  { state, mostFailed }: { readonly state: string; readonly mostFailed: boolean },
+): void {
+  if (!mostFailed) return;
+  process.exitCode = 1;
+  if (state === 'completed')
+    printError(`espalier: warning: most of run ${runId} failed; what is recorded of it is little more than failures`);
 }
 
 /**

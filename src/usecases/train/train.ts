@@ -48,7 +48,7 @@ async function trainHeld(platform: Platform, training: Training): Promise<Traine
     const run = await beginTraining(platform, plan, kind, signal);
     const { runId } = run;
     if (!signal.aborted) await versions.newest(new AbortController().signal); // there is one: it waits for nothing
-    const { failure, failures } = await collectAndTrain(platform, training, run);
+    const { failure, failures, mostFailed } = await collectAndTrain(platform, training, run);
     await settle(platform, signal.aborted ? undefined : signal);
     const { db } = platform.database;
     const newest = await readNewestUpdate(db, plan.policyId);
@@ -58,7 +58,7 @@ async function trainHeld(platform: Platform, training: Training): Promise<Traine
     await settle(platform, signal.aborted ? undefined : signal);
     const [ledger] = await readLedgers(db, [plan.policyId]);
     if (!ledger) throw new Error(`policy ${plan.policyId} was declared and is gone`);
-    const trained = { policyId: plan.policyId, runId, version, weights, ledger, evaluations, failures };
+    const trained = { policyId: plan.policyId, runId, version, weights, ledger, evaluations, failures, mostFailed };
     if (signal.aborted) return { ...trained, state: 'stopped', message: '' };
     if (failure !== null) return { ...trained, state: 'failed', message: failure };
     if (version >= plan.updates) return { ...trained, state: 'completed', message: '' };
@@ -78,7 +78,7 @@ async function collectAndTrain(
   platform: Platform,
   training: Training,
   run: PlannedRun,
-): Promise<{ readonly failure: string | null; readonly failures: string }> {
+): Promise<Pick<TrainedPolicy, 'failures' | 'mostFailed'> & { readonly failure: string | null }> {
   const { policyId, updates } = training.plan;
   const done = new AbortController();
   const batcher = training.batcher ?? (await batch(platform, training.logger));
@@ -130,8 +130,8 @@ async function collectAndTrain(
         await collectGreedy(platform, { policyId, run, concurrency: training.concurrency, onFault, looks: greedy }, signal);
       },
     ]);
-    const { state, failed = 0, message = '' } = collected ?? {};
-    return { failure: state === 'failed' ? message : null, failures: failed > 0 ? message : '' };
+    const { state, failed = 0, message = '', mostFailed = false } = collected ?? {};
+    return { failure: state === 'failed' ? message : null, failures: failed > 0 ? message : '', mostFailed };
   } finally {
     if (batcher !== training.batcher) await batcher.close();
   }

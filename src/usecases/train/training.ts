@@ -35,6 +35,8 @@ export interface TrainedPolicy {
   readonly message: string;
   /** What share of the rollouts that were collected failed, and why; empty when none did. */
   readonly failures: string;
+  /** Whether most of those rollouts failed. */
+  readonly mostFailed: boolean;
   readonly policyId: string;
   readonly runId: string;
   readonly version: number;

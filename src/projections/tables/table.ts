@@ -122,7 +122,7 @@ export function annotationColumns(of: RawBuilder<unknown>): readonly TableColumn
     column(
       'annotation_score',
       'float64',
-      sql`(select avg(n.score order by n.annotation_id) ${said})`,
+      sql`(select avg(n.score::text::numeric)::float8 ${said})`,
       'The mean score of its annotations; null without one.',
     ),
   ];

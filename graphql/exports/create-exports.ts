@@ -6,9 +6,7 @@ import { CODE_VERSION } from '../../src/platform/code-version.ts';
 import type { Db } from '../../src/postgres/database.ts';
 import type { Principal } from '../../src/postgres/principal.ts';
 import { countDestroyedKeys } from '../../src/postgres/stream-keys.ts';
-import { AsOfError } from '../../src/projections/as-of/as-of-error.ts';
 import type { Snapshots } from '../../src/projections/as-of/snapshots.ts';
-import { isCanceled, isDatabaseFault } from '../../src/projections/fault.ts';
 import { visibleTo } from '../../src/projections/visible/visible-to.ts';
 import { type Logger, SILENT } from '../../src/runtime/logger.ts';
 import { DatasetError, type DatasetErrorCode } from '../../src/usecases/datasets/dataset-error.ts';
@@ -18,7 +16,7 @@ import { dropKept, type KeptFile, KeptFiles, openPart } from '../../src/usecases
 import type { ExportRequest } from '../../src/usecases/datasets/plan-export.ts';
 import type { ServerContext } from '../context.ts';
 import { boundStreams } from '../tables/bound-streams.ts';
-import { refusal } from '../tables/refusal.ts';
+import { refusal, refusedReading } from '../tables/refusal.ts';
 import { type ByteRange, byteRange, strongTag } from './byte-range.ts';
 
 export interface ExportsOptions {
@@ -176,18 +174,8 @@ function refused(error: unknown, logger: Logger): Response {
     const [message, remedy] = split(error.message.replace(/--([a-z-]+)/g, (_, name: string) => camelCase(name)));
     return refusal(status, error.code, message, remedy, status === 503 ? 2 : undefined);
   }
-  if (error instanceof AsOfError)
-    return error.code === 'too-large'
-      ? refusal(422, 'unprocessable', error.message, 'name a run, or an earlier moment')
-      : refusal(400, 'invalid', `asOf: ${error.message}`, 'pass a position that this server gave');
-  if (isCanceled(error)) return refusal(422, 'unprocessable', 'a statement took too long', 'narrow the filter, or name a run');
-  if (isDatabaseFault(error)) {
-    logger.error('the database failed an export', { error });
-    return refusal(503, 'unavailable', 'the database does not answer as it should', 'ask again', 2);
-  }
   if (error instanceof Error && error.name === 'AbortError') return refusal(499, 'left', 'the caller left', 'ask again');
-  logger.error('an export was not answered', { error });
-  return refusal(500, 'fault', 'this is a fault of the server; its log says more', 'report it with the time of the request');
+  return refusedReading(error, logger, 'an export');
 }
 
 /** An option of the command is a parameter here. */

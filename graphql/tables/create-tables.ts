@@ -3,9 +3,7 @@ import { GraphQLError } from 'graphql';
 import type { BlobStore } from '../../src/blobs/blob-store.ts';
 import { formatPosition } from '../../src/log/position.ts';
 import type { Db } from '../../src/postgres/database.ts';
-import { AsOfError } from '../../src/projections/as-of/as-of-error.ts';
 import type { Snapshots } from '../../src/projections/as-of/snapshots.ts';
-import { isCanceled, isDatabaseFault } from '../../src/projections/fault.ts';
 import { readTablePosition } from '../../src/projections/tables/read-table.ts';
 import { isTableName } from '../../src/projections/tables/tables.ts';
 import { visibleTo } from '../../src/projections/visible/visible-to.ts';
@@ -16,7 +14,7 @@ import type { Gate } from '../limits/gate.ts';
 import { boundStreams } from './bound-streams.ts';
 import { compressed, encodingFor } from './encoding.ts';
 import { inTurns } from './in-turns.ts';
-import { refusal } from './refusal.ts';
+import { refusal, refusedReading } from './refusal.ts';
 
 export interface TablesOptions {
   /** Connections of their own, whose statements end in time: each stream holds one while it is read. */
@@ -118,15 +116,5 @@ function refused(error: unknown, logger: Logger): Response {
     if (after !== undefined) return refusal(429, 'busy', error.message, 'ask again after Retry-After seconds', Number(after));
     return refusal(422, 'unprocessable', error.message, 'narrow the filter, or name a run');
   }
-  if (error instanceof AsOfError)
-    return error.code === 'too-large'
-      ? refusal(422, 'unprocessable', error.message, 'name a run, or an earlier moment')
-      : refusal(400, 'invalid', `asOf: ${error.message}`, 'pass a position that this server gave');
-  if (isCanceled(error)) return refusal(422, 'unprocessable', 'a statement took too long', 'narrow the filter, or name a run');
-  if (isDatabaseFault(error)) {
-    logger.error('the database failed a table', { error });
-    return refusal(503, 'unavailable', 'the database does not answer as it should', 'ask again', 2);
-  }
-  logger.error('a table was not answered', { error });
-  return refusal(500, 'fault', 'this is a fault of the server; its log says more', 'report it with the time of the request');
+  return refusedReading(error, logger, 'a table');
 }

@@ -3,34 +3,23 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { SILENT } from '../runtime/logger.ts';
+import { describe, expect, test } from '@jest/globals';
 import { LOCAL } from '../testing/local-token.ts';
-import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { recordersForTests } from '../testing/python.ts';
 import { until } from '../testing/until.ts';
-import { runAll } from './run-all.ts';
+import { useInstallation } from './use-installation-testing.ts';
 
 const found = await recordersForTests();
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-let platform: Awaited<ReturnType<typeof openTestPlatform>>;
-let server: Awaited<ReturnType<typeof runAll>>;
-beforeAll(async () => {
-  platform = await openTestPlatform();
-  server = await runAll(platform, SILENT);
-});
-afterAll(async () => {
-  await server.close();
-  await platform.close();
-});
+const installation = useInstallation();
 
 async function python(...args: readonly string[]) {
   const env = {
     ...process.env,
-    ESPALIER_HOME: platform.home,
-    ESPALIER_URL: server.url,
-    ESPALIER_SPOOL: join(platform.home, 'spool'),
+    ESPALIER_HOME: installation.platform.home,
+    ESPALIER_URL: installation.url,
+    ESPALIER_SPOOL: join(installation.platform.home, 'spool'),
     PYTHONPATH: join(ROOT, 'python'),
   };
   const child = spawn(found.kind === 'found' ? found.python : 'python3', args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -61,7 +50,7 @@ interface Asked {
 async function ask(): Promise<Asked> {
   const query = `{ runs(first: 20) { nodes { name outcome totals { trees rollouts steps } recorders { name leftAt outcome }
     trees(first: 60) { nodes { closedAt plannedRollouts rollouts { ordinal outcome finishedAt } steps(first: 40) { response } } } } } }`;
-  const response = await fetch(`${server.url}/graphql`, {
+  const response = await fetch(`${installation.url}/graphql`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...LOCAL },
     body: JSON.stringify({ query }),
@@ -240,7 +229,7 @@ except er.Unreachable:
     er.autolog(False)`;
     const { stderr, code } = await python('-c', away);
     expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
-    const sent = await python('-m', 'espalier_rl', 'spool', 'send', '--url', server.url);
+    const sent = await python('-m', 'espalier_rl', 'spool', 'send', '--url', installation.url);
     expect({ ...sent, stdout: sent.stdout.split('\n', 1)[0] }).toEqual({ stdout: '2 of 2 spools are sent', stderr: '', code: 0 });
     const run = async () => (await ask()).runs.nodes.find(({ name }) => name === 'away');
     await until(async () => (await run())?.outcome === 'completed');

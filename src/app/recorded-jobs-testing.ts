@@ -1,37 +1,29 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect } from '@jest/globals';
-import { SILENT } from '../runtime/logger.ts';
+import { expect } from '@jest/globals';
 import { PYTHON_PACKAGE } from '../runtime/python-server.ts';
 import { LOCAL } from '../testing/local-token.ts';
-import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { consumersForTests } from '../testing/python.ts';
-import { runAll } from './run-all.ts';
+import { useInstallation } from './use-installation-testing.ts';
 
 /** The Python that has the trainers of others. */
 export const trainers = await consumersForTests();
 
 /** Serves an installation to the tests of a block, and runs Python programs that record into it. */
-export function useInstallation() {
-  let platform: Awaited<ReturnType<typeof openTestPlatform>>;
-  let server: Awaited<ReturnType<typeof runAll>>;
-  beforeAll(async () => {
-    platform = await openTestPlatform();
-    server = await runAll(platform, SILENT);
-  });
-  afterAll(async () => {
-    await server.close();
-    await platform.close();
-  });
-
+export function useRecordedJobs() {
+  const installation = useInstallation();
   return {
-    home: () => platform.home,
+    home: () => installation.platform.home,
 
     /** Fails with what the program said. */
     async python(cwd: string, ...args: readonly string[]): Promise<void> {
       const env = {
         ...process.env,
-        ...{ ESPALIER_HOME: platform.home, ESPALIER_URL: server.url, ESPALIER_SPOOL: join(platform.home, 'spool') },
+        ...{
+          ESPALIER_HOME: installation.platform.home,
+          ESPALIER_URL: installation.url,
+          ESPALIER_SPOOL: join(installation.platform.home, 'spool'),
+        },
         ...{ PYTHONPATH: PYTHON_PACKAGE, HF_HUB_OFFLINE: '1', TRL_EXPERIMENTAL_SILENCE: '1' },
       };
       const interpreter = trainers.kind === 'found' ? trainers.python : '';
@@ -44,7 +36,7 @@ export function useInstallation() {
     },
 
     async ask(query: string) {
-      const answer = await fetch(`${server.url}/graphql`, {
+      const answer = await fetch(`${installation.url}/graphql`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', ...LOCAL },
         body: JSON.stringify({ query }),

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { PYTHON_PACKAGE } from '../runtime/python-server.ts';
 import { until } from '../testing/until.ts';
-import { trainers, useInstallation } from './recorded-jobs-testing.ts';
+import { trainers, useRecordedJobs } from './recorded-jobs-testing.ts';
 
 const GUIDE = new URL('../../docs/guides/train-with-trl.md', import.meta.url);
 
@@ -25,22 +25,22 @@ interface Recorded {
 (trainers.kind === 'found' ? describe : describe.skip)(
   `a training job of others (${trainers.kind === 'found' ? trainers.versions : `skipped: ${trainers.reason}`})`,
   () => {
-    const installation = useInstallation();
+    const jobs = useRecordedJobs();
 
     test('the job of the guide to TRL is on record: groups, tokens, rewards, advantages and weights', async () => {
-      const home = installation.home();
-      await installation.python(PYTHON_PACKAGE, '-m', 'tests_consumers.tiny_model', join(home, 'talker'));
+      const home = jobs.home();
+      await jobs.python(PYTHON_PACKAGE, '-m', 'tests_consumers.tiny_model', join(home, 'talker'));
       const blocks = [...(await readFile(GUIDE, 'utf8')).matchAll(/^```python\n([\s\S]*?)^```$/gm)].map(
         ([, block = '']) => block,
       );
-      await installation.python(
+      await jobs.python(
         home,
         '-c',
         blocks.find((block) => block.includes('EspalierCallback(trainer, run)')) ?? 'raise SystemExit(1)',
       );
       const recorded = async (): Promise<Recorded | undefined> =>
         (
-          await installation.ask(`{ runs(first: 1) { nodes { name outcome totals { trees closedTrees rollouts steps } metrics(name: "epoch", last: 10) { at weights }
+          await jobs.ask(`{ runs(first: 1) { nodes { name outcome totals { trees closedTrees rollouts steps } metrics(name: "epoch", last: 10) { at weights }
             trees(first: 4) { nodes { plannedRollouts rollouts { policy { id version } rewards { component } annotations { label score } } } } } } }`)
         ).runs.nodes[0];
       await until(async () => (await recorded())?.totals.closedTrees === 4); // the server closes a group when its members have ended

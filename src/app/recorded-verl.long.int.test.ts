@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { PYTHON_PACKAGE } from '../runtime/python-server.ts';
-import { trainers, useInstallation } from './recorded-jobs-testing.ts';
+import { trainers, useRecordedJobs } from './recorded-jobs-testing.ts';
 
 const GUIDE = new URL('../../docs/guides/train-with-verl.md', import.meta.url);
 
@@ -10,13 +10,13 @@ const GUIDE = new URL('../../docs/guides/train-with-verl.md', import.meta.url);
 (trainers.kind === 'found' ? describe : describe.skip)(
   `a job of verl (${trainers.kind === 'found' ? trainers.versions : `skipped: ${trainers.reason}`})`,
   () => {
-    const installation = useInstallation();
+    const jobs = useRecordedJobs();
 
     test('the line of the guide to verl has a job on record: an export has its tokens, masks, log-probs and rewards', async () => {
       const [, manager = ''] = /agent_loop_manager_class=(\S+)/.exec(await readFile(GUIDE, 'utf8')) ?? [];
-      await installation.python(PYTHON_PACKAGE, '-m', 'tests_consumers.verl_job', join(installation.home(), 'verl'), manager); // compares the export
+      await jobs.python(PYTHON_PACKAGE, '-m', 'tests_consumers.verl_job', join(jobs.home(), 'verl'), manager); // compares the export
       const { nodes } = (
-        await installation.ask(`{ runs(first: 1) { nodes { name outcome totals { rollouts steps } metrics(name: "actor/pg_loss", last: 9) { at value }
+        await jobs.ask(`{ runs(first: 1) { nodes { name outcome totals { rollouts steps } metrics(name: "actor/pg_loss", last: 9) { at value }
           trees(first: 9) { nodes { task { split } plannedRollouts rollouts { policy { id version } rewards { component } } } } } } }`)
       ).runs;
       expect(nodes[0]).toMatchObject({ name: 'talks', outcome: 'completed', totals: { rollouts: 10, steps: 14 } });
@@ -35,7 +35,7 @@ const GUIDE = new URL('../../docs/guides/train-with-verl.md', import.meta.url);
     }, 900_000);
 
     test("what is on record of verl's agent loops is what its batch has", async () => {
-      await installation.python(PYTHON_PACKAGE, '-m', 'unittest', 'tests_consumers.long_verl_recording');
+      await jobs.python(PYTHON_PACKAGE, '-m', 'unittest', 'tests_consumers.long_verl_recording');
     }, 900_000);
   },
 );

@@ -1,44 +1,33 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { readLedgers } from '../projections/training-pool/read-ledger.ts';
 import { readLineages } from '../projections/training-pool/read-lineages.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
-import { SILENT } from '../runtime/logger.ts';
 import { LOCAL } from '../testing/local-token.ts';
-import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { declarationSchema } from '../usecases/train/declaration/declaration-schema.ts';
 import { trainerPlan } from '../usecases/train/open-backend.ts';
-import { runAll } from './run-all.ts';
+import { useInstallation } from './use-installation-testing.ts';
 
 const hasPython = spawnSync('python3', ['--version']).status === 0;
 const WEIGHTS = 'a'.repeat(64);
 
-let platform: Awaited<ReturnType<typeof openTestPlatform>>;
-let server: Awaited<ReturnType<typeof runAll>>;
-beforeAll(async () => {
-  platform = await openTestPlatform();
-  server = await runAll(platform, SILENT);
-});
-afterAll(async () => {
-  await server.close();
-  await platform.close();
-});
+const installation = useInstallation();
 
 /** Runs an example as a reader does. */
 async function python(example: string, ...args: readonly string[]) {
   const file = fileURLToPath(new URL(`../../examples/${example}`, import.meta.url));
-  const child = spawn('python3', [file, server.url, ...args], {
+  const child = spawn('python3', [file, installation.url, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, ESPALIER_HOME: platform.home },
+    env: { ...process.env, ESPALIER_HOME: installation.platform.home },
   });
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
   return { stdout, stderr };
 }
 
 async function declare(policy: string, body: object) {
-  const response = await fetch(`${server.url}/v1/training/policies/${encodeURIComponent(policy)}`, {
+  const response = await fetch(`${installation.url}/v1/training/policies/${encodeURIComponent(policy)}`, {
     method: 'PUT',
     headers: { 'content-type': 'application/json', ...LOCAL },
     body: JSON.stringify({ backend: 'test', weights: WEIGHTS, ...body }),
@@ -61,7 +50,9 @@ async function declare(policy: string, body: object) {
     expect(stderr).toBe(
       'no batch: 0 of 2 groups of the next batch are ready, and every run that feeds it is over: record more groups\n',
     );
-    expect(await readLedgers(platform.database.db, ['my policy'])).toMatchObject([{ produced: 8, trained: 8, difference: 0 }]);
+    expect(await readLedgers(installation.platform.database.db, ['my policy'])).toMatchObject([
+      { produced: 8, trained: 8, difference: 0 },
+    ]);
   });
 });
 
@@ -94,16 +85,17 @@ describe('a declaration of a training over HTTP', () => {
         409,
         `the policy raced is declared with another rules.groupsPerBatch (${won})`,
       ]);
-    const { rows } = await platform.database.pool.query('select count(*)::int as n from quarantine where stream = $1', [
-      answers.find(({ status }) => status === 200)?.body.lineageId,
-    ]);
+    const { rows } = await installation.platform.database.pool.query(
+      'select count(*)::int as n from quarantine where stream = $1',
+      [answers.find(({ status }) => status === 200)?.body.lineageId],
+    );
     expect(rows).toEqual([{ n: 0 }]);
   });
 
   test('an earlier declaration, which named no computation, is the same as one that names none', async () => {
     const first = await declare('older', { backend: 'first-name' });
     expect(await declare('older', { backend: 'first-name', estimator: { name: 'grpo' } })).toEqual(first);
-    const [lineage] = await readLineages(platform.database.db, ['older']);
+    const [lineage] = await readLineages(installation.platform.database.db, ['older']);
     expect(lineage?.trainer).toEqual({ backend: 'first-name' });
     expect(await declare('older', { backend: 'first-name', loss: { name: 'gspo' } })).toMatchObject({
       status: 409,
@@ -115,7 +107,7 @@ describe('a declaration of a training over HTTP', () => {
     const declared = await declare('by preset', { backend: 'linear', weights: undefined, preset: 'agent-r1-grpo' });
     expect(declared).toMatchObject({ status: 200, body: { kind: 'registered', head: { version: 0, backend: 'linear' } } });
     expect(await declare('by preset', { backend: 'linear', weights: undefined, preset: 'agent-r1-grpo' })).toEqual(declared);
-    const [lineage] = await readLineages(platform.database.db, ['by preset']);
+    const [lineage] = await readLineages(installation.platform.database.db, ['by preset']);
     expect(lineage).toMatchObject({
       estimator: { name: 'grpo', mode: { scores: 'trained-tokens' } },
       rules: { groupsPerBatch: 128, zeroVariance: 'keep', maxStaleness: 0 },
@@ -132,7 +124,7 @@ describe('a declaration of a training over HTTP', () => {
       body: { kind: 'declared', next: 'a trainer makes version 0: espalier serve train torched' },
     });
     const asked = { policyId: 'torched', consumer: 'c', ttlMs: 1_000 };
-    const response = await fetch(`${server.url}/v1/training/leases`, {
+    const response = await fetch(`${installation.url}/v1/training/leases`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...LOCAL },
       body: JSON.stringify(asked),
@@ -147,13 +139,15 @@ describe('a declaration of a training over HTTP', () => {
       body: { kind: 'declared', next: expect.stringContaining('POST /v1/training/policies') },
     });
     const first = { policyId: 'nameless', backend: 'test', weights: WEIGHTS };
-    const registered = await fetch(`${server.url}/v1/training/policies`, {
+    const registered = await fetch(`${installation.url}/v1/training/policies`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...LOCAL },
       body: JSON.stringify(first),
     });
     expect(registered.status).toBe(200);
-    await waitUntilProjected(platform.database.db, await platform.log.ends(['training']), { timeoutMs: 60_000 });
+    await waitUntilProjected(installation.platform.database.db, await installation.platform.log.ends(['training']), {
+      timeoutMs: 60_000,
+    });
     expect(await declare('nameless', nameless)).toMatchObject({
       status: 200,
       body: { kind: 'registered', head: { version: 0, weights: WEIGHTS } },
@@ -161,7 +155,7 @@ describe('a declaration of a training over HTTP', () => {
   });
 
   test('the JSON Schema of a declaration is served', async () => {
-    const response = await fetch(`${server.url}/v1/training/declaration.schema.json`, { headers: LOCAL });
+    const response = await fetch(`${installation.url}/v1/training/declaration.schema.json`, { headers: LOCAL });
     expect(response.headers.get('content-type')).toMatch(/^application\/schema\+json/);
     expect(await response.json()).toEqual(JSON.parse(JSON.stringify(declarationSchema())));
   });
@@ -188,6 +182,6 @@ describe('a declaration of a training over HTTP', () => {
     const refused = await declare('refused', body);
     expect([400, 422]).toContain(refused.status); // by the published schema, or by a rule that it cannot state
     expect(refused.body).toMatchObject({ error: { ...REFUSED.error, message: expect.stringContaining(message) } });
-    expect(await readLedgers(platform.database.db, ['refused'])).toEqual([]);
+    expect(await readLedgers(installation.platform.database.db, ['refused'])).toEqual([]);
   });
 });

@@ -34,14 +34,14 @@ def own_recorder() -> Recorder:
 
 def choose_recorder(run_id: str, given: str | None, recorded: Recorded | None, *, is_taken: bool, take_over: bool) -> tuple[Recorder, list[Draft]]:
     """Chooses the name under which a process joins by the key of a run, and returns what ends recorders that it takes over from. Without
-    a name it is the first recorder of the run, or goes on with what that one left. It has a name of its own while that one records, and
-    where that one completed while others record: then it is no program that is started again, but one that comes late.
+    a name it is the first recorder of the run, or goes on with what that one left when it failed. It has a name of its own while that one
+    records, and where that one completed: then it is no program that is started again, but one that comes late.
     Raises EspalierError `in-use` where another one records under the name."""
     name = "" if given is None else name_of(given, "recorder")
     before = [] if recorded is None else recorded.of_name(name)
     living = [each for each in before if each["leftAt"] is None]
     completed = any(each["outcome"] == "completed" for each in before)
-    if given is None and completed and recorded is not None and recorded.is_recorded:
+    if given is None and completed and recorded is not None and not recorded.finished:
         return own_recorder(), []
     if (living or is_taken) and not take_over:
         if given is None:

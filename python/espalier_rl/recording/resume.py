@@ -48,11 +48,6 @@ class Recorded:
         self.said["policy"] = policy and {"policyId": policy["id"], "version": policy["version"]}
         self.said["experimentId"] = experiment and experiment["id"]
 
-    @property
-    def is_recorded(self) -> bool:
-        """Whether a process records it."""
-        return any(each["leftAt"] is None for each in self.recorders)
-
     def of_name(self, name: str) -> list[Json]:
         """Returns the recorders that joined under a name."""
         return [each for each in self.recorders if each["name"] == name]

@@ -16,6 +16,7 @@ import {
   type SelectionNode,
   type SelectionSetNode,
 } from 'graphql';
+import { largest } from '../../src/domain/extremes.ts';
 
 type Variables = Readonly<Record<string, unknown>>;
 
@@ -175,7 +176,7 @@ function lengthOf(
     .filter(({ name }) => names.includes(name.value))
     .map(({ value }) => (value.kind === Kind.VARIABLE ? variables[value.name.value] : literal(value)))
     .filter((value) => typeof value === 'number');
-  return asked.length > 0 ? Math.max(0, ...asked) : assumed;
+  return asked.length > 0 ? largest(asked, 0) : assumed;
 }
 
 function defaultsOf(operation: OperationDefinitionNode): Variables {

@@ -105,7 +105,7 @@ async function listTrees(draft: PageDraft, id: string, orderBy: TreeOrder): Prom
   const page = { id, first: LIST_SIZES.trees, orderBy };
   let { trees } = await draft.ask(runTrees, page);
   for (;;) {
-    ids.push(...trees.nodes.map((tree) => tree.id));
+    for (const each of trees.nodes.map((tree) => tree.id)) ids.push(each);
     const { hasNextPage, endCursor: after } = trees.pageInfo;
     if (!hasNextPage || after === null || ids.length >= LISTED_TREES) return ids;
     trees = (await draft.ask(runTrees, { ...page, after })).trees;

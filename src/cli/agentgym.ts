@@ -75,7 +75,7 @@ function describe(server: FoundServer, opened: Opened | null): Lines {
     ],
     ['closing', server.canClose ? 'yes' : 'no /close: what a run opens stays until the server ends; a run uses each again'],
   ];
-  rows.push(...describeAbilities(server, opened?.measured ?? null));
+  for (const each of describeAbilities(server, opened?.measured ?? null)) rows.push(each);
   if (opened === null) rows.push(['at once', STARTS[server.starts]]);
   if (server.canSnap !== null)
     rows.push(['snapping', server.canSnap ? 'yes, with ?snap=agent-r' : "no: it lacks the routes of Agent-R's patch"]);

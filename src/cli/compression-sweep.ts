@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { largest } from '../domain/extremes.ts';
 import { TEMPLATE_VERSIONS } from '../domain/prompts/compose-prompt.ts';
 import type { TemplateName } from '../domain/prompts/prompt-template.ts';
 import { renderSpec } from '../images/render-profiles.ts';
@@ -106,7 +107,7 @@ function percent(share: number): string {
 }
 
 function sweepPlot(rows: readonly SweepRow[]): string {
-  const most = Math.max(...rows.map((row) => row.mean));
+  const most = largest(rows.map((row) => row.mean));
   return plotSvg({
     title: 'Vision tokens of a history by compression factor',
     x: { label: 'compression factor', ticks: rows.map((row) => row.factor) },

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { extname } from 'node:path';
-import { largest } from '../domain/extremes.ts';
+import { largest, smallest } from '../domain/extremes.ts';
 import { printError } from './terminal.ts';
 
 /** Reads the file name of `--plot`. @throws Error before anything is run when it is neither an SVG nor a PNG. */
@@ -50,8 +50,8 @@ const Y_TICKS = 5;
 
 /** Draws a plot as SVG text that needs nothing else: the same plot, the same bytes. */
 export function plotSvg({ title, x, y, series }: Plot): string {
-  const low = Math.min(...x.ticks);
-  const span = Math.max(...x.ticks) - low || 1; // a single tick is at the left
+  const low = smallest(x.ticks);
+  const span = largest(x.ticks) - low || 1; // a single tick is at the left
   const atX = (value: number) => LEFT + ((value - low) / span) * (WIDTH - LEFT - RIGHT);
   const atY = (value: number) => HEIGHT - BOTTOM - ((value - y.from) / (y.to - y.from)) * (HEIGHT - TOP - BOTTOM);
   const yTicks = Array.from({ length: Y_TICKS + 1 }, (_, i) => y.from + ((y.to - y.from) * i) / Y_TICKS);
@@ -153,7 +153,7 @@ export function intervalPlotSvg({ title, rows, panels }: IntervalPlot): string {
 
 function drawPanel({ label, values, holds, isDifference }: Panel, left: number, atRow: (row: number) => number, rows: number) {
   const all = [...holds, ...values.flatMap((value) => (value ? [value.mean, ...Object.values(value.interval ?? {})] : []))];
-  const [low, high] = [Math.min(...all), Math.max(...all)];
+  const [low, high] = [smallest(all), largest(all)];
   const span = high - low || 1;
   const at = (value: number) => left + ((value - low) / span) * PANEL;
   const [top, bottom] = [INTERVAL_TOP - 6, INTERVAL_TOP + rows * ROW];

@@ -75,8 +75,8 @@ export async function systemHealth(
     const missing = projections.filter(({ name }) => !statuses.some((status) => status.name === name));
     for (const { name } of missing) reasons.push(`projection ${name} is not installed; start a projection worker once`);
   }
-  if (statuses && ends) reasons.push(...watches.stalls.look(projections, statuses, ends));
-  if (unread) reasons.push(...watches.unread.look(unread));
+  if (statuses && ends) for (const each of watches.stalls.look(projections, statuses, ends)) reasons.push(each);
+  if (unread) for (const each of watches.unread.look(unread)) reasons.push(each);
   const lag = statuses && ends ? lagByProjection(projections, statuses, ends) : null;
   const distinct = [...new Set(reasons)];
   return json(reasons.length === 0 ? 200 : 503, { healthy: reasons.length === 0, reasons: distinct, lag });

@@ -115,7 +115,7 @@ function holds(glyphs: GlyphAtlas['glyphs'], character: string): boolean {
 
 function written(code: number): string {
   const text = `\\u{${code.toString(16)}}`;
-  return String.fromCharCode(...Array.from(text, (each) => ESCAPE_CELL + each.charCodeAt(0)));
+  return Array.from(text, (each) => String.fromCharCode(ESCAPE_CELL + each.charCodeAt(0))).join('');
 }
 
 const places = new Map<number, ReadonlyMap<number, number>>();

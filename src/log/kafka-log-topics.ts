@@ -1,4 +1,5 @@
 import kafkajs, { type Admin, AssignerProtocol } from 'kafkajs';
+import { smallest } from '../domain/extremes.ts';
 import { LogError, RECORD_LIMIT } from './event-log.ts';
 import { isForbidden } from './kafka-log-errors.ts';
 
@@ -53,7 +54,7 @@ export async function checkTopics(admin: Admin, topics: readonly string[], optio
   if (replication > 1) {
     const { topics: described } = await admin.fetchTopicMetadata({ topics: [...topics] });
     for (const { name, partitions } of described) {
-      const copies = Math.min(...partitions.map(({ replicas }) => replicas.length));
+      const copies = smallest(partitions.map(({ replicas }) => replicas.length));
       if (copies < replication)
         throw refusal(
           name,

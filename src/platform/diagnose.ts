@@ -50,7 +50,7 @@ export async function diagnose(config: Config, settings: readonly string[]): Pro
   if (config.kafkaBrokers) {
     const { found, findings: ofKafka } = await diagnoseKafka(config, config.kafkaBrokers);
     identity = found;
-    findings.push(...ofKafka);
+    for (const each of ofKafka) findings.push(each);
   }
   return [...findings, ...(await diagnoseDatabase(config, identity))];
 }

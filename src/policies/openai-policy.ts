@@ -128,7 +128,8 @@ export function openAiPolicy(options: OpenAiOptions, world: World = thisWorld): 
             model: cutText(options.model, 500),
             tokenIds: completion.promptTokenIds,
           };
-          acts.push(...completion.acts.slice(0, request.n - acts.length).map((act) => ({ ...act, asked, call })));
+          for (const each of completion.acts.slice(0, request.n - acts.length).map((act) => ({ ...act, asked, call })))
+            acts.push(each);
         } catch (error) {
           if (!(error instanceof PolicyError) || error.code !== 'context-overflow' || ++overflows > OVERFLOW_LIMIT) throw error;
           if (shown) throw tooLongAsShown(error);

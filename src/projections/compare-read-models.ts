@@ -39,7 +39,7 @@ export async function compareReadModels(db: Db, limit: number): Promise<readonly
     .setAccessMode('read only')
     .execute(async (trx) => {
       const faults: ReadModelFault[] = [];
-      for (const counted of COUNTED) faults.push(...(await compare(trx, counted, limit)));
+      for (const counted of COUNTED) for (const each of await compare(trx, counted, limit)) faults.push(each);
       return faults;
     });
 }

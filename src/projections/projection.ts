@@ -1,3 +1,4 @@
+import { largest } from '../domain/extremes.ts';
 import type { EventType } from '../events/catalogue.ts';
 import type { Delivery, Envelope } from '../events/envelope.ts';
 import type { Trx } from '../postgres/database.ts';
@@ -70,7 +71,7 @@ export function buildOf(version: number): number {
 /** Returns the next version of the same code, above all those that there are. */
 export function nextBuild(code: number, versions: readonly number[]): number {
   const builds = versions.filter((version) => codeVersionOf(version) === code);
-  return builds.length === 0 ? code : Math.max(...builds) + BUILD;
+  return builds.length === 0 ? code : largest(builds) + BUILD;
 }
 
 /** Folds by the same code into another version of the live projection. */

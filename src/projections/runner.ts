@@ -1,3 +1,4 @@
+import { smallest } from '../domain/extremes.ts';
 import { cutText } from '../domain/text/cut-text.ts';
 import { wellFormed } from '../events/well-formed.ts';
 import type { BatchAnswer, EventLog, LogBatch, Subscription } from '../log/event-log.ts';
@@ -145,7 +146,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
 
   async function answerTo({ topic, partition, from, next }: Slice, reached: readonly CursorMove[]): Promise<BatchAnswer> {
     const place = `${topic}.${partition}`;
-    const lowest = Math.min(next, ...reached.flatMap(({ cursor }) => cursor ?? []));
+    const lowest = reached.reduce((least, { cursor }) => Math.min(least, cursor ?? least), next);
     if (lowest < next) {
       if (rewound.get(place) !== lowest) {
         rewound.set(place, lowest);
@@ -198,7 +199,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
         .execute();
       const cursorOf = (p: Projection) =>
         rows.find((row) => row.projection === p.name && row.version === p.version)?.nextOffset ?? 0;
-      return Math.min(...active.map(cursorOf));
+      return smallest(active.map(cursorOf));
     } catch (error) {
       if (!isDatabaseFault(error)) throw error;
       return undefined; // the log's own memory is a hint as good as any: each batch is checked against the cursor

@@ -16,7 +16,7 @@ export function projectingAppender(db: Db, blobs: BlobStore): Appender & { reado
     async append(records) {
       const events = records.map(eventOf);
       const first = appended.length;
-      appended.push(...events);
+      for (const each of events) appended.push(each);
       await givenEvents(db, events);
       return records.map(({ topic }, i) => ({ topic, partition: 0, offset: first + i }));
     },

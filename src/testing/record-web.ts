@@ -35,7 +35,7 @@ export function recordWeb(
   const trees = runs.flatMap((runId, r) => ['x', 'y', 'z'].map((name) => recordTree(builder, random, runId, r < 2 ? name : 'z')));
   // the second may be a fork of the first
   for (const name of ['four', 'five']) trees.push(recordFork(builder, random, trees, name));
-  runs.push(...trees.slice(-2).map(({ runId }) => runId));
+  for (const each of trees.slice(-2).map(({ runId }) => runId)) runs.push(each);
   const datasets = [0, 1, 2].map((n) => recordRelease(builder, random, trees, n));
   const left = new Map(trees.map(({ treeId, rolloutIds }) => [treeId, [...rolloutIds]]));
   for (const policyId of POLICIES) recordPolicy(builder, random, policyId, left);

@@ -59,7 +59,7 @@ function rowsOf({ alpha, beta, dataType, revise, rows: given }: Scenario, { open
   const rows = paired.accepted.map(({ good, bad, reflection }, i) => {
     const replies = (given[i]?.revise_feedback || []).map(({ revision_feedback }) => revision_feedback);
     const judged = revise ? judgePath(bad, opening.at(-1)?.content ?? '', replies) : null;
-    judgeCalls.push(...(judged?.asked ?? []));
+    for (const each of judged?.asked ?? []) judgeCalls.push(each);
     const { index } = judged?.transition ?? directTransition(bad.steps);
     const turns = spliceAsPublished(bad.steps.slice(0, index + 1), good.steps, `<reflection ${reflection}>`);
     const steps = { good: good.steps, bad: bad.steps };

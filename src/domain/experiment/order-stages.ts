@@ -54,7 +54,7 @@ export function neededFor(goals: readonly string[], stages: readonly StageNode[]
   for (let name = open.pop(); name !== undefined; name = open.pop()) {
     if (needed.has(name)) continue;
     needed.add(name);
-    open.push(...(usesOf.get(name) ?? []));
+    for (const each of usesOf.get(name) ?? []) open.push(each);
   }
   return needed;
 }

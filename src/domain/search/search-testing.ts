@@ -21,7 +21,7 @@ export function searchThroughKills(seed: number, params: SearchParams, lives: re
     for (let step = nextSearchStep(state, params); step.kind !== 'finished' && left > 0; step = nextSearchStep(state, params)) {
       const facts = carryOut(seed, params, step, state).slice(0, left);
       left -= facts.length;
-      record.push(...facts);
+      for (const each of facts) record.push(each);
       state = applySearchFacts(state, facts);
     }
   }

@@ -1,3 +1,4 @@
+import { smallest } from '../extremes.ts';
 /**
  * Finds the name that a misspelt one was probably meant to be: the nearest by insertions, removals, replacements and swaps of
  * neighbours, if at most a third of the longer one differs. Null when none is near.
@@ -28,7 +29,7 @@ function distanceOf(a: string, b: string): number {
       const same = a[i - 1] === b[j - 1];
       const steps = [cell(last, j) + 1, cell(row, j - 1) + 1, cell(last, j - 1) + (same ? 0 : 1)];
       if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) steps.push(cell(before, j - 2) + 1);
-      row.push(Math.min(...steps));
+      row.push(smallest(steps));
     }
     [before, last] = [last, row];
   }

@@ -17,7 +17,7 @@ export function cutPassages(path: string, text: string): CorpusDocument[] {
       current = [];
     }
     if (current.length > 0) {
-      current.push(...words);
+      for (const each of words) current.push(each);
       continue;
     }
     let from = 0;

@@ -43,7 +43,7 @@ export function listCandidates(lexicon: Lexicon, { question, relationWords, foun
       ...searches.map((query) => `<search>${query}</search>`),
       ...(answers.includes(name) ? [`<answer>${name}</answer>`] : []),
     ];
-    if (room(own)) actions.push(...own);
+    if (room(own)) for (const each of own) actions.push(each);
   }
   return actions.sort();
 }

@@ -28,7 +28,7 @@ export function requiredRecipes(world: World, goal: string): readonly Recipe[] {
     if (visited.has(id)) return;
     visited.add(id);
     const recipes = recipesFor(world, id);
-    found.push(...recipes);
+    for (const each of recipes) found.push(each);
     for (const recipe of recipes) for (const ingredient of recipe.ingredients) visit(ingredient.id);
   };
   visit(goal);

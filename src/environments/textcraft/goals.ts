@@ -1,3 +1,4 @@
+import { largest, smallest } from '../../domain/extremes.ts';
 import { recipesFor, type World } from './world.ts';
 
 export interface Goal {
@@ -40,7 +41,7 @@ export function minimalDepths(world: World): (id: string) => number {
   for (let changed = true; changed; ) {
     changed = false;
     for (const id of craftable) {
-      const depth = Math.min(...recipesFor(world, id).map((r) => 1 + Math.max(...r.ingredients.map((i) => depthOf(i.id)))));
+      const depth = smallest(recipesFor(world, id).map((r) => 1 + largest(r.ingredients.map((i) => depthOf(i.id)))));
       if (depth >= depthOf(id)) continue;
       depths.set(id, depth);
       changed = true;

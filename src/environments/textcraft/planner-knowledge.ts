@@ -1,3 +1,4 @@
+import { largest, smallest } from '../../domain/extremes.ts';
 import { type Inventory, isGettable } from './act.ts';
 import { craftsOf } from './crafts.ts';
 import { minimalDepths } from './goals.ts';
@@ -80,7 +81,7 @@ export function boundsFor(knowledge: Knowledge, goal: string, inventory: Invento
         const crafts = knowledge.craftsOf(id);
         const needed = forced.get(id);
         if (needed === undefined) return null;
-        batches += Math.ceil(-amount / Math.max(...crafts.map(({ count }) => count)));
+        batches += Math.ceil(-amount / largest(crafts.map(({ count }) => count)));
         for (const base of needed) gets.add(base);
       }
       return Math.max(batches, Math.ceil(units - 1e-6)) + gets.size;
@@ -108,7 +109,7 @@ function fractionalPrices(crafts: ReadonlyMap<string, readonly PlannedCraft[]>):
       const costs = ways.map(
         ({ consumes, count }) => (1 + consumes.reduce((sum, [id, n]) => sum + n * (prices.get(id) ?? 0), 0)) / count,
       );
-      const price = Math.min(...costs);
+      const price = smallest(costs);
       if (price >= (prices.get(item) ?? 0)) continue;
       prices.set(item, price);
       changed = true;

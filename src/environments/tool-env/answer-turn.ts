@@ -76,7 +76,7 @@ async function readCallPictures(
   for (const outcome of outcomes) {
     try {
       if (outcome.kind === 'done' && outcome.pictures !== undefined)
-        pictures.push(...(await readPictures(outcome.pictures, PICTURE_LIMITS.count - pictures.length)));
+        for (const each of await readPictures(outcome.pictures, PICTURE_LIMITS.count - pictures.length)) pictures.push(each);
       read.push(outcome);
     } catch (error) {
       if (!(error instanceof PictureRefused)) throw error;

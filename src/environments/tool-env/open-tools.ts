@@ -70,7 +70,7 @@ export async function openTools(
 async function openAll(options: Options, names: readonly string[], generated: () => readonly CorpusDocument[]): Promise<Toolbox> {
   const opened: Tool[] = [];
   try {
-    for (const name of names) opened.push(...(await openNamed(name, options, generated)));
+    for (const name of names) for (const each of await openNamed(name, options, generated)) opened.push(each);
     return openToolbox(opened, options.profile === 'seed' ? 'seed' : 'full');
   } catch (error) {
     for (const tool of opened) await tool.close?.();

@@ -1,3 +1,4 @@
+import { largest } from '../../domain/extremes.ts';
 import type { FeatureVector } from './features.ts';
 import { createEvidence, demandOf } from './recipe-demand.ts';
 import type { Situation } from './situation.ts';
@@ -32,7 +33,7 @@ export function stateFeatures(situation: Situation, candidates: readonly string[
   const missing = [...demandOf(situation).missing.values()];
   if (missing.length > 0) {
     add('missing', Math.min(missing.length, 12), 1);
-    add('hops', Math.min(Math.max(...missing.map(({ hop }) => hop)), 6), 1);
+    add('hops', Math.min(largest(missing.map(({ hop }) => hop)), 6), 1);
   }
   const evidence = createEvidence(situation);
   addAll('evidence', [...new Set(candidates.flatMap((action) => evidence(action) ?? []))].sort(), 1);

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { largest } from '../../domain/extremes.ts';
 import type { Delivery } from '../../events/envelope.ts';
 import { insertRows } from '../../postgres/bulk.ts';
 import type { Db } from '../../postgres/database.ts';
@@ -69,7 +70,7 @@ function epochBefore({ event, offset }: Delivery, fences: readonly Fence[]): num
   const { epoch, stream, released: requeued } = event;
   if (epoch === undefined || requeued) return undefined;
   const above = fences.filter((fence) => fence.stream === stream && fence.offset < offset && fence.epoch > epoch);
-  return above.length === 0 ? undefined : Math.max(...above.map((fence) => fence.epoch));
+  return above.length === 0 ? undefined : largest(above.map((fence) => fence.epoch));
 }
 
 async function keepFences(db: Db, fences: readonly Fence[]): Promise<void> {

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { largest } from '../../domain/extremes.ts';
 import { recordset } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import type { EventRow } from './rows.ts';
@@ -23,7 +24,7 @@ interface Counted {
  */
 export async function countOfRuns(events: readonly EventRow[], trx: Trx): Promise<void> {
   const rows = [...countedOf(events).values()].map(({ minutes, lastMs: _, ...counted }) => {
-    const minute = Math.max(...minutes.keys());
+    const minute = largest(minutes.keys());
     return { ...counted, minute, inMinute: minutes.get(minute), minuteBefore: minutes.get(minute - 1) ?? 0 };
   });
   if (rows.length === 0) return;

@@ -35,7 +35,7 @@ export async function compareBuild(
     const tables = await sumTables(snapshot, schemas.live, schemas.anew);
     const differences: FieldDifference[] = [];
     for (const { table } of tables.filter((sums) => !isSame(sums)))
-      differences.push(...(await findDifferences(snapshot, { ...schemas, table, limit: ROWS_SHOWN })));
+      for (const each of await findDifferences(snapshot, { ...schemas, table, limit: ROWS_SHOWN })) differences.push(each);
     const quarantined = await compareQuarantine(snapshot, build);
     return { projection: build.projection.name, tables, differences: [...differences, ...quarantined] };
   } finally {

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
+import { largest } from '../../domain/extremes.ts';
 import type { EventLog, Subscription } from '../../log/event-log.ts';
 import type { Database } from '../../postgres/database.ts';
 import { topicsOf } from '../concerns.ts';
@@ -48,7 +49,7 @@ export async function threadsFor(
   if (!projections.some((known) => known.name === name && known.project === project)) return 0;
   if ((await countMissing(database.db, build)) < (threads.from ?? FROM)) return 0;
   const partitions = [...(await log.ends(topicsOf(build.projection))).values()].map((topic) => topic.size);
-  const count = Math.min(threads.threads, Math.max(0, ...partitions));
+  const count = Math.min(threads.threads, largest(partitions, 0));
   return count > 1 ? count : 0;
 }
 

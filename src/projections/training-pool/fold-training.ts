@@ -114,7 +114,7 @@ function fold(delivery: Delivery, state: TrainingState, rows: Rows): Refused | u
   if (isOf(delivery, 'BatchAbandoned')) {
     const { batchId } = delivery.event.data;
     if (state.acks.has(batchId)) return endedBefore(batchId, 'acknowledged');
-    rows.leases.push(...row.abandonedParts(delivery.event));
+    for (const each of row.abandonedParts(delivery.event)) rows.leases.push(each);
     return once(state.abandonments, batchId, row.abandonmentRow(delivery.event), rows.abandonments);
   }
   if (isOf(delivery, 'CheckpointSaved'))

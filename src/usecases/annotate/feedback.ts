@@ -53,7 +53,7 @@ export async function feedbackDrafts(
     );
     if (named.has(key)) throw new FeedbackRefused('invalid', `${nameOf(each)} has two values of component ${each.component}`);
     named.add(key);
-    drafts.push(...made.drafts);
+    for (const each of made.drafts) drafts.push(each);
     of.push(made.of);
   }
   for (const { type, data } of drafts) {

@@ -239,7 +239,8 @@ export class CapturedRollout {
       const others = state.calls.filter((call) => call.state === 'answered' && call !== last);
       const termination = outcome === 'terminated' || outcome === 'truncated' ? outcome : 'none';
       const steps = last ? this.#record(last, 0, NOTHING, termination, now, observation) : [];
-      for (const call of others) steps.push(...this.#record(call, 0, NOTHING, 'none', now, '')); // the path has gone on: they lie next to it
+      // the path has gone on: they lie next to it
+      for (const call of others) for (const each of this.#record(call, 0, NOTHING, 'none', now, '')) steps.push(each);
       const { runId, treeId, rolloutId } = this.place;
       const end: Draft = {
         type: 'RolloutFinished',

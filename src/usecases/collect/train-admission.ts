@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { smallest } from '../../domain/extremes.ts';
 import { admissionBudget } from '../../domain/training/batching/admission-budget.ts';
 import { planRules } from '../../events/schemas/training.ts';
 import type { Offsets } from '../../log/event-log.ts';
@@ -125,7 +126,7 @@ export function openAdmission(
   }
 
   function placesLeft(owed: ReadonlyMap<string, number>, newest: number): number {
-    const oldest = Math.min(newest, ...owed.values());
+    const oldest = smallest(owed.values(), newest);
     const outstanding = owed.size + groupsPerBatch * (newest - oldest);
     const rule = { miniBatchSize: groupsPerBatch, requireBatches: 1, trigger: 1, staleness: maxStaleness };
     return admissionBudget(rule, outstanding).left;

@@ -120,11 +120,10 @@ async function goOn(walk: Walk, environment: Environment, path: TreeNode[], alre
       prompt: done ? null : shown.prompt,
     };
     const success = successOf(walk, result);
-    if (done)
-      drafts.push(
-        ...(await closing(walk, [...path, node], success)),
-        rolloutFinishedDraft(walk, node, outcomeOf(result), success, result.reason ?? ''),
-      );
+    if (done) {
+      for (const each of await closing(walk, [...path, node], success)) drafts.push(each);
+      drafts.push(rolloutFinishedDraft(walk, node, outcomeOf(result), success, result.reason ?? ''));
+    }
     await append(walk, drafts);
     tree.nodes.set(node.stepId, node);
     path.push(node);

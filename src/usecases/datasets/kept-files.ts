@@ -1,5 +1,6 @@
 import { chmod, mkdir, open, readdir, rename, rm, stat, statfs, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
+import { largest } from '../../domain/extremes.ts';
 import { newId } from '../../events/new-id.ts';
 import { codeOf, DatasetError } from './dataset-error.ts';
 import { cannotWrite } from './export/atomic-file.ts';
@@ -173,7 +174,7 @@ async function lookAt(path: string, name: string) {
   return {
     path,
     name,
-    used: Math.max(...all.map((each) => each?.mtimeMs ?? 0)),
+    used: largest(all.map((each) => each?.mtimeMs ?? 0)),
     bytes: all.reduce((sum, each) => sum + (each?.size ?? 0), 0),
   };
 }

@@ -64,7 +64,7 @@ export async function requeueEvents(
     const waiting = await nextWaiting(parts.database.db, after, options.place);
     const last = waiting.at(-1);
     if (last === undefined) return outcomes;
-    outcomes.push(...(await requeueTogether(parts, waiting, options)));
+    for (const each of await requeueTogether(parts, waiting, options)) outcomes.push(each);
     after = last;
     if (options.place) return outcomes;
   }
@@ -204,7 +204,7 @@ export function openRequeue(parts: { readonly log: EventLog; readonly database: 
       const timeoutMs = Math.max(100, until - Date.now());
       const signal = new AbortController().signal;
       const options = { place, reason: reason === '' ? null : reason, clock: Date.now, timeoutMs, signal };
-      outcomes.push(...(await requeueEvents(parts, options)));
+      for (const each of await requeueEvents(parts, options)) outcomes.push(each);
     }
     return { kind: 'done', outcomes };
   }

@@ -61,7 +61,7 @@ async function recordAll(work: ReviseTree, revisions: readonly Revision[]): Prom
     for (let from = 0; from < named.length; from += AT_ONCE) {
       const found = await recordSome(work, named.slice(from, from + AT_ONCE), ahead);
       if (!found) return null;
-      outcomes.push(...found);
+      for (const each of found) outcomes.push(each);
     }
     return outcomes;
   } finally {

@@ -33,7 +33,7 @@ export async function cloneRelease({ kind, weights, path, sha256, taskSeed, ...o
   const good: SpelledAction[] = [];
   const revised: SpelledAction[] = [];
   for (const chat of await readReleasedChats(path, sha256))
-    (chat.kind === 'good' ? good : revised).push(...(await spellActions(kind, chat, taskSeed)));
+    for (const action of await spellActions(kind, chat, taskSeed)) (chat.kind === 'good' ? good : revised).push(action);
   const actions = weigh(good, revised);
   if (actions.length === 0) return { weights, actions: 0, losses: [] };
   return { ...cloneBehaviour(weights, actions, options), actions: actions.length };

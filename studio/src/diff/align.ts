@@ -52,7 +52,7 @@ function between<Item>(
   const onlyA: Item[] = [];
   const onlyB: Item[] = [];
   const flush = () => {
-    pairs.push(...oneByOne(onlyA, onlyB, 0, onlyA.length, onlyB.length));
+    for (const each of oneByOne(onlyA, onlyB, 0, onlyA.length, onlyB.length)) pairs.push(each);
     onlyA.length = 0;
     onlyB.length = 0;
   };

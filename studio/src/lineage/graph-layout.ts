@@ -1,3 +1,4 @@
+import { largest, smallest } from '../../../src/domain/extremes.ts';
 import type { Graph, GraphNode } from './graph.ts';
 
 export const WIDTH = 176;
@@ -22,10 +23,10 @@ export interface GraphLayout {
 /** Places a graph: a node is as many columns from what is asked for as the longest way to it has steps. */
 export function layOutGraph({ nodes, edges }: Graph): GraphLayout {
   const column = columnsOf({ nodes, edges });
-  const left = Math.min(...column.values());
-  const count = Math.max(...column.values()) - left + 1;
+  const left = smallest(column.values());
+  const count = largest(column.values()) - left + 1;
   const columns = Array.from({ length: count }, (_, at) => nodes.filter(({ key }) => column.get(key) === at + left));
-  const tallest = Math.max(...columns.map(({ length }) => length));
+  const tallest = largest(columns.map(({ length }) => length));
   const height = tallest * (HEIGHT + DOWN);
   const places = new Map<string, Placed>();
   const near = neighbours(edges);

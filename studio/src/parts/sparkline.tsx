@@ -1,10 +1,12 @@
+import { largest, smallest } from '../../../src/domain/extremes.ts';
+
 const WIDTH = 72;
 const HEIGHT = 18;
 
 /** Draws values in their order as a line of the height of a row. */
 export function Sparkline({ values, label }: { readonly values: readonly number[]; readonly label: string }) {
   if (values.length < 2) return <span className="faint">–</span>;
-  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const [low, high] = [smallest(values), largest(values)];
   const flat = high - low <= 1e-9 * Math.max(Math.abs(low), Math.abs(high)); // the last bits of sums are no change
   const span = flat ? 1 : high - low;
   const points = values.map((value, at) => {

@@ -1,6 +1,7 @@
 import { useParams } from '@tanstack/react-router';
 import { type RunPageQuery, runLengths, runPage } from '../../../graphql/studio/generated/operations.ts';
 import { LIST_SIZES } from '../../../graphql/studio/list-sizes.ts';
+import { largest, smallest } from '../../../src/domain/extremes.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { isPage } from '../page/stored-page.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
@@ -132,7 +133,7 @@ function About({ run }: { readonly run: Run }) {
 function Acted({ run }: { readonly run: string }) {
   const nodes = useAsk(runLengths, { id: run, first: LIST_SIZES.lengths }).data?.rollouts.nodes ?? [];
   const versions = [...Map.groupBy(nodes, ({ policy }) => policy.id)].map(([id, each]) => {
-    const [low, high] = [Math.min, Math.max].map((of) => of(...each.map(({ policy }) => policy.version)));
+    const [low, high] = [smallest, largest].map((of) => of(each.map(({ policy }) => policy.version)));
     return `${visible(id)}@${low}${low === high ? '' : ` to ${high}`}`;
   });
   if (versions.length === 0) return null;

@@ -1,4 +1,5 @@
 import type { RunsQuery } from '../../../graphql/studio/generated/operations.ts';
+import { largest, smallest } from '../../../src/domain/extremes.ts';
 import { count, decimal, duration, instant, percent, short, shortId, whole } from '../parts/format.ts';
 import { RolloutLink, RunLink } from '../parts/links.tsx';
 import { visible } from '../parts/plain-text.tsx';
@@ -74,7 +75,7 @@ export function RunsTable({ rows, chosen, choose, filtered }: RunsTableProps) {
               <div>
                 <Sparkline
                   values={lastReturns}
-                  label={`returns of the last ${count(lastReturns.length, 'rollout')}, from ${decimal(Math.min(...lastReturns))} to ${decimal(Math.max(...lastReturns))}`}
+                  label={`returns of the last ${count(lastReturns.length, 'rollout')}, from ${decimal(smallest(lastReturns))} to ${decimal(largest(lastReturns))}`}
                 />
               </div>
             </>

@@ -36,7 +36,7 @@ export function Shell() {
   useEffect(() => {
     document.documentElement.dataset.moment = at === null ? 'now' : 'past';
   }, [at]);
-  const behind = Math.max(0, ...(answer.data?.lag ?? []).map(({ lag }) => lag));
+  const behind = (answer.data?.lag ?? []).reduce((most, { lag }) => Math.max(most, lag), 0);
   useCaughtUp(at === null ? behind : 0, answer.dataUpdatedAt);
   return (
     <>

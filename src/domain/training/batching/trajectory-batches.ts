@@ -50,7 +50,8 @@ export function planTrajectoryBatches(
     const padding: PlannedRow = { sourceRow: at(rows, 0), miniBatch, sample: 'padding' };
     for (const [rank, own] of dealt.entries()) {
       const real = own.map((sourceRow): PlannedRow => ({ sourceRow, miniBatch, sample: 'real' }));
-      rowAt(ranks, rank).push(...real, ...Array.from({ length: most - own.length }, () => padding));
+      for (const row of real) rowAt(ranks, rank).push(row);
+      for (let length = own.length; length < most; length++) rowAt(ranks, rank).push(padding);
     }
     miniBatches.push({ rows: rows.length, tokens: rows.reduce((sum, row) => sum + at(tokens, row), 0) });
   }

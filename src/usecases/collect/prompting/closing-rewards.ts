@@ -28,7 +28,7 @@ export async function closingRewards(
     const endsEpisode = index === path.length - 1;
     const paid = await compressionOf(prompter, tree, path.slice(0, index + 1), { ...walk, endsEpisode });
     if (paid && paid.value !== 0) drafts.push(rewardDraft(tree, walk.rolloutId, node, paid));
-    drafts.push(...penalties(tree, walk.rolloutId, node));
+    for (const each of penalties(tree, walk.rolloutId, node)) drafts.push(each);
   }
   return drafts;
 }

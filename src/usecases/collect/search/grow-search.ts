@@ -48,7 +48,7 @@ export async function growSearch(
       if (step.kind === 'finished') return step.reason === 'exhausted' ? 'exhausted' : 'completed';
       const expanded = await expandNode(search, state, step);
       state = expanded.state;
-      pending.push(...expanded.drafts);
+      for (const each of expanded.drafts) pending.push(each);
       report = expanded.report;
     }
   } finally {

@@ -68,7 +68,7 @@ export async function exportFolder(options: ExportOptions): Promise<FolderManife
           });
           before += counts.trajectories;
           if (counts.lines === 0) await sink.discard();
-          else files.push(...(await sink.finish()));
+          else for (const each of await sink.finish()) files.push(each);
           all.push(counts);
           if (counts.trajectories > 0) splits[split] = counts;
         }

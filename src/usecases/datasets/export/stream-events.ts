@@ -92,7 +92,7 @@ async function readRun(trx: Trx, runId: string, written: Set<string>): Promise<R
   const start: Envelope[] = [];
   if (experimentId !== null && !written.has(experimentId)) {
     written.add(experimentId);
-    start.push(...(await takeOne(trx, experimentId)).events);
+    for (const each of (await takeOne(trx, experimentId)).events) start.push(each);
   }
   const specs = events.filter((event) => event.type === 'RenderSpecRegistered');
   const end = events.filter((event) => event.type !== 'RunStarted' && event.type !== 'RenderSpecRegistered');

@@ -26,7 +26,7 @@ export async function chatBodies(
   const bodies: object[] = [];
   for (const example of examples) {
     const place = `trajectory ${trajectory.rollout.rolloutId}`;
-    if (kind === 'trl') bodies.push(...(await completionBodies(example, says, shelf)));
+    if (kind === 'trl') for (const each of await completionBodies(example, says, shelf)) bodies.push(each);
     else
       bodies.push({
         ...xtunerConversation(example.row.messages, place),

@@ -204,7 +204,7 @@ class RowSplitter {
       } else if (this.#mode === 'second-line' && byte === NEWLINE) {
         this.#keep(chunk.subarray(from, at));
         from = at;
-        rows.push(...this.#readSecondLine());
+        for (const each of this.#readSecondLine()) rows.push(each);
       }
       if (this.#blank && !isBlank(byte)) {
         if (this.#mode === 'after') throw badRow(this.#path, this.#line, 'something follows the end of the array');

@@ -203,7 +203,7 @@ async function listFiles(folder: string, depth: number): Promise<readonly string
   for (const entry of entries) {
     if (entry.name.startsWith('.')) continue;
     const path = join(folder, entry.name);
-    if (entry.isDirectory() && depth > 0) paths.push(...(await listFiles(path, depth - 1)));
+    if (entry.isDirectory() && depth > 0) for (const each of await listFiles(path, depth - 1)) paths.push(each);
     else if (entry.isFile() || entry.isSymbolicLink()) paths.push(path);
   }
   return paths;

@@ -117,7 +117,7 @@ function lastOf(known: readonly DatasetRecord[]): readonly string[] {
 }
 
 function nextVersion(known: readonly DatasetRecord[]): number {
-  return 1 + Math.max(0, ...known.map(({ version }) => version));
+  return 1 + known.reduce((most, { version }) => Math.max(most, version), 0);
 }
 
 /**

@@ -76,7 +76,7 @@ export async function exportRowsFolder(options: RowExportOptions & { readonly ex
           before += counts.lines;
           if (counts.lines === 0) await sink.discard();
           else {
-            found.files.push(...(await sink.finish()));
+            for (const each of await sink.finish()) found.files.push(each);
             found.splits[split] = counts;
           }
           for (const run of from) found.runs.add(run);

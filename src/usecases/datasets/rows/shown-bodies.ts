@@ -93,8 +93,9 @@ async function turnBodies(row: TrainingRow, format: RowFormat, shelf: ExampleShe
       metadata: { prompt: one.source, part: partOf(one, index, rows.length) },
     };
     if (shelf.tokenizer)
-      bodies.push(...tokeniseChat(one, shelf.tokenizer, placeOf(row)).map((body) => ({ body, said: example.metadata })));
-    else if (format.kind === 'trl') bodies.push(...(await completionsOf(example, shelf)));
+      for (const each of tokeniseChat(one, shelf.tokenizer, placeOf(row)).map((body) => ({ body, said: example.metadata })))
+        bodies.push(each);
+    else if (format.kind === 'trl') for (const each of await completionsOf(example, shelf)) bodies.push(each);
     else bodies.push(await bodyOf(row, example, { kind: format.kind, context: format.context }, weights, shelf));
   }
   return bodies;

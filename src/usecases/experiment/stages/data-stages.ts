@@ -27,7 +27,9 @@ export async function reviseStage(work: StageWork<'revise'>): Promise<StageOutpu
       plan: { alpha, beta, unparsed, beforeBranch, seed, signal: options.signal },
       checking: options.verify ? 'execute' : 'none',
       progress: ({ trees, plannedTrees, revisions }) => progress(`${trees}/${plannedTrees} trees, ${revisions} revisions`),
-      onTree: ({ revisionKeys, outcomes }) => mined.push(...revisionKeys.map((each, i) => `${each} ${outcomes[i]}`)),
+      onTree: ({ revisionKeys, outcomes }) => {
+        for (const [i, key] of revisionKeys.entries()) mined.push(`${key} ${outcomes[i]}`);
+      },
     }),
   );
   signal.throwIfAborted();

@@ -50,7 +50,8 @@ export const readTrace: ItemForm['items'] = async function* items(path, { enviro
     const session = agent === null ? main : (sidechains.get(agent) ?? newSession());
     if (agent !== null) sidechains.set(agent, session);
     session.brokenAt = broken;
-    if (!session.notes.some(({ kind }) => kind === 'characters-replaced')) session.notes.push(...characterNotes(row.value));
+    if (!session.notes.some(({ kind }) => kind === 'characters-replaced'))
+      for (const each of characterNotes(row.value)) session.notes.push(each);
     for (const said of messagesOf(line, session.notes)) add(session.messages, said);
   }
   if (main.messages.length > 0 || sidechains.size === 0) {

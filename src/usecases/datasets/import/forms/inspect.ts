@@ -175,8 +175,9 @@ function resolved(value: unknown): unknown {
 function chatMessage(each: Message, notes: RowNote[]): object {
   const { role, content, source, tool_calls: calls, tool_call_id: callId, function: name, error } = each;
   const isTool = role === 'tool';
-  notes.push(...unreadNotes(each, isTool ? [...MESSAGE_READ, 'tool_call_id', 'function'] : MESSAGE_READ, 'messages[].'));
-  for (const call of calls ?? []) notes.push(...unreadNotes(call, CALL_READ, 'messages[].tool_calls[].'));
+  for (const one of unreadNotes(each, isTool ? [...MESSAGE_READ, 'tool_call_id', 'function'] : MESSAGE_READ, 'messages[].'))
+    notes.push(one);
+  for (const call of calls ?? []) for (const each of unreadNotes(call, CALL_READ, 'messages[].tool_calls[].')) notes.push(each);
   const { parts, thought } = partsOf(content, notes);
   return {
     role,

@@ -193,7 +193,7 @@ function addReply(session: Session, { model_response: response }: z.infer<typeof
   if (id) session.replies.add(id);
   session.model ??= model ?? null;
   const { content, tool_calls: calls, reasoning_content: thought } = message;
-  session.notes.push(...unreadNotes(message, MESSAGE_READ, 'model_response.choices[].message.'));
+  for (const each of unreadNotes(message, MESSAGE_READ, 'model_response.choices[].message.')) session.notes.push(each);
   addSaid(
     session,
     {

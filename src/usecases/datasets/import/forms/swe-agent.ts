@@ -52,7 +52,7 @@ export function parseSweAgent(value: unknown, environment: string | null): Parse
   const end = last?.role === 'assistant' && observation ? [followUp(last, observation)] : [];
   const messages = chat.safeParse([...own.map((each) => chatMessage(each, notes)), ...end]);
   if (!messages.success) return refusedShape(messages.error);
-  for (const each of steps) notes.push(...unreadNotes(each, STEP_READ, 'trajectory[].'));
+  for (const each of steps) for (const one of unreadNotes(each, STEP_READ, 'trajectory[].')) notes.push(one);
   const { alias, model } = namesOf(config);
   const read = chatEpisode(
     messages.data,
@@ -72,7 +72,7 @@ const STEP_READ = ['observation', 'response', 'query', 'message', 'messages'];
 
 function chatMessage(each: Said, notes: RowNote[]): object {
   const { tool_call_ids: ids, thinking_blocks: blocks, is_demo: demo, agent: _agent, ...message } = each;
-  notes.push(...unreadNotes(each, MESSAGE_READ, 'history[].'));
+  for (const one of unreadNotes(each, MESSAGE_READ, 'history[].')) notes.push(one);
   const thought = (blocks ?? []).flatMap(({ thinking }) => (thinking ? [thinking] : [])).join('\n');
   if (blocks && blocks.length > 0 && thought === '') notes.push({ kind: 'part-not-read', field: 'thinking' }); // encrypted
   if (ids && ids.length > 1) notes.push({ kind: 'field-not-read', field: 'history[].tool_call_ids of further calls' });

@@ -121,7 +121,7 @@ export function parseSimulation(value: unknown, environment: string, model: stri
       reason: `messages.${audio}: is audio; an import takes texts alone, so leave the simulation out`,
     };
   const notes: RowNote[] = [...characterNotes(value), ...unreadNotes(parsed.data, SIMULATION_READ)];
-  notes.push(...unreadNotes(scored, ['reward'], 'reward_info.'));
+  for (const each of unreadNotes(scored, ['reward'], 'reward_info.')) notes.push(each);
   const shown = messages.filter((each) => isShown(each, notes));
   const said = chat.safeParse(shown.map((each, i) => chatMessage(each, i, notes)));
   if (!said.success) return refusedShape(said.error);
@@ -152,7 +152,7 @@ function isShown({ role, requestor, content, tool_calls: calls }: Message, notes
 
 function chatMessage(each: Message, place: number, notes: RowNote[]): object {
   const { role, content, tool_calls: calls, id, usage } = each;
-  notes.push(...unreadNotes(each, MESSAGE_READ, 'messages[].'));
+  for (const one of unreadNotes(each, MESSAGE_READ, 'messages[].')) notes.push(one);
   return {
     role,
     content: content ?? '',

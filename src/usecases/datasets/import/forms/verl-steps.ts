@@ -70,7 +70,7 @@ export const readVerlSteps: ItemForm['items'] = async function* items(path, { en
       yield { line: at, parsed: refusedShape(parsed.error) };
       continue;
     }
-    current.notes.push(...characterNotes(value));
+    for (const each of characterNotes(value)) current.notes.push(each);
     current.steps.push(parsed.data);
   }
   if (current) yield* itemsOf(current, environment);

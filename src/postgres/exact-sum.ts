@@ -5,6 +5,19 @@ import { type RawBuilder, sql } from 'kysely';
  * rows are read. `sumAmounts` of the domain comes to the same.
  */
 export function exactSum(column: RawBuilder<unknown>): RawBuilder<number> {
-  const sum = sql`sum(${column}::text::numeric)`;
-  return sql`(case when abs(${sum}) < 5e-324 then 0 else ${sum}::float8 end)`; // below the least double the cast is an error
+  return rounded(sql`sum(${column}::text::numeric)`);
+}
+
+/** The mean of doubles, by the same rule; null of none. */
+export function exactMean(column: RawBuilder<unknown>): RawBuilder<number | null> {
+  return rounded(sql`avg(${column}::text::numeric)`);
+}
+
+/** The population variance of doubles, by the same rule: 0 of equal values. */
+export function exactVariance(column: RawBuilder<unknown>): RawBuilder<number> {
+  return rounded(sql`var_pop(${column}::text::numeric)`);
+}
+
+function rounded(decimal: RawBuilder<unknown>): RawBuilder<number> {
+  return sql`(case when abs(${decimal}) < 5e-324 then 0 else ${decimal}::float8 end)`; // below the least double the cast is an error
 }

@@ -27,6 +27,13 @@ export function sumAmounts(amounts: readonly number[]): number {
   return Number(`${total}e-${scale}`);
 }
 
+/** @returns the mean of amounts, by the same rule: of equal amounts that amount itself; null of none. */
+export function meanAmount(amounts: readonly number[]): number | null {
+  const [first] = amounts;
+  if (first === undefined || amounts.every((amount) => amount === first)) return first ?? null;
+  return sumAmounts(amounts) / amounts.length;
+}
+
 /** @returns the shortest decimal that is read as the number: `digits` / 10 ^ `scale`. */
 function decimalOf(amount: number): { readonly digits: bigint; readonly scale: number } {
   const [mantissa = '0', exponent = '0'] = String(amount).split('e');

@@ -1,9 +1,13 @@
 import { expect, test } from '@jest/globals';
+import { sumAmounts } from '../../domain/reward/amount.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
+import { readReturnVariances } from '../step-tree/read-trees.ts';
 import { AGGREGATE_BY, type AggregateBy, type AggregateFilter, type AggregatePart, aggregate } from './aggregate.ts';
+import { readTaskTotals } from './choose-tasks.ts';
 import { readPublishedMetrics } from './read-published-metrics.ts';
+import { readTaskResults } from './read-task-results.ts';
 
 const database = useTestDatabase({ emptied: 'before-each' });
 const PARTS: ReadonlySet<AggregatePart> = new Set(['rollouts', 'steps', 'tools', 'components']);
@@ -93,4 +97,51 @@ test('the counts of rollouts are those of the sums with returns', async () => {
     new Set(['counts']),
   );
   expect([counted?.rollouts, others]).toMatchObject([{ rollouts: 4, finished: 4, successes: 2, successRate: 0.5 }, []]);
+});
+
+test('runs with equal rewards have equal means and variances, in whatever order the rewards were recorded', async () => {
+  const values = [0.1, 0.2, 0.3, 0.7, -0.6, 1e3, -1e3, 0.05];
+  const builder = new EventBuilder('equal');
+  const trees = values.map((_, first) => {
+    const tree = builder.tree(builder.run(`rotated by ${first}`), `rotated by ${first}`);
+    for (const i of values.keys()) {
+      const rolloutId = builder.rollout(tree, i);
+      const timings = { policyMs: Math.abs(values[(first + i) % values.length] ?? 0), environmentMs: 0.1 };
+      const leaf = builder.step(tree, rolloutId, tree.rootStepId, 1, { timings });
+      builder.reward(tree, leaf, values[(first + i) % values.length] ?? 0, { rolloutId });
+      builder.finishRollout(tree, rolloutId, leaf, { steps: 1 });
+    }
+    return tree;
+  });
+  const constant = builder.tree(builder.run('constant'), 'constant');
+  for (let i = 0; i < 10; i++) {
+    const rolloutId = builder.rollout(constant, i);
+    const leaf = builder.step(constant, rolloutId, constant.rootStepId, 1);
+    builder.reward(constant, leaf, 0.1, { rolloutId });
+    builder.finishRollout(constant, rolloutId, leaf, { steps: 1 });
+  }
+  await givenEvents(database.db, builder.events);
+  const { db } = database;
+  const runs = trees.map(({ runId }) => runId);
+  const mean = sumAmounts(values) / values.length;
+  const means = trees.map(() => mean);
+  const summed = await aggregate(db, 'RUN', { runIds: runs }, PARTS);
+  expect(summed.map(({ rollouts }) => rollouts?.meanReturn)).toEqual(means);
+  expect(summed.map(({ components }) => components?.[0]?.mean)).toEqual(means);
+  expect(new Set(summed.map(({ steps }) => steps?.policyMs)).size).toBe(1);
+  expect((await readTaskResults(db, runs)).map(({ meanReturn }) => meanReturn)).toEqual(means);
+  const tasks = await db.selectFrom('trees').select('taskId').where('runId', 'in', runs).execute();
+  const totals = await readTaskTotals(
+    db,
+    tasks.map(({ taskId }) => taskId),
+  );
+  expect(new Set(totals.map(({ meanReturn }) => meanReturn))).toEqual(new Set([mean]));
+  const published = await Promise.all(runs.map((runId) => readPublishedMetrics(db, runId)));
+  expect(published.map((metrics) => metrics.find(({ name }) => name === 'episode/reward/mean')?.value)).toEqual(means);
+  const variances = await readReturnVariances(
+    db,
+    [...trees, constant].map(({ treeId }) => treeId),
+  );
+  expect(new Set(trees.map(({ treeId }) => variances.get(treeId))).size).toBe(1);
+  expect(variances.get(constant.treeId)).toBe(0);
 });

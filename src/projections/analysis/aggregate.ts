@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { exactMean, exactSum } from '../../postgres/exact-sum.ts';
 import { IMAGE_TOTALS, type ImageTotals } from '../images/read-image-totals.ts';
 import { successRate } from '../step-tree/success-rate.ts';
 
@@ -214,7 +215,7 @@ function grouped(by: AggregateBy): RawBuilder<unknown> {
 
 function rolloutSums(asked: Asked): RawBuilder<GroupKey & RolloutSums> {
   return sql`
-    select ${key(asked.by)}, ${COUNTS}, avg(g.value) as mean_return, min(g.value) as min_return, max(g.value) as max_return,
+    select ${key(asked.by)}, ${COUNTS}, ${exactMean(sql`g.value`)} as mean_return, min(g.value) as min_return, max(g.value) as max_return,
            avg(g.steps) filter (where g.finished_at is not null)::float8 as mean_steps
     from ${rolloutsOf(asked, 'returns')} group by ${grouped(asked.by)}`;
 }
@@ -246,22 +247,22 @@ function stepSums(asked: Asked): RawBuilder<GroupKey & StepSums> {
   return sql`
     select ${key(asked.by)}, count(*) as steps, count(*) filter (where s.well_formatted) as well_formatted,
            count(*) filter (where s.executable) as executable, coalesce(sum(s.prompt_tokens), 0)::bigint as prompt_tokens,
-           coalesce(sum(s.completion_tokens), 0)::bigint as completion_tokens, sum(s.policy_ms) as policy_ms,
-           sum(s.environment_ms) as environment_ms
+           coalesce(sum(s.completion_tokens), 0)::bigint as completion_tokens, ${exactSum(sql`s.policy_ms`)} as policy_ms,
+           ${exactSum(sql`s.environment_ms`)} as environment_ms
     from ${placed('steps', asked)} where s.depth > 0
     group by ${grouped(asked.by)}`;
 }
 
 function toolSums(asked: Asked): RawBuilder<GroupKey & ToolSums> {
   return sql`
-    select ${key(asked.by)}, count(*) as calls, count(*) filter (where s.outcome = 'error') as errors, sum(s.duration_ms) as duration_ms
+    select ${key(asked.by)}, count(*) as calls, count(*) filter (where s.outcome = 'error') as errors, ${exactSum(sql`s.duration_ms`)} as duration_ms
     from ${placed('tool_calls', asked)}
     group by ${grouped(asked.by)}`;
 }
 
 function componentSums(asked: Asked): RawBuilder<GroupKey & ComponentSums> {
   return sql`
-    select ${key(asked.by)}, s.component, count(*) as rewards, avg(s.value) as mean, min(s.value) as min, max(s.value) as max
+    select ${key(asked.by)}, s.component, count(*) as rewards, ${exactMean(sql`s.value`)} as mean, min(s.value) as min, max(s.value) as max
     from ${placed('rewards', asked)}
     group by ${grouped(asked.by)}, s.component
     order by s.component`;

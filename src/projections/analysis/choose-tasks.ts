@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { exactMean } from '../../postgres/exact-sum.ts';
 import { countEach, type Page, type PageRequest, readPage } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import type { TreeRecord } from '../step-tree/read-trees.ts';
@@ -90,7 +91,7 @@ export async function readTaskTotals(db: Db, tasks: readonly string[]): Promise<
   const { rows } = await sql<TaskTotals>`
     select t.task_id, count(distinct t.run_id) as runs, count(distinct t.tree_id) as trees, count(o.rollout_id) as rollouts,
            count(o.finished_at) as finished, count(*) filter (where o.success) as successes,
-           ${successRate('o')} as success_rate, avg(v.value) as mean_return
+           ${successRate('o')} as success_rate, ${exactMean(sql`v.value`)} as mean_return
     from trees t left join rollouts o using (tree_id) left join returns v using (rollout_id, tree_id)
     where t.task_id = any(${[...tasks]}::uuid[]) group by t.task_id`.execute(db);
   return rows;

@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { isAlfworldTaskType } from '../../domain/evaluation/task-kind.ts';
 import type { Db } from '../../postgres/database.ts';
+import { exactMean } from '../../postgres/exact-sum.ts';
 import { successRate } from '../step-tree/success-rate.ts';
 import { aggregate } from './aggregate.ts';
 
@@ -59,7 +60,7 @@ async function ofEpisodes(db: Db, runId: string): Promise<PublishedMetric[]> {
     stepsMin: number | null;
     stepsMax: number | null;
   }>`
-    select count(*) as count, ${successRate('o')} as success_rate, avg(v.value) as reward_mean, min(v.value) as reward_min,
+    select count(*) as count, ${successRate('o')} as success_rate, ${exactMean(sql`v.value`)} as reward_mean, min(v.value) as reward_min,
            max(v.value) as reward_max, avg(o.steps)::float8 as steps_mean, min(o.steps) as steps_min, max(o.steps) as steps_max
     from rollouts o left join ${returnsOf(runId)} v using (rollout_id, tree_id)
     where o.run_id = ${runId}::uuid and o.finished_at is not null`.execute(db);
@@ -89,7 +90,7 @@ async function ofTasks(db: Db, runId: string): Promise<PublishedMetric[]> {
 /** What purchases in WebShop are worth, from 0 to 1; success is a purchase that is worth 1. The name is that of verl-agent. */
 async function ofShops(db: Db, runId: string): Promise<PublishedMetric[]> {
   const { rows } = await sql<{ count: number; mean: number | null }>`
-    select count(*) as count, avg(coalesce(v.value, 0)) as mean
+    select count(*) as count, ${exactMean(sql`coalesce(v.value, 0)`)} as mean
     from trees t join rollouts o using (tree_id) left join ${returnsOf(runId)} v using (rollout_id, tree_id)
     where t.run_id = ${runId}::uuid and t.environment ilike '%webshop%' and o.finished_at is not null`.execute(db);
   return rows.flatMap(({ count, mean }) => single('episode/webshop_task_score (not success_rate)', mean, count));
@@ -151,7 +152,7 @@ function withPlainSteps({ count, mean, min, max, steps }: Spread & { readonly st
 /** `memory_visual_token_count` is what the loop sums per step, `prompt_length/memory_tokens` how it is reported. */
 async function ofImages(db: Db, runId: string): Promise<PublishedMetric[]> {
   const { rows } = await sql<Spread & { name: string; steps: number }>`
-    select k.name, count(*) as count, avg(k.value) as mean, min(k.value) as min, max(k.value) as max, (
+    select k.name, count(*) as count, ${exactMean(sql`k.value`)} as mean, min(k.value) as min, max(k.value) as max, (
       select count(*) from trees t join steps s using (tree_id)
       where t.run_id = ${runId}::uuid and s.depth > 0 and s.rollout_id is not null) as steps
     from history_images h cross join lateral (values

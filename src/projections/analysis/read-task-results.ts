@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { exactMean } from '../../postgres/exact-sum.ts';
 
 /** What the finished rollouts of one run achieved on one task. */
 export interface TaskResults {
@@ -20,7 +21,7 @@ export async function readTaskResults(db: Db, runs: readonly string[]): Promise<
     select o.run_id, o.task_id, count(*) as rollouts,
            case when sum(count(o.success)) over (partition by o.run_id) > 0
              then count(*) filter (where o.success) / count(*)::float8 end as success_rate,
-           avg(v.value) as mean_return
+           ${exactMean(sql`v.value`)} as mean_return
     from rollouts o left join (
       select rollout_id, tree_id, value from returns where run_id = any(${[...runs]}::uuid[])) v using (rollout_id, tree_id)
     where o.run_id = any(${[...runs]}::uuid[]) and o.finished_at is not null

@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { exactMean } from '../../postgres/exact-sum.ts';
 import { listOf, whereEqual } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import { wholeRowsWhere } from '../../postgres/rows-where.ts';
@@ -80,7 +81,7 @@ export interface LabelCount {
 /** Counts the labels that were given and not retracted, of a run or of everything, the most frequent first. */
 export async function countLabels(db: Db, runId: string | null, limit: number): Promise<readonly LabelCount[]> {
   const { rows } = await sql<LabelCount>`
-    select label, count(*) as count, avg(score::text::numeric)::float8 as mean_score from annotations
+    select label, count(*) as count, ${exactMean(sql`score`)} as mean_score from annotations
     where retracted_at is null and label is not null and (${runId}::uuid is null or run_id = ${runId}::uuid)
     group by label order by count(*) desc, label collate "C" limit ${limit}`.execute(db);
   return rows;

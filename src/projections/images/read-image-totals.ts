@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { exactMean, exactSum } from '../../postgres/exact-sum.ts';
 import { type OfTree, pairsOf } from '../of-tree.ts';
 
 /**
@@ -41,8 +42,8 @@ export const IMAGE_TOTALS = sql`count(s.step_id) as steps, ${summed('vision_toke
   coalesce(sum(s.text_tokens - s.vision_tokens), 0)::bigint as saved, ${summed('length', 'segments')},
   coalesce(sum(s.length), 0)::bigint - ${MISSES} as hits, ${MISSES} as misses,
   (sum(s.length) - ${MISSES})::float8 / nullif(sum(s.length), 0)::float8 as hit_rate,
-  coalesce(sum(s.width::bigint * s.height), 0)::bigint as pixels, avg(s.factor::numeric)::float8 as mean_factor, ${summed('cut_segments')},
-  ${summed('cut_lines')}, ${summed('outside')}, ${summed('unshaped')}, coalesce(sum(s.render_ms::numeric), 0)::float8 as render_ms`;
+  coalesce(sum(s.width::bigint * s.height), 0)::bigint as pixels, ${exactMean(sql`s.factor`)} as mean_factor, ${summed('cut_segments')},
+  ${summed('cut_lines')}, ${summed('outside')}, ${summed('unshaped')}, coalesce(${exactSum(sql`s.render_ms`)}, 0) as render_ms`;
 
 /** The sums alone: how many images differ is another reading. */
 export type ImageSums = Omit<ImageTotals, 'images'>;

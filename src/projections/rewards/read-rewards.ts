@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
 import { exactSum } from '../../postgres/exact-sum.ts';
-import { rowsWhere, wholeRowsWhere } from '../../postgres/rows-where.ts';
+import { wholeRowsWhere } from '../../postgres/rows-where.ts';
 import type { Tables } from '../../postgres/tables.ts';
 import { type OfTree, pairsOf } from '../of-tree.ts';
 
@@ -61,14 +61,14 @@ export async function readRewardSums(
 }
 
 /**
- * Reads what the environment first paid at the steps of a tree: step → reward. A revision judges the step again and is none of
- * the environment's doing. Steps that it paid nothing at are left out.
+ * Reads what the environment paid at the steps of a tree: step → the sum of its rewards there. A revision judges the step again
+ * and is none of the environment's doing. Steps that it paid nothing at are left out.
  */
 export async function readEarned(db: Db, treeId: string): Promise<ReadonlyMap<string, number>> {
-  const rewards = await rowsWhere(db, 'rewards', { treeId, component: 'environment' }, ['stepId', 'assignedValue'], ['rewardId']);
-  const earned = new Map<string, number>();
-  for (const { stepId, assignedValue: value } of rewards) if (stepId !== null && !earned.has(stepId)) earned.set(stepId, value); // of several, the first
-  return earned;
+  const { rows } = await sql<{ stepId: string; value: number }>`
+    select step_id, ${exactSum(sql`assigned_value`)} as value
+    from rewards where tree_id = ${treeId}::uuid and step_id is not null and component = 'environment' group by 1`.execute(db);
+  return new Map(rows.map(({ stepId, value }) => [stepId, value]));
 }
 
 /** Reads the ids of the steps of a tree that carry a reward. */

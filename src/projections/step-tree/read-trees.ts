@@ -1,5 +1,6 @@
 import { type Selectable, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { exactVariance } from '../../postgres/exact-sum.ts';
 import { listOf, type Page, type PageRequest, whereEqual } from '../../postgres/keyset.ts';
 import type { Ordering } from '../../postgres/keyset-cursor.ts';
 import { wholeRowsWhere } from '../../postgres/rows-where.ts';
@@ -81,8 +82,8 @@ export async function readTree(db: Db, treeId: string): Promise<TreeRecord | und
   return tree;
 }
 
-/** In an order that the values do not depend on: a cursor holds every bit of a variance. */
-const VARIANCE = sql<number>`var_pop(v.value order by v.rollout_id)`;
+/** Exact: equal returns vary by 0, and a cursor holds every bit of a variance. */
+const VARIANCE = exactVariance(sql`v.value`);
 
 /** The trees of a run with how much the returns of their finished rollouts vary. */
 function varied(db: Db, filter: TreeFilter) {

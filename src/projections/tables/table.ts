@@ -1,5 +1,6 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
+import { exactMean } from '../../postgres/exact-sum.ts';
 import type { Key } from '../../postgres/keyset-cursor.ts';
 import type { OfTrees } from '../analysis/trees-of.ts';
 
@@ -122,7 +123,7 @@ export function annotationColumns(of: RawBuilder<unknown>): readonly TableColumn
     column(
       'annotation_score',
       'float64',
-      sql`(select avg(n.score::text::numeric)::float8 ${said})`,
+      sql`(select ${exactMean(sql`n.score`)} ${said})`,
       'The mean score of its annotations; null without one.',
     ),
   ];

@@ -1,4 +1,5 @@
 import type { Draft } from '../../append/appender.ts';
+import { sumAmounts } from '../../domain/reward/amount.ts';
 import { lastAnswer } from '../../domain/reward/exact-match.ts';
 import { goldsOf, type ScoredEpisode } from '../../domain/reward/scored-episode.ts';
 import type { ToolProfile } from '../../domain/tools/plan-turn.ts';
@@ -113,7 +114,7 @@ export function episodeOf(
     groundTruth: truth?.groundTruth ?? null,
     golds: goldsOf(truth?.groundTruth ?? null),
     invalidActions: path.filter(({ executable }) => !executable).length,
-    environmentScore: own.length === 0 ? null : own.reduce((sum, { value }) => sum + value, 0),
+    environmentScore: own.length === 0 ? null : sumAmounts(own.map(({ value }) => value)),
     success,
   };
 }

@@ -1,4 +1,5 @@
 import { textReader } from '../../blobs/read-text.ts';
+import { meanAmount } from '../../domain/reward/amount.ts';
 import type { ScoredEpisode } from '../../domain/reward/scored-episode.ts';
 import type { ToolProfile } from '../../domain/tools/plan-turn.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
@@ -169,6 +170,6 @@ export async function valuesOf(
     const its = said.filter((each) => each.rolloutId === rolloutId || (each.stepId !== null && onPath.has(each.stepId)));
     if (its.length === 0) return null;
     const scores = its.flatMap(({ score }) => (score === null ? [] : [score]));
-    return scores.length === 0 ? 1 : scores.reduce((sum, score) => sum + score, 0) / scores.length;
+    return meanAmount(scores) ?? 1;
   };
 }

@@ -1,4 +1,4 @@
-import { sumAmounts } from '../../reward/amount.ts';
+import { meanAmount, sumAmounts } from '../../reward/amount.ts';
 import { cutText } from '../../text/cut-text.ts';
 import type { Readiness } from '../advantages/estimator.ts';
 import { type PlanRules, weightOf } from './plan-rules.ts';
@@ -118,7 +118,7 @@ function findGroupFault(chosen: readonly PoolSample[], rules: PlanRules, readine
     return { reason: 'zero-variance', rule, measured: most };
   }
   const metrics = chosen.map(({ scores }) => scores[rules.metric] ?? 0); // every scored member has the component
-  const mean = metrics.reduce((sum, value) => sum + value, 0) / metrics.length;
+  const mean = meanAmount(metrics) ?? 0; // a group has a member
   if (rules.band !== null && (mean < rules.band.low || mean > rules.band.high)) {
     const rule = `the mean of ${rules.metric} must lie from ${rules.band.low} to ${rules.band.high}`;
     return { reason: 'filtered', rule, measured: mean };

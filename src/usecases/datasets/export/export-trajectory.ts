@@ -1,4 +1,5 @@
 import type { PolicyMessage } from '../../../domain/prompts/policy-prompt.ts';
+import { meanAmount } from '../../../domain/reward/amount.ts';
 import type { AnnotationRecord } from '../../../projections/annotations/read-annotations.ts';
 import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
 import type { RecordedRollout, RecordedStep, TreeHead } from '../../../projections/trajectories/recorded-tree.ts';
@@ -83,8 +84,7 @@ export function labelLines(annotations: readonly RowAnnotation[]): string {
 
 /** The mean of the scores of annotations; null without one. */
 export function meanScore(annotations: readonly RowAnnotation[]): number | null {
-  const scores = annotations.flatMap(({ score }) => score ?? []);
-  return scores.length === 0 ? null : scores.reduce((sum, score) => sum + score, 0) / scores.length;
+  return meanAmount(annotations.flatMap(({ score }) => score ?? []));
 }
 
 function refuseUnknown(kind: never): never {

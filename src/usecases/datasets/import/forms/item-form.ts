@@ -20,6 +20,7 @@ import {
 } from './messages-row.ts';
 import { openHandsForm } from './openhands.ts';
 import { readFileRows, readItems } from './read-items.ts';
+import { spansForm } from './spans.ts';
 import { sweAgentForm } from './swe-agent.ts';
 import { tauBenchForm } from './tau-bench.ts';
 import { verifiersTracesForm } from './verifiers-traces.ts';
@@ -41,6 +42,7 @@ const FORMS = [
   tauBenchForm,
   openHandsForm,
   langfuseForm,
+  spansForm,
   verifiersTracesForm,
   {
     name: 'sharegpt',

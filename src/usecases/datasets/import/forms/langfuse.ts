@@ -3,6 +3,7 @@ import { wellFormed } from '../../../../events/well-formed.ts';
 import { characterNotes, type EpisodeTurn, type ParsedItem, type RowNote, unreadNotes, withNotes } from '../agent-traj-item.ts';
 import { type Chat, chat, chatEpisode, namesIn, refusedShape } from './chat-episode.ts';
 import { type ItemForm, isObject } from './item-of-file.ts';
+import { type CallOfTrace, longestConversation } from './longest-conversation.ts';
 import { chatNotes } from './messages-row.ts';
 import { readItems } from './read-items.ts';
 
@@ -46,12 +47,6 @@ export const langfuseForm = {
     readItems(path, hash, Object.keys(trace.shape), (value) => parseLangfuseTrace(value, environment)),
 } as const satisfies ItemForm;
 
-/** A call of a model: what it was asked with, and what it said. */
-interface Call {
-  readonly of: Observation;
-  readonly chat: Chat;
-}
-
 /**
  * Reads a trace as the longest of its conversations: the messages of a generation with its reply. Scores that are numbers are rewards of
  * their names, those of a generation of the conversation on its reply: of several with one name the last. Other observations are counted.
@@ -61,17 +56,17 @@ export function parseLangfuseTrace(value: unknown, environment: string | null): 
   if (!parsed.success) return refusedShape(parsed.error);
   const { id, name, observations, scores } = parsed.data;
   const notes: RowNote[] = [...characterNotes(value), ...unreadNotes(parsed.data, TRACE_READ)];
-  const calls: Call[] = [];
+  const calls: CallOfTrace<Observation>[] = [];
   for (const each of observations.toSorted((a, b) => (a.startTime < b.startTime ? -1 : 1))) {
     const found = each.type === 'GENERATION' ? chatOf(each) : null;
     if (found) calls.push({ of: each, chat: found });
     else notes.push({ kind: 'part-not-read', field: `observation ${each.type}` });
   }
-  const longest = calls.reduce<Call | null>((a, b) => (a && a.chat.length > b.chat.length ? a : b), null);
-  if (!longest) return { kind: 'no-conversation' };
-  const onPath = calls.filter((call) => isBeginning(call.chat, longest.chat));
-  for (const _ of calls.slice(onPath.length)) notes.push({ kind: 'part-not-read', field: 'generation beside the conversation' });
-  const turnOf = new Map(onPath.map(({ of, chat: said }) => [of.id, repliesIn(said) - 1]));
+  const conversation = longestConversation(calls);
+  if (!conversation) return { kind: 'no-conversation' };
+  const { longest, turns: onPath, beside } = conversation;
+  for (let i = 0; i < beside; i++) notes.push({ kind: 'part-not-read', field: 'generation beside the conversation' });
+  const turnOf = new Map([...onPath].map(([turn, { id: of }]) => [of, turn]));
   const rewards = new Map<string, { readonly component: string; readonly value: number; readonly turn: number | null }>();
   for (const { name: component, value: amount, dataType, observationId: on } of (scores ?? []).toSorted(byTime)) {
     const turn = on ? turnOf.get(on) : null;
@@ -89,8 +84,10 @@ export function parseLangfuseTrace(value: unknown, environment: string | null): 
   };
   const read = withNotes(chatEpisode(longest.chat, facts, namesIn('input')), [...notes, ...chatNotes(longest.chat)]);
   if (read.kind !== 'episode') return read;
-  const usages = new Map(onPath.map(({ of, chat: said }) => [repliesIn(said) - 1, usageOf(of)]));
-  const turns = read.episode.turns.map((turn, i): EpisodeTurn => ({ ...turn, ...usages.get(i) }));
+  const turns = read.episode.turns.map((turn, i): EpisodeTurn => {
+    const of = onPath.get(i);
+    return { ...turn, ...(of && usageOf(of)) };
+  });
   return { ...read, episode: { ...read.episode, turns } };
 }
 
@@ -106,19 +103,6 @@ function chatOf({ input, output }: Observation): Chat | null {
   if (!Array.isArray(before) || !isObject(reply)) return null;
   const read = chat.safeParse([...before, { role: 'assistant', ...reply }]);
   return read.success ? read.data : null;
-}
-
-/** Whether a chat begins with another. */
-function isBeginning(begun: Chat, whole: Chat): boolean {
-  return begun.length <= whole.length && begun.every((message, i) => same(message) === same(whole[i]));
-}
-
-function same(message: Chat[number] | undefined): string {
-  return JSON.stringify([message?.role, message?.content ?? '', message?.tool_calls ?? [], message?.tool_call_id ?? '']);
-}
-
-function repliesIn(said: Chat): number {
-  return said.filter(({ role }) => role === 'assistant').length;
 }
 
 function usageOf({ usageDetails: usage }: Observation): Pick<EpisodeTurn, 'usage'> {

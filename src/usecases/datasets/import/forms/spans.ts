@@ -1,0 +1,164 @@
+import { type CallMessage, textOf } from '../../../../domain/capture/call-message.ts';
+import { wellFormed } from '../../../../events/well-formed.ts';
+import { kindOf, placeOf, readModelSpan, withLogs } from '../../../capture/traces/read-model-span.ts';
+import { readLogs, readSpans, type Span } from '../../../capture/traces/read-spans.ts';
+import { characterNotes, type EpisodeTurn, type ParsedItem, type RowNote, withNotes } from '../agent-traj-item.ts';
+import { readParsedRows } from '../read-rows.ts';
+import { type Chat, chatEpisode, namesIn } from './chat-episode.ts';
+import { type ItemForm, isObject } from './item-of-file.ts';
+import { type CallOfTrace, longestConversation } from './longest-conversation.ts';
+
+/** Spans in a file: requests of OTLP as JSON, as the collector writes them, spans as SDKs print them, or as Phoenix lists them. */
+export const spansForm = {
+  name: 'spans',
+  importer: 'spans/1',
+  title: 'spans of OpenTelemetry',
+  policyId: 'traces',
+  notKept: 'token ids, rewards, times, settings of models, spans of tools, and calls beside the longest conversation of a trace',
+  recognizes: (first) => 'resourceSpans' in first || 'resourceLogs' in first || spansIn(first).length > 0,
+  items: readTraces,
+} as const satisfies ItemForm;
+
+/** A trace of a file and the line of its first span. */
+interface Trace {
+  readonly line: number;
+  readonly spans: Map<string, Span>;
+  readonly logs: Span[];
+  readonly notes: RowNote[];
+}
+
+/** Reads a file to its end, since the spans of a trace may be anywhere in it: each trace is the longest conversation of its calls. */
+async function* readTraces(...[path, { environment }, hash]: Parameters<ItemForm['items']>): ReturnType<ItemForm['items']> {
+  const traces = new Map<string, Trace>();
+  for await (const row of readParsedRows(path, hash)) {
+    const parsed = row.kind === 'refused' ? row : rowOf(row.value);
+    if (parsed.kind === 'refused') {
+      yield { line: row.line, parsed: { kind: 'refused', reason: parsed.reason } };
+      continue;
+    }
+    for (const span of parsed.spans) {
+      const of: Trace = traces.get(span.traceId) ?? { line: row.line, spans: new Map(), logs: [], notes: [] };
+      traces.set(span.traceId, of);
+      if (of.notes.length === 0) of.notes.push(...parsed.notes);
+      if (span.isLog) of.logs.push(span);
+      else of.spans.set(span.spanId, span);
+    }
+  }
+  for (const [traceId, trace] of traces) yield { line: trace.line, parsed: parseTrace(traceId, trace, environment) };
+}
+
+type Row =
+  | { readonly kind: 'spans'; readonly spans: readonly Span[]; readonly notes: readonly RowNote[] }
+  | { readonly kind: 'refused'; readonly reason: string };
+
+function rowOf(given: unknown): Row {
+  const value = wellFormed(given).value;
+  if (!isObject(value)) return { kind: 'refused', reason: 'the row is no object' };
+  try {
+    const plain = spansIn(value);
+    const read = plain.length > 0 ? readSpans({ resourceSpans: plain.map(requestOf) }) : readSpans(value);
+    if (read.unread > 0)
+      return { kind: 'refused', reason: `${read.unread} of its spans have no ids or times, or end before they start` };
+    return { kind: 'spans', spans: [...read.spans, ...readLogs(value).spans], notes: characterNotes(given) };
+  } catch (error) {
+    return { kind: 'refused', reason: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** Returns the spans of a row that is one, as SDKs print it, or a page of them, as Phoenix answers it. */
+function spansIn(row: Json): readonly Json[] {
+  const each = Array.isArray(row.data) ? row.data : [row];
+  return each.filter(isObject).filter(({ context, start_time: start }) => isObject(context) && typeof start === 'string');
+}
+
+/** Writes a span that has its ids in `context` as OTLP does. */
+function requestOf(span: Json): Json {
+  const { context, name, parent_id: parent, start_time: start, end_time: end, status, attributes, events, resource } = span;
+  const id = (given: unknown) => String(given ?? '').replace(/^0x/, '');
+  const { trace_id: traceId, span_id: spanId } = isObject(context) ? context : {};
+  const { status_code: code, description } = isObject(status) ? status : span;
+  return {
+    resource: isObject(resource) ? { attributes: keyValues(resource.attributes) } : undefined,
+    scopeSpans: [
+      {
+        spans: [
+          {
+            ...{ name, traceId: id(traceId), spanId: id(spanId), parentSpanId: id(parent) },
+            ...{ startTimeUnixNano: nanosOf(start), endTimeUnixNano: nanosOf(end) },
+            status: { code: `STATUS_CODE_${code}`, message: description ?? span.status_message },
+            attributes: keyValues(attributes),
+            events: (Array.isArray(events) ? events : [])
+              .filter(isObject)
+              .map((event) => ({ name: event.name, attributes: keyValues(event.attributes) })),
+          },
+        ],
+      },
+    ],
+  };
+}
+
+function nanosOf(given: unknown): string | null {
+  const ms = Date.parse(String(given));
+  const [, finer = ''] = /\.\d{3}(\d{1,6})/.exec(String(given)) ?? [];
+  return Number.isNaN(ms) ? null : String(BigInt(ms) * 1_000_000n + BigInt(finer.padEnd(6, '0')));
+}
+
+function keyValues(given: unknown): readonly Json[] {
+  return isObject(given) ? Object.entries(given).map(([key, value]) => ({ key, value: anyValueOf(value) })) : [];
+}
+
+function anyValueOf(value: unknown): Json {
+  if (Array.isArray(value)) return { arrayValue: { values: value.map(anyValueOf) } };
+  if (isObject(value)) return { kvlistValue: { values: keyValues(value) } };
+  return typeof value === 'number' && Number.isInteger(value) ? { intValue: value } : { stringValue: value };
+}
+
+function parseTrace(traceId: string, { spans, logs, notes: ofRows }: Trace, environment: string | null): ParsedItem {
+  const notes = [...ofRows];
+  const calls: CallOfTrace<ReturnType<typeof readModelSpan>>[] = [];
+  for (const span of [...spans.values()].toSorted((a, b) => a.startMs - b.startMs)) {
+    if (kindOf(span) !== 'model') continue;
+    const read = readModelSpan(withLogs(span, logs));
+    const [choice] = read.reply.choices;
+    for (const field of read.losses) notes.push({ kind: 'part-not-read', field });
+    if (choice && read.losses.length === 0)
+      calls.push({ of: read, chat: [...read.request.messages, choice.message].map(chatMessageOf) });
+    else if (!choice) notes.push({ kind: 'part-not-read', field: 'call without a reply' });
+  }
+  const conversation = longestConversation(calls);
+  if (!conversation) return { kind: 'no-conversation' };
+  const { longest, turns: onPath, beside } = conversation;
+  for (let i = 0; i < beside; i++) notes.push({ kind: 'part-not-read', field: 'call beside the conversation' });
+  const root = [...spans.values()].find(({ parentSpanId }) => parentSpanId === null || !spans.has(parentSpanId));
+  const model = longest.of.reply.model ?? longest.of.request.model;
+  const task = root && placeOf(root).named.task;
+  const facts = {
+    environment: environment ?? 'traces',
+    alias: task && task !== traceId ? task : `${root?.name ?? ''} ${traceId}`.trim(),
+    tools: longest.of.request.tools,
+    outcome: root?.failure === null ? ('terminated' as const) : ('failed' as const),
+    ...(model ? { policy: { policyId: model, version: 0 } } : {}),
+  };
+  const read = withNotes(chatEpisode(longest.chat, facts, namesIn('messages')), notes);
+  if (read.kind !== 'episode') return read;
+  const turns = read.episode.turns.map((turn, i): EpisodeTurn => {
+    const usage = onPath.get(i)?.reply.usage;
+    return { ...turn, ...(usage ? { usage } : {}) };
+  });
+  return { ...read, episode: { ...read.episode, turns } };
+}
+
+function chatMessageOf(message: CallMessage): Chat[number] {
+  const { role, parts, reasoning, toolCalls, toolCallId, name } = message;
+  const isShown = parts.some(({ kind }) => kind === 'picture');
+  return {
+    role,
+    content: isShown ? parts.map((part) => (part.kind === 'text' ? part.text : { type: 'image_url' })) : textOf(message),
+    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    ...(toolCalls.length === 0 ? {} : { tool_calls: [...toolCalls] }),
+    ...(toolCallId === null ? {} : { tool_call_id: toolCallId }),
+    ...(name === null ? {} : { name }),
+  };
+}

@@ -83,6 +83,8 @@ export interface PromptPartModel {
   readonly reasoning: string | null;
   readonly toolCall: RequestedToolModel | null;
   readonly imageId: string | null;
+  /** How many later parts of the prompt show an image of the same pixels. */
+  readonly repeats: number;
 }
 
 /** A call of a tool in a reply, as the model wrote it. */

@@ -6,7 +6,7 @@ import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
 import { recordDrawnHistories } from '../src/testing/record-drawn-histories.ts';
 import { recordMessages } from '../src/testing/record-messages.ts';
-import { recordTwinImages } from '../src/testing/record-twin-images.ts';
+import { recordTwinImages, recordTwinSteps } from '../src/testing/record-twin-images.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
 let api: TestGraphql;
@@ -202,4 +202,19 @@ test('the image of a prompt has the factor of its own step where two factors giv
     );
     expect(data.step.prompt.messages[0].parts[0].image).toEqual({ factor, step: { id: stepId } });
   }
+});
+
+test('an image that a prompt still shows has the step and the factor of the step that was shown it', async () => {
+  const builder = new EventBuilder('twin steps');
+  const elsewhere = new EventBuilder('twins elsewhere'); // its images have the same pixels, and it was recorded first
+  recordTwinImages(elsewhere);
+  const { steps } = recordTwinSteps(builder);
+  await givenEvents(api.database.db, [...elsewhere.events, ...builder.events]);
+  const { data } = await api.ask(
+    'query ($id: ID!) { step(id: $id) { prompt { messages { parts { image { factor step { id } } } } } } }',
+    { id: steps[1]?.stepId },
+  );
+  const images = data.step.prompt.messages.map(({ parts }: { parts: { image: object | null }[] }) => parts[0]?.image);
+  const [first, last] = steps.map(({ stepId, factor }) => ({ factor, step: { id: stepId } }));
+  expect(images).toEqual([first, null, last]);
 });

@@ -1,9 +1,17 @@
+import { pictureIds } from '../../src/domain/dataset/shown-rows.ts';
 import type { PolicyMessagePart } from '../../src/domain/prompts/policy-prompt.ts';
 import { pack } from '../../src/events/packed.ts';
 import { rowsWhere } from '../../src/postgres/rows-where.ts';
-import { findHistoryImages, readHistoryImages } from '../../src/projections/images/read-history-images.ts';
-import type { OfTree } from '../../src/projections/of-tree.ts';
+import {
+  findHistoryImages,
+  type HistoryImageRecord,
+  occurrencesOf,
+  readHistoryImages,
+  readImagesShown,
+} from '../../src/projections/images/read-history-images.ts';
+import { keyInTree, type OfTree } from '../../src/projections/of-tree.ts';
 import { type RecordedPrompt, readPromptsRecorded } from '../../src/projections/prompts/read-prompts.ts';
+import { readPaths } from '../../src/projections/step-tree/read-paths.ts';
 import type { Context } from '../context.ts';
 import type { DriftResolvers, PromptPartResolvers, RequestedToolResolvers } from '../generated/types.ts';
 import { manyOfTree, mapped, one, oneOfTree } from '../loaders/batch.ts';
@@ -27,12 +35,35 @@ const images = loadedBy((db) =>
 
 export const PromptPart: PromptPartResolvers = {
   picture: ({ imageId }, _, context) => (imageId === null ? null : pictureOf(context, imageId)),
-  image: async ({ imageId, prompt }, _, context) => {
+  image: async ({ imageId, prompt, repeats }, _, context) => {
     if (imageId === null) return null;
     const [own] = await imageOfStep(context).load(prompt); // its factor is of the step, not of the pixels
-    return own?.id === imageId ? own : images(context).load(imageId);
+    if (own?.id === imageId && repeats === 0) return own;
+    const earlier = await imagesOfPath(context).load(JSON.stringify([prompt.treeId, prompt.id, imageId, repeats]));
+    return earlier ?? images(context).load(imageId);
   },
 };
+
+/** The image of a step above that a prompt still shows, by tree, step, image and how many later parts show the same. */
+const imagesOfPath = loadedBy((db) =>
+  mapped(async (keys): Promise<ReadonlyMap<string, HistoryImageRecord | null>> => {
+    const asked = keys.map((key) => {
+      const [treeId, id, imageId, repeats] = JSON.parse(key) as [string, string, string, number]; // written above
+      return { key, step: { treeId, id }, shown: Array.from({ length: repeats + 1 }, () => imageId) };
+    });
+    const ids = await readPaths(
+      db,
+      asked.map(({ step }) => step),
+    );
+    const pathOf = ({ treeId, id }: OfTree) => (ids.get(keyInTree(treeId, id)) ?? []).map((of) => ({ treeId, id: of }));
+    const images = await readImagesShown(
+      db,
+      asked.flatMap(({ shown }) => shown),
+      asked.flatMap(({ step }) => pathOf(step)),
+    );
+    return new Map(asked.map(({ key, step, shown }) => [key, occurrencesOf(shown, pathOf(step), images)[0] ?? null]));
+  }),
+);
 
 export const RequestedTool: RequestedToolResolvers = {
   arguments: async ({ arguments: given }, _, { texts }) =>
@@ -84,6 +115,13 @@ export async function hasPrompt(context: Context, of: OfTree): Promise<boolean> 
 /** Turns a recorded prompt into what the API shows. */
 function promptModel({ tokenIds, continues, messages, ...prompt }: RecordedPrompt): PromptModel {
   const of = { treeId: prompt.treeId, id: prompt.stepId };
+  const left = new Map<string, number>();
+  for (const id of pictureIds(messages)) left.set(id, (left.get(id) ?? 0) + 1);
+  const repeatsOf = (imageId: string): number => {
+    const repeats = (left.get(imageId) ?? 1) - 1;
+    left.set(imageId, repeats);
+    return repeats;
+  };
   return {
     ...prompt,
     continues,
@@ -91,15 +129,15 @@ function promptModel({ tokenIds, continues, messages, ...prompt }: RecordedPromp
       role,
       toolCallId,
       name,
-      parts: parts.map((part) => partModel(of, part)),
+      parts: parts.map((part) => partModel(of, part, repeatsOf)),
     })),
     tokens: tokenIds && { ids: pack('int32', tokenIds), before: continues?.before ?? null, kept: continues?.kept ?? null },
   };
 }
 
-const NO_PART = { text: null, reasoning: null, toolCall: null, imageId: null };
+const NO_PART = { text: null, reasoning: null, toolCall: null, imageId: null, repeats: 0 };
 
-function partModel(prompt: OfTree, part: PolicyMessagePart): PromptPartModel {
+function partModel(prompt: OfTree, part: PolicyMessagePart, repeatsOf: (imageId: string) => number): PromptPartModel {
   const none = { ...NO_PART, prompt };
   switch (part.kind) {
     case 'text':
@@ -109,7 +147,7 @@ function partModel(prompt: OfTree, part: PolicyMessagePart): PromptPartModel {
     case 'tool-call':
       return { ...none, toolCall: { id: part.id, name: part.name, arguments: part.arguments } };
     case 'image':
-      return { ...none, imageId: part.imageId };
+      return { ...none, imageId: part.imageId, repeats: repeatsOf(part.imageId) };
     default:
       return part satisfies never;
   }

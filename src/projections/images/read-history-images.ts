@@ -35,6 +35,40 @@ export async function readHistoryImages(db: Db, steps: readonly OfTree[]): Promi
   return steps.length === 0 ? [] : read(db, sql`(step_id, tree_id) in (select w.id, w.tree_id from ${pairsOf(steps)} w)`);
 }
 
+/** Reads those images of steps that have one of these ids. */
+export async function readImagesShown(
+  db: Db,
+  images: readonly string[],
+  steps: readonly OfTree[],
+): Promise<readonly HistoryImageRecord[]> {
+  if (images.length === 0 || steps.length === 0) return [];
+  const ofSteps = sql`(step_id, tree_id) in (select w.id, w.tree_id from ${pairsOf(steps)} w)`;
+  return read(db, sql`image_id = any(${[...new Set(images)]}::text[]) and ${ofSteps}`);
+}
+
+/**
+ * Finds for each image of a prompt the step that showed it first. Equal pixels have one id, but step and factor belong to an
+ * occurrence: the last occurrence of an id is the latest step's, the one before it belongs to an earlier step of the path.
+ * @param path the steps up to that of the prompt, the earliest first. Null for an image that no history of the path has.
+ */
+export function occurrencesOf<Image extends Pick<HistoryImageRecord, 'id' | 'stepId' | 'treeId'>>(
+  ids: readonly string[],
+  path: readonly OfTree[],
+  images: readonly Image[],
+): readonly (Image | null)[] {
+  const byStep = new Map(images.map((image) => [keyInTree(image.treeId, image.stepId), image]));
+  const left = new Map<string, Image[]>();
+  for (const { treeId, id } of path) {
+    const image = byStep.get(keyInTree(treeId, id));
+    if (image) left.set(image.id, [...(left.get(image.id) ?? []), image]);
+  }
+  const earliest = new Map([...left].map(([id, [first]]) => [id, first]));
+  return ids
+    .toReversed()
+    .map((id) => left.get(id)?.pop() ?? earliest.get(id) ?? null)
+    .toReversed();
+}
+
 /** Reads every image of a run, tree by tree in the order of the log. */
 export async function readHistoryImagesOfRun(db: Db, runId: string): Promise<readonly HistoryImageRecord[]> {
   return read(db, sql`run_id = ${runId}`);

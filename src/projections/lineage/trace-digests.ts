@@ -7,15 +7,16 @@ import { type Finder, readOne } from './trace-links.ts';
 export const findImage: Finder = async (db, id) => {
   const image = await readOne(
     db,
-    sql<{ treeId: string; width: number; height: number; tokens: number; factor: number }>`
-      select tree_id, width, height, vision_tokens as tokens, factor from history_images where image_id = ${id} limit 1`,
+    sql<{ width: number; height: number; tokens: number; factors: string }>`
+      select width, height, vision_tokens as tokens, string_agg(distinct factor::text, ' and ' order by factor::text) as factors
+      from history_images where image_id = ${id} group by 1, 2, 3 order by count(*) desc, 3 limit 1`,
   );
   if (!image) return null;
   const shown = sql`select step_id, tree_id from history_images where image_id = ${id}`;
   return {
     kind: 'image',
     id,
-    title: `${image.width} × ${image.height}, ${image.tokens} vision tokens, factor ${image.factor}`,
+    title: `${image.width} × ${image.height}, ${image.tokens} vision tokens, factor ${image.factors}`,
     madeBy: {
       streams: sql`select tree_id from history_images where image_id = ${id}`,
       types: ['HistoryRendered'],

@@ -7,7 +7,8 @@ import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { testPictures } from '../../../testing/painted-world.ts';
 import { givenPrepared } from '../../../testing/projecting-log.ts';
-import { recordTwinImages } from '../../../testing/record-twin-images.ts';
+import { recordTwinImages, recordTwinSteps } from '../../../testing/record-twin-images.ts';
+import type { ExportFormat } from './format.ts';
 import { type Manifest, manifestPath } from './manifest.ts';
 import { PictureFolder, picturesPath } from './pictures.ts';
 
@@ -134,6 +135,30 @@ test('every row has the factor of its own step where two factors give equal pixe
     .map((line) => JSON.parse(line).metadata);
   const factors = lines.filter(({ images }) => images.length > 0).map(({ images }) => images[0].factor);
   expect(factors.sort()).toEqual([4.999, 5]);
+});
+
+test('each occurrence of equal pixels in one conversation has the factor of the step that was shown it', async () => {
+  const builder = new EventBuilder('twin steps');
+  const { steps } = recordTwinSteps(builder);
+  await givenPrepared(shop.db, builder.events, shop.blobs);
+  const factors = steps.map(({ factor }) => factor);
+  const metadataOf = async (name: string, format: ExportFormat) =>
+    (await readFile(await shop.exportTo(name, format), 'utf8'))
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line).metadata.images.map(({ factor }: { factor: number }) => factor));
+
+  const own = { weights: 'own', metadata: 'include' } as const;
+  expect((await metadataOf('chat', { kind: 'openai', ...own })).at(-1)).toEqual(factors);
+  expect((await metadataOf('sharegpt', { kind: 'sharegpt', weights: 'own' })).at(-1)).toEqual(factors);
+  expect((await metadataOf('grpo', { kind: 'trl-grpo', metadata: 'include' })).at(-1)).toEqual(factors);
+  expect((await metadataOf('trl', { kind: 'trl', ...own })).slice(-2)).toEqual([factors.slice(0, 1), factors]);
+
+  const ofSteps = await parquetRows(await shop.exportTo('steps', { kind: 'verl', layout: 'step' }));
+  expect(ofSteps.map(({ image_factors }) => image_factors).slice(-2)).toEqual([factors.slice(0, 1), factors]);
+  const [trajectory] = await parquetRows(await shop.exportTo('parquet', { kind: 'parquet', weights: 'own' }));
+  expect(trajectory.images.map(({ factor }: { factor: number }) => factor)).toEqual(factors);
+  expect(trajectory.steps.at(-1).prompt.messages.at(-1).parts[0].image_factor).toBe(factors[1]);
 });
 
 test('the manifest counts the pictures with characters that the published renderer may draw otherwise', async () => {

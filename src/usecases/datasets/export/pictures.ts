@@ -4,7 +4,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import type { Db } from '../../../postgres/database.ts';
 import { type Picture, PictureUndrawable, pictureReader } from '../../../projections/images/draw-picture.ts';
-import { readHistoryImages } from '../../../projections/images/read-history-images.ts';
+import { occurrencesOf, readImagesShown } from '../../../projections/images/read-history-images.ts';
 import type { OfTree } from '../../../projections/of-tree.ts';
 import type { PromptContents } from '../../../projections/trajectories/select-trajectories.ts';
 import { DatasetError, reasonOf } from '../dataset-error.ts';
@@ -27,11 +27,11 @@ export interface Pictures {
   /** Ids of the pictures drawn so far with characters that the published renderer may draw otherwise. */
   readonly unshaped: ReadonlySet<string>;
   /**
-   * Draws pictures by their ids, in this order. @param steps those whose prompts show them: the factors are theirs, 1 for a
-   * picture that is no history of theirs.
+   * Draws pictures by their ids, in this order. @param path the steps up to the one whose prompt shows them, the earliest first:
+   * the factors are theirs, 1 for a picture that is no history of theirs.
    * @throws DatasetError `picture` that names the step and what of the record is damaged.
    */
-  of(ids: readonly string[], steps: readonly OfTree[]): Promise<readonly ExportedPicture[]>;
+  of(ids: readonly string[], path: readonly OfTree[]): Promise<readonly ExportedPicture[]>;
 }
 
 const KEPT = 32; // pictures of some 20 KB: siblings of a tree show the same, one after the other
@@ -56,18 +56,18 @@ export function openPictures(db: Db, blobs: Pick<BlobStore, 'get'>, contents: Pr
     prompts: contents.prompts,
     structured: contents.structured,
     unshaped,
-    async of(ids, steps) {
+    async of(ids, path) {
       const pictures = new Map<string, Picture>();
-      for (const id of ids) pictures.set(id, kept.get(id) ?? pictures.get(id) ?? (await draw(id, steps)));
+      for (const id of ids) pictures.set(id, kept.get(id) ?? pictures.get(id) ?? (await draw(id, path)));
       for (const picture of pictures.values()) {
         kept.set(picture.id, picture);
         for (const oldest of kept.keys()) if (kept.size > KEPT) kept.delete(oldest);
       }
-      const histories = await readHistoryImages(db, steps);
-      for (const history of histories) if (history.unshaped > 0 && pictures.has(history.id)) unshaped.add(history.id);
-      const factors = new Map(histories.map(({ id, factor }) => [id, factor]));
+      const histories = await readImagesShown(db, ids, path);
+      for (const history of histories) if (history.unshaped > 0) unshaped.add(history.id);
+      const shown = occurrencesOf(ids, path, histories);
       // set above
-      return ids.map((id) => ({ ...(pictures.get(id) as Picture), factor: factors.get(id) ?? 1 }));
+      return ids.map((id, i) => ({ ...(pictures.get(id) as Picture), factor: shown[i]?.factor ?? 1 }));
     },
   };
 }

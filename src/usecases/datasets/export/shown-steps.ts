@@ -80,8 +80,8 @@ export interface PictureShelf {
 /** A row of a trajectory, and what its metadata say of it. */
 export interface ShownExample<Metadata extends object = object> {
   readonly row: ShownRow;
-  /** The steps of the row. */
-  readonly steps: readonly OfTree[];
+  /** The steps of the trajectory up to the last one of the row. */
+  readonly path: readonly OfTree[];
   readonly metadata: Metadata;
 }
 
@@ -102,7 +102,7 @@ export function shownExamples(
     refuseUnknownPrompts(row.source, config, `trajectory ${rollout.rolloutId} of run ${head.runId}`, says);
     return {
       row,
-      steps: steps.slice(from + row.from, from + row.to).map(({ stepId: id }) => ({ treeId: head.treeId, id })),
+      path: steps.slice(0, from + row.to).map(({ stepId: id }) => ({ treeId: head.treeId, id })),
       metadata: rowMetadata(origin, { prompt: row.source, part: partOf(row, index, rows.length, from) }),
     };
   });
@@ -136,13 +136,14 @@ export function originOf({ head, rollout, returnValue, rewards, steps, root, ann
   };
 }
 
-/** Draws the pictures of messages, in order. */
-export function picturesIn(
+/** Draws the pictures of messages, in order. @param path as `Pictures.of` takes it. */
+export async function picturesIn(
   messages: readonly PolicyMessage[],
-  steps: readonly OfTree[],
+  path: readonly OfTree[],
   { pictures }: PictureShelf,
 ): Promise<readonly ExportedPicture[]> {
-  return pictures.of(pictureIds(messages), steps);
+  const ids = pictureIds(messages);
+  return ids.length === 0 ? [] : pictures.of(ids, path);
 }
 
 /** Keeps pictures in the folder next to the file: the column `images`, where the file has one. */

@@ -1,5 +1,6 @@
 import { pictureIds } from '../../../domain/dataset/shown-rows.ts';
 import { sumAmounts } from '../../../domain/reward/amount.ts';
+import type { OfTree } from '../../../projections/of-tree.ts';
 import type { PolicySpan, RecordedRollout } from '../../../projections/trajectories/recorded-tree.ts';
 import type { ChatTokenizer } from './chat-tokenizer.ts';
 import { type ExportTrajectory, labelLines } from './export-trajectory.ts';
@@ -95,7 +96,7 @@ async function* verlStepRows(
     const tokens = stepTokens(step);
     const prompt = shown[before]?.prompt ?? [];
     const ids = pictureIds(prompt);
-    const drawn = ids.length === 0 ? [] : await pictures.of(ids, [{ treeId: head.treeId, id: step.stepId }]);
+    const drawn = ids.length === 0 ? [] : await pictures.of(ids, pathTo(trajectory, before));
     const place = `step ${step.stepId} of trajectory ${rollout.rolloutId}`;
     yield {
       ...episode,
@@ -127,6 +128,11 @@ async function* verlStepRows(
   }
 }
 
+/** The steps of a trajectory up to one of them, by its place. */
+function pathTo({ head, steps }: ExportTrajectory, place: number): readonly OfTree[] {
+  return steps.slice(0, place + 1).map(({ stepId: id }) => ({ treeId: head.treeId, id }));
+}
+
 /**
  * Writes a trajectory as rows of `verlTrajectories`: one, or one per cut; none for one that took no step. @throws DatasetError
  * `missing-tokens`.
@@ -147,13 +153,7 @@ async function* verlTrajectoryRows(
     const lastPrompt = shown[context.length + row.to - 1]?.prompt ?? [];
     const ids = pictureIds(lastPrompt);
     const covered = own.slice(row.from, row.to).map(({ stepId }) => stepId);
-    const drawn =
-      ids.length === 0
-        ? []
-        : await pictures.of(
-            ids,
-            covered.slice(-1).map((id) => ({ treeId: head.treeId, id })),
-          );
+    const drawn = ids.length === 0 ? [] : await pictures.of(ids, pathTo(trajectory, context.length + row.to - 1));
     const place = `step ${covered[0]} of trajectory ${rollout.rolloutId}`;
     yield {
       ...episode,

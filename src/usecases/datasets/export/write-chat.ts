@@ -41,16 +41,17 @@ export async function chatBodies(
  * of several turns would train on the observations between them, and on no reply in the middle of a prompt.
  */
 export async function completionBodies(
-  { row, steps: of, metadata }: ShownExample,
+  { row, path, metadata }: ShownExample,
   says: boolean,
   shelf: PictureShelf,
 ): Promise<readonly object[]> {
   const { any } = shelf.pictures;
+  const pictures = await picturesIn(row.messages, path, shelf);
   const bodies: object[] = [];
   for (const [i, message] of row.messages.entries()) {
     if (message.weight !== 1) continue;
     const before = row.messages.slice(0, i);
-    const drawn = pictureIds(before).length === 0 ? [] : await picturesIn(before, of, shelf);
+    const drawn = pictures.slice(0, pictureIds(before).length);
     bodies.push({
       prompt: partMessages(before, any),
       completion: partMessages([message], any),

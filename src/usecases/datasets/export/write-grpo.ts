@@ -27,8 +27,8 @@ export async function grpoBodies(
   const says = metadata === 'include';
   const examples = shownExamples(trajectory, { from: context.length, weights: steps.map(() => 1), says });
   return Promise.all(
-    examples.map(async ({ row, steps: of, ...example }, index) => {
-      const pictures = await picturesIn(row.messages, of, shelf);
+    examples.map(async ({ row, path, ...example }, index) => {
+      const pictures = await picturesIn(row.messages, path, shelf);
       return {
         prompt: partMessages(row.messages.slice(0, row.opening), shelf.pictures.any),
         completion: partMessages(row.messages.slice(row.opening), shelf.pictures.any),

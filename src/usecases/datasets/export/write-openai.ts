@@ -23,8 +23,8 @@ export async function openaiBodies(
     weights: turnWeights(trajectory.steps, trajectory.rollout, weights),
   });
   return Promise.all(
-    examples.map(async ({ row, steps: of, ...example }) => {
-      const pictures = await picturesIn(row.messages, of, shelf);
+    examples.map(async ({ row, path, ...example }) => {
+      const pictures = await picturesIn(row.messages, path, shelf);
       const body = { messages: openaiMessages(row.messages, pictures, shelf.pictures.any), ...toolsField(row.tools) };
       return says ? { ...body, metadata: { ...example.metadata, ...picturesNamed(pictures, shelf.pictures) } } : body;
     }),

@@ -6,6 +6,7 @@ import { callsOf, reasoningOf } from '../../../domain/prompts/served-message.ts'
 import { sumAmounts } from '../../../domain/reward/amount.ts';
 import { unpack } from '../../../events/packed.ts';
 import type { Packed } from '../../../events/schemas/values.ts';
+import type { OfTree } from '../../../projections/of-tree.ts';
 import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
 import { type ExportTrajectory, isRewarded, labelLines } from './export-trajectory.ts';
 import type { ByteSink, ExportFormat } from './format.ts';
@@ -129,9 +130,11 @@ function parquetRow(
 /** The pictures of the prompt of each step. */
 async function drawnIn({ head, steps }: ExportTrajectory, pictures: Pictures): Promise<readonly (readonly ExportedPicture[])[]> {
   const drawn: (readonly ExportedPicture[])[] = [];
+  const path: OfTree[] = [];
   for (const { stepId, prompt } of steps) {
+    path.push({ treeId: head.treeId, id: stepId });
     const ids = pictureIds(prompt?.messages ?? []);
-    drawn.push(ids.length === 0 ? [] : await pictures.of(ids, [{ treeId: head.treeId, id: stepId }]));
+    drawn.push(ids.length === 0 ? [] : await pictures.of(ids, path));
   }
   return drawn;
 }
@@ -147,11 +150,11 @@ function promptRow(
   drawn: readonly ExportedPicture[],
 ): object | null {
   if (!prompt) return null;
-  const factors = new Map(drawn.map(({ id, factor }) => [id, factor]));
   const kept = sharedMessages(before?.messages ?? [], prompt.messages);
+  const factors = drawn.slice(pictureIds(prompt.messages.slice(0, kept)).length).map(({ factor }) => factor);
   const messages = prompt.messages.slice(kept).map(({ role, parts, toolCallId = null, name = null }) => ({
     role,
-    parts: parts.map((part) => partRow(part, factors)),
+    parts: parts.map((part) => partRow(part, part.kind === 'image' ? (factors.shift() ?? null) : null)),
     tool_call_id: toolCallId,
     name,
   }));
@@ -160,19 +163,13 @@ function promptRow(
 }
 
 /** Columns that the file does not have are left out of it. */
-function partRow(part: PolicyMessagePart, factors: ReadonlyMap<string, number>): object {
+function partRow(part: PolicyMessagePart, factor: number | null): object {
   switch (part.kind) {
     case 'text':
     case 'reasoning':
       return { type: part.kind, text: part.text, image_id: null, image_factor: null, tool_call: null };
     case 'image':
-      return {
-        type: 'image',
-        text: null,
-        image_id: part.imageId,
-        image_factor: factors.get(part.imageId) ?? null,
-        tool_call: null,
-      };
+      return { type: 'image', text: null, image_id: part.imageId, image_factor: factor, tool_call: null };
     case 'tool-call':
       return { type: 'tool_call', text: null, image_id: null, image_factor: null, tool_call: callRow(part) };
     default:

@@ -29,8 +29,8 @@ export async function shareGptBodies(
   const weights = turnWeights(steps, rollout, format.weights);
   const chat = { instruction: head.instruction, firstObservation: root.observation, history: steps };
   const bodies: object[] = [];
-  for (const { row, steps: of, metadata } of shownExamples(trajectory, { from: 0, weights, says: true })) {
-    const pictures = await picturesIn(row.messages, of, shelf);
+  for (const { row, path, metadata } of shownExamples(trajectory, { from: 0, weights, says: true })) {
+    const pictures = await picturesIn(row.messages, path, shelf);
     bodies.push({
       // success is `metadata.result`: an item has no word for one that nobody said, and a null there has no type
       item_id: `${head.environment}_${head.alias}`,

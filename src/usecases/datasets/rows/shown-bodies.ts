@@ -84,12 +84,10 @@ async function turnBodies(row: TrainingRow, format: RowFormat, shelf: ExampleShe
   const rows = shownRows(shownSteps({ instruction, firstObservation, firstPictures, steps }, weights));
   const bodies: ExampleBody[] = [];
   for (const [index, one] of rows.entries()) {
-    const shown = steps
-      .slice(one.from, one.to)
-      .flatMap(({ stepId: id }) => (id === null ? [] : [{ treeId: row.source.tree, id }]));
+    const path = steps.slice(0, one.to).flatMap(({ stepId: id }) => (id === null ? [] : [{ treeId: row.source.tree, id }]));
     const example: ShownExample<RowPart> = {
       row: one,
-      steps: shown,
+      path,
       metadata: { prompt: one.source, part: partOf(one, index, rows.length) },
     };
     if (shelf.tokenizer)
@@ -146,14 +144,14 @@ async function completionsOf(example: ShownExample, shelf: PictureShelf): Promis
 
 async function bodyOf(
   { instruction, firstObservation, turns, environment, alias, acknowledgement, source }: TrainingRow,
-  { row, steps, metadata }: ShownExample<RowPart>,
+  { row, path, metadata }: ShownExample<RowPart>,
   { kind, context }: { readonly kind: 'openai' | 'xtuner' | 'sharegpt'; readonly context: RowFormat['context'] },
   weights: readonly (0 | 1)[],
   shelf: PictureShelf,
 ): Promise<ExampleBody> {
   const place = placeOf({ source });
   if (kind === 'xtuner') return { body: xtunerConversation(row.messages, place), said: metadata };
-  const pictures = await picturesIn(row.messages, steps, shelf);
+  const pictures = await picturesIn(row.messages, path, shelf);
   const said = { ...metadata, ...picturesNamed(pictures, shelf.pictures) };
   if (kind === 'openai')
     return { body: { messages: openaiMessages(row.messages, pictures, shelf.pictures.any), ...toolsField(row.tools) }, said };
@@ -188,7 +186,8 @@ async function pairBodies(
       'conflict',
       `tree ${source.tree}: steps ${asked.stepId} and ${other.stepId} follow the same step and were asked with two prompts, so their replies are no pair; leave the tree out by a filter`,
     );
-  const pictures = await picturesIn(asked.messages, [{ treeId: source.tree, id: asked.stepId }], shelf);
+  const path = good.slice(0, branch + 1).map(({ stepId: id }) => ({ treeId: source.tree, id }));
+  const pictures = await picturesIn(asked.messages, path, shelf);
   const behind = (steps: RowPair['good']) => partMessages(repliesOf(steps.slice(branch), prompts, span), shelf.pictures.any);
   const body = {
     prompt: partMessages(asked.messages, shelf.pictures.any),

@@ -96,6 +96,32 @@ describe('HistoryRenderer', () => {
     expect(renderer.stackBytes).toBe(0);
   });
 
+  test('what is kept of an episode is dropped at its end, and what another one continues is kept', () => {
+    const renderer = new HistoryRenderer(alfworld);
+    const draw = (episode: string, segments: readonly string[]) => {
+      renderer.render({ segments, factor: 1, episode }).image.view();
+      return renderer.stackBytes;
+    };
+    draw('one', ['look']);
+    const other = draw('two', ['a hall']);
+    draw('one', ['look', 'go to cabinet 1']);
+    draw('one', ['go to cabinet 1', 'look']); // a window that slides begins a stack of its own
+    renderer.release('one');
+    expect(renderer.stackBytes).toBeLessThan(other);
+    draw('three', ['a hall', 'a door']);
+    renderer.release('two');
+    expect(renderer.stackBytes).toBeGreaterThan(0);
+    renderer.release('three');
+    expect(renderer.stackBytes).toBe(0);
+  });
+
+  test('the bound counts the segments of a stack too, which the cache may have dropped', () => {
+    const renderer = new HistoryRenderer(alfworld, { cache: new SegmentCache({ maxBytes: 1 }) });
+    const text = `look${'\u00ad'.repeat(100_000)}`; // one line of pixels
+    renderer.render({ segments: [text], factor: 1 });
+    expect(renderer.stackBytes).toBeGreaterThan(2 * text.length);
+  });
+
   test('400 records of one line are stacked without a limit, or become one image cut at 4,096 px (V14)', () => {
     const lines = Array.from({ length: 400 }, (_, i) => `record ${i}`);
     const { image } = new HistoryRenderer(alfworld).render({ segments: lines, factor: 1 });

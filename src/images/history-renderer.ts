@@ -23,6 +23,8 @@ export interface HistoryRequest {
   readonly factor: number;
   /** What a history without a segment is: not there yet, or there and blank. `absent` when it is not said. */
   readonly empty?: Exclude<HistoryKind, 'segments'>;
+  /** The episode that the history is of: what is kept to continue it is dropped by `release`. */
+  readonly episode?: string | undefined;
 }
 
 export interface RenderedHistory {
@@ -87,7 +89,12 @@ export class HistoryRenderer {
     return this.#bytes;
   }
 
-  /** Drops the stacks: their episodes have ended, or their texts may be forgotten. */
+  /** Drops the stacks of an episode that has ended. */
+  release(episode: string): void {
+    for (const stack of this.#stacks) if (stack.episode === episode) this.#drop(stack);
+  }
+
+  /** Drops the stacks of all episodes: their texts may be forgotten. */
   clear(): void {
     for (const stack of this.#stacks) this.#drop(stack);
   }
@@ -105,7 +112,7 @@ export class HistoryRenderer {
     const kind = all.length > 0 ? 'segments' : (request.empty ?? 'absent');
     const shown = visibleHistory(this.spec, all, request.factor, kind, addUp(added, stack?.totals));
     if (all.length === 0 || shown.segments !== all) return { image: lazyImage(shown, () => paint(this.spec, shown)), segments };
-    return { image: this.#continue(stack, shown, found), segments };
+    return { image: this.#continue(stack, shown, found, request.episode), segments };
   }
 
   /** Draws a history with the help of the cache's shared store. @throws as `render`, and what the store throws. */
@@ -121,8 +128,10 @@ export class HistoryRenderer {
     known: HistoryStack | undefined,
     history: VisibleHistory,
     found: readonly { readonly entry: CachedSegment }[],
+    episode: string | undefined,
   ): HistoryImage {
     const stack = known ?? openStack(this.spec);
+    stack.episode = episode;
     pushSegments(
       stack,
       found.map(({ entry }) => entry),

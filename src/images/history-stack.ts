@@ -28,6 +28,10 @@ export interface HistoryStack {
   /** Bytes of a row, the border counted in. */
   readonly stride: number;
   used: number;
+  /** The episode that it was drawn for last. */
+  episode: string | undefined;
+  /** Bytes that its entries hold: a cache may have dropped them. */
+  entryBytes: number;
   /** Bytes that its renderer counts of it; 0 when that does not keep it. */
   counted: number;
   /** Changes with each render: a view of an older one is stale. */
@@ -49,6 +53,8 @@ export function openStack(spec: RenderSpec): HistoryStack {
     framed: { rgb: new Uint8Array(), version: 0 },
     stride,
     used: 0,
+    episode: undefined,
+    entryBytes: 0,
     counted: 0,
     version: 0,
   };
@@ -59,6 +65,7 @@ export function pushSegments(stack: HistoryStack, entries: readonly CachedSegmen
   for (const entry of entries) {
     stack.entries.push(entry);
     stack.segments.push(entry.segment);
+    stack.entryBytes += entry.bytes + REFERENCE_BYTES;
   }
   stack.totals = addUp(
     entries.map(({ segment }) => segment),
@@ -102,9 +109,9 @@ export function viewResized(stack: HistoryStack, rows: SegmentRows, sizes: Histo
   return rgb;
 }
 
-/** Counts the memory that is allocated for a stack, spare room included. */
-export function stackBytes({ rgb, entries, resizing, framed }: HistoryStack): number {
-  return rgb.length + framed.rgb.length + entries.length * ENTRY_BYTES + (resizing ? segmentRowsBytes(resizing) : 0);
+/** Counts the memory that is allocated for a stack, spare room and segments included; those of several stacks count for each. */
+export function stackBytes({ rgb, entryBytes, resizing, framed }: HistoryStack): number {
+  return rgb.length + framed.rgb.length + entryBytes + (resizing ? segmentRowsBytes(resizing) : 0);
 }
 
 /**
@@ -116,7 +123,7 @@ export function viewStack({ rgb, stride, spec, rows }: HistoryStack, { bordered 
   return rgb.subarray(0, bordered.height * stride);
 }
 
-const ENTRY_BYTES = 100; // two references, and what its closure holds
+const REFERENCE_BYTES = 100; // two references to an entry, and what its closure holds
 
 function reserve(stack: HistoryStack, bytes: number, keep: number): void {
   if (bytes <= stack.rgb.length) return;

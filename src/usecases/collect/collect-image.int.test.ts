@@ -14,6 +14,7 @@ import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { runDigest } from '../datasets/digest-trees.ts';
 import { type Collection, collect } from './collect.ts';
 import type { PromptPlan } from './prompting/prompt-plan.ts';
+import { openPrompter } from './prompting/prompter.ts';
 
 const platform = useTestPlatform({ opened: 'once', projector: 'running' });
 
@@ -92,6 +93,28 @@ describe('runs in image mode', () => {
     await expectRebuilt(steps);
     expect(await platform.database.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
   });
+
+  test.each([
+    { name: 'a rollout', search: null, rollouts: 2 },
+    { name: 'a search', search: { iterations: 3, candidates: 2, maxDepth: 6, exploration: 0.25 }, rollouts: 1 },
+  ])(
+    'what is kept to continue the histories of $name is dropped when it ends, not when its run does',
+    async ({ search, rollouts }) => {
+      const plain = { ...inImages, compression: null };
+      const renderer = openPrompter(platform, plain).drawing?.renderer;
+      const kept: number[] = [];
+      const { plan, ...run } = collection('planner:0.2', plain);
+      const tasks = ['45', '46'].map((alias) => ({ alias, rollouts, branching: 'root' as const }));
+      await collect(platform, {
+        ...run,
+        plan: { ...plan, tasks, search },
+        progress: () => kept.push(renderer?.stackBytes ?? Number.NaN),
+      });
+      const first = kept.findIndex((bytes) => bytes > 0);
+      expect(first).toBeGreaterThan(0);
+      expect(kept.slice(first)).toContain(0); // the next one begins without a history
+    },
+  );
 
   test('compression is rewarded in every K-th iteration on successful rollouts, at the requesting step, and never on the last one', async () => {
     const run = collection('planner', inImages);

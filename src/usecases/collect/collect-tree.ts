@@ -11,6 +11,7 @@ import { type EnvironmentFault, withFault } from './environment-fault.ts';
 import type { FailedAt, GrowingTree, Prefix, RecordedOpening, RecordedTree, TreeNode, TreeOptions } from './growing-tree.ts';
 import type { PlannedTask } from './plan.ts';
 import { PrefixDiverged, playPrefix } from './play-prefix.ts';
+import { drawingFor } from './prompting/prompter.ts';
 import { pictureData, treeClosedDraft } from './rollout-events.ts';
 import { growSearch } from './search/grow-search.ts';
 import { walkRollout } from './walk-rollout.ts';
@@ -50,7 +51,8 @@ async function grow(growing: GrowingTree, prefix: Prefix | undefined, leftOpen: 
   const { task, tree, signal, plan } = growing;
   if (plan.search) {
     countRecorded(growing);
-    const reason = await growSearch(growing, { plan: plan.search, facts: tree?.searchFacts ?? [] });
+    const search = { plan: plan.search, facts: tree?.searchFacts ?? [] };
+    const reason = await drawingFor(growing, growing.treeId, (drawn) => growSearch(drawn, search));
     if (reason !== 'stopped') await closeTree(growing, reason);
     return;
   }

@@ -9,7 +9,7 @@ import { type EnvironmentFault, withFault } from './environment-fault.ts';
 import type { GrowingTree, TreeNode } from './growing-tree.ts';
 import { closingRewards } from './prompting/closing-rewards.ts';
 import { historyDrafts, promptDrafts } from './prompting/history-drafts.ts';
-import { readAnswer } from './prompting/prompter.ts';
+import { drawingFor, readAnswer } from './prompting/prompter.ts';
 import { pathTo, restoreEnvironment } from './restore-environment.ts';
 import {
   outcomeOf,
@@ -32,8 +32,12 @@ import { repliesSampled } from './sampled-replies.ts';
  * next action is chosen. In a chat the reply is durable before a person is waited for, who may take long to answer it.
  */
 export async function walkRollout(tree: GrowingTree, ordinal: number, fromStepId: string): Promise<void> {
-  const recorded = tree.tree?.rollouts.get(ordinal);
   const rolloutId = derivedId('rollout', tree.treeId, ordinal);
+  return drawingFor(tree, rolloutId, (drawn) => walkOn(drawn, { rolloutId, ordinal, fromStepId }));
+}
+
+async function walkOn(tree: GrowingTree, { rolloutId, ordinal, fromStepId }: Omit<Walk, 'tree' | 'seed'>): Promise<void> {
+  const recorded = tree.tree?.rollouts.get(ordinal);
   const taken = [...(tree.tree?.steps.values() ?? [])].filter((step) => step.rolloutId === rolloutId);
   for (const _ of taken) tree.onStep();
   if (recorded?.outcome) {

@@ -73,6 +73,8 @@ export function emptyHistoryOf(profile: RenderProfile): 'no-image' | 'blank-imag
 export interface Prompter {
   readonly plan: PromptPlan;
   readonly drawing: PromptDrawing | null;
+  /** The rollout or the search that histories are drawn for. */
+  readonly episode?: string;
 }
 
 export interface PromptDrawing {

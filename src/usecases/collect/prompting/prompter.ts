@@ -70,6 +70,21 @@ export function readAnswer({ plan }: Pick<Prompter, 'plan'>, response: string): 
   return { thought, action, wellFormatted: valid };
 }
 
+/** Does work that draws histories for one episode, and drops what was kept of them at its end. */
+export async function drawingFor<Tree extends { readonly prompter?: Prompter }, T>(
+  tree: Tree,
+  episode: string,
+  work: (tree: Tree) => Promise<T>,
+): Promise<T> {
+  const { prompter } = tree;
+  if (!prompter?.drawing) return work(tree);
+  try {
+    return await work({ ...tree, prompter: { ...prompter, episode } });
+  } finally {
+    prompter.drawing.renderer.release(episode);
+  }
+}
+
 /** Returns the factor that an answer asks for; 1 where none is asked for. */
 export function factorOf({ plan }: Prompter, response: string): number {
   return projectResponse(plan.template.name, stored(response), { compression: plan.compression !== null }).factor;
@@ -115,7 +130,7 @@ function compose(plan: PromptPlan, opening: { readonly goal: string }, path: rea
 }
 
 async function drawHistory(
-  { plan, drawing }: Prompter,
+  { plan, drawing, episode }: Prompter,
   composed: ComposedPrompt,
   path: readonly TreeNode[],
 ): Promise<DrawnHistory | null> {
@@ -127,7 +142,12 @@ async function drawHistory(
   const reading = last && projectResponse(plan.template.name, stored(last.response), { compression: plan.compression !== null });
   const factor = reading?.factor ?? 1;
   const began = performance.now();
-  const rendered = await renderer.renderShared({ segments: texts, factor, ...(kind === 'segments' ? {} : { empty: kind }) });
+  const rendered = await renderer.renderShared({
+    segments: texts,
+    factor,
+    episode,
+    ...(kind === 'segments' ? {} : { empty: kind }),
+  });
   rendered.image.imageId; // its pixels are made now, so that the time is theirs
   const renderMs = Math.max(0, performance.now() - began);
   const { width, height, raw } = rendered.image;

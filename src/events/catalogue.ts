@@ -39,7 +39,7 @@ export const catalogue = {
   MetricRecorded: { topic: 'runs', version: 1, stream: 'runId', data: runs.metricRecorded },
   PayloadForgotten: { topic: 'runs', version: 1, stream: 'runId', data: runs.payloadForgotten },
   EvaluationFinished: { topic: 'runs', version: 1, stream: 'runId', entity: 'runId', data: evaluations.evaluationFinished },
-  RenderSpecRegistered: { topic: 'runs', version: 1, stream: 'runId', data: images.renderSpecRegistered },
+  RenderSpecRegistered: { topic: 'runs', version: 1, stream: 'runId', entity: 'renderSpecId', data: images.renderSpecRegistered },
   ReplayFinished: { topic: 'runs', version: 1, stream: 'runId', entity: 'replayId', data: replays.replayFinished },
   TreeOpened: { topic: 'trees', version: 1, stream: 'treeId', entity: 'treeId', data: trees.treeOpened },
   TreeResumed: { topic: 'trees', version: 1, stream: 'treeId', data: trees.treeResumed },

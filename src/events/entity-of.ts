@@ -1,7 +1,9 @@
+import { isUuid } from '../domain/ids.ts';
 import { catalogue } from './catalogue.ts';
+import { derivedId } from './derived-id.ts';
 import type { Envelope } from './envelope.ts';
 
-/** An entity of a stream, by the field of `data` that names it. */
+/** An entity of a stream, by the field of `data` that names it; where that is no UUID, such as a digest, its id is derived. */
 export interface Entity {
   readonly field: string;
   readonly id: string;
@@ -14,9 +16,13 @@ export interface Entity {
 export function entityOf(event: Envelope): Entity | null {
   if (event.type === 'PromptShown' && event.data.judgementId !== undefined)
     return { field: 'judgementId', id: event.data.judgementId };
+  if (event.type === 'DatasetSourced')
+    // of two releases at once either may record its parts first
+    return { field: 'part', id: derivedId('entity', event.data.sha256, event.data.part) };
   const { entity }: { readonly stream: string; readonly entity?: string } = catalogue[event.type];
   if (entity === undefined) return null;
-  return { field: entity, id: (event.data as Readonly<Record<string, unknown>>)[entity] as string }; // a UUID by its schema
+  const name = String((event.data as Readonly<Record<string, unknown>>)[entity]); // a text or a number by its schema
+  return { field: entity, id: isUuid(name) ? name : derivedId('entity', name) };
 }
 
 /** What identifies the fact that an event states: the entity, in its stream, and the type. Null where `entityOf` is. */

@@ -1,14 +1,41 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { catalogue } from '../../events/catalogue.ts';
-import { encode } from '../../events/codec.ts';
-import { entityOf } from '../../events/entity-of.ts';
-import type { Envelope } from '../../events/envelope.ts';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { catalogue, type EventType } from '../../events/catalogue.ts';
+import { contentHash, encode } from '../../events/codec.ts';
+import { entityOf, factOf } from '../../events/entity-of.ts';
+import { DEFAULT_STAMP, type Envelope } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
 import { formatPosition } from '../../log/position.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
 import { everyEvent } from '../../testing/every-event.ts';
+import { inWorld, pathsIn, payloadsOf, withValue } from '../../testing/vary-events.ts';
 import type { TestApi } from '../http-testing.ts';
+import { checkEvents, ruleOfPlatform } from './check-events.ts';
 import { DrawnBuilder, refused } from './ingest-testing.ts';
+
+const TYPES = Object.keys(catalogue) as readonly EventType[];
+
+/** An event of a type, and others of the same fact. */
+interface Given {
+  readonly type: EventType;
+  /** Whether a producer sends such events; others are written by the platform. */
+  readonly isSent: boolean;
+  readonly first: Envelope;
+  /** Measured otherwise, where the type has measurements. */
+  readonly same: Envelope;
+  readonly other: Envelope;
+  /** The path by which its entity is named; null where it may have many events of the type. */
+  readonly fact: string | null;
+}
+
+function fits(event: Envelope): boolean {
+  const checked = checkEvents([event], Date.now(), DEFAULT_STAMP);
+  return checked.kind === 'events';
+}
+
+function otherThan(old: unknown): unknown {
+  if (typeof old === 'number') return old + 1;
+  return typeof old === 'string' ? `${old} other` : typeof old === 'boolean' ? !old : undefined;
+}
 
 /** Describes what becomes of a second event of one fact, over a log. @param open opens a server over a log of its own. */
 export function describeSecondFacts(open: () => Promise<TestApi>): void {
@@ -18,19 +45,6 @@ export function describeSecondFacts(open: () => Promise<TestApi>): void {
     await api.project();
   });
   afterAll(() => api.close());
-
-  const changes: Readonly<Record<string, object>> = {
-    RunStarted: { name: 'other' },
-    TreeOpened: { plannedRollouts: 7 },
-    RolloutStarted: { seed: 77 },
-    StepTaken: { action: 'other' },
-    ToolCalled: { output: 'other' },
-    RewardAssigned: { value: 0.125 },
-    AnnotationAdded: { label: 'bad' },
-    RolloutFinished: { outcome: 'failed', success: false },
-    TreeClosed: { rollouts: 7 },
-    RunFinished: { outcome: 'failed' },
-  };
 
   /** A finished run with one event of each type. */
   function givenRecord(): readonly Envelope[] {
@@ -66,13 +80,6 @@ export function describeSecondFacts(open: () => Promise<TestApi>): void {
     return builder.events;
   }
 
-  /** The same fact by another event, and one that says something else. */
-  function secondsOf(first: Envelope): { readonly same: Envelope; readonly other: Envelope } {
-    const same = { ...first, id: newId() } as Envelope;
-    const other = { ...first, id: newId(), data: { ...first.data, ...changes[first.type] } } as Envelope; // of the same type
-    return { same, other };
-  }
-
   const projected = async () => api.projected(formatPosition(await api.log.ends(['runs', 'trees'])));
   const append = async (events: readonly Envelope[]) => {
     await api.log.append(
@@ -81,50 +88,91 @@ export function describeSecondFacts(open: () => Promise<TestApi>): void {
     await projected();
   };
 
-  describe.each(Object.keys(changes))('a second %s of one entity', (type) => {
-    const given = () => {
-      const events = givenRecord();
-      const first = events.find((event) => event.type === type);
-      if (!first) throw new Error(`the record has no ${type}`);
-      return { events, first, ...secondsOf(first), path: `data.${entityOf(first)?.field}` };
-    };
+  /** One event of every type, in a world of its own, and what is said of the same fact: as it was, measured otherwise, and otherwise. */
+  async function givenTypes(world: string): Promise<readonly Given[]> {
+    const every = everyEvent();
+    return Promise.all(
+      TYPES.map(async (type) => {
+        const own = `${world} ${type}`;
+        for (const payload of payloadsOf(own)) await api.blobs.put(payload, 'text/plain');
+        const isSent = ruleOfPlatform(type) === undefined;
+        const first = every
+          .filter((event) => event.type === type)
+          .map((event) => inWorld(event, own))
+          .find((event) => !isSent || fits(event));
+        if (!first) throw new Error(`no ${type} among every event may be sent`);
+        const varied = pathsIn(first.data).flatMap((path) => {
+          const event = withValue(first, path, otherThan);
+          return event && event.stream === first.stream && factOf(event) === factOf(first) && (!isSent || fits(event))
+            ? [event]
+            : [];
+        });
+        const other = varied.find((event) => contentHash(event) !== contentHash(first));
+        if (!other) throw new Error(`nothing else can be said by a ${type}`);
+        const same = varied.find((event) => contentHash(event) === contentHash(first)) ?? first;
+        const field = entityOf(first)?.field;
+        return { type, isSent, first, same, other, fact: field === undefined ? null : `data.${field}` };
+      }),
+    );
+  }
 
-    test('it is refused (409) when it says something else: in one request, by the server that took the first, and by another', async () => {
-      const { events, first, other, path } = given();
-      await refused(api, () => api.post([...events, other]), 409, { path, index: events.length, id: other.id });
-      expect(await api.post(events)).toMatchObject({ status: 200, body: { appended: events.length } });
-      const problem = { path, index: 0, id: other.id, message: expect.stringContaining(`event ${first.id} on record`) };
-      await refused(api, () => api.post([other]), 409, problem);
+  test('of every type a second fact that says something else is refused (409): in one request, by the server that took the first, and by another', async () => {
+    const sent = (await givenTypes(newId())).filter(({ isSent }) => isSent);
+    const seconds = sent.flatMap(({ first, other, fact }) => [
+      { first, second: other, path: 'id' },
+      ...(fact === null ? [] : [{ first, second: { ...other, id: newId() }, path: fact }]),
+    ]);
+    for (const { first, second, path } of seconds)
+      await refused(api, () => api.post([first, second]), 409, { path, index: 1, id: second.id });
+    expect(await api.post(sent.map(({ first }) => first))).toMatchObject({ status: 200, body: { appended: sent.length } });
+    for (const url of [api.server.url, (await api.serve()).url]) {
+      for (const { first, second, path } of seconds) {
+        const message = expect.stringContaining(`event ${first.id} on record`);
+        await refused(api, () => api.post([second], {}, url), 409, { path, index: 0, id: second.id, message });
+      }
       await projected();
-      const { url } = await api.serve();
-      await refused(api, () => api.post([other], {}, url), 409, problem);
-    });
+    }
+  });
 
-    test('it is a repetition when it says the same: it is accepted, and not appended behind what is on record', async () => {
-      const { events, same } = given();
-      const duplicates = { status: 200, body: { accepted: 1, appended: 0, duplicates: 1 } };
-      expect(await api.post([...events, same])).toMatchObject({ body: { appended: events.length + 1, duplicates: 0 } }); // the journal notes it
-      expect(await api.post([same])).toMatchObject(duplicates);
-      await projected();
-      const { url } = await api.serve();
-      expect(await api.post([same], {}, url)).toMatchObject(duplicates);
-    });
+  test('of every type a second event that says the same is a repetition, also measured otherwise: it is accepted, and not appended behind what is on record', async () => {
+    const sent = (await givenTypes(newId())).filter(({ isSent }) => isSent);
+    const again = sent.flatMap(({ same, fact }) => (fact === null ? [same] : [same, { ...same, id: newId() }]));
+    const facts = sent.filter(({ fact }) => fact !== null);
+    const inOne = [...sent.map(({ first }) => first), ...facts.map(({ same }) => ({ ...same, id: newId() }))];
+    expect(await api.post(inOne)).toMatchObject({ body: { appended: inOne.length, duplicates: 0 } }); // the journal notes them
+    await projected();
+    const duplicates = { status: 200, body: { accepted: again.length, appended: 0, duplicates: again.length } };
+    for (const url of [api.server.url, (await api.serve()).url]) expect(await api.post(again, {}, url)).toMatchObject(duplicates);
+  });
 
-    test('in the log, one that says something else is quarantined with the reason, and one that says the same is noted', async () => {
-      const { events, first, same, other, path } = given();
-      await append(events);
-      await append([other, same]);
-      const waiting = await rowsWhere(api.database.db, 'quarantine', { eventId: other.id }, [
-        'projection',
-        'code',
-        'field',
-        'reason',
-      ]);
-      const reason = expect.stringContaining(`has other content in event ${first.id} of this stream`);
-      expect(waiting).toEqual([{ projection: 'journal', code: 'conflict', field: path, reason }]);
-      expect(await rowsWhere(api.database.db, 'quarantine', { eventId: same.id }, ['code'])).toEqual([]);
-      expect(await rowsWhere(api.database.db, 'anomalies', { eventId: same.id }, ['kind'])).toContainEqual({ kind: 'duplicate' });
-    });
+  test('of every type the journal quarantines a second fact of the log that says something else, with the reason, and notes one that says the same', async () => {
+    const given = await givenTypes(newId());
+    const known = new Map(given.map((one) => [one.first.stream, one]));
+    const facts = given.filter(({ fact }) => fact !== null);
+    await append(given.map(({ first }) => first));
+    await append(given.flatMap(({ other, same }) => [other, same]));
+    await append(facts.flatMap(({ other, same }) => [other, same].map((event) => ({ ...event, id: newId() }))));
+    const stream = [...known.keys()];
+    const waiting = await rowsWhere(api.database.db, 'quarantine', { stream, projection: 'journal' }, [
+      ...(['stream', 'code', 'field', 'reason'] as const),
+    ]);
+    const told = (of: string | null, { code, field, reason }: (typeof waiting)[number]) =>
+      code === 'conflict' &&
+      field === (of ?? 'id') &&
+      reason.includes(of === null ? 'under this id before' : 'has other content in event');
+    for (const { type, first, fact } of given) {
+      const own = waiting.filter((row) => row.stream === first.stream);
+      const reasons = fact === null ? [null] : [null, fact];
+      expect({ type, refused: reasons.map((of) => own.filter((row) => told(of, row)).length), count: own.length }).toEqual({
+        ...{ type, refused: reasons.map(() => 1) },
+        count: reasons.length,
+      });
+    }
+    const noted = await rowsWhere(api.database.db, 'anomalies', { stream, kind: 'duplicate' }, ['stream']);
+    for (const { type, first, fact } of given) {
+      const due = (type === 'SegmentRendered' ? 0 : 1) + (fact === null ? 0 : 1); // two that draw one segment both record it
+      expect({ type, noted: noted.filter((row) => row.stream === first.stream).length }).toEqual({ type, noted: due });
+    }
   });
 
   test('a fact that its server took for a run that the tree does not belong to is appended for the run that it belongs to', async () => {
@@ -179,11 +227,11 @@ export function describeSecondFacts(open: () => Promise<TestApi>): void {
       const projecting = await late.project();
       const events = givenRecord();
       const at = events.findIndex(({ type }) => type === 'StepTaken');
-      const step = events[at] as Envelope;
+      const step = events[at] as Envelope<'StepTaken'>;
       const { position = '' } = (await late.post(events.slice(0, at))).body;
       await late.projected(position);
       await projecting.close();
-      const { other } = secondsOf(step);
+      const other = { ...step, id: newId(), data: { ...step.data, action: 'other' } };
       await late.log.append([{ topic: 'trees', key: step.stream, value: encode(other) }]); // as another server does
       expect(await late.post([step])).toMatchObject({ status: 200, body: { appended: 1 } });
       expect(await late.post([step])).toMatchObject({ status: 200, body: { duplicates: 1 } });

@@ -88,8 +88,11 @@ describe('dataset sources', () => {
     recordSources(datasetId, [good(1, builder.id('a'), builder.id('a'))], digest('a'));
     await givenEvents(database.db, builder.events);
     expect(await lines({ datasetId })).toEqual([1]);
-    const waiting = await database.db.selectFrom('quarantine').select(['projection', 'code', 'field']).execute();
-    expect(waiting).toEqual([{ projection: 'journal', code: 'conflict', field: 'data.datasetId' }]);
+    const waiting = database.db.selectFrom('quarantine').select(['projection', 'code', 'field']).orderBy('projection');
+    expect(await waiting.execute()).toEqual([
+      { projection: 'dataset-sources', code: 'conflict', field: 'data.sha256' },
+      { projection: 'journal', code: 'conflict', field: 'data.datasetId' },
+    ]);
   });
 
   test('the sources of an unreleased dataset wait in quarantine', async () => {

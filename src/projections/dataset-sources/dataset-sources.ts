@@ -8,8 +8,8 @@ import { isOf, type Poison, type Projection } from '../projection.ts';
 import { tables } from './tables.ts';
 
 /**
- * Folds what the examples of released datasets were made of. Of two releases under one id the first is the fact, and only what
- * was said of its content counts. Sources of a dataset that was never released go to quarantine.
+ * Folds what the examples of released datasets were made of. Of two releases under one id the first is the fact; sources of
+ * the content of the other, and of a dataset that was never released, go to quarantine.
  */
 export const datasetSources: Projection = {
   name: 'dataset-sources',
@@ -36,6 +36,10 @@ async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly P
       if (digest === undefined) {
         const reason = `dataset ${datasetId} was never released; append its DatasetReleased first`;
         poison.push({ delivery, code: 'missing-dataset', field: 'data.datasetId', reason });
+      }
+      if (digest !== undefined && digest !== sha256) {
+        const reason = `dataset ${datasetId} was released with the content ${digest}; a release of other content has no sources`;
+        poison.push({ delivery, code: 'conflict', field: 'data.sha256', reason });
       }
       if (digest !== sha256) continue;
       for (const example of sourced) {

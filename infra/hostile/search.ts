@@ -18,7 +18,8 @@ const RESUMES = 30;
 /**
  * Searches and collects in an environment that dies, hangs, raises, answers odd things or otherwise each time, or whose copies begin
  * to share state, and stops some of the runs and resumes them; then accounts for every rollout. Round after round until the time is
- * over. @throws Error that names the seed and the round of what is not accounted for.
+ * over. What a run that completed holds is compared with what its environment answers to the same actions from the opening. @throws
+ * Error that names the seed and the round of what is not accounted for, or not true.
  */
 export async function trySearch(platform: Platform, seed: number, seconds: number): Promise<number> {
   let rounds = 0;
@@ -53,6 +54,7 @@ async function tryRun(platform: Platform, name: string, random: Random): Promise
     return; // it names what to repair, and its run can be gone on with behind that
   }
   await account(platform, run, ended);
+  await compareWithTruth(platform, run.runId);
 }
 
 type Run = Pick<Collection, 'runId' | 'name' | 'seed' | 'plan' | 'concurrency'>;
@@ -106,6 +108,29 @@ async function account({ database: { db } }: Platform, { runId, plan }: Run, end
   if (onRecord !== planned) throw new Error(`${onRecord} of ${planned} rollouts are on record or named as not opened`);
   const failed = rollouts.filter(({ outcome }) => outcome === 'failed').length + planned - rollouts.length;
   if (ended.failed !== failed) throw new Error(`${failed} rollouts failed on record, and ${ended.failed} are counted`);
+}
+
+const MOODY = ['odd', 'wanders']; // answer what no model knows
+
+/** @throws Error that names an answer on record that the world does not give: of `worlds.py`, it is all actions from the opening on. */
+async function compareWithTruth({ database: { db } }: Platform, runId: string): Promise<void> {
+  const rows = await db
+    .selectFrom('steps')
+    .innerJoin('trees', 'trees.treeId', 'steps.treeId')
+    .select(['alias', 'stepId', 'parentStepId', 'action', 'observation', 'depth'])
+    .where('trees.runId', '=', runId)
+    .orderBy('depth')
+    .execute();
+  const truth = new Map<string, string>();
+  for (const { alias, stepId, parentStepId, action, observation } of rows) {
+    const before = parentStepId === null ? '' : truth.get(parentStepId);
+    if (before === undefined) throw new Error(`step ${stepId} of ${alias} has no parent on record`);
+    const said = parentStepId === null ? '' : `${before} ${action}`.trim();
+    truth.set(stepId, said);
+    const isMoody = MOODY.some((kind) => alias.startsWith(kind));
+    if (parentStepId !== null && !isMoody && observation !== said)
+      throw new Error(`${alias} is on record with ${JSON.stringify(observation)} after ${JSON.stringify(said)}, unnoticed`);
+  }
 }
 
 async function settle({ log, database }: Platform): Promise<void> {

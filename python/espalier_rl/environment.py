@@ -77,7 +77,8 @@ class Environment:
     (`react`: the line after the last `Action:`; `whole`: everything), `reward` the kind (`delta`, `cumulative` or `final`) and the scale of
     rewards, `components` the names in `Step.rewards`, `resets` `alone` where episodes share a random state, `deterministic` True where equal
     actions after equal openings are always answered alike: then a search takes such an answer from what it has seen; `compare` the share of
-    its answers, besides the first at each depth, that a search compares with episodes from the opening;
+    its answers, besides the first at each depth, that a search compares with episodes from the opening, and of the rollouts of a
+    deterministic one, besides the first, that are played again;
     `renderer` the file of a module that exports `render`, by which the studio shows steps, relative to the file of the class."""
 
     name: "str | None" = None

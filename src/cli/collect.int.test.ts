@@ -1,3 +1,6 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { newId } from '../events/new-id.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
@@ -117,6 +120,34 @@ describe('espalier collect', () => {
     expect(config).toMatchObject({
       search: { iterations: 2, maxDepth: 3, compat: { system: 'agent-r', maxTokenLength: 4_000, rewardScale: 1 } },
     });
+  });
+
+  test('the end of a run says how much of what an environment claims was compared, and nothing of our own environments', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'claims-'));
+    const file = join(folder, 'claims.mjs');
+    const play =
+      '() => ({ reset: () => ({ observation: "go", admissibleActions: ["go"] }), step: () => ({ observation: "on", reward: 0, admissibleActions: ["go"] }) })';
+    await writeFile(
+      file,
+      `export const environment = { name: 'claims', open: () => ({ taskAliases: ['a'], deterministic: true, create: ${play} }) };`,
+    );
+    try {
+      const args = ['--environment', `module:${file}`, '--max-steps', '2'];
+      const end = 'were compared with episodes from the opening, and none differed\n';
+      for (const command of ['collect', 'evaluate']) {
+        const { code, stdout } = await runEspalier([command, ...args, '--rollouts', '1', '--tasks', 'all'], env);
+        expect([code, stdout]).toEqual([0, expect.stringMatching(new RegExp(`\\n1 rollouts ${end}`))]);
+      }
+      const search = ['--search', 'mcts', '--iterations', '2', '--max-depth', '2'];
+      const searched = await runEspalier(['collect', ...args, ...search], env);
+      expect([searched.code, searched.stdout]).toEqual([
+        0,
+        expect.stringMatching(new RegExp(`\\n[1-9]\\d* answers of the search ${end}`)),
+      ]);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+    expect((await runEspalier(ARGS, env)).stdout).not.toContain('compared');
   });
 
   test('the rules of a search are refused without a search', async () => {

@@ -15,7 +15,7 @@ import type { CollectedRun, Progress } from '../usecases/collect/collect-run.ts'
 import { type CollectPlan, collectPlan, type PlannedTask } from '../usecases/collect/plan.ts';
 import { addPromptOptions, compressionNote, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { tasksOf } from './tasks-of.ts';
-import { print, printError, progressLine } from './terminal.ts';
+import { type Lines, print, printError, progressLine } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber } from './with-platform.ts';
 import { withProjector } from './with-projector.ts';
 import { endAsCollected, warnUnshaped, withResumeHint } from './with-resume-hint.ts';
@@ -113,7 +113,7 @@ export function addCollect(program: Command): void {
         : await newCollection(platform, flags);
       const { runId } = collection;
       const again = `espalier collect --resume ${runId}`;
-      const { state, message, ...progress } = await withResumeHint(platform, { runId, command: again, signal }, (isAgain) =>
+      const collected = await withResumeHint(platform, { runId, command: again, signal }, (isAgain) =>
         collectWithProgress(platform, {
           ...collection,
           concurrency: flags.concurrency,
@@ -121,14 +121,13 @@ export function addCollect(program: Command): void {
           mode: isAgain || flags.resume || flags.run ? 'resume' : 'new',
         }),
       );
-      if (json) print(JSON.stringify({ run: collection.runId, state, ...progress, message }));
-      else
-        print(
-          `run ${collection.runId} ${state}: ${progress.rollouts} rollouts, ${progress.steps} steps, ${progress.succeeded} succeeded`,
-        );
-      if (message !== '' && !json) print(message);
-      if (progress.comparisons !== null && !json) print(comparedText(progress.comparisons, progress.undecided));
-      endAsCollected(runId, { state, mostFailed: progress.mostFailed }, json ? null : again);
+      const { state, message, ...progress } = collected;
+      if (json) print(JSON.stringify({ run: runId, state, ...progress, message }));
+      else {
+        print(`run ${runId} ${state}: ${progress.rollouts} rollouts, ${progress.steps} steps, ${progress.succeeded} succeeded`);
+        print([message === '' ? [] : message, comparedText(progress)]);
+      }
+      endAsCollected(runId, collected, json ? null : again);
       await settle();
       await warnUnshaped(platform, runId);
     });
@@ -147,10 +146,19 @@ export async function collectWithProgress(platform: Platform, collection: Collec
   return progress;
 }
 
-function comparedText(compared: number, undecided: number): string {
-  const text = `${compared} answers of the search were compared with episodes from the opening, and `;
-  if (undecided === 0) return `${text}none differed`;
-  return `${text}${undecided} differed where the same actions, taken twice, are answered otherwise too: whether copies share state cannot be told there`;
+/** Says how much of what an environment claims was tried; nothing where it claims nothing or is our own. */
+export function comparedText({
+  comparisons,
+  undecided,
+  plannedRollouts,
+}: Pick<CollectedRun, 'comparisons' | 'undecided' | 'plannedRollouts'>): Lines {
+  if (comparisons === null) return [];
+  const what = plannedRollouts === null ? 'answers of the search' : 'rollouts';
+  const text = `${comparisons} ${what} were compared with episodes from the opening, and `;
+  if (undecided === 0) return [`${text}none differed`];
+  return [
+    `${text}${undecided} differed where the same actions, taken twice, are answered otherwise too: whether copies share state cannot be told there`,
+  ];
 }
 
 export function progressText(p: Progress, seconds: number): string {

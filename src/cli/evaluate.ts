@@ -11,7 +11,7 @@ import { type Collection, readCollection } from '../usecases/collect/collect.ts'
 import type { CollectedRun } from '../usecases/collect/collect-run.ts';
 import { collectPlan, type PlannedTask } from '../usecases/collect/plan.ts';
 import { evaluate, planRecovery } from '../usecases/evaluate/evaluate.ts';
-import { checkedId, progressText } from './collect.ts';
+import { checkedId, comparedText, progressText } from './collect.ts';
 import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { tasksOf } from './tasks-of.ts';
 import { type Lines, print, table } from './terminal.ts';
@@ -97,7 +97,7 @@ export function addEvaluate(program: Command): void {
         const { state, failed, message, reasons } = collected;
         endAsCollected(runId, collected, null);
         if (wantsJson(command)) print(JSON.stringify({ ...result, state, failed, message, reasons }));
-        else print([evaluationText(result), failed > 0 ? message : []]);
+        else print([evaluationText(result), failed > 0 ? message : [], comparedText(collected)]);
       } else sayUnmeasured(runId, collected, wantsJson(command));
       await warnUnshaped(platform, runId);
     });

@@ -26,7 +26,8 @@ export interface EnvironmentKind {
   readonly deterministic?: boolean;
   /**
    * That its copies share nothing and that it is deterministic is the word of somebody else's code: a search compares the first
-   * answer at each depth with an episode from the opening, and this share of the others.
+   * answer at each depth with an episode from the opening, and this share of the others; where it claims to be deterministic, the
+   * first rollout and this share of the others are played again.
    */
   readonly unproven?: { readonly rate: number };
   /** What makes it another world when its server is started again, where that is known: refusals to go on name it. */

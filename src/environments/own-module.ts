@@ -52,7 +52,7 @@ export const ownModule = defineEnvironment({
 
 /**
  * What open returns, as its author may write it. `timeout`: the seconds that one call of an episode may take. `compare`: the share
- * of a search's answers that are compared with episodes from the opening.
+ * of answers of a search, and of rollouts where it is deterministic, that are compared with episodes from the opening.
  */
 type GivenKind = Omit<EnvironmentKind, 'name' | 'fingerprint' | 'close'> &
   Partial<EnvironmentKind> & { readonly timeout?: number; readonly compare?: number };

@@ -67,7 +67,7 @@ export const descriptionShape = z.object({
     .max(1)
     .default(COMPARED)
     .describe(
-      "Share of a search's answers that are compared with episodes from the opening, besides the first at each depth, where `fork` or `deterministic` is true.",
+      "Share of a search's answers (where `fork` or `deterministic` is true) and of rollouts (`deterministic`) that are compared with episodes from the opening, besides the first ones.",
     ),
   hints: z
     .boolean()

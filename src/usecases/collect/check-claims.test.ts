@@ -52,7 +52,7 @@ function treeOf(episode: Environment, kind: Partial<EnvironmentKind> = {}) {
 const node = (action: string, observation: string) => ({ action, observation, pictures: [] }) as unknown as TreeNode; // as above
 const answer = (observation: string): StepResult => ({ observation, ...running, ...unlisted });
 const path = [node('', '0'), node('2', '2')];
-const answered = (observation: string) => ({ path, action: '1', stepId: 's', result: answer(observation) });
+const answered = (observation: string) => ({ path, action: '1', result: answer(observation), hasCopied: true });
 
 describe('what an environment says of itself', () => {
   test('a copy that goes where the same actions lead from the opening is left alone, and the comparison is counted', async () => {
@@ -67,7 +67,7 @@ describe('what an environment says of itself', () => {
     await expect(compareWithOpening(treeOf(episode).tree, answered('7'))).rejects.toMatchObject({
       code: 'claim',
       message: expect.stringMatching(
-        /^copies of an episode of counter share state: behind "1" a search was shown "7", and the same actions from the opening show "3"; let a copy .* share nothing with its original, or offer none$/,
+        /^copies of an episode of counter share state: after "1" it showed "7", and the same actions from the opening show "3"; let a copy .* share nothing with its original, or offer none$/,
       ),
     });
     expect(episode.closed()).toBe(true);
@@ -91,17 +91,25 @@ describe('what an environment says of itself', () => {
     );
   });
 
-  test('the first answer at each depth is compared, and others at the rate of the description, the same ones each time', () => {
-    const chosen = (depths: readonly number[]) => {
-      const { kind } = treeOf(counter({ count: 0 })).tree;
-      return depths.map((depth, i) => wantsComparison(kind, { path: Array<TreeNode>(depth).fill(path[0]!), stepId: `s${i}` }));
-    };
-    expect(chosen([1, 2, 3])).toEqual([true, true, true]);
-    const many = chosen(Array<number>(1_000).fill(1));
+  test('where nothing was copied, a difference is refused for the claim to be deterministic, and undecided without it', async () => {
+    const alone = { ...answered('7'), hasCopied: false };
+    const claims = treeOf(counter({ count: 9 }), { deterministic: true });
+    await expect(compareWithOpening(claims.tree, alone)).rejects.toThrow(/^counter claims to be deterministic and is not: /);
+    const { tree, compared } = treeOf(counter({ count: 9 }));
+    await compareWithOpening(tree, alone);
+    expect(compared).toEqual(['undecided']);
+  });
+
+  test('the first answer is compared, and others at the rate of the description, the same ones each time; of our own none', () => {
+    const { kind } = treeOf(counter({ count: 0 })).tree;
+    const chosen = (isFirst: boolean, of = kind) =>
+      Array.from({ length: 1_000 }, (_, i) => wantsComparison(of, { isFirst, stepId: `s${i}` }));
+    expect(chosen(true)).toEqual(Array(1_000).fill(true));
+    const many = chosen(false);
     expect(many.filter(Boolean).length).toBeGreaterThan(400);
     expect(many.filter(Boolean).length).toBeLessThan(600);
-    expect(chosen(Array<number>(1_000).fill(1))).toEqual(many);
-    const { unproven: _, ...shipped } = treeOf(counter({ count: 0 })).tree.kind;
-    expect(wantsComparison(shipped, { path, stepId: 's' })).toBe(false);
+    expect(chosen(false)).toEqual(many);
+    const { unproven: _, ...shipped } = kind;
+    expect(chosen(true, shipped)).toEqual(Array(1_000).fill(false));
   });
 });

@@ -73,7 +73,10 @@ export interface CollectedRun extends Progress {
   readonly message: string;
   /** More than half of what was collected failed. */
   readonly mostFailed: boolean;
-  /** Answers of a search that this process compared with episodes from the opening; null where nothing is to be compared. */
+  /**
+   * Answers of a search, or whole rollouts, that this process compared with episodes from the opening; null where nothing is to be
+   * compared.
+   */
   readonly comparisons: number | null;
   /** Those of them that differed in an environment that answers equal actions otherwise each time: nothing follows. */
   readonly undecided: number;
@@ -186,7 +189,7 @@ export async function collectRun(options: CollectOptions): Promise<CollectedRun>
   const collected = {
     ...progress,
     mostFailed: progress.failed > total / 2,
-    comparisons: plan.search && options.kind.unproven ? comparisons : null,
+    comparisons: options.kind.unproven && (plan.search || options.kind.deterministic) ? comparisons : null,
     undecided,
     reasons: tally.reasons(),
   };

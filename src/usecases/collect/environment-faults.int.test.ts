@@ -44,20 +44,42 @@ from espalier_rl import Environment, Opening, Step
 
 
 class Late(Environment):
-    tasks = ["a", "b"]
+    tasks = ["a", "b", "well"]
+    compare = 0
 
     def reset(self, task, seed):
-        self.log = []
+        self.task, self.log = task, []
         return Opening("go " + task, actions=["x", "y"])
 
     def fork(self):
         copy = Late()
-        copy.log = self.log if len(self.log) >= 3 else list(self.log)
+        copy.task = self.task
+        copy.log = self.log if len(self.log) >= 3 and self.task != "well" else list(self.log)
         return copy
 
     def step(self, action):
         self.log.append(action)
         return Step(" ".join(self.log), 0.0, len(self.log) >= 7, actions=["x", "y"])
+`;
+const CLAIMS = `
+from espalier_rl import Environment, Opening, Step
+
+played = 0
+
+
+class Claims(Environment):
+    tasks = ["true", "false"]
+    deterministic = True
+
+    def reset(self, task, seed):
+        global played
+        played += 1
+        self.task, self.taken, self.number = task, 0, played
+        return Opening("go " + task, actions=["go"])
+
+    def step(self, action):
+        self.taken += 1
+        return Step(f"{self.taken} {self.number if self.task == 'false' else ''}", 0.0, self.taken == 3, actions=["go"])
 `;
 const UNMADE = `
 import { existsSync } from 'node:fs';
@@ -107,6 +129,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'python-faults-'));
   await writeFile(join(folder, 'faults.py'), SOURCE);
   await writeFile(join(folder, 'late.py'), LATE);
+  await writeFile(join(folder, 'claims.py'), CLAIMS);
   await writeFile(join(folder, 'unmade.mjs'), UNMADE);
   await writeFile(join(folder, 'throws.mjs'), THROWS);
 });
@@ -118,6 +141,7 @@ async function collected(
   tasks: readonly string[],
   search: CollectPlan['search'] = null,
   environment = `python:${join(folder, 'faults.py')};timeout=2`,
+  concurrency = 8,
 ) {
   const runId = newId();
   const plan: CollectPlan = {
@@ -130,7 +154,7 @@ async function collected(
     search,
   };
   const signal = new AbortController().signal;
-  const result = await collect(platform, { runId, name: 'r', seed: 1, plan, concurrency: 8, signal, mode: 'new' });
+  const result = await collect(platform, { runId, name: 'r', seed: 1, plan, concurrency, signal, mode: 'new' });
   const { db } = platform.database;
   await waitUntilProjected(db, await platform.log.ends(TOPICS), { timeoutMs: 30_000 });
   const ends = await db
@@ -293,7 +317,21 @@ test('a search goes on at other nodes where the environment ends over an action'
 
 test('copies that begin to share state at the third step are found where a search comes there first', async () => {
   const search = { iterations: 8, candidates: 4, maxDepth: 6, exploration: 1 };
-  await expect(collected(['a', 'b'], search, `python:${join(folder, 'late.py')};timeout=2`)).rejects.toThrow(
-    /^copies of an episode of late share state: behind /,
+  const late = `python:${join(folder, 'late.py')};timeout=2`;
+  // also where another tree came to that depth before, whose copies share nothing
+  for (const tasks of [
+    ['a', 'b'],
+    ['well', 'a'],
+  ])
+    await expect(collected(tasks, search, late, 1)).rejects.toThrow(/^copies of an episode of late share state: after /);
+});
+
+test('an environment that claims to be deterministic is asked twice in a plain collection, and refused where it answers otherwise', async () => {
+  const claims = `python:${join(folder, 'claims.py')}`;
+  const { result } = await collected(['true'], null, claims);
+  expect(result).toMatchObject({ state: 'completed', rollouts: 1, comparisons: 1, undecided: 0 });
+  await expect(collected(['false'], null, claims)).rejects.toThrow(
+    /^claims claims to be deterministic and is not: after "go" it showed "1 \d+", and the same actions from the opening show "1 \d+"; leave "deterministic" out of its description$/,
   );
+  expect((await collected(['well'])).result.comparisons).toBeNull(); // claims nothing
 });

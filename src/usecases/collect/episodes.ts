@@ -78,6 +78,8 @@ export function openEpisodes(tree: GrowingTree): Episodes {
   /** The one episode that cannot be copied; at no place before it was begun. */
   let live: { readonly place: Place | null; readonly environment: Environment } | null = null;
   const notRepeated = new Set<Place>();
+  const comparedDepths = new Set<number>();
+  let hasCopied = false;
   for (const { stepId, parentStepId, action, ended } of tree.nodes.values()) {
     const place = parentStepId === null ? newPlace() : wayFrom(placeOf(parentStepId), stepId, action);
     if (!ended) place.open++;
@@ -141,7 +143,10 @@ export function openEpisodes(tree: GrowingTree): Episodes {
     if (!there.clone) live = null;
     else if (isLast && place.open <= 1)
       kept.delete(place); // nobody starts here again
-    else environment = await there.clone();
+    else {
+      hasCopied = true;
+      environment = await there.clone();
+    }
     try {
       next.result = await environment.step(action, tree.signal);
     } catch (error) {
@@ -190,8 +195,11 @@ export function openEpisodes(tree: GrowingTree): Episodes {
       // what a single copy shows, or an answer that was not given before, is the word of the environment itself
       const last = isDeterministic ? ways.findLast(({ next }) => next.result) : taken.length > 1 ? taken.at(-1) : undefined;
       if (last?.next.result && !tree.signal.aborted) {
-        const answer = { path: pathTo(tree, stepId), action: last.action, stepId: last.stepId, result: last.next.result };
-        if (wantsComparison(tree.kind, answer)) await compareWithOpening(tree, answer);
+        const path = pathTo(tree, stepId);
+        const isFirst = !comparedDepths.has(path.length);
+        comparedDepths.add(path.length);
+        if (wantsComparison(tree.kind, { isFirst, stepId: last.stepId }))
+          await compareWithOpening(tree, { path, action: last.action, result: last.next.result, hasCopied });
       }
       return { executed, failure };
     },
@@ -234,40 +242,35 @@ function newPlace(): Place {
   return { result: null, ways: new Map(), open: 0 };
 }
 
-const compared = new WeakMap<EnvironmentKind, Set<number>>();
-
-/** What a search was answered in a copy, or in place of an action that was executed before. */
-interface SearchedAnswer {
+/** What an action was answered: in a search, where copies may have been made, or at the end of a rollout. */
+interface GivenAnswer {
   /** From the root to the node where the action was taken. */
   readonly path: readonly TreeNode[];
   readonly action: string;
-  /** The node that the action led to. */
-  readonly stepId: string;
   readonly result: StepResult;
+  /** Whether an episode of the tree was copied before. */
+  readonly hasCopied: boolean;
 }
 
 /**
- * Whether an answer is to be compared with an episode that is played from the opening: the first one at each depth, since copies
- * may begin to share state late, and others at random. The draw follows from the node, and consumes nothing.
+ * Whether an answer is to be compared with an episode that is played from the opening: the first one (at each depth of a search,
+ * since copies may begin to share state late; of the rollouts of a run), and others at random. The draw follows from the node, and
+ * consumes nothing.
  */
-export function wantsComparison(kind: EnvironmentKind, { path, stepId }: Pick<SearchedAnswer, 'path' | 'stepId'>): boolean {
-  const { unproven } = kind;
-  if (!unproven) return false;
-  const depths = compared.get(kind) ?? new Set();
-  compared.set(kind, depths);
-  if (depths.has(path.length)) return createRandom(seedFrom('compare', stepId)).next() < unproven.rate;
-  depths.add(path.length);
-  return true;
+export function wantsComparison(
+  { unproven }: EnvironmentKind,
+  { isFirst, stepId }: { readonly isFirst: boolean; readonly stepId: string },
+): boolean {
+  return unproven !== undefined && (isFirst || createRandom(seedFrom('compare', stepId)).next() < unproven.rate);
 }
 
 /**
  * Plays an episode from the opening to where an answer was given, and compares what it shows: copies that share state with each
  * other or with their original answer for actions that were taken in the others, and an environment that answers equal actions
  * otherwise is not deterministic. Of an environment that
- * neither repeats itself nor claims to, nothing can be said: that comparison is `undecided`. @throws
- * EnvironmentError `claim`, with the remedy.
+ * claims neither, nothing can be said: that comparison is `undecided`. @throws EnvironmentError `claim`, with the remedy.
  */
-export async function compareWithOpening(tree: GrowingTree, { path, action, result }: SearchedAnswer): Promise<void> {
+export async function compareWithOpening(tree: GrowingTree, { path, action, result, hasCopied }: GivenAnswer): Promise<void> {
   const seen: readonly RecordedObservation[] = [...path, { observation: result.observation, pictures: picturesOf(result) }];
   const actions = [...path.slice(1).map((node) => node.action), action];
   const first = await play(tree, actions);
@@ -278,11 +281,12 @@ export async function compareWithOpening(tree: GrowingTree, { path, action, resu
   const again = await play(tree, actions);
   const repeats = again?.every((shown, i) => first[i] && shownText(shown) === shownText(first[i])) ?? false;
   const { name, deterministic } = tree.kind;
-  if (!repeats && !deterministic) return tree.onCompared('undecided');
-  const difference = `behind ${quoted(actions[at - 1] ?? '')} a search was shown ${quoted(observationText(was))}, and the same actions from the opening show ${quoted(shownText(is))}`;
+  const isOfCopies = repeats && hasCopied;
+  if (!isOfCopies && !deterministic) return tree.onCompared('undecided');
+  const difference = `after ${quoted(actions[at - 1] ?? '')} it showed ${quoted(observationText(was))}, and the same actions from the opening show ${quoted(shownText(is))}`;
   throw new EnvironmentError(
     'claim',
-    repeats
+    isOfCopies
       ? `copies of an episode of ${name} share state: ${difference}; let a copy (POST /fork, fork of a class, clone of a module) share nothing with its original, or offer none`
       : `${name} claims to be deterministic and is not: ${difference}; leave "deterministic" out of its description`,
   );

@@ -6,6 +6,7 @@ import { derivedId } from '../../events/derived-id.ts';
 import type { Act } from '../../policies/policy.ts';
 import { askPolicy } from './ask-policy.ts';
 import { type EnvironmentFault, withFault } from './environment-fault.ts';
+import { compareWithOpening, wantsComparison } from './episodes.ts';
 import type { GrowingTree, TreeNode } from './growing-tree.ts';
 import { closingRewards } from './prompting/closing-rewards.ts';
 import { historyDrafts, promptDrafts } from './prompting/history-drafts.ts';
@@ -125,6 +126,7 @@ async function goOn(walk: Walk, environment: Environment, path: TreeNode[], alre
     };
     const success = successOf(walk, result);
     if (done) {
+      await compareClaim(walk, path, node, result);
       for (const each of await closing(walk, [...path, node], success)) drafts.push(each);
       drafts.push(rolloutFinishedDraft(walk, node, outcomeOf(result), success, result.reason ?? ''));
     }
@@ -134,6 +136,22 @@ async function goOn(walk: Walk, environment: Environment, path: TreeNode[], alre
     tree.onStep();
     if (done) return tree.onRollout(result.success === true);
   }
+}
+
+/**
+ * Plays the first rollout of a run again, and others at random, where the environment claims that equal actions are answered alike.
+ * @throws EnvironmentError `claim`.
+ */
+async function compareClaim(
+  { tree, ordinal }: Walk,
+  path: readonly TreeNode[],
+  last: TreeNode,
+  result: StepResult,
+): Promise<void> {
+  if (!tree.kind.deterministic || tree.signal.aborted) return;
+  const isFirst = tree.treeIndex === 0 && ordinal === 0;
+  if (!wantsComparison(tree.kind, { isFirst, stepId: last.stepId })) return;
+  await compareWithOpening(tree, { path, action: last.action, result, hasCopied: false });
 }
 
 async function answerTo({ prompter, signal }: GrowingTree, environment: Environment, response: string) {

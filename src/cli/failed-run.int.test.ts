@@ -203,6 +203,32 @@ test('a run in which some rollouts failed ends as completed, and shows the share
   ]);
 });
 
+test.each(['collect', 'evaluate'])(
+  '%s of which most rollouts failed completes with a warning and exit code 1, also when repeated',
+  async (command) => {
+    nonsense(2);
+    const run = newId();
+    const args = [
+      '--policy',
+      policy(),
+      '--tasks',
+      '1',
+      '--rollouts',
+      '3',
+      '--concurrency',
+      '1',
+      '--max-steps',
+      '3',
+      '--run',
+      run,
+    ];
+    const failed = { code: 1, stderr: expect.stringContaining(`espalier: warning: most of run ${run} failed`) };
+    expect(await runEspalier(['--json', command, ...args], env)).toMatchObject(failed);
+    expect(await recordedEnd(run)).toMatchObject({ state: 'completed', outcome: 'completed' });
+    expect(await runEspalier(['--json', command, '--resume', run], env)).toMatchObject(failed);
+  },
+);
+
 describe('a policy that cannot act in the environment', () => {
   test.each([
     ['collect', ['collect', '--policy', 'random', '--environment', 'tool-env'], 'random', 'lists no admissible actions'],

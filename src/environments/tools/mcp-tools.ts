@@ -16,7 +16,7 @@ const NAME = /^[\w.-]{1,64}$/;
 /**
  * Opens the tools of an MCP server, or the one that is named behind `#`: `mcp:http://127.0.0.1:3000/mcp`, `mcp:npx -y SERVER`.
  * Words of a command are divided by blanks. A call is sent once, but for one that never reached the server. A command that has
- * ended is started again, and a session that the server does not know any more is initialised again. @throws ToolError that names
+ * ended or hangs is started again, and a session that the server does not know any more is initialised again. @throws ToolError that names
  * the server and what it lacks.
  */
 export async function openMcpTools(address: string, timeoutMs: number): Promise<readonly Tool[]> {
@@ -31,7 +31,7 @@ export async function openMcpTools(address: string, timeoutMs: number): Promise<
   try {
     const chosen = await describeTools(client, { place, name, timeoutMs });
     const described = JSON.stringify(chosen);
-    const sessions = keepSession(client, async () => {
+    const reopen = async () => {
       const next = await retry(open, {
         pauseMs: doubling(100, 2_000),
         again: ({ elapsedMs, pauseMs }) => elapsedMs + pauseMs <= PATIENCE_MS,
@@ -43,7 +43,8 @@ export async function openMcpTools(address: string, timeoutMs: number): Promise<
         await next.close();
         throw error;
       }
-    });
+    };
+    const sessions = keepSession(client, { reopen, server: url ? 'elsewhere' : 'own', pingMs: Math.min(timeoutMs, PING_MS) });
     return chosen.map((tool, i): Tool => {
       return {
         ...tool,
@@ -58,6 +59,7 @@ export async function openMcpTools(address: string, timeoutMs: number): Promise<
 }
 
 const PATIENCE_MS = 30_000; // a server that is started again takes that long
+const PING_MS = 5_000; // a server that is busy with a call answers that
 
 interface ToolChoice {
   readonly place: string;
@@ -92,24 +94,34 @@ interface Session {
   closedWith: number | null;
   /** The server does not know it, or cannot be reached by it any more. */
   isLost: boolean;
+  /** The server is asked whether it still answers; calls that come meanwhile wait. */
+  ping: Promise<void> | null;
 }
 
 interface Sessions {
   /**
    * Sends a call in the current session. One that never reached the server, or whose session went with the server, is sent once more
-   * in a new one. @throws ToolError when
+   * in a new one. A server of our own that answers neither a call in its time nor a ping is replaced. @throws ToolError when
    * the server's process ended over the call; ToolUnavailable when other calls were in flight as well, or nobody answers.
    */
   send<T>(request: (client: Client) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
-function keepSession(first: Client, reopen: () => Promise<Client>): Sessions {
+interface SessionOptions {
+  readonly reopen: () => Promise<Client>;
+  /** `own`: this program has started its process, which no one else replaces. */
+  readonly server: 'own' | 'elsewhere';
+  readonly pingMs: number;
+}
+
+function keepSession(first: Client, { reopen, server, pingMs }: SessionOptions): Sessions {
   let closed = false;
+  const leaving = new Set<Promise<void>>();
   let current: Promise<Session> = Promise.resolve(sessionOf(first));
 
   function sessionOf(client: Client): Session {
-    const session: Session = { client, inFlight: 0, closedWith: null, isLost: false };
+    const session: Session = { client, inFlight: 0, closedWith: null, isLost: false, ping: null };
     client.onclose = () => {
       session.closedWith = session.inFlight;
     };
@@ -118,6 +130,7 @@ function keepSession(first: Client, reopen: () => Promise<Client>): Sessions {
 
   async function running(): Promise<Session> {
     const last = await current;
+    await last.ping;
     if (last.closedWith === null && !last.isLost) return last;
     const next = current.then(async (latest) => {
       if (latest !== last) return latest; // another call has opened it meanwhile
@@ -126,6 +139,21 @@ function keepSession(first: Client, reopen: () => Promise<Client>): Sessions {
     });
     current = next.catch(() => last); // the next call tries again
     return next;
+  }
+
+  /** Asks a server that has not answered a call in its time. */
+  function suspect(session: Session): Promise<void> {
+    session.ping ??= isKnown(session, pingMs).then((isKnownStill) => {
+      session.isLost ||= !isKnownStill;
+      session.ping = null;
+    });
+    return session.ping;
+  }
+
+  function leave({ client }: Session): Promise<void> {
+    const closing = client.close().catch(() => undefined);
+    leaving.add(closing);
+    return closing.finally(() => leaving.delete(closing));
   }
 
   return {
@@ -140,17 +168,18 @@ function keepSession(first: Client, reopen: () => Promise<Client>): Sessions {
         } catch (error) {
           if (session.closedWith === 1) throw new ToolError('its process ended over this call', { cause: error });
           if (session.closedWith !== null) throw new ToolUnavailable('its process ended', { cause: error });
-          if (tries > 1 || !(isUnsent(error) || (brokeOff(error) && !(await isKnown(session))))) throw error;
+          if (server === 'own' && isTimeout(error)) await suspect(session);
+          if (tries > 1 || !(isUnsent(error) || (brokeOff(error) && !(await isKnown(session, pingMs))))) throw error;
           session.isLost = true;
         } finally {
           // A lost session is left to the calls that are in flight in it: closing it would end them.
-          if (--session.inFlight === 0 && session.isLost) await session.client.close().catch(() => undefined);
+          if (--session.inFlight === 0 && session.isLost) await leave(session);
         }
       }
     },
     async close() {
       closed = true;
-      await (await current).client.close();
+      await Promise.all([...leaving, (await current).client.close()]);
     },
   };
 }
@@ -162,11 +191,16 @@ function brokeOff(error: unknown): boolean {
 }
 
 /** Whether the server still holds a session; what a call may have done in a lost one went with it. */
-async function isKnown({ client }: Session): Promise<boolean> {
-  return client.ping().then(
+async function isKnown({ client }: Session, timeout: number): Promise<boolean> {
+  return client.ping({ timeout }).then(
     () => true,
     () => false,
   );
+}
+
+/** Whether a call had no answer in its time. */
+function isTimeout(error: unknown): boolean {
+  return ((error ?? {}) as { code?: unknown }).code === -32_001; // read by field: the SDK's McpError, ErrorCode.RequestTimeout
 }
 
 /** Whether a call was not executed: nobody listens at the address, or the server does not know the session, as after a restart. */

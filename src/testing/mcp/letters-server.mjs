@@ -24,4 +24,11 @@ server.registerTool('draw', { description: 'Draws a dot.', inputSchema: {} }, as
   ],
 }));
 server.registerTool('leave', { description: 'Ends the server.', inputSchema: {} }, async () => process.exit(3));
+server.registerTool('think', { description: 'Takes a while.', inputSchema: {} }, () => new Promise(() => {}));
+server.registerTool('hang', { description: 'Answers nothing any more.', inputSchema: {} }, () => {
+  for (;;);
+});
+server.registerTool('pid', { description: 'Returns its process.', inputSchema: {} }, async () => ({
+  content: [{ type: 'text', text: String(process.pid) }],
+}));
 await server.connect(new StdioServerTransport());

@@ -50,19 +50,29 @@ const CLOSING = /<\/compression>/i;
  * Reads the compression factor that an agent chose for its next history image: the text between the first opening and the first
  * closing `<compression>` tag, in any case, read as Python's `float` reads it (`parsePythonFloat` lists what that takes). What is
  * missing, no number or not finite means no compression (1), the rest is brought into the range: `0.5` yields 1, `1_0` yields 5.
- * A closing tag before the opening one leaves nothing between them. (§2.2; the reference's own comment promises the largest
+ * A closing tag before the opening one leaves nothing between them. As published, each İ before a tag moves it by a character: its
+ * place is that in the lower-cased answer, where İ is two. (§2.2; the reference's own comment promises the largest
  * factor on failure, its code yields 1.)
  */
 export function readFactor(response: string): FactorReading {
   const [opening, closing] = [OPENING.exec(response), CLOSING.exec(response)];
   if (opening === null || closing === null) return { text: null, parsed: null, factor: 1, fault: 'no-tag' };
-  const text = pythonStrip(response.slice(opening.index + opening[0].length, closing.index));
+  const place = ({ index }: RegExpExecArray, length: number) =>
+    charactersOn(response, index + length, response.slice(0, index).split('İ').length - 1);
+  const text = pythonStrip(response.slice(place(opening, opening[0].length), place(closing, 0)));
   const parsed = parsePythonFloat(text);
   if (parsed === null) return { text, parsed, factor: 1, fault: 'no-number' };
   if (!Number.isFinite(parsed)) return { text, parsed: null, factor: 1, fault: 'not-finite' };
   if (parsed < FACTOR_RANGE.least) return { text, parsed, factor: FACTOR_RANGE.least, fault: 'below-range' };
   if (parsed > FACTOR_RANGE.most) return { text, parsed, factor: FACTOR_RANGE.most, fault: 'above-range' };
   return { text, parsed, factor: parsed, fault: null };
+}
+
+/** Returns the place that is so many characters (code points) behind another one. */
+function charactersOn(text: string, at: number, characters: number): number {
+  let place = at;
+  for (let i = 0; i < characters; i++) place += String.fromCodePoint(text.codePointAt(place) ?? 0).length;
+  return place;
 }
 
 /** A whole setting of the compression reward. */

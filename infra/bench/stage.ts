@@ -150,6 +150,7 @@ export async function openStagePlatform(stage: Stage): Promise<Platform> {
     directUrl: database.url,
     database,
     log,
+    notes: [],
     logFaults: [],
     blobs: openFileBlobStore(config.blobs),
     stamp: DEFAULT_STAMP,

@@ -106,6 +106,7 @@ export async function startRoles<Name extends RoleName>(
   const opened: ClosingPart[] = [];
   const close = () => closeInTurn(opened.splice(0).reverse());
   const roles: Partial<Record<RoleName, StartedRole>> = {};
+  for (const note of platform.notes) logger.warn(note);
   try {
     for (const name of ROLE_NAMES.filter((each) => names.some((wanted) => wanted === each))) {
       const own = logger.with({ role: name });

@@ -4,6 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type RunningKafka, startKafka } from '../../infra/kafka/start-kafka.ts';
+import { diagnose } from '../platform/diagnose.ts';
+import { openPlatform } from '../platform/open-platform.ts';
+import { readConfig } from '../runtime/config.ts';
+import { createTestDatabase } from '../testing/database.ts';
 import { describeWithKafka } from '../testing/kafka-describe.ts';
 import { fresh, record } from './contract/fixture.ts';
 import { openKafkaLog } from './kafka-log.ts';
@@ -46,6 +50,33 @@ describeWithKafka('a cluster of three brokers', () => {
     const settings = { 'process.roles': 'broker', 'node.id': node, 'controller.quorum.voters': voters, listeners };
     return startKafka({ folder: join(folder, `${node}`), port, settings });
   }
+
+  test('a hundred starts of the platform end well, and each names the topics that have one copy', async () => {
+    const brokers = cluster.flatMap((broker) => broker.brokers);
+    const database = await createTestDatabase();
+    const home = join(folder, 'home');
+    const settings = {
+      ESPALIER_HOME: home,
+      DATABASE_URL: database.url,
+      ESPALIER_PARTITIONS: '4',
+      KAFKA_BROKERS: brokers.join(','),
+    };
+    const start = async (more: Readonly<Record<string, string>>) => {
+      const { notes, close } = await openPlatform(readConfig({ ...settings, ...more }), 'start');
+      await close();
+      return notes;
+    };
+    try {
+      expect(await start({ ESPALIER_KAFKA_REPLICATION: '1' })).toEqual([]);
+      const one = [expect.stringMatching(/^topics have fewer than 3 copies in a cluster of 3 brokers.*runs \(1\)/)];
+      for (let begun = 0; begun < STARTS; begun++) expect(await start({})).toEqual(one);
+      await expect(start({ ESPALIER_KAFKA_REPLICATION: '3' })).rejects.toThrow('has 1 of the 3 copies that are configured');
+      const findings = await diagnose(readConfig(settings), []);
+      expect(findings.find(({ step }) => step === 'topics')).toMatchObject({ state: 'warned', detail: one[0] });
+    } finally {
+      await database.drop();
+    }
+  });
 
   test('a hundred starts at which everything is asked at once end well', async () => {
     const brokers = cluster.flatMap((broker) => broker.brokers);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import kafkajs from 'kafkajs';
-import { isTransient, toLogError } from './kafka-log-errors.ts';
+import { isLostAnswer, isTransient, toLogError } from './kafka-log-errors.ts';
 
 const { KafkaJSAggregateError, KafkaJSNonRetriableError, KafkaJSProtocolError, KafkaJSSASLAuthenticationError } = kafkajs;
 
@@ -8,6 +8,14 @@ const { KafkaJSAggregateError, KafkaJSNonRetriableError, KafkaJSProtocolError, K
 function failedLogin(message: string): Error {
   const login: Error = Reflect.construct(KafkaJSSASLAuthenticationError, [message]);
   return Reflect.construct(KafkaJSNonRetriableError, [login, { cause: login }]);
+}
+function thrownBy(work: () => unknown): Error {
+  try {
+    work();
+  } catch (error) {
+    return error as Error; // what an engine throws
+  }
+  throw new Error('it has thrown nothing');
 }
 const toFault = (error: Error) => toLogError(error, ['b:9092'], 'creating topics');
 
@@ -27,6 +35,19 @@ describe('errors of kafkajs', () => {
     const error = failedLogin('SASL PLAIN authentication failed: Authentication failed: Invalid username or password');
     expect(isTransient(error)).toBe(false);
     expect(toFault(error)).toMatchObject({ code: 'refused', retryable: true, message: expect.stringContaining('the login') });
+  });
+
+  test('an answer that the client confused with another one is recognised by what the engine says of it, however it is wrapped', () => {
+    const high: { partitions: number[] }[] = [];
+    const confused = () => {
+      const { partitions } = high.pop() as { partitions: number[] }; // as kafkajs reads the second of two answers (#461)
+      return partitions;
+    };
+    const lost = thrownBy(confused);
+    expect(isLostAnswer(lost)).toBe(true);
+    expect(isLostAnswer(Reflect.construct(KafkaJSNonRetriableError, [lost, { cause: lost }]))).toBe(true);
+    expect(isLostAnswer(thrownBy(() => (high as unknown as { name: { of: string } }).name.of))).toBe(false);
+    expect(isLostAnswer(failedLogin('SASL PLAIN authentication failed: Connection timeout'))).toBe(false);
   });
 
   test('a missing right to create topics is named, not the request that held them', () => {

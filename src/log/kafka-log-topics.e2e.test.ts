@@ -4,7 +4,7 @@ import { describeWithKafka } from '../testing/kafka-describe.ts';
 import { fresh } from './contract/fixture.ts';
 import { openKafkaLog } from './kafka-log.ts';
 import { configureTopic, readOwnSettings } from './kafka-log-testing.ts';
-import { topicConfiguration } from './kafka-log-topics.ts';
+import { fewCopies, topicConfiguration } from './kafka-log-topics.ts';
 
 test.each([
   [1, {}, 1, '1'],
@@ -14,6 +14,19 @@ test.each([
 ])('with %i brokers and %j a topic has %i copies, of which %s must hold a record', (brokers, options, copies, insync) => {
   const { replicationFactor, configEntries } = topicConfiguration('t', 1, brokers, options);
   expect([replicationFactor, configEntries.find(({ name }) => name === 'min.insync.replicas')?.value]).toEqual([copies, insync]);
+});
+
+test('topics with fewer copies than new ones get are named, and none in a cluster of one broker', () => {
+  const copies = new Map([
+    ['runs', 1],
+    ['trees', 3],
+    ['pool', 2],
+  ]);
+  expect(fewCopies(copies, 5)).toMatch(
+    /^topics have fewer than 3 copies in a cluster of 5 brokers, .*: runs \(1\), pool \(2\); /,
+  );
+  expect(fewCopies(copies, 2)).toContain(': runs (1); ');
+  expect(fewCopies(copies, 1)).toBeNull();
 });
 
 test('more copies that hold a record than copies are refused, since nothing could be appended', () => {

@@ -9,6 +9,8 @@ export interface TopicOptions {
   readonly replication?: number | undefined;
   /** One less than the copies where it is left out, and one at least. */
   readonly minInsync?: number | undefined;
+  /** Hears which topics have fewer copies than they would be made with, where nothing is configured. */
+  readonly note?: ((text: string) => void) | undefined;
 }
 
 const MIN_INSYNC = 'min.insync.replicas';
@@ -21,7 +23,7 @@ const COPIES = 3;
 
 /** Returns how a topic is made in a cluster of so many brokers. @throws LogError `fatal` when a record could never be durable. */
 export function topicConfiguration(topic: string, numPartitions: number, brokers: number, options: TopicOptions) {
-  const replicationFactor = options.replication ?? Math.min(COPIES, brokers);
+  const replicationFactor = options.replication ?? usualCopies(brokers);
   const minInsync = options.minInsync ?? Math.max(1, replicationFactor - 1);
   if (minInsync > replicationFactor) {
     throw new LogError(
@@ -44,23 +46,39 @@ export function topicConfiguration(topic: string, numPartitions: number, brokers
   };
 }
 
+function usualCopies(brokers: number): number {
+  return Math.min(COPIES, brokers);
+}
+
+/** Names the topics that have fewer copies than topics are made with in a cluster of so many brokers; null where none has. */
+export function fewCopies(copies: ReadonlyMap<string, number>, brokers: number): string | null {
+  const usual = usualCopies(brokers);
+  const few = [...copies].filter(([, count]) => count < usual).map(([topic, count]) => `${topic} (${count})`);
+  if (few.length === 0) return null;
+  return `topics have fewer than ${usual} copies in a cluster of ${brokers} brokers, and are lost with theirs: ${few.join(', ')}; reassign their partitions, or set ESPALIER_KAFKA_REPLICATION to the copies that they are to have`;
+}
+
 /**
  * Refuses topics of another shape than ours, with the setting to change: those with fewer copies than are configured, whose records
  * the broker does not date, or which do not take every record. What may not be read is not compared. @throws LogError `fatal`.
  */
 export async function checkTopics(admin: Admin, topics: readonly string[], options: TopicOptions): Promise<void> {
-  const { replication = 1, minInsync = 1 } = options;
+  const { replication, minInsync = 1, note } = options;
   if (topics.length === 0) return; // which kafkajs would take for all
-  if (replication > 1) {
-    const { topics: described } = await admin.fetchTopicMetadata({ topics: [...topics] });
-    for (const { name, partitions } of described) {
-      const copies = smallest(partitions.map(({ replicas }) => replicas.length));
-      if (copies < replication)
-        throw refusal(
-          name,
-          `has ${copies} of the ${replication} copies that are configured; reassign its partitions, or lower the setting`,
-        );
-    }
+  const { topics: existing } = await admin.fetchTopicMetadata({ topics: [...topics] });
+  const copies = new Map(
+    existing.map(({ name, partitions }) => [name, smallest(partitions.map(({ replicas }) => replicas.length))] as const),
+  );
+  for (const [name, count] of copies) {
+    if (replication !== undefined && count < replication)
+      throw refusal(
+        name,
+        `has ${count} of the ${replication} copies that are configured; reassign its partitions, or lower the setting`,
+      );
+  }
+  if (note && replication === undefined) {
+    const few = fewCopies(copies, (await admin.describeCluster()).brokers.length);
+    if (few !== null) note(few);
   }
   const resources = topics.map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name, configNames: [...COMPARED] }));
   const { resources: described } = await admin.describeConfigs({ resources, includeSynonyms: false }).catch((error: unknown) => {

@@ -22,12 +22,14 @@ import { kafkaSourceOf, LogMismatch, needsHome } from './open-platform.ts';
 export interface Finding {
   readonly part: 'settings' | 'folders' | 'kafka' | 'database';
   readonly step: string;
-  readonly state: 'ok' | 'failed' | 'skipped';
+  /** `warned`: a start works, and something is to be repaired. */
+  readonly state: 'ok' | 'warned' | 'failed' | 'skipped';
   /** What was found, or why it failed and what to do. */
   readonly detail: string;
 }
 
-type Step = readonly [step: string, check: () => Promise<string>];
+/** What a step found; of an object that it is to be repaired. */
+type Step = readonly [step: string, check: () => Promise<string | { readonly warning: string }>];
 
 /**
  * Lists the settings and goes through what they name, part by part and step by step, in the order in which a start needs it. Writes nothing:
@@ -64,7 +66,9 @@ async function inTurn(part: Finding['part'], steps: readonly Step[]): Promise<Fi
       continue;
     }
     try {
-      findings.push({ part, step, state: 'ok', detail: await check() });
+      const detail = await check();
+      if (typeof detail === 'string') findings.push({ part, step, state: 'ok', detail });
+      else findings.push({ part, step, state: 'warned', detail: detail.warning });
     } catch (error) {
       findings.push({ part, step, state: 'failed', detail: error instanceof Error ? error.message : String(error) });
     }
@@ -99,6 +103,7 @@ async function diagnoseKafka(
   let reached = '';
   let found: string | null = null;
   let log: EventLog | undefined;
+  const notes: string[] = [];
   const steps: Step[] = [
     [
       'reach',
@@ -114,7 +119,7 @@ async function diagnoseKafka(
     [
       'login',
       async () => {
-        log = await openLogSource(kafkaSourceOf(config, brokers), 'doctor');
+        log = await openLogSource(kafkaSourceOf(config, brokers), 'doctor', (note) => notes.push(note));
         found = await log.identity();
         return `${login === null ? 'none' : login.mechanism}; cluster ${found}`;
       },
@@ -131,6 +136,7 @@ async function diagnoseKafka(
             `the topics ${names.join(', ')} are missing where others are; restore them, or move the record to a new prefix`,
           );
         await log?.ensureTopics(TOPICS, config.partitions); // which compares those that are there
+        if (notes.length > 0) return { warning: notes.join('; ') };
         return `${TOPICS.length}, of the shape that is configured`;
       },
     ],

@@ -8,7 +8,7 @@ import { DEFAULT_STAMP, type Stamp } from '../events/envelope.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { type LogSource, openLogSource } from '../log/log-source.ts';
 import { type Seals, sealingLog } from '../log/sealing-log.ts';
-import { type Database, type Db, openDatabase } from '../postgres/database.ts';
+import { type Database, DatabaseUnreachable, type Db, openDatabase } from '../postgres/database.ts';
 import { startEmbeddedPostgres } from '../postgres/embedded-server.ts';
 import { readMasterKey, useKeyWrapping } from '../postgres/key-wrapping.ts';
 import { claimLogIdentity } from '../postgres/log-identity.ts';
@@ -19,6 +19,7 @@ import { siblingDatabase } from '../postgres/sibling-database.ts';
 import { keysOfStreams } from '../postgres/stream-keys.ts';
 import { installProjections, refuseNewerProjections } from '../projections/install.ts';
 import type { FoldSource } from '../projections/rebuild/fold-thread.ts';
+import { isOutage } from '../projections/transient-fault.ts';
 import { type ClosingPart, closeInTurn } from '../runtime/close-in-turn.ts';
 import type { Config } from '../runtime/config.ts';
 import type { LogFault } from './log-faults.ts';
@@ -33,6 +34,8 @@ export interface Platform {
   readonly directUrl: string;
   readonly database: Database;
   readonly log: EventLog;
+  /** What an operator is to be told of it, such as topics with few copies. */
+  readonly notes: readonly string[];
   /** How the log is not as it was recorded; empty unless faults were to be reported. */
   readonly logFaults: readonly LogFault[];
   readonly blobs: BlobStore;
@@ -64,6 +67,12 @@ export class KafkaUnusable extends Error {
   }
 }
 
+/** Returns whether a platform could not be opened because Postgres or Kafka is away, or a disk is full: not where a login is refused. */
+export function isUnreachable(error: unknown): boolean {
+  const isWrapped = error instanceof DatabaseUnreachable || error instanceof KafkaUnusable;
+  return isOutage(isWrapped ? error.cause : error);
+}
+
 /**
  * Opens database, log and blob store as the configuration says: `DATABASE_URL` or the embedded server, `KAFKA_BROKERS` or the log
  * in Postgres tables. Migrations, the tables of the projections and the topics are there when it resolves, and the log is as it
@@ -71,11 +80,13 @@ export class KafkaUnusable extends Error {
  */
 export async function openPlatform(config: Config, name: string, onFaults: OnLogFaults = 'refuse'): Promise<Platform> {
   const opened: ClosingPart[] = [];
+  const notes: string[] = [];
   const close = () => closeInTurn(opened.splice(0).reverse());
   try {
     if (needsHome(config)) await ensureWritable('ESPALIER_HOME', config.home);
     await ensureWritable('ESPALIER_BLOBS', config.blobs); // now, not at the first large payload of a run
-    const kafka = config.kafkaBrokers && (await openKafka(kafkaSourceOf(config, config.kafkaBrokers), name));
+    const kafka =
+      config.kafkaBrokers && (await openKafka(kafkaSourceOf(config, config.kafkaBrokers), name, (note) => notes.push(note)));
     if (kafka) opened.push({ what: 'the connections to Kafka', close: () => kafka.close() });
     let databaseUrl = config.databaseUrl;
     if (databaseUrl === null) {
@@ -109,7 +120,7 @@ export async function openPlatform(config: Config, name: string, onFaults: OnLog
     } as const;
     const stamp = { principal: DEFAULT_STAMP.principal, project: config.project };
     const threads = foldSourceOf(config, databaseUrl, directUrl);
-    return { config, databaseUrl, directUrl, database, log, logFaults, blobs, stamp, threads, mode, close };
+    return { config, databaseUrl, directUrl, database, log, notes, logFaults, blobs, stamp, threads, mode, close };
   } catch (error) {
     await close().catch(() => undefined); // the fault that led here is the one to report
     throw error;
@@ -160,9 +171,9 @@ export function kafkaSourceOf(config: Config, brokers: readonly string[]): LogSo
   };
 }
 
-async function openKafka(source: LogSource, name: string): Promise<EventLog> {
+async function openKafka(source: LogSource, name: string, note: (text: string) => void): Promise<EventLog> {
   try {
-    return await openLogSource(source, name);
+    return await openLogSource(source, name, note);
   } catch (error) {
     throw new KafkaUnusable(error);
   }

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createKey, revokeKey } from '../postgres/keys.ts';
 import { localPrincipal } from '../postgres/principal.ts';
 import { SILENT } from '../runtime/logger.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
@@ -120,6 +121,31 @@ test('subscriptions of one client over the share of its key are refused, each on
   });
   left.abort();
   for (const text of refusals) expect(text).toMatch(/subscriptions of a key.* is 64, and this is 65; follow several runs/);
+});
+
+test('a subscription whose key is revoked ends within 5 s, and that of another key continues', async () => {
+  const { db } = platform.database;
+  const left = new AbortController();
+  const follow = async (name: string) => {
+    const { key, apiKey } = await createKey(db, { name, scopes: ['read'] });
+    const headers = { 'content-type': 'application/json', accept: 'text/event-stream', authorization: `Bearer ${key}` };
+    const { status, body } = await ask('subscription { events { id } }', { headers, signal: left.signal });
+    expect(status).toBe(200);
+    const ended = (async () => {
+      for await (const _ of body ?? []); // comments that keep it alive
+    })().then(
+      () => 'cut',
+      () => 'cut',
+    );
+    return { keyId: apiKey.keyId, ended };
+  };
+  const [gone, kept] = [await follow('gone'), await follow('kept')];
+  await revokeKey(db, gone.keyId);
+  const revoked = performance.now();
+  expect(await gone.ended).toBe('cut');
+  expect(performance.now() - revoked).toBeLessThan(5_000);
+  expect(await Promise.race([kept.ended, Promise.resolve('open')])).toBe('open');
+  left.abort();
 });
 
 test('a thread that ends fails what it was answering with 503 and the remedy, and the next query starts another one', async () => {

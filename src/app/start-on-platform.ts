@@ -1,10 +1,8 @@
 import { createReadiness } from '../http/health.ts';
 import { serveProbes } from '../http/probes.ts';
 import { json } from '../http/reply.ts';
-import { KafkaUnusable, openPlatform, type Platform } from '../platform/open-platform.ts';
+import { isUnreachable, openPlatform, type Platform } from '../platform/open-platform.ts';
 import type { OnLogFaults } from '../platform/open-recorded-log.ts';
-import { DatabaseUnreachable } from '../postgres/database.ts';
-import { isOutage } from '../projections/transient-fault.ts';
 import type { Config } from '../runtime/config.ts';
 import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -62,9 +60,4 @@ export async function startOnPlatform<Started extends Pick<Running, 'close'>>(
     await probes?.close();
     throw error;
   });
-}
-
-function isUnreachable(error: unknown): boolean {
-  const isWrapped = error instanceof DatabaseUnreachable || error instanceof KafkaUnusable;
-  return isOutage(isWrapped ? error.cause : error);
 }

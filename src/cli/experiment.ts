@@ -13,8 +13,9 @@ import { checkedId } from './collect.ts';
 import { describeStages, reportPlot, reportTable } from './experiment-text.ts';
 import { exitStopped } from './stoppable.ts';
 import { print, printError, progressLine, table } from './terminal.ts';
+import { throughOutages } from './through-outages.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
-import { throughOutages, withProjector } from './with-projector.ts';
+import { withProjector } from './with-projector.ts';
 import { plotFile, writePlot } from './write-plot.ts';
 
 interface RunFlags {

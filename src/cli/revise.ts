@@ -10,8 +10,9 @@ import { type FaithfulRevisionResult, reviseFaithfully } from '../usecases/revis
 import type { ReviseCounts } from '../usecases/revise/revise-run.ts';
 import { exitStopped } from './stoppable.ts';
 import { type Lines, print } from './terminal.ts';
+import { throughOutages } from './through-outages.ts';
 import { numberBetween, wantsJson, wholeNumber } from './with-platform.ts';
-import { throughOutages, withProjector } from './with-projector.ts';
+import { withProjector } from './with-projector.ts';
 
 interface ReviseFlags extends FaithfulFlags {
   readonly run: string;

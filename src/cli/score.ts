@@ -5,8 +5,9 @@ import { score } from '../usecases/score/score.ts';
 import { checkedId } from './collect.ts';
 import { exitStopped } from './stoppable.ts';
 import { print } from './terminal.ts';
+import { throughOutages } from './through-outages.ts';
 import { wantsJson } from './with-platform.ts';
-import { throughOutages, withProjector } from './with-projector.ts';
+import { withProjector } from './with-projector.ts';
 
 interface ScoreFlags {
   readonly run: string;

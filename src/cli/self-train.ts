@@ -16,8 +16,9 @@ import { checkedId } from './collect.ts';
 import { addPromptOptions, type PromptFlags, promptPlanOf } from './prompt-flags.ts';
 import { exitStopped } from './stoppable.ts';
 import { type Lines, print, printError, table } from './terminal.ts';
+import { throughOutages } from './through-outages.ts';
 import { numberBetween, wantsJson, wholeNumber } from './with-platform.ts';
-import { throughOutages, withProjector } from './with-projector.ts';
+import { withProjector } from './with-projector.ts';
 import { plotFile, plotSvg, writePlot } from './write-plot.ts';
 
 interface SelfTrainFlags extends PromptFlags {

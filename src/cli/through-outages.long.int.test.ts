@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { newId } from '../events/new-id.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { type CuttableProxy, startCuttableProxy } from '../testing/cuttable-proxy.ts';
+import { until } from '../testing/until.ts';
 import { useTestPlatform } from '../testing/use-test-platform.ts';
-import { type ChildProcess, killRunning, runInProcess, startProcess } from '../testing/worker-process.ts';
+import { type ChildProcess, freePort, killRunning, runInProcess, startProcess } from '../testing/worker-process.ts';
 
 const platform = useTestPlatform({ opened: 'before-each', projector: 'none' });
 let proxy: CuttableProxy;
@@ -72,8 +72,15 @@ test('train goes through outages of the database, and every sample is accounted 
   expect(trained).toMatchObject({ state: 'completed', version: 6, ledger: { trained: 96, difference: 0 } });
 });
 
-test('a database that is not there when a command begins ends it with its reason', async () => {
-  proxy.cut();
-  const { code, stderr } = await runInProcess(['collect', ...WORLD, '--run', newId()], cutEnv);
-  expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringMatching(/Postgres|ECONN/) });
+test('up goes through an outage of the database that is longer than any time limit, and serves when it is back', async () => {
+  const port = await freePort();
+  const up = startProcess('src/cli/main.ts', ['--json', 'up'], { ...cutEnv, ESPALIER_PORT: String(port) });
+  await up.printing(/"state":"serving"/, 120_000);
+  const ready = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status;
+  await until(async () => (await ready()) === 200);
+  expect(await disturb(up)).toBe(OUTAGES_MS.length);
+  await until(async () => (await ready()) === 200);
+  expect(await runInProcess(['collect', '--tasks', '1', '--rollouts', '1'], env)).toMatchObject({ code: 0 });
+  up.kill('SIGTERM');
+  expect(await up.ended).toBe(0);
 });

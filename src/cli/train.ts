@@ -10,9 +10,10 @@ import { writeLedger } from './ledger.ts';
 import { compressionNote } from './prompt-flags.ts';
 import { exitStopped } from './stoppable.ts';
 import { type Lines, print, printError, progressLine, table } from './terminal.ts';
+import { throughOutages } from './through-outages.ts';
 import { addTrainOptions, type TrainFlags, trainPlanOf } from './train-plan-of.ts';
 import { wantsJson } from './with-platform.ts';
-import { throughOutages, withProjector } from './with-projector.ts';
+import { withProjector } from './with-projector.ts';
 import { warnMostFailed, warnUnshaped } from './with-resume-hint.ts';
 import { plotSvg, writePlot } from './write-plot.ts';
 

@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
-import { openPlatform, type Platform } from '../platform/open-platform.ts';
+import { isUnreachable, openPlatform, type Platform } from '../platform/open-platform.ts';
 import type { OnLogFaults } from '../platform/open-recorded-log.ts';
 import { readConfig } from '../runtime/config.ts';
 import { stoppable } from './stoppable.ts';
+import { throughOutages } from './through-outages.ts';
 
 /**
- * Opens the platform for one command and closes it after, however the command ends. Ctrl-C aborts the signal first. @param
- * onFaults what is done about a log that is not as it was recorded. @throws Stopped.
+ * Opens the platform for one command and closes it after, however the command ends; while Postgres or Kafka is away it waits. Ctrl-C
+ * aborts the signal first. @param onFaults what is done about a log that is not as it was recorded. @throws Stopped.
  */
 export async function withPlatform<T>(
   name: string,
@@ -14,7 +15,8 @@ export async function withPlatform<T>(
   onFaults: OnLogFaults = 'refuse',
 ): Promise<T> {
   return stoppable(async (signal) => {
-    const platform = await openPlatform(readConfig(), name, onFaults);
+    const config = readConfig();
+    const platform = await throughOutages(signal, () => openPlatform(config, name, onFaults), isUnreachable);
     try {
       signal.throwIfAborted(); // it came while the platform was opened
       return await use(platform, signal);

@@ -1,11 +1,9 @@
 import { TOPICS } from '../events/catalogue.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { runProjections } from '../projections/runner.ts';
-import { isOutage } from '../projections/transient-fault.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
-import { retryTransient } from '../runtime/retry-transient.ts';
-import { RunBusy } from '../usecases/collect/hold-run.ts';
 import { type ProgressLine, printError, progressLine } from './terminal.ts';
+import { throughOutages } from './through-outages.ts';
 import { withPlatform } from './with-platform.ts';
 
 /** What a command works with that reads what the log holds, or appends and reads that. */
@@ -44,13 +42,15 @@ interface Projector {
  * out: ends that wait.
  */
 export async function ensureProjector(platform: Platform, signal?: AbortSignal): Promise<Projector> {
-  const subscription = await runProjections({
-    log: platform.log,
-    database: platform.database,
-    report: (event) => {
-      if (event.kind === 'stopped') printError(`projection ${event.projection} stopped: ${event.reason}`);
-    },
-  });
+  const start = () =>
+    runProjections({
+      log: platform.log,
+      database: platform.database,
+      report: (event) => {
+        if (event.kind === 'stopped') printError(`projection ${event.projection} stopped: ${event.reason}`);
+      },
+    });
+  const subscription = await (signal ? throughOutages(signal, start) : start());
   let fault: unknown;
   subscription.finished.catch((error: unknown) => {
     fault = error;
@@ -67,29 +67,4 @@ export async function ensureProjector(platform: Platform, signal?: AbortSignal):
     },
     close: () => subscription.close(),
   };
-}
-
-/**
- * Does work that goes on where the record ends, and waits outages out: while the database or the log is away, or the disk full, it
- * is begun again and again, as if the command had been started again. Each outage is reported on stderr. @param work is told
- * whether it goes on with what was begun. @throws what is no outage; the one in flight once the signal aborts.
- */
-export function throughOutages<T>(signal: AbortSignal, work: (isAgain: boolean) => Promise<T>): Promise<T> {
-  let begun = 0;
-  let reported: string | null = null;
-  const attempt = async (): Promise<T> => {
-    if (begun > 0) signal.throwIfAborted(); // while it was waited
-    return work(begun++ > 0);
-  };
-  return retryTransient(attempt, {
-    signal,
-    // Of an outage shorter than a hold's limit this process still has the hold, and takes it over as it would another's.
-    passes: (error) => isOutage(error) || (begun > 1 && error instanceof RunBusy),
-    unlimited: isOutage,
-    onFault(error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      if (reason !== reported) printError(`waiting: ${reason}; goes on from the record when that has passed, Ctrl-C ends it`);
-      reported = reason;
-    },
-  });
 }

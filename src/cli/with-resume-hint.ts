@@ -8,7 +8,7 @@ import { RunRefused } from '../usecases/collect/hold-run.ts';
 import { AnotherWorld, PolicyUnfit } from '../usecases/collect/refuse-unfit.ts';
 import { exitStopped } from './stoppable.ts';
 import { print, printError } from './terminal.ts';
-import { throughOutages } from './with-projector.ts';
+import { throughOutages } from './through-outages.ts';
 
 const CATCH_UP_MS = 10_000;
 

@@ -3,12 +3,15 @@ import { doubling, type RetryOptions } from '../runtime/retry.ts';
 /** SQLSTATE classes and codes of faults of the world (not of the program): the same transaction may succeed later. */
 // 25P03 and 25P04: a transaction that was silent, or open, for too long.
 const TRANSIENT = [/^08/, /^25P0[34]$/, /^40001$/, /^40P01$/, /^53/, /^55P03$/, /^57/, /^58/];
+// A pooler answers an outage of Postgres by 08P01, and older ones a login that they refuse.
+const REFUSED_LOGIN = /authentication failed|no such (user|database)|not allowed/i;
 const SOCKET = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH']);
 
 /** Returns whether an error is a fault of the database's world: a lost connection, a restart, a deadlock, a full disk. */
 export function isDatabaseFault(error: unknown): boolean {
   const { code, message, errors } = partsOf(error);
   if (errors.some(isDatabaseFault)) return true;
+  if (code === '08P01' && REFUSED_LOGIN.test(message)) return false;
   if (SOCKET.has(code) || TRANSIENT.some((pattern) => pattern.test(code))) return true;
   return /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error/.test(message);
 }

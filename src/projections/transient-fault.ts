@@ -9,9 +9,8 @@ export function isTransientFault(error: unknown): boolean {
   return error instanceof ProjectionsBehind || isDatabaseFault(error) || isOutage(error);
 }
 
-// A statement that always takes longer than its time limit, a database that was dropped, a pooler that refuses the login, a
-// statement that needs more memory than there is: they may pass, and need not.
-const MAY_STAY = new Set(['57014', '57P04', '08P01', '53200']);
+// A statement that takes longer than its time limit, or more memory than there is: nothing is away, and it may fail each time.
+const MAY_STAY = new Set(['57014', '53200']);
 
 /** Returns whether an error is an outage of the world: the database or the log is away, or a disk is full. */
 export function isOutage(error: unknown): boolean {

@@ -1,14 +1,13 @@
-import { LogError } from '../../../log/event-log.ts';
 import { formatPosition } from '../../../log/position.ts';
 import { CODE_VERSION } from '../../../platform/code-version.ts';
 import type { Platform } from '../../../platform/open-platform.ts';
 import type { Notices } from '../../../postgres/notices.ts';
 import { topicsOf } from '../../../projections/concerns.ts';
-import { isDatabaseFault } from '../../../projections/fault.ts';
 import { countMoves } from '../../../projections/moved-cursors.ts';
 import { readLineages } from '../../../projections/training-pool/read-lineages.ts';
 import { trainingPool } from '../../../projections/training-pool/training-pool.ts';
-import { ProjectionsBehind, readCursor } from '../../../projections/wait-until.ts';
+import { isTransientFault } from '../../../projections/transient-fault.ts';
+import { readCursor } from '../../../projections/wait-until.ts';
 import type { Running } from '../../../runtime/lifecycle.ts';
 import type { Logger } from '../../../runtime/logger.ts';
 import { rest } from '../../../runtime/retry.ts';
@@ -60,7 +59,7 @@ async function runBatcher(options: BatcherOptions, signal: AbortSignal): Promise
       else await pause(signal);
     } catch (error) {
       if (signal.aborted) return;
-      if (!isFault(error)) throw error;
+      if (!isTransientFault(error)) throw error;
       options.report({ kind: 'away', error });
       await pause(signal);
     }
@@ -82,17 +81,12 @@ async function planAll(
       if (done.kind === 'planned') options.report({ policyId, ...done });
       if (done.kind === 'busy') settled = false;
     } catch (error) {
-      if (signal.aborted || !(isFault(error) || error instanceof TrainingRefused)) throw error;
+      if (signal.aborted || !(isTransientFault(error) || error instanceof TrainingRefused)) throw error;
       report(policyId, reasonOf(error));
       if (!(error instanceof TrainingRefused)) settled = false;
     }
   }
   return settled;
-}
-
-/** Recognises a fault that passes by itself: database or log away, read models behind. */
-function isFault(error: unknown): boolean {
-  return error instanceof ProjectionsBehind || isDatabaseFault(error) || (error instanceof LogError && error.retryable);
 }
 
 function pause(signal: AbortSignal): Promise<void> {
@@ -139,7 +133,7 @@ export async function batch({ database, directUrl, log, blobs, stamp }: Platform
       try {
         return await planLineage(world, policyId, signal);
       } catch (error) {
-        if (isFault(error)) return { kind: 'busy' };
+        if (isTransientFault(error)) return { kind: 'busy' };
         throw error;
       }
     },

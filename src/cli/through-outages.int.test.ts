@@ -1,0 +1,45 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { environmentOf } from '../testing/crashing-run.ts';
+import { type CuttableProxy, startCuttableProxy } from '../testing/cuttable-proxy.ts';
+import { useTestPlatform } from '../testing/use-test-platform.ts';
+import { killRunning, startProcess } from '../testing/worker-process.ts';
+
+const platform = useTestPlatform({ opened: 'before-each', projector: 'none' });
+let proxy: CuttableProxy;
+let env: Readonly<Record<string, string>>;
+beforeEach(async () => {
+  env = environmentOf(platform);
+  proxy = await startCuttableProxy(platform.databaseUrl);
+});
+afterEach(async () => {
+  await killRunning();
+  await proxy.close();
+});
+
+test('a command that begins while the database is away waits for it, and is done when it is back', async () => {
+  proxy.cut();
+  const args = ['--json', 'collect', '--tasks', '1', '--rollouts', '1'];
+  const child = startProcess('src/cli/main.ts', args, { ...env, DATABASE_URL: proxy.url });
+  await child.saying(/waiting: cannot reach Postgres at .*; goes on when that has passed, Ctrl-C ends it/);
+  proxy.restore();
+  expect(await child.ended).toBe(0);
+  expect(JSON.parse(child.stdout())).toMatchObject({ state: 'completed', rollouts: 1 });
+});
+
+test.each([
+  [
+    'a database',
+    { DATABASE_URL: 'postgres://me:secret@127.0.0.1:9/x' },
+    /cannot reach Postgres at postgres:\/\/me@127\.0\.0\.1:9\/x: connect ECONNREFUSED.*check DATABASE_URL/,
+  ],
+  ['a broker', { KAFKA_BROKERS: '127.0.0.1:9' }, /Kafka at 127\.0\.0\.1:9.*check KAFKA_BROKERS/],
+])(
+  'Ctrl-C ends a command that waits for %s where nobody is; its line names the remedy and no password',
+  async (_name, changes, message) => {
+    const child = startProcess('src/cli/main.ts', ['status'], { ...env, ...changes });
+    await child.saying(message);
+    child.kill('SIGINT');
+    expect(await child.ended).toBe(130);
+    expect(child.stderr()).not.toContain('secret');
+  },
+);

@@ -1,8 +1,9 @@
 import { openSha256 } from '../../digest/sha256.ts';
+import { fitsFloat32 } from '../../domain/float32.ts';
 import type { StoredPrompt } from '../../projections/prompts/read-prompts.ts';
 import type { BatchRows } from './batch-rows.ts';
 import type { LaidOut, Layout, NotLaidOut } from './layout.ts';
-import { writeSafetensors } from './safetensors.ts';
+import { type Numbers, writeSafetensors } from './safetensors.ts';
 import { describeAdvantages, type RowAdvantages, stepLayout } from './step-layout.ts';
 import { paddedLayout, verlLayout } from './verl-layout.ts';
 
@@ -63,6 +64,8 @@ export function encodeRows(
 ): EncodedRows | NotLaidOut {
   const laidOut = LAY_OUT[layout](rows, prompts, advantages);
   if (laidOut.kind === 'refused') return laidOut;
+  const beyond = findBeyondFloat32(laidOut, rows);
+  if (beyond !== null) return beyond;
   const texts = new Uint8Array(Buffer.from(JSON.stringify(laidOut.texts), 'utf8'));
   const tensors = [...laidOut.tensors, { name: 'texts', shape: [texts.length], data: texts }];
   const metadata = {
@@ -84,4 +87,29 @@ export function encodeRows(
     parts,
     bytes: parts.reduce((sum, part) => sum + part.byteLength, 0),
   };
+}
+
+/** Finds a number of a sampled token, or of a row, that is infinite in float32, in which trainers hold it. What was shown has numbers that nobody reads. */
+function findBeyondFloat32({ tensors }: LaidOut, { trajectories }: BatchRows): NotLaidOut | null {
+  const column = (name: string): Numbers => tensors.find((tensor) => tensor.name === name)?.data ?? new Int32Array();
+  const [mask, borders, rowOf] = [column('response_mask'), column('cu_seqlens'), column('trajectory_index')];
+  const refused = (name: string, row: number): NotLaidOut => ({
+    kind: 'refused',
+    message: `${name} of rollout ${trajectories[rowOf[row] ?? 0]?.rolloutId} holds a number beyond 3.4e38, which is infinite in float32`,
+    remedy:
+      'revise the rewards that it comes from (espalier score), or scale them by the weights of rewards that the policy is declared with',
+  });
+  for (const { name, shape, data } of tensors) {
+    if (data instanceof Float32Array) {
+      const at = data.findIndex((value, i) => mask[i] === 1 && !Number.isFinite(value));
+      if (at < 0) continue;
+      return refused(
+        name,
+        shape.length === 2 ? Math.floor(at / (shape[1] ?? 1)) : borders.findLastIndex((border) => border <= at),
+      );
+    }
+    const at = name === 'reward_baselines' ? Array.from(data).findIndex((value) => !fitsFloat32(value)) : -1;
+    if (at >= 0) return refused(name, at);
+  }
+  return null;
 }

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { pack } from '../../events/packed.ts';
+import { keyInTree } from '../../projections/of-tree.ts';
 import { readDrift } from '../../projections/prompts/read-drift.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
@@ -171,3 +172,34 @@ test('a server that returns no ids of its prompts is named with the step and the
     remedy: expect.stringContaining('prompt_token_ids'),
   });
 });
+
+test.each(['verl', 'padded'] as const)(
+  'a reward, an advantage or a baseline beyond float32 is refused by its rollout in the layout %s',
+  async (layout) => {
+    const beyond: readonly Turn[] = [[[1, 2], [3, 4], 1e39]];
+    const { batchId, rolloutIds } = await given(`beyond ${layout}`, [MERGED, beyond]);
+    const refusal = (name: string, place: number) => ({
+      kind: 'refused',
+      message: `${name} of rollout ${rolloutIds[place]} holds a number beyond 3.4e38, which is infinite in float32`,
+      remedy: expect.stringContaining('revise the rewards'),
+    });
+    expect(await encoded(batchId, layout)).toEqual(refusal('token_level_scores', 1));
+    const { batchId: good, rolloutIds: members, treeId } = await given(`advantages ${layout}`, [MERGED, MERGED]);
+    const rows = await readBatchRows(database.db, blobs, good);
+    const prompts = await readPromptsOfBatch(database.db, blobs, rows);
+    const { stepId = '' } = rows.trajectories[1]?.steps.at(-1) ?? {};
+    const one = { advantages: Float64Array.of(1), returns: Float64Array.of(-1e39) };
+    const advantages = {
+      kind: 'estimated',
+      method: rows.batch.estimator,
+      ofStep: new Map([[keyInTree(treeId, stepId), one]]),
+    } as const;
+    expect(encodeRows(rows, layout, { prompts, advantages })).toMatchObject({
+      message: expect.stringContaining(`returns of rollout ${members[1]} `),
+    });
+    const trajectories = rows.trajectories.map((each, i) => ({ ...each, greedyScore: i === 1 ? 1e39 : 0 }));
+    expect(encodeRows({ ...rows, trajectories }, layout, { prompts })).toMatchObject({
+      message: expect.stringContaining(`reward_baselines of rollout ${members[1]} `),
+    });
+  },
+);

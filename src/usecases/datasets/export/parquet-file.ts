@@ -1,5 +1,7 @@
 import type { SchemaElement } from 'hyparquet';
 import { ByteWriter, type ColumnSource, ParquetWriter } from 'hyparquet-writer';
+import { fitsFloat32 } from '../../../domain/float32.ts';
+import { DatasetError } from '../dataset-error.ts';
 import type { ByteSink } from './format.ts';
 
 const ROWS_PER_GROUP = 1_024;
@@ -21,6 +23,7 @@ export type Column = SchemaElement[];
 export class ParquetFile {
   readonly #sink: ByteSink;
   readonly #shape: ParquetShape;
+  readonly #floats: readonly (readonly string[])[];
   #parquet: ParquetWriter;
   #rows: Readonly<Record<string, unknown>>[] = [];
   #bytes = 0;
@@ -28,11 +31,16 @@ export class ParquetFile {
   constructor(sink: ByteSink, shape: ParquetShape) {
     this.#sink = sink;
     this.#shape = shape;
+    this.#floats = floatPaths(shape);
     this.#parquet = openParquet(sink, shape);
   }
 
-  /** @param bytes an estimate of what the row holds in memory until its group is written. */
+  /**
+   * @param bytes an estimate of what the row holds in memory until its group is written. @throws DatasetError `bad-row` for a number
+   * that a column of float32 does not hold.
+   */
   async write(row: Readonly<Record<string, unknown>>, bytes: number): Promise<void> {
+    for (const path of this.#floats) refuseBeyondFloat32(row, path);
     this.#rows.push(row);
     this.#bytes += bytes;
     if (this.#rows.length >= ROWS_PER_GROUP || this.#bytes >= BYTES_PER_GROUP) await this.#writeGroup();
@@ -60,6 +68,47 @@ export class ParquetFile {
     });
     await this.#parquet.write({ columnData, rowGroupSize: rows.length });
   }
+}
+
+/** The paths of names to the columns of float32. */
+function floatPaths({ columns }: ParquetShape): readonly (readonly string[])[] {
+  return columns.flatMap((column) => {
+    const open: { readonly name: string; children: number }[] = [];
+    return column.flatMap(({ name, type, num_children: children = 0 }) => {
+      while (open.at(-1)?.children === 0) open.pop();
+      const parent = open.at(-1);
+      if (parent) parent.children -= 1;
+      open.push({ name, children });
+      const names = open.map((each) => each.name).filter((each) => each !== 'list' && each !== 'element');
+      return type === 'FLOAT' ? [names] : [];
+    });
+  });
+}
+
+function refuseBeyondFloat32(row: Readonly<Record<string, unknown>>, path: readonly string[]): void {
+  const beyond = findBeyondFloat32(row, path);
+  if (beyond === undefined) return;
+  const ids = Object.entries(row).flatMap(([name, id]) =>
+    /_?u?id$/.test(name) && typeof id === 'string' ? [`${name} ${id}`] : [],
+  );
+  throw new DatasetError(
+    'bad-row',
+    `${path.join('.')} of the row ${ids.join(', ')} holds ${beyond}, which is infinite in float32; revise it, or leave the row out by a filter`,
+  );
+}
+
+function findBeyondFloat32(value: unknown, path: readonly string[]): number | undefined {
+  if (typeof value === 'number') return fitsFloat32(value) ? undefined : value;
+  if (Array.isArray(value)) {
+    for (const each of value) {
+      const beyond = findBeyondFloat32(each, path);
+      if (beyond !== undefined) return beyond;
+    }
+    return undefined;
+  }
+  const [name, ...rest] = path;
+  if (typeof value !== 'object' || value === null || name === undefined) return undefined;
+  return findBeyondFloat32((value as Readonly<Record<string, unknown>>)[name], rest);
 }
 
 function openParquet(sink: ByteSink, { columns, name }: ParquetShape): ParquetWriter {

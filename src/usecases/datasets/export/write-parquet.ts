@@ -110,7 +110,7 @@ function parquetRow(
       well_formatted: step.wellFormatted,
       executable: step.executable,
       weight: weights[i] ?? 0,
-      reward: sumAmounts(Object.values(step.rewards)),
+      reward: isRewarded(trajectory) ? sumAmounts(Object.values(step.rewards)) : Number.NaN,
       rewards: componentRows(step.rewards),
       state_hash: step.stateHash,
       policy_spans: step.policySpans.map(({ from, to, policyId, version }) => ({ from, to, policy_id: policyId, version })),

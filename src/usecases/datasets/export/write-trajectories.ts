@@ -1,5 +1,7 @@
 import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { turnWeights, type WeightRule } from '../../../domain/dataset/turn-weights.ts';
+import { fitsFloat32 } from '../../../domain/float32.ts';
+import { sumAmounts } from '../../../domain/reward/amount.ts';
 import type { Trx } from '../../../postgres/database.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { DatasetError } from '../dataset-error.ts';
@@ -134,8 +136,9 @@ function sampledTokens({ steps, rollout }: ExportTrajectory, rule: WeightRule): 
 
 /** @throws DatasetError `bad-row`: trainers hold rewards in float32, where larger ones are infinite. */
 function refuseBeyondFloat32({ head, rollout, returnValue, rewards, steps }: ExportTrajectory): void {
-  const all = [returnValue, ...[rewards, ...steps.map((step) => step.rewards)].flatMap((sums) => Object.values(sums))];
-  const beyond = all.find((value) => !Number.isFinite(Math.fround(value)));
+  const ofSteps = steps.map((step) => Object.values(step.rewards));
+  const all = [returnValue, ...Object.values(rewards), ...ofSteps.flat(), ...ofSteps.map(sumAmounts)];
+  const beyond = all.find((value) => !fitsFloat32(value));
   if (beyond === undefined) return;
   throw new DatasetError(
     'bad-row',

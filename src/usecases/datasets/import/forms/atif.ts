@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { fitsFloat32 } from '../../../../domain/float32.ts';
 import { wellFormed } from '../../../../events/well-formed.ts';
 import type { EpisodeTurn, ParsedItem } from '../agent-traj-item.ts';
 import { type Chat, chatEpisode, namesIn, refusedShape } from './chat-episode.ts';
@@ -25,7 +26,9 @@ const step = z.looseObject({
       prompt_tokens: z.number().int().nullish(),
       completion_tokens: z.number().int().nullish(),
       completion_token_ids: ids,
-      logprobs: z.array(z.number()).nullish(),
+      logprobs: z
+        .array(z.number().refine(fitsFloat32, 'is infinite in float32, in which log-probabilities are recorded'))
+        .nullish(),
     })
     .nullish(),
   is_copied_context: z.boolean().nullish(),

@@ -261,10 +261,19 @@ function describeFolder(out: string, { splits, files, counts }: FolderManifest):
 
 /** Says which finished rollouts have no row. */
 function withoutRow({ unfinished, unrewarded }: ExportCounts): string {
-  return [
-    unfinished ? `; ${unfinished} failed or cancelled rollouts left out (--outcome takes them)` : '',
-    unrewarded ? `; ${unrewarded.trajectories} rollouts left out that have no reward` : '',
-  ].join('');
+  const left = leftOutText({ unfinished, unrewarded: unrewarded?.trajectories });
+  return unfinished ? `${left} (--outcome takes failed and cancelled ones)` : left;
+}
+
+function leftOutText({
+  unfinished,
+  unrewarded,
+}: {
+  readonly unfinished?: number | undefined;
+  readonly unrewarded?: number | undefined;
+}): string {
+  const failed = unfinished ? `; ${unfinished} failed or cancelled rollouts left out` : '';
+  return unrewarded ? `${failed}; ${unrewarded} rollouts left out that have no reward` : failed;
 }
 
 /** Whether --out is a folder for the hub. */
@@ -291,7 +300,7 @@ export function describeRows(out: string, { counts, bytes, sha256 }: Pick<RowMan
   const dropped = Object.entries(counts.dropped).flatMap(([why, count]) => (count === 0 ? [] : [`${count} by ${why}`]));
   const lost = counts.lost ? `; ${lostText(counts.lost)}` : '';
   const gates = dropped.length === 0 ? '' : `; dropped ${dropped.join(', ')}`;
-  return `${out}: ${kinds.join(', ')} in ${counts.lines} lines, ${counts.trees} trees of ${counts.tasks} tasks, ${counts.trained} replies trained on${gates}; ${bytes.toLocaleString('en')} bytes, sha256 ${sha256.slice(0, 16)}… (${manifestName(out)})${lost}`;
+  return `${out}: ${kinds.join(', ')} in ${counts.lines} lines, ${counts.trees} trees of ${counts.tasks} tasks, ${counts.trained} replies trained on${gates}${leftOutText(counts)}; ${bytes.toLocaleString('en')} bytes, sha256 ${sha256.slice(0, 16)}… (${manifestName(out)})${lost}`;
 }
 
 function lostText({ replies, tokens, rows }: Lost): string {

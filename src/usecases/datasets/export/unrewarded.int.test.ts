@@ -41,7 +41,7 @@ function rollout(builder: EventBuilder, tree: Parameters<EventBuilder['walk']>[0
   return { id, leaf };
 }
 
-function record(): { readonly builder: EventBuilder; readonly zero: string } {
+function record(): EventBuilder {
   const builder = new EventBuilder('unrewarded');
   const run = builder.run();
   const [mixed, silent] = [builder.tree(run, 'mixed'), builder.tree(run, 'silent')];
@@ -53,25 +53,13 @@ function record(): { readonly builder: EventBuilder; readonly zero: string } {
   builder.finishRollout(mixed, unknown.id, unknown.leaf, { steps: 1 });
   builder.finishRollout(silent, other.id, other.leaf, { steps: 1 });
   builder.finishRollout(mixed, failed.id, failed.leaf, { steps: 1, outcome: 'failed', success: null });
-  return { builder, zero: zero.id };
+  return builder;
 }
 
 const GRPO = { kind: 'trl-grpo', metadata: 'omit' } as const;
 
-test('what nobody rewarded is no row with a reward of 0, and is counted', async () => {
-  const { builder, zero } = record();
-  await givenEvents(database.db, builder.events);
-  const { lines, counts } = await exported(GRPO);
-  expect(lines).toEqual([expect.objectContaining({ trajectory: zero, reward: 0 })]);
-  expect(counts).toMatchObject({ trajectories: 1, trees: 1, unfinished: 1 });
-  expect(counts.unrewarded).toEqual({ trajectories: 2, trees: 1, steps: 2 });
-  const texts = await exported({ kind: 'sharegpt', weights: 'policy' });
-  expect(texts.lines.map(({ reward }) => reward)).toEqual([0, undefined, undefined]);
-  expect(texts.counts).toMatchObject({ trajectories: 3, unfinished: 1 });
-});
-
 test('failed rollouts are rows where a filter asks for them', async () => {
-  await givenEvents(database.db, record().builder.events);
+  await givenEvents(database.db, record().events);
   const all = { ...everyTrajectory, outcomes: ['terminated', 'failed'] as const };
   const { lines, counts } = await exported(GRPO, { query: all });
   expect(lines.map(({ reward }) => reward)).toEqual([0, 1]);

@@ -6,6 +6,7 @@ import { keepsForm, type RevisedTurn, splice } from '../../../domain/revision/sp
 import { isGood, isWorse } from '../../../domain/revision/thresholds.ts';
 import type { SearchedStep } from '../../../domain/search/search-tree.ts';
 import { growTree, pathTo, type Tree } from '../../../domain/tree/grow-tree.ts';
+import { rewardsAlong } from '../../../domain/tree/trajectory.ts';
 import type { AnnotationRecord } from '../../../projections/annotations/read-annotations.ts';
 import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
 import type { MinedJudgement, MinedRevision } from '../../../projections/revisions/read-mined-revisions.ts';
@@ -233,6 +234,13 @@ export interface MinedTree {
   readonly endedAt: ReadonlyMap<string, RecordedRollout>;
   /** Steps that the policy of their trajectory did not write: never trained on. */
   readonly untrained: ReadonlySet<string>;
+  readonly leftOut: MinedLeftOut;
+}
+
+/** Chosen rollouts that are neither good nor bad: they failed or were cancelled, or nobody rewarded them. */
+export interface MinedLeftOut {
+  readonly unfinished: number;
+  readonly unrewarded: number;
 }
 
 /** Reads a tree for mining: its texts resolved, the chosen rollouts counted as visits. @throws DatasetError `blob`. */
@@ -244,13 +252,21 @@ export async function mineTree(
 ): Promise<MinedTree> {
   const endedAt = new Map<string, RecordedRollout>();
   const counts = new Map<string, { visits: number; valueSum: number }>();
+  const leftOut = { unfinished: 0, unrewarded: 0 };
   for (const { rolloutId, returnValue } of selected) {
     const rollout = recorded.rollouts.get(rolloutId);
-    // What failed or was cancelled says nothing of its policy; a leaf that was reached twice is one trajectory.
-    if (rollout?.outcome !== 'terminated' && rollout?.outcome !== 'truncated') continue;
-    if (rollout.leafStepId === null || endedAt.has(rollout.leafStepId)) continue;
+    if (rollout?.outcome !== 'terminated' && rollout?.outcome !== 'truncated') {
+      leftOut.unfinished += 1; // what failed or was cancelled says nothing of its policy
+      continue;
+    }
+    if (rollout.leafStepId === null || endedAt.has(rollout.leafStepId)) continue; // a leaf that was reached twice is one trajectory
+    const path = pathTo(recorded.tree, rollout.leafStepId);
+    if (rewardsAlong({ path, rollout }, recorded.rewards).length === 0) {
+      leftOut.unrewarded += 1; // unknown is not 0, which would be bad
+      continue;
+    }
     endedAt.set(rollout.leafStepId, rollout);
-    for (const { stepId } of pathTo(recorded.tree, rollout.leafStepId)) {
+    for (const { stepId } of path) {
       const { visits, valueSum } = counts.get(stepId) ?? { visits: 0, valueSum: 0 };
       // A disaster counts as nothing, as in the search (specification of Agent-R, §1.5).
       counts.set(stepId, { visits: visits + 1, valueSum: valueSum + Math.max(0, returnValue) });
@@ -281,5 +297,5 @@ export async function mineTree(
     });
   }
   const head = await resolveTexts(recorded.head, blobs, place);
-  return { head, firstObservation, pictures, tree: growTree(rows), endedAt, untrained };
+  return { head, firstObservation, pictures, tree: growTree(rows), endedAt, untrained, leftOut };
 }

@@ -69,7 +69,7 @@ export async function exportRowsFolder(options: RowExportOptions & { readonly ex
             revisionKeys: options.revisionKeys,
             preferred: options.preferred,
             tokenizer: format.tokenizer === undefined ? undefined : options.tokenizer,
-            only: ({ source }) => splitOf(source.task.split) === split,
+            only: (of) => splitOf(of) === split,
             onDone: (lines) => options.onProgress(before + lines),
             onExample: () => undefined,
           });

@@ -38,6 +38,7 @@ async function given({ drawn, config = {}, worseAsked }: Given) {
   const best = builder.step(tree, good, first, 2, { response: 'best', termination: 'terminated' });
   const worse = builder.step(tree, bad, first, 2, { response: 'worse', termination: 'terminated' });
   builder.reward(tree, best, 1, { rolloutId: good });
+  builder.reward(tree, worse, 0, { rolloutId: bad });
   builder.finishRollout(tree, good, best, { steps: 2 });
   builder.finishRollout(tree, bad, worse, { steps: 1, success: false });
   const { imageIds } = drawn

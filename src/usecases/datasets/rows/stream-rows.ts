@@ -8,7 +8,7 @@ import { readRecordedTrees } from '../../../projections/trajectories/read-record
 import { type SelectedTree, selectTrees } from '../../../projections/trajectories/select-trajectories.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { batchTrees, configs, readPromptsOf, resolveTexts, stepsOf } from '../export/stream-trajectories.ts';
-import { composeRows, mineTree, type RowContext } from './compose-rows.ts';
+import { composeRows, type MinedLeftOut, mineTree, type RowContext } from './compose-rows.ts';
 import type { RowParameters } from './row-options.ts';
 import type { TrainingRow } from './training-row.ts';
 
@@ -21,11 +21,11 @@ export async function* streamRows(
   query: TrajectoryQuery,
   blobs: BlobStore,
   parameters: RowParameters,
-  revisions: ChosenRevisions = {},
+  { revisionKeys, preferred, onLeftOut }: ChosenRevisions & Pick<RowMaking, 'onLeftOut'> = {},
 ): AsyncGenerator<readonly TrainingRow[]> {
   const configOf = configs(trx);
   for await (const batch of batchTrees(trx, selectTrees(trx, query)))
-    yield* rowsOf(trx, batch, { ...revisions, blobs, parameters, configOf });
+    yield* rowsOf(trx, batch, { revisionKeys, preferred, onLeftOut, blobs, parameters, configOf });
 }
 
 /** Which revisions make examples. */
@@ -41,13 +41,15 @@ export interface RowMaking extends ChosenRevisions {
   readonly blobs: Pick<BlobStore, 'get'>;
   readonly parameters: RowParameters;
   readonly configOf: ReturnType<typeof configs>;
+  /** Called with what of each tree makes no example. */
+  readonly onLeftOut?: ((leftOut: MinedLeftOut, split: string | null) => void) | undefined;
 }
 
 /** Makes the examples of a few trees, tree by tree. */
 export async function* rowsOf(
   trx: Db,
   batch: readonly SelectedTree[],
-  { blobs, parameters, revisionKeys, preferred, configOf }: RowMaking,
+  { blobs, parameters, revisionKeys, preferred, configOf, onLeftOut }: RowMaking,
 ): AsyncGenerator<readonly TrainingRow[]> {
   const ids = batch.map(({ treeId }) => treeId);
   const trees = await readRecordedTrees(trx, ids);
@@ -74,7 +76,9 @@ export async function* rowsOf(
     };
     const pictureIds = await readPictureIdsOfTree(trx, treeId);
     const pictures = new Map([...pictureIds].map(([stepId, ids]) => [stepId, ids.map(({ imageId }) => imageId)]));
-    yield composeRows(await mineTree(recorded, rollouts, blobs, pictures), context, parameters);
+    const mined = await mineTree(recorded, rollouts, blobs, pictures);
+    onLeftOut?.(mined.leftOut, mined.head.split);
+    yield composeRows(mined, context, parameters);
   }
 }
 

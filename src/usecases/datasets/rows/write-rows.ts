@@ -8,6 +8,7 @@ import { generalMetadata, picturesNamed, rowMetadata } from '../export/row-metad
 import type { PictureShelf } from '../export/shown-steps.ts';
 import { type TokenBody, TokenFile } from '../export/token-body.ts';
 import { contextLost, type Lost, LostReplies, unweighed, withoutContext } from '../export/without-context.ts';
+import type { MinedLeftOut } from './compose-rows.ts';
 import { type GeneralData, generalBodies } from './general-data.ts';
 import type { RowFormat, RowParameters } from './row-options.ts';
 import { type ExampleBody, inParts, shownBodies } from './shown-bodies.ts';
@@ -27,6 +28,9 @@ export interface RowCounts {
   readonly trained: number;
   /** Trajectories of the query with captured calls next to their path that may belong to it, where there are any and it keeps them. */
   readonly unclear?: number;
+  /** Rollouts of the query that are neither good nor bad, where there are any: they failed or were cancelled; nobody rewarded them. */
+  readonly unfinished?: number;
+  readonly unrewarded?: number;
   readonly dropped: Readonly<Record<Dropped, number>>;
   /** Trained replies that were left out, where the format has no place for them. */
   readonly lost?: Lost;
@@ -49,8 +53,8 @@ export interface RowJob extends PictureShelf, ChosenRevisions {
   readonly tokenizer?: ChatTokenizer | undefined;
   /** What decides which examples pass, where several files share it; left out, one is opened. */
   readonly gate?: Gate;
-  /** Which examples are written; left out, all. */
-  readonly only?: (row: TrainingRow) => boolean;
+  /** The splits of tasks whose examples are written; left out, all. */
+  readonly only?: (split: string | null) => boolean;
   readonly file: ByteSink;
   readonly signal: AbortSignal;
   readonly onDone: (lines: number) => void;
@@ -94,10 +98,17 @@ export async function writeRows(job: RowJob): Promise<RowsWritten> {
     else await file.write(jsonLine(format.context === undefined ? body : unweighed(body)));
     counts.lines += 1;
   };
-  for await (const rows of streamRows(trx, query, blobs, parameters, job)) {
+  const leftOut = { unfinished: 0, unrewarded: 0 };
+  const { revisionKeys, preferred } = job;
+  const onLeftOut = ({ unfinished, unrewarded }: MinedLeftOut, split: string | null) => {
+    if (job.only?.(split) === false) return;
+    leftOut.unfinished += unfinished;
+    leftOut.unrewarded += unrewarded;
+  };
+  for await (const rows of streamRows(trx, query, blobs, parameters, { revisionKeys, preferred, onLeftOut })) {
     signal.throwIfAborted();
     for (const row of rows) {
-      if (job.only?.(row) === false) continue;
+      if (job.only?.(row.source.task.split) === false) continue;
       const composed = await shownBodies(row, format, job);
       const shown = format.context === undefined ? composed : composed.flatMap((one) => plain(one, losing));
       const bodies = shown.map(({ body }) => body);
@@ -126,7 +137,15 @@ export async function writeRows(job: RowJob): Promise<RowsWritten> {
   await parquet?.finish();
   const { lost } = losing;
   if (lost !== null && format.context === 'refuse') throw contextLost(format.kind === 'sharegpt' ? 'sharegpt' : 'openai', lost);
-  const all = { ...counts, trees: trees.size, tasks: tasks.size, dropped, ...(lost ? { lost } : {}) };
+  const all = {
+    ...counts,
+    trees: trees.size,
+    tasks: tasks.size,
+    ...(leftOut.unfinished > 0 ? { unfinished: leftOut.unfinished } : {}),
+    ...(leftOut.unrewarded > 0 ? { unrewarded: leftOut.unrewarded } : {}),
+    dropped,
+    ...(lost ? { lost } : {}),
+  };
   return { counts: all, runs: [...runs].sort() };
 }
 

@@ -1,6 +1,7 @@
+import { createRequire } from 'node:module';
 import { describe, expect, test } from '@jest/globals';
 import kafkajs from 'kafkajs';
-import { isLostAnswer, isTransient, toLogError } from './kafka-log-errors.ts';
+import { isLostAnswer, isPassedOver, isTransient, toLogError } from './kafka-log-errors.ts';
 
 const { KafkaJSAggregateError, KafkaJSNonRetriableError, KafkaJSProtocolError, KafkaJSSASLAuthenticationError } = kafkajs;
 
@@ -48,6 +49,23 @@ describe('errors of kafkajs', () => {
     expect(isLostAnswer(Reflect.construct(KafkaJSNonRetriableError, [lost, { cause: lost }]))).toBe(true);
     expect(isLostAnswer(thrownBy(() => (high as unknown as { name: { of: string } }).name.of))).toBe(false);
     expect(isLostAnswer(failedLogin('SASL PLAIN authentication failed: Connection timeout'))).toBe(false);
+  });
+
+  test('a consumer that reads of a topic which a rebalance took from it meanwhile is recognised', async () => {
+    const OffsetManager = createRequire(import.meta.url)('kafkajs/src/consumer/offsetManager');
+    const offsets = {};
+    const cluster = { committedOffsets: () => offsets };
+    const assigned = (memberAssignment: object) =>
+      new OffsetManager({ cluster, memberAssignment, groupId: 'g', autoCommit: false, topicConfigurations: {} });
+    const before = assigned({ taken: [1], kept: [0] });
+    assigned({ kept: [0] });
+    const error = await before.resolveOffsets().then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    expect(error).toBeInstanceOf(TypeError);
+    expect(isPassedOver(error)).toBe(true);
+    expect(isPassedOver(failedLogin('SASL PLAIN authentication failed: Connection timeout'))).toBe(false);
   });
 
   test('a missing right to create topics is named, not the request that held them', () => {

@@ -43,6 +43,14 @@ export function isLostAnswer(error: unknown): boolean {
   return /^Cannot destructure property 'partitions' of '\w+\.pop\(\.\.\.\)'/.test(rootOf(error).message);
 }
 
+/**
+ * Returns whether a consumer of kafkajs read of a topic that a rebalance has taken from it meanwhile: the assignments of a client share
+ * the offsets of its group, and a new one removes the topics that it does not have.
+ */
+export function isPassedOver(error: unknown): boolean {
+  return /^Cannot read properties of undefined \(reading '\d+'\)/.test(rootOf(error).message);
+}
+
 /** Makes an error of the client into one of the log. */
 export function toLogError(error: unknown, brokers: readonly string[], doing: string): LogError {
   if (error instanceof LogError) return error;

@@ -2,7 +2,7 @@ import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs';
 import { gathering } from '../runtime/gathering.ts';
 import { isAbort } from '../runtime/is-abort.ts';
 import { LogError, type SubscribeOptions, type Subscription } from './event-log.ts';
-import { isRefused, isTransient, toLogError } from './kafka-log-errors.ts';
+import { isPassedOver, isRefused, isTransient, toLogError } from './kafka-log-errors.ts';
 import { sliceBatch } from './kafka-log-slices.ts';
 
 export interface KafkaSubscribeOptions extends SubscribeOptions {
@@ -122,7 +122,7 @@ class KafkaSubscription implements Subscription {
     const { group, brokers, whyCrashed } = this.#options;
     const error = this.#hasFetched ? crash : await whyCrashed(crash);
     if (this.#ending !== undefined) return;
-    if (isTransient(error) || (this.#hasFetched && isRefused(error))) {
+    if (isTransient(error) || isPassedOver(error) || (this.#hasFetched && isRefused(error))) {
       this.#restart = setTimeout(() => this.#read().catch((fault: unknown) => this.#end({ error: fault })), RESTART_MS);
       return;
     }

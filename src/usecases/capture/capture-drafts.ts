@@ -7,8 +7,8 @@ import { derivedId } from '../../events/derived-id.ts';
 import { pack } from '../../events/packed.ts';
 import type { PolicyRef } from '../../events/schemas/values.ts';
 import type { Picture } from '../../images/picture.ts';
+import { pictureData } from '../../images/picture-data.ts';
 import { CODE_VERSION } from '../../platform/code-version.ts';
-import { pictureData } from '../collect/rollout-events.ts';
 import {
   type Call,
   type CallChoice,

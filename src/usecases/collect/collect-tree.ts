@@ -6,13 +6,14 @@ import type { Opening } from '../../environments/environment.ts';
 import { resetAsRecorded } from '../../environments/reset-as-recorded.ts';
 import { picturesOf } from '../../environments/with-pictures.ts';
 import { derivedId } from '../../events/derived-id.ts';
+import { pictureData } from '../../images/picture-data.ts';
 import { allOrStop } from './all-or-stop.ts';
 import { type EnvironmentFault, withFault } from './environment-fault.ts';
 import type { FailedAt, GrowingTree, Prefix, RecordedOpening, RecordedTree, TreeNode, TreeOptions } from './growing-tree.ts';
 import type { PlannedTask } from './plan.ts';
 import { PrefixDiverged, playPrefix } from './play-prefix.ts';
 import { drawingFor } from './prompting/prompter.ts';
-import { pictureData, treeClosedDraft } from './rollout-events.ts';
+import { treeClosedDraft } from './rollout-events.ts';
 import { growSearch } from './search/grow-search.ts';
 import { walkRollout } from './walk-rollout.ts';
 

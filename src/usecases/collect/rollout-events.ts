@@ -5,7 +5,7 @@ import { picturesOf } from '../../environments/with-pictures.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { pack } from '../../events/packed.ts';
-import type { Picture } from '../../images/picture.ts';
+import { pictureData } from '../../images/picture-data.ts';
 import type { Act, ActTokens } from '../../policies/policy.ts';
 import type { GrowingTree, TreeNode } from './growing-tree.ts';
 
@@ -71,17 +71,6 @@ export function packedTokens({ ids, logProbs, ends, entropies }: ActTokens) {
     logProbs: logProbs && pack('float32', logProbs),
     ...(ends ? { ends: pack('int32', ends) } : {}),
     ...(entropies ? { entropies: pack('float32', entropies) } : {}),
-  };
-}
-
-/** The pictures of an observation as they are recorded; nothing where there are none. */
-export function pictureData(pictures: readonly Picture[]): Pick<DataOf<'StepTaken'>, 'pictures'> {
-  if (pictures.length === 0) return {};
-  return {
-    pictures: pictures.map(({ imageId, width, height, png }) => {
-      const bytes = Buffer.from(png).toString('base64');
-      return { imageId, width, height, png: { dtype: 'uint8' as const, length: png.length, bytes } };
-    }),
   };
 }
 

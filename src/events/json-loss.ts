@@ -19,8 +19,24 @@ const UNCOUNTED_KEY = /"\s+:|\\":/;
  */
 export function jsonLoss(text: string, value: unknown): JsonLoss | undefined {
   // The text is read a second time only where there may be something.
-  const isSuspect = LONG_NUMBER.test(text) || UNCOUNTED_KEY.test(text) || keysWritten(text) !== keysIn(value);
-  return isSuspect ? firstLoss(text) : undefined;
+  return LONG_NUMBER.test(text) || mayRepeatKeys(text, value) ? firstLoss(text) : undefined;
+}
+
+const MOST_LOSSES = 20; // of one text
+
+/** Lists what `JSON.parse` loses without a word, in words: the first twenty. */
+export function jsonLosses(text: string, value: unknown): readonly string[] {
+  if (jsonLoss(text, value) === undefined) return [];
+  const losses: string[] = [];
+  walkJson(text, value, {
+    onLoss: ({ path, message }) => losses.push(`${path} ${message}`) === MOST_LOSSES,
+  });
+  return losses;
+}
+
+/** Whether a key may occur twice in one object of a text. */
+export function mayRepeatKeys(text: string, value: unknown): boolean {
+  return UNCOUNTED_KEY.test(text) || keysWritten(text) !== keysIn(value);
 }
 
 /** Counts the keys of a text without an `UNCOUNTED_KEY`. */
@@ -45,12 +61,37 @@ function keysIn(value: unknown): number {
 
 interface Level {
   readonly keys: Set<string> | null;
+  readonly from: number;
+  /** What the parser made of it; undefined where a later member of the same key took its place. */
+  readonly value: unknown;
   /** The key or the number of the item that is read. */
   at: string;
   item: number;
 }
 
+/** What a walk over a JSON text meets; `onLoss` and `onRewritten` return whether to stop. */
+interface Walker {
+  /** A part that a reader of JSON loses. */
+  readonly onLoss: (loss: JsonLoss) => boolean;
+  /** A number that `JSON.stringify` writes in another way, or a part that is lost. */
+  readonly onRewritten?: () => void;
+  readonly onClose?: (value: unknown, from: number, to: number) => void;
+  readonly onOpen?: () => void;
+}
+
 function firstLoss(text: string): JsonLoss | undefined {
+  let first: JsonLoss | undefined;
+  walkJson(text, undefined, {
+    onLoss: (loss) => {
+      first = loss;
+      return true;
+    },
+  });
+  return first;
+}
+
+/** Walks over a text that is JSON. @param root what `JSON.parse` made of it. */
+export function walkJson(text: string, root: unknown, { onLoss, onRewritten, onOpen, onClose }: Walker): void {
   const levels: Level[] = [];
   const path = () => levels.reduce((before, { at }) => pathIn(before, at), '');
   const tokens = /["{}[\],]|-?\d[\d.eE+-]*/g;
@@ -59,10 +100,14 @@ function firstLoss(text: string): JsonLoss | undefined {
     const [token] = found;
     const level = levels.at(-1);
     if (token === '{' || token === '[') {
-      levels.push({ keys: token === '{' ? new Set() : null, at: token === '{' ? '' : '0', item: 0 });
+      const value = level === undefined ? root : memberOf(level.value, level.at);
+      const keys = token === '{' ? new Set<string>() : null;
+      levels.push({ keys, from: found.index, value, at: token === '{' ? '' : '0', item: 0 });
+      onOpen?.();
       isKey = token === '{';
     } else if (token === '}' || token === ']') {
       levels.pop();
+      onClose?.(level?.value, level?.from ?? 0, tokens.lastIndex);
       isKey = false;
     } else if (token === ',') {
       if (level && !level.keys) level.at = String(++level.item);
@@ -71,20 +116,28 @@ function firstLoss(text: string): JsonLoss | undefined {
       tokens.lastIndex = endOfString(text, found.index);
       if (!isKey || !level?.keys) continue;
       level.at = JSON.parse(text.slice(found.index, tokens.lastIndex));
-      if (level.keys.has(level.at))
-        return { path: path(), message: 'occurs twice in its object', remedy: 'write each key of an object once' };
-      level.keys.add(level.at);
       isKey = false;
+      if (level.keys.has(level.at)) {
+        onRewritten?.();
+        if (onLoss({ path: path(), message: 'occurs twice in its object', remedy: 'write each key of an object once' })) return;
+      }
+      level.keys.add(level.at);
     } else {
+      if (String(Number(token)) !== token) onRewritten?.();
       const message = lossOfNumber(token);
-      if (message) return { path: path(), message, remedy: 'write it as a text' };
+      if (message && onLoss({ path: path(), message, remedy: 'write it as a text' })) return;
     }
   }
-  return undefined;
+}
+
+function memberOf(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+    ? (value as Readonly<Record<string, unknown>>)[key] // as just seen
+    : undefined;
 }
 
 /** Returns the place behind a string that begins at a place. */
-function endOfString(text: string, from: number): number {
+export function endOfString(text: string, from: number): number {
   for (let end = text.indexOf('"', from + 1); ; end = text.indexOf('"', end + 1)) {
     let escapes = 0;
     while (text[end - 1 - escapes] === '\\') escapes += 1;

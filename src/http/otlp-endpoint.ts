@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 import { cutText } from '../domain/text/cut-text.ts';
+import { jsonLosses } from '../events/json-loss.ts';
 import type { Capture } from '../usecases/capture/open-capture.ts';
 import { decodeRequest, encodeRefusal, encodeResponse, type Signal } from '../usecases/capture/traces/otlp-messages.ts';
 import { type ReadSpans, readLogs, readSpans } from '../usecases/capture/traces/read-spans.ts';
@@ -14,6 +15,8 @@ import { json, type Reply, refusal, refuse } from './reply.ts';
 
 interface Sent extends ReadSpans {
   readonly form: 'json' | 'protobuf';
+  /** What a reader of JSON loses of it. */
+  readonly losses: readonly string[];
 }
 
 const SPANS = 10_000; // of one request; exporters send 512 at once
@@ -80,11 +83,11 @@ export function otlpEndpoint(
       }),
     },
     refusal: asStatus,
-    async handle({ body: { form, spans, unread }, principal }) {
+    async handle({ body: { form, spans, unread, losses }, principal }) {
       try {
         const { rejected, message } = await receiveSpans(capture, spans, principal);
         const lost = unread === 0 ? '' : `${unread} spans have no id, or no time`;
-        const errorMessage = cutText([lost, message].filter((text) => text !== '').join('. '), 4_000);
+        const errorMessage = cutText([lost, ...losses, message].filter((text) => text !== '').join('. '), 4_000);
         const value = (name: string) =>
           errorMessage === '' ? {} : { partialSuccess: { [name]: String(rejected + unread), errorMessage } };
         if (form === 'json') return json(200, value(counted));
@@ -118,8 +121,11 @@ function formOf(headers: IncomingHttpHeaders): Sent['form'] | undefined {
 function parse(signal: Signal, bytes: Buffer, headers: IncomingHttpHeaders): Parsed<Sent> {
   const form = formOf(headers) ?? 'json';
   try {
-    const read = SIGNALS[signal].read(form === 'protobuf' ? decodeRequest(signal, bytes) : JSON.parse(bytes.toString('utf8')));
-    if (read.spans.length <= SPANS) return { kind: 'parsed', value: { form, ...read } };
+    const text = form === 'json' ? bytes.toString('utf8') : null;
+    const request: unknown = text === null ? decodeRequest(signal, bytes) : JSON.parse(text);
+    const read = SIGNALS[signal].read(request);
+    const losses = text === null ? [] : jsonLosses(text, request);
+    if (read.spans.length <= SPANS) return { kind: 'parsed', value: { form, losses, ...read } };
     return {
       kind: 'refused',
       reply: refuse(413, `more than ${SPANS} of ${signal} in one request`, 'send them in smaller batches'),

@@ -21,7 +21,7 @@ const SUMMARY: Readonly<Record<ProxyApi, string>> = {
 export function callEndpoints(api: ProxyApi, world: ForwardOptions, bodies: JsonBodies): readonly Endpoint[] {
   const shared = {
     ...({ method: 'POST', needs: ['ingest'], summary: SUMMARY[api] } as const),
-    body: bodies(request),
+    body: bodies(request, 'passed-on'),
     answers: ANSWERS,
   };
   return [

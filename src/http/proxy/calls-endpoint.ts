@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { amount, finite, id, policyRef, remark, sha256 } from '../../events/schemas/values.ts';
 import type { Capture } from '../../usecases/capture/open-capture.ts';
-import { APIS } from '../../usecases/capture/read-request.ts';
+import { APIS, isObject, type Json } from '../../usecases/capture/read-request.ts';
 import { openReceiveCalls, type RefusedLine, type SeenLine } from '../../usecases/capture/receive-calls.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { aheadOfClock } from '../ingest/check-events.ts';
@@ -15,6 +15,9 @@ import { placeParams } from './proxy-request.ts';
 
 const LINES = 10_000; // of one request
 const LAST_MS = 253_402_300_799_999; // of the year 9999
+
+/** An object as it came: a copy would be written anew. */
+const object = z.custom<Json>(isObject, 'Invalid input: expected object').meta({ type: 'object' });
 
 const line = z.discriminatedUnion('kind', [
   z.strictObject({
@@ -30,12 +33,12 @@ const line = z.discriminatedUnion('kind', [
     server: z.string().max(500).nullable().describe('Address of the model server, without secrets.'),
     requestHash: sha256.describe('SHA-256 of the body that was sent.'),
     attempts: z.int().min(1).max(100).default(1).describe('How often it was sent.'),
-    request: z.looseObject({}).describe('Body of the request, as the program sent it.'),
+    request: object.describe('Body of the request, as the program sent it.'),
     outcome: z.enum(['answered', 'failed', 'cancelled']).describe('Whether the model answered.'),
     status: z.int().min(0).max(999).nullable().describe('HTTP status of the model server; null when there is none.'),
     message: remark.default('').describe('What went wrong; empty when nothing did.'),
     reply: z.unknown().optional().describe('Body of the answer; absent when there is none.'),
-    parts: z.array(z.looseObject({})).nullable().default(null).describe('Parts of a stream; null when the answer came whole.'),
+    parts: z.array(object).nullable().default(null).describe('Parts of a stream; null when the answer came whole.'),
   }),
   z.strictObject({ kind: z.literal('reward'), id, ...placeParams.shape, ...rewardBody.shape }),
   z.strictObject({ kind: z.literal('end'), id, ...placeParams.shape, ...endBody.omit({ reward: true }).shape }),
@@ -56,6 +59,7 @@ const received = z.object({
   refused: z
     .array(z.object({ id, message: z.string(), remedy: z.string() }))
     .describe('Lines that the record refuses, and why; they are not on record.'),
+  lossy: z.int().describe('Number of calls of which a part could not be read; the attributes of each name what.'),
 });
 
 /** Makes the endpoint that takes the calls that a program recorded in its own process. */
@@ -67,7 +71,7 @@ export function callsEndpoint(capture: Capture, bodies: JsonBodies): Endpoint {
     needs: ['ingest'],
     summary: 'Takes calls of models that a program recorded itself, with rewards and ends, and records them as steps.',
     description: 'Lines of one rollout are taken in their order. A line that is sent again changes nothing.',
-    body: bodies(sent),
+    body: bodies(sent, 'passed-on'),
     answers: {
       200: { description: 'The lines are on record, but for those refused.', content: { 'application/json': received } },
       ...refusals({
@@ -82,8 +86,9 @@ export function callsEndpoint(capture: Capture, bodies: JsonBodies): Endpoint {
       try {
         const ahead = ofTheFuture(lines, Date.now());
         const ofNow = lines.filter(({ id }) => ahead.every((line) => line.id !== id));
-        const refused = [...ahead, ...(await receive(ofNow.map(seen), principal))];
-        return json(200, { received: lines.length - refused.length, refused });
+        const { refused: more, lossy } = await receive(ofNow.map(seen), principal);
+        const refused = [...ahead, ...more];
+        return json(200, { received: lines.length - refused.length, refused, lossy });
       } catch (error) {
         return replyTo(error);
       }

@@ -43,9 +43,10 @@ test('calls of a client become steps with their tokens and times, also when they
     line('end', { success: true, observation: 'Taken.' }),
     close(),
   ];
-  expect(await send(lines.slice(0, 2))).toEqual({ status: 200, body: { received: 2, refused: [] } });
+  expect(await send(lines.slice(0, 2))).toEqual({ status: 200, body: { received: 2, refused: [], lossy: 0 } });
   const other = await proxy.restart();
-  for (const to of [other, url]) expect(await send(lines, to)).toEqual({ status: 200, body: { received: 5, refused: [] } });
+  for (const to of [other, url])
+    expect(await send(lines, to)).toEqual({ status: 200, body: { received: 5, refused: [], lossy: 0 } });
 
   const { runs, steps, calls, rollouts, rewards, prompts, quarantined } = await proxy.recorded();
   expect(quarantined).toEqual([]);
@@ -75,7 +76,7 @@ test('calls that two servers receive at the same moment are recorded once', asyn
   ]);
   const other = await proxy.restart();
   const answers = await Promise.all([url, other, url, other].map((to) => send(lines, to)));
-  for (const answer of answers) expect(answer).toEqual({ status: 200, body: { received: lines.length, refused: [] } });
+  for (const answer of answers) expect(answer).toEqual({ status: 200, body: { received: lines.length, refused: [], lossy: 0 } });
 
   const { steps, calls, rollouts, rewards, quarantined } = await proxy.recorded();
   expect(quarantined).toEqual([]);
@@ -136,6 +137,13 @@ test('a line that the record refuses is named, and the others are on record', as
   expect(await send([{ ...call([user('q')], 'a'), beganMs: 'soon' }])).toMatchObject({ status: 400 });
 });
 
+test('a call of which a part cannot be read is counted, and names it', async () => {
+  const [odd, plain] = [call([user('q'), { role: 'critic' }], 'a'), call([user('q')], 'b', 5, { rollout: '1' })];
+  expect(await send([odd, plain])).toMatchObject({ status: 200, body: { received: 2, lossy: 1 } });
+  const [first] = (await proxy.recorded()).calls;
+  expect(JSON.parse(String(first?.attributes)).losses).toEqual(['request: messages.1.role is "critic"']);
+});
+
 test('lines that are sent again while they are recorded are recorded once', async () => {
   const ways = Array.from({ length: 4 }, (_, i) => ({ rollout: `${i}` }));
   const lines = ways.flatMap((way) => [
@@ -143,7 +151,7 @@ test('lines that are sent again while they are recorded are recorded once', asyn
     call([user('A hall.'), assistant('go north'), user('A desk.')], 'take lamp', 100, way),
   ]);
   const answers = await Promise.all([send(lines), send(lines), send(lines)]);
-  for (const answer of answers) expect(answer).toEqual({ status: 200, body: { received: 8, refused: [] } });
+  for (const answer of answers) expect(answer).toEqual({ status: 200, body: { received: 8, refused: [], lossy: 0 } });
   await send(ways.map((way) => line('end', way)));
   const { steps, calls, rollouts, quarantined } = await proxy.recorded();
   expect(quarantined).toEqual([]);

@@ -53,6 +53,7 @@ export const SAID = {
     409: 'Another value, or another end, is on record; or the last reply is no step yet.',
     413: 'The body is over its limit.',
     415: 'Another Content-Type or Content-Encoding.',
+    422: 'A reader of JSON would lose a part of the body.',
     503: 'The record cannot be appended to, or is too far behind to say what it holds: send it again.',
   }),
 };

@@ -153,6 +153,34 @@ test('calls that are passed on without a record are counted by reason, and the f
   ]);
 });
 
+test('a request and a reply are passed on byte for byte but for what is asked besides, and what no double holds is named and counted', async () => {
+  const metrics = createMetrics();
+  const base = await proxy.restart({ serve: { metrics } });
+  const call = '{"id": "c", "function": {"name": "f", "arguments": {"n": 1.0, "id": 9007199254740993}}}';
+  const reply = `{"id": "r", "created": 1.0, "choices": [ {"message": {"content": null, "tool_calls": [${call}]}, "finish_reason": "tool_calls"} ]}`;
+  proxy.answer((_, res) => void res.writeHead(200, { 'content-type': 'application/json' }).end(reply));
+  const messages = '"messages": [ {"role": "user", "content": "\\u00e9"} ], "seed": 12345678901234567890, "top_p": 1.0 }';
+  const answer = await fetch(`${base}/v1/proxy/run/task/0/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: `{ "logprobs": false, ${messages}`,
+  });
+  expect(await answer.text()).toBe(reply);
+  expect(proxy.upstream.requests[0]?.text).toBe(
+    `{ "logprobs": true, ${messages.slice(0, -2)},"return_tokens_as_token_ids":true,"return_token_ids":true,"return_meta_info":true }`,
+  );
+  await post('/run/task/0/end', {}, { base });
+  const { calls, tools, steps } = await proxy.recorded();
+  expect(steps[1]).toMatchObject({ action: 'f {"n": 1.0, "id": 9007199254740993}' });
+  expect(tools).toMatchObject([]);
+  expect(JSON.parse(String(calls[0]?.attributes)).losses).toEqual([
+    'request: seed is 12345678901234567890, which a reader of JSON takes for 12345678901234567168',
+    'request: seed is no whole number that a double holds',
+    'reply: choices.0.message.tool_calls.0.function.arguments.id is 9007199254740993, which a reader of JSON takes for 9007199254740992',
+  ]);
+  expect((await metrics.expose()).body).toContain('espalier_proxy_unrecorded_total{reason="unread"} 1');
+});
+
 test('an answer that no record takes is refused for good, or is passed on and says so', async () => {
   proxy.answer((body) => {
     const answer = completion('x'.repeat(60_000), body) as { choices: object[] }; // as a chat server answers; each below what is stored apart

@@ -144,6 +144,8 @@ describe('who may', () => {
       await post('/run/task/0/chat/completions', { messages: [] }, { headers: { 'x-espalier-policy': 'mine' } }),
     ).toMatchObject({ status: 400 });
     expect(await post('/run/task/0/reward', { value: 'much' })).toMatchObject({ status: 400 });
+    const twice = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"value": 1, "value": 2}' };
+    expect(await fetch(`${proxy.url}/v1/proxy/run/task/0/reward`, twice)).toMatchObject({ status: 422 });
     expect(await post('/run/task/0/chat/completions', { stream: 'x'.repeat(40_000_000) })).toMatchObject({ status: 413 });
     expect(proxy.upstream.requests).toEqual([]);
   });

@@ -45,7 +45,6 @@ export function proxyRoutes(
   },
 ): readonly Endpoint[] {
   const bodies = createJsonBodies({
-    use: 'passed-on',
     limit: limits.bodyBytes,
     together: limits.ingestBytes,
     requests: CALLS,

@@ -73,8 +73,14 @@ export function parseCompletion(text: string): Completion {
       cause: error,
     });
   }
+  return readCompletion(value);
+}
+
+/** Reads a chat completion that is parsed. @throws PolicyError `protocol` that says what is wrong with it. */
+export function readCompletion(value: unknown): Completion {
   if (typeof value === 'object' && value !== null && 'error' in value && value.error) {
-    throw new PolicyError('protocol', `the model server answered with status 200 but an error inside: ${serverMessage(text)}`);
+    const inside = serverMessage(JSON.stringify(value));
+    throw new PolicyError('protocol', `the model server answered with status 200 but an error inside: ${inside}`);
   }
   const parsed = completion.safeParse(value);
   if (!parsed.success) {

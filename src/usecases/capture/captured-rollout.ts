@@ -179,7 +179,9 @@ export class CapturedRollout {
       Object.assign(call, { responseId: reply.responseId, policyMs: end.totalMs, answeredAt: now, state: 'answered' });
       if (this.state.ended) call.state = 'unanswered'; // nothing follows on it
       const { besides, held } = otherPictures(pictures, this.state.pictures);
-      const drafts = [callDraft(this.place, call, { ...end, outcome: 'answered', message: '' }, besides)];
+      const drafts = [
+        callDraft(this.place, call, withLosses({ ...end, outcome: 'answered', message: '' }, asked, reply), besides),
+      ];
       // what a span does not say of its prompt is unknown, and no empty one
       const isUnknown = call.source === 'trace' && asked.request.messages.length === 0;
       if (call.state === 'answered' && !isUnknown) drafts.push(this.#promptDraft(asked, held, answered));
@@ -188,17 +190,13 @@ export class CapturedRollout {
   }
 
   /** Records that a call has no reply, or not all of it, and why. */
-  unanswered(
-    { call, pictures }: AttachedCall,
-    end: CallEnd,
-    partial: ReadReply | null,
-    at: number | null = null,
-  ): Promise<string> {
+  unanswered(asked: AttachedCall, end: CallEnd, partial: ReadReply | null, at: number | null = null): Promise<string> {
     return this.#inTurn(() => {
-      const { besides } = otherPictures(pictures, this.state.pictures);
+      const { call } = asked;
+      const { besides } = otherPictures(asked.pictures, this.state.pictures);
       call.state = 'unanswered';
       if (partial) call.choices = choicesOf(call, partial);
-      return this.#append([callDraft(this.place, call, end, besides)], at);
+      return this.#append([callDraft(this.place, call, withLosses(end, asked, partial), besides)], at);
     });
   }
 
@@ -407,6 +405,14 @@ function countUnclear({ calls }: RolloutState): number {
     );
   return calls.filter((call) => call.unclear !== null && call.state !== 'unanswered' && !goesOn(call)).length;
 }
+
+/** Adds to the attributes of a call what of its request and its reply could not be read. */
+function withLosses(end: CallEnd, { request }: AttachedCall, reply: ReadReply | null): CallEnd {
+  const losses = [...request.losses.map((loss) => `request: ${loss}`), ...(reply?.losses ?? []).map((loss) => `reply: ${loss}`)];
+  if (losses.length === 0) return end;
+  return { ...end, attributes: { ...end.attributes, losses: losses.slice(0, MOST_LOSSES).map((loss) => cutText(loss, 500)) } };
+}
+const MOST_LOSSES = 40;
 
 const NOTHING = { added: [], pictures: [] };
 

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { sha256Hex } from '../../digest/sha256.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
+import { parseJsonText } from '../../events/json-text.ts';
 import type { PolicyRef } from '../../events/schemas/values.ts';
 import { serverMessage } from '../../policies/openai/post-json.ts';
 import type { Principal } from '../../postgres/principal.ts';
@@ -9,7 +10,7 @@ import { NotRecorded, UpstreamFailed } from './capture-errors.ts';
 import type { AttachedCall, CapturedRollout } from './captured-rollout.ts';
 import type { Capture } from './open-capture.ts';
 import type { NamedPlace } from './place.ts';
-import { assemble, type ReadReply, readReply } from './read-reply.ts';
+import { assemble, type ReadReply, readParts, readReply } from './read-reply.ts';
 import { isObject, type Json, readRequest } from './read-request.ts';
 import type { RefusedExtras } from './refused-extras.ts';
 import { readText, type Silence, type StreamEvent, splitEvents, watchSilence } from './split-events.ts';
@@ -126,7 +127,7 @@ async function answerWhole(
     return { status: response.status, headers: { ...headersOf(response), ...recording.notes() }, body: text };
   }
   await recording.answered(reply, response.status);
-  const cleaned = isObject(body) && hasExtras(added) ? JSON.stringify(withoutExtras(body, added, 'whole')) : text;
+  const cleaned = isObject(body) && hasExtras(added) ? (withoutExtras(text, body, added, 'whole') ?? text) : text;
   return { status: response.status, headers: { ...headersOf(response), ...recording.notes() }, body: cleaned };
 }
 
@@ -163,12 +164,12 @@ async function* passOn(
       return parts.isComplete() ? null : raw;
     }
     if (!hasExtras(added)) return raw;
-    const cleaned = withoutExtras(part, added, 'part');
-    return cleaned && `data: ${JSON.stringify(cleaned)}\n\n`;
+    const cleaned = withoutExtras(data, part, added, 'part');
+    return cleaned === data ? raw : cleaned && `data: ${cleaned.replaceAll('\n', '\ndata: ')}\n\n`;
   };
   const whole = (): ReadReply | null => {
     try {
-      return readReply(api, parts.whole());
+      return readParts(api, parts);
     } catch {
       return null;
     }
@@ -226,10 +227,9 @@ async function send(
   const asked = `${principal.principal} ${model ?? ''}`;
   const first = refused.askOf(asked) ?? upstream.ask;
   const once = async (ask: Ask, attempts: number): Promise<Sent> => {
-    const extended = withExtras(api, body, ask);
-    const text = JSON.stringify(extended.body);
+    const { text, added } = withExtras(api, body, ask);
     const { response, hide } = await upstream.send(PATHS[api], text, signal);
-    return { response, hide, added: extended.added, requestHash: sha256Hex(text), attempts };
+    return { response, hide, added, requestHash: sha256Hex(text), attempts };
   };
   let sent = await once(first, 1);
   for (const ask of ASKS.slice(ASKS.indexOf(first) + 1)) {
@@ -281,6 +281,7 @@ class Recording {
     const { requestHash, attempts } = sent;
     const answered = { reply, requestHash, attempts, server: cutText(this.#world.upstream.shown, 500) };
     await this.#orNote(() => open.rollout.answered(open.asked, answered, { status, ...this.#times() }, Date.now()));
+    this.#countLosses(open, reply);
   }
 
   failed(message: string, status: number | null, partial: ReadReply | null = null): Promise<void> {
@@ -298,7 +299,14 @@ class Recording {
 
   async #unanswered(end: CallEnd, partial: ReadReply | null): Promise<void> {
     const open = this.#open;
-    if (open) await this.#orNote(() => open.rollout.unanswered(open.asked, end, partial));
+    if (!open) return;
+    await this.#orNote(() => open.rollout.unanswered(open.asked, end, partial));
+    this.#countLosses(open, partial);
+  }
+
+  #countLosses({ asked }: Opened, reply: ReadReply | null): void {
+    const [loss] = [...asked.request.losses, ...(reply?.losses ?? [])];
+    if (loss !== undefined && this.#open) this.#world.onUnrecorded('unread', loss);
   }
 
   async #orNote(record: () => Promise<unknown>): Promise<void> {
@@ -350,7 +358,7 @@ function message(error: unknown): string {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJsonText(text);
   } catch {
     return null;
   }

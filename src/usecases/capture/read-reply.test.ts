@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { assemble, readReply } from './read-reply.ts';
+import { parseJsonText } from '../../events/json-text.ts';
+import { assemble, readParts, readReply } from './read-reply.ts';
 
 const chat = (message: object) => ({ choices: [{ index: 0, message, finish_reason: 'stop' }] });
 const called = (body: unknown) => readReply('chat.completions', body).choices[0]?.message.toolCalls;
@@ -64,4 +65,49 @@ test('a part of a stream holds any number of tokens', () => {
   const assembler = assemble('chat.completions');
   assembler.add({ choices: [{ index: 0, delta: { content: 'a' }, finish_reason: 'stop', logprobs, token_ids: ids }] });
   expect(readReply('chat.completions', assembler.whole()).choices[0]?.tokens?.ids).toHaveLength(200_000);
+});
+
+test('a reply is kept as its server wrote it: numbers in arguments, and keys that occur twice, which are named', () => {
+  const message =
+    '{"content": null, "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": {"n": 1.0, "n": 1e400}}}]}';
+  const read = readReply('chat.completions', parseJsonText(`{"choices": [{"finish_reason": "stop", "message": ${message}}]}`));
+  expect(read.choices[0]?.raw).toBe(message);
+  expect(read.choices[0]?.message.toolCalls[0]?.arguments).toBe('{"n": 1.0, "n": 1e400}');
+  expect(read.losses).toEqual([
+    'choices.0.message.tool_calls.0.function.arguments.n occurs twice in its object',
+    'choices.0.message.tool_calls.0.function.arguments.n is 1e400, which is beyond the range of a double',
+  ]);
+});
+
+test('arguments that come in parts are put together as their text', () => {
+  const parts = assemble('messages');
+  for (const text of [
+    '{"type":"message_start","message":{"id":"m","role":"assistant","usage":{}}}',
+    '{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"f","input":{}}}',
+    '{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\\"n\\": 1."}}',
+    '{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"0}"}}',
+    '{"type":"content_block_delta","index":4,"delta":{"type":"text_delta","text":"lost"}}',
+  ])
+    parts.add(parseJsonText(text) as object as Record<string, unknown>); // objects
+  const { choices, losses } = readParts('messages', parts);
+  expect(choices[0]?.message.toolCalls[0]?.arguments).toBe('{"n": 1.0}');
+  expect(losses).toEqual(['a delta of block 4, which was not begun']);
+});
+
+test('what cannot be read of a reply is a loss, and no empty value', () => {
+  const lossesOf = (api: 'responses' | 'messages', body: object) => readReply(api, body).losses;
+  expect(readReply('chat.completions', chat({ content: 'a', tool_calls: [7] })).losses).toEqual([
+    'choices.0.message.tool_calls.0.names no tool',
+  ]);
+  expect(lossesOf('responses', { output: [{ type: 'web_search_call' }] })).toEqual([
+    'output.0 is an item of type "web_search_call"',
+    'output.holds no message of the model',
+  ]);
+  expect(lossesOf('messages', { content: [{ type: 'tool_result', tool_use_id: 'a', content: '' }] })).toEqual([
+    'content.holds no message of the model',
+  ]);
+  const odd = assemble('chat.completions');
+  odd.add({ choices: [{ index: 0, delta: { content: [{ type: 'image_url', image_url: 'x' }, 7], tool_calls: { id: 'a' } } }] });
+  expect(odd.losses).toHaveLength(2);
+  expect(JSON.stringify(odd.whole())).toContain('image_url');
 });

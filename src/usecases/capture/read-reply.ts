@@ -1,12 +1,15 @@
 import { type CallMessage, callMessage } from '../../domain/capture/call-message.ts';
-import { parseCompletion } from '../../policies/openai/completion.ts';
+import { jsonText, lossesOfText, parseJsonText } from '../../events/json-text.ts';
+import { readCompletion } from '../../policies/openai/completion.ts';
 import {
   type Api,
   argumentsOf,
+  below,
   blockMessages,
   chatMessage,
   isObject,
   type Json,
+  type Lose,
   list,
   messagesOfItems,
   string,
@@ -22,6 +25,8 @@ export interface ReadReply {
   readonly responseId: string | null;
   readonly model: string | null;
   readonly fingerprint: string | null;
+  /** What of it could not be read, and what a reader of JSON loses of its messages, by their paths. */
+  readonly losses: readonly string[];
 }
 export interface ReadChoice {
   readonly message: CallMessage;
@@ -44,18 +49,22 @@ export function readReply(api: Api, body: unknown): ReadReply {
 }
 
 function chatReply(body: unknown): ReadReply {
-  const { acts, ...completion } = parseCompletion(JSON.stringify(body));
+  const { acts, ...completion } = readCompletion(body);
+  const losses: string[] = [];
   const choices = list(isObject(body) ? body.choices : [])
     .filter(isObject)
     .map((choice, i) => ({ choice, at: typeof choice.index === 'number' ? choice.index : i }))
     .sort((a, b) => a.at - b.at);
   return {
     ...completion,
+    losses,
     choices: acts.map(({ tokens, usage, finishReason }, i): ReadChoice => {
       const { message: said, logprobs } = choices[i]?.choice ?? {};
-      const message = chatMessage(isObject(said) ? { ...said, role: 'assistant' } : said);
+      const lose = below((what) => losses.push(what), `choices.${i}.message`);
+      const message = chatMessage(isObject(said) ? { ...said, role: 'assistant' } : said, lose);
+      if (isObject(said)) for (const loss of lossesOfText(said)) lose(loss);
       const namedTokens = tokens?.logProbs ? null : namedTokensIn(logprobs);
-      return { message: message ?? SILENT, raw: JSON.stringify(said ?? {}), tokens, namedTokens, usage, finishReason };
+      return { message: message ?? SILENT, raw: jsonText(said ?? {}), tokens, namedTokens, usage, finishReason };
     }),
   };
 }
@@ -68,7 +77,10 @@ function namedTokensIn(logprobs: unknown): string | null {
 function responsesReply(body: unknown): ReadReply {
   if (!isObject(body) || !Array.isArray(body.output))
     throw new Error("the model server's answer is no response: it has no output");
-  const message = messagesOfItems(body.output).find(({ role }) => role === 'assistant') ?? SILENT;
+  const losses: string[] = [];
+  const lose = below((what) => losses.push(what), 'output');
+  const message = oneOf(messagesOfItems(body.output, lose), body.output, lose);
+  for (const loss of lossesOfText(body.output)) lose(loss);
   const usage = usageOf(body.usage);
   const reasons = isObject(body.incomplete_details) ? string(body.incomplete_details.reason) : null;
   const finishReason = body.status === 'incomplete' ? (reasons === 'max_output_tokens' ? 'length' : reasons) : 'stop';
@@ -78,8 +90,17 @@ function responsesReply(body: unknown): ReadReply {
     responseId: string(body.id),
     model: string(body.model),
     fingerprint: null,
-    choices: [{ message, raw: JSON.stringify(body.output), tokens: null, namedTokens: null, usage, finishReason }],
+    losses,
+    choices: [{ message, raw: jsonText(body.output), tokens: null, namedTokens: null, usage, finishReason }],
   };
+}
+
+/** Returns the one message of a reply; where there are more, or none although there is something, that is lost. */
+function oneOf(messages: readonly CallMessage[], from: readonly unknown[], lose: Lose): CallMessage {
+  const [message, ...more] = messages.filter(({ role }) => role === 'assistant');
+  if (more.length > 0) lose(`holds ${more.length + 1} messages, of which the first is the reply`);
+  if (message === undefined && from.length > 0) lose('holds no message of the model');
+  return message ?? SILENT;
 }
 
 export const SILENT: CallMessage = callMessage('assistant', []);
@@ -89,13 +110,21 @@ function usageOf(given: unknown): Usage | null {
   return { promptTokens: Number(given.input_tokens), completionTokens: Number(given.output_tokens) };
 }
 
-/** Puts the parts of a streamed reply together. `fault` says what of the stream could not be read. */
+/** Puts the parts of a streamed reply together. */
 export interface Assembler {
   add(part: Json): void;
   /** The whole reply, as it would have come at once; null while nothing of it came. */
   whole(): unknown;
   /** Whether the server said that the reply is at its end. */
   isComplete(): boolean;
+  /** What of the parts could not be read. */
+  readonly losses: readonly string[];
+}
+
+/** Reads a streamed reply, as far as it came. @throws as `readReply`. */
+export function readParts(api: Api, parts: Assembler): ReadReply {
+  const reply = readReply(api, parts.whole());
+  return { ...reply, losses: [...parts.losses, ...reply.losses] };
 }
 
 export function assemble(api: Api): Assembler {
@@ -119,7 +148,9 @@ interface Growing {
 function assembleChat(): Assembler {
   const top: Record<string, unknown> = {};
   const choices = new Map<number, Growing>();
+  const losses: string[] = [];
   return {
+    losses,
     add(part) {
       for (const field of ['id', 'model', 'system_fingerprint', 'usage', 'prompt_token_ids', 'metadata'])
         if (part[field] !== undefined && part[field] !== null) top[field] = part[field];
@@ -132,7 +163,8 @@ function assembleChat(): Assembler {
           logprobs: null,
         };
         choices.set(index, choice);
-        if (isObject(given.delta)) grow(choice.message, given.delta);
+        if (isObject(given.delta))
+          grow(choice.message, given.delta, (what) => losses.push(`a delta of choice ${index}: ${what}`));
         if (typeof given.finish_reason === 'string') choice.finish_reason = given.finish_reason;
         if (isObject(given.logprobs) && Array.isArray(given.logprobs.content)) {
           choice.logprobs ??= { content: [] };
@@ -153,16 +185,23 @@ function assembleChat(): Assembler {
  * Adds a part of a message to it: texts are joined, calls of tools by their index. Where a server numbers all calls 0, one of
  * another id begins another call; a name that comes with each part is the name.
  */
-function grow(message: Growing['message'], delta: Json): void {
+function grow(message: Growing['message'], delta: Json, lose: Lose): void {
   for (const field of ['content', 'reasoning_content', 'reasoning', 'refusal'])
     if (typeof delta[field] === 'string') message[field] = `${message[field] ?? ''}${delta[field]}`;
-  for (const part of list(delta.content)) {
+  for (const part of isObject(delta.content) ? [delta.content] : list(delta.content)) {
     const thinking = thinkingIn(part);
     if (thinking !== '') message.reasoning_content = `${message.reasoning_content ?? ''}${thinking}`;
-    else if (isObject(part)) message.content = `${message.content ?? ''}${string(part.text) ?? ''}`;
+    else if (typeof part === 'string') message.content = `${message.content ?? ''}${part}`;
+    else if (isObject(part)) message.content = `${message.content ?? ''}${string(part.text) ?? jsonText(part)}`;
+    else lose('a part of the content is no object');
   }
   const calls: GrowingTool[] = message.tool_calls ?? [];
-  for (const call of list(delta.tool_calls).filter(isObject)) {
+  if (delta.tool_calls && !Array.isArray(delta.tool_calls)) lose('tool_calls is no list');
+  for (const call of list(delta.tool_calls)) {
+    if (!isObject(call)) {
+      lose('a call of a tool is no object');
+      continue;
+    }
     const at = placeOf(call, calls);
     const grown = calls[at] ?? { function: { name: '', arguments: '' } };
     calls[at] = grown;
@@ -193,6 +232,7 @@ function assembleResponse(): Assembler {
   let last: unknown = null;
   let isComplete = false;
   return {
+    losses: [], // each part holds the whole response
     add(part) {
       if (!isObject(part.response)) return;
       last = part.response;
@@ -207,6 +247,9 @@ function anthropicReply(body: unknown): ReadReply {
   if (!isObject(body) || !Array.isArray(body.content))
     throw new Error("the model server's answer is no message: it has no content");
   const raw = { role: 'assistant', content: body.content };
+  const losses: string[] = [];
+  const lose = below((what) => losses.push(what), 'content');
+  for (const loss of lossesOfText(body.content)) lose(loss);
   const usage = anthropicUsage(body.usage);
   return {
     promptTokenIds: null,
@@ -214,10 +257,11 @@ function anthropicReply(body: unknown): ReadReply {
     responseId: string(body.id),
     model: string(body.model),
     fingerprint: null,
+    losses,
     choices: [
       {
-        message: blockMessages(raw).find(({ role }) => role === 'assistant') ?? SILENT,
-        raw: JSON.stringify(raw),
+        message: oneOf(blockMessages(raw, lose), body.content, lose),
+        raw: jsonText(raw),
         ...{ tokens: null, namedTokens: null, usage, finishReason: string(body.stop_reason) },
       },
     ],
@@ -238,10 +282,11 @@ function assembleAnthropic(): Assembler {
   let message: Record<string, unknown> | null = null;
   let isComplete = false;
   const blocks: Record<string, unknown>[] = [];
+  const losses: string[] = [];
   const inputs = new Map<number, string>(); // arguments of calls, in pieces of JSON
   const grow = (at: number, { type, text, thinking, signature, partial_json }: Json) => {
     const block = blocks[at];
-    if (!block) return;
+    if (!block) return void losses.push(`a delta of block ${at}, which was not begun`);
     if (type === 'text_delta') block.text = `${block.text ?? ''}${text}`;
     if (type === 'thinking_delta') block.thinking = `${block.thinking ?? ''}${thinking}`;
     if (type === 'signature_delta') block.signature = signature;
@@ -250,6 +295,7 @@ function assembleAnthropic(): Assembler {
     block.input = parsed(inputs.get(at) ?? '');
   };
   return {
+    losses,
     add(part) {
       const at = Number(part.index);
       if (part.type === 'message_start' && isObject(part.message)) message = { ...part.message };
@@ -269,7 +315,7 @@ function assembleAnthropic(): Assembler {
 /** Arguments that broke off stay a string. */
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJsonText(text);
   } catch {
     return text;
   }

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { parseJsonText } from '../../events/json-text.ts';
 import { drawingFields, drawingOf } from '../../policies/openai/request.ts';
 import { type Api, type Json, readRequest } from './read-request.ts';
 
@@ -45,4 +46,43 @@ test('the generation config that we write for `transformers serve` is read as th
   const config = { do_sample: true, top_k: 20, temperature: 0.5 };
   expect(samplingOf({ temperature: null, generation_config: config })).toMatchObject({ temperature: 0.5, topK: 20, others: [] });
   expect(samplingOf({ temperature: 0.7, generation_config: { do_sample: false } })).toMatchObject({ temperature: 0 });
+});
+
+const fromText = (text: string, api: Api = 'chat.completions') => readRequest(api, parseJsonText(text) as Json); // objects
+
+test('arguments that are objects and schemas of tools are recorded as they came, and a seed that no double holds is named', () => {
+  const { messages, tools, sampling, losses } = fromText(
+    '{"seed": 12345678901234567890, "tools": [{"maximum": 1.0}], "messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": {"n": 1.0, "id": 9007199254740993}}}]}]}',
+  );
+  expect(messages[0]?.toolCalls[0]?.arguments).toBe('{"n": 1.0, "id": 9007199254740993}');
+  expect(tools).toBe('[{"maximum": 1.0}]');
+  expect(sampling.seed).toBeNull();
+  expect(losses).toEqual([
+    'seed is 12345678901234567890, which a reader of JSON takes for 12345678901234567168',
+    'messages.0.tool_calls.0.function.arguments.id is 9007199254740993, which a reader of JSON takes for 9007199254740992',
+    'seed is no whole number that a double holds',
+  ]);
+});
+
+test.each<[Json, string, ...Api[]]>([
+  [{ messages: 'hello' }, 'messages is no list'],
+  [{ messages: [{ role: 'critic', content: 'no' }] }, 'messages.0.role is "critic"'],
+  [{ messages: ['hello'] }, 'messages.0.is no object'],
+  [{ messages: [{ role: 'assistant', tool_calls: { id: 'a' } }] }, 'messages.0.tool_calls is no list'],
+  [{ messages: [{ role: 'assistant', tool_calls: [{ id: 'a' }] }] }, 'messages.0.tool_calls.0.names no tool'],
+  [{ messages: [{ role: 'user', content: 7 }] }, 'messages.0.content is neither a text nor a list of parts, and kept as JSON'],
+  [{ messages: [{ role: 'assistant', content: [{ type: 'thinking' }] }] }, 'messages.0.content.0 is thinking without a text'],
+  [{ messages: [], temperature: '0.7' }, 'temperature is no number'],
+  [{ input: [{ type: 'item_reference', id: 'x' }] }, 'input.0 is an item of type "item_reference"', 'responses'],
+  [{ messages: [7] }, 'messages.0.is no object', 'messages'],
+])('what cannot be read of %j is a loss: %s', (body, loss, ...[api = 'chat.completions']) => {
+  expect(readRequest(typeof api === 'string' ? api : 'chat.completions', body).losses).toContain(loss);
+});
+
+test('a content that has no form that is known is kept as JSON, and a picture of a file as it was sent', () => {
+  const parts = (content: unknown, api: Api = 'chat.completions') =>
+    readRequest(api, { messages: [{ role: 'user', content }] }).messages[0]?.parts;
+  expect(parts({ answer: 7 })).toEqual([{ kind: 'text', text: '{"answer":7}' }]);
+  const file = { type: 'image', source: { type: 'file', file_id: 'f' } };
+  expect(parts([file], 'messages')).toEqual([{ kind: 'text', text: JSON.stringify(file) }]);
 });

@@ -1,6 +1,7 @@
 import { type CalledTool, type CallMessage, type CallPart, callMessage } from '../../domain/capture/call-message.ts';
 import type { Sampling } from '../../domain/prompts/policy-prompt.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
+import { jsonText, lossesOfText } from '../../events/json-text.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 export const APIS = ['chat.completions', 'responses', 'messages'] as const;
@@ -16,18 +17,37 @@ export interface ReadRequest {
   readonly tools: string | null;
   readonly sampling: Sampling;
   readonly streams: boolean;
+  /** What of it could not be read, and what a reader of JSON loses of it, by their paths. */
+  readonly losses: readonly string[];
 }
 
-/** Reads a request in one of the protocols. What does not have the form expected is left out: the model server judges requests. */
+/** Takes what could not be read, in words that begin with its path. */
+export type Lose = (what: string) => void;
+
+/** Begins the path of what is lost. */
+export function below(lose: Lose, path: string | number): Lose {
+  return (what) => lose(`${path}.${what}`);
+}
+
+/** Reads a request in one of the protocols. What cannot be read is a loss and no refusal: the model server judges requests. */
 export function readRequest(api: Api, body: Json): ReadRequest {
   // clients send what is in `extra_body` as fields; spans show it as it was given to the client
   const asked = withGenerationConfig(isObject(body.extra_body) ? { ...body, ...body.extra_body } : body);
-  const given = READERS[api](body);
+  const losses = [...lossesOfText(body)];
+  const lose: Lose = (what) => {
+    if (losses.length < MOST_LOSSES) losses.push(what);
+  };
+  const given = READERS[api](body, lose);
+  for (const name of ['temperature', 'top_p', 'min_p', 'repetition_penalty'])
+    if (isSet(asked[name]) && number(asked[name]) === null) lose(`${name} is no number`);
+  for (const [name, value] of [['top_k', asked.top_k] as const, ['seed', body.seed] as const])
+    if (isSet(value) && !Number.isSafeInteger(value)) lose(`${name} is no whole number that a double holds`);
   return {
+    losses,
     messages: given.filter((message) => message !== null),
     previousResponseId: string(body.previous_response_id),
     model: string(body.model),
-    tools: list(body.tools).length === 0 ? null : JSON.stringify(body.tools),
+    tools: list(body.tools).length === 0 ? null : jsonText(body.tools),
     sampling: {
       temperature: number(asked.temperature),
       topP: number(asked.top_p),
@@ -45,30 +65,42 @@ export function readRequest(api: Api, body: Json): ReadRequest {
   };
 }
 
-const READERS: Readonly<Record<Api, (body: Json) => readonly (CallMessage | null)[]>> = {
-  'chat.completions': ({ messages }) => list(messages).map(chatMessage),
+const MOST_LOSSES = 20;
+
+function isSet(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+const READERS: Readonly<Record<Api, (body: Json, lose: Lose) => readonly (CallMessage | null)[]>> = {
+  'chat.completions': ({ messages }, lose) =>
+    listOf(messages, 'messages', lose).map((message, i) => chatMessage(message, below(lose, `messages.${i}`))),
   responses: responsesMessages,
   messages: anthropicMessages,
 };
 
 /** Reads one message of chat completions, of a request or of a reply; null for what is none. */
-export function chatMessage(given: unknown): CallMessage | null {
-  if (!isObject(given)) return null;
-  const role = roleOf(given.role);
-  if (role === null) return null;
-  const called = [...list(given.tool_calls), ...(isObject(given.function_call) ? [{ function: given.function_call }] : [])];
-  const said = partsOf(given.content);
+export function chatMessage(given: unknown, lose: Lose): CallMessage | null {
+  const role = isObject(given) ? roleOf(given.role) : null;
+  if (!isObject(given) || role === null) {
+    lose(isObject(given) ? `role is ${cutText(jsonText(given.role), 100)}` : 'is no object');
+    return null;
+  }
+  const called = [
+    ...listOf(given.tool_calls, 'tool_calls', lose),
+    ...(isObject(given.function_call) ? [{ function: given.function_call }] : []),
+  ];
+  const said = partsOf(given.content, lose);
   const parts = said.length === 0 && typeof given.refusal === 'string' ? [text(given.refusal)] : said;
   return callMessage(role, parts, {
     reasoning: reasoningOf(given),
-    toolCalls: called.flatMap((call) => (isObject(call) ? toolOf(call) : [])),
+    toolCalls: called.flatMap((call, i) => toolOf(call, below(lose, `tool_calls.${i}`))),
     toolCallId: string(given.tool_call_id),
     name: string(given.name) || null,
   });
 }
 
 /** Reads items of the responses protocol, of a request or of a reply, as messages: what the model said at once is one. */
-export function messagesOfItems(items: readonly unknown[]): readonly CallMessage[] {
+export function messagesOfItems(items: readonly unknown[], lose: Lose): readonly CallMessage[] {
   const messages: CallMessage[] = [];
   const add = (more: CallMessage) => {
     const last = messages.at(-1);
@@ -78,8 +110,11 @@ export function messagesOfItems(items: readonly unknown[]): readonly CallMessage
     const toolCalls = [...last.toolCalls, ...more.toolCalls];
     return messages.push({ ...last, parts: [...last.parts, ...more.parts], reasoning, toolCalls });
   };
-  for (const item of items) {
-    if (!isObject(item)) continue;
+  for (const [i, item] of items.entries()) {
+    if (!isObject(item)) {
+      lose(`${i} is no object`);
+      continue;
+    }
     switch (item.type) {
       case 'function_call':
       case 'custom_tool_call': {
@@ -89,7 +124,7 @@ export function messagesOfItems(items: readonly unknown[]): readonly CallMessage
       }
       case 'function_call_output':
       case 'custom_tool_call_output':
-        add(callMessage('tool', partsOf(item.output), { toolCallId: string(item.call_id) }));
+        add(callMessage('tool', partsOf(item.output, below(lose, i)), { toolCallId: string(item.call_id) }));
         break;
       case 'reasoning': {
         const reasoning = [...list(item.summary), ...list(item.content)].map(textIn).join('\n');
@@ -98,27 +133,33 @@ export function messagesOfItems(items: readonly unknown[]): readonly CallMessage
       }
       default: {
         const role = roleOf(item.role);
-        if (role !== null) add(callMessage(role, partsOf(item.content)));
+        if (role !== null) add(callMessage(role, partsOf(item.content, below(lose, i))));
+        else lose(`${i} is an item of type ${cutText(jsonText(item.type), 100)}`);
       }
     }
   }
   return messages;
 }
 
-function responsesMessages({ instructions, input }: Json): readonly CallMessage[] {
+function responsesMessages({ instructions, input }: Json, lose: Lose): readonly CallMessage[] {
   const system = typeof instructions === 'string' && instructions !== '' ? [callMessage('system', [text(instructions)])] : [];
-  return [...system, ...(typeof input === 'string' ? [callMessage('user', [text(input)])] : messagesOfItems(list(input)))];
+  if (typeof input === 'string') return [...system, callMessage('user', [text(input)])];
+  return [...system, ...messagesOfItems(listOf(input, 'input', lose), below(lose, 'input'))];
 }
 
 /** Messages of Anthropic's protocol, whose contents are blocks. */
-function anthropicMessages({ system, messages }: Json): readonly CallMessage[] {
-  const first = chatMessage({ role: 'system', content: system });
-  return [...(first && first.parts.length > 0 ? [first] : []), ...list(messages).flatMap(blockMessages)];
+function anthropicMessages({ system, messages }: Json, lose: Lose): readonly CallMessage[] {
+  const first = chatMessage({ role: 'system', content: system }, below(lose, 'system'));
+  const all = listOf(messages, 'messages', lose).flatMap((message, i) => blockMessages(message, below(lose, `messages.${i}`)));
+  return [...(first && first.parts.length > 0 ? [first] : []), ...all];
 }
 
 /** Reads a message that may be made of blocks, of a request or of a reply: each result of a tool in it is a message of its own. */
-export function blockMessages(given: unknown): readonly CallMessage[] {
-  if (!isObject(given)) return [];
+export function blockMessages(given: unknown, lose: Lose): readonly CallMessage[] {
+  if (!isObject(given)) {
+    lose('is no object');
+    return [];
+  }
   const blocks = list(given.content).filter(isObject);
   const results = blocks.filter(({ type }) => type === 'tool_result');
   const calls = blocks
@@ -130,20 +171,23 @@ export function blockMessages(given: unknown): readonly CallMessage[] {
   );
   const own = {
     ...given,
-    content: typeof given.content === 'string' ? given.content : rest.map(withPicture),
+    content: Array.isArray(given.content) ? rest.map(withPicture) : given.content,
     tool_calls: [...list(given.tool_calls), ...calls],
   };
   const answers = results.map(({ tool_use_id, content }) => ({
     ...{ role: 'tool', tool_call_id: tool_use_id },
-    content: typeof content === 'string' ? content : list(content).map(withPicture),
+    content: Array.isArray(content) ? content.map(withPicture) : content,
   }));
-  return [...answers, ...(isOnlyResults ? [] : [own])].map(chatMessage).filter((message) => message !== null);
+  return [...answers, ...(isOnlyResults ? [] : [own])]
+    .map((message) => chatMessage(message, lose))
+    .filter((message) => message !== null);
 }
 
 function withPicture(block: unknown): unknown {
   if (!isObject(block) || block.type !== 'image' || !isObject(block.source)) return block;
   const { type, media_type, data, url } = block.source;
-  return { type: 'image_url', image_url: { url: type === 'base64' ? `data:${media_type};base64,${data}` : url } };
+  const shown = type === 'base64' && typeof data === 'string' ? `data:${media_type};base64,${data}` : string(url);
+  return shown === null ? block : { type: 'image_url', image_url: { url: shown } };
 }
 
 function text(content: string): CallPart {
@@ -154,16 +198,18 @@ function textIn(part: unknown): string {
   return isObject(part) ? (string(part.text) ?? '') : '';
 }
 
-function toolOf(call: Json): CalledTool[] {
-  const called = isObject(call.function) ? call.function : isObject(call.custom) ? call.custom : null;
+function toolOf(call: unknown, lose: Lose): CalledTool[] {
+  const { function: fn, custom, id } = isObject(call) ? call : {};
+  const called = isObject(fn) ? fn : isObject(custom) ? custom : null;
+  if (called === null || typeof called.name !== 'string') lose('names no tool');
   if (called === null) return [];
-  return [{ id: string(call.id), name: string(called.name) ?? '', arguments: argumentsOf(called.arguments ?? called.input) }];
+  return [{ id: string(id), name: string(called.name) ?? '', arguments: argumentsOf(called.arguments ?? called.input) }];
 }
 
 /** Arguments are JSON in a string; some servers send the value itself. */
 export function argumentsOf(given: unknown): string {
   if (given === undefined || given === null) return '';
-  return typeof given === 'string' ? given : JSON.stringify(given);
+  return typeof given === 'string' ? given : jsonText(given);
 }
 
 /** What a model thought before it answered, where its server takes that out of the text: in a field, or as parts of the content. */
@@ -177,16 +223,22 @@ export function thinkingIn(part: unknown): string {
   return typeof part.thinking === 'string' ? part.thinking : list(part.thinking).map(textIn).join('');
 }
 
-function partsOf(content: unknown): readonly CallPart[] {
+function partsOf(content: unknown, lose: Lose): readonly CallPart[] {
   if (typeof content === 'string') return content === '' ? [] : [text(content)];
-  return list(content).flatMap((part): CallPart[] => {
+  if (content === undefined || content === null) return [];
+  if (!Array.isArray(content)) lose('content is neither a text nor a list of parts, and kept as JSON');
+  return (Array.isArray(content) ? content : [content]).flatMap((part: unknown, i): CallPart[] => {
     if (typeof part === 'string') return [text(part)];
-    if (!isObject(part) || part.type === 'thinking') return []; // the reasoning of the message
+    if (!isObject(part)) return [text(jsonText(part))];
+    if (part.type === 'thinking') {
+      if (part.thinking !== '' && thinkingIn(part) === '') lose(`content.${i} is thinking without a text`);
+      return []; // the reasoning of the message
+    }
     const said = string(part.text) ?? string(part.refusal);
     if (said !== null) return [text(said)];
     const image = isObject(part.image_url) ? part.image_url.url : part.image_url;
     if (typeof image === 'string') return [{ kind: 'picture', url: image }];
-    return [text(JSON.stringify(part))]; // sound, files: as they were sent
+    return [text(jsonText(part))]; // sound, files: as they were sent
   });
 }
 
@@ -201,6 +253,11 @@ export function isObject(value: unknown): value is Json {
 }
 export function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
+}
+/** The items of a list that may be missing; another value is a loss. */
+function listOf(value: unknown, path: string, lose: Lose): readonly unknown[] {
+  if (isSet(value) && !Array.isArray(value)) lose(`${path} is no list`);
+  return list(value);
 }
 export function string(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
@@ -272,7 +329,7 @@ function otherSampling(body: Json): { readonly name: string; readonly value: str
   const given = Object.entries({ ...body, ...(format === undefined ? {} : { response_format: format }) });
   return given.flatMap(([name, value]) => {
     if (changesNothing(name, value, body)) return [];
-    return [{ name, value: cutText(JSON.stringify(value), MOST_CHARACTERS) }];
+    return [{ name, value: cutText(jsonText(value), MOST_CHARACTERS) }];
   });
 }
 

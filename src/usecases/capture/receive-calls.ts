@@ -8,7 +8,7 @@ import type { CapturedRollout, RolloutOutcome } from './captured-rollout.ts';
 import type { CloseOptions } from './close-captured.ts';
 import type { Capture, CaptureReward } from './open-capture.ts';
 import type { NamedPlace } from './place.ts';
-import { assemble, type ReadReply, readReply } from './read-reply.ts';
+import { assemble, type ReadReply, readParts, readReply } from './read-reply.ts';
 import { type Api, isObject, type Json, list, readRequest } from './read-request.ts';
 
 /** A call that a client in the program's own process saw, from its beginning to its end. */
@@ -66,9 +66,16 @@ const AT_ONCE = 8; // rollouts of one request
 
 /**
  * Records what programs saw of their own calls: those of a rollout in the order given, a close behind all that come before it. A line that
- * is received again changes nothing. Returns the lines that the record refuses, which are left out. @throws NotRecorded.
+ * is received again changes nothing. @throws NotRecorded.
  */
-export type ReceiveCalls = (lines: readonly SeenLine[], principal: Principal) => Promise<readonly RefusedLine[]>;
+export type ReceiveCalls = (lines: readonly SeenLine[], principal: Principal) => Promise<ReceivedCalls>;
+
+interface ReceivedCalls {
+  /** Lines that the record refuses, which are left out. */
+  readonly refused: readonly RefusedLine[];
+  /** How many calls have parts that could not be read: their attributes name them. */
+  readonly lossy: number;
+}
 
 /** Opens the receiving of calls: requests with lines of one rollout go one after the other, as one that is sent again while the first is recorded. */
 export function openReceiveCalls(capture: Capture): ReceiveCalls {
@@ -85,8 +92,9 @@ async function receive(
   { capture, exclusive }: ReceivingWorld,
   lines: readonly SeenLine[],
   principal: Principal,
-): Promise<readonly RefusedLine[]> {
+): Promise<ReceivedCalls> {
   const refused: RefusedLine[] = [];
+  let lossy = 0;
   const atATime = limitOf(AT_ONCE);
   let rollouts = new Map<string, SeenLine[]>();
   const recordAll = async () => {
@@ -99,7 +107,7 @@ async function receive(
   async function recordInOrder(own: readonly SeenLine[]): Promise<void> {
     for (const line of own) {
       try {
-        await record(capture, line, principal);
+        if (await record(capture, line, principal)) lossy++;
       } catch (error) {
         if (error instanceof CaptureRefused) refused.push({ id: line.id, message: error.message, remedy: error.remedy });
         else if (error instanceof NotRecorded && error.isForGood)
@@ -119,22 +127,23 @@ async function receive(
     rollouts.set(key, [...(rollouts.get(key) ?? []), line]);
   }
   await recordAll();
-  return refused;
+  return { refused, lossy };
 }
 
-async function record(capture: Capture, line: SeenLine, principal: Principal): Promise<void> {
+/** Returns whether parts of a call could not be read. */
+async function record(capture: Capture, line: SeenLine, principal: Principal): Promise<boolean> {
   switch (line.kind) {
     case 'call':
       return recordCall(capture, line, principal);
     case 'reward':
       await capture.reward(line.named, principal, line);
-      return;
+      return false;
     case 'end':
       await capture.end(line.named, principal, line);
-      return;
+      return false;
     case 'close':
       await capture.close(line.named, principal, line);
-      return;
+      return false;
     default:
       return line satisfies never;
   }
@@ -144,13 +153,16 @@ async function recordCall(
   capture: Capture,
   call: SeenCall & { readonly named: NamedPlace },
   principal: Principal,
-): Promise<void> {
+): Promise<boolean> {
   const { api, beganMs, firstMs, totalMs, status, policy, requestHash, attempts, server } = call;
-  await capture.using(call.named, principal, async (rollout) => {
+  return capture.using(call.named, principal, async (rollout) => {
     const callId = derivedId('client-call', rollout.place.rolloutId, call.id);
     const { callIds, calls } = rollout.state;
-    if (callIds.has(callId) || calls.some((before) => before.callId === callId)) return;
-    if (api === 'embeddings') return recordEmbeddings(rollout, call, callId);
+    if (callIds.has(callId) || calls.some((before) => before.callId === callId)) return false;
+    if (api === 'embeddings') {
+      await recordEmbeddings(rollout, call, callId);
+      return false;
+    }
     const request = readRequest(api, call.request);
     const asked = await rollout.ask({
       ...{ api, request, source: 'client', callId, now: beganMs },
@@ -165,6 +177,7 @@ async function recordCall(
       const outcome = call.outcome === 'answered' ? 'failed' : call.outcome;
       await rollout.unanswered(asked, { ...times, outcome, message: fault ?? '' }, reply, endedMs);
     }
+    return request.losses.length + (reply?.losses.length ?? 0) > 0;
   });
 }
 
@@ -200,7 +213,7 @@ function replyOf(
   const why = outcome === 'answered' ? cut : message || 'the call failed';
   if (whole === null || whole === undefined) return { reply: null, fault: why ?? 'the answer of the model server is empty' };
   try {
-    return { reply: readReply(api, whole), fault: why };
+    return { reply: parts === null ? readReply(api, whole) : readParts(api, assembler), fault: why };
   } catch (error) {
     return { reply: null, fault: why ?? (error instanceof Error ? error.message : String(error)) };
   }

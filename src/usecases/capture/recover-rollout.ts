@@ -4,6 +4,7 @@ import { isUuid } from '../../domain/ids.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Envelope } from '../../events/envelope.ts';
+import { parseJsonText } from '../../events/json-text.ts';
 import { unpack } from '../../events/packed.ts';
 import type { PolicyRef, Text } from '../../events/schemas/values.ts';
 import type { Db } from '../../postgres/database.ts';
@@ -156,9 +157,10 @@ async function choiceOf(
 ): Promise<CallChoice> {
   const raw = await textOf(given, payloads);
   const parsed = parse(raw);
+  const counted = () => undefined; // with the call
   const message = Array.isArray(parsed)
-    ? messagesOfItems(parsed).find(({ role }) => role === 'assistant')
-    : blockMessages(isObject(parsed) ? { ...parsed, role: 'assistant' } : null)[0];
+    ? messagesOfItems(parsed, counted).find(({ role }) => role === 'assistant')
+    : blockMessages(isObject(parsed) ? { ...parsed, role: 'assistant' } : null, counted)[0];
   const numbers = async (array: { readonly bytes: unknown } & Parameters<typeof unpack>[0]) =>
     unpack(array, typeof array.bytes === 'string' ? undefined : await payloads.bytes(array.bytes.blob));
   const said = message ?? SILENT;
@@ -204,7 +206,7 @@ async function textOf(text: Text, { bytes }: Payloads): Promise<string> {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJsonText(text);
   } catch {
     return null; // a placeholder of what is forgotten
   }

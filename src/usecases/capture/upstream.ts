@@ -1,4 +1,5 @@
 import { withoutSlashes } from '../../domain/text/without-slashes.ts';
+import { changeJsonText, jsonText, setJsonMembers } from '../../events/json-text.ts';
 import { isHttpAddress, sendAddress } from '../../runtime/secret-address.ts';
 import { SECRET_REMEDY, secretInUrl } from '../../runtime/secret-in-url.ts';
 import { UpstreamFailed } from './capture-errors.ts';
@@ -101,23 +102,21 @@ export interface Added {
   readonly usage: boolean;
 }
 
-/** Adds to a request what the record needs for training. What the program asks for itself stays as it is. */
-export function withExtras(api: Api, body: Json, ask: Ask): { readonly body: Json; readonly added: Added } {
+/** Adds to the text of a request what the record needs for training. What the program asks for itself stays as it came. */
+export function withExtras(api: Api, body: Json, ask: Ask): { readonly text: string; readonly added: Added } {
   const usage = api === 'chat.completions' && ask !== 'untouched' && body.stream === true && !includesUsage(body);
   const logProbs = api === 'chat.completions' && (ask === 'all' || ask === 'log-probs') && body.logprobs !== true;
   const tokenIds = api === 'chat.completions' && ask === 'all' && body.return_token_ids !== true;
+  const options = isObject(body.stream_options) ? jsonText(body.stream_options) : '{}';
   return {
     added: { logProbs, tokenIds, usage },
-    body: {
-      ...body,
-      ...(logProbs ? { logprobs: true } : {}),
+    text: setJsonMembers(jsonText(body), {
+      ...(logProbs ? { logprobs: 'true' } : {}),
       // who asks for log-probabilities reads the words of tokens in them
-      ...(logProbs && ask === 'all' ? { return_tokens_as_token_ids: true } : {}),
-      ...(tokenIds ? { return_token_ids: true, return_meta_info: true } : {}),
-      ...(usage
-        ? { stream_options: { ...(isObject(body.stream_options) ? body.stream_options : {}), include_usage: true } }
-        : {}),
-    },
+      ...(logProbs && ask === 'all' ? { return_tokens_as_token_ids: 'true' } : {}),
+      ...(tokenIds ? { return_token_ids: 'true', return_meta_info: 'true' } : {}),
+      ...(usage ? { stream_options: setJsonMembers(options, { include_usage: 'true' }) } : {}),
+    }),
   };
 }
 
@@ -125,28 +124,22 @@ export function hasExtras({ logProbs, tokenIds, usage }: Added): boolean {
   return logProbs || tokenIds || usage;
 }
 
-/** Takes out of a reply, or out of a part of a stream, what was added; null for a part that holds nothing else. */
-export function withoutExtras(reply: Json, added: Added, form: 'whole' | 'part'): Json | null {
-  const { prompt_token_ids, usage, ...rest } = reply;
-  const choices = list(reply.choices);
-  if (form === 'part' && added.usage && choices.length === 0 && isObject(usage)) return null;
-  return {
-    ...rest,
-    ...(prompt_token_ids === undefined || added.tokenIds ? {} : { prompt_token_ids }),
-    ...(usage === undefined || (form === 'part' && added.usage) ? {} : { usage }),
-    ...(reply.choices === undefined
-      ? {}
-      : { choices: choices.map((choice) => (isObject(choice) ? cleaned(choice, added) : choice)) }),
-  };
-}
-
-function cleaned({ logprobs, token_ids, meta_info, ...choice }: Json, { logProbs, tokenIds }: Added): Json {
-  return {
-    ...choice,
-    ...(logprobs === undefined ? {} : { logprobs: logProbs ? null : logprobs }),
-    ...(token_ids === undefined || tokenIds ? {} : { token_ids }),
-    ...(meta_info === undefined || tokenIds ? {} : { meta_info }),
-  };
+/** Takes out of the text of a reply, or of a part of a stream, what was added; null for a part that holds nothing else. */
+export function withoutExtras(text: string, reply: Json, added: Added, form: 'whole' | 'part'): string | null {
+  const dropsUsage = form === 'part' && added.usage;
+  if (dropsUsage && list(reply.choices).length === 0 && isObject(reply.usage)) return null;
+  const extra = ['token_ids', 'meta_info'];
+  return changeJsonText(text, (field, value) => {
+    if (field === 'prompt_token_ids' && added.tokenIds) return null;
+    if (field === 'usage' && dropsUsage) return null;
+    if (field !== 'choices') return undefined;
+    return changeJsonText(value, (_, choice) =>
+      changeJsonText(choice, (name) => {
+        if (name === 'logprobs' && added.logProbs) return 'null';
+        return extra.includes(name) && added.tokenIds ? null : undefined;
+      }),
+    );
+  });
 }
 
 function includesUsage({ stream_options: options }: Json): boolean {

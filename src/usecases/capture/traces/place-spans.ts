@@ -135,7 +135,6 @@ async function recordCalls(
       trace: { traceId, spanId, parentSpanId, name },
       missing: MISSING,
       ...rest,
-      ...(losses.length === 0 ? {} : { losses }),
       ...(agents.length === 0 ? {} : { agents: agents.map(agentName) }),
     };
     const times = { status: null, firstMs: null, totalMs: span.endMs - span.startMs, attributes };

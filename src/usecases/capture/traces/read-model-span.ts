@@ -1,10 +1,11 @@
 import type { DataOf } from '../../../events/catalogue.ts';
 import { derivedId } from '../../../events/derived-id.ts';
 import { jsonLoss } from '../../../events/json-loss.ts';
+import { jsonText, parseJsonText } from '../../../events/json-text.ts';
 import type { ToolSpan } from '../conversation.ts';
 import type { NamedPlace } from '../place.ts';
 import type { ReadReply } from '../read-reply.ts';
-import { chatMessage, isObject, type Json, list, type ReadRequest, readRequest, string } from '../read-request.ts';
+import { below, chatMessage, isObject, type Json, list, type ReadRequest, readRequest, string } from '../read-request.ts';
 import { type Attributes, type Span, textOfSpan } from './read-spans.ts';
 
 /** A call of a model as a span shows it. */
@@ -65,24 +66,32 @@ export function readModelSpan(span: Span): ModelSpan {
   ];
   const usage = promptTokens === null || completionTokens === null ? null : { promptTokens, completionTokens };
   const reasons = list(jsonOf(of.get('gen_ai.response.finish_reasons')) ?? [of.get('llm.finish_reason')]);
+  const losses = WRITTEN.flatMap((name) => lossOf(name, of.get(name)) ?? []);
+  const read = readRequest('chat.completions', body);
+  const request = { ...read, losses: [...losses, ...read.losses] };
+  const lost: string[] = [];
   return {
-    request: readRequest('chat.completions', body),
+    request,
+    losses: request.losses,
     reply: {
+      losses: lost,
       promptTokenIds: null,
       usage,
       responseId: text(of, 'gen_ai.response.id'),
       model: text(of, 'gen_ai.response.model', 'llm.model_name'),
       fingerprint: null,
       choices: said.flatMap((given, i) => {
-        const message = chatMessage({ ...given, role: 'assistant' });
+        const message = chatMessage(
+          { ...given, role: 'assistant' },
+          below((what) => lost.push(what), `reply.${i}`),
+        );
         if (message === null) return [];
         const finishReason = string(given.finish_reason) ?? string(reasons[i]);
         const each = said.length === 1 ? usage : null;
-        return [{ message, raw: JSON.stringify(given), tokens: null, namedTokens: null, usage: each, finishReason }];
+        return [{ message, raw: jsonText(given), tokens: null, namedTokens: null, usage: each, finishReason }];
       }),
     },
     rest: Object.fromEntries([...of].filter(([name]) => !HELD.test(name))),
-    losses: WRITTEN.flatMap((name) => lossOf(name, of.get(name)) ?? []),
   };
 }
 
@@ -91,6 +100,7 @@ function lossOf(name: string, given: unknown): string | null {
   const value = jsonOf(given);
   const mayBeText = name === 'gen_ai.system_instructions' && !/^\s*[[{]/.test(given);
   if (value === given) return mayBeText ? null : `${name} is no JSON, as if it had been cut off`;
+  if (name.endsWith('.messages') && !Array.isArray(value)) return `${name} is no list of messages`;
   const loss = jsonLoss(given, value);
   return loss ? `${name}: ${loss.path} ${loss.message}` : null;
 }
@@ -282,14 +292,14 @@ function numbered(attributes: Attributes, prefix: string): readonly Attributes[]
 function jsonOf(given: unknown): unknown {
   if (typeof given !== 'string') return given;
   try {
-    return JSON.parse(given);
+    return parseJsonText(given);
   } catch {
     return given;
   }
 }
 
 function written(given: unknown): string {
-  return typeof given === 'string' ? given : given === undefined ? '' : JSON.stringify(given);
+  return typeof given === 'string' ? given : given === undefined ? '' : jsonText(given);
 }
 
 function text(of: Attributes, ...names: readonly string[]): string | null {
@@ -359,7 +369,7 @@ export function kindOf(span: Span): SpanKind | null {
 export function toolSpanOf({ attributes: of, name, startMs, endMs, failure }: Span): ToolSpan {
   const text = (...names: readonly string[]): string | null => {
     const found = names.map((each) => of.get(each)).find((value) => value !== undefined && value !== null);
-    return found === undefined ? null : typeof found === 'string' ? found : JSON.stringify(found);
+    return found === undefined ? null : typeof found === 'string' ? found : jsonText(found);
   };
   return {
     callId: text('gen_ai.tool.call.id', 'tool_call.id', 'tool.id', 'ai.toolCall.id'),

@@ -128,6 +128,35 @@ test('an error of a server that hangs ends the command with how to go on, and th
   }
 });
 
+test.each([
+  ['a collection', ['--rollouts', '2']],
+  ['a search', ['--search', 'mcts', '--iterations', '2', '--max-depth', '2']],
+])(
+  'an outage behind the environment leaves %s open with exit code 1, and --resume does again what met it',
+  async (_what, how) => {
+    const world = await startWorld();
+    try {
+      const run = newId();
+      const args = ['--environment', `server:${world.url}`, '--policy', 'random', '--tasks', '2', ...how, '--concurrency', '1'];
+      world.fail('a');
+      const { code, stdout } = await runEspalier(['collect', ...args, '--run', run], env);
+      expect([code, stdout]).toEqual([
+        1,
+        expect.stringMatching(/ interrupted: .*\n.* left open for a resume: .*the world fell over\n/),
+      ]);
+      expect(stdout).toContain(`continue with: espalier collect --resume ${run}\n`);
+      world.fail('');
+      const resumed = await runEspalier(['--json', 'collect', '--resume', run], env);
+      expect([resumed.code, JSON.parse(resumed.stdout)]).toEqual([
+        0,
+        expect.objectContaining({ state: 'completed', trees: 2, failed: 0, message: '' }),
+      ]);
+    } finally {
+      await world.close();
+    }
+  },
+);
+
 test('a training in which some rollouts failed shows their share with the reason, and completes', async () => {
   const world = await startWorld();
   try {

@@ -13,7 +13,7 @@ import { replayImages, replayProjections } from '../usecases/replay/replay-proje
 import { recordReplay } from '../usecases/replay/replay-report.ts';
 import { replayTraining } from '../usecases/replay/replay-training.ts';
 import { replayScores, type ScoreReplayOptions } from '../usecases/score/replay-scores.ts';
-import { checkedId, progressText } from './collect.ts';
+import { checkedId, comparedText, progressText } from './collect.ts';
 import { describeBuildProgress } from './describe-build.ts';
 import { projectionNamed } from './rebuild.ts';
 import { describeReport, runReplay } from './run-replay.ts';
@@ -180,7 +180,7 @@ function addReplayFork(replay: Command): void {
         if (report) print(describeReport(report));
         const went = done ? `${done.rollouts} rollouts, ${done.steps} steps, ${done.succeeded} succeeded` : 'no rollouts';
         print(`run ${planned.runId} ${state}: ${went}`);
-        if (done?.message) print(done.message);
+        if (done) print([done.message === '' ? [] : done.message, comparedText(done)]);
       }
       if (report?.outcome === 'differs') process.exitCode = 1;
       endAsCollected(runId, { state, mostFailed: done?.mostFailed ?? false }, wantsJson(command) ? null : again);

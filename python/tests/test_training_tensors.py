@@ -4,6 +4,7 @@ import importlib.util
 import multiprocessing
 import os
 import tempfile
+import types
 import unittest
 from pathlib import Path
 
@@ -78,12 +79,15 @@ class Tensors(unittest.TestCase):
             log_probs(None, tensors_of(rows, 0, 4), 1.0)
 
     def test_rows_that_were_shown_pictures_are_refused_by_every_way_of_reading_them(self):
-        from espalier_rl.training.tensors import RowDataset, tensors_of
+        from espalier_rl.training.batch import Batch
+        from espalier_rl.training.processes import Alone
 
         self.rows.names["images"] = [[], [], ["a" * 64], []]
-        for read in (tensors_of, RowDataset):
+        lease = types.SimpleNamespace(batch_id="b", ordinal=0, policy_id="p", base={"version": 0}, samples=4, tokens=7, estimator={})
+        batch = Batch(lease, self.rows, Alone(), lambda made: None)
+        for read in (batch.tensors, batch.dataset, lambda: batch.log_probs(None), lambda: batch.log_probs(None, temperature=1.0)):
             with self.assertRaisesRegex(RowsRefused, r"row 2 \(rollout .*\) was shown pictures.*espalier train --backend torch"):
-                read(self.rows, 0, 2)
+                read()
 
     def test_columns_of_a_layout_without_padding_are_cut_at_the_borders_of_rows(self):
         from espalier_rl.training.tensors import tensors_of

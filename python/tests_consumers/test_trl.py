@@ -167,6 +167,24 @@ class Grpo(Recorded):
             self.trainer(LeasesOf()).train()
 
 
+class Pictures(Recorded):
+    def test_rows_that_were_shown_pictures_are_refused_by_every_trainer(self):
+        body = Rows(body_of(*self.rows))
+        body.names["images"] = [[], ["a" * 64], *([] for _ in self.rows[2:])]
+        source = LeasesOf(body_of(*self.rows))
+        source.leases[0].rows.names["images"] = body.names["images"]
+        grpo = RecordedGRPOTrainer(
+            model=self.model,
+            source=LeasedRollouts(source, "p"),
+            args=GRPOConfig(**self.common, per_device_train_batch_size=8, num_generations=4, max_completion_length=32, max_steps=1, temperature=1.0),
+            processing_class=tiny_tokenizer(),
+        )
+        for train in (lambda: sft_dataset(body), lambda: preference_dataset(body), grpo.train):
+            with self.assertRaisesRegex(RowsRefused, r"row 1 \(rollout .*\) was shown pictures.*espalier train --backend torch"):
+                train()
+        self.assertIsNone(source.leases[0].made)
+
+
 class Stub:
     """What a source asks of its trainer."""
 

@@ -99,6 +99,23 @@ describe('calls that the proxy captured', () => {
     ]);
   });
 
+  test('calls that may belong to the path of a rollout are counted by the rollout and by its run', async () => {
+    const calls = [{ id: 'c', type: 'function', function: { name: 'bash', arguments: '{}' } }];
+    proxy.answer((body) => completion('look', body, { tool_calls: calls }));
+    const chat = (content: string) =>
+      postTo(url, '/run/task/0/chat/completions', { model: 'served', messages: [{ role: 'user', content }] });
+    await chat('Fix it.');
+    await chat('Summary: you looked.');
+    const counted = `query ($run: ID!) {
+      run(id: $run) { totals { unclearCalls } rollouts { nodes { unclearCalls } } } }`;
+    const { runs } = await proxy.recorded();
+    const asked = async () => (await ask(counted, { run: runs[0]?.runId })).data;
+    expect(await asked()).toEqual({ run: { totals: { unclearCalls: 0 }, rollouts: { nodes: [{ unclearCalls: null }] } } });
+    await postTo(url, '/run/task/0/end', {});
+    await proxy.recorded();
+    expect(await asked()).toEqual({ run: { totals: { unclearCalls: 1 }, rollouts: { nodes: [{ unclearCalls: 1 }] } } });
+  });
+
   test('calls of a trace say which agents made them, with the attributes that have no field', async () => {
     const attributes = (given: object) =>
       Object.entries(given).map(([key, value]) => ({ key, value: { stringValue: String(value) } }));

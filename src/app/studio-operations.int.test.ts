@@ -155,6 +155,21 @@ describeWithBrowser('the operations of the studio', () => {
     expect(await ask('"somewhere"')).toMatchObject({ errors: [{ extensions: { code: 'BAD_USER_INPUT' } }] });
   });
 
+  test('captured calls that may belong to the path are counted on the page of the run, and marked on that of the rollout', async () => {
+    const from = builder.events.length;
+    const run = builder.run('unclear');
+    const tree = builder.tree(run, 'unclear');
+    const rollout = builder.rollout(tree, 0);
+    const leaf = builder.step(tree, rollout, tree.rootStepId, 1);
+    builder.finishRollout(tree, rollout, leaf, { steps: 1, unclearCalls: 2 });
+    await append(builder.events.slice(from));
+    await page.goto(`${server.url}/view/run/${run}`);
+    await page.getByText('unclear calls').waitFor();
+    await page.goto(`${server.url}/view/trajectory/${rollout}`);
+    await page.getByText('2 unclear calls').waitFor();
+    expect(await hindrances(page)).toEqual([]);
+  });
+
   test('partitions show where the log ends, and a batch that a trainer has is shown with its deadline', async () => {
     const from = builder.events.length;
     const lineageId = recordLineage(builder, HOSTILE);

@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { PolicyMessage } from '../../../domain/prompts/policy-prompt.ts';
-import { pythonForTests } from '../../../testing/python.ts';
+import { consumersForTests, pythonForTests } from '../../../testing/python.ts';
 import { writeTinyTokenizer } from '../../../testing/tiny-tokenizer.ts';
 import { openChatTokenizer } from './chat-tokenizer.ts';
 import { partMessages } from './message-forms.ts';
@@ -57,36 +57,11 @@ for chat in json.load(open(sys.argv[2])):
     print(json.dumps(list(made)))
 `;
 
-/** Templates with the constructs by which those of Qwen, Llama, Hermes and Mistral write tools, calls and results. */
-const TEMPLATES = {
-  Qwen: `{%- if tools %}{{- '<|im_start|>system\n# Tools\n<tools>' }}{%- for tool in tools %}{{- "\n" }}{{- tool | tojson }}{%- endfor %}{{- "\n</tools><|im_end|>\n" }}{%- endif %}
-{%- for message in messages %}
-  {%- if message.role == "user" or (message.role == "system" and not loop.first) or (message.role == "assistant" and not message.tool_calls) %}
-    {{- '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>' + '\n' }}
-  {%- elif message.role == "assistant" %}
-    {{- '<|im_start|>' + message.role }}
-    {%- if message.content %}{{- '\n' + message.content }}{%- endif %}
-    {%- for tool_call in message.tool_calls %}
-      {%- if tool_call.function is defined %}{%- set tool_call = tool_call.function %}{%- endif %}
-      {{- '\n<tool_call>\n{"name": "' }}{{- tool_call.name }}{{- '", "arguments": ' }}{{- tool_call.arguments | tojson }}{{- '}\n</tool_call>' }}
-    {%- endfor %}
-    {{- '<|im_end|>\n' }}
-  {%- elif message.role == "tool" %}
-    {%- if (loop.index0 == 0) or (messages[loop.index0 - 1].role != "tool") %}{{- '<|im_start|>user' }}{%- endif %}
-    {{- '\n<tool_response>\n' }}{{- message.content }}{{- '\n</tool_response>' }}
-    {%- if loop.last or (messages[loop.index0 + 1].role != "tool") %}{{- '<|im_end|>\n' }}{%- endif %}
-  {%- endif %}
-{%- endfor %}
-{%- if add_generation_prompt %}{{- '<|im_start|>assistant\n' }}{%- endif %}`,
-  Llama: `{%- if not tools is defined %}{%- set tools = none %}{%- endif %}
-{%- if messages[0]['role'] == 'system' %}{%- set first = messages[0]['content']|trim %}{%- set messages = messages[1:] %}{%- else %}{%- set first = "" %}{%- endif %}
-{{- '<|im_start|>' + first }}
-{%- if tools is not none %}{%- for t in tools %}{{- t | tojson(indent=4) }}{{- "\n\n" }}{%- endfor %}{%- endif %}
-{%- for message in messages %}
-  {%- if not (message.role == 'ipython' or message.role == 'tool' or 'tool_calls' in message) %}{{- message['role'] + '\n' + message['content'] | trim + '<|im_end|>' }}
-  {%- elif 'tool_calls' in message %}{%- for each in message.tool_calls %}{%- set called = each.function %}{{- '{"name": "' + called.name + '", "parameters": ' }}{{- called.arguments | tojson }}{{- '}<|im_end|>' }}{%- endfor %}
-  {%- else %}{{- { "output": message.content } | tojson }}{{- '<|im_end|>' }}{%- endif %}
-{%- endfor %}`,
+/** What TRL's package holds as these models publish it, and how many calls of tools a reply may have by it. */
+const PUBLISHED = { qwen2_5: 2, qwen3: 2, qwen3_instruct_2507: 2, llama3_1: 1, llama3_2: 1 } as const;
+
+/** No package holds the published ones: templates with the constructs by which those write tools, calls and results. */
+const ALIKE = {
   Hermes: `{%- macro kind(spec) %}{%- set names = {"string": "str", "integer": "int"} %}{%- if names[spec.type] is defined %}{{- names[spec.type] }}{%- else %}{{- "Any" }}{%- endif %}{%- endmacro %}
 {%- if tools is iterable and tools | length > 0 %}{%- for tool in tools %}{%- set tool = tool.function %}{{- tool.name + '(' }}{%- for name, spec in tool.parameters.properties|items %}{{- name + ": " + kind(spec) }}{%- if not loop.last %}{{- ", " }}{%- endif %}{%- endfor %}{{- ')' }}{{- tool.parameters|tojson }}{%- endfor %}{%- endif %}
 {%- for message in messages %}
@@ -121,44 +96,61 @@ const given = fc.constantFrom(
 );
 const turn = fc.record({ text: texts, arguments: given, result: texts, calls: fc.integer({ min: 0, max: 2 }) });
 
-(found.kind === 'found' ? test : test.skip).each(Object.entries(TEMPLATES))(
+/** Compares the ids of random chats with calls of tools by a template with those that transformers makes of the exported messages. */
+async function expectTheirIds(python: string, template: string, mostCalls: number): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'espalier-tokenizer-'));
+  try {
+    await writeTinyTokenizer(folder);
+    await writeFile(join(folder, 'chat_template.jinja'), template);
+    const tokenizer = await openChatTokenizer(folder);
+    const text = (said: string) => [{ kind: 'text' as const, text: said }];
+    // the messages of the user differ: transformers compares them by value (`message == users[-1]`), @huggingface/jinja by identity
+    const chats = fc.sample(fc.array(turn, { minLength: 1, maxLength: 3 }), { numRuns: 60, seed: 7 }).map((turns) => [
+      { role: 'system' as const, parts: text('Be brief.') },
+      { role: 'user' as const, parts: text('Weather?') },
+      ...turns.flatMap((each, at): PolicyMessage[] => {
+        const ids = Array.from({ length: Math.min(each.calls, mostCalls) }, (__, i) => `call${at}${i}`);
+        const calls = ids.map((id) => ({ kind: 'tool-call' as const, id, name: 'weather', arguments: each.arguments }));
+        const results = ids.map((id) => ({ role: 'tool' as const, parts: text(each.result), toolCallId: id, name: 'weather' }));
+        return [
+          { role: 'assistant', parts: [...text(each.text), ...calls] },
+          ...results,
+          { role: 'user', parts: text(`On ${at}.`) },
+        ];
+      }),
+    ]);
+    const rows = chats.map((messages) => ({ messages: partMessages(messages, false), tools: JSON.parse(TOOLS) }));
+    await writeFile(join(folder, 'chats.json'), JSON.stringify(rows));
+    const { stdout } = await promisify(execFile)(python, ['-c', CALLING, folder, join(folder, 'chats.json')], {
+      maxBuffer: 2 ** 26,
+    });
+    const theirs = stdout
+      .trim()
+      .split('\n')
+      .slice(-chats.length)
+      .map((line) => JSON.parse(line));
+    expect(chats.map((messages) => tokenizer.prompt({ messages, tools: TOOLS }, 'a chat'))).toEqual(theirs);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+(found.kind === 'found' ? test : test.skip).each(Object.entries(ALIKE))(
   'chats with tools, their calls and results have the ids that transformers makes of the exported messages, by a template such as that of %s',
-  async (_, template) => {
-    const folder = await mkdtemp(join(tmpdir(), 'espalier-tokenizer-'));
-    try {
-      await writeTinyTokenizer(folder);
-      await writeFile(join(folder, 'chat_template.jinja'), template);
-      const tokenizer = await openChatTokenizer(folder);
-      const text = (said: string) => [{ kind: 'text' as const, text: said }];
-      // the messages of the user differ: transformers compares them by value (`message == users[-1]`), @huggingface/jinja by identity
-      const chats = fc.sample(fc.array(turn, { minLength: 1, maxLength: 3 }), { numRuns: 60, seed: 7 }).map((turns) => [
-        { role: 'system' as const, parts: text('Be brief.') },
-        { role: 'user' as const, parts: text('Weather?') },
-        ...turns.flatMap((each, at): PolicyMessage[] => {
-          const ids = Array.from({ length: each.calls }, (__, i) => `call${at}${i}`);
-          const calls = ids.map((id) => ({ kind: 'tool-call' as const, id, name: 'weather', arguments: each.arguments }));
-          const results = ids.map((id) => ({ role: 'tool' as const, parts: text(each.result), toolCallId: id, name: 'weather' }));
-          return [
-            { role: 'assistant', parts: [...text(each.text), ...calls] },
-            ...results,
-            { role: 'user', parts: text(`On ${at}.`) },
-          ];
-        }),
-      ]);
-      const rows = chats.map((messages) => ({ messages: partMessages(messages, false), tools: JSON.parse(TOOLS) }));
-      await writeFile(join(folder, 'chats.json'), JSON.stringify(rows));
-      const python = found.kind === 'found' ? found.python : '';
-      const { stdout } = await promisify(execFile)(python, ['-c', CALLING, folder, join(folder, 'chats.json')], {
-        maxBuffer: 2 ** 26,
-      });
-      const theirs = stdout
-        .trim()
-        .split('\n')
-        .slice(-chats.length)
-        .map((line) => JSON.parse(line));
-      expect(chats.map((messages) => tokenizer.prompt({ messages, tools: TOOLS }, 'a chat'))).toEqual(theirs);
-    } finally {
-      await rm(folder, { recursive: true });
-    }
+  (_, template) => expectTheirIds(found.kind === 'found' ? found.python : '', template, 2),
+);
+
+const trl = await consumersForTests();
+const TEMPLATES_OF_TRL = `
+import importlib.util, pathlib
+print(pathlib.Path(importlib.util.find_spec("trl").origin).parent / "chat_templates")
+`;
+
+(trl.kind === 'found' ? test : test.skip).each(Object.entries(PUBLISHED))(
+  'chats with tools, their calls and results have the ids that transformers makes of the exported messages, by the published template %s',
+  async (name, mostCalls) => {
+    const python = trl.kind === 'found' ? trl.python : '';
+    const { stdout } = await promisify(execFile)(python, ['-c', TEMPLATES_OF_TRL]);
+    await expectTheirIds(python, await readFile(join(stdout.trim(), `${name}.jinja`), 'utf8'), mostCalls);
   },
 );

@@ -120,14 +120,14 @@ class AgentTrajFile {
   }
 
   #tree(episode: Episode, treeId: string, rootStepId: string, plannedRollouts: number): DataOf<'TreeOpened'> {
-    const { environment, alias, instruction, firstObservation } = episode;
+    const { environment, alias, instruction, firstObservation, goal = '' } = episode;
     const { serverFingerprint, split } = this.#options;
     const observationHash = sha256Hex(firstObservation);
     const taskId = derivedId('task', environment, serverFingerprint, observationHash);
     return {
       treeId,
       runId: this.#runId,
-      task: { taskId, environment, serverFingerprint, observationHash, alias, goal: '', depth: null, split },
+      task: { taskId, environment, serverFingerprint, observationHash, alias, goal, depth: null, split },
       rootStepId,
       instruction,
       observation: firstObservation,

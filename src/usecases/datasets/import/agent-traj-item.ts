@@ -10,6 +10,8 @@ export interface Episode {
   /** The reply that the file puts between the instruction and the first observation; null where it has none. */
   readonly acknowledgement: string | null;
   readonly firstObservation: string;
+  /** What the task asks for, where the file says it. */
+  readonly goal?: string;
   readonly turns: readonly EpisodeTurn[];
   readonly reward: number | null;
   readonly success: boolean | null;
@@ -121,6 +123,7 @@ export interface RowNote {
 export type RowNoteKind =
   | 'role-not-kept'
   | 'messages-joined'
+  | 'calls-as-text'
   | 'instruction-first'
   | 'empty-message-added'
   | 'weight-read-as-1'

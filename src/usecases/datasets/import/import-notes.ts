@@ -69,6 +69,8 @@ const REWARDS = new Set(['reward', 'rewards', 'score', 'scores', 'success']);
 const SAYS: Readonly<
   Record<Exclude<RowNoteKind, 'field-not-read' | 'column-not-read' | 'role-not-kept' | 'line-not-read' | 'part-not-read'>, string>
 > = {
+  'calls-as-text':
+    'the text of a reply holds calls of tools: they stay text, as the model was shown it; write them as tool_calls for calls',
   'messages-joined': 'several messages in a row are one text now, an empty line between them',
   'instruction-first': 'a system message behind another is put in front',
   'empty-message-added': 'a reply follows no message of user or tool: exports write an empty message of the user before it',

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { fitsFloat32 } from '../../../../domain/float32.ts';
+import { BEYOND_FLOAT32, fitsFloat32 } from '../../../../domain/float32.ts';
 import { wellFormed } from '../../../../events/well-formed.ts';
-import type { EpisodeTurn, ParsedItem } from '../agent-traj-item.ts';
+import { type EpisodeTurn, type ParsedItem, type RowNote, unreadNotes, withNotes } from '../agent-traj-item.ts';
 import { type Chat, chatEpisode, namesIn, refusedShape } from './chat-episode.ts';
-import type { ItemForm } from './item-of-file.ts';
-import { offeredTools } from './messages-row.ts';
+import { type ItemForm, isObject } from './item-of-file.ts';
+import { chatNotes, offeredTools } from './messages-row.ts';
 import { readItems } from './read-items.ts';
 
 const part = z.looseObject({ type: z.string(), text: z.string().nullish() });
@@ -26,9 +26,7 @@ const step = z.looseObject({
       prompt_tokens: z.number().int().nullish(),
       completion_tokens: z.number().int().nullish(),
       completion_token_ids: ids,
-      logprobs: z
-        .array(z.number().refine(fitsFloat32, 'is infinite in float32, in which log-probabilities are recorded'))
-        .nullish(),
+      logprobs: z.array(z.number().refine(fitsFloat32, BEYOND_FLOAT32)).nullish(),
     })
     .nullish(),
   is_copied_context: z.boolean().nullish(),
@@ -37,6 +35,7 @@ const step = z.looseObject({
 const own = z.object({
   environment: z.string().min(1),
   alias: z.string().min(1),
+  goal: z.string().default(''),
   policy: z.object({ id: z.string().min(1), version: z.number().int() }),
   outcome: z.enum(['terminated', 'truncated', 'failed', 'cancelled']),
   success: z.boolean().nullable(),
@@ -67,7 +66,8 @@ export const readAtif: ItemForm['items'] = async function* items(path, { environ
  * system or the user shows is a message of the user. A step that was copied as context is not trained on. Token ids and log-probabilities of replies are kept.
  */
 export function parseAtif(value: unknown, environment: string | null): ParsedItem {
-  const parsed = trajectory.safeParse(wellFormed(value).value);
+  const { value: given } = wellFormed(value);
+  const parsed = trajectory.safeParse(given);
   if (!parsed.success) return refusedShape(parsed.error);
   const { agent, steps, extra, subagent_trajectories: others } = parsed.data;
   if (others && others.length > 0)
@@ -103,13 +103,64 @@ export function parseAtif(value: unknown, environment: string | null): ParsedIte
     reward: said ? null : (extra?.reward ?? null),
     policy,
     tools: agent.tool_definitions,
-    ...(said ? { alias: said.alias, success: said.success, outcome: said.outcome } : {}),
+    ...(said ? { alias: said.alias, goal: said.goal, success: said.success, outcome: said.outcome } : {}),
     ...(said ? { rewards: said.rewards.map(({ component, value, step: at }) => ({ component, value, turn: at })) } : {}),
   };
   const read = chatEpisode(messages, facts, namesIn('steps'));
   if (read.kind !== 'episode') return read;
   const turns = read.episode.turns.map((turn, i): EpisodeTurn => ({ ...turn, ...tokensOf(replies[i]) }));
-  return { kind: 'episode', episode: { ...read.episode, turns } };
+  const notes = [...lossesOf(parsed.data, given), ...chatNotes(messages)];
+  return withNotes({ kind: 'episode', episode: { ...read.episode, turns } }, notes);
+}
+
+const TRAJECTORY_READ = [
+  ...['schema_version', 'session_id', 'trajectory_id', 'agent', 'steps', 'final_metrics', 'extra'],
+  'subagent_trajectories',
+];
+const OWN_READ = ['run', 'task', 'environment', 'fingerprint', 'alias', 'goal', 'policy', 'outcome', 'success', 'rewards'];
+const STEP_READ = ['step_id', 'source', 'message', 'observation', 'is_copied_context', 'extra'];
+const REPLY_READ = [...STEP_READ, 'reasoning_content', 'tool_calls', 'metrics'];
+const METRICS_READ = ['prompt_tokens', 'completion_tokens', 'completion_token_ids', 'logprobs'];
+
+/** Names what of a trajectory is not kept. @param given the trajectory with the fields that nobody declared. */
+function lossesOf({ agent, steps, extra }: z.infer<typeof trajectory>, given: unknown): readonly RowNote[] {
+  const own = isObject(given) && isObject(given.extra) ? given.extra.espalier : undefined;
+  return [
+    ...unreadNotes(given, TRAJECTORY_READ),
+    ...unreadNotes(agent, ['name', 'version', 'model_name', 'tool_definitions'], 'agent.'),
+    ...unreadNotes(extra, ['espalier', 'reward'], 'extra.'),
+    ...unreadNotes(own, OWN_READ, 'extra.espalier.'),
+    ...steps.flatMap((each) => stepLosses(each, own !== undefined, agent.model_name)),
+  ];
+}
+
+function stepLosses(each: Step, isOwn: boolean, model: string | null | undefined): readonly RowNote[] {
+  const { source, metrics, tool_calls: calls, observation, extra } = each;
+  const isReply = source === 'agent';
+  const unread = (field: string): RowNote => ({ kind: 'field-not-read', field: `steps[].${field}` });
+  const { prompt_tokens: prompt, completion_tokens: completion, completion_token_ids: found, logprobs } = metrics ?? {};
+  const isExecuted = isObject(extra) && extra.executable === true; // as every step of an import is
+  return [
+    ...unreadNotes(
+      each,
+      [...(isReply ? REPLY_READ : STEP_READ), ...(each.model_name === model || each.is_copied_context ? ['model_name'] : [])],
+      'steps[].',
+    ),
+    ...(isReply ? unreadNotes(metrics, METRICS_READ, 'steps[].metrics.') : []),
+    ...(isReply && logprobs && logprobs.length > 0 && !found?.length
+      ? [unread('metrics.logprobs without completion_token_ids')]
+      : []),
+    ...(isReply && typeof prompt === 'number' && typeof completion !== 'number' ? [unread('metrics.prompt_tokens')] : []),
+    ...(isReply && typeof completion === 'number' && typeof prompt !== 'number' ? [unread('metrics.completion_tokens')] : []),
+    ...(calls ?? []).flatMap((call) =>
+      unreadNotes(call, ['tool_call_id', 'function_name', 'arguments'], 'steps[].tool_calls[].'),
+    ),
+    ...unreadNotes(observation, ['results'], 'steps[].observation.'),
+    ...(observation?.results ?? []).flatMap((result) =>
+      unreadNotes(result, isReply ? ['source_call_id', 'content'] : ['content'], 'steps[].observation.results[].'),
+    ),
+    ...unreadNotes(extra, isOwn ? ['step_id', 'action', ...(isExecuted ? ['executable'] : [])] : [], 'steps[].extra.'),
+  ];
 }
 
 function messagesOf({

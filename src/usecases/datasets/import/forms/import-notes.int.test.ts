@@ -118,3 +118,75 @@ test('a row with any number of fields makes a bounded number of notes', async ()
   expect(notes).toHaveLength(101);
   expect(notes.at(-1)?.message).toBe('1 row (line 1): one of further fields is not read and not kept');
 });
+
+test('ATIF: what a trajectory, its steps, calls, results and metrics hold besides is counted, and log-probabilities without ids are', async () => {
+  const step = { step_id: 1, source: 'user', message: 'q', timestamp: '2025-01-01', metrics: { prompt_tokens: 1 } };
+  const agent = {
+    step_id: 2,
+    source: 'agent',
+    message: '',
+    tool_calls: [{ tool_call_id: 'c', function_name: 'look', arguments: {}, extra: { a: 1 } }],
+    observation: { results: [{ source_call_id: 'c', content: 'seen', subagent_trajectory_ref: [1] }], extra: { b: 1 } },
+    metrics: { prompt_tokens: 3, logprobs: [-1], cost_usd: 0.1 },
+    extra: { note: 'x' },
+  };
+  const said = { step_id: 3, source: 'agent', message: 'done', model_name: 'other' };
+  await write({
+    schema_version: 'ATIF-v1.4',
+    agent: { name: 'a', model_name: 'm', extra: { c: 1 } },
+    steps: [step, agent, said],
+    notes: 'n',
+    extra: { reward: 1, d: 1 },
+  });
+  const { notes } = await shop.importing();
+  expect(notes.map(({ field }) => field)).toEqual([
+    'notes',
+    'agent.extra',
+    'extra.d',
+    'steps[].metrics',
+    'steps[].timestamp',
+    'steps[].metrics.cost_usd',
+    'steps[].metrics.logprobs without completion_token_ids',
+    'steps[].metrics.prompt_tokens',
+    'steps[].tool_calls[].extra',
+    'steps[].observation.extra',
+    'steps[].observation.results[].subagent_trajectory_ref',
+    'steps[].extra.note',
+    'steps[].model_name',
+  ]);
+});
+
+test('a log-probability beyond float32 refuses the row by its place', async () => {
+  const reply = { step_id: 1, source: 'agent', message: 'a', metrics: { completion_token_ids: [1], logprobs: [-1e39] } };
+  await write({ schema_version: 'ATIF-v1.4', agent: { name: 'a' }, steps: [reply] });
+  await expect(shop.importing()).rejects.toThrow('steps.0.metrics.logprobs.0: is infinite in float32');
+});
+
+test('calls of tools that a reply holds as text are counted, and stay what the model was shown', async () => {
+  const text = '<tool_call>\n{"name": "look", "arguments": {}}\n</tool_call>';
+  const json = JSON.stringify({ content: 'a', tool_calls: [call] });
+  await write(
+    { messages: [user('a'), reply(text)] },
+    { messages: [user('b'), reply(json)] },
+    { messages: [user('c'), reply('{"tool": "no call"}')] },
+    { messages: [user('d'), { ...reply(text), tool_calls: [call] }] },
+  );
+  const { notes } = await shop.importing();
+  expect(notes.map(({ kind, rows, firstLine }) => ({ kind, rows, firstLine }))).toEqual([
+    { kind: 'calls-as-text', rows: 2, firstLine: 1 },
+  ]);
+  const steps = await shop.db.selectFrom('steps').select('response').where('depth', '=', 1).execute();
+  expect(steps.map(({ response }) => response)).toEqual(expect.arrayContaining([text, json]));
+});
+
+test('rewards that are no list of ours, and fields of single turns, are counted', async () => {
+  await write({ prompt: 'a', completion: 'b', rewards: [0.5] });
+  expect((await shop.importing()).notes.map(({ field }) => field)).toEqual(['rewards']);
+  await shop.startAgain();
+  const turns = [
+    { from: 'human', value: 'a', id: 1 },
+    { from: 'gpt', value: 'b' },
+  ];
+  await write({ item_id: 'webshop_1', conversations: turns });
+  expect((await shop.importing()).notes.map(({ field }) => field)).toEqual(['conversations[].id']);
+});

@@ -1,12 +1,21 @@
 import { z } from 'zod';
 import { wellFormed } from '../../../../events/well-formed.ts';
 import { type ParsedItem, parseAgentTrajItem, type RowNote, unreadNotes, withNotes } from '../agent-traj-item.ts';
-import { type Chat, type ChatFacts, chat, chatEpisode, isStructuredChat, MESSAGE_FIELDS, refusedShape } from './chat-episode.ts';
+import {
+  type Chat,
+  type ChatFacts,
+  callsIn,
+  chat,
+  chatEpisode,
+  isStructuredChat,
+  MESSAGE_FIELDS,
+  refusedShape,
+} from './chat-episode.ts';
 import { isObject } from './item-of-file.ts';
 
 /** `metadata` of our own files, of this version (`scores`, `result`) and of those before (`return`, `success`). */
 const ours = z.object({
-  task: z.object({ alias: z.string().min(1) }),
+  task: z.object({ alias: z.string().min(1), goal: z.string().default('') }),
   environment: z.object({ name: z.string().min(1) }),
   policy: z.object({ id: z.string().min(1), version: z.number().int() }),
   result: z.enum(['success', 'failure', 'unknown']).optional(),
@@ -116,7 +125,7 @@ export function parseShareGptRow(value: unknown, environment: string | null): Pa
     ...(conversations.some(({ from, value: called }) => from === 'function_call' && !functionCalls(called))
       ? [FUNCTION_CALL]
       : []),
-    ...conversations.flatMap((each) => unreadNotes(each, ['from', 'value', 'loss'], 'conversations[].')),
+    ...turnNotes(parsed.data),
     ...chatNotes(said),
     ...unreadNotes(parsed.data, [...SHARED, ...readMetadata(metadata)]),
   ]);
@@ -166,13 +175,18 @@ export function parseAgentTrajRow(value: unknown, environment: string | null): P
   if (shown !== null) return { kind: 'refused', reason: shown };
   const own = isObject(value) ? ours.safeParse(value.metadata) : null;
   if (!own?.success || own.data.scores === undefined)
-    return withNotes(parseAgentTrajItem(value, environment), unreadNotes(value, SHARED));
+    return withNotes(parseAgentTrajItem(value, environment), [...turnNotes(value), ...unreadNotes(value, SHARED)]);
   const parsed = parseAgentTrajItem(value, environment ?? own.data.environment.name);
   if (parsed.kind !== 'episode') return parsed;
-  const { policy, result } = own.data;
+  const { policy, result, task } = own.data;
   const success = parsed.episode.success ?? successOf(result);
-  const episode = { ...parsed.episode, success, policy: { policyId: policy.id, version: policy.version } };
-  return withNotes({ kind: 'episode', episode }, unreadNotes(value, [...SHARED, 'metadata']));
+  const episode = { ...parsed.episode, success, goal: task.goal, policy: { policyId: policy.id, version: policy.version } };
+  return withNotes({ kind: 'episode', episode }, [...turnNotes(value), ...unreadNotes(value, [...SHARED, 'metadata'])]);
+}
+
+function turnNotes(row: unknown): readonly RowNote[] {
+  const turns: readonly unknown[] = isObject(row) && Array.isArray(row.conversations) ? row.conversations : [];
+  return turns.flatMap((turn) => unreadNotes(turn, ['from', 'value', 'loss'], 'conversations[].'));
 }
 
 /** What a row says of its task and policy: in `metadata` where it is one of ours. */
@@ -187,6 +201,7 @@ function factsOf(metadata: unknown, id: string | number | undefined, environment
   return {
     environment: recorded.name,
     alias: task.alias,
+    goal: task.goal,
     reward,
     success: successOf(result) ?? success ?? null,
     policy: { policyId: policy.id, version: policy.version },
@@ -214,6 +229,7 @@ export function chatNotes(messages: Chat): readonly RowNote[] {
     if (!KEPT.includes(each.role)) say('role-not-kept', each.role);
     if (typeof each.weight === 'number' && each.weight !== 0 && each.weight !== 1) say('weight-read-as-1');
     for (const note of unreadNotes(each, MESSAGE_FIELDS, 'messages[].')) notes.push(note);
+    if (each.role === 'assistant' && callsIn(each).length === 0 && hasCallsAsText(each)) say('calls-as-text');
   }
   if (isStructuredChat(messages)) return notes; // its messages are on record as they are
   const blocks = blocksOf(messages);
@@ -229,6 +245,15 @@ export function chatNotes(messages: Chat): readonly RowNote[] {
     say('instruction-first');
   if ([shown, ...between.slice(0, -1)].some((block) => block.length === 0)) say('empty-message-added');
   return notes;
+}
+
+/** How templates of chats write calls of tools, and JSON of a message with them. */
+const CALLS_AS_TEXT = /<tool_call>|<function_call>|<function=|\[TOOL_CALLS\]|<\|python_tag\|>|^\s*\{[\s\S]*"tool_calls"\s*:\s*\[/;
+
+function hasCallsAsText({ content }: Chat[number]): boolean {
+  const parts =
+    typeof content === 'string' ? [content] : (content ?? []).map((part) => (typeof part === 'string' ? part : part.text));
+  return parts.some((text) => typeof text === 'string' && CALLS_AS_TEXT.test(text));
 }
 
 /** The messages before the first reply, then those behind each. */
@@ -295,7 +320,7 @@ export function parseVerifiersRow(value: unknown, environment: string | null): P
     );
   const named = environment ?? (typeof task === 'string' && task !== '' && task.length <= 100 ? task : 'verifiers');
   const facts = { environment: named, tools, reward: reward ?? null, ...(id === undefined ? {} : { alias: String(id) }) };
-  return withNotes(chatEpisode(messages, facts, names), [...notes, ...unreadNotes(parsed.data, READ)]);
+  return withNotes(chatEpisode(messages, facts, names), [...notes, ...unreadNotes(value, READ)]); // as given: `rewards` of others is no list of ours
 }
 
 function chatOf(given: string | Chat, role: string): Chat {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BEYOND_FLOAT32, fitsFloat32 } from '../../../../domain/float32.ts';
 import { wellFormed } from '../../../../events/well-formed.ts';
 import { characterNotes, type EpisodeTurn, type ParsedItem, type RowNote, unreadNotes, withNotes } from '../agent-traj-item.ts';
 import { type Chat, chat, chatEpisode, refusedShape } from './chat-episode.ts';
@@ -13,7 +14,7 @@ const node = z.looseObject({
   sampled: z.boolean().nullish(),
   token_ids: z.array(count).nullish(),
   mask: z.array(z.boolean()).nullish(),
-  logprobs: z.array(z.number()).nullish(),
+  logprobs: z.array(z.number().refine(fitsFloat32, BEYOND_FLOAT32)).nullish(),
 });
 const usage = z.looseObject({ prompt_tokens: count, completion_tokens: count, cached_input_tokens: count.nullish() });
 const call = z.looseObject({ node: count.nullish(), finish_reason: z.string().nullish(), usage: usage.nullish() });
@@ -87,6 +88,7 @@ function parseTrace(value: unknown, environment: string | null): ParsedItem {
     ...unreadNotes(task.data, SHOWN, 'task.data.'),
     ...leaves.slice(1).map((): RowNote => ({ kind: 'part-not-read', field: 'branch beside the last one' })),
     ...chatNotes(path.map(({ message }) => message)),
+    ...replies.filter(({ sampled }) => sampled).flatMap(tokenLosses),
   ];
   const facts = {
     environment: environment ?? task.type,
@@ -125,6 +127,16 @@ function pathTo(nodes: readonly Node[], leaf: number | undefined): readonly Node
 function tokensOf({ token_ids: all, mask, logprobs }: Node): Pick<EpisodeTurn, 'tokens'> {
   const ids = (all ?? []).filter((_, place) => mask?.[place]);
   return ids.length === 0 ? {} : { tokens: { ids, logProbs: logprobs?.length === ids.length ? logprobs : null } };
+}
+
+/** Names what of the tokens of a reply is not kept. */
+function tokenLosses(reply: Node): readonly RowNote[] {
+  const { tokens } = tokensOf(reply);
+  const unread = (field: string): RowNote => ({ kind: 'field-not-read', field: `nodes[].${field}` });
+  return [
+    ...(reply.token_ids?.length && !tokens ? [unread('token_ids without a mask')] : []),
+    ...(reply.logprobs?.length && !tokens?.logProbs ? [unread('logprobs that are not one for each sampled token')] : []),
+  ];
 }
 
 function outcomeOf({ errors, stop_condition: stopped, calls }: Trace): 'failed' | 'truncated' | 'terminated' {

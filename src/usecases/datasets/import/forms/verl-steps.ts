@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { updateFromFile } from '../../../../digest/sha256.ts';
 import { wellFormed } from '../../../../events/well-formed.ts';
 import { DatasetError } from '../../dataset-error.ts';
-import { readParquet } from '../../prepare/read-source.ts';
+import { filledColumns, readParquet } from '../../prepare/read-source.ts';
 import { characterNotes, type EpisodeTurn, type ParsedItem, type RowNote, unreadNotes, withNotes } from '../agent-traj-item.ts';
 import { type Chat, type ChatFacts, chat, chatEpisode, namesIn, refusedShape } from './chat-episode.ts';
 import type { ItemForm, ItemOfFile } from './item-of-file.ts';
@@ -31,6 +31,11 @@ const row = z.looseObject({
 });
 type Row = z.infer<typeof row>;
 const COLUMNS = Object.keys(row.shape);
+/** What follows from the other columns, or from the place of a row. */
+const FOLLOWING = [
+  ...['uid', 'step_indices', 'step_id', 'prompt_source', 'image_ids', 'image_factors', 'response_message', 'step_reward'],
+  ...['termination', 'episode_rewards', 'episode_lengths', 'param_version_end'],
+];
 
 /** Returns whether a file is Parquet by its first bytes. */
 export async function isParquet(path: string): Promise<boolean> {
@@ -55,6 +60,9 @@ export async function isParquet(path: string): Promise<boolean> {
 export const readVerlSteps: ItemForm['items'] = async function* items(path, { environment }, hash) {
   if (hash) await updateFromFile(hash, path);
   let current: OpenTrajectory | null = null;
+  let unread = (await filledColumns(path))
+    .filter((name) => !COLUMNS.includes(name) && !FOLLOWING.includes(name))
+    .map((field): RowNote => ({ kind: 'column-not-read', field }));
   let at = 0;
   for await (const value of readParquet(path, COLUMNS)) {
     at += 1;
@@ -63,7 +71,10 @@ export const readVerlSteps: ItemForm['items'] = async function* items(path, { en
       yield* itemsOf(current, environment);
       current = null;
     }
-    current ??= { uid: value.traj_uid, first: at, steps: [], notes: [], brokenAt: null };
+    if (current === null) {
+      current = { uid: value.traj_uid, first: at, steps: [], notes: [...unread], brokenAt: null };
+      unread = []; // noted once, with the first trajectory
+    }
     const parsed = row.safeParse(wellFormed(value).value);
     if (!parsed.success) {
       current.brokenAt ??= at;

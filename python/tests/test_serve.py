@@ -128,7 +128,14 @@ class Sampling(unittest.TestCase):
         sizes = {"vocab_size": 32, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2}
         linear = {f"linear_{name}": 2 if name.startswith("num") else 8 for name in ("num_key_heads", "num_value_heads", "key_head_dim", "value_head_dim")}
         hybrid = {**sizes, **linear, "head_dim": 8, "layer_types": ["linear_attention", "full_attention"]}
-        for kind, options in (("qwen3_5_text", hybrid), ("mamba", {"vocab_size": 32, "hidden_size": 32, "state_size": 8, "num_hidden_layers": 2})):
+        experts = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 16, "shared_expert_intermediate_size": 16}
+        attended = {"attn_layer_period": 2, "attn_layer_offset": 1, "num_experts": 2, "mamba_d_state": 8}
+        for kind, options in (
+            ("qwen3_5_text", hybrid),
+            ("qwen3_next", {**hybrid, **experts}),
+            ("jamba", {**sizes, **attended}),
+            ("mamba", {"vocab_size": 32, "hidden_size": 32, "state_size": 8, "num_hidden_layers": 2}),
+        ):
             with tempfile.TemporaryDirectory() as folder, self.subTest(kind):
                 write_small_qwen(folder)  # its tokenizer
                 torch.manual_seed(0)

@@ -87,6 +87,17 @@ class Vision(unittest.TestCase):
                 sampled = torch.tensor([value for reply in replies for value in reply["log_probs"]])
                 torch.testing.assert_close(read[rows.mask == 1], sampled, rtol=0, atol=1e-4)
 
+    def test_replies_of_a_vision_model_that_carries_a_state_do_not_depend_on_how_many_are_drawn(self):
+        trainer = self.trainer("qwen3.5")
+        self.assertTrue(trainer.model.carries_state)
+        for shown in ([png_of(1)], []):
+            prompt, pictures = self.encode(trainer, asked_with(*shown))
+            asked = {"longest": 8, "temperature": 3.0, "seed": 5, "pictures": pictures, "stop": ("a", "e", "i", "o")}
+            many = sample_replies(trainer.model, prompt, count=6, **asked)
+            self.assertGreater(len({len(reply["ids"]) for reply in many}), 1)  # some end before others
+            for count in (1, 3):
+                self.assertEqual(sample_replies(trainer.model, prompt, count=count, **asked), many[:count])
+
     def test_positions_and_places_are_those_that_transformers_finds_itself(self):
         for family in self.folders:
             with self.subTest(family):

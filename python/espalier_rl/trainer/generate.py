@@ -52,7 +52,7 @@ def sample_batch(model: Any, requests: Sequence[Asked], done: Callable[[int, lis
         if left[place] == 0:
             done(place, replies[place])
 
-    parts = [[row] for row in rows] if model.carries_state and not model.reads_pictures else [rows]
+    parts = [[row] for row in rows] if model.carries_state else [rows]
     for part in parts:
         _draw_together(model, part, whole)
 

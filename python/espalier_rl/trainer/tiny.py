@@ -19,7 +19,7 @@ import transformers
 
 from .language_model import ModelRefused
 
-FAMILIES = ("qwen2", "qwen2-vl", "qwen2.5-vl", "qwen3-vl")  # all but the first read pictures
+FAMILIES = ("qwen2", "qwen2-vl", "qwen2.5-vl", "qwen3-vl", "qwen3.5")  # all but the first read pictures; the last carries a state
 SPECIAL = ("<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>")
 CHAT_TEMPLATE = """{%- for message in messages -%}
 <|im_start|>{{ message['role'] }}
@@ -125,13 +125,19 @@ def _vision_config(family: str, tokenizer: Any, width: int, context: int) -> Any
         vision |= {"window_size": 56, "fullatt_block_indexes": [1]}
         return transformers.Qwen2_5_VLConfig(text_config=text, vision_config=vision, **shared)
     vision |= {"hidden_size": 16, "intermediate_size": 32, "out_hidden_size": width, "patch_size": 16}
-    vision |= {"deepstack_visual_indexes": [0], "num_position_embeddings": 256}
+    vision |= {"num_position_embeddings": 256}
+    if family == "qwen3.5":
+        heads = {"linear_num_key_heads": 2, "linear_num_value_heads": 2, "linear_key_head_dim": 8, "linear_value_head_dim": 8}
+        text |= {**heads, "layer_types": ["linear_attention", "full_attention"]}
+        text["rope_parameters"] |= {"partial_rotary_factor": 1.0}
+        return transformers.Qwen3_5Config(text_config=text, vision_config=vision, **shared)
+    vision |= {"deepstack_visual_indexes": [0]}
     return transformers.Qwen3VLConfig(text_config=text, vision_config=vision, **shared)
 
 
 def _processor(family: str) -> dict[str, Any]:
     # The sizes of the vision presets by which Espalier counts the tokens of a picture: what it counts is what the prompt holds.
-    third = family == "qwen3-vl"
+    third = family in ("qwen3-vl", "qwen3.5")
     sizes = {"shortest_edge": 65_536, "longest_edge": 16_777_216} if third else {"shortest_edge": 3_136, "longest_edge": 12_845_056}
     grey = [0.5, 0.5, 0.5]
     return {

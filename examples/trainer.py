@@ -9,7 +9,8 @@ url, policy, sleep = sys.argv[1], sys.argv[2], float((sys.argv[3:] or ["0"])[0])
 digest = lambda *parts: hashlib.sha256(repr(parts).encode()).hexdigest()  # stands for weights
 client = Client(url, consumer="example")
 try:
-    client.declare(policy, backend="example", weights=digest(policy), rules={"groupsPerBatch": 2, "maxStaleness": None})
+    rules = {"groupsPerBatch": 2, "maxStaleness": None, "unknownSampling": "keep"}  # record_groups.py records no prompts
+    client.declare(policy, backend="example", weights=digest(policy), rules=rules)
 except EspalierError as refusal:
     if refusal.status != 409:  # 409: somebody has declared it otherwise before, and batches come by those rules
         sys.exit(f"not declared: {refusal}")

@@ -38,7 +38,7 @@ const SHARED: Readonly<Record<string, string>> = {
   'width height': 'PixelSize',
   'imageId width height png': 'ShownPicture',
   'policyId version': 'PolicyVersion',
-  'groupsPerBatch group maxStaleness offPolicy metric rewards unscored zeroVariance band truncated unclear maxTokens layout tokenBudget':
+  'groupsPerBatch group maxStaleness offPolicy metric rewards unscored zeroVariance band truncated unclear unknownSampling maxTokens layout tokenBudget':
     'PlanRules',
 };
 export const SHARED_NAMES = Object.values(SHARED);

@@ -16,15 +16,18 @@ except ImportError:
 
 FIXTURES = Path(__file__).parents[2] / "src" / "domain" / "training" / "fixtures"
 
-CLIPPED = {"clipLow": 0.2, "clipHigh": 0.2, "logRatios": "clamped"}
-DEFAULTS = {
-    "clipped": CLIPPED,
-    "dual_clip": {**CLIPPED, "dualClip": 3.0},
-    "gspo": {"clipLow": 3e-4, "clipHigh": 4e-4},
-    "cispo": {"clipLow": 0.2, "clipHigh": 0.2},
-    "sapo": {"tauPositive": 1.0, "tauNegative": 1.05},
-    "gpg": {},
-}
+# Written by Espalier's TypeScript, which `src/training/backends/torch/gradients.test.ts` keeps so.
+RECORDED = json.loads((Path(__file__).parent / "gradients.json").read_text())
+# What the trainer is sent where a declaration names a loss and nothing else.
+DEFAULTS, AGGREGATION = RECORDED["defaults"], RECORDED["defaultAggregation"]
+# What the cases are published with.
+PUBLISHED = {"clip_ratio_low": 0.2, "clip_ratio_high": 0.2, "clip_ratio_c": 3.0}
+NAMES = {"clip_ratio_low": "clipLow", "clip_ratio_high": "clipHigh", "clip_ratio_c": "dualClip"}
+
+
+def dual_clip_of(given):
+    """The declared defaults, and what a case asks for besides the published ones."""
+    return {**DEFAULTS["dual_clip"], **{NAMES[name]: given[name] for name, usual in PUBLISHED.items() if given[name] != usual}}
 
 
 def cases(file):
@@ -52,8 +55,7 @@ class PolicyLosses(unittest.TestCase):
         for case in ("ppo-symmetric", "ppo-clip-higher", "ppo-empty-row"):
             with self.subTest(case):
                 (new, old, advantages, mask), given, expected = self.columns(case)
-                options = {"clipLow": given["clip_ratio_low"], "clipHigh": given["clip_ratio_high"], "dualClip": given["clip_ratio_c"]}
-                tokens, metrics = losses.policy_loss("dual_clip", options, new, old, advantages, mask)
+                tokens, metrics = losses.policy_loss("dual_clip", dual_clip_of(given), new, old, advantages, mask)
                 self.check_close(tokens, (tensor(expected["pg_losses"]) * mask).tolist())
                 # Up to verl 0.8 sums of rows were divided by the width alone; since 0.9 their mean over rows is.
                 scale = mask.shape[1] / float((mask.sum(-1) > 0).sum())
@@ -86,15 +88,12 @@ class PolicyLosses(unittest.TestCase):
                 self.check_close((loss * shares).sum(), value)
 
     def test_gspo_cispo_and_sapo_yield_the_published_losses(self):
-        for case, name, mode in (
-            ("gspo", "gspo", "seq-mean-token-mean"),
-            ("cispo-loss", "cispo", "token-mean"),
-            ("sapo-loss", "sapo", "seq-mean-token-mean"),
-        ):
+        for case, name in (("gspo", "gspo"), ("cispo-loss", "cispo"), ("sapo-loss", "sapo")):
             with self.subTest(case):
                 (new, old, advantages, mask), _, expected = self.columns(case)
                 tokens, _ = losses.policy_loss(name, DEFAULTS[name], new, old, advantages, mask)
-                self.check_close((tokens * losses.token_shares(mask, mode)).sum(), expected["pg_loss"])
+                shares = losses.token_shares(mask, losses.aggregation_of(name, AGGREGATION))
+                self.check_close((tokens * shares).sum(), expected["pg_loss"])
 
     def test_a_token_outside_the_mask_changes_neither_loss_nor_gradient(self):
         for name in DEFAULTS:
@@ -112,7 +111,7 @@ class Gradients(unittest.TestCase):
     """`gradients.json` was written by the TypeScript forms (`src/training/backends/torch/gradients.test.ts` keeps it so)."""
 
     def test_gradients_equal_those_of_the_typescript_forms(self):
-        file = json.loads((Path(__file__).parent / "gradients.json").read_text())
+        file = RECORDED
         old, advantages, mask = tensor(file["oldLogProbs"]), tensor(file["advantages"]), tensor(file["masks"])
         reference = tensor(file["refLogProbs"])
         for case in file["cases"]:

@@ -4,6 +4,7 @@ import { readLineages } from '../projections/training-pool/read-lineages.ts';
 import { createLogger } from '../runtime/logger.ts';
 import { isOwn } from '../usecases/train/declaration/trainer-of.ts';
 import { train } from '../usecases/train/train.ts';
+import type { TrainLoopResult } from '../usecases/train/train-loop.ts';
 import { backendOf, promptOf, type TrainPlan } from '../usecases/train/train-plan.ts';
 import type { EvaluatedVersion, TrainedPolicy } from '../usecases/train/training.ts';
 import { writeLedger } from './ledger.ts';
@@ -64,16 +65,23 @@ async function trainAndReport(platform: Platform, plan: TrainPlan, signal: Abort
       line.show(`${progress.rollouts} rollouts, ${progress.steps} steps`);
     },
     onUpdate: ({ version, meanReturn, samples, warning, ms }) => {
-      line.end(
-        `version ${version} of ${plan.updates}: ${samples} samples, mean return ${meanReturn.toFixed(3)}, ${ms.toFixed(0)} ms; ${rollouts} rollouts so far`,
-      );
-      if (warning !== null) line.end(`version ${version}: ${warning}`);
+      for (const text of updateLines({ version, meanReturn, samples, warning, ms }, plan, rollouts)) line.end(text);
     },
     onTrouble: ({ ordinal, reason }) => line.end(`batch ${ordinal} was not trained: ${reason}`),
     onEvaluation: (evaluated) => line.end(`version ${evaluated.version}: ${successText(evaluated)} on ${testedText(plan)}`),
   });
   line.end();
   return trained;
+}
+
+/** Describes a new version, and below it that its sampler was far from the trainer. */
+export function updateLines(
+  { version, meanReturn, samples, warning, ms }: Pick<TrainLoopResult, 'version' | 'meanReturn' | 'samples' | 'warning' | 'ms'>,
+  { updates }: Pick<TrainPlan, 'updates'>,
+  rollouts: number,
+): readonly string[] {
+  const trained = `version ${version} of ${updates}: ${samples} samples, mean return ${meanReturn.toFixed(3)}, ${ms.toFixed(0)} ms; ${rollouts} rollouts so far`;
+  return warning === null ? [trained] : [trained, `version ${version}: ${warning}`];
 }
 
 /** Describes what a trainer elsewhere has to call, and when. */

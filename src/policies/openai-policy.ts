@@ -8,6 +8,7 @@ import { withoutSlashes } from '../domain/text/without-slashes.ts';
 import { wellFormed } from '../events/well-formed.ts';
 import { sendAddress } from '../runtime/secret-address.ts';
 import { parseCompletion } from './openai/completion.ts';
+import { type LogProbKind, measureLogProbs, refuseLogProbs } from './openai/log-prob-kind.ts';
 import { postJson, type World } from './openai/post-json.ts';
 import {
   type Dialect,
@@ -42,6 +43,8 @@ export interface OpenAiOptions {
    * `sampling` names it. By default it asks, except OpenAI itself, which refuses fields that it does not know.
    */
   readonly tokenIds?: 'ask' | 'none' | undefined;
+  /** `checked`: the caller refuses log-probabilities that are not of what is drawn, and no request is spent on measuring them. */
+  readonly logProbs?: 'checked' | undefined;
   /** Writes requests as `transformers serve` takes them, which returns no token ids. */
   readonly dialect?: 'transformers' | undefined;
   /** Sends `admissible_actions` and `goal`, for a server that chooses among actions; others may refuse the fields. */
@@ -88,9 +91,25 @@ export function openAiPolicy(options: OpenAiOptions, world: World = thisWorld): 
     maxResponseBytes: options.maxResponseBytes ?? 64 * 2 ** 20,
   };
   let choices: 'many' | 'one' = 'many'; // how many choices this server returns for one request
+  let logProbs: LogProbKind | null = null; // measured before the first reply that trains
+  async function checkLogProbs({ temperature }: ActRequest, signal: AbortSignal): Promise<void> {
+    const baseUrl = withoutCredentials(options.baseUrl);
+    const fault = (kind: LogProbKind) => refuseLogProbs({ kind, baseUrl, temperature, remedy: PROCESSED_REMEDY });
+    if (!fault('unknown') || dialectOf(options) !== 'engine') return; // another dialect asks for none
+    logProbs ??= await measureLogProbs(async (body) => {
+      const answer = await postJson(JSON.stringify(body), post, signal, world).catch((error: unknown) => {
+        if (error instanceof PolicyError && error.code === 'refused') return { text: '{}' }; // a server without the fields
+        throw error;
+      });
+      return parseJson(answer.text);
+    }, options.model);
+    const found = fault(logProbs);
+    if (found) throw found;
+  }
   return {
     ref: { policyId: cutText(options.policyId ?? options.model, 200), version: options.policyVersion ?? 0 },
     async act(request, signal) {
+      if (request.trains && options.logProbs !== 'checked') await checkLogProbs(request, signal);
       const acts: Act[] = [];
       const shown = request.shown ? await shownMessages(request.shown) : null;
       let prompt: Prompt = shown ? { messages: [], trimmed: null } : openingPrompt(request, options);
@@ -140,6 +159,17 @@ export function openAiPolicy(options: OpenAiOptions, world: World = thisWorld): 
     },
     async close() {}, // fetch keeps its own pool of connections; nothing here is open
   };
+}
+
+const PROCESSED_REMEDY =
+  'start vLLM with --logprobs-mode processed_logprobs, SGLang without SGLANG_RETURN_ORIGINAL_LOGPROB, or collect at temperature 1';
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The status of a server that takes no such value of a field: `n` above 1 is refused by llama.cpp, TGI and many proxies. */

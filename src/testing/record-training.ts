@@ -14,6 +14,7 @@ export const TEST_RULES: PlanRules = {
   zeroVariance: 'reject',
   band: null,
   truncated: 'keep',
+  unknownSampling: 'keep', // most records of tests have no prompts
   maxTokens: null,
   layout: 'step',
   tokenBudget: 10_000,

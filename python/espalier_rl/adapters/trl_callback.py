@@ -108,6 +108,13 @@ class EspalierCallback(RecordedJob, TrainerCallback):
             group = f"{generation}/{(first + place) // members}", (first + place) % members, members
             self.guarded(self._record_member, row, group, training, scored, output, place)
 
+    def _sampling(self) -> dict[str, float]:
+        """How the trainer draws: what it names none of is not cut."""
+        named = {name: getattr(self._trainer, name, None) for name in ("top_p", "top_k", "min_p", "repetition_penalty")}
+        whole = {"top_p": 1.0, "top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0}
+        said = {name: value for name, value in named.items() if value is not None and not (name == "top_k" and value <= 0)}
+        return {"temperature": self._trainer.temperature, **whole, **said}
+
     def _record_member(
         self, row: Mapping[str, Any], group: tuple[str, int, int], training: bool, scored: Scored, output: Mapping[str, Any], place: int
     ) -> None:
@@ -144,7 +151,7 @@ class EspalierCallback(RecordedJob, TrainerCallback):
                 done=False if not last else True if ended else "truncated",
                 finish_reason="stop" if ended or not last else "length",
                 policy=(self._run.policy["policyId"], self._trainer.state.global_step),
-                sampling={"temperature": self._trainer.temperature},
+                sampling=self._sampling(),
             )
             asked = [*_messages(asked), reply, *shown]
         if math.isfinite(scored.advantage):

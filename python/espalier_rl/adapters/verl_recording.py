@@ -105,7 +105,7 @@ class Rollouts(RecordedJob):
                         done=False if not last else True if ended else "truncated",
                         finish_reason="stop" if ended or not last else "length",
                         policy=(policy, versions[taken]),
-                        sampling={name: session.sampling[name] for name in SAMPLING if name in session.sampling},
+                        sampling={"min_p": 0.0, **{name: session.sampling[name] for name in SAMPLING if name in session.sampling}},  # verl names no min_p
                     )
                     taken += 1
                     asked = [*asked, {"role": "assistant", "content": reply}, {"role": "tool" if self._tools else "user", "content": shown}]

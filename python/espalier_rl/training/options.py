@@ -289,6 +289,8 @@ class Rules(TypedDict, total=False):
     """Whether rollouts that a limit ended are kept or rejected."""
     unclear: Literal["keep", "reject"]
     """Whether rollouts with calls next to their path that may belong to it are kept or rejected; absent for rejected."""
+    unknown_sampling: Literal["keep", "reject"]
+    """Whether rollouts whose record leaves open how they were sampled are kept or rejected; absent for rejected."""
     max_tokens: int | None
     """Most tokens in a row that is trained on; null for no limit besides `tokenBudget`."""
     layout: Literal["verl", "step"]

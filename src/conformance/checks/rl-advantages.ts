@@ -21,6 +21,7 @@ import { groupRelative, passAtK } from '../../domain/training/advantages/group-e
 import { gatherMembers, scoreRows, spreadMembers, sumTrajectories } from '../../domain/training/advantages/members.ts';
 import { countTrained, type Masks, spreadScalars } from '../../domain/training/rows/rows.ts';
 import { maskedWhiten, standardise } from '../../domain/training/statistics/masked.ts';
+import { beyond } from '../declared-defaults.ts';
 import { byVariant, estimateCase, masksShape, type RlCase, rlCheck, rowsShape } from '../rl-vectors.ts';
 
 const tokens = z.object({
@@ -41,7 +42,7 @@ export const rlGaeCheck = rlCheck(/^02-gae.*\.json$/, {
     'verl<=0.4.1 (dense)'(given) {
       const { masks, input, decay } = read(tokens.parse(given.inputs));
       // The estimator must refuse what the function shows to be wrong.
-      const refusal = estimateCase(given, 'gae', { variant: 'dense', ...decay });
+      const refusal = estimateCase(given, 'gae', { variant: 'dense', ...beyond(UNDISCOUNTED, decay) });
       if (findUntrainedSpan(masks) !== null && refusal.kind !== 'refused') throw new Error('dense GAE was not refused');
       return whiten(denseGae(input, decay), masks);
     },
@@ -55,14 +56,14 @@ export const rlGaeCheck = rlCheck(/^02-gae.*\.json$/, {
     const order = { trajectories: parsed.trajectory_uids, steps: parsed.step_indices };
     return {
       ...whiten(tokenGaeAcrossSteps(input, order, decay), masks),
-      ...advantagesOf(given, { variant: 'token-across-steps', ...decay }),
+      ...advantagesOf(given, beyond(UNDISCOUNTED, decay)), // the variant of a declaration that names none
     };
   },
 });
 
 function judgeRows(given: RlCase, variant: 'carry' | 'compact', compute: typeof carryGae): Record<string, unknown> {
   const { masks, input, decay } = read(tokens.parse(given.inputs));
-  return { ...whiten(compute(input, decay), masks), ...advantagesOf(given, { variant, ...decay }) };
+  return { ...whiten(compute(input, decay), masks), ...advantagesOf(given, { variant, ...beyond(UNDISCOUNTED, decay) }) };
 }
 
 function judgeSteps(given: RlCase): Record<string, unknown> {
@@ -75,7 +76,7 @@ function judgeSteps(given: RlCase): Record<string, unknown> {
     step_returns: returns,
     step_advantages: standardise(raw),
     returns: spreadScalars(returns, masks),
-    ...advantagesOf(given, { variant: 'step', ...decay }),
+    ...advantagesOf(given, { variant: 'step', ...beyond(UNDISCOUNTED, decay) }),
   };
 }
 
@@ -93,6 +94,9 @@ function advantagesOf(given: RlCase, options: Readonly<Record<string, unknown>>)
   const found = estimateCase(given, 'gae', options);
   return found.kind === 'refused' ? { refused: found.reason } : { advantages: found.advantages, returns: found.returns };
 }
+
+/** What verl and Agent-R1 declare by default. */
+const UNDISCOUNTED = { gamma: 1, lambda: 1 };
 
 const names = z.array(z.string());
 const numbers = z.array(z.number());
@@ -177,13 +181,14 @@ export const rlReinforceCheck = rlCheck(/^04-reinforce.*\.json$/, {
     return {
       step_returns: returns,
       step_advantages: standardise(returns),
-      ...estimated(given, 'reinforce_step', { gamma: parsed.gamma }),
+      ...estimated(given, 'reinforce_step', beyond({ gamma: 1 }, { gamma: parsed.gamma })),
     };
   },
 });
 
 function plusPlus(given: RlCase, variant: ReturnsVariant): Record<string, unknown> {
-  return estimated(given, 'reinforce_plus_plus', { variant, ...gamma.parse({ gamma: given.inputs.gamma }) });
+  const asked = { variant, ...gamma.parse({ gamma: given.inputs.gamma }) };
+  return estimated(given, 'reinforce_plus_plus', beyond({ variant: 'repaired', gamma: 1 }, asked));
 }
 
 function estimated(given: RlCase, estimator: string, options: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -204,28 +209,31 @@ const shape = z.object({
  */
 export const rlGroupBaselinesCheck = rlCheck(/^03-group-baselines.*\.json$/, {
   grpo: byVariant({
-    'norm_adv_by_std=true': (given) => grpo(given, { over: 'rows', scale: 'std', scores: 'all-tokens' }),
-    'norm_adv_by_std=false': (given) => grpo(given, { over: 'rows', scale: 'none', scores: 'all-tokens' }),
-    'Agent-R1 legacy, norm_adv_by_std=true': (given) => grpo(given, { over: 'rows', scale: 'std', scores: 'trained-tokens' }),
-    'Agent-R1 legacy, norm_adv_by_std=false': (given) => grpo(given, { over: 'rows', scale: 'none', scores: 'trained-tokens' }),
+    'norm_adv_by_std=true': (given) => grpo(given, {}),
+    'norm_adv_by_std=false': (given) => grpo(given, { scale: 'none' }),
+    'Agent-R1 legacy, norm_adv_by_std=true': (given) => grpo(given, { scores: 'trained-tokens' }),
+    'Agent-R1 legacy, norm_adv_by_std=false': (given) => grpo(given, { scale: 'none', scores: 'trained-tokens' }),
   }),
-  grpo_vectorized: (given) => grpo(given, { over: 'rows', scale: 'floored-std', scores: 'all-tokens' }),
+  grpo_vectorized: (given) => grpo(given, { scale: 'floored-std' }),
   grpo_rows: byVariant({
-    'compute_mean_std_cross_steps=true': (given) => grpo(given, { over: 'rows', scale: 'std', scores: 'all-tokens' }),
-    'compute_mean_std_cross_steps=false': (given) => grpo(given, { over: 'trajectories', scale: 'std', scores: 'all-tokens' }),
+    'compute_mean_std_cross_steps=true': (given) => grpo(given, { over: 'rows' }),
+    'compute_mean_std_cross_steps=false': (given) => grpo(given, { over: 'trajectories' }),
   }),
   grpo_trajectory(given) {
     const { token_level_rewards: rewards, response_mask: masks, trajectory_uids: trajectories = [] } = shape.parse(given.inputs);
     const totals = sumTrajectories(scoreRows(rewards, masks, 'all-tokens'), trajectories);
     return {
       trajectory_totals: Object.fromEntries(totals),
-      ...grpo(given, { over: 'trajectory-sums', scale: scaleOf(given), scores: 'all-tokens' }),
+      ...grpo(given, beyond(GRPO, { ...GRPO, scale: scaleOf(given) })),
     };
   },
   grpo_passk(given) {
     const { scores, groups } = readBaselines(given);
     const scale = scaleOf(given);
-    return { scalar: passAtK(scores, groups, scale), ...baselineAdvantagesOf(given, 'pass_at_k', { scale }) };
+    return {
+      scalar: passAtK(scores, groups, scale),
+      ...baselineAdvantagesOf(given, 'pass_at_k', beyond({ scale: 'std' }, { scale })),
+    };
   },
   reinforce_plus_plus_baseline: byVariant({
     'masked output': (given) => plusPlusBaseline(given, 'masked'),
@@ -239,7 +247,7 @@ export const rlGroupBaselinesCheck = rlCheck(/^03-group-baselines.*\.json$/, {
     const { scores, groups, masks, trajectories } = readBaselines(given);
     const members = gatherMembers('trajectory-sums', scores, { masks, groups, trajectories });
     const scalar = spreadMembers(leaveOneOut(members.scores, members.groups, 'raw'), members);
-    return { scalar, ...baselineAdvantagesOf(given, 'rloo', { over: 'trajectory-sums', singleton: 'raw' }) };
+    return { scalar, ...baselineAdvantagesOf(given, 'rloo', { singleton: 'raw' }) };
   },
   rloo: (given) => rloo(given, 'raw'),
   rloo_vectorized: (given) => rloo(given, 'zero'),
@@ -251,7 +259,7 @@ export const rlGroupBaselinesCheck = rlCheck(/^03-group-baselines.*\.json$/, {
     const { scores, groups } = readBaselines(given);
     const fNorm = Number(/^f_norm=(\S+)$/.exec(given.variant)?.[1]);
     const scalar = groupPolicyGradient(scores, groups, { fNorm, singleton: 'raw' });
-    return { scalar, ...baselineAdvantagesOf(given, 'gpg', { fNorm }) };
+    return { scalar, ...baselineAdvantagesOf(given, 'gpg', beyond({ fNorm: 1 }, { fNorm })) };
   },
 });
 
@@ -259,7 +267,7 @@ function plusPlusBaseline(given: RlCase, output: 'masked' | 'unmasked'): Record<
   const { scores, groups } = readBaselines(given);
   return {
     centred: centreOnGroup(scores, groups, 'raw'),
-    ...baselineAdvantagesOf(given, 'reinforce_plus_plus_baseline', { output }),
+    ...baselineAdvantagesOf(given, 'reinforce_plus_plus_baseline', beyond({ output: 'masked' }, { output })),
   };
 }
 
@@ -269,12 +277,16 @@ interface GrpoCase {
   readonly scores: 'all-tokens' | 'trained-tokens';
 }
 
-function grpo(given: RlCase, options: GrpoCase): Record<string, unknown> {
+/** As published for one row per rollout; several rows of one are one member by their sum (Agent-R1 v0.1). */
+const GRPO: GrpoCase = { over: 'trajectory-sums', scale: 'std', scores: 'all-tokens' };
+
+function grpo(given: RlCase, asked: Partial<GrpoCase>): Record<string, unknown> {
+  const options = { ...GRPO, ...asked };
   const parsed = shape.parse(given.inputs);
   const trajectories = parsed.trajectory_uids ?? parsed.traj_index ?? parsed.index.map((_, row) => `row ${row}`);
   const scores = scoreRows(parsed.token_level_rewards, parsed.response_mask, options.scores);
   const scalar = groupRelative({ scores, groups: parsed.index, trajectories }, { ...options, singleton: 'raw' });
-  return { scalar, ...baselineAdvantagesOf(given, 'grpo', { ...options }) };
+  return { scalar, ...baselineAdvantagesOf(given, 'grpo', asked) };
 }
 
 function rloo(given: RlCase, singleton: 'raw' | 'zero'): Record<string, unknown> {

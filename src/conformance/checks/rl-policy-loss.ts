@@ -17,13 +17,13 @@ import {
   aggregate,
   aggregationWeights,
   type PolicyLossValue,
-  TOKEN_MEAN,
 } from '../../domain/training/losses/policy-loss.ts';
 import { configurePolicyLoss } from '../../domain/training/losses/policy-losses.ts';
 import { valueLoss } from '../../domain/training/losses/value-loss.ts';
 import { positionIds } from '../../domain/training/rows/rollout-layout.ts';
 import { at, type Masks, type Rows, rowAt } from '../../domain/training/rows/rows.ts';
 import { maskedMean, maskedRowMeans, maskedSum, maskedVariance, maskedWhiten } from '../../domain/training/statistics/masked.ts';
+import { beyond, declaredDefaults } from '../declared-defaults.ts';
 import { byVariant, masksShape, maskUntilEnd, type RlCase, rlCheck, rowsShape } from '../rl-vectors.ts';
 
 const columns = z.object({ old_log_prob: rowsShape, log_prob: rowsShape, advantages: rowsShape, response_mask: masksShape });
@@ -40,9 +40,18 @@ const sharded = z.object({
   loss_scale_factor: z.number(),
 });
 
+/** What the losses are published with: verl 0.8's actor, and the papers of GSPO and SAPO. */
+const PUBLISHED = {
+  dualClip: { clipLow: 0.2, clipHigh: 0.2, dualClip: 3, logRatios: 'clamped' },
+  gspo: { clipLow: 3e-4, clipHigh: 4e-4 },
+  cispo: { clipLow: 0.2, clipHigh: 0.2 },
+  sapo: { tauPositive: 1, tauNegative: 1.05 },
+  value: { clip: 0.5, factor: 0.5 },
+};
+
 /**
  * Judges `06-policy-loss`: token losses, metrics and every aggregation, with own and global denominators, now and as verl ≤ 0.6
- * had them.
+ * had them. A case is handed over as far as it differs from the published defaults; the rest is what we declare by default.
  */
 export const rlPolicyLossCheck = rlCheck(/^06-policy-loss.*\.json$/, {
   ppo_policy_loss: byVariant({
@@ -73,21 +82,21 @@ export const rlPolicyLossCheck = rlCheck(/^06-policy-loss.*\.json$/, {
   },
   gspo_policy_loss(given) {
     const { clip_ratio_low: clipLow, clip_ratio_high: clipHigh } = clip.parse(given.inputs);
-    const { loss, metrics } = evaluate(given, 'gspo', { clipLow, clipHigh }, TOKEN_MEAN);
+    const { loss, metrics } = evaluate(given, 'gspo', beyond(PUBLISHED.gspo, { clipLow, clipHigh }));
     const { log_prob: logProbs, old_log_prob: oldLogProbs, response_mask: masks } = columns.parse(given.inputs);
     return { seq_ratio: sequenceRatios({ logProbs, oldLogProbs, masks }), pg_loss: loss, pg_clipfrac: metrics.clipFraction };
   },
   cispo_policy_loss(given) {
     const { clip_ratio: ratio } = cispo.parse(given.inputs);
-    return { pg_loss: evaluate(given, 'cispo', { clipLow: ratio, clipHigh: ratio }, TOKEN_MEAN).loss };
+    return { pg_loss: evaluate(given, 'cispo', beyond(PUBLISHED.cispo, { clipLow: ratio, clipHigh: ratio })).loss };
   },
   gpg_policy_loss(given) {
     const inputs = { old_log_prob: given.inputs.log_prob, ...given.inputs }; // it has no ratio, and its cases no old log-probs
-    return { pg_loss: evaluate({ ...given, inputs }, 'gpg', {}, TOKEN_MEAN).loss };
+    return { pg_loss: evaluate({ ...given, inputs }, 'gpg', {}).loss };
   },
   sapo_policy_loss(given) {
     const { tau_pos: tauPositive, tau_neg: tauNegative } = sapo.parse(given.inputs);
-    return { pg_loss: evaluate(given, 'sapo', { tauPositive, tauNegative }, TOKEN_MEAN).loss };
+    return { pg_loss: evaluate(given, 'sapo', beyond(PUBLISHED.sapo, { tauPositive, tauNegative })).loss };
   },
 });
 
@@ -98,14 +107,13 @@ function summed(scale: number, { rows, shards }: { readonly rows: number; readon
 
 function dualClip(given: RlCase, logRatios: 'clamped' | 'unclamped'): Record<string, unknown> {
   const { clip_ratio_low: clipLow, clip_ratio_high: clipHigh, clip_ratio_c: ceiling } = dual.parse(given.inputs);
-  const options = { clipLow, clipHigh, dualClip: ceiling, logRatios };
-  const { tokenLosses, metrics } = evaluate(given, 'dual_clip', options, TOKEN_MEAN);
+  const options = beyond(PUBLISHED.dualClip, { clipLow, clipHigh, dualClip: ceiling, logRatios });
+  const { tokenLosses, metrics } = evaluate(given, 'dual_clip', options);
   const { response_mask: masks } = columns.parse(given.inputs);
   const everyMode = (emptyRows: Aggregation['emptyRows']) => {
     const rows = masks.filter((mask) => emptyRows === 'counted' || mask.includes(1)).length;
     const lossScale = summed(masks[0]?.length ?? 0, { rows, shards: 1 });
-    const lossOf = (mode: Aggregation['mode']) =>
-      evaluate(given, 'dual_clip', options, { ...TOKEN_MEAN, mode, lossScale, emptyRows }).loss;
+    const lossOf = (mode: Aggregation['mode']) => evaluate(given, 'dual_clip', options, { mode, lossScale, emptyRows }).loss;
     return Object.fromEntries(AGGREGATION_MODES.map((mode) => [mode, lossOf(mode)]));
   };
   return {
@@ -121,13 +129,17 @@ function dualClip(given: RlCase, logRatios: 'clamped' | 'unclamped'): Record<str
 function evaluate(
   { inputs }: RlCase,
   name: string,
-  options: Readonly<Record<string, unknown>>,
-  aggregation: Aggregation,
+  asked: Readonly<Record<string, unknown>>,
+  aggregation: Partial<Aggregation> = {},
 ): PolicyLossValue {
+  const declared = declaredDefaults(name);
   const { log_prob: logProbs, old_log_prob: oldLogProbs, advantages, response_mask: masks } = columns.parse(inputs);
-  const configured = configurePolicyLoss(name, options);
+  const configured = configurePolicyLoss(name, { ...declared.lossOptions, ...asked });
   if (configured.kind === 'refused') throw new Error(configured.reason);
-  const value = configured.policyLoss.evaluate({ oldLogProbs, logProbs, advantages, masks, weights: null }, aggregation);
+  const value = configured.policyLoss.evaluate(
+    { oldLogProbs, logProbs, advantages, masks, weights: null },
+    { ...declared.aggregation, ...aggregation },
+  );
   if (value.kind === 'refused') throw new Error(value.reason);
   return value;
 }
@@ -215,7 +227,9 @@ export const rlValueKlEntropyCheck = rlCheck(/^07-value-kl-entropy.*\.json$/, {
 function lossOfValues({ inputs }: RlCase, factor: 0.5 | 1): Record<string, unknown> {
   const given = values.parse(inputs);
   const input = { predictions: given.vpreds, values: given.values, returns: given.returns, masks: given.response_mask };
-  const { loss, clipFraction } = valueLoss(input, { clip: given.cliprange_value, factor }, TOKEN_MEAN);
+  const { critic, aggregation } = declaredDefaults();
+  const asked = beyond(PUBLISHED.value, { clip: given.cliprange_value, factor });
+  const { loss, clipFraction } = valueLoss(input, { ...critic, ...asked }, aggregation);
   return { vf_loss: loss, vf_clipfrac: clipFraction };
 }
 

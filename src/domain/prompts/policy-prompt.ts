@@ -41,6 +41,11 @@ export interface Sampling {
   readonly others: readonly { readonly name: string; readonly value: string }[];
 }
 
+/** Returns the sampling from the whole distribution at a temperature. */
+export function wholeSampling(temperature: number | null) {
+  return { ...serverSampling(temperature), topP: 1, topK: -1, minP: 0, repetitionPenalty: 1 };
+}
+
 /** Returns a sampling that leaves all but the temperature to the server. */
 export function serverSampling(temperature: number | null) {
   const left = { topP: null, topK: null, minP: null, repetitionPenalty: null, maxTokens: null, seed: null };

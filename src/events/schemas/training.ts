@@ -79,6 +79,10 @@ export const planRules = z.strictObject({
     .enum(['keep', 'reject'])
     .optional()
     .describe('Whether rollouts with calls next to their path that may belong to it are kept or rejected; absent for rejected.'),
+  unknownSampling: z
+    .enum(['keep', 'reject'])
+    .optional()
+    .describe('Whether rollouts whose record leaves open how they were sampled are kept or rejected; absent for rejected.'),
   maxTokens: z
     .int()
     .min(1)

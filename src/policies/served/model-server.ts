@@ -1,3 +1,5 @@
+import type { LogProbKind } from '../openai/log-prob-kind.ts';
+
 /** Weights that a model server is to answer with: those of one version of a policy that is trained. */
 export interface ServedVersion {
   readonly policyId: string;
@@ -27,10 +29,10 @@ export interface ModelServer {
   /** Named where requests are written otherwise than for vLLM, SGLang and our own server. */
   readonly dialect?: 'transformers' | undefined;
   /**
-   * `raw`: it returns log-probabilities from before the temperature, with what to do about it; absent where they are of the
-   * distribution that was drawn from, or nobody could tell.
+   * `raw`: it returns log-probabilities from before the temperature; `unknown`: its answers do not tell. With what to do about it;
+   * absent where they are of the distribution that was drawn from.
    */
-  readonly logProbs?: { readonly kind: 'raw'; readonly remedy: string } | undefined;
+  readonly logProbs?: { readonly kind: Exclude<LogProbKind, 'processed'>; readonly remedy: string } | undefined;
   /**
    * Takes over the weights of a version and returns when the server has confirmed them. @throws Error with the server's reason.
    */

@@ -1,5 +1,6 @@
 import { withoutSlashes } from '../../domain/text/without-slashes.ts';
 import { sendAddress } from '../../runtime/secret-address.ts';
+import { refuseLogProbs } from '../openai/log-prob-kind.ts';
 import { drawingFields, drawingOf } from '../openai/request.ts';
 import { type OpenAiOptions, openAiPolicy } from '../openai-policy.ts';
 import { type Act, type Policy, PolicyError } from '../policy.ts';
@@ -44,7 +45,14 @@ export function servedPolicy(gate: WeightsGate, version: ServedVersion, options:
     const key = `${model} ${server.baseUrl}`;
     const known =
       policies.get(key) ??
-      openAiPolicy({ ...sent, baseUrl: server.baseUrl, dialect: server.dialect, model, policyId: ref.policyId });
+      openAiPolicy({
+        ...sent,
+        logProbs: 'checked',
+        baseUrl: server.baseUrl,
+        dialect: server.dialect,
+        model,
+        policyId: ref.policyId,
+      });
     policies.set(key, known);
     return known;
   }
@@ -68,17 +76,17 @@ export function servedPolicy(gate: WeightsGate, version: ServedVersion, options:
     act(request, signal) {
       const own = temperature === undefined ? request : { ...request, temperature };
       return asked(signal, async (held, either) => {
-        const raw = rawLogProbs(held, own.temperature);
-        if (raw && own.trains) throw raw;
+        const other = otherLogProbs(held, own.temperature);
+        if (other && own.trains) throw other;
         const acts = await asking(held).act(own, either);
-        return acts.map((act) => confirmed(raw ? withoutLogProbs(act) : act, held, version));
+        return acts.map((act) => confirmed(other ? withoutLogProbs(act) : act, held, version));
       });
     },
     forward: (body, signal) =>
       asked(signal, async (held, either) => {
         const whole = completed(body, held, options);
-        const raw = rawLogProbs(held, Number(whole.temperature));
-        if (raw) throw raw;
+        const other = otherLogProbs(held, Number(whole.temperature));
+        if (other) throw other;
         return sendOn({ ...whole, model: held.model }, held.server.baseUrl, either);
       }),
     close: async () => undefined, // the gate is shared, and closed by who opened it
@@ -99,12 +107,8 @@ function completed(
 }
 
 /** Returns the refusal of a request whose log-probabilities would not be those of what is drawn; null where they are. */
-function rawLogProbs({ server: { baseUrl, logProbs } }: LockedWeights, temperature: number): PolicyError | null {
-  if (logProbs === undefined || temperature === 1 || temperature === 0) return null;
-  return new PolicyError(
-    'refused',
-    `the model server at ${baseUrl} returns log-probabilities from before the temperature, and is asked at temperature ${temperature}; ${logProbs.remedy}`,
-  );
+function otherLogProbs({ server: { baseUrl, logProbs } }: LockedWeights, temperature: number): PolicyError | null {
+  return logProbs === undefined ? null : refuseLogProbs({ ...logProbs, baseUrl, temperature });
 }
 
 function withoutLogProbs({ tokens, ...act }: Act): Act {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Sampling, serverSampling } from '../../domain/prompts/policy-prompt.ts';
+import { type Sampling, serverSampling, wholeSampling } from '../../domain/prompts/policy-prompt.ts';
 import type { PlanRules } from '../../domain/training/planning/plan-rules.ts';
 import {
   findSamplingFault,
@@ -49,7 +49,7 @@ export async function readRecordFaults(
   { db, blobs }: { readonly db: Db; readonly blobs: BlobReader },
   rollouts: readonly OfTree[],
   learner: Learner,
-  rules: Pick<PlanRules, 'layout' | 'unclear'>,
+  rules: Pick<PlanRules, 'layout' | 'unclear' | 'unknownSampling'>,
 ): Promise<RecordFindings> {
   const walks = new Map((await readWalks(db, rollouts)).map((walk) => [keyInTree(walk.treeId, walk.rolloutId), walk]));
   const paths = await readPaths(
@@ -80,7 +80,8 @@ export async function readRecordFaults(
       own.map((id) => steps.untrained.get(keyOf(id))).find(Boolean) ??
       (readsChats(learner) ? findLostPrompt(walk, path, own, steps.ids) : null) ??
       (rules.layout === 'verl' ? findHole(walk, own, steps.ids) : null);
-    const drawn = broken ? incomplete(broken) : temperatureOf(walk, own, steps.ids);
+    const sampling = learner === 'candidates' ? ({ unknownSampling: 'keep' } as const) : rules; // there is nothing to cut by
+    const drawn = broken ? incomplete(broken) : temperatureOf(walk, own, steps.ids, sampling);
     const found = typeof drawn === 'number' ? (findUnclearFault(walk.unclearCalls, rules) ?? drawn) : drawn;
     if (typeof found === 'number') temperatures.set(keyOf(walk.rolloutId), found);
     else faults.set(keyOf(walk.rolloutId), found);
@@ -144,19 +145,21 @@ async function findStepFaults(db: Db, wanted: readonly OfTree[], learner: Learne
 
 /**
  * Returns the temperature that the steps of a rollout were sampled at, or what was drawn from another distribution than losses
- * assume. Where a request is not on record or says none, it is that of the run; where the run says none either, 1.
+ * assume. Where a request is not on record or says none, it is that of the run; where the run says none either, 1 if that is kept.
  */
 function temperatureOf(
   { treeId, temperature: ofRun }: WalkRow,
   own: readonly string[],
   ids: ReadonlyMap<string, HeldIds>,
+  rules: Pick<PlanRules, 'unknownSampling'>,
 ): number | RecordFault {
   const temperatures = new Set<number>();
   for (const stepId of own) {
-    const sampling = ids.get(keyInTree(treeId, stepId))?.sampling ?? serverSampling(null);
-    const temperature = sampling.temperature ?? ofRun ?? 1;
-    temperatures.add(temperature);
-    const fault = findSamplingFault(stepId, sampling, temperature);
+    const own = ids.get(keyInTree(treeId, stepId));
+    const sampling = own?.inside ? wholeSampling(ofRun) : (own?.sampling ?? serverSampling(null));
+    const temperature = sampling.temperature ?? ofRun;
+    temperatures.add(temperature ?? 1);
+    const fault = findSamplingFault(stepId, sampling, temperature, rules);
     if (fault) return fault;
   }
   const [one = ofRun ?? 1] = temperatures;
@@ -175,6 +178,8 @@ interface HeldIds {
   readonly shownBehind: boolean;
   /** Null where no prompt is on record. */
   readonly sampling: Sampling | null;
+  /** Drawn by a policy inside our collector, which asks no server and draws from the whole of its distribution. */
+  readonly inside: boolean;
   /** Whether its prompt lost turns, so that it would fit. */
   readonly trimmed: boolean;
   /** Whether its prompt is on record, and shows an image. */
@@ -274,6 +279,7 @@ async function readArrays(db: Db, wanted: readonly OfTree[]): Promise<readonly A
     prompt: HeldIds['prompt'];
     reply: HeldIds['reply'];
     sampling: Sampling | null;
+    inside: boolean;
   }>`
     select tree_id, step_id, ${sizeOf('ids')} as ids, ${sizeOf('logProbs')} as log_probs, ${sizeOf('mask')} as mask,
       t.ids ->> 'bytes' as id_bytes, t."logProbs" ->> 'bytes' as log_prob_bytes, t.mask ->> 'bytes' as mask_bytes,
@@ -284,9 +290,11 @@ async function readArrays(db: Db, wanted: readonly OfTree[]): Promise<readonly A
         then position('\\x01'::bytea in decode(t.mask ->> 'bytes', 'base64')) > 0 else true end as sampled,
       coalesce(jsonb_typeof(call -> 'trimmed'), 'null') <> 'null' as trimmed,
       case when p.with_images then 'image' when not p.with_images then 'text' else 'none' end as prompt, p.sampling,
+      call is null and p.server is null and coalesce(r.kind in ('collect', 'search', 'evaluate', 'fork'), false) as inside,
       case when reply is null then 'text' when jsonb_array_length(reply -> 'toolCalls') > 0 then 'calls' else 'reasoning' end as reply
     from (select s.* from ${pairsOf(wanted)} w join steps s on s.step_id = w.id and s.tree_id = w.tree_id) s
-    left join (select step_id, tree_id, with_images, token_count, sampling from prompts) p using (step_id, tree_id)
+    left join (select step_id, tree_id, with_images, token_count, sampling, server from prompts) p using (step_id, tree_id)
+    left join lateral (select runs.kind from trees join runs using (run_id) where trees.tree_id = s.tree_id) r on true
     left join lateral jsonb_to_record(token_json) as t(ids jsonb, "logProbs" jsonb, mask jsonb) on true
     where depth > 0`.execute(db);
   const views = await readTokenBytes(

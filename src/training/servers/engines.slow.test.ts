@@ -2,12 +2,13 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { openAiPolicy } from '../../policies/openai-policy.ts';
 import type { ServedVersion } from '../../policies/served/model-server.ts';
 import { servedPolicy } from '../../policies/served/served-policy.ts';
 import { WeightsGate } from '../../policies/served/weights-gate.ts';
 import { readConfig } from '../../runtime/config.ts';
 import { anActRequest } from '../../testing/act-request.ts';
-import { type EngineServer, startSglang, startVllm } from '../../testing/engine-server.ts';
+import { BASE, type EngineServer, startSglang, startVllm } from '../../testing/engine-server.ts';
 import { modelServerOf } from './open-model-server.ts';
 
 const { signal } = new AbortController();
@@ -89,6 +90,31 @@ test.each([0.5, 2])(
     expect(await raw.act(anActRequest({ temperature: 1, trains: true }), signal)).toHaveLength(1);
     const processed = servedPolicy(gateOf('vllm', await startVllm({ dev: true, logProbs: 'processed' })), one);
     expect(await processed.act(anActRequest({ temperature, trains: true }), signal)).toHaveLength(1);
+  },
+);
+
+test('a server whose answers do not tell of which distribution they are is refused for training at other temperatures than 1', async () => {
+  const mute = servedPolicy(gateOf('sglang', await startSglang()), await version(1, 'whole'));
+  const asked = { temperature: 0.5, trains: true } as const;
+  await expect(mute.act(anActRequest(asked), signal)).rejects.toThrow(/does not show whether its log-probabilities are of what/);
+  expect(await mute.act(anActRequest({ ...asked, temperature: 1 }), signal)).toHaveLength(1);
+  expect(await mute.act(anActRequest({ temperature: 0.5 }), signal)).toHaveLength(1);
+});
+
+test.each([
+  { logProbs: 'raw', refused: /log-probabilities from before the temperature/ },
+  { logProbs: undefined, refused: /does not show whether its log-probabilities/ },
+  { logProbs: 'processed', refused: null },
+] as const)(
+  'openai: measures a server before it trains, here one with $logProbs log-probabilities',
+  async ({ logProbs, refused }) => {
+    const engine = await startVllm(logProbs ? { logProbs } : {});
+    const policy = openAiPolicy({ baseUrl: `${engine.root}/v1`, model: BASE });
+    const act = (temperature: number) => policy.act(anActRequest({ temperature, trains: true }), signal);
+    if (refused) await expect(act(0.5)).rejects.toThrow(refused);
+    else for (const _ of [1, 2]) expect(await act(0.5)).toHaveLength(1);
+    expect(await act(1)).toHaveLength(1);
+    expect(engine.asked).toHaveLength(refused ? 3 : 5); // two to measure, once
   },
 );
 

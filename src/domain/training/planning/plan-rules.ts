@@ -29,6 +29,11 @@ export interface PlanRules {
   readonly truncated: 'keep' | 'reject';
   /** Whether a rollout may be trained on next to whose path calls lie that may belong to it. Left out: it is rejected. */
   readonly unclear?: 'keep' | 'reject' | undefined;
+  /**
+   * Whether a rollout may be trained on whose record leaves open how its tokens were drawn: the server may have cut the
+   * distribution. Left out: it is rejected.
+   */
+  readonly unknownSampling?: 'keep' | 'reject' | undefined;
   /** The longest row that is trained on, tokens. */
   readonly maxTokens: number | null;
   /** What a row is: a whole trajectory (`verl`) or one step with its prompt (`step`). */

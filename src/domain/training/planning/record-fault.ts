@@ -79,15 +79,17 @@ export function findUnclearFault(unclearCalls: number | null, { unclear }: Pick<
 
 /**
  * Finds what of a recorded sampling is not what losses assume: the whole distribution of the model, at a temperature above 0.
- * What was left to the server is unknown, and no fault. @param temperature that of the request, else of the run.
+ * What was left to the server is unknown, and a fault unless the declaration keeps it: the server may have taken it from the
+ * model's folder. @param temperature that of the request, else of the run; null where neither says one.
  */
 export function findSamplingFault(
   stepId: string,
   { topP, topK, minP, repetitionPenalty, others }: Omit<Sampling, 'temperature' | 'maxTokens' | 'stop' | 'seed'>,
-  temperature: number,
+  temperature: number | null,
+  { unknownSampling }: Pick<PlanRules, 'unknownSampling'>,
 ): RecordFault | null {
-  const fault = (rule: string, measured: number): RecordFault => ({ reason: 'other-distribution', rule, measured });
-  if (!(temperature > 0)) return fault(`step ${stepId} was not sampled but taken greedily`, temperature);
+  const fault = (rule: string, measured: number | null): RecordFault => ({ reason: 'other-distribution', rule, measured });
+  if (temperature !== null && !(temperature > 0)) return fault(`step ${stepId} was not sampled but taken greedily`, temperature);
   const cut = [
     { name: 'top_p', value: topP, whole: topP === 1 },
     { name: 'top_k', value: topK, whole: topK === -1 || topK === 0 },
@@ -98,8 +100,13 @@ export function findSamplingFault(
     const names = others.map(({ name }) => name).join(', ');
     return { reason: 'other-distribution', rule: `step ${stepId} was sampled with ${names}, ${COLLECT_WITHOUT}`, measured: null };
   }
-  if (!cut || cut.value === null) return null;
-  return fault(`step ${stepId} was sampled with ${cut.name} ${cut.value}, ${COLLECT_WITHOUT}`, cut.value);
+  if (cut && cut.value !== null)
+    return fault(`step ${stepId} was sampled with ${cut.name} ${cut.value}, ${COLLECT_WITHOUT}`, cut.value);
+  const settings = { temperature, top_p: topP, top_k: topK, min_p: minP, repetition_penalty: repetitionPenalty };
+  const unknown = Object.entries(settings).flatMap(([name, value]) => (value === null ? [name] : []));
+  if (unknown.length === 0 || unknownSampling === 'keep') return null;
+  const remedy = 'record them with the prompt, or declare the rule unknownSampling: keep to train on it all the same';
+  return fault(`the record does not say with which ${unknown.join(', ')} step ${stepId} was sampled; ${remedy}`, null);
 }
 
 const COLLECT_WITHOUT = 'and losses compute with the whole distribution; collect without it';

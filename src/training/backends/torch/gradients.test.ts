@@ -40,7 +40,14 @@ const COLUMNS = {
 describe('gradients used by the Python tests', () => {
   test('the stored gradients equal those of src/domain/training', async () => {
     // To write them again: print `recorded` into the file.
-    const recorded = { ...COLUMNS, klCoefficient: KL_COEFFICIENT, cases: Object.keys(POLICY_LOSSES).flatMap(casesOf) };
+    const defaults = Object.fromEntries(Object.keys(POLICY_LOSSES).map((name) => [name, configured(name).mode]));
+    const recorded = {
+      ...COLUMNS,
+      defaults,
+      defaultAggregation: TOKEN_MEAN.mode,
+      klCoefficient: KL_COEFFICIENT,
+      cases: Object.keys(POLICY_LOSSES).flatMap(casesOf),
+    };
     expect(JSON.parse(await readFile(FILE, 'utf8'))).toEqual(recorded);
   });
 });
@@ -54,8 +61,6 @@ function casesOf(loss: string, index: number) {
 }
 
 function evaluate(name: string, mode: AggregationMode, kind: (typeof KL_KINDS)[number]) {
-  const configured = configurePolicyLoss(name, {});
-  if (configured.kind === 'refused') throw new Error(configured.reason);
   const rows = (column: readonly (readonly number[])[]) => column.map((row) => Float64Array.from(row));
   const input: PolicyLossInput = {
     logProbs: rows(COLUMNS.logProbs),
@@ -65,7 +70,14 @@ function evaluate(name: string, mode: AggregationMode, kind: (typeof KL_KINDS)[n
     weights: null,
   };
   const kl = { kind, coefficient: KL_COEFFICIENT, refLogProbs: rows(COLUMNS.refLogProbs) };
-  const found = actorLoss(configured.policyLoss, input, { entropies: null, entropyCoefficient: 0, kl }, { ...TOKEN_MEAN, mode });
+  const found = actorLoss(configured(name), input, { entropies: null, entropyCoefficient: 0, kl }, { ...TOKEN_MEAN, mode });
   if (found.kind === 'refused') throw new Error(found.reason);
   return { value: found.loss, gradient: found.gradient.map((row) => [...row]) };
+}
+
+/** A loss as a declaration that names no option of it configures it. */
+function configured(name: string) {
+  const found = configurePolicyLoss(name, {});
+  if (found.kind === 'refused') throw new Error(found.reason);
+  return found.policyLoss;
 }

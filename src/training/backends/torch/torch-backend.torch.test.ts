@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { findMismatch } from '../../../domain/training/correction/mismatch.ts';
 import { PYTHON_PACKAGE } from '../../../runtime/python-server.ts';
 import { pythonForTests } from '../../../testing/python.ts';
 import type { Backend } from '../backend.ts';
@@ -113,6 +114,31 @@ const settingsOf = (estimator: string, more: Record<string, unknown> = {}) =>
       expect(await readdir(kept)).toEqual(
         expect.arrayContaining(['config.json', 'model.safetensors', 'state.json', 'trainer.safetensors']),
       );
+    });
+
+    test('the sampler is measured against the trainer in every update: a bound warns, a second one refuses the batch', async () => {
+      // near ln(1/263), which a model without training gives every byte
+      const sampledAt = (logProb: number) =>
+        ROWS.map((row) => ({ ...row, tokens: { ids: row.tokens?.ids ?? [], logProbs: [logProb] } }));
+      const updateOf = (logProb: number, more: Record<string, unknown> = {}, version = 0) =>
+        backend.update(
+          { checkpoint: first, reference: first, rows: sampledAt(logProb), settings: settingsOf('grpo', more), version, seed: 3 },
+          signal,
+        );
+      const off = 0.67;
+      for (const more of [{}, { correction: { weights: { level: 'token' } } }]) {
+        const updated = await updateOf(-Math.log(263) + off, more);
+        if (updated.kind !== 'updated') throw new Error(updated.reason);
+        const { samplerK1 = 0, samplerK3 = 0, samplerMaxRatio = 0 } = updated.metrics;
+        expect(samplerK1).toBeCloseTo(off, 1);
+        expect(samplerK3).toBeCloseTo(Math.exp(-off) - 1 + off, 1);
+        expect(samplerMaxRatio).toBeCloseTo(Math.exp(off), 0);
+        expect(findMismatch(updated.metrics, settingsOf('grpo', more).mismatch)).toMatchObject({ kind: 'warn' });
+      }
+      const refused = { kind: 'refused', reason: expect.stringMatching(/mean k3 of \S+, more than 0\.5 .*mismatch\.stop/) };
+      expect(await updateOf(-1)).toEqual(refused);
+      expect(await updateOf(-1, {}, 1)).toMatchObject({ kind: 'updated' }); // an older version drew it: that it differs is training
+      expect(await updateOf(-1, { mismatch: { stop: null } })).toMatchObject({ kind: 'updated' });
     });
 
     test('log-probs after an update are those of a forward pass over each row by the saved weights, and change no weight', async () => {

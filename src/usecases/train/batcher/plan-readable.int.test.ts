@@ -251,6 +251,57 @@ test('a rollout that was drawn from another distribution is rejected with the pa
   expect(stepRowsOf(rows).map(({ temperature }) => temperature)).toEqual([0.7]);
 });
 
+test.each([
+  { backend: 'torch', rule: undefined, planned: [true, false, false, false, true] },
+  { backend: 'other', rule: undefined, planned: [true, false, false, false, true] },
+  { backend: 'other', rule: 'keep', planned: [true, true, true, true, true] },
+  { backend: 'linear', rule: undefined, planned: [true, true, true, true, true] },
+] as const)(
+  'a rollout whose record leaves its sampling open is rejected by $backend with the rule $rule, by name',
+  async (given) => {
+    const builder = new EventBuilder(`unknown ${given.backend} ${given.rule}`);
+    const trainer = {
+      torch: { backend: 'torch', torch: { model: { kind: 'folder', path: 'm' } } },
+      other: { backend: 'other' },
+      linear: { backend: 'linear' },
+    };
+    declareAndBegin(builder, trainer[given.backend], 'step', undefined, 1, given.rule ?? 'reject');
+    const runId = builder.run('agent', { kind: 'external', config: { training: RUN.config.training } });
+    const whole = { temperature: 1, topP: 1, topK: -1, minP: 0, repetitionPenalty: 1 };
+    const samplings = [whole, { ...whole, topP: null }, { ...whole, temperature: null }, null, 'inside'] as const;
+    const collected = builder.run('collect', RUN);
+    const rollouts = samplings.map((sampling, i) => {
+      const tree = builder.tree(sampling === 'inside' ? collected : runId, `task ${i}`, {
+        plannedRollouts: 1,
+        admissibleActions: CANDIDATES,
+      });
+      const rolloutId = builder.rollout(tree, 0, { policy });
+      const step = { policySpans: [{ from: 0, to: 1, ...policy }], tokens: sound, termination: 'terminated' as const };
+      const leaf = builder.step(tree, rolloutId, tree.rootStepId, 1, step);
+      if (sampling && sampling !== 'inside')
+        recordPrompt(builder, tree, { stepId: leaf, text: 'What now?', ids: [5], sampled: [1], before: null, sampling });
+      builder.reward(tree, leaf, 1, { rolloutId });
+      builder.finishRollout(tree, rolloutId, leaf, { steps: 1 });
+      builder.closeTree(tree, 1);
+      return rolloutId;
+    });
+    const world = openBatcherWorld(database.db, builder.events);
+    await world.project();
+    await planLineage(world, POLICY, new AbortController().signal);
+    await world.project();
+    const rejected = await database.db.selectFrom('sampleRejections').select(['rolloutId', 'reason', 'rule']).execute();
+    const of = new Map(rejected.map((each) => [each.rolloutId, each]));
+    expect(rollouts.map((rolloutId) => !of.has(rolloutId))).toEqual(given.planned);
+    if (rejected.length === 0) return;
+    expect(of.get(rollouts[1] ?? '')).toMatchObject({
+      reason: 'other-distribution',
+      rule: expect.stringMatching(/does not say with which top_p step \S+ was sampled; .*declare the rule unknownSampling: keep/),
+    });
+    expect(of.get(rollouts[2] ?? '')?.rule).toMatch(/with which temperature step/);
+    expect(of.get(rollouts[3] ?? '')?.rule).toMatch(/with which temperature, top_p, top_k, min_p, repetition_penalty step/);
+  },
+);
+
 /** Records a group of three: at 0.7, at that of the run, which is the same, and at 1. Returns its rollouts. */
 function recordTemperatures(builder: EventBuilder, trainer: Readonly<Record<string, unknown>>): readonly string[] {
   declareAndBegin(builder, trainer);
@@ -434,12 +485,14 @@ function declareAndBegin(
   layout: 'step' | 'verl' = 'step',
   unclear?: 'keep',
   groupsPerBatch = 1,
+  unknownSampling?: 'keep' | 'reject',
 ): void {
   const lineageId = lineageIdOf(POLICY);
   const rules = {
     ...TEST_RULES,
     layout,
     ...(unclear ? { unclear } : {}),
+    ...(unknownSampling ? { unknownSampling } : {}),
     groupsPerBatch,
     maxStaleness: null,
     zeroVariance: 'keep' as const,

@@ -23,14 +23,14 @@ describe('placeCall', () => {
     expect(placeCall(['', 'd', 'd e'], ids.slice(1), [first, later], 's')).toMatchObject({ call: later, from: 0 });
   });
 
-  test('a call next to the path that begins as an earlier one and goes on otherwise than that was answered is unclear', () => {
+  test('a call next to the path is unclear: where it begins as an earlier one and goes on otherwise, and where another is in flight', () => {
     const before = call({ choices: [{ conversation: 'p r', callsTools: true, toolCallIds: [] }] });
     expect(placeCall(['', 'p', 'p altered', 'p altered o'], [], [before], 'root')).toEqual({
       kind: 'aside',
       unclear: 'altered-history',
     });
     const flying = call({ state: 'in-flight', choices: [] });
-    expect(placeCall(['', 'q'], [], [flying], 'root')).toEqual({ kind: 'aside', unclear: null });
+    expect(placeCall(['', 'q'], [], [flying], 'root')).toEqual({ kind: 'aside', unclear: 'overlapping' });
   });
 
   test('a request with a call of a tool continues the reply that gave its id, whatever its program made of what came before', () => {

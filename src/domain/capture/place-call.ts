@@ -24,14 +24,15 @@ export type PlaceCallOptions<Call> =
   | { readonly kind: 'again'; readonly call: Call }
   /** Its conversation is another one, and nothing else is open: the program writes each prompt from the start. */
   | { readonly kind: 'follows' }
-  /** Its conversation is another one while the first is open: that of a sub-agent, where nothing speaks against it. */
+  /** Its conversation is another one while the first is open: that of a sub-agent, or one that may belong to the path. */
   | { readonly kind: 'aside'; readonly unclear: UnclearPlace | null };
 
 /**
  * Why a call that lies next to the path may belong to it. `altered-history`: it begins with what an earlier call sent, and goes on
  * otherwise than that was answered. `tools-waiting`: a reply of the path waits for results of tools, which nobody has sent yet.
+ * `overlapping`: another call was in flight, which its program may have given up.
  */
-export type UnclearPlace = 'altered-history' | 'tools-waiting';
+export type UnclearPlace = 'altered-history' | 'tools-waiting' | 'overlapping';
 
 /** What a message of a request has of tools: the ids of the calls in it, and of the call that it answers. */
 export interface ToolIds {
@@ -76,7 +77,7 @@ export function placeCall<Call extends PlacedCall>(
   const isWaiting = open.some(({ choices }) => choices.some((each) => each.callsTools));
   if (!isWaiting && !calls.some(({ state }) => state === 'in-flight')) return { kind: 'follows' };
   const isAltered = prefixes.slice(1, -1).some((prefix) => calls.some(({ prompt }) => prompt === prefix));
-  return { kind: 'aside', unclear: isAltered ? 'altered-history' : isWaiting ? 'tools-waiting' : null };
+  return { kind: 'aside', unclear: isAltered ? 'altered-history' : isWaiting ? 'tools-waiting' : 'overlapping' };
 }
 
 /**

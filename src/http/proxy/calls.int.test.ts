@@ -94,8 +94,19 @@ test('a call that began while another of its rollout was in flight is on a branc
   ];
   expect(await send(lines)).toMatchObject({ status: 200, body: { refused: [] } });
   const { calls, rollouts } = await proxy.recorded();
-  expect(calls.map(({ place }) => place)).toEqual(['path', 'path', 'branch', 'path']);
-  expect(rollouts).toMatchObject([{ steps: 2 }]);
+  expect(calls.map(({ place, unclear }) => [place, unclear])).toEqual([
+    ['path', undefined],
+    ['path', undefined],
+    ['branch', 'overlapping'],
+    ['path', undefined],
+  ]);
+  expect(rollouts).toMatchObject([{ steps: 2, unclearCalls: 0 }]); // the path went on
+});
+
+test('a call beside one in flight, from which the path does not go on, may belong to the path and is counted', async () => {
+  const given = [call([user('Plan.')], 'given up'), call([user('Shorter plan.')], 'b', 1, { overlaps: true }), line('end')];
+  expect(await send(given)).toMatchObject({ status: 200, body: { refused: [] } });
+  expect((await proxy.recorded()).rollouts).toMatchObject([{ steps: 1, unclearCalls: 1 }]);
 });
 
 test('a stream is put together, and what came of one that broke off is kept with its call', async () => {

@@ -68,8 +68,11 @@ export interface CallRequest {
   readonly callId?: string;
   /** ms since 1970. */
   readonly now: number;
-  /** Lies next to the path wherever its conversation would begin one: that of a sub-agent, or one that is known too late. */
-  readonly aside?: 'new' | 'always';
+  /**
+   * Lies next to the path: `sub-agent` and `overlapping` where its conversation is another one, as its span says or because another
+   * call was in flight when it began; `always` where it is known too late.
+   */
+  readonly aside?: 'sub-agent' | 'overlapping' | 'always';
 }
 
 /** A call whose place is recorded. */
@@ -130,8 +133,7 @@ export class CapturedRollout {
       state.isOpen = true;
       const prefixes = prefixesOf(request.messages);
       const found = this.#placing(request, prefixes);
-      const isAside = asking.aside === 'always' || (asking.aside === 'new' && found.kind === 'follows');
-      const placing: PlaceCallOptions<Call> = isAside ? { kind: 'aside', unclear: null } : found;
+      const placing = asideOr(found, asking.aside);
       const { steps, parentStepId, place } = this.#goOn(placing, { ...request, pictures }, asking.now);
       await this.#append(steps, at);
       state.policy ??= policy;
@@ -394,14 +396,21 @@ export class CapturedRollout {
   }
 }
 
+function asideOr(found: PlaceCallOptions<Call>, aside: CallRequest['aside']): PlaceCallOptions<Call> {
+  const isOther = found.kind === 'follows' || found.kind === 'aside';
+  if (aside === 'always' || (aside === 'sub-agent' && isOther)) return { kind: 'aside', unclear: null };
+  return aside === 'overlapping' && found.kind === 'follows' ? { kind: 'aside', unclear: 'overlapping' } : found;
+}
+
 /**
  * Counts the calls next to the path that may belong to it. One is a sub-agent's where the path went on from its reply that was open
- * then: the program still knew the history that the call seemed to replace.
+ * then: the program still knew the history that the call seemed to replace. One beside a call in flight is where the path went on at all.
  */
 function countUnclear({ calls }: RolloutState): number {
   const goesOn = (from: Call) =>
     calls.some(
-      ({ place, ordinal, parentStepId }) => place === 'path' && ordinal > from.ordinal && parentStepId !== from.parentStepId,
+      ({ place, ordinal, parentStepId }) =>
+        place === 'path' && ordinal > from.ordinal && (from.unclear === 'overlapping' || parentStepId !== from.parentStepId),
     );
   return calls.filter((call) => call.unclear !== null && call.state !== 'unanswered' && !goesOn(call)).length;
 }

@@ -167,7 +167,7 @@ async function recordCall(
     const asked = await rollout.ask({
       ...{ api, request, source: 'client', callId, now: beganMs },
       ...(policy ? { policy } : {}),
-      ...(call.overlaps ? { aside: 'new' } : {}),
+      ...(call.overlaps ? { aside: 'overlapping' } : {}),
     });
     const times = { status, firstMs, totalMs };
     const { reply, fault } = replyOf(api, call);

@@ -121,7 +121,7 @@ async function recordCalls(
     await confirm();
     if (!isEnd) {
       const isSubAgent = onPath !== null && onPath.length < agents.length && onPath.every((agent, i) => agent === agents[i]);
-      const aside = isLate ? ('always' as const) : isSubAgent ? ('new' as const) : undefined;
+      const aside = isLate ? ('always' as const) : isSubAgent ? ('sub-agent' as const) : undefined;
       const asking = { api: 'chat.completions', request, source: 'trace', callId: spanIdOf(span), now: at } as const;
       const asked = await rollout.ask(aside === undefined ? asking : { ...asking, aside });
       if (asked.call.place === 'path') onPath = agents;

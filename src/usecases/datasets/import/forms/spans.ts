@@ -39,7 +39,7 @@ async function* readTraces(...[path, { environment }, hash]: Parameters<ItemForm
     for (const span of parsed.spans) {
       const of: Trace = traces.get(span.traceId) ?? { line: row.line, spans: new Map(), logs: [], notes: [] };
       traces.set(span.traceId, of);
-      if (of.notes.length === 0) of.notes.push(...parsed.notes);
+      if (of.notes.length === 0) for (const note of parsed.notes) of.notes.push(note);
       if (span.isLog) of.logs.push(span);
       else of.spans.set(span.spanId, span);
     }

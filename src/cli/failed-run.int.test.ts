@@ -145,7 +145,7 @@ test.each([
         expect.stringMatching(/ interrupted: .*\n.* left open for a resume: .*the world fell over\n/),
       ]);
       expect(stdout).toContain(`continue with: espalier collect --resume ${run}\n`);
-      world.fail('');
+      world.fail();
       const resumed = await runEspalier(['--json', 'collect', '--resume', run], env);
       expect([resumed.code, JSON.parse(resumed.stdout)]).toEqual([
         0,
@@ -170,10 +170,27 @@ test('a training in which some rollouts failed shows their share with the reason
   }
 });
 
+test('a training in which most rollouts failed completes with a warning and exit code 1', async () => {
+  const world = await startWorld(['a', 'b', 'c']);
+  try {
+    world.fail('a', 'b');
+    const asked = ['--environment', `server:${world.url}`, '--split', 'all', '--updates', '3', '--groups', '1', '--group', '2'];
+    const args = ['--json', 'train', ...asked, '--policy', 'few', '--test-tasks', '0', '--keep-zero-variance'];
+    const { code, stdout, stderr } = await runEspalier(args, env);
+    expect([code, JSON.parse(stdout), stderr]).toEqual([
+      1,
+      expect.objectContaining({ state: 'completed', version: 3, mostFailed: true }),
+      expect.stringMatching(/espalier: warning: most of run \S+ failed/),
+    ]);
+  } finally {
+    await world.close();
+  }
+});
+
 /** A server of an environment, two steps an episode, that answers no step while it hangs, and fails those of a task. */
-async function startWorld() {
+async function startWorld(names = ['a', 'b']) {
   let hanging = false;
-  let failing = '';
+  let failing: readonly string[] = [];
   const tasks = new Map<string, string>();
   const server = createServer(async (incoming, response) => {
     const body =
@@ -183,14 +200,14 @@ async function startWorld() {
     if (hanging && incoming.url === '/step' && body.n === 1) return;
     const { episode = '', task } = body;
     if (task !== undefined) tasks.set(episode, task);
-    if (incoming.url === '/step' && tasks.get(episode) === failing) {
+    if (incoming.url === '/step' && failing.includes(tasks.get(episode) ?? '')) {
       response.writeHead(500, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ error: 'backend', message: 'the world fell over' }));
       return;
     }
     const n = (body.n ?? 0) + 1;
     const answers: Readonly<Record<string, object>> = {
-      '/': { protocol: 'espalier-environment/1', name: 'hanging', fingerprint: 'hanging 1', tasks: ['a', 'b'] },
+      '/': { protocol: 'espalier-environment/1', name: 'hanging', fingerprint: 'hanging 1', tasks: names },
       '/create': { episode: newId() },
       '/reset': { observation: 'begin', actions: ['go', 'stay'] },
       '/step': { observation: `step ${n}`, terminated: n === 2, actions: ['go', 'stay'] },
@@ -201,8 +218,8 @@ async function startWorld() {
   const { port } = server.address() as AddressInfo; // a TCP server that listens has one
   return {
     url: `http://127.0.0.1:${port}`,
-    fail: (alias: string) => {
-      failing = alias;
+    fail: (...aliases: readonly string[]) => {
+      failing = aliases;
     },
     hang: (on: boolean) => {
       hanging = on;

@@ -133,16 +133,16 @@ describe('espalier collect', () => {
     );
     try {
       const args = ['--environment', `module:${file}`, '--max-steps', '2'];
-      const end = 'were compared with episodes from the opening, and none differed\n';
+      const end = 'compared with episodes from the opening, and none differed\n';
       for (const command of ['collect', 'evaluate']) {
         const { code, stdout } = await runEspalier([command, ...args, '--rollouts', '1', '--tasks', 'all'], env);
-        expect([code, stdout]).toEqual([0, expect.stringMatching(new RegExp(`\\n1 rollouts ${end}`))]);
+        expect([code, stdout]).toEqual([0, expect.stringMatching(new RegExp(`\\n1 rollout was ${end}`))]);
       }
       const search = ['--search', 'mcts', '--iterations', '2', '--max-depth', '2'];
       const searched = await runEspalier(['collect', ...args, ...search], env);
       expect([searched.code, searched.stdout]).toEqual([
         0,
-        expect.stringMatching(new RegExp(`\\n[1-9]\\d* answers of the search ${end}`)),
+        expect.stringMatching(new RegExp(`\\n[1-9]\\d* answers of the search were ${end}`)),
       ]);
     } finally {
       await rm(folder, { recursive: true });

@@ -153,8 +153,8 @@ export function comparedText({
   plannedRollouts,
 }: Pick<CollectedRun, 'comparisons' | 'undecided' | 'plannedRollouts'>): Lines {
   if (comparisons === null) return [];
-  const what = plannedRollouts === null ? 'answers of the search' : 'rollouts';
-  const text = `${comparisons} ${what} were compared with episodes from the opening, and `;
+  const what = plannedRollouts === null ? 'answers of the search were' : comparisons === 1 ? 'rollout was' : 'rollouts were';
+  const text = `${comparisons} ${what} compared with episodes from the opening, and `;
   if (undecided === 0) return [`${text}none differed`];
   return [
     `${text}${undecided} differed where the same actions, taken twice, are answered otherwise too: whether copies share state cannot be told there`,

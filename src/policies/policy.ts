@@ -1,5 +1,5 @@
 import type { ChatImage, ChatMessage } from '../domain/history/prompt.ts';
-import type { PolicyPrompt } from '../domain/prompts/policy-prompt.ts';
+import type { PolicyPrompt, ToolCallPart } from '../domain/prompts/policy-prompt.ts';
 import type { PolicyRef } from '../events/schemas/values.ts';
 import type { SentPrompt } from './shown-prompt.ts';
 
@@ -76,6 +76,8 @@ export interface Act {
    * exactly known.
    */
   readonly usage: { readonly promptTokens: number; readonly completionTokens: number } | null;
+  /** What a server with parsers took out of the text, and returned apart; absent where it is nothing. */
+  readonly apart?: RepliedApart;
   /** `length` marks a truncated reply. */
   readonly finishReason: string | null;
   /** The version that drew it, where the policy goes from version to version while it acts; else it is the policy's own `ref`. */
@@ -84,6 +86,12 @@ export interface Act {
   readonly asked?: PolicyPrompt;
   /** The request to a model server that gave this act; absent for a policy that lives in this program. */
   readonly call?: ModelCall;
+}
+
+export interface RepliedApart {
+  /** Empty where there is none. */
+  readonly reasoning: string;
+  readonly toolCalls: readonly Omit<ToolCallPart, 'kind'>[];
 }
 
 export interface ActTokens {

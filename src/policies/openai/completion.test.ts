@@ -30,6 +30,15 @@ describe('replies without content', () => {
   });
 });
 
-test('content is the whole reply, whatever reasoning accompanies it', () => {
-  expect(actOf({ content: 'Action: look', reasoning_content: 'Hm.' })?.response).toBe('Action: look');
+test('content is the whole text of a reply, and what parsers of the server took out of it comes apart', () => {
+  expect(actOf({ content: 'Action: look', reasoning_content: 'Hm.' })).toMatchObject({
+    response: 'Action: look',
+    apart: { reasoning: 'Hm.', toolCalls: [] },
+  });
+  const call = { id: 'c1', type: 'function', function: { name: 'search', arguments: '{"q":1.0}' } };
+  expect(actOf({ content: null, reasoning: 'Hm.', tool_calls: [call] })).toMatchObject({
+    response: '',
+    apart: { reasoning: 'Hm.', toolCalls: [{ id: 'c1', name: 'search', arguments: '{"q":1.0}' }] },
+  });
+  expect(actOf({ content: 'Action: look' })).not.toHaveProperty('apart');
 });

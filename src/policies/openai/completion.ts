@@ -42,6 +42,9 @@ const choice = z.object({
     refusal: z.string().nullish(),
     reasoning_content: z.string().nullish(), // what a server with a reasoning parser takes out of the text: SGLang, vLLM
     reasoning: z.string().nullish(), // the same of newer vLLM and of OpenRouter
+    tool_calls: z
+      .array(z.object({ id: z.string().nullish(), function: z.object({ name: z.string(), arguments: z.unknown() }) }))
+      .nullish(), // of a server with a parser of tools
   }),
   finish_reason: z.string().nullish(),
   logprobs: z.object({ content: z.array(spoken).nullish() }).nullish(),
@@ -104,6 +107,7 @@ export function readCompletion(value: unknown): Completion {
       const length = lengths?.[i];
       return {
         response: responseOf(one),
+        ...apartOf(one),
         tokens: withTexts(tokens[i] ?? null, one),
         usage: total && length !== undefined ? { promptTokens: total.promptTokens, completionTokens: length } : null,
         finishReason: one.finish_reason ?? null,
@@ -123,12 +127,30 @@ export function readCompletion(value: unknown): Completion {
  * reasoning in the tags that the parser took away; an empty act would hide it, and a failed rollout would count the model's fault
  * as the server's.
  */
-function responseOf({ message, finish_reason }: Choice): string {
-  const parts = typeof message.content === 'string' ? [{ text: message.content }] : message.content;
-  const said = parts?.map(({ text }) => text ?? '').join('') ?? message.refusal;
-  const reasoning = message.reasoning_content ?? message.reasoning ?? parts?.map(thinkingOf).join('');
-  if (said || !reasoning) return said ?? '';
-  return `<think>\n${reasoning}${finish_reason === 'length' ? '' : '\n</think>'}`;
+function responseOf(one: Choice): string {
+  const said = saidOf(one);
+  const reasoning = reasoningOf(one);
+  if (said || !reasoning || one.message.tool_calls?.length) return said;
+  return `<think>\n${reasoning}${one.finish_reason === 'length' ? '' : '\n</think>'}`;
+}
+
+function saidOf({ message: { content, refusal } }: Choice): string {
+  return (typeof content === 'string' ? content : content?.map(({ text }) => text ?? '').join('')) ?? refusal ?? '';
+}
+
+function reasoningOf({ message: { content, reasoning, reasoning_content: older } }: Choice): string {
+  return older ?? reasoning ?? (Array.isArray(content) ? content.map(thinkingOf).join('') : '');
+}
+
+/** What is no part of the response. */
+function apartOf(one: Choice): Pick<Act, 'apart'> {
+  const toolCalls = (one.message.tool_calls ?? []).map(({ id, function: { name, arguments: given } }) => ({
+    id: id ?? null,
+    name,
+    arguments: typeof given === 'string' ? given : given === undefined || given === null ? '' : JSON.stringify(given),
+  }));
+  const reasoning = saidOf(one) === '' && toolCalls.length === 0 ? '' : reasoningOf(one);
+  return reasoning === '' && toolCalls.length === 0 ? {} : { apart: { reasoning, toolCalls } };
 }
 
 function thinkingOf({ thinking }: Part): string {

@@ -79,6 +79,24 @@ test('rollouts of a model server are recorded with its token ids, log-probabilit
   }
 });
 
+test('what parsers of the server took out of a reply is recorded apart from its text', async () => {
+  const call = { id: 'c1', type: 'function', function: { name: 'search', arguments: '{"q":1.0}' } };
+  const message = { role: 'assistant', content: 'Action: inventory', reasoning_content: 'Hm.', tool_calls: [call] };
+  server.fail({ kind: 'body', body: JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] }) });
+  const asked = collection({ kind: 'openai', baseUrl: server.url, model: 'stand-in' });
+  await collect(platform, asked);
+  await settled();
+  const steps = await platform.database.db
+    .selectFrom('steps')
+    .innerJoin('trees', 'trees.treeId', 'steps.treeId')
+    .select(['response', 'thought', 'action', 'reply'])
+    .where('trees.runId', '=', asked.runId)
+    .where('reply', 'is not', null)
+    .execute();
+  const reply = { reasoning: true, toolCalls: [{ id: 'c1', name: 'search', arguments: '{"q":1.0}' }] };
+  expect(steps).toEqual([{ response: 'Action: inventory', thought: 'Hm.', action: 'inventory', reply }]);
+});
+
 test('a model that answers nonsense ends its rollouts, and the run completes', async () => {
   server.fail({ kind: 'body', body: '{"choices": "none"}' });
   const asked = collection({ kind: 'openai', baseUrl: server.url, model: 'stand-in', attempts: 1 });

@@ -46,7 +46,10 @@ export function stepData({ tree, stepId, rolloutId, at, act, parsed, result, tim
     rolloutId,
     depth: at.depth + 1,
     response: act.response,
-    thought: parsed.thought,
+    thought: act.apart?.reasoning || parsed.thought,
+    ...(act.apart
+      ? { reply: { reasoning: act.apart.reasoning !== '', toolCalls: act.apart.toolCalls.map((call) => ({ ...call })) } }
+      : {}),
     action: result.executed ?? parsed.action,
     observation: result.observation,
     ...pictureData(picturesOf(result)),

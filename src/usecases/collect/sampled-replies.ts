@@ -87,6 +87,12 @@ const askedPrompt = z.strictObject({
 const storedActs = z.array(
   z.strictObject({
     response: z.string(),
+    apart: z
+      .strictObject({
+        reasoning: z.string(),
+        toolCalls: z.array(z.strictObject({ id: toolId.nullable(), name: toolId, arguments: z.string() })),
+      })
+      .exactOptional(),
     tokens: z
       .strictObject({ ids: packed, logProbs: packed.nullable(), ends: packed.optional(), entropies: packed.optional() })
       .nullable(),
@@ -100,10 +106,14 @@ const storedActs = z.array(
 );
 type StoredAct = z.infer<typeof storedActs>[number];
 
-function storedAct({ response, tokens, usage, finishReason, policy, call, asked }: Act, earlier: readonly Act[]): StoredAct {
+function storedAct(
+  { response, apart, tokens, usage, finishReason, policy, call, asked }: Act,
+  earlier: readonly Act[],
+): StoredAct {
   const same = asked ? earlier.findIndex((act) => act.asked === asked) : -1;
   return {
     response,
+    ...(apart ? { apart: { ...apart, toolCalls: [...apart.toolCalls] } } : {}),
     usage,
     finishReason,
     tokens: tokens && packedTokens(tokens),

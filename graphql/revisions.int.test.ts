@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { DataOf } from '../src/events/catalogue.ts';
+import type { Envelope } from '../src/events/envelope.ts';
 import { pack } from '../src/events/packed.ts';
 import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
+import { recordRevision } from '../src/testing/record-revision.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
 let api: TestGraphql;
@@ -246,4 +248,32 @@ test('steps are chosen by what a judge said of them', async () => {
     bad: steps(filter: { verdict: bad }) { totalCount nodes { action } } }`);
   expect(said.nodes).toEqual([{ action: 'a' }]);
   expect(not.nodes.map(({ action }: { action: string }) => action).sort()).toEqual(['a', 'x']);
+});
+
+test('a revision of a tree that lacks a text, or that is not on its bad path, keeps nobody from the turns of another', async () => {
+  const record = (name: string) => recordRevision('verified', new EventBuilder(`revisions ${name}`), name);
+  const [whole, lacking] = [record('whole'), record('lacking')];
+  const blob = 'e'.repeat(64);
+  const events = lacking.builder.events.map((event) =>
+    event.type === 'StepTaken' ? { ...event, data: { ...event.data, response: { blob, size: 70_000, mediaType: 't' } } } : event,
+  ) as readonly Envelope[];
+  const composed = whole.builder.events.find(({ type }) => type === 'RevisionComposed') as Envelope<'RevisionComposed'>;
+  const { goodLeafStepId: transitionStepId, treeId } = composed.data;
+  const off = whole.builder.record(
+    'RevisionComposed',
+    { ...composed.data, revisionId: whole.builder.id('off'), transitionStepId },
+    treeId,
+  );
+  await givenEvents(api.database.db, [...events, ...whole.builder.events]);
+  const turns = (id: string) => `revision(id: "${id}") { turns { part } }`;
+  const query = `{ whole: ${turns(whole.revisionId)} lacking: ${turns(lacking.revisionId)} off: ${turns(off.data.revisionId)}
+    others: ${turns(revisionId)} }`;
+  const answer = await api.ask(query);
+  expect(answer.data).toMatchObject({
+    whole: { turns: [{}, {}, {}] },
+    lacking: null,
+    off: null,
+    others: { turns: [{}, {}, {}, {}] },
+  });
+  expect(answer.errors).toMatchObject([{ path: ['lacking', 'turns'], extensions: { code: 'TEXT_MISSING' } }]);
 });

@@ -173,10 +173,17 @@ export function createLoaders(
       (filters) => countRevisions(db, filters),
     ),
     searchedTree: new DataLoader<string, SearchedTree | null>(async (ids) => {
-      const trees = await readSearchedTrees(db, ids, async (blob, size) =>
-        Buffer.from(await texts.bytes({ blob, size, mediaType: '' })).toString('utf8'),
+      const unreadable = new Map<string, Error>(); // one whose text is lost keeps nobody from the others
+      const trees = await readSearchedTrees(db, ids, (blob, size, treeId) =>
+        texts.bytes({ blob, size, mediaType: '' }).then(
+          (bytes) => Buffer.from(bytes).toString('utf8'),
+          (error: Error) => {
+            unreadable.set(treeId, error);
+            return '';
+          },
+        ),
       );
-      return ids.map((id) => trees.get(id) ?? null);
+      return ids.map((id) => unreadable.get(id) ?? trees.get(id) ?? null);
     }),
     historyImage: new ListsOfTree(
       (steps) => readHistoryImages(db, steps),

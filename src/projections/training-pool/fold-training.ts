@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import type { EventType } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Delivery, Envelope } from '../../events/envelope.ts';
 import { manifestHashOf } from '../../events/manifest-hash.ts';
@@ -78,6 +79,11 @@ interface Rows {
   readonly versions: Row<typeof tables.policyVersions>[];
 }
 
+/** What is said of a batch that its lineage planned. */
+const OF_BATCHES: ReadonlySet<EventType> = new Set<EventType>([
+  ...(['BatchLeased', 'LeaseExpired', 'BatchReturned', 'BatchAcked', 'BatchAbandoned'] as const),
+]);
+
 function fold(delivery: Delivery, state: TrainingState, rows: Rows): Refused | undefined {
   // every event of the topic names both
   const { lineageId, policyId } = delivery.event.data as { lineageId: string; policyId: string };
@@ -103,6 +109,15 @@ function fold(delivery: Delivery, state: TrainingState, rows: Rows): Refused | u
     state.rejected.add(key);
     rows.rejections.push(row.rejectionRow(delivery.event));
   }
+  if (OF_BATCHES.has(delivery.event.type)) {
+    const { batchId } = delivery.event.data as { batchId: string }; // of these types
+    if (state.planned.get(batchId) !== lineageId)
+      return {
+        code: 'conflict',
+        field: 'data.batchId',
+        reason: `policy ${policyId} has no batch ${batchId}; append its BatchPlanned first`,
+      };
+  }
   if (isOf(delivery, 'BatchLeased')) rows.leases.push(row.leasedPart(delivery.event));
   if (isOf(delivery, 'LeaseExpired')) rows.leases.push(row.endedPart(delivery.event, 'expired', null));
   if (isOf(delivery, 'BatchReturned')) rows.leases.push(row.endedPart(delivery.event, 'returned', delivery.event.data.reason));
@@ -118,7 +133,12 @@ function fold(delivery: Delivery, state: TrainingState, rows: Rows): Refused | u
     return once(state.abandonments, batchId, row.abandonmentRow(delivery.event), rows.abandonments);
   }
   if (isOf(delivery, 'CheckpointSaved'))
-    return once(state.checkpoints, delivery.event.data.checkpointId, row.checkpointRow(delivery.event), rows.checkpoints);
+    return once(
+      state.checkpoints,
+      `${lineageId} ${delivery.event.data.checkpointId}`,
+      row.checkpointRow(delivery.event),
+      rows.checkpoints,
+    );
   if (isOf(delivery, 'PolicyUpdated'))
     return once(state.versions, `${lineageId} ${delivery.event.data.version}`, row.versionRow(delivery.event), rows.versions);
   return undefined;
@@ -158,6 +178,7 @@ function foldBatch({ data, occurredAt }: Envelope<'BatchPlanned'>, state: Traini
     return { code: 'conflict', field: 'data.groups', reason };
   }
   state.manifests.set(place, data.manifestHash);
+  state.planned.set(data.batchId, data.lineageId);
   for (const sample of samples) state.batchOf.set(keyOf(sample), data.batchId);
   rows.batches.push(row.batchRow(data, occurredAt));
   for (const sample of samples) rows.samples.push(sample);

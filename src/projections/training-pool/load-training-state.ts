@@ -17,7 +17,10 @@ export interface TrainingState {
   readonly rejected: Set<string>;
   readonly acks: Map<string, string>;
   readonly abandonments: Map<string, string>;
+  /** `lineage checkpoint` → digest. */
   readonly checkpoints: Map<string, string>;
+  /** Batch → the lineage that planned it. */
+  readonly planned: Map<string, string>;
   /** `lineage version` → digest. */
   readonly versions: Map<string, string>;
 }
@@ -38,9 +41,10 @@ export async function loadTrainingState(slice: readonly Delivery[], trx: Trx): P
     acks: await pairs('select batch_id as key, said as value from batch_acks where batch_id', wanted.ended),
     abandonments: await pairs('select batch_id as key, said as value from batch_abandonments where batch_id', wanted.ended),
     checkpoints: await pairs(
-      'select checkpoint_id as key, said as value from checkpoints where checkpoint_id',
+      "select lineage_id || ' ' || checkpoint_id as key, said as value from checkpoints where checkpoint_id",
       wanted.checkpoints,
     ),
+    planned: await pairs('select batch_id as key, lineage_id as value from batches where batch_id', wanted.named),
     versions: await versionsOf(wanted.versions, trx),
   };
 }
@@ -98,6 +102,7 @@ function references(slice: readonly Delivery[]) {
   const samples = new Map<string, OfTree>();
   const addSample = (treeId: string, id: string) => samples.set(keyInTree(treeId, id), { treeId, id });
   const ended = new Set<string>();
+  const named = new Set<string>();
   const checkpoints = new Set<string>();
   const versions: Version[] = [];
   for (const delivery of slice) {
@@ -108,6 +113,8 @@ function references(slice: readonly Delivery[]) {
       for (const { treeId, rolloutIds } of groups) for (const rolloutId of rolloutIds) addSample(treeId, rolloutId);
     }
     if (isOf(delivery, 'SampleRejected')) addSample(delivery.event.data.groupId, delivery.event.data.rolloutId);
+    const { data } = delivery.event;
+    if ('batchId' in data && typeof data.batchId === 'string') named.add(data.batchId);
     if (isOf(delivery, 'BatchAcked') || isOf(delivery, 'BatchAbandoned')) ended.add(delivery.event.data.batchId);
     if (isOf(delivery, 'CheckpointSaved')) checkpoints.add(delivery.event.data.checkpointId);
     if (isOf(delivery, 'PolicyUpdated')) {
@@ -115,5 +122,5 @@ function references(slice: readonly Delivery[]) {
       versions.push({ lineageId, version });
     }
   }
-  return { lineages, batches, samples, ended, checkpoints, versions };
+  return { lineages, batches, samples, ended, named, checkpoints, versions };
 }

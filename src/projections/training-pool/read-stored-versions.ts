@@ -12,7 +12,9 @@ export interface StoredVersion {
 export async function readVersionsOfBackend(db: Db, backend: string): Promise<readonly StoredVersion[]> {
   return db
     .selectFrom('policyVersions as v')
-    .innerJoin('checkpoints as c', 'c.checkpointId', 'v.checkpointId')
+    .innerJoin('checkpoints as c', (on) =>
+      on.onRef('c.checkpointId', '=', 'v.checkpointId').onRef('c.lineageId', '=', 'v.lineageId'),
+    )
     .select(['v.policyId as policyId', 'v.version', 'c.kept'])
     .where('c.backend', '=', backend)
     .orderBy('v.policyId')

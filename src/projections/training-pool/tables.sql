@@ -103,7 +103,8 @@ create index sample_rewards_rollout on sample_rewards (rollout_id);
 create index sample_rewards_step on sample_rewards (step_id) where rollout_id is null;
 
 -- training: one stream per policy, in its order. `said` is the SHA-256 of what the event says: a second one is a repetition or a
--- conflict.
+-- conflict. A lease and the end of a batch are of a batch that its lineage planned, a checkpoint is of its lineage: ids of another
+-- lineage name nothing of it.
 create table lineages (
   lineage_id  uuid        not null primary key,
   policy_id   text        not null unique,
@@ -164,7 +165,7 @@ create index sample_rejections_reason on sample_rejections (reason, rollout_id);
 
 -- `ended_by`: 'expired', 'returned', 'acked' or 'abandoned' (with its batch); null while the lease holds.
 create table leases (
-  lease_id   uuid        not null primary key,
+  lease_id   uuid        not null,
   batch_id   uuid        not null,
   lineage_id uuid        not null,
   policy_id  text        not null,
@@ -174,7 +175,8 @@ create table leases (
   leased_at  timestamptz,
   ended_at   timestamptz,
   ended_by   text, --: 'expired' | 'returned' | 'acked' | 'abandoned'
-  end_reason text
+  end_reason text,
+  primary key (lease_id, batch_id)
 );
 create index leases_batch on leases (batch_id, fence);
 
@@ -204,7 +206,7 @@ create table batch_abandonments (
 create index batch_abandonments_lineage on batch_abandonments (lineage_id);
 
 create table checkpoints (
-  checkpoint_id uuid        not null primary key,
+  checkpoint_id uuid        not null,
   lineage_id    uuid        not null,
   policy_id     text        not null,
   version       integer     not null,
@@ -213,7 +215,8 @@ create table checkpoints (
   kept          jsonb, --: { blob: string; size: number; mediaType: string }
   covers        integer,
   saved_at      timestamptz not null,
-  said          text        not null
+  said          text        not null,
+  primary key (checkpoint_id, lineage_id)
 );
 
 create table policy_versions (

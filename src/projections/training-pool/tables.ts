@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 7992ba8e60d3be0c
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 3919ad05ff25bb6a
 import type { Defaulted, Instant, Json } from '../../postgres/column-types.ts';
 import { column, defaulted, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -120,7 +120,7 @@ export const tables = {
     measured: column<number | null>('double precision'),
     rejectedAt: column<Instant>('timestamptz'),
   }),
-  leases: table('leases', ['leaseId'], {
+  leases: table('leases', ['leaseId', 'batchId'], {
     leaseId: column<string>('uuid'),
     batchId: column<string>('uuid'),
     lineageId: column<string>('uuid'),
@@ -153,7 +153,7 @@ export const tables = {
     abandonedAt: column<Instant>('timestamptz'),
     said: column<string>('text'),
   }),
-  checkpoints: table('checkpoints', ['checkpointId'], {
+  checkpoints: table('checkpoints', ['checkpointId', 'lineageId'], {
     checkpointId: column<string>('uuid'),
     lineageId: column<string>('uuid'),
     policyId: column<string>('text'),

@@ -13,6 +13,7 @@ import { readAbandonments, readBatchesById, readLeasesOfBatches } from './read-b
 import { readLedgers } from './read-ledger.ts';
 import { readLineages } from './read-lineages.ts';
 import { readSamples } from './read-samples.ts';
+import { readVersionsOfBackend } from './read-stored-versions.ts';
 
 const database = useTestDatabase({ emptied: 'before-each' });
 
@@ -196,6 +197,40 @@ describe('the end of a batch', () => {
     expect((await quarantined()).map((row) => row.field)).toEqual([field]);
     expect(await readLedgers(database.db, [POLICY])).toMatchObject([{ difference: 0 }]);
   });
+});
+
+test('what the stream of one policy says of the batch, the lease and the checkpoint of another changes nothing of that', async () => {
+  const { builder, batch } = recordPool();
+  recordAcknowledgement(builder, batch);
+  recordVersion(builder, POLICY, 1, batch.batchId);
+  const other = { lineageId: derivedId('lineage', 'other'), policyId: 'other' };
+  const theirs = new EventBuilder('the other policy');
+  const checkpoint = { checkpointId: builder.id('checkpoint', POLICY, 1), version: 1, backend: 'mine', weights: 'a'.repeat(64) };
+  const saved = builder.record('CheckpointSaved', { ...lineage, ...checkpoint, kept: null, covers: null }, lineageId);
+  const acked = builder.events.find((event): event is Envelope<'BatchAcked'> => event.type === 'BatchAcked');
+  if (!acked) throw new Error('a batch was trained');
+  const { leaseId, fence } = acked.data;
+  const { backend } = saved.data;
+  const lease = { ...other, batchId: batch.batchId, leaseId, fence };
+  theirs.record('BatchLeased', { ...lease, consumer: 'x', deadline: '2026-01-01T00:05:00.000Z' }, other.lineageId);
+  theirs.record('LeaseExpired', lease, other.lineageId);
+  theirs.record('BatchAcked', { ...acked.data, ...other, version: 7 }, other.lineageId);
+  theirs.record('BatchAbandoned', { ...lease, ordinal: 0, by: 'trainer', reason: '' }, other.lineageId);
+  theirs.record('CheckpointSaved', { ...saved.data, ...other, backend: 'theirs' }, other.lineageId);
+  const state = async () => ({
+    batches: await readBatchesById(database.db, [batch.batchId]),
+    leases: await readLeasesOfBatches(database.db, [batch.batchId]),
+    lineages: await readLineages(database.db, [POLICY]),
+    stored: (await readVersionsOfBackend(database.db, backend)).filter(({ policyId }) => policyId === POLICY),
+  });
+  await givenEvents(database.db, [...theirs.events, ...builder.events]);
+  expect((await quarantined()).map(({ field }) => field)).toEqual(Array.from({ length: 4 }, () => 'data.batchId'));
+  const before = await state();
+  expect(before).toMatchObject({ batches: [{ state: 'trained' }], lineages: [{ trained: 1 }] });
+  expect(before.stored.map(({ version }) => version)).toContain(1);
+  const again = theirs.events.map((event) => ({ ...event, id: builder.id('again', event.id) }));
+  await givenEvents(database.db, again);
+  expect(await state()).toEqual(before);
 });
 
 test('a slice that ends behind an acknowledgement changes neither the newest version nor the trained batches', async () => {

@@ -65,11 +65,11 @@ export type LeaseEnd = NonNullable<Row<typeof tables.leases>['endedBy']>;
 export function leasedPart(event: Envelope<'BatchLeased'>): LeasePart {
   const { consumer, deadline } = event.data;
   const values = { ...leaseOf(event), consumer, deadline, leasedAt: event.occurredAt };
-  return { part: 'leased', key: { leaseId: event.data.leaseId }, values };
+  return { part: 'leased', key: leaseKey(event.data), values };
 }
 export function endedPart(event: LeaseEvent, endedBy: LeaseEnd, endReason: string | null): LeasePart {
   const values = { ...leaseOf(event), endedAt: event.occurredAt, endedBy, endReason };
-  return { part: 'ended', key: { leaseId: event.data.leaseId }, values };
+  return { part: 'ended', key: leaseKey(event.data), values };
 }
 /** The lease that ended with its batch; none where nobody had one. */
 export function abandonedParts({ data, occurredAt }: Envelope<'BatchAbandoned'>): readonly LeasePart[] {
@@ -83,7 +83,10 @@ export function abandonedParts({ data, occurredAt }: Envelope<'BatchAbandoned'>)
     endedBy: 'abandoned' as const,
     endReason,
   };
-  return [{ part: 'ended', key: { leaseId }, values }];
+  return [{ part: 'ended', key: leaseKey({ leaseId, batchId }), values }];
+}
+function leaseKey({ leaseId, batchId }: Pick<Row<typeof tables.leases>, 'leaseId' | 'batchId'>) {
+  return { leaseId, batchId };
 }
 function leaseOf({ data }: LeaseEvent) {
   return { ...lineageOf(data), batchId: data.batchId, fence: data.fence };

@@ -62,7 +62,7 @@ export async function bringServiceForward(trx: Trx): Promise<void> {
     update lease_desk d set version = v.version, checkpoint_id = v.checkpoint_id, backend = c.backend, weights = v.weights, kept = c.kept,
       next_ordinal = n.ordinal, fence = 0, lease_id = null, batch_id = null, consumer = null, deadline = null
     from policy_versions v
-    join checkpoints c on c.checkpoint_id = v.checkpoint_id
+    join checkpoints c on c.checkpoint_id = v.checkpoint_id and c.lineage_id = v.lineage_id
     cross join lateral (select ${BATCHES_ENDED} as ordinal) n
     where v.lineage_id = d.lineage_id and n.ordinal > d.next_ordinal
       and v.version = (select max(w.version) from policy_versions w where w.lineage_id = d.lineage_id)`.execute(trx);
@@ -141,7 +141,7 @@ export async function openServiceRow(options: LeaseServiceOptions, lineageId: st
           where b.lineage_id = v.lineage_id and b.ordinal = n.ordinal), 0)
       from policy_versions v
       join policy_versions f on f.lineage_id = v.lineage_id and f.version = 0
-      join checkpoints c on c.checkpoint_id = v.checkpoint_id
+      join checkpoints c on c.checkpoint_id = v.checkpoint_id and c.lineage_id = v.lineage_id
       cross join lateral (select ${BATCHES_ENDED} as ordinal) n
       where v.lineage_id = ${lineageId}::uuid
       order by v.version desc limit 1

@@ -42,8 +42,8 @@ export async function readBatchUpdate(db: Db, batchId: string): Promise<BatchUpd
     left join policy_versions v on v.batch_id = b.batch_id
     left join lineages l on l.lineage_id = b.lineage_id
     left join policy_versions base on base.lineage_id = b.lineage_id and base.version = coalesce(v.parent_version, b.policy_version)
-    left join checkpoints c on c.checkpoint_id = base.checkpoint_id
-    left join checkpoints m on m.checkpoint_id = v.checkpoint_id
+    left join checkpoints c on c.checkpoint_id = base.checkpoint_id and c.lineage_id = base.lineage_id
+    left join checkpoints m on m.checkpoint_id = v.checkpoint_id and m.lineage_id = v.lineage_id
     where b.batch_id = ${batchId}::uuid`.execute(db);
   const [row] = rows;
   if (!row) return null;
@@ -127,7 +127,9 @@ export async function findHead(db: Db, policyId: string, version: number): Promi
 function heads(db: Db, policyId: string) {
   return db
     .selectFrom('policyVersions as v')
-    .innerJoin('checkpoints as c', 'c.checkpointId', 'v.checkpointId')
+    .innerJoin('checkpoints as c', (on) =>
+      on.onRef('c.checkpointId', '=', 'v.checkpointId').onRef('c.lineageId', '=', 'v.lineageId'),
+    )
     .select(['v.version', 'v.checkpointId as checkpointId', 'v.weights', 'c.backend', 'c.kept'])
     .where('v.policyId', '=', policyId);
 }

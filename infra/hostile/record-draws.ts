@@ -1,8 +1,11 @@
 import { createRandom, type Random } from '../../src/domain/random/random.ts';
 import { catalogue, type DataOf, type EventType } from '../../src/events/catalogue.ts';
-import type { Envelope } from '../../src/events/envelope.ts';
+import { DEFAULT_STAMP, type Envelope } from '../../src/events/envelope.ts';
 import { streamOf } from '../../src/events/stream-of.ts';
+import { checkEvents } from '../../src/http/ingest/check-events.ts';
 import { EventBuilder } from '../../src/testing/event-builder.ts';
+import { everyEvent } from '../../src/testing/every-event.ts';
+import { variationsOf } from '../../src/testing/vary-events.ts';
 import { factOf } from './record-model.ts';
 
 /** What the clients of one round know: a few runs and trees, whose ids they share. */
@@ -70,7 +73,7 @@ export function drawRequests(world: World, random: Random): () => readonly Envel
       } else {
         const event = fact(world, random, at++);
         const odd = random.next();
-        events.push(odd < 0.03 ? otherRun(event, world, random) : odd < 0.06 ? secondFact(event, random) : event);
+        events.push(odd < 0.03 ? otherRun(event, world, random) : odd < 0.06 ? secondFact(event, world, random) : event);
       }
     }
     if (events.length === 0) events.push(fact(world, random, at++));
@@ -96,7 +99,7 @@ function otherRun(event: Envelope, world: World, random: Random): Envelope {
   return event.stream === event.correlationId ? event : { ...event, correlationId: runId };
 }
 
-function secondFact(event: Envelope, random: Random): Envelope {
+function secondFact(event: Envelope, world: World, random: Random): Envelope {
   if (factOf(event) === null) return event;
   const changes: Readonly<Record<string, object>> = {
     RunStarted: { name: `other ${random.int(3)}` },
@@ -111,9 +114,64 @@ function secondFact(event: Envelope, random: Random): Envelope {
     AnnotationAdded: { label: 'other', score: null },
     AnnotationRetracted: { reason: 'other' },
   };
+  const others = world.trees.find(({ treeId, runId }) => [treeId, runId].includes(event.stream));
+  const ways = WAYS.get(event.type);
+  if (ways && others) {
+    const id = String((event.data as Record<string, unknown>)[catalogueEntity(event.type)]);
+    return { ...event, data: dataOf(random.choice(ways), { ...others, id }, random) } as Envelope;
+  }
   return { ...event, data: { ...event.data, ...changes[event.type] } } as Envelope; // a change of the same type
 }
 
+/** What `fact` says in ways of its own. */
+const SAID: ReadonlySet<EventType> = new Set<EventType>([
+  ...(['RunStarted', 'RunFinished', 'TreeOpened', 'TreeClosed', 'RolloutStarted', 'RolloutFinished', 'StepTaken'] as const),
+  ...(['ToolCalled', 'RewardAssigned', 'AnnotationAdded', 'AnnotationRetracted'] as const),
+]);
+/**
+ * What else may be said of trees and runs, from the catalogue: by type the ways to say it, with values of its fields replaced by null,
+ * empty and extreme ones. Without what an end of another program waits for, and what refers to payloads that are not in the store.
+ */
+const WAYS: ReadonlyMap<EventType, readonly Envelope[]> = waysOf(['RecorderJoined', 'RecorderLeft']);
+
+function waysOf(left: readonly EventType[]): ReadonlyMap<EventType, readonly Envelope[]> {
+  const ways = new Map<EventType, Envelope[]>();
+  for (const event of everyEvent()) {
+    const { stream, entity }: { readonly stream: string; readonly entity?: string } = catalogue[event.type];
+    if (entity === undefined || !['treeId', 'runId'].includes(stream) || SAID.has(event.type) || left.includes(event.type))
+      continue;
+    const all = [event, ...variationsOf(event).map((varied) => varied.event)].filter(
+      (way) => !JSON.stringify(way).includes('"blob"') && checkEvents([way], Date.now(), DEFAULT_STAMP).kind === 'events',
+    );
+    if (all.length > 0) ways.set(event.type, [...(ways.get(event.type) ?? []), ...all]);
+  }
+  return ways;
+}
+
+/** One of the ways to say something, of entities of a tree: all that a way names besides its own is a step of the tree. */
+function dataOf(way: Envelope, of: TreeIds & { readonly id: string }, random: Random): Envelope['data'] {
+  const own = way.data as Record<string, unknown>;
+  const names = new Map<unknown, string>([
+    [own.treeId, of.treeId],
+    [own.runId, of.runId],
+    [own[catalogueEntity(way.type)], of.id],
+  ]);
+  const named = JSON.stringify(own).replace(UUIDS, (id) => {
+    const name = names.get(id) ?? random.choice(of.steps);
+    names.set(id, name);
+    return name;
+  });
+  return JSON.parse(named) as Envelope['data']; // the same with other ids
+}
+
+const UUIDS = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+
+function catalogueEntity(type: EventType): string {
+  const { entity }: { readonly stream: string; readonly entity?: string } = catalogue[type];
+  return entity ?? '';
+}
+
+const CONFIGS = [null, {}, [], 0, 1.7e308, '', { nested: [null, { blob: 'a'.repeat(64) }] }, 'é'.repeat(9_000)];
 const AMOUNTS = [0, 1, -1, 0.1, 0.2, 0.3, 1e-300, -1e100, 1e100, 5e-324, 123456.789];
 const ODD_TEXTS = [
   '',
@@ -146,9 +204,20 @@ function fact(world: World, random: Random, at: number): Envelope {
     if (kind < 0.3) return drawn.choice(kind < 0.2 ? ODD_TEXTS : BROKEN_TEXTS);
     return `text of ${id}`;
   };
+  if (at > 6 && random.next() < 0.25) {
+    const [type, ways] = random.choice([...WAYS]);
+    const ids = { stepId: steps, runId: [runId] }[catalogueEntity(type)] ?? world.shared;
+    const id = random.choice(ids);
+    const drawn = own(`${type} ${id}`);
+    const way = drawn.choice(ways);
+    return envelope(world, random, type, dataOf(way, { ...tree, id }, drawn) as never, runId); // of the type of the way
+  }
   const kind = at < 2 ? 0 : at < 6 ? 0.06 : random.next();
   if (kind < 0.04)
-    return built(world, random, (builder) => builder.run('run', { runId: random.choice(world.runs), config: null as never }));
+    return built(world, random, (builder) => {
+      const id = random.choice(world.runs);
+      builder.run('run', { runId: id, config: createRandom(`${world.name} ${id}`).choice(CONFIGS) as never });
+    });
   if (kind < 0.1)
     return built(world, random, (builder) =>
       builder.tree(runId, 'tree', { treeId, rootStepId: root, observation: textOf(root), admissibleActions: null }),
@@ -169,6 +238,7 @@ function fact(world: World, random: Random, at: number): Envelope {
       builder.step({ treeId, runId }, taker, steps[parent] as string, Math.floor(Math.log2(step + 1)), {
         stepId,
         action: textOf(stepId),
+        response: textOf(`${stepId} response`),
         observation: textOf(`${stepId} observation`),
         timings: { policyMs: random.int(100), environmentMs: 1e100 },
       }),

@@ -1,4 +1,5 @@
 import { canonicalJson } from '../../src/events/canonical-json.ts';
+import { catalogue, type EventType } from '../../src/events/catalogue.ts';
 import type { Envelope } from '../../src/events/envelope.ts';
 import { recordedForm } from '../../src/events/recorded-form.ts';
 
@@ -15,6 +16,8 @@ export interface Placed {
  */
 export class RecordModel {
   readonly runs = new Map<string, ModelRun>();
+  readonly replays: Envelope<'ReplayFinished'>['data'][] = [];
+  readonly evaluations = new Map<string, Envelope<'EvaluationFinished'>['data']>();
   readonly trees = new Map<string, ModelTree>();
   /** Places of the records that contradict an earlier one of their stream. */
   readonly conflicts: string[] = [];
@@ -41,6 +44,21 @@ export class RecordModel {
     return { id: this.#said.get(idOf(event)), fact: fact === null ? undefined : this.#said.get(fact) };
   }
 
+  /** A run as GraphQL answers `RUN_FIELDS`, lists by id; null before it began. */
+  run(runId: string): object | null {
+    const run = this.runs.get(runId);
+    if (!run) return null;
+    const evaluation = this.evaluations.get(runId);
+    return {
+      ...run,
+      evaluation:
+        evaluation === undefined ? null : { tasks: evaluation.tasks, split: evaluation.split, meanReturn: evaluation.meanReturn },
+      replays: this.replays
+        .filter((replay) => replay.runId === runId)
+        .map(({ replayId, compared, notes, parameters }) => ({ id: replayId, compared, notes, parameters: parameters ?? {} })),
+    };
+  }
+
   runOf(treeId: string): string | undefined {
     return this.#runOf.get(treeId);
   }
@@ -50,7 +68,8 @@ export class RecordModel {
     const fact = factOf(event);
     const { id: ofId, fact: ofFact } = this.saidBefore(event);
     const owner = this.#runOf.get(event.stream);
-    const isForeign = GROWS.has(event.type) && owner !== undefined && owner !== event.correlationId;
+    const isForeign =
+      catalogue[event.type].topic === 'trees' && !FOUND.has(event.type) && owner !== undefined && owner !== event.correlationId;
     if (ofId !== undefined) {
       if (ofId !== content) this.conflicts.push(place);
       return;
@@ -70,8 +89,8 @@ export class RecordModel {
   #apply(event: Envelope): void {
     switch (event.type) {
       case 'RunStarted': {
-        const { name, kind, seed } = event.data;
-        this.runs.set(event.stream, { id: event.stream, name, kind, seed, outcome: null, message: null });
+        const { name, kind, seed, config } = event.data;
+        this.runs.set(event.stream, { id: event.stream, name, kind, seed, config: config ?? {}, outcome: null, message: null });
         return;
       }
       case 'RunFinished': {
@@ -79,6 +98,12 @@ export class RecordModel {
         if (run) Object.assign(run, { outcome: event.data.outcome, message: event.data.message });
         return;
       }
+      case 'ReplayFinished':
+        this.replays.push(event.data);
+        return;
+      case 'EvaluationFinished':
+        this.evaluations.set(event.stream, event.data);
+        return;
       default:
         if ('treeId' in event.data) this.#tree(event.stream).apply(event);
     }
@@ -90,6 +115,7 @@ interface ModelRun {
   readonly name: string;
   readonly kind: string;
   readonly seed: number;
+  readonly config: unknown;
   outcome: string | null;
   message: string | null;
 }
@@ -106,6 +132,7 @@ export class ModelTree {
   readonly rewards = new Map<string, { readonly first: Envelope<'RewardAssigned'>['data']; value: number; revisions: number }>();
   readonly calls = new Map<string, Envelope<'ToolCalled'>['data']>();
   readonly annotations = new Map<string, { readonly data: Envelope<'AnnotationAdded'>['data']; retracted: boolean }>();
+  readonly revisions = new Map<string, { state: string; readonly reflection: Text }>();
   /** Steps under a known parent, with who took them, and rollouts that began: what a reward may name. */
   readonly #taken = new Map<string, string | null>();
   readonly #begun = new Set<string>();
@@ -151,11 +178,49 @@ export class ModelTree {
         if (this.rollouts.has(event.data.rolloutId) && this.steps.has(event.data.leafStepId))
           this.ends.set(event.data.rolloutId, event.data);
         return;
+      case 'RevisionComposed': {
+        const { revisionId, reflection } = event.data;
+        if (this.#isWhole(event.data)) this.revisions.set(revisionId, { state: 'composed', reflection });
+        return;
+      }
+      case 'RevisionVerified':
+      case 'RevisionRejected': {
+        const revision = this.revisions.get(event.data.revisionId);
+        if (revision?.state === 'composed') revision.state = event.type === 'RevisionVerified' ? 'verified' : 'rejected';
+        return;
+      }
       case 'TreeClosed':
         this.closeReason ??= event.data.reason;
         return;
       default:
     }
+  }
+
+  /** Lists the steps from the root to a step. */
+  pathTo(stepId: string): readonly string[] {
+    const parent = this.steps.get(stepId)?.parentStepId;
+    return parent === undefined ? [stepId] : [...this.pathTo(parent), stepId];
+  }
+
+  /** A revision keeps the path to its bad leaf up to a step behind the branch. */
+  #isWhole({ goodLeafStepId, badLeafStepId, branchStepId, transitionStepId }: Envelope<'RevisionComposed'>['data']): boolean {
+    if (![goodLeafStepId, badLeafStepId].every((id) => this.steps.has(id))) return false;
+    const bad = this.pathTo(badLeafStepId);
+    return bad.includes(branchStepId) && bad.indexOf(transitionStepId) > bad.indexOf(branchStepId);
+  }
+
+  /** The replies of a rollout that ended, and the sum of what counts for it, exactly; null where nothing does. */
+  trained(rolloutId: string): { readonly replies: readonly string[]; readonly value: number | null } | null {
+    const end = this.ends.get(rolloutId);
+    if (end?.outcome !== 'terminated') return null;
+    const path = this.pathTo(end.leafStepId);
+    const counts = [...this.rewards.values()].filter(({ first }) =>
+      first.stepId === null ? first.rolloutId === rolloutId : path.includes(first.stepId),
+    );
+    return {
+      replies: path.flatMap((id) => this.steps.get(id)?.response ?? []).map(textOf),
+      value: counts.length === 0 ? null : sumExactly(counts.map(({ value }) => value)),
+    };
   }
 
   /** A reward waits where it names no step or rollout before it, or a step for a rollout that did not take it. */
@@ -217,8 +282,22 @@ export class ModelTree {
         };
       }),
       annotations: annotationsOf('tree', null),
+      revisions: {
+        nodes: [...this.revisions].map(([id, { state, reflection }]) => ({ id, state, reflection: textOf(reflection) })),
+      },
     };
   }
+}
+
+/** Adds numbers as the decimals that they are written as. */
+function sumExactly(values: readonly number[]): number {
+  const scale = 700;
+  const total = values.reduce((sum, value) => {
+    const [digits = '', exponent = '0'] = value.toExponential().split('e');
+    const [whole = '', fraction = ''] = digits.split('.');
+    return sum + BigInt(`${whole}${fraction}`) * 10n ** BigInt(scale + Number(exponent) - fraction.length);
+  }, 0n);
+  return Number(`${total}e-${scale}`);
 }
 
 /** What stands for a text over 64 KiB, of which readers show a part. */
@@ -230,30 +309,17 @@ function textOf(text: Text): string {
 
 export const TREE_FIELDS = `id runId rootId plannedRollouts closeReason
   steps { id parentId depth rolloutId action observation rewards { ...R } toolCalls { id output } annotations { id label score note } }
-  rollouts { id ordinal fromStepId outcome success stepCount leafId rewards { ...R } } annotations { id label score note }`;
+  rollouts { id ordinal fromStepId outcome success stepCount leafId rewards { ...R } } annotations { id label score note }
+  revisions(first: 50) { nodes { id state reflection } }`;
+export const RUN_FIELDS =
+  'id name kind seed config outcome message evaluation { tasks split meanReturn } replays { id compared notes parameters }';
 export const REWARD_FIELDS = 'fragment R on Reward { id component value assignedValue revisionCount }';
 
-const GROWS: ReadonlySet<string> = new Set([
-  'TreeOpened',
-  'RolloutStarted',
-  'StepTaken',
-  'ToolCalled',
-  'RolloutFinished',
-  'TreeClosed',
+/** What others than the run of a tree find of it. */
+const FOUND: ReadonlySet<EventType> = new Set<EventType>([
+  ...(['RewardAssigned', 'RewardRevised', 'AnnotationAdded', 'AnnotationRetracted', 'ReplayDiverged'] as const),
+  ...(['StepJudged', 'RevisionComposed', 'RevisionVerified', 'RevisionRejected'] as const),
 ]);
-const ENTITIES: Readonly<Record<string, string>> = {
-  RunStarted: 'runId',
-  RunFinished: 'runId',
-  TreeOpened: 'treeId',
-  TreeClosed: 'treeId',
-  RolloutStarted: 'rolloutId',
-  RolloutFinished: 'rolloutId',
-  StepTaken: 'stepId',
-  ToolCalled: 'toolCallId',
-  RewardAssigned: 'rewardId',
-  AnnotationAdded: 'annotationId',
-  AnnotationRetracted: 'annotationId',
-};
 
 function idOf({ stream, id }: Envelope): string {
   return `${stream} ${id}`;
@@ -261,12 +327,12 @@ function idOf({ stream, id }: Envelope): string {
 
 /** The fact that an event states in its stream; null where there may be many. */
 export function factOf({ type, stream, data }: Envelope): string | null {
-  const field = ENTITIES[type];
+  const { entity: field }: { readonly stream: string; readonly entity?: string } = catalogue[type];
   return field === undefined ? null : `${stream} ${type} ${(data as Record<string, unknown>)[field]}`;
 }
 
 /** What an event says as it is recorded, without measurements, as text that is equal where the content is. */
 export function contentOf({ type, data }: Envelope): string {
-  const { timings: _timings, call: _call, ...said } = data as Record<string, unknown>; // absent in most types
+  const { timings: _timings, call: _call, cache: _cache, ...said } = data as Record<string, unknown>; // absent in most types
   return canonicalJson([type, recordedForm(type, said).data]);
 }

@@ -14,6 +14,7 @@ import type { LogRecord, Offsets } from '../../src/log/event-log.ts';
 import { formatPosition } from '../../src/log/position.ts';
 import { openPlatform, type Platform } from '../../src/platform/open-platform.ts';
 import { createKey, SCOPES } from '../../src/postgres/keys.ts';
+import { rowsWhere } from '../../src/postgres/rows-where.ts';
 import { readTable } from '../../src/projections/tables/read-table.ts';
 import { readableTables } from '../../src/projections/tables/tables.ts';
 import { everyTrajectory } from '../../src/projections/trajectories/trajectory-query.ts';
@@ -26,10 +27,21 @@ import { projectingAppender } from '../../src/testing/projecting-log.ts';
 import { until } from '../../src/testing/until.ts';
 import { type ChildProcess, startRole } from '../../src/testing/worker-process.ts';
 import { exportTrajectories } from '../../src/usecases/datasets/export/export-trajectories.ts';
+import type { ExportFormat } from '../../src/usecases/datasets/export/format.ts';
 import { agentTrajDefaults } from '../../src/usecases/datasets/import/agent-traj-options.ts';
 import { importTrajectories } from '../../src/usecases/datasets/import/import-trajectories.ts';
 import { drawOther, drawRequests, drawWorld, type World } from './record-draws.ts';
-import { contentOf, factOf, LONG, type Placed, REWARD_FIELDS, RecordModel, TREE_FIELDS } from './record-model.ts';
+import {
+  contentOf,
+  factOf,
+  LONG,
+  type ModelTree,
+  type Placed,
+  REWARD_FIELDS,
+  RecordModel,
+  RUN_FIELDS,
+  TREE_FIELDS,
+} from './record-model.ts';
 import type { Stage as WholeStage } from './stage.ts';
 
 type Stage = Pick<WholeStage, 'platform' | 'env' | 'url'>;
@@ -161,6 +173,7 @@ export async function tryRound(stage: Stage, { servers, projectors, elsewhere, f
   await compareQuarantine(stage, records, model);
   await compareTables(stage, all, model);
   await compareExport(stage, elsewhere, all, model);
+  await compareTrainingRows(stage, all, model, elsewhere.config.home);
   await compareSubscription(follower, streams, model.kept);
   const own = streamsOf(foreign);
   await compareSubscription(other.follower, streams, foldAll(records.filter(({ event }) => own.has(event.stream))).kept);
@@ -412,7 +425,7 @@ async function compareGraphql(
 ): Promise<void> {
   const asked = [
     ...world.trees.map(({ treeId }, i) => `t${i}: tree(id: "${treeId}") { ${TREE_FIELDS} }`),
-    ...world.runs.map((runId, i) => `r${i}: run(id: "${runId}") { id name kind seed outcome message }`),
+    ...world.runs.map((runId, i) => `r${i}: run(id: "${runId}") { ${RUN_FIELDS} }`),
   ];
   for (const field of asked) {
     const query = moment === undefined ? `{ ${field} }` : `query ($at: String) { asOf(position: $at) { ${field} } }`;
@@ -423,7 +436,7 @@ async function compareGraphql(
     const at = Number(key.slice(1));
     const expected = key.startsWith('t')
       ? (model.trees.get(world.trees[at]?.treeId ?? '')?.shown() ?? null)
-      : (model.runs.get(world.runs[at] ?? '') ?? null);
+      : model.run(world.runs[at] ?? '');
     const reader = `GraphQL${headers === LOCAL ? '' : ' of another project'}`;
     expectEqual(moment === undefined ? reader : `${reader} as of ${formatPosition(moment)}`, byId(shown), byId(expected));
   }
@@ -449,19 +462,113 @@ async function compareTables({ platform }: Stage, world: World, model: RecordMod
     for await (const page of pages) rows.push(...(page.rows as readonly Record<string, unknown>[]));
     return rows;
   };
+  const compare = (table: string, rows: readonly object[], due: readonly object[]) =>
+    expectEqual(
+      `the table ${table}`,
+      rows.map((row) => JSON.stringify(row)).sort(),
+      due.map((row) => JSON.stringify(row)).sort(),
+    );
   const opened = [...model.trees].flatMap(([treeId, tree]) => (tree.opened ? [{ treeId, tree }] : []));
-  expectEqual(
-    'the table of rewards',
-    (await rowsOf('rewards')).map(({ treeId, rewardId, value }) => JSON.stringify([treeId, rewardId, value])).sort(),
-    opened.flatMap(({ treeId, tree }) => [...tree.rewards].map(([id, { value }]) => JSON.stringify([treeId, id, value]))).sort(),
+  const ofTrees = <Row extends object>(of: (tree: ModelTree, treeId: string) => readonly Row[]) =>
+    opened.flatMap(({ treeId, tree }) => of(tree, treeId));
+  compare(
+    'of rewards',
+    (await rowsOf('rewards')).map(({ treeId, rewardId, value }) => [treeId, rewardId, value]),
+    ofTrees(({ rewards }, treeId) => [...rewards].map(([id, { value }]) => [treeId, id, value])),
   );
-  expectEqual(
-    'the table of steps',
-    (await rowsOf('steps')).map(({ treeId, stepId, depth }) => JSON.stringify([treeId, stepId, depth])).sort(),
-    opened
-      .flatMap(({ treeId, tree }) => [...tree.steps].map(([id, step]) => JSON.stringify([treeId, id, step?.depth ?? 0])))
-      .sort(),
+  compare(
+    'of steps',
+    (await rowsOf('steps')).map(({ treeId, stepId, depth }) => [treeId, stepId, depth]),
+    ofTrees(({ steps }, treeId) => [...steps].map(([id, step]) => [treeId, id, step?.depth ?? 0])),
   );
+  const treeId = world.trees.map((tree) => tree.treeId);
+  const runId = world.runs;
+  compare(
+    'trees',
+    await rowsWhere(db, 'trees', { treeId }, ['treeId', 'runId', 'closeReason']),
+    opened.map(({ treeId: id, tree }) => ({ treeId: id, runId: tree.opened?.runId, closeReason: tree.closeReason })),
+  );
+  compare(
+    'rollouts',
+    await rowsWhere(db, 'rollouts', { treeId }, ['treeId', 'rolloutId', 'outcome', 'success']),
+    ofTrees(({ rollouts, ends }, of) =>
+      [...rollouts.keys()].map((id) => ({
+        ...{ treeId: of, rolloutId: id, outcome: ends.get(id)?.outcome ?? null, success: ends.get(id)?.success ?? null },
+      })),
+    ),
+  );
+  compare(
+    'revisions',
+    await rowsWhere(db, 'revisions', { treeId }, ['treeId', 'revisionId', 'state']),
+    ofTrees(({ revisions }, of) => [...revisions].map(([id, { state }]) => ({ treeId: of, revisionId: id, state }))),
+  );
+  compare(
+    'annotations',
+    await rowsWhere(db, 'annotations', { treeId, retractedAt: null }, ['treeId', 'annotationId', 'label', 'score']),
+    ofTrees(({ annotations }, of) =>
+      [...annotations].flatMap(
+        ([
+          id,
+          {
+            data: { label, score },
+            retracted,
+          },
+        ]) => (retracted ? [] : [{ treeId: of, annotationId: id, label, score }]),
+      ),
+    ),
+  );
+  compare(
+    'runs',
+    await rowsWhere(db, 'runs', { runId }, ['runId', 'name', 'outcome']),
+    [...model.runs].map(([id, { name, outcome }]) => ({ runId: id, name, outcome })),
+  );
+  compare(
+    'replays',
+    await rowsWhere(db, 'replays', { runId }, ['runId', 'replayId', 'compared']),
+    model.replays.map(({ runId: of, replayId, compared }) => ({ runId: of, replayId, compared })),
+  );
+  compare(
+    'evaluations',
+    await rowsWhere(db, 'evaluations', { runId }, ['runId', 'tasks', 'meanReturn']),
+    [...model.evaluations].map(([id, { tasks, meanReturn }]) => ({ runId: id, tasks, meanReturn })),
+  );
+}
+
+/** Compares the rows of a format of training with the replies and the rewards of the model. */
+async function compareTrainingRows({ platform }: Stage, world: World, model: RecordModel, folder: string): Promise<void> {
+  const out = join(folder, 'chats.jsonl');
+  await exportFrom(platform, world, out, { kind: 'openai', weights: 'own', metadata: 'include' });
+  const lines = (await readFile(out, 'utf8')).split('\n').filter((line) => line !== '');
+  const shown = lines.map((line) => {
+    const { messages, metadata } = JSON.parse(line) as Chat;
+    return {
+      tree: metadata.tree,
+      rollout: metadata.trajectory,
+      value: metadata.scores.find(({ name }) => name === 'return')?.value ?? null,
+      replies: messages.flatMap(({ role, content }) =>
+        role === 'assistant' ? [typeof content === 'string' ? content : content.map(({ text }) => text).join('')] : [],
+      ),
+    };
+  });
+  const due = [...model.trees].flatMap(([tree, known]) =>
+    known.opened === null
+      ? []
+      : [...known.rollouts.keys()].flatMap((rollout) => {
+          const trained = known.trained(rollout);
+          return trained === null ? [] : [{ tree, rollout, ...trained }];
+        }),
+  );
+  expectEqual('the export of chats', byId(shown), byId(due));
+}
+
+interface Chat {
+  /** Their parts where a row of the file shows a picture. */
+  readonly messages: readonly { readonly role: string; readonly content: string | readonly { readonly text: string }[] }[];
+  readonly metadata: {
+    readonly tree: string;
+    readonly trajectory: string;
+    readonly scores: readonly { readonly name: string; readonly value: number }[];
+  };
 }
 
 const EXPORTED = new Set(['TreeOpened', 'RolloutStarted', 'StepTaken', 'RolloutFinished', 'TreeClosed']);
@@ -513,12 +620,17 @@ async function compareExport({ platform }: Stage, elsewhere: Platform, world: Wo
   expectEqual('the export of events', facts.sort(), expected.sort());
 }
 
-async function exportFrom({ database, blobs }: Platform, { runs }: World, out: string): Promise<void> {
+async function exportFrom(
+  { database, blobs }: Platform,
+  { runs }: World,
+  out: string,
+  format: ExportFormat = { kind: 'jsonl', scope: 'trees' },
+): Promise<void> {
   await exportTrajectories({
     db: database.db,
     blobs,
     query: { ...everyTrajectory, runs },
-    format: { kind: 'jsonl', scope: 'trees' },
+    format,
     out,
     existing: 'replace',
     empty: 'allow',
@@ -582,15 +694,15 @@ function leavesOf(value: unknown, path = ''): string[] {
 }
 
 function openServer({ env }: Stage): Promise<Killable> {
-  return open('api', env, /"serving".*"url":"(http:[^"]*?)"/);
+  return openRole('api', env, /"serving".*"url":"(http:[^"]*?)"/);
 }
 
 function openProjector({ env }: Stage): Promise<Killable> {
-  return open('project', env, /"projecting"/);
+  return openRole('project', env, /"projecting"/);
 }
 
 /** Starts a process that is started again when it is killed. */
-async function open(role: string, env: Stage['env'], ready: RegExp): Promise<Killable> {
+export async function openRole(role: string, env: Stage['env'], ready: RegExp): Promise<Killable> {
   let [child, url, generation]: [ChildProcess, string, number] = [startRole(role, env), '', 0];
   const begun = async () => {
     url = (await child.saying(ready, LIMIT_MS))[1] ?? '';

@@ -1,4 +1,5 @@
 import { sha256Hex } from '../digest/sha256.ts';
+import { catalogue } from '../events/catalogue.ts';
 import { decode, encode } from '../events/codec.ts';
 import { derivedId } from '../events/derived-id.ts';
 import type { Envelope } from '../events/envelope.ts';
@@ -44,4 +45,27 @@ function put(value: unknown, [key, ...rest]: Path, replace: (old: unknown) => un
   const copy = (Array.isArray(value) ? [...value] : { ...(value as object) }) as Record<string | number, unknown>;
   copy[key] = put(copy[key], rest, replace);
   return copy;
+}
+
+const VALUES: readonly ((old: unknown) => unknown)[] = [
+  () => null,
+  (old) => (typeof old === 'string' ? '' : typeof old === 'number' ? 0 : Array.isArray(old) ? [] : {}),
+  (old) => (typeof old === 'string' ? `${old}${'é'.repeat(9_000)}` : typeof old === 'number' ? -1 : { old }),
+  (old) => (Number.isInteger(old) ? Number.MAX_SAFE_INTEGER : 1.7e308),
+];
+
+export interface Varied {
+  readonly event: Envelope;
+  readonly path: Path;
+}
+
+/** An event with one value of it replaced, or a field that it lacks given one, in all ways that its schema takes. */
+export function variationsOf(event: Envelope): readonly Varied[] {
+  const lacking = Object.keys(catalogue[event.type].data.shape).filter((field) => !Object.hasOwn(event.data, field));
+  return [...pathsIn(event.data), ...lacking.map((field) => [field])].flatMap((path) =>
+    VALUES.flatMap((value) => {
+      const varied = withValue(event, path, value);
+      return varied && varied.stream === event.stream ? [{ event: varied, path }] : [];
+    }),
+  );
 }

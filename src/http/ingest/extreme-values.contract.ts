@@ -5,37 +5,15 @@ import { DEFAULT_STAMP, type Envelope } from '../../events/envelope.ts';
 import { freeFormFields } from '../../events/free-form.ts';
 import { formatPosition } from '../../log/position.ts';
 import { everyEvent } from '../../testing/every-event.ts';
-import { inWorld, type Path, pathsIn, payloadsOf, withValue } from '../../testing/vary-events.ts';
+import { inWorld, payloadsOf, variationsOf } from '../../testing/vary-events.ts';
 import type { TestApi } from '../http-testing.ts';
 import { checkEvents } from './check-events.ts';
 
-const VALUES: readonly ((old: unknown) => unknown)[] = [
-  () => null,
-  (old) => (typeof old === 'string' ? '' : typeof old === 'number' ? 0 : Array.isArray(old) ? [] : {}),
-  (old) => (typeof old === 'string' ? `${old}${'é'.repeat(9_000)}` : typeof old === 'number' ? -1 : { old }),
-  (old) => (Number.isInteger(old) ? Number.MAX_SAFE_INTEGER : 1.7e308),
-];
 /** What others refer to: every world has it. */
 const CONTEXT: ReadonlySet<EventType> = new Set<EventType>([
   ...(['RunStarted', 'TreeOpened', 'RolloutStarted', 'StepTaken', 'RewardAssigned', 'RevisionComposed'] as const),
   ...(['RenderSpecRegistered', 'DatasetReleased', 'TrainingDeclared', 'AnnotationAdded'] as const),
 ]);
-
-interface Varied {
-  readonly event: Envelope;
-  readonly path: Path;
-}
-
-/** An event with one value of it replaced, or a field that it lacks given one, in all ways that its schema takes. */
-function variationsOf(event: Envelope): readonly Varied[] {
-  const lacking = Object.keys(catalogue[event.type].data.shape).filter((field) => !Object.hasOwn(event.data, field));
-  return [...pathsIn(event.data), ...lacking.map((field) => [field])].flatMap((path) =>
-    VALUES.flatMap((value) => {
-      const varied = withValue(event, path, value);
-      return varied && varied.stream === event.stream ? [{ event: varied, path }] : [];
-    }),
-  );
-}
 
 /** Describes what becomes of values that fit a schema and nothing else, over a log. @param open opens a server over a log of its own. */
 export function describeExtremeValues(open: () => Promise<TestApi>): void {

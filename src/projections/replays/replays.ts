@@ -24,7 +24,7 @@ function rowOf({ data, occurredAt }: Envelope<'ReplayFinished'>): Row<typeof tab
     differing: data.differing,
     differences: data.differences,
     notes: data.notes,
-    parameters: data.parameters,
+    parameters: data.parameters ?? {}, // JSON's null; a recordset would make it the null of SQL
     codeVersion: data.codeVersion,
     seconds: data.seconds,
     finishedAt: occurredAt,

@@ -131,7 +131,7 @@ export function conflictOf({ index, event }: SentEvent, other: string, taken: 'i
     index,
     id: event.id,
     path: `data.${entity?.field}`,
-    message: `the ${event.type} of ${entity?.id} has other content in ${other}`,
+    message: `the ${event.type} of ${entity?.name} has other content in ${other}`,
     remedy:
       event.type === 'RewardAssigned'
         ? 'change its value by RewardRevised; another reward has an id of its own'

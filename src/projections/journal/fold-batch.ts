@@ -131,7 +131,7 @@ function conflictWith({ eventId, correlationId }: Repetition, event: Envelope): 
   const entity = entityOf(event);
   return {
     field: entity ? `data.${entity.field}` : 'id',
-    reason: `the ${event.type} of ${entity?.id} has other content in event ${eventId} of this stream, which was recorded first; give another an id of its own`,
+    reason: `the ${event.type} of ${entity?.name} has other content in event ${eventId} of this stream, which was recorded first; give another an id of its own`,
   };
 }
 

@@ -67,7 +67,7 @@ describe('what an environment says of itself', () => {
     await expect(compareWithOpening(treeOf(episode).tree, answered('7'))).rejects.toMatchObject({
       code: 'claim',
       message: expect.stringMatching(
-        /^copies of an episode of counter share state: after "1" it showed "7", and the same actions from the opening show "3"; let a copy .* share nothing with its original, or offer none$/,
+        /^copies of an episode of counter share state: after "1" it showed "7", and the same actions from the opening show "3" in task "[^"]+"; let a copy .* share nothing with its original, or offer none$/,
       ),
     });
     expect(episode.closed()).toBe(true);

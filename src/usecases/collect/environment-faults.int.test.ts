@@ -331,7 +331,7 @@ test('an environment that claims to be deterministic is asked twice in a plain c
   const { result } = await collected(['true'], null, claims);
   expect(result).toMatchObject({ state: 'completed', rollouts: 1, comparisons: 1, undecided: 0 });
   await expect(collected(['false'], null, claims)).rejects.toThrow(
-    /^claims claims to be deterministic and is not: after "go" it showed "1 \d+", and the same actions from the opening show "1 \d+"; leave "deterministic" out of its description$/,
+    /^claims claims to be deterministic and is not: after "go" it showed "1 \d+", and the same actions from the opening show "1 \d+" in task "[^"]+"; leave "deterministic" out of its description$/,
   );
   expect((await collected(['well'])).result.comparisons).toBeNull(); // claims nothing
 });

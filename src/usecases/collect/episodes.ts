@@ -283,7 +283,7 @@ export async function compareWithOpening(tree: GrowingTree, { path, action, resu
   const { name, deterministic } = tree.kind;
   const isOfCopies = repeats && hasCopied;
   if (!isOfCopies && !deterministic) return tree.onCompared('undecided');
-  const difference = `after ${quoted(actions[at - 1] ?? '')} it showed ${quoted(observationText(was))}, and the same actions from the opening show ${quoted(shownText(is))}`;
+  const difference = `after ${quoted(actions[at - 1] ?? '')} it showed ${quoted(observationText(was))}, and the same actions from the opening show ${quoted(shownText(is))} in task ${quoted(tree.task.alias)}`;
   throw new EnvironmentError(
     'claim',
     isOfCopies

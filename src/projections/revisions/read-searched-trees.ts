@@ -7,6 +7,7 @@ import type { Db } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
 import { keyInTree } from '../of-tree.ts';
 import { readPictureIdsOfTrees } from '../pictures/read-pictures.ts';
+import { readEarned } from '../rewards/read-rewards.ts';
 
 /** A tree as revisions are mined from it. */
 export interface SearchedTree {
@@ -57,7 +58,7 @@ export async function readSearchedTree(db: Db, treeId: string, resolve: ResolveT
 /**
  * Reads trees whole, with what each step was worth. Where a search backed values up, those are the visits and values; a leaf that
  * ended before the search was stopped and was not backed up yet counts as its back-up will count it. Elsewhere (a group of
- * rollouts) every ended rollout counts as one visit of its path with its return. Terminal is what ended: the environment said so,
+ * rollouts) every ended rollout that was rewarded counts as one visit of its path with its return. Terminal is what ended: the environment said so,
  * or a limit did. A node that a search gave up for want of replies is no end of a trajectory. Children are in the order of the
  * log. Trees that are not there are left out.
  */
@@ -83,11 +84,11 @@ export async function readSearchedTrees(
     from steps s left join node_statistics n on n.step_id = s.step_id and n.tree_id = s.tree_id
     where s.tree_id = any(${ids}::uuid[]) order by s.tree_id, s.log_offset`.execute(db);
   const { rows: ends } = await sql<EndRow>`
-    select o.tree_id, o.leaf_step_id, coalesce(r.value, 0) as value
+    select o.tree_id, o.leaf_step_id, r.value
     from rollouts o left join returns r on r.rollout_id = o.rollout_id and r.tree_id = o.tree_id
     where o.tree_id = any(${ids}::uuid[]) and o.outcome in ('terminated', 'truncated')
     order by o.tree_id, o.ordinal, o.rollout_id`.execute(db);
-  const earned = await readEarned(db, steps, ends);
+  const earned = await readEarned(db, openSearches(steps, ends)); // a search counts the environment's score alone
   const pictures = await readPictureIdsOfTrees(db, ids);
   const trees = new Map<string, SearchedTree>();
   for (const head of heads) {
@@ -107,7 +108,9 @@ async function growSearched(
     reference ? resolve(reference.blob, reference.size, head.treeId) : inline;
   const searched = isSearched(rows);
   const worth = searched ? backedUp(rows, ends, earned) : summed(rows, ends);
-  const ended = new Set(ends.map(({ leafStepId }) => leafStepId));
+  const isKnown = ({ value }: EndRow) => searched || value !== null;
+  const ended = new Set(ends.filter(isKnown).map(({ leafStepId }) => leafStepId));
+  const unrewarded = new Set(ends.flatMap((end) => (isKnown(end) ? [] : [end.leafStepId])));
   const steps: SearchedStep[] = [];
   for (const row of rows) {
     const { response, action, observation } = row.blobs ?? {};
@@ -120,7 +123,7 @@ async function growSearched(
       observation: await text(row.observation, observation),
       score: visits === 0 ? 0 : valueSum / visits,
       disaster: false, // follows from its value, 0; no rule of revision reads the flag
-      terminal: row.termination !== 'none' || ended.has(row.stepId),
+      terminal: ended.has(row.stepId) || (row.termination !== 'none' && !unrewarded.has(row.stepId)),
       visits,
       valueSum,
     });
@@ -149,7 +152,8 @@ interface TreeRows {
 interface EndRow {
   readonly treeId: string;
   readonly leafStepId: string;
-  readonly value: number;
+  /** Null for a rollout that nobody rewarded. */
+  readonly value: number | null;
 }
 
 interface StepRow {
@@ -175,22 +179,12 @@ function isSearched(rows: readonly StepRow[]): boolean {
   return rows.some(({ visits }) => visits !== null);
 }
 
-/**
- * Reads what the environment paid at the steps of searched trees in which a leaf ended that was not backed up: `keyInTree` of a step → reward. A
- * search counts the environment's score alone, so other components are left out.
- */
-async function readEarned(db: Db, steps: readonly StepRow[], ends: readonly EndRow[]): Promise<ReadonlyMap<string, number>> {
+/** Returns the searched trees in which a leaf ended that was not backed up. */
+function openSearches(steps: readonly StepRow[], ends: readonly EndRow[]): readonly string[] {
   const visited = new Set(steps.flatMap(({ treeId, stepId, visits }) => (visits === null ? [] : [keyInTree(treeId, stepId)])));
   const searched = new Set(steps.flatMap(({ treeId, visits }) => (visits === null ? [] : [treeId])));
   const open = ends.filter(({ treeId, leafStepId }) => searched.has(treeId) && !visited.has(keyInTree(treeId, leafStepId)));
-  if (open.length === 0) return new Map();
-  const trees = [...new Set(open.map(({ treeId }) => treeId))];
-  const paid = db
-    .selectFrom('rewards')
-    .where((e) => e('treeId', '=', e.fn.any(e.val(trees))))
-    .where('component', '=', 'environment');
-  const rows = await paid.select(['treeId', 'stepId', 'value']).execute();
-  return new Map(rows.flatMap(({ treeId, stepId, value }) => (stepId === null ? [] : [[keyInTree(treeId, stepId), value]])));
+  return [...new Set(open.map(({ treeId }) => treeId))];
 }
 
 /** Takes what the search backed up, and adds the leaves that it has not backed up yet, in the order in which they ended. */
@@ -210,11 +204,11 @@ function backedUp(
   return worth;
 }
 
-/** Counts every end. Rollouts come by ordinal, so that the sums have one order. */
+/** Counts every end that was rewarded. Rollouts come by ordinal, so that the sums have one order. */
 function summed(rows: readonly StepRow[], ends: readonly EndRow[]): ReadonlyMap<string, Worth> {
   const parents = parentsOf(rows);
   const worth = new Map<string, Worth>();
-  for (const { leafStepId, value } of ends) count(worth, upFrom(leafStepId, parents), value);
+  for (const { leafStepId, value } of ends) if (value !== null) count(worth, upFrom(leafStepId, parents), value);
   return worth;
 }
 

@@ -3,7 +3,7 @@ import type { Db } from '../../postgres/database.ts';
 import { exactSum } from '../../postgres/exact-sum.ts';
 import { wholeRowsWhere } from '../../postgres/rows-where.ts';
 import type { Tables } from '../../postgres/tables.ts';
-import { type OfTree, pairsOf } from '../of-tree.ts';
+import { keyInTree, type OfTree, pairsOf } from '../of-tree.ts';
 
 interface Scorer {
   readonly scorer: { readonly name: string; readonly revision: string };
@@ -61,14 +61,15 @@ export async function readRewardSums(
 }
 
 /**
- * Reads what the environment paid at the steps of a tree: step → the sum of its rewards there. A revision judges the step again
- * and is none of the environment's doing. Steps that it paid nothing at are left out.
+ * Reads what the environment paid at the steps of trees: `keyInTree` of a step → the sum of its rewards there. A revision judges the
+ * step again and is none of the environment's doing. Steps that it paid nothing at are left out.
  */
-export async function readEarned(db: Db, treeId: string): Promise<ReadonlyMap<string, number>> {
-  const { rows } = await sql<{ stepId: string; value: number }>`
-    select step_id, ${exactSum(sql`assigned_value`)} as value
-    from rewards where tree_id = ${treeId}::uuid and step_id is not null and component = 'environment' group by 1`.execute(db);
-  return new Map(rows.map(({ stepId, value }) => [stepId, value]));
+export async function readEarned(db: Db, treeIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await sql<{ treeId: string; stepId: string; value: number }>`
+    select tree_id, step_id, ${exactSum(sql`assigned_value`)} as value
+    from rewards where tree_id = any(${[...treeIds]}::uuid[]) and step_id is not null and component = 'environment'
+    group by 1, 2`.execute(db);
+  return new Map(rows.map(({ treeId, stepId, value }) => [keyInTree(treeId, stepId), value]));
 }
 
 /** Reads the ids of the steps of a tree that carry a reward. */

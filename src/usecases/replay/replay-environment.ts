@@ -17,6 +17,7 @@ import { picturesOf } from '../../environments/with-pictures.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { nothingLeft, readLeftOfRun } from '../../projections/forgetting/read-forgotten.ts';
+import { keyInTree } from '../../projections/of-tree.ts';
 import { readPictureIdsOfTree } from '../../projections/pictures/read-pictures.ts';
 import { readEarned } from '../../projections/rewards/read-rewards.ts';
 import { readRun } from '../../projections/runs/read-runs.ts';
@@ -62,7 +63,8 @@ export async function replayEnvironment(platform: Platform, replay: EnvironmentR
       replay.signal.throwIfAborted();
       if (left.forgotten.has(treeId)) continue;
       const tree = (await db.transaction().execute((trx) => readRecordedTrees(trx, [treeId]))).get(treeId);
-      const earned = await readEarned(db, treeId);
+      const paid = await readEarned(db, [treeId]);
+      const earned = (stepId: string) => paid.get(keyInTree(treeId, stepId)) ?? 0;
       await comparePrompts(platform, treeId, comparison);
       const pictures = await readPictureIdsOfTree(db, treeId);
       const replaying = { platform, comparison, kind: seen, earned, pictures, signal: replay.signal };
@@ -111,7 +113,7 @@ interface Replaying {
   readonly comparison: Comparison;
   readonly kind: EnvironmentKind;
   /** What the environment gave for each step of the tree; nothing where it said nothing. */
-  readonly earned: ReadonlyMap<string, number>;
+  readonly earned: (stepId: string) => number;
   /** What observations held, by the step that they followed. */
   readonly pictures: ReadonlyMap<string, PictureIds>;
   readonly signal: AbortSignal;
@@ -238,7 +240,7 @@ async function executeStep(replaying: Replaying, { step }: TreeNode<RecordedStep
   const at = (field: string) => ofStep(step, field);
   comparison.compare(at('observation'), await textOf(replaying, step, 'observation'), result.observation);
   comparePictures(replaying, at('pictures'), result);
-  comparison.compare(at('reward'), earned.get(step.stepId) ?? 0, result.reward.gain ?? result.reward.value);
+  comparison.compare(at('reward'), earned(step.stepId), result.reward.gain ?? result.reward.value);
   // A rollout that a limit of ours cut is truncated on record, whatever the environment would have said next.
   const ended = endOf(result);
   if (step.termination !== 'truncated' || ended === 'terminated') comparison.compare(at('termination'), step.termination, ended);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { sha256Hex } from '../digest/sha256.ts';
 import { newId } from '../events/new-id.ts';
 import { streamOf } from '../events/stream-of.ts';
 import { imageId } from '../images/image-id.ts';
@@ -44,7 +45,11 @@ describe('history images in POST /v1/events', () => {
     const runId = other.run();
     const renderSpecId = recordRenderSpec(other, runId);
     recordSegment(other, runId, renderSpecId, 'one', { text: 'another' });
-    other.record('RenderSpecRegistered', { runId, renderSpecId, profile: 'crisp', spec: { px: 11 } }, runId);
+    other.record(
+      'RenderSpecRegistered',
+      { runId, renderSpecId: sha256Hex('misnamed'), profile: 'crisp', spec: { px: 11 } },
+      runId,
+    );
     recordSegment(other, runId, renderSpecId, 'nul \ufffd', { text: 'nul \0' });
     const { status, body } = await api.post(other.events);
     expect(status).toBe(200);

@@ -11,7 +11,7 @@ test('of a group of rollouts one that nobody rewarded is neither good nor bad: n
   const runId = builder.run();
   const tree = builder.tree(runId);
   const leaves = [0, 1, null].map((value, i) => {
-    const rolloutId = builder.rollout(tree);
+    const rolloutId = builder.rollout(tree, i);
     const stepId = builder.step(tree, rolloutId, tree.rootStepId, 1, { response: `act ${i}`, termination: 'terminated' });
     if (value !== null) builder.reward(tree, stepId, value, { rolloutId });
     builder.finishRollout(tree, rolloutId, stepId, { steps: 1 });

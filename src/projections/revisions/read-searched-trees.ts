@@ -84,7 +84,13 @@ export async function readSearchedTrees(
     from steps s left join node_statistics n on n.step_id = s.step_id and n.tree_id = s.tree_id
     where s.tree_id = any(${ids}::uuid[]) order by s.tree_id, s.log_offset`.execute(db);
   const { rows: ends } = await sql<EndRow>`
-    select o.tree_id, o.leaf_step_id, r.value
+    select o.tree_id, o.leaf_step_id, case when exists (
+      with recursive path as (
+        select o.leaf_step_id as step_id
+        union all select s.parent_step_id from path p join steps s on s.step_id = p.step_id and s.tree_id = o.tree_id)
+      select from rewards w where w.tree_id = o.tree_id
+      and (w.rollout_id = o.rollout_id or (w.rollout_id is null and w.step_id in (select step_id from path)))
+    ) then r.value end as value
     from rollouts o left join returns r on r.rollout_id = o.rollout_id and r.tree_id = o.tree_id
     where o.tree_id = any(${ids}::uuid[]) and o.outcome in ('terminated', 'truncated')
     order by o.tree_id, o.ordinal, o.rollout_id`.execute(db);

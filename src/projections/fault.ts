@@ -4,7 +4,8 @@ import { doubling, type RetryOptions } from '../runtime/retry.ts';
 // 25P03 and 25P04: a transaction that was silent, or open, for too long.
 const TRANSIENT = [/^08/, /^25P0[34]$/, /^40001$/, /^40P01$/, /^53/, /^55P03$/, /^57/, /^58/];
 // A pooler answers an outage of Postgres by 08P01, and older ones a login that they refuse.
-const REFUSED_LOGIN = /authentication failed|no such (user|database)|not allowed/i;
+const REFUSED_LOGIN =
+  /authentication failed|no such (user|database)|not allowed|does not exist|pg_hba|SSL required|unsupported startup parameter/i;
 const SOCKET = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH']);
 
 /** Returns whether an error is a fault of the database's world: a lost connection, a restart, a deadlock, a full disk. */

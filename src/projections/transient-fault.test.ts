@@ -28,6 +28,8 @@ test.each([
   ['a database that does not exist', postgres('3D000')],
   ['a pooler that refuses the login', postgres('08P01', 'password authentication failed')],
   ['a pooler that does not know the database', postgres('08P01', 'no such database: x')],
+  ['a pooler whose database does not exist', postgres('08P01', 'server login failed: FATAL database "x" does not exist')],
+  ['a pooler that wants TLS', postgres('08P01', 'SSL required')],
   ['a log that is closed', new LogError('closed', 'x')],
 ])('%s does not pass by itself', (_name, error) => {
   expect([isOutage(error), isTransientFault(error)]).toEqual([false, false]);

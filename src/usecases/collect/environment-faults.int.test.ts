@@ -69,7 +69,7 @@ played = 0
 
 class Claims(Environment):
     tasks = ["true", "false"]
-    deterministic = True
+    deterministic, compare = True, 1
 
     def reset(self, task, seed):
         global played
@@ -333,5 +333,7 @@ test('an environment that claims to be deterministic is asked twice in a plain c
   await expect(collected(['false'], null, claims)).rejects.toThrow(
     /^claims claims to be deterministic and is not: after "go" it showed "1 \d+", and the same actions from the opening show "1 \d+" in task "[^"]+"; leave "deterministic" out of its description$/,
   );
+  const late = await collected(['true', 'false'], null, claims, 1); // a claim of a run that is on record up to there
+  expect(late.result).toMatchObject({ state: 'completed', rollouts: 2, undecided: 1 });
   expect((await collected(['well'])).result.comparisons).toBeNull(); // claims nothing
 });

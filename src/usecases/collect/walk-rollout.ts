@@ -1,6 +1,6 @@
 import type { Draft } from '../../append/appender.ts';
 import { seedFrom } from '../../domain/random/seed-from.ts';
-import type { Environment, StepResult } from '../../environments/environment.ts';
+import { type Environment, EnvironmentError, type StepResult } from '../../environments/environment.ts';
 import { picturesOf } from '../../environments/with-pictures.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Act } from '../../policies/policy.ts';
@@ -59,6 +59,11 @@ async function walkOn(tree: GrowingTree, { rolloutId, ordinal, fromStepId }: Omi
   const environment = await withFault(tree.kind.create());
   if (!recorded) await append(walk, [rolloutStartedDraft(walk)]);
   if ('reason' in environment) return giveUp(walk, path.at(-1), environment);
+  let isClosed = false;
+  const close = async (): Promise<void> => {
+    if (!isClosed) await environment.close();
+    isClosed = true;
+  };
   try {
     const replayed = await withFault(restoreEnvironment(tree, environment, path, rolloutId));
     if (replayed.kind === 'diverged') return await finish(walk, path.at(-1), 'failed', null, reasonOf(replayed.at));
@@ -71,13 +76,19 @@ async function walkOn(tree: GrowingTree, { rolloutId, ordinal, fromStepId }: Omi
       await append(walk, await closing(walk, path, success));
       return await finish(walk, leaf, outcomeOf(replayed.last), success, replayed.last.reason ?? '');
     }
-    await goOn(walk, environment, path, taken.length);
+    await goOn(walk, environment, path, { already: taken.length, close });
   } finally {
-    await environment.close();
+    await close();
   }
 }
 
-async function goOn(walk: Walk, environment: Environment, path: TreeNode[], already: number): Promise<void> {
+/** Takes steps until the episode ends. @param given `close` ends the episode before its rollout does. */
+async function goOn(
+  walk: Walk,
+  environment: Environment,
+  path: TreeNode[],
+  { already, close }: { readonly already: number; readonly close: () => Promise<void> },
+): Promise<void> {
   const { tree } = walk;
   for (let steps = already; ; steps++) {
     if (tree.signal.aborted) return;
@@ -126,7 +137,11 @@ async function goOn(walk: Walk, environment: Environment, path: TreeNode[], alre
     };
     const success = successOf(walk, result);
     if (done) {
-      await compareClaim(walk, path, node, result);
+      if (wantsClaimCompared(walk, node)) {
+        await append(walk, drafts.splice(0)); // played again it takes as long as it took, and may need the place of this episode
+        await close();
+        await compareClaim(walk, path, node, result);
+      }
       for (const each of await closing(walk, [...path, node], success)) drafts.push(each);
       drafts.push(rolloutFinishedDraft(walk, node, outcomeOf(result), success, result.reason ?? ''));
     }
@@ -138,20 +153,26 @@ async function goOn(walk: Walk, environment: Environment, path: TreeNode[], alre
   }
 }
 
-/**
- * Plays the first rollout of a run again, and others at random, where the environment claims that equal actions are answered alike.
- * @throws EnvironmentError `claim`.
- */
-async function compareClaim(
-  { tree, ordinal }: Walk,
-  path: readonly TreeNode[],
-  last: TreeNode,
-  result: StepResult,
-): Promise<void> {
-  if (!tree.kind.deterministic || tree.signal.aborted) return;
-  const isFirst = tree.treeIndex === 0 && ordinal === 0;
-  if (!wantsComparison(tree.kind, { isFirst, stepId: last.stepId })) return;
-  await compareWithOpening(tree, { path, action: last.action, result, hasCopied: false });
+/** Whether a rollout is to be played again: the first of a run, and others at random, where equal actions are claimed to be answered alike. */
+function wantsClaimCompared(walk: Walk, last: TreeNode): boolean {
+  const { kind, signal } = walk.tree;
+  if (!kind.deterministic || signal.aborted) return false;
+  return wantsComparison(kind, { isFirst: isFirstOfRun(walk), stepId: last.stepId });
+}
+
+function isFirstOfRun({ tree, ordinal }: Walk): boolean {
+  return tree.treeIndex === 0 && ordinal === 0;
+}
+
+/** Plays a rollout again. @throws EnvironmentError `claim` of the first of a run; of a later one a difference is counted, and the run goes on. */
+async function compareClaim(walk: Walk, path: readonly TreeNode[], last: TreeNode, result: StepResult): Promise<void> {
+  const { tree } = walk;
+  try {
+    await compareWithOpening(tree, { path, action: last.action, result, hasCopied: false });
+  } catch (error) {
+    if (!(error instanceof EnvironmentError) || (error.code === 'claim' && isFirstOfRun(walk))) throw error;
+    if (error.code === 'claim') tree.onCompared('undecided');
+  }
 }
 
 async function answerTo({ prompter, signal }: GrowingTree, environment: Environment, response: string) {

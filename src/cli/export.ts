@@ -26,7 +26,7 @@ import { rowFormatNotes } from '../usecases/datasets/rows/shown-bodies.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
 import { addRowOptions, generalOf, type RowFlags } from './row-flags.ts';
 import { type Lines, print, printError, progressLine } from './terminal.ts';
-import { wantsJson, withPlatform } from './with-platform.ts';
+import { wantsJson, withPlatformToRead } from './with-platform.ts';
 
 interface ExportFlags extends QueryChoices, RowFlags {
   readonly out: string;
@@ -177,7 +177,7 @@ function fromMoment<T>(
   use: (db: Db, platform: Platform, signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   // A log that lost records is read no more; what the database holds can be taken elsewhere.
-  return withPlatform(
+  return withPlatformToRead(
     'export',
     (platform, signal) => atMoment(platform, asOf, of, signal, (db) => use(db, platform, signal)),
     'report',

@@ -7,7 +7,7 @@ import { trainingPool } from '../projections/training-pool/training-pool.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
 import { type Lines, print, table } from './terminal.ts';
-import { wantsJson, withPlatform } from './with-platform.ts';
+import { wantsJson, withPlatformToRead } from './with-platform.ts';
 import { ensureProjector } from './with-projector.ts';
 
 const CATCH_UP_MS = 60_000;
@@ -19,7 +19,7 @@ export function addLedger(program: Command): void {
     .option('--policy <name>', 'one policy (default: all)')
     .option('--as-of <moment>', `the account ${AS_OF}`, parseMoment);
   command.action(({ policy, asOf }: { policy?: string; asOf?: Moment }) =>
-    withPlatform('ledger', async (platform, signal) => {
+    withPlatformToRead('ledger', async (platform, signal) => {
       const policies = policy === undefined ? 'all' : [policy];
       const ledgers =
         asOf === undefined

@@ -14,12 +14,12 @@ import { readNewestRuns } from '../projections/runs/read-runs.ts';
 import { readRunSizes } from '../projections/step-tree/read-trees.ts';
 import { describeProgress } from './describe-build.ts';
 import { print, table } from './terminal.ts';
-import { wantsJson, withPlatform } from './with-platform.ts';
+import { wantsJson, withPlatformToRead } from './with-platform.ts';
 
 /** `espalier status`: where the log and every projection stand, what is quarantined, which runs there are. */
 export function addStatus(program: Command): void {
   const command = program.command('status');
-  command.action(() => withPlatform('status', show, 'report'));
+  command.action(() => withPlatformToRead('status', show, 'report'));
 
   async function show(platform: Platform): Promise<void> {
     const status = await readStatus(platform);

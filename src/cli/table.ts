@@ -3,7 +3,7 @@ import { isTableName, readableTables } from '../projections/tables/tables.ts';
 import { parseTableQuery, type TableRequest } from '../usecases/datasets/tables/table-query.ts';
 import { atMoment } from './at-moment.ts';
 import { print } from './terminal.ts';
-import { wantsJson, withPlatform } from './with-platform.ts';
+import { wantsJson, withPlatformToRead } from './with-platform.ts';
 
 interface TableFlags {
   readonly out: string;
@@ -29,7 +29,7 @@ export function addTable(program: Command): void {
   command.action(async (table: string, { out, where, force }: TableFlags) => {
     const { asked, moment, entities } = requestOf(table, where);
     const { writeTable } = await import('../usecases/datasets/tables/stream-table.ts');
-    const written = await withPlatform(
+    const written = await withPlatformToRead(
       'table',
       (platform, signal) =>
         atMoment(platform, moment ?? undefined, entities, signal, (db) =>

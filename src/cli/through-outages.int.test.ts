@@ -26,6 +26,15 @@ test('a command that begins while the database is away waits for it, and is done
   expect(JSON.parse(child.stdout())).toMatchObject({ state: 'completed', rollouts: 1 });
 });
 
+test('a command that reads begins again where the database goes away in the middle', async () => {
+  const isCut = proxy.cutAt({ messages: [/from "?runs"?\b/], fate: 'unanswered' }, 30_000);
+  const child = startProcess('src/cli/main.ts', ['--json', 'status'], { ...env, DATABASE_URL: proxy.url });
+  expect(await isCut).toBe(true);
+  expect(await child.ended).toBe(0);
+  expect(child.stderr()).toMatch(/waiting: .*; goes on when that has passed/);
+  expect(JSON.parse(child.stdout())).toMatchObject({ runs: [] });
+});
+
 test.each([
   [
     'a database',

@@ -15,7 +15,7 @@ import type { RecordedTree } from '../projections/trajectories/recorded-tree.ts'
 import { digestOf } from '../usecases/datasets/digest-trees.ts';
 import { AS_OF, atMoment, parseMoment } from './at-moment.ts';
 import { print } from './terminal.ts';
-import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+import { wantsJson, wholeNumber, withPlatformToRead } from './with-platform.ts';
 
 interface TreeFlags {
   readonly lines: number;
@@ -37,7 +37,7 @@ export function addTree(program: Command): void {
       'a line per step, ending in its id for `replay fork` and `trace`; of equal steps the first (--json lists all)',
     );
   command.action((id: string, flags: TreeFlags) =>
-    withPlatform('tree', async (platform, signal) => {
+    withPlatformToRead('tree', async (platform, signal) => {
       if (!isUuid(id)) throw new Error(`a tree id is a UUID in lower case, not ${JSON.stringify(id)}`);
       const of = { runs: [], trees: [id], steps: [], rollouts: [] };
       await atMoment(platform, flags.asOf, of, signal, async (db) => {

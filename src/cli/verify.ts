@@ -6,7 +6,7 @@ import type { AnchorFiles } from '../usecases/verify/anchor.ts';
 import { keepVerification, type Verification } from '../usecases/verify/verification.ts';
 import { verifyRecord } from '../usecases/verify/verify-record.ts';
 import { type Lines, print, progressLine } from './terminal.ts';
-import { wantsJson, withPlatform } from './with-platform.ts';
+import { wantsJson, withPlatformToRead } from './with-platform.ts';
 import { ensureProjector } from './with-projector.ts';
 
 const CATCH_UP_MS = 120_000;
@@ -31,7 +31,7 @@ export function addVerify(program: Command): void {
   command.action((files: string[], flags: VerifyFlags) => {
     if (flags.anchorKey !== undefined && flags.anchor === undefined) throw new Error('--anchor-key needs --anchor');
     const anchor = flags.anchor && { anchor: flags.anchor, key: flags.anchorKey ?? `${flags.anchor}.key` };
-    return withPlatform(
+    return withPlatformToRead(
       'verify',
       (platform, signal) => check(platform, files, { anchor: anchor || null, log: flags.log }, signal),
       'report',

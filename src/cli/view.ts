@@ -20,7 +20,7 @@ import { parseAgentTrajOptions } from '../usecases/datasets/import/agent-traj-op
 import { importTrajectories } from '../usecases/datasets/import/import-trajectories.ts';
 import { stoppable } from './stoppable.ts';
 import { print } from './terminal.ts';
-import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
+import { wantsJson, wholeNumber, withPlatformToRead } from './with-platform.ts';
 import { ensureProjector } from './with-projector.ts';
 
 interface ViewFlags {
@@ -81,7 +81,7 @@ export function addView(program: Command): void {
 }
 
 function recordOf(of: PageOf, limit: number): Promise<PageRecord> {
-  return withPlatform('view', async (platform, signal) => {
+  return withPlatformToRead('view', async (platform, signal) => {
     const record = await gathered(platform, signal, limit, 'an installation of Espalier', async () => of);
     if (!record) throw new Error(`no run, tree or rollout has the id ${of.id}; \`espalier status\` lists the runs`);
     return record;

@@ -28,6 +28,14 @@ export async function withPlatform<T>(
   });
 }
 
+/**
+ * Opens the platform as `withPlatform` does for a command that reads, and prints or writes when it has read everything: where Postgres or
+ * Kafka goes away meanwhile, it waits and begins again.
+ */
+export function withPlatformToRead<T>(...[name, use, onFaults]: Parameters<typeof withPlatform<T>>): Promise<T> {
+  return withPlatform(name, (platform, signal) => throughOutages(signal, () => use(platform, signal)), onFaults);
+}
+
 /** Returns whether results are wanted as JSON: a flag of the whole program, which commander keeps at the root. */
 export function wantsJson(command: Command): boolean {
   return command.optsWithGlobals<{ json?: boolean }>().json === true;

@@ -257,7 +257,7 @@ describe('Parquet files of trajectories', () => {
         well_formatted: s.wellFormatted,
         executable: s.executable,
         weight: s.policySpans.some(({ policyId }) => policyId === 'p') ? 1 : 0,
-        reward: sumAmounts(Object.values(s.rewards)),
+        reward: Object.keys(rest.rewards).length === 0 ? 'NaN' : sumAmounts(Object.values(s.rewards)),
         rewards: pairs(s.rewards),
         state_hash: s.stateHash,
         policy_spans: s.policySpans.map(({ policyId, ...span }) => ({ ...span, policy_id: policyId })),

@@ -103,6 +103,17 @@ test('of several scores of one name on one reply or trace the last is kept, and 
   ]);
 });
 
+test('a score on either of two equal generations is a reward of their reply', async () => {
+  const said = { input: question, output: called };
+  const observations = [...trace.observations.filter(({ id }) => id !== 'g1'), observation('g0', 1, said), observation('g1', 1, said)];
+  const scores = ['g0', 'g1'].map((id) => ({ name: `of ${id}`, value: 0.5, observationId: id }));
+  await writeFile(shop.path('source'), JSON.stringify({ ...trace, observations, scores }));
+  await shop.importing();
+  const rewards = await shop.db.selectFrom('rewards').select(['component', 'stepId']).orderBy('component').execute();
+  expect(rewards.map(({ component }) => component)).toEqual(['of g0', 'of g1']);
+  expect(rewards[0]?.stepId).toBe(rewards[1]?.stepId);
+});
+
 test('a trace without a chat is counted, and one with a picture is refused', async () => {
   const picture = [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://example.org/a.png' } }] }];
   const seen = observation('g1', 1, { traceId: 'trace-3', input: picture, output: 'A dog.' });

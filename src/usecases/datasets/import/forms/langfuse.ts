@@ -38,7 +38,7 @@ const NUMBERS = ['NUMERIC', 'BOOLEAN'];
 /** Traces of Langfuse with their observations, as `GET /api/public/traces/ID` answers each. */
 export const langfuseForm = {
   name: 'langfuse',
-  importer: 'langfuse/1',
+  importer: 'langfuse/2',
   title: 'Langfuse',
   policyId: 'langfuse',
   notKept: 'costs, times, spans, settings of models, and generations beside the longest conversation of a trace',
@@ -66,7 +66,7 @@ export function parseLangfuseTrace(value: unknown, environment: string | null): 
   if (!conversation) return { kind: 'no-conversation' };
   const { longest, turns: onPath, beside } = conversation;
   for (let i = 0; i < beside; i++) notes.push({ kind: 'part-not-read', field: 'generation beside the conversation' });
-  const turnOf = new Map([...onPath].map(([turn, { id: of }]) => [of, turn]));
+  const turnOf = new Map([...onPath].flatMap(([turn, made]) => made.map(({ id: of }) => [of, turn] as const)));
   const rewards = new Map<string, { readonly component: string; readonly value: number; readonly turn: number | null }>();
   for (const { name: component, value: amount, dataType, observationId: on } of (scores ?? []).toSorted(byTime)) {
     const turn = on ? turnOf.get(on) : null;
@@ -85,7 +85,7 @@ export function parseLangfuseTrace(value: unknown, environment: string | null): 
   const read = withNotes(chatEpisode(longest.chat, facts, namesIn('input')), [...notes, ...chatNotes(longest.chat)]);
   if (read.kind !== 'episode') return read;
   const turns = read.episode.turns.map((turn, i): EpisodeTurn => {
-    const of = onPath.get(i);
+    const of = onPath.get(i)?.at(-1);
     return { ...turn, ...(of && usageOf(of)) };
   });
   return { ...read, episode: { ...read.episode, turns } };

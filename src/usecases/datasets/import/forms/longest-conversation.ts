@@ -9,8 +9,8 @@ export interface CallOfTrace<T> {
 /** The calls of a trace that are one conversation. */
 interface Conversation<T> {
   readonly longest: CallOfTrace<T>;
-  /** The calls that made its replies, by the places of these (from 0). */
-  readonly turns: ReadonlyMap<number, T>;
+  /** The calls that made its replies, by the places of these (from 0): several where the trace holds equal ones. */
+  readonly turns: ReadonlyMap<number, readonly T[]>;
   /** How many calls are of other conversations. */
   readonly beside: number;
 }
@@ -20,7 +20,11 @@ export function longestConversation<T>(calls: readonly CallOfTrace<T>[]): Conver
   const longest = calls.reduce<CallOfTrace<T> | null>((a, b) => (a && a.chat.length > b.chat.length ? a : b), null);
   if (!longest) return null;
   const ofIt = calls.filter(({ chat }) => isBeginning(chat, longest.chat));
-  const turns = new Map(ofIt.map(({ of, chat }) => [repliesIn(chat) - 1, of]));
+  const turns = new Map<number, T[]>();
+  for (const { of, chat } of ofIt) {
+    const turn = repliesIn(chat) - 1;
+    turns.set(turn, [...(turns.get(turn) ?? []), of]);
+  }
   return { longest, turns, beside: calls.length - ofIt.length };
 }
 

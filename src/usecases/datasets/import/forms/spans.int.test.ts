@@ -124,7 +124,7 @@ test.each([
   },
 );
 
-test('a trace whose root failed is failed, one without a call is counted, and spans without times are refused', async () => {
+test('a trace whose root failed is failed, one without a call is counted, and a row without a readable span is refused', async () => {
   const [third, , first, agent] = phoenix.data;
   const failed = { ...agent, status_code: 'ERROR', status_message: 'no tool' };
   const other = { ...agent, context: { trace_id: TRACE.replace('0af', '1af'), span_id: ids(8) } };
@@ -134,4 +134,48 @@ test('a trace whose root failed is failed, one without a call is counted, and sp
   expect(rollouts).toEqual([{ outcome: 'failed' }]);
   await writeFile(shop.path('source'), JSON.stringify({ data: [{ ...third, end_time: null }] }));
   await expect(shop.importing()).rejects.toThrow('1 of its spans have no ids or times');
+});
+
+test('a span of a page without times is noted, and the others are read', async () => {
+  const [third, ...others] = phoenix.data;
+  await writeFile(shop.path('source'), JSON.stringify({ data: [{ ...third, end_time: null }, ...others] }));
+  const report = await shop.importing();
+  expect(report).toMatchObject({ rollouts: 1, steps: 2 });
+  expect(report.notes).toMatchObject([{ kind: 'part-not-read', field: 'span without ids or times', rows: 1 }]);
+});
+
+test('what a call loses of its settings, and its replies beyond the first, are noted, and the call is kept', async () => {
+  const [, second, first, agent] = phoenix.data;
+  const attributes = {
+    ...inferred(1),
+    'llm.invocation_parameters': '{"temperature": "hot", "n": 2}',
+    'llm.output_messages.1.message.role': 'assistant',
+    'llm.output_messages.1.message.content': 'Cold.',
+  };
+  await writeFile(shop.path('source'), JSON.stringify({ data: [second, { ...first, attributes }, agent] }));
+  const report = await shop.importing();
+  expect(report).toMatchObject({ rollouts: 1, steps: 2 });
+  expect(report.notes.map(({ field }) => field).sort()).toEqual(['reply beside the first', 'temperature is no number']);
+  const steps = await shop.db.selectFrom('steps').select('promptTokens').where('depth', '>', 0).orderBy('depth').execute();
+  expect(steps.map(({ promptTokens }) => promptTokens)).toEqual([10, 20]);
+});
+
+test.each([
+  [
+    'it goes on after the line',
+    (lines: readonly string[]) => [...lines.slice(0, 2), '{broken', ...lines.slice(2)],
+    'a trace continues after this line',
+  ],
+  ['it lacks its root', (lines: readonly string[]) => [...lines.slice(0, 3), '{broken'], 'a trace may have its root in this line'],
+  ['it is whole', (lines: readonly string[]) => [...lines, '{broken'], null],
+])('a trace of a file with a line that cannot be read is refused or noted: %s', async (_, change, reason) => {
+  await writeFile(shop.path('source'), change(requests.map((each) => JSON.stringify(each))).join('\n'));
+  const report = await shop.importing({ badRows: 'skip' });
+  expect(report.rollouts).toBe(reason === null ? 1 : 0);
+  const reasons = report.skipped.first.map((each) => each.reason);
+  if (reason !== null) expect(reasons).toContainEqual(expect.stringContaining(reason));
+  else {
+    expect(reasons).toHaveLength(1);
+    expect(report.notes.map(({ field }) => field)).toContain('line that may be of the trace');
+  }
 });

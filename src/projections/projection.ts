@@ -39,6 +39,7 @@ export interface Poison {
     | 'missing-reward'
     | 'missing-revision'
     | 'missing-dataset'
+    | 'missing-batch'
     | 'missing-history'
     | 'missing-prompt'
     | 'missing-annotation'

@@ -13,7 +13,7 @@ import { tables } from './tables.ts';
  */
 export const datasetSources: Projection = {
   name: 'dataset-sources',
-  version: 1,
+  version: 2,
   handles: ['DatasetReleased', 'DatasetSourced'],
   project,
 };

@@ -113,7 +113,7 @@ function fold(delivery: Delivery, state: TrainingState, rows: Rows): Refused | u
     const { batchId } = delivery.event.data as { batchId: string }; // of these types
     if (state.planned.get(batchId) !== lineageId)
       return {
-        code: 'conflict',
+        code: 'missing-batch',
         field: 'data.batchId',
         reason: `policy ${policyId} has no batch ${batchId}; append its BatchPlanned first`,
       };
@@ -161,7 +161,7 @@ function foldBatch({ data, occurredAt }: Envelope<'BatchPlanned'>, state: Traini
   if (data.previousHash !== before) {
     const reason =
       before === undefined ? `batch ${data.ordinal - 1} was not planned` : `the manifest of the batch before is ${before}`;
-    return { code: 'conflict', field: 'data.previousHash', reason };
+    return { code: before === undefined ? 'missing-batch' : 'conflict', field: 'data.previousHash', reason };
   }
   if (data.batchId !== derivedId('batch', data.lineageId, data.ordinal))
     return {

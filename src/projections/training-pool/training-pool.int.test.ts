@@ -224,7 +224,9 @@ test('what the stream of one policy says of the batch, the lease and the checkpo
     stored: (await readVersionsOfBackend(database.db, backend)).filter(({ policyId }) => policyId === POLICY),
   });
   await givenEvents(database.db, [...theirs.events, ...builder.events]);
-  expect((await quarantined()).map(({ field }) => field)).toEqual(Array.from({ length: 4 }, () => 'data.batchId'));
+  expect((await quarantined()).map(({ code, field }) => `${code} ${field}`)).toEqual(
+    Array.from({ length: 4 }, () => 'missing-batch data.batchId'),
+  );
   const before = await state();
   expect(before).toMatchObject({ batches: [{ state: 'trained' }], lineages: [{ trained: 1 }] });
   expect(before.stored.map(({ version }) => version)).toContain(1);

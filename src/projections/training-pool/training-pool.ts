@@ -19,7 +19,7 @@ const HANDLES: readonly EventType[] = [
  * by who reads. What breaks the shape of a tree is in quarantine of `step-tree`; here only the streams of training have rules: a
  * batch, a version and an end of a sample are said once.
  */
-export const trainingPool: Projection = { name: 'training-pool', version: 3, handles: HANDLES, project };
+export const trainingPool: Projection = { name: 'training-pool', version: 4, handles: HANDLES, project };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   // A slice is of one topic, so two of the three have nothing to do.

@@ -225,7 +225,7 @@ export function componentRows(rewards: Readonly<Record<string, number>>): readon
 }
 
 export const verlFormat: FormatEntry<'verl'> = {
-  version: 6,
+  version: 7,
   container: 'parquet',
   options: ({ layout, tokenizer }) => ({ layout, ...(tokenizer === undefined ? {} : { tokenizer }) }),
   notes: () => ['note: this is experience (DataProto, by espalier_rl.adapters.verl); RLHFDataset reads prompts: --data prompts'],

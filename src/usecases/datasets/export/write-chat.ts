@@ -64,7 +64,7 @@ export async function completionBodies(
 }
 
 export const xtunerFormat: FormatEntry<'xtuner'> = {
-  version: 4,
+  version: 5,
   container: 'lines',
   options: ({ weights, metadata }) => ({ weights, metadata }),
   notes: xtunerNotes,
@@ -76,7 +76,7 @@ export function xtunerNotes(): readonly string[] {
 }
 
 export const trlFormat: FormatEntry<'trl'> = {
-  version: 4,
+  version: 5,
   container: 'lines',
   options: ({ weights, metadata, tokenizer, container }) => ({
     weights,

@@ -56,7 +56,7 @@ function refuseOthers(own: ExportTrajectory['steps'], { rollout, head }: ExportT
 }
 
 export const grpoFormat: FormatEntry<'trl-grpo'> = {
-  version: 6,
+  version: 7,
   container: 'lines',
   options: ({ metadata }) => ({ metadata }),
   notes: () => [

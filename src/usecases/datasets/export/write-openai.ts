@@ -32,7 +32,7 @@ export async function openaiBodies(
 }
 
 export const openaiFormat: FormatEntry<'openai'> = {
-  version: 5,
+  version: 6,
   container: 'lines',
   options: ({ weights, metadata, ...given }) => ({ weights, metadata, ...contextOf(given) }),
   notes: openaiNotes,

@@ -301,7 +301,7 @@ function rewardStruct(): Column {
 }
 
 export const parquetFormat: FormatEntry<'parquet'> = {
-  version: 4,
+  version: 5,
   container: 'parquet',
   options: ({ weights }) => ({ weights }),
   notes: () => [

@@ -120,7 +120,7 @@ export function acknowledgementIn(config: unknown): string {
 }
 
 export const shareGptFormat: FormatEntry<'sharegpt'> = {
-  version: 5,
+  version: 6,
   container: 'lines',
   options: ({ weights, ...given }) => ({ weights, ...contextOf(given) }),
   notes: shareGptNotes,

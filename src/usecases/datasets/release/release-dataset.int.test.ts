@@ -31,7 +31,7 @@ describe('releases', () => {
       name: 'mined',
       version: 1,
       format: 'trl',
-      formatVersion: 4,
+      formatVersion: 5,
       codeVersion: 'test',
       runs: [runId],
       withdrawnAt: null,

@@ -33,12 +33,12 @@ export const ROW_FORMATS = ['agent-r', 'xtuner', 'sharegpt', 'openai', 'trl', 'd
 
 /** Raised when the bytes of a format change for equal input. */
 export const ROW_FORMAT_VERSIONS: Readonly<Record<RowFormatKind, number>> = {
-  'agent-r': 4,
-  xtuner: 4,
-  sharegpt: 4,
-  openai: 5,
-  trl: 4,
-  dpo: 4,
+  'agent-r': 5,
+  xtuner: 5,
+  sharegpt: 5,
+  openai: 6,
+  trl: 5,
+  dpo: 5,
 };
 
 /** What must hold of an example to be written. */

@@ -30,7 +30,7 @@ import { isParquet, parseVerlRow, readVerlSteps, VERL_FIELDS } from './verl-step
 const FORMS = [
   {
     name: 'atif',
-    importer: 'atif/1',
+    importer: 'atif/2',
     title: 'ATIF',
     policyId: 'atif',
     notKept: 'ids of prompts, costs, and prompts that were worded otherwise than as one chat',
@@ -46,7 +46,7 @@ const FORMS = [
   verifiersTracesForm,
   {
     name: 'sharegpt',
-    importer: 'agent-traj/1',
+    importer: 'agent-traj/2',
     title: 'AgentTraj',
     policyId: 'agent-traj',
     notKept: 'token ids, rewards of single steps, and what followed the last reply',
@@ -55,7 +55,7 @@ const FORMS = [
   },
   {
     name: 'openai',
-    importer: 'openai/1',
+    importer: 'openai/2',
     title: 'chats',
     policyId: 'chat',
     notKept:
@@ -65,7 +65,7 @@ const FORMS = [
   },
   {
     name: 'verifiers',
-    importer: 'verifiers/1',
+    importer: 'verifiers/2',
     title: 'verifiers',
     policyId: 'verifiers',
     notKept: 'token ids, single metrics, what followed the last reply, and which rows were one trajectory',

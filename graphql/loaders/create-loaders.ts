@@ -174,15 +174,16 @@ export function createLoaders(
     ),
     searchedTree: new DataLoader<string, SearchedTree | null>(async (ids) => {
       const unreadable = new Map<string, Error>(); // one whose text is lost keeps nobody from the others
-      const trees = await readSearchedTrees(db, ids, (blob, size, treeId) =>
-        texts.bytes({ blob, size, mediaType: '' }).then(
+      const trees = await readSearchedTrees(db, ids, async (blob, size, treeId) => {
+        if (unreadable.has(treeId)) return '';
+        return texts.bytes({ blob, size, mediaType: '' }).then(
           (bytes) => Buffer.from(bytes).toString('utf8'),
           (error: Error) => {
             unreadable.set(treeId, error);
             return '';
           },
-        ),
-      );
+        );
+      });
       return ids.map((id) => unreadable.get(id) ?? trees.get(id) ?? null);
     }),
     historyImage: new ListsOfTree(

@@ -56,10 +56,11 @@ const imagesOfPath = loadedBy((db) =>
       asked.map(({ step }) => step),
     );
     const pathOf = ({ treeId, id }: OfTree) => (ids.get(keyInTree(treeId, id)) ?? []).map((of) => ({ treeId, id: of }));
+    const steps = new Map(asked.flatMap(({ step }) => pathOf(step)).map((of) => [keyInTree(of.treeId, of.id), of])); // paths share most
     const images = await readImagesShown(
       db,
       asked.flatMap(({ shown }) => shown),
-      asked.flatMap(({ step }) => pathOf(step)),
+      [...steps.values()],
     );
     return new Map(asked.map(({ key, step, shown }) => [key, occurrencesOf(shown, pathOf(step), images)[0] ?? null]));
   }),

@@ -281,12 +281,12 @@ function isFolder({ layout }: Pick<ExportFlags, 'layout'>): boolean {
   return layout === 'hf' || layout === 'hf-step';
 }
 
-function describeRowsFolder(out: string, { splits, files }: RowFolderManifest): Lines {
+function describeRowsFolder(out: string, { splits, files, ...left }: RowFolderManifest): Lines {
   const parts = Object.entries(splits).map(
     ([split, { lines, trained }]) => `${split}: ${lines} lines, ${trained} replies trained on`,
   );
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
-  return `${out}: ${parts.join('; ')}; ${files.length} files, ${bytes.toLocaleString('en')} bytes (README.md, ${FOLDER_MANIFEST})`;
+  return `${out}: ${parts.join('; ')}${leftOutText(left)}; ${files.length} files, ${bytes.toLocaleString('en')} bytes (README.md, ${FOLDER_MANIFEST})`;
 }
 
 /** Describes what a file of mined examples holds, and what the gates kept out. */

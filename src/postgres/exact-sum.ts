@@ -8,9 +8,13 @@ export function exactSum(column: RawBuilder<unknown>): RawBuilder<number> {
   return rounded(sql`sum(${column}::text::numeric)`);
 }
 
-/** The mean of doubles, by the same rule; null of none. */
+/** The mean of doubles, as `meanAmount` of the domain: of equal ones that value, else the sum by the number; null of none. */
 export function exactMean(column: RawBuilder<unknown>): RawBuilder<number | null> {
-  return rounded(sql`avg(${column}::text::numeric)`);
+  // below half of the least double the division is an error
+  return sql`(
+    case when min(${column}) = max(${column}) then min(${column})::float8
+    when abs(avg(${column}::text::numeric)) < 3e-324 then 0
+    else ${exactSum(column)} / count(${column}) end)`;
 }
 
 /** The population variance of doubles, by the same rule: 0 of equal values. */

@@ -4,7 +4,7 @@ import { SegmentCache } from '../../images/segment-cache.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { OfTree } from '../of-tree.ts';
 import { findPicture, findPictureOfTrees, openPicture, type PictureRecord } from '../pictures/read-pictures.ts';
-import { findHistoryImage, type HistoryImageRecord, readHistoryImages } from './read-history-images.ts';
+import { findHistoryImage, type HistoryImageRecord, readImagesShown } from './read-history-images.ts';
 import { rebuildImage } from './rebuild-image.ts';
 
 /** A picture of a prompt as the record draws it: what its id names, and nothing of the steps that were shown it. */
@@ -48,7 +48,7 @@ export function pictureReader({
     if (seen) return seenPicture(seen, blobs);
     if (!record)
       throw new PictureUndrawable(
-        `the prompt of step ${steps.map(({ id }) => id).join(', ')} shows the picture ${imageId}, which no history and no observation on record holds; append it`,
+        `the prompt of step ${steps.at(-1)?.id} shows the picture ${imageId}, which no history and no observation on record holds; append it`,
       );
     const rebuilt = await rebuildImage(world, record);
     if (rebuilt.kind !== 'image') {
@@ -74,6 +74,6 @@ async function seenPicture(record: PictureRecord, blobs: Pick<BlobStore, 'get'>)
 
 /** What the steps themselves were shown comes first; else it was drawn elsewhere. */
 async function recordOf(db: Db, imageId: string, steps: readonly OfTree[]): Promise<HistoryImageRecord | undefined> {
-  const own = (await readHistoryImages(db, steps)).find(({ id }) => id === imageId);
+  const [own] = await readImagesShown(db, [imageId], steps);
   return own ?? findHistoryImage(db, imageId);
 }

@@ -7,16 +7,18 @@ import { type Finder, readOne } from './trace-links.ts';
 export const findImage: Finder = async (db, id) => {
   const image = await readOne(
     db,
-    sql<{ width: number; height: number; tokens: number; factors: string }>`
-      select width, height, vision_tokens as tokens, string_agg(distinct factor::text, ' and ' order by factor::text) as factors
+    sql<{ width: number; height: number; tokens: number; factors: number; least: number; most: number }>`
+      select width, height, vision_tokens as tokens, count(distinct factor)::int as factors, min(factor) as least, max(factor) as most
       from history_images where image_id = ${id} group by 1, 2, 3 order by count(*) desc, 3 limit 1`,
   );
   if (!image) return null;
+  const factor =
+    image.factors === 1 ? `factor ${image.least}` : `${image.factors} factors from ${image.least} to ${image.most}`;
   const shown = sql`select step_id, tree_id from history_images where image_id = ${id}`;
   return {
     kind: 'image',
     id,
-    title: `${image.width} × ${image.height}, ${image.tokens} vision tokens, factor ${image.factors}`,
+    title: `${image.width} × ${image.height}, ${image.tokens} vision tokens, ${factor}`,
     madeBy: {
       streams: sql`select tree_id from history_images where image_id = ${id}`,
       types: ['HistoryRendered'],

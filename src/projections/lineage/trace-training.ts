@@ -68,13 +68,21 @@ export const findBatch: Finder = async (db, id) => {
   };
 };
 
-/** A checkpoint: kept weights. What is made of it is what its version made. */
+/**
+ * A checkpoint: kept weights; of several under one id first the one that a version of its own lineage names. What is made of it is
+ * what its version made.
+ */
 export const findCheckpoint: Finder = async (db, id) => {
   const kept = await readOne(
     db,
     sql<{ policyId: string; version: number; weights: string }>`
-      select policy_id, version, weights from checkpoints where checkpoint_id = ${id}
-      union select policy_id, version, weights from policy_versions where checkpoint_id = ${id}`,
+      select policy_id, version, weights from (
+        select c.policy_id, c.version, c.weights, case when v.checkpoint_id is null then 1 else 0 end as place
+        from checkpoints c left join policy_versions v
+          on v.lineage_id = c.lineage_id and v.version = c.version and v.checkpoint_id = c.checkpoint_id
+        where c.checkpoint_id = ${id}
+        union all select policy_id, version, weights, 2 from policy_versions where checkpoint_id = ${id}) kept
+      order by place, policy_id, version limit 1`,
   );
   if (!kept) return null;
   const { policyId, version, weights } = kept;

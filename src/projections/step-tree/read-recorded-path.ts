@@ -1,5 +1,6 @@
+import { sql } from 'kysely';
 import type { Db } from '../../postgres/database.ts';
-import { rowsWhere } from '../../postgres/rows-where.ts';
+import { exactSum } from '../../postgres/exact-sum.ts';
 import { keyInTree, type OfTree } from '../of-tree.ts';
 import { readPictureIds } from '../pictures/read-pictures.ts';
 import { readPaths } from './read-paths.ts';
@@ -22,7 +23,7 @@ export interface PathStep {
   readonly stateHash: string | null;
   /** Who took it; null for the root. */
   readonly policy: { readonly policyId: string; readonly version: number } | null;
-  /** What the environment gave, as it was first assigned: 0 where nothing was. */
+  /** What the environment gave, as it was first assigned, summed: 0 where nothing was. */
   readonly reward: number;
 }
 
@@ -45,18 +46,19 @@ export async function readRecordedPath(
     .where('treeId', '=', treeId)
     .where('stepId', 'in', [...ids])
     .execute();
-  const rewards = await rowsWhere(
-    db,
-    'rewards',
-    { treeId, stepId: ids, component: 'environment' },
-    ['stepId', 'assignedValue'],
-    ['rewardId'],
-  );
+  const rewards = await db
+    .selectFrom('rewards')
+    .select(['stepId', exactSum(sql.ref('assignedValue')).as('value')])
+    .where('treeId', '=', treeId)
+    .where('stepId', 'in', [...ids])
+    .where('component', '=', 'environment')
+    .groupBy('stepId')
+    .execute();
   const pictures = await readPictureIds(
     db,
     ids.map((id) => ({ treeId, id })),
   );
-  const earned = new Map(rewards.map(({ stepId, assignedValue }) => [stepId, assignedValue]));
+  const earned = new Map(rewards.map(({ stepId, value }) => [stepId, value]));
   const steps = new Map(records.map((record) => [record.stepId, record]));
   return Promise.all(
     ids.map(async (id): Promise<PathStep> => {

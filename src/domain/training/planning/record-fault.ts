@@ -73,7 +73,7 @@ export function findArrayFault(
 /** Finds the calls next to the path of a rollout that may belong to it; null where there are none, or the declaration keeps it. */
 export function findUnclearFault(unclearCalls: number | null, { unclear }: Pick<PlanRules, 'unclear'>): RecordFault | null {
   if (unclear === 'keep' || !unclearCalls) return null;
-  const rule = `${unclearCalls} calls next to its path may belong to it; declare the rule unclear: keep to train on it all the same`;
+  const rule = `${unclearCalls} calls next to its path may belong to it; declare another policy with the rule unclear: keep to train on it all the same`;
   return { reason: 'unclear-calls', rule, measured: unclearCalls };
 }
 
@@ -105,7 +105,7 @@ export function findSamplingFault(
   const settings = { temperature, top_p: topP, top_k: topK, min_p: minP, repetition_penalty: repetitionPenalty };
   const unknown = Object.entries(settings).flatMap(([name, value]) => (value === null ? [name] : []));
   if (unknown.length === 0 || unknownSampling === 'keep') return null;
-  const remedy = 'record them with the prompt, or declare the rule unknownSampling: keep to train on it all the same';
+  const remedy = 'record them with the prompt, or declare another policy with the rule unknownSampling: keep to train on it all the same';
   return fault(`the record does not say with which ${unknown.join(', ')} step ${stepId} was sampled; ${remedy}`, null);
 }
 

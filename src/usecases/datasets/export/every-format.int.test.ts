@@ -7,6 +7,7 @@ import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenEvents } from '../../../testing/given-events.ts';
 import { readParquet } from '../prepare/read-source.ts';
 import { exportRows } from '../rows/export-rows.ts';
+import { exportRowsFolder } from '../rows/export-rows-folder.ts';
 import { ROW_FORMATS, type RowFormatKind } from '../rows/row-options.ts';
 import { exportTrajectories } from './export-trajectories.ts';
 import type { ExportFormat } from './format.ts';
@@ -178,3 +179,16 @@ test.each(ROW_FORMATS)(
     expect(counts).toMatchObject({ unfinished: 2, unrewarded: 1 });
   },
 );
+
+test('a folder of mined examples counts what it takes none of, over its splits', async () => {
+  await given();
+  const parameters = {
+    data: 'good',
+    thresholds: { alpha: 0.2, beta: 0.2 },
+    state: 'verified',
+    gates: { duplicates: 'keep', testTasks: 'keep', evaluations: 'keep', maxPerTask: null },
+  } as const;
+  const format = { kind: 'openai', metadata: 'include', span: 'reply' } as const;
+  const made = await exportRowsFolder({ ...common(shop.path('folder')), format, parameters, general: null });
+  expect(made).toMatchObject({ unfinished: 2, unrewarded: 1 });
+});

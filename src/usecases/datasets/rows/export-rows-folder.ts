@@ -18,8 +18,10 @@ export interface RowFolderManifest extends Omit<RowManifest, 'schema' | 'bytes' 
   readonly schema: 'espalier-rows-folder-manifest/1';
   readonly splits: Readonly<Record<string, RowCounts>>;
   readonly files: readonly Shard[];
-  /** As of `RowCounts`. */
+  /** As of `RowCounts`, of all splits. */
   readonly unclear?: number;
+  readonly unfinished?: number;
+  readonly unrewarded?: number;
 }
 
 /**
@@ -34,7 +36,7 @@ export async function exportRowsFolder(options: RowExportOptions & { readonly ex
   return fillFolder(out, { existing, mark, manifest: FOLDER_MANIFEST }, async (folder) => {
     await mkdir(join(folder, 'data'));
     await mkdir(join(folder, '_manifests'));
-    const { splits, files, runs, unclear, position } = await readSnapshot(
+    const { splits, files, runs, unclear, leftOut, position } = await readSnapshot(
       db,
       ROW_PROJECTIONS,
       { waitMs, signal },
@@ -52,6 +54,7 @@ export async function exportRowsFolder(options: RowExportOptions & { readonly ex
           runs: new Set(),
         };
         let before = 0;
+        const leftOut = { unfinished: 0, unrewarded: 0 };
         for (const split of SPLITS) {
           const sink = new ShardSink(folder, { split, ending: format.container === 'parquet' ? '.parquet' : '.jsonl' });
           const { counts, runs: from } = await writeRows({
@@ -74,6 +77,8 @@ export async function exportRowsFolder(options: RowExportOptions & { readonly ex
             onExample: () => undefined,
           });
           before += counts.lines;
+          leftOut.unfinished += counts.unfinished ?? 0;
+          leftOut.unrewarded += counts.unrewarded ?? 0;
           if (counts.lines === 0) await sink.discard();
           else {
             for (const each of await sink.finish()) found.files.push(each);
@@ -82,7 +87,7 @@ export async function exportRowsFolder(options: RowExportOptions & { readonly ex
           for (const run of from) found.runs.add(run);
           if (split === 'test' && before === 0) throw nothingMatches(query, parameters, counts);
         }
-        return { ...found, unclear, position: at };
+        return { ...found, unclear, leftOut, position: at };
       },
     );
     const manifest: RowFolderManifest = {
@@ -95,6 +100,8 @@ export async function exportRowsFolder(options: RowExportOptions & { readonly ex
       codeVersion,
       position,
       ...unclear,
+      ...(leftOut.unfinished > 0 ? { unfinished: leftOut.unfinished } : {}),
+      ...(leftOut.unrewarded > 0 ? { unrewarded: leftOut.unrewarded } : {}),
       splits,
       runs: [...runs].sort(),
       files,

@@ -96,7 +96,7 @@ class Sampling(unittest.TestCase):
 
         text = "a\u00e9\U0001f333b"
         row = _Row(0, Asked([0], 1, 10, 1.0, 0, ("b",)), 1)
-        taken = [row.take(byte, -1.0, 0.5, Bytes(), set()) for byte in text.encode()]
+        taken = [row.take(byte, -1.0, 0.5, [], Bytes(), set()) for byte in text.encode()]
         self.assertEqual((row.reply["text"], taken[-1]), (text[:-1], True))
         self.assertEqual(row.reply["ends"], [1, 1, 2, 2, 2, 2, 3, 3])
 
@@ -192,6 +192,15 @@ class Protocol(unittest.TestCase):
         used = sum(len(choice["token_ids"]) for choice in answer["choices"])
         self.assertEqual(answer["usage"]["completion_tokens"], used)
         self.assertEqual(self.post("/chat/completions", asked)[1]["choices"], answer["choices"])
+
+    def test_the_likeliest_tokens_are_those_of_what_is_drawn_from(self):
+        asked = {"model": "tiny", "messages": CHAT, "max_tokens": 1, "seed": 1, "logprobs": True, "top_logprobs": 5}
+        gaps = []
+        for temperature in (1, 2):
+            _, answer = self.post("/chat/completions", {**asked, "temperature": temperature})
+            top = [each["logprob"] for each in answer["choices"][0]["logprobs"]["content"][0]["top_logprobs"]]
+            gaps.append(top[0] - top[4])
+        self.assertAlmostEqual(gaps[0], 2 * gaps[1], 6)
 
     def test_requests_that_wait_are_drawn_together_and_answered_as_they_would_be_alone(self):
         asked = [{"messages": [{"role": "user", "content": "7" * (1 + i)}], "max_tokens": 4, "seed": i, "return_token_ids": True} for i in range(6)]

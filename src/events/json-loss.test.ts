@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { jsonLoss } from './json-loss.ts';
+import { jsonLoss, jsonLosses } from './json-loss.ts';
 
 const lossOf = (text: string) => jsonLoss(text, JSON.parse(text));
 
@@ -27,6 +27,13 @@ test.each([
   '[]',
 ])('%s loses nothing', (text) => {
   expect(lossOf(text)).toBeUndefined();
+});
+
+test('numbers of keys that are ignored are no losses', () => {
+  const text = `{"spans": [${'{"timeUnixNano": 1700000000000000001},'.repeat(30)}{"n": 1e400}]}`;
+  expect(jsonLosses(text, JSON.parse(text), (key) => key.endsWith('UnixNano'))).toEqual([
+    'spans.30.n is 1e400, which is beyond the range of a double',
+  ]);
 });
 
 test('what is written by a writer of JSON loses nothing, compact or indented', () => {

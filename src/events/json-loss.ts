@@ -24,12 +24,13 @@ export function jsonLoss(text: string, value: unknown): JsonLoss | undefined {
 
 const MOST_LOSSES = 20; // of one text
 
-/** Lists what `JSON.parse` loses without a word, in words: the first twenty. */
-export function jsonLosses(text: string, value: unknown): readonly string[] {
+/** Lists what `JSON.parse` loses without a word, in words: the first twenty, but for numbers of keys that are `ignored`. */
+export function jsonLosses(text: string, value: unknown, ignored?: Walker['ignored']): readonly string[] {
   if (jsonLoss(text, value) === undefined) return [];
   const losses: string[] = [];
   walkJson(text, value, {
     onLoss: ({ path, message }) => losses.push(`${path} ${message}`) === MOST_LOSSES,
+    ...(ignored ? { ignored } : {}),
   });
   return losses;
 }
@@ -71,8 +72,10 @@ interface Level {
 
 /** What a walk over a JSON text meets; `onLoss` and `onRewritten` return whether to stop. */
 interface Walker {
-  /** A part that a reader of JSON loses. */
-  readonly onLoss: (loss: JsonLoss) => boolean;
+  /** A part that a reader of JSON loses. Its path takes as long as it is deep. */
+  readonly onLoss?: (loss: JsonLoss) => boolean;
+  /** Keys whose numbers are no loss. */
+  readonly ignored?: (key: string) => boolean;
   /** A number that `JSON.stringify` writes in another way, or a part that is lost. */
   readonly onRewritten?: () => void;
   readonly onClose?: (value: unknown, from: number, to: number) => void;
@@ -91,7 +94,7 @@ function firstLoss(text: string): JsonLoss | undefined {
 }
 
 /** Walks over a text that is JSON. @param root what `JSON.parse` made of it. */
-export function walkJson(text: string, root: unknown, { onLoss, onRewritten, onOpen, onClose }: Walker): void {
+export function walkJson(text: string, root: unknown, { onLoss, ignored, onRewritten, onOpen, onClose }: Walker): void {
   const levels: Level[] = [];
   const path = () => levels.reduce((before, { at }) => pathIn(before, at), '');
   const tokens = /["{}[\],]|-?\d[\d.eE+-]*/g;
@@ -119,13 +122,13 @@ export function walkJson(text: string, root: unknown, { onLoss, onRewritten, onO
       isKey = false;
       if (level.keys.has(level.at)) {
         onRewritten?.();
-        if (onLoss({ path: path(), message: 'occurs twice in its object', remedy: 'write each key of an object once' })) return;
+        if (onLoss?.({ path: path(), message: 'occurs twice in its object', remedy: 'write each key of an object once' })) return;
       }
       level.keys.add(level.at);
     } else {
       if (String(Number(token)) !== token) onRewritten?.();
-      const message = lossOfNumber(token);
-      if (message && onLoss({ path: path(), message, remedy: 'write it as a text' })) return;
+      const message = onLoss && !ignored?.(level?.at ?? '') ? lossOfNumber(token) : undefined;
+      if (message && onLoss?.({ path: path(), message, remedy: 'write it as a text' })) return;
     }
   }
 }

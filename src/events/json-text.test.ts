@@ -7,10 +7,26 @@ test.each([
   '{"n": [1.0, -0, 1e400, 1E5, 0.10]}',
   '{"a":1, "b":{"c":1}, "a":2}',
   '{"n": 0.1000000000000000055511151231257827}',
+  '{"n": 0.0000001}',
 ])('the value of a member that is %s is written as it came, also from a copy of what holds it', (text) => {
   const whole = parseJsonText(`{"text": "1.0", "part": ${text}}`) as { readonly part: unknown }; // as just written
   expect(jsonText(whole.part)).toBe(text);
   expect(jsonText({ ...whole })).toBe(`{"text":"1.0","part":${text}}`);
+});
+
+test.each([
+  ['{"a": {"n": 1.0}, "a": {"n": 1}}', '{"n": 1}'],
+  ['{"a": {"x": {"n": 1.0}}, "a": {"x":  {"n": 1}}}', '{"x":  {"n": 1}}'],
+])('of members of one key that are %s the last is the value', (text, last) => {
+  expect(jsonText((parseJsonText(text) as { readonly a: unknown }).a)).toBe(last); // as just written
+});
+
+test('a deep text with many numbers beyond the doubles is read at once', () => {
+  const deep = 50_000;
+  const text = `${'['.repeat(deep)}${'1e400,'.repeat(deep)}0${']'.repeat(deep)}`;
+  const began = performance.now();
+  expect(jsonText(parseJsonText(text))).toBe(text);
+  expect(performance.now() - began).toBeLessThan(10_000); // to name the place of each takes longer
 });
 
 test('what numbers a reader of JSON loses of a text, and which keys occur twice, is told by paths', () => {

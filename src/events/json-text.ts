@@ -4,7 +4,7 @@ import { endOfString, jsonLosses, mayRepeatKeys, walkJson } from './json-loss.ts
 const TEXTS = new WeakMap<object, string>();
 
 /** A number that `JSON.stringify` writes in another way than it may have come. */
-const REWRITTEN = /[:[,]\s*(?:-0(?![.\d])|-?(?:\d+\.\d*0(?!\d)|[\d.]+[eE]|[\d.]{16}))/;
+const REWRITTEN = /[:[,]\s*(?:-0(?![.\d])|-?(?:\d+\.\d*0(?!\d)|[\d.]+[eE]|0\.0{6}|[\d.]{16}))/;
 
 /**
  * Parses JSON so that `jsonText` writes an object or a list of it as it came: numbers keep their digits, and members of one key all
@@ -16,15 +16,15 @@ export function parseJsonText(text: string): unknown {
   if (!REWRITTEN.test(text) && !mayRepeatKeys(text, value)) return value;
   const rewritten: boolean[] = []; // of the objects and lists that are open
   walkJson(text, value, {
-    onLoss: () => false,
     onOpen: () => rewritten.push(false),
     onRewritten: () => {
       if (rewritten.length > 0) rewritten[rewritten.length - 1] = true;
     },
     onClose: (each, from, to) => {
-      if (!rewritten.pop()) return;
-      keepJsonText(each, text.slice(from, to));
-      if (rewritten.length > 0) rewritten[rewritten.length - 1] = true;
+      const isRewritten = rewritten.pop() === true;
+      // Of members of one key the value is the last: that of an earlier one may have been kept for it.
+      if (isRewritten || isKept(each)) keepJsonText(each, text.slice(from, to));
+      if (isRewritten && rewritten.length > 0) rewritten[rewritten.length - 1] = true;
     },
   });
   return value;
@@ -41,11 +41,16 @@ export function keepJsonText(value: unknown, text: string): void {
   if (typeof value === 'object' && value !== null) TEXTS.set(value, text);
 }
 
+function isKept(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && TEXTS.has(value);
+}
+
 /** Writes a value as JSON: what `parseJsonText` read as it came, other values compactly. */
 export function jsonText(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   const text = TEXTS.get(value);
-  if (text !== undefined) return text;
+  // A copy: a slice of the text would keep the whole of it in memory.
+  if (text !== undefined) return text.isWellFormed() ? Buffer.from(text).toString() : text;
   if (Array.isArray(value)) return `[${value.map(jsonText).join(',')}]`;
   const members = Object.entries(value).filter(([, each]) => each !== undefined);
   return `{${members.map(([key, each]) => `${JSON.stringify(key)}:${jsonText(each)}`).join(',')}}`;

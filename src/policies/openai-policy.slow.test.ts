@@ -206,6 +206,17 @@ describe('acts of an answer', () => {
     expect(server.requests.map((request) => request.body?.n)).toEqual([2, 1, 2]);
   });
 
+  test('acts that train measure a server once, and its refusal of a key is told in its words and not kept', async () => {
+    const { server, policy } = await givenOpenAiPolicy();
+    const act = () => policy.act(anActRequest({ temperature: 0.7, trains: true }), never);
+    server.fail({ kind: 'status', status: 401, body: '{"error":"wrong key"}' });
+    const refused = await Promise.allSettled([act(), act()]);
+    expect(refused).toMatchObject([1, 2].map(() => ({ reason: { message: expect.stringContaining('wrong key') } })));
+    expect(server.requests).toHaveLength(1);
+    await expect(act()).rejects.toThrow('does not show');
+    expect(server.requests).toHaveLength(3);
+  });
+
   test('lengths that do not add up to the total of the server are not guessed', async () => {
     const { server, policy } = await givenOpenAiPolicy();
     const choice = { message: { content: 'hi' }, logprobs: { content: [{ token: 'hi', logprob: -1 }] } };

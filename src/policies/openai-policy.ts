@@ -91,20 +91,33 @@ export function openAiPolicy(options: OpenAiOptions, world: World = thisWorld): 
     maxResponseBytes: options.maxResponseBytes ?? 64 * 2 ** 20,
   };
   let choices: 'many' | 'one' = 'many'; // how many choices this server returns for one request
-  let logProbs: LogProbKind | null = null; // measured before the first reply that trains
+  let measuring: Promise<LogProbKind> | null = null; // before the first reply that trains
   async function checkLogProbs({ temperature }: ActRequest, signal: AbortSignal): Promise<void> {
     const baseUrl = withoutCredentials(options.baseUrl);
     const fault = (kind: LogProbKind) => refuseLogProbs({ kind, baseUrl, temperature, remedy: PROCESSED_REMEDY });
     if (!fault('unknown') || dialectOf(options) !== 'engine') return; // another dialect asks for none
-    logProbs ??= await measureLogProbs(async (body) => {
+    const found = fault(await measured(signal));
+    if (found) throw found;
+  }
+  /** Measures once, for all who ask at once; what failed is measured again. */
+  async function measured(signal: AbortSignal): Promise<LogProbKind> {
+    const isOwn = measuring === null;
+    measuring ??= measureLogProbs(async (body) => {
       const answer = await postJson(JSON.stringify(body), post, signal, world).catch((error: unknown) => {
-        if (error instanceof PolicyError && error.code === 'refused') return { text: '{}' }; // a server without the fields
+        if (mayRefuseFields(error)) return { text: '{}' };
         throw error;
       });
       return parseJson(answer.text);
-    }, options.model);
-    const found = fault(logProbs);
-    if (found) throw found;
+    }, options.model).catch((error: unknown) => {
+      measuring = null;
+      throw error;
+    });
+    try {
+      return await measuring;
+    } catch (error) {
+      if (isOwn || signal.aborted || error instanceof PolicyError) throw error;
+      return measured(signal); // another act was cancelled, which measured for all
+    }
   }
   return {
     ref: { policyId: cutText(options.policyId ?? options.model, 200), version: options.policyVersion ?? 0 },
@@ -120,7 +133,7 @@ export function openAiPolicy(options: OpenAiOptions, world: World = thisWorld): 
         let body = JSON.stringify(ask(choices === 'one' ? 1 : missing));
         try {
           const answer = await postJson(body, post, signal, world).catch((refusal: unknown) => {
-            if (choices === 'one' || missing === 1 || !mayRefuseChoices(refusal)) throw refusal;
+            if (choices === 'one' || missing === 1 || !mayRefuseFields(refusal)) throw refusal;
             body = JSON.stringify(ask(1));
             // What was refused may have been another field: then the single request is refused as well, in the server's words.
             return postJson(body, post, signal, world).then((single) => {
@@ -172,8 +185,8 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** The status of a server that takes no such value of a field: `n` above 1 is refused by llama.cpp, TGI and many proxies. */
-function mayRefuseChoices(error: unknown): boolean {
+/** The status of a server that takes no such field or value: `n` above 1 is refused by llama.cpp, TGI and many proxies. */
+function mayRefuseFields(error: unknown): boolean {
   return error instanceof PolicyError && error.code === 'refused' && (error.status === 400 || error.status === 422);
 }
 

@@ -24,6 +24,7 @@ class Asked:
     seed: int
     stop: tuple[str, ...] = ()
     pictures: tuple[Any, ...] = ()
+    top: int = 0  # likeliest tokens that are told for each
 
 
 def sample_replies(model: Any, prompt: Sequence[int], *, count: int, longest: int, temperature: float, seed: int, stop: Sequence[str] = (), pictures: Sequence[Any] = ()) -> list[dict[str, Any]]:
@@ -65,9 +66,9 @@ def _draw_together(model: Any, rows: list[_Row], whole: Callable[[int], None]) -
         step = _Stepper(model)
         logits = step.begin([row.asked.prompt for row in rows], rows[0].asked.pictures)
         while True:
-            chosen, log_probs, entropies = _draw(logits, rows)
+            chosen, log_probs, entropies, tops = _draw(logits, rows)
             for i, row in enumerate(rows):
-                if row.open and row.take(chosen[i], log_probs[i], entropies[i], model, ends):
+                if row.open and row.take(chosen[i], log_probs[i], entropies[i], tops[i], model, ends):
                     whole(row.place)
             if not any(row.open for row in rows):
                 return
@@ -76,9 +77,9 @@ def _draw_together(model: Any, rows: list[_Row], whole: Callable[[int], None]) -
             logits = step.go_on([chosen[i] for i in kept], kept)
 
 
-def _draw(logits: torch.Tensor, rows: Sequence[_Row]) -> tuple[list[int], list[float], list[float]]:
+def _draw(logits: torch.Tensor, rows: Sequence[_Row]) -> tuple[list[int], list[float], list[float], list[list[tuple[int, float]]]]:
     """Draws a token of each row, where the logits are: a vocabulary is large to copy. Returns tokens, their log-probs and
-    entropies."""
+    entropies, and the likeliest tokens of rows that ask for them."""
     if not logits.is_cuda:
         logits = logits.cpu()  # some devices have no float64
     logits = logits.float().double()
@@ -90,7 +91,10 @@ def _draw(logits: torch.Tensor, rows: Sequence[_Row]) -> tuple[list[int], list[f
     entropies = -torch.where(probs > 0, probs * log_probs, 0.0).sum(-1)
     drawn = (probs.cumsum(-1) <= draws).sum(-1).clamp(max=log_probs.shape[-1] - 1)
     chosen = torch.where(temperatures[:, 0] > 0, drawn, logits.argmax(-1))
-    return chosen.tolist(), log_probs.gather(-1, chosen[:, None])[:, 0].tolist(), entropies.tolist()
+    most = min(max(row.asked.top for row in rows), log_probs.shape[-1])
+    top = log_probs.topk(most, -1)
+    tops = [list(zip(ids, values))[: row.asked.top] for row, ids, values in zip(rows, top.indices.tolist(), top.values.tolist())]
+    return chosen.tolist(), log_probs.gather(-1, chosen[:, None])[:, 0].tolist(), entropies.tolist(), tops
 
 
 def _mix(seed: int, place: int) -> int:
@@ -104,14 +108,15 @@ class _Row:
     def __init__(self, place: int, asked: Asked, seed: int) -> None:
         self.place, self.asked, self.open = place, asked, True
         self.generator = torch.Generator().manual_seed(seed)
-        self.reply: dict[str, Any] = {"ids": [], "log_probs": [], "entropies": [], "ends": [], "text": "", "finish": "length"}
+        self.reply: dict[str, Any] = {"ids": [], "log_probs": [], "entropies": [], "tops": [], "ends": [], "text": "", "finish": "length"}
 
-    def take(self, token: int, log_prob: float, entropy: float, model: Any, ends: set[int]) -> bool:
+    def take(self, token: int, log_prob: float, entropy: float, top: list[tuple[int, float]], model: Any, ends: set[int]) -> bool:
         """Adds a token. Returns whether the reply is whole."""
         reply = self.reply
         reply["ids"].append(token)
         reply["log_probs"].append(log_prob)
         reply["entropies"].append(max(entropy, 0.0))  # rounding may leave less than 0
+        reply["tops"].append(top)
         reply["text"] = model.decode([each for each in reply["ids"] if each not in ends])
         cut = min((at for at in (reply["text"].find(mark) for mark in self.asked.stop) if at >= 0), default=-1)
         if cut >= 0:

@@ -61,7 +61,7 @@ class ModelServer:
         return {"checkpoint": checkpoint, "weights": self.weights}
 
     def complete(self, request: dict[str, Any]) -> dict[str, Any]:
-        messages, count, longest, temperature, seed, stop = _read_request(request)
+        messages, count, longest, temperature, seed, stop, top = _read_request(request)
         model = self.model  # the tokenizer of all its versions is one
         prompt, pictures = _encode(model, messages)
         room = model.context - len(prompt)
@@ -70,7 +70,7 @@ class ModelServer:
             said = f"This model's maximum context length is {model.context} tokens. However, you requested {needed} tokens."
             raise Refused(400, "context_length_exceeded", said)
         longest = min(longest or room, room)
-        asked = Asked(prompt, count, longest, temperature, seed, tuple(stop), tuple(pictures))
+        asked = Asked(prompt, count, longest, temperature, seed, tuple(stop), tuple(pictures), top)
         replies, weights, number = self.batches.draw(asked)
         choices = [_choice(model, request, i, reply) for i, reply in enumerate(replies)]
         used = sum(len(reply["ids"]) for reply in replies)
@@ -167,16 +167,20 @@ def _encode(model: Any, messages: Any) -> tuple[list[int], Sequence[Any]]:
 
 def _choice(model: Any, request: dict[str, Any], index: int, reply: dict[str, Any]) -> dict[str, Any]:
     as_ids = request.get("return_tokens_as_token_ids")
+
+    def named(token: int) -> str:
+        return f"token_id:{token}" if as_ids else model.decode([token])
+
     texts = [reply["text"][begin:end] for begin, end in zip([0, *reply["ends"]], reply["ends"])]
     content = [
         {
-            "token": f"token_id:{token}" if as_ids else model.decode([token]),
+            "token": named(token),
             "bytes": list(text.encode()),
             "logprob": log_prob,
             "entropy": entropy,
-            "top_logprobs": [],
+            "top_logprobs": [{"token": named(each), "bytes": None, "logprob": value} for each, value in top],
         }
-        for token, text, log_prob, entropy in zip(reply["ids"], texts, reply["log_probs"], reply["entropies"])
+        for token, text, log_prob, entropy, top in zip(reply["ids"], texts, reply["log_probs"], reply["entropies"], reply["tops"])
     ]
     return {
         "index": index,
@@ -206,7 +210,8 @@ def _read_request(request: dict[str, Any]) -> tuple[Any, ...]:
         if request.get(name) not in (None, *whole):
             raise Refused(400, "", f"{name} must be {whole[0]}: log-probs of a cut distribution are not those of the policy")
     stop = request.get("stop") or []
-    return messages, count, longest, temperature, seed, [stop] if isinstance(stop, str) else stop
+    top = _number(request, "top_logprobs", 0, 0, 20, int) if request.get("logprobs") else 0
+    return messages, count, longest, temperature, seed, [stop] if isinstance(stop, str) else stop, top
 
 
 def _number(request: dict[str, Any], name: str, default: Any, least: float, most: float, kind: type[int] | type[float]) -> Any:

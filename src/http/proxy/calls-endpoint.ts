@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { jsonLoss } from '../../events/json-loss.ts';
+import { changeJsonText, jsonText, lossesOfText } from '../../events/json-text.ts';
 import { amount, finite, id, policyRef, remark, sha256 } from '../../events/schemas/values.ts';
 import type { Capture } from '../../usecases/capture/open-capture.ts';
 import { APIS, isObject, type Json } from '../../usecases/capture/read-request.ts';
@@ -82,12 +84,13 @@ export function callsEndpoint(capture: Capture, bodies: JsonBodies): Endpoint {
         503: 'The record cannot be appended to, or is too far behind: send it again.',
       }),
     },
-    async handle({ body: { lines }, principal }) {
+    async handle({ body, principal }) {
+      const { lines } = body;
       try {
-        const ahead = ofTheFuture(lines, Date.now());
-        const ofNow = lines.filter(({ id }) => ahead.every((line) => line.id !== id));
-        const { refused: more, lossy } = await receive(ofNow.map(seen), principal);
-        const refused = [...ahead, ...more];
+        const unfit = [...ofTheFuture(lines, Date.now()), ...ofLossyNumbers(body)];
+        const fit = lines.filter(({ id }) => unfit.every((line) => line.id !== id));
+        const { refused: more, lossy } = await receive(fit.map(seen), principal);
+        const refused = [...unfit, ...more];
         return json(200, { received: lines.length - refused.length, refused, lossy });
       } catch (error) {
         return replyTo(error);
@@ -102,6 +105,22 @@ function ofTheFuture(lines: Sent['lines'], now: number): readonly RefusedLine[] 
     if (line.kind !== 'call') return [];
     const ahead = aheadOfClock(line.beganMs + line.totalMs, now);
     return ahead ? [{ id: line.id, message: `the end of the call ${ahead.message}`, remedy: ahead.remedy ?? '' }] : [];
+  });
+}
+
+/** Returns the rewards and ends of which a reader of JSON loses a part; calls are recorded with what they lose. */
+function ofLossyNumbers(body: Sent): readonly RefusedLine[] {
+  if (lossesOfText(body).length === 0) return [];
+  let texts: string[] = [];
+  changeJsonText(jsonText(body), (key, value) => {
+    if (key !== 'lines') return undefined;
+    texts = [];
+    return changeJsonText(value, (_, each) => void texts.push(each));
+  });
+  return body.lines.flatMap(({ kind, id }, i) => {
+    const text = texts[i] ?? '{}';
+    const loss = kind === 'call' ? undefined : jsonLoss(text, JSON.parse(text));
+    return loss ? [{ id, message: `${loss.path} ${loss.message}`, remedy: loss.remedy }] : [];
   });
 }
 

@@ -12,9 +12,10 @@ beforeEach(async () => {
 });
 afterEach(() => proxy.close());
 
-async function send(lines: readonly object[], to = url) {
+async function send(lines: readonly object[] | string, to = url) {
   const headers = { 'content-type': 'application/json' };
-  const response = await fetch(`${to}/v1/calls`, { method: 'POST', headers, body: JSON.stringify({ lines }) });
+  const body = typeof lines === 'string' ? lines : JSON.stringify({ lines });
+  const response = await fetch(`${to}/v1/calls`, { method: 'POST', headers, body });
   return { status: response.status, body: (await response.json()) as object };
 }
 
@@ -103,10 +104,22 @@ test('a call that began while another of its rollout was in flight is on a branc
   expect(rollouts).toMatchObject([{ steps: 2, unclearCalls: 0 }]); // the path went on
 });
 
-test('a call beside one in flight, from which the path does not go on, may belong to the path and is counted', async () => {
-  const given = [call([user('Plan.')], 'given up'), call([user('Shorter plan.')], 'b', 1, { overlaps: true }), line('end')];
+test.each([
+  ['was given up', { outcome: 'cancelled', reply: undefined }, { steps: 0, unclearCalls: 1 }],
+  ['was answered', {}, { steps: 1, unclearCalls: 0 }],
+])('a call beside one in flight that %s is counted as one that may belong to the path only where it has no reply', async (_, end, rollout) => {
+  const given = [call([user('Plan.')], 'a', 0, end), call([user('Shorter plan.')], 'b', 1, { overlaps: true }), line('end')];
   expect(await send(given)).toMatchObject({ status: 200, body: { refused: [] } });
-  expect((await proxy.recorded()).rollouts).toMatchObject([{ steps: 1, unclearCalls: 1 }]);
+  expect((await proxy.recorded()).rollouts).toMatchObject([rollout]);
+});
+
+test('a reward of which a reader of JSON loses a part is refused', async () => {
+  const lines = [call([user('A hall.')], 'go north'), line('reward', { value: 7 })];
+  const text = JSON.stringify({ lines }).replace('"value":7', '"value":12345678901234567890');
+  expect(await send(text)).toMatchObject({
+    status: 200,
+    body: { received: 1, refused: [{ id: lines[1]?.id, message: expect.stringContaining('value is 12345678901234567890') }] },
+  });
 });
 
 test('a stream is put together, and what came of one that broke off is kept with its call', async () => {

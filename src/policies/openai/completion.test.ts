@@ -42,3 +42,10 @@ test('content is the whole text of a reply, and what parsers of the server took 
   });
   expect(actOf({ content: 'Action: look' })).not.toHaveProperty('apart');
 });
+
+test('calls of tools are read as far as an event takes them', () => {
+  const call = { id: 'i'.repeat(10_001), function: { name: 'n'.repeat(10_001), arguments: '' } };
+  const calls = actOf({ content: 'a', tool_calls: [7, ...Array(1_001).fill(call)] })?.apart?.toolCalls;
+  expect(calls).toHaveLength(1_000);
+  expect(calls?.[0]).toMatchObject({ id: 'i'.repeat(10_000), name: 'n'.repeat(10_000) });
+});

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { cutText } from '../../domain/text/cut-text.ts';
 import { type Act, PolicyError } from '../policy.ts';
 import { serverMessage } from './post-json.ts';
 
@@ -42,9 +43,7 @@ const choice = z.object({
     refusal: z.string().nullish(),
     reasoning_content: z.string().nullish(), // what a server with a reasoning parser takes out of the text: SGLang, vLLM
     reasoning: z.string().nullish(), // the same of newer vLLM and of OpenRouter
-    tool_calls: z
-      .array(z.object({ id: z.string().nullish(), function: z.object({ name: z.string(), arguments: z.unknown() }) }))
-      .nullish(), // of a server with a parser of tools
+    tool_calls: z.unknown().optional(), // of a server with a parser of tools: read one by one
   }),
   finish_reason: z.string().nullish(),
   logprobs: z.object({ content: z.array(spoken).nullish() }).nullish(),
@@ -55,6 +54,10 @@ const choice = z.object({
     .catch(null), // not part of the protocol: another server may use the name for something else
 });
 type Choice = z.infer<typeof choice>;
+
+const named = z.object({ name: z.string(), arguments: z.unknown().optional(), input: z.unknown().optional() });
+const called = named.nullish().catch(null);
+const toolCall = z.object({ id: z.string().nullish().catch(null), function: called, custom: called });
 
 const completion = z.object({
   id: z.string().nullish(),
@@ -130,7 +133,7 @@ export function readCompletion(value: unknown): Completion {
 function responseOf(one: Choice): string {
   const said = saidOf(one);
   const reasoning = reasoningOf(one);
-  if (said || !reasoning || one.message.tool_calls?.length) return said;
+  if (said || !reasoning || toolCallsOf(one).length > 0) return said;
   return `<think>\n${reasoning}${one.finish_reason === 'length' ? '' : '\n</think>'}`;
 }
 
@@ -144,13 +147,28 @@ function reasoningOf({ message: { content, reasoning, reasoning_content: older }
 
 /** What is no part of the response. */
 function apartOf(one: Choice): Pick<Act, 'apart'> {
-  const toolCalls = (one.message.tool_calls ?? []).map(({ id, function: { name, arguments: given } }) => ({
-    id: id ?? null,
-    name,
-    arguments: typeof given === 'string' ? given : given === undefined || given === null ? '' : JSON.stringify(given),
-  }));
+  const toolCalls = toolCallsOf(one);
   const reasoning = saidOf(one) === '' && toolCalls.length === 0 ? '' : reasoningOf(one);
   return reasoning === '' && toolCalls.length === 0 ? {} : { apart: { reasoning, toolCalls } };
+}
+
+const MOST_CALLS = 1_000; // and characters of names: as events take them
+const MOST_CHARACTERS = 10_000;
+
+/** The calls of tools that can be read. */
+function toolCallsOf({ message: { tool_calls: calls } }: Choice): NonNullable<Act['apart']>['toolCalls'] {
+  const read = (Array.isArray(calls) ? calls : []).flatMap((call: unknown) => {
+    const { id, function: fn, custom } = toolCall.safeParse(call).data ?? {};
+    const tool = fn ?? custom;
+    if (!tool) return [];
+    const given = tool.arguments ?? tool.input;
+    return {
+      id: typeof id === 'string' ? cutText(id, MOST_CHARACTERS) : null,
+      name: cutText(tool.name, MOST_CHARACTERS),
+      arguments: typeof given === 'string' ? given : given === undefined || given === null ? '' : JSON.stringify(given),
+    };
+  });
+  return read.slice(0, MOST_CALLS);
 }
 
 function thinkingOf({ thinking }: Part): string {

@@ -404,7 +404,8 @@ function asideOr(found: PlaceCallOptions<Call>, aside: CallRequest['aside']): Pl
 
 /**
  * Counts the calls next to the path that may belong to it. One is a sub-agent's where the path went on from its reply that was open
- * then: the program still knew the history that the call seemed to replace. One beside a call in flight is where the path went on at all.
+ * then: the program still knew the history that the call seemed to replace. One beside a call in flight is where that was
+ * answered, or the path went on at all.
  */
 function countUnclear({ calls }: RolloutState): number {
   const goesOn = (from: Call) =>
@@ -412,7 +413,18 @@ function countUnclear({ calls }: RolloutState): number {
       ({ place, ordinal, parentStepId }) =>
         place === 'path' && ordinal > from.ordinal && (from.unclear === 'overlapping' || parentStepId !== from.parentStepId),
     );
-  return calls.filter((call) => call.unclear !== null && call.state !== 'unanswered' && !goesOn(call)).length;
+  const isBesideGivenUp = (from: Call) =>
+    calls.some(
+      ({ place, state, parentStepId }) =>
+        place === 'path' && (state === 'unanswered' || state === 'in-flight') && parentStepId === from.parentStepId,
+    );
+  return calls.filter(
+    (call) =>
+      call.unclear !== null &&
+      call.state !== 'unanswered' &&
+      !goesOn(call) &&
+      (call.unclear !== 'overlapping' || isBesideGivenUp(call)),
+  ).length;
 }
 
 /** Adds to the attributes of a call what of its request and its reply could not be read. */

@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals';
+import { keyOf } from '../../domain/capture/call-message.ts';
 import { parseJsonText } from '../../events/json-text.ts';
 import { assemble, readParts, readReply } from './read-reply.ts';
+import { blockMessages } from './read-request.ts';
 
 const chat = (message: object) => ({ choices: [{ index: 0, message, finish_reason: 'stop' }] });
 const called = (body: unknown) => readReply('chat.completions', body).choices[0]?.message.toolCalls;
@@ -92,6 +94,37 @@ test('arguments that come in parts are put together as their text', () => {
   const { choices, losses } = readParts('messages', parts);
   expect(choices[0]?.message.toolCalls[0]?.arguments).toBe('{"n": 1.0}');
   expect(losses).toEqual(['a delta of block 4, which was not begun']);
+});
+
+test.each([
+  [[{ id: 'c', type: 'custom', custom: { name: 'f', input: 'x' } }], [{ id: 'c', name: 'f', arguments: 'x' }]],
+  [[{ function: { name: null } }], [{ id: null, name: '', arguments: '' }]],
+  [[{ function: null }], []],
+  ['none', []],
+])('a reply is read whatever its calls of tools are: %j', (calls, read) => {
+  expect(readReply('chat.completions', chat({ content: 'a', tool_calls: calls })).choices[0]?.message.toolCalls).toEqual(read);
+});
+
+test('thinking without a text is no part of what is said in a stream, and a refusal is', () => {
+  const parts = assemble('chat.completions');
+  for (const part of [
+    { type: 'thinking', thinking: [] },
+    { type: 'refusal', refusal: 'No.' },
+  ])
+    parts.add({ choices: [{ index: 0, delta: { content: [part] } }] });
+  expect(readParts('chat.completions', parts).choices[0]?.message.parts).toEqual([{ kind: 'text', text: 'No.' }]);
+});
+
+test('a call of a tool of the server that came in parts is the same when a program sends it back', () => {
+  const parts = assemble('messages');
+  const block = { type: 'server_tool_use', id: 't', name: 'web_search' };
+  parts.add({ type: 'message_start', message: { id: 'm', role: 'assistant', usage: {} } });
+  parts.add({ type: 'content_block_start', index: 0, content_block: { ...block, input: {} } });
+  const delta = { type: 'input_json_delta', partial_json: '{"query": "a", "n": 1.0}' };
+  parts.add({ type: 'content_block_delta', index: 0, delta });
+  const [choice] = readParts('messages', parts).choices;
+  const [sent] = blockMessages({ role: 'assistant', content: [{ input: { n: 1, query: 'a' }, ...block }] }, () => undefined);
+  expect(choice && keyOf(choice.message)).toEqual(sent && keyOf(sent));
 });
 
 test('what cannot be read of a reply is a loss, and no empty value', () => {

@@ -192,8 +192,9 @@ function grow(message: Growing['message'], delta: Json, lose: Lose): void {
     const thinking = thinkingIn(part);
     if (thinking !== '') message.reasoning_content = `${message.reasoning_content ?? ''}${thinking}`;
     else if (typeof part === 'string') message.content = `${message.content ?? ''}${part}`;
-    else if (isObject(part)) message.content = `${message.content ?? ''}${string(part.text) ?? jsonText(part)}`;
-    else lose('a part of the content is no object');
+    else if (!isObject(part)) lose('a part of the content is no object');
+    else if (part.type !== 'thinking')
+      message.content = `${message.content ?? ''}${string(part.text) ?? string(part.refusal) ?? jsonText(part)}`;
   }
   const calls: GrowingTool[] = message.tool_calls ?? [];
   if (delta.tool_calls && !Array.isArray(delta.tool_calls)) lose('tool_calls is no list');

@@ -16,7 +16,8 @@ from espalier_rl.leases import Client, digest_file
 url, policy, folder, out = sys.argv[1:5]
 updates, groups, members = map(int, sys.argv[5:8])
 client = Client(url, consumer="trl")
-client.declare(policy, backend="trl", weights=digest_file(f"{folder}/model.safetensors"), rules={"groupsPerBatch": groups, "maxStaleness": None})
+rules = {"groupsPerBatch": groups, "maxStaleness": None, "unknownSampling": "keep"}  # proxies and recorders may not know how a reply was sampled
+client.declare(policy, backend="trl", weights=digest_file(f"{folder}/model.safetensors"), rules=rules)
 
 
 def publish(model, version):

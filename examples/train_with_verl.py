@@ -27,7 +27,8 @@ def log_probs(row, temperature):  # of each token of a row after the first; the 
 
 
 client = Client(url, consumer="verl")
-client.declare(policy, backend="verl", weights=digest_file(f"{folder}/model.safetensors"), rules={"groupsPerBatch": 2, "maxStaleness": None})
+rules = {"groupsPerBatch": 2, "maxStaleness": None, "unknownSampling": "keep"}  # proxies and recorders may not know how a reply was sampled
+client.declare(policy, backend="verl", weights=digest_file(f"{folder}/model.safetensors"), rules=rules)
 for lease in client.batches(policy, layout="verl", idle_s=60):
     data = with_advantages(data_proto(lease.rows), estimator_of(lease))
     tokens = int(data.batch["response_mask"].sum())

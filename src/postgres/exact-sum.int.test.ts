@@ -4,7 +4,7 @@ import { meanAmount, sumAmounts } from '../domain/reward/amount.ts';
 import { useTestDatabase } from '../testing/use-test-database.ts';
 import { exactMean, exactSum } from './exact-sum.ts';
 
-const database = useTestDatabase();
+const database = useTestDatabase({ emptied: 'never' });
 
 test.each([
   [[]],

@@ -107,11 +107,14 @@ test('a call that began while another of its rollout was in flight is on a branc
 test.each([
   ['was given up', { outcome: 'cancelled', reply: undefined }, { steps: 0, unclearCalls: 1 }],
   ['was answered', {}, { steps: 1, unclearCalls: 0 }],
-])('a call beside one in flight that %s is counted as one that may belong to the path only where it has no reply', async (_, end, rollout) => {
-  const given = [call([user('Plan.')], 'a', 0, end), call([user('Shorter plan.')], 'b', 1, { overlaps: true }), line('end')];
-  expect(await send(given)).toMatchObject({ status: 200, body: { refused: [] } });
-  expect((await proxy.recorded()).rollouts).toMatchObject([rollout]);
-});
+])(
+  'a call beside one in flight that %s is counted as one that may belong to the path only where it has no reply',
+  async (_, end, rollout) => {
+    const given = [call([user('Plan.')], 'a', 0, end), call([user('Shorter plan.')], 'b', 1, { overlaps: true }), line('end')];
+    expect(await send(given)).toMatchObject({ status: 200, body: { refused: [] } });
+    expect((await proxy.recorded()).rollouts).toMatchObject([rollout]);
+  },
+);
 
 test('a reward of which a reader of JSON loses a part is refused', async () => {
   const lines = [call([user('A hall.')], 'go north'), line('reward', { value: 7 })];

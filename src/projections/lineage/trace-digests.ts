@@ -12,8 +12,7 @@ export const findImage: Finder = async (db, id) => {
       from history_images where image_id = ${id} group by 1, 2, 3 order by count(*) desc, 3 limit 1`,
   );
   if (!image) return null;
-  const factor =
-    image.factors === 1 ? `factor ${image.least}` : `${image.factors} factors from ${image.least} to ${image.most}`;
+  const factor = image.factors === 1 ? `factor ${image.least}` : `${image.factors} factors from ${image.least} to ${image.most}`;
   const shown = sql`select step_id, tree_id from history_images where image_id = ${id}`;
   return {
     kind: 'image',

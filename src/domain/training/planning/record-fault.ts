@@ -105,7 +105,8 @@ export function findSamplingFault(
   const settings = { temperature, top_p: topP, top_k: topK, min_p: minP, repetition_penalty: repetitionPenalty };
   const unknown = Object.entries(settings).flatMap(([name, value]) => (value === null ? [name] : []));
   if (unknown.length === 0 || unknownSampling === 'keep') return null;
-  const remedy = 'record them with the prompt, or declare another policy with the rule unknownSampling: keep to train on it all the same';
+  const remedy =
+    'record them with the prompt, or declare another policy with the rule unknownSampling: keep to train on it all the same';
   return fault(`the record does not say with which ${unknown.join(', ')} step ${stepId} was sampled; ${remedy}`, null);
 }
 

@@ -295,7 +295,9 @@ test.each([
     if (rejected.length === 0) return;
     expect(of.get(rollouts[1] ?? '')).toMatchObject({
       reason: 'other-distribution',
-      rule: expect.stringMatching(/does not say with which top_p step \S+ was sampled; .*declare another policy with the rule unknownSampling: keep/),
+      rule: expect.stringMatching(
+        /does not say with which top_p step \S+ was sampled; .*declare another policy with the rule unknownSampling: keep/,
+      ),
     });
     expect(of.get(rollouts[2] ?? '')?.rule).toMatch(/with which temperature step/);
     expect(of.get(rollouts[3] ?? '')?.rule).toMatch(/with which temperature, top_p, top_k, min_p, repetition_penalty step/);

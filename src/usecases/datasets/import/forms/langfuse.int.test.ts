@@ -105,7 +105,11 @@ test('of several scores of one name on one reply or trace the last is kept, and 
 
 test('a score on either of two equal generations is a reward of their reply', async () => {
   const said = { input: question, output: called };
-  const observations = [...trace.observations.filter(({ id }) => id !== 'g1'), observation('g0', 1, said), observation('g1', 1, said)];
+  const observations = [
+    ...trace.observations.filter(({ id }) => id !== 'g1'),
+    observation('g0', 1, said),
+    observation('g1', 1, said),
+  ];
   const scores = ['g0', 'g1'].map((id) => ({ name: `of ${id}`, value: 0.5, observationId: id }));
   await writeFile(shop.path('source'), JSON.stringify({ ...trace, observations, scores }));
   await shop.importing();

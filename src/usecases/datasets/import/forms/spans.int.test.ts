@@ -166,7 +166,11 @@ test.each([
     (lines: readonly string[]) => [...lines.slice(0, 2), '{broken', ...lines.slice(2)],
     'a trace continues after this line',
   ],
-  ['it lacks its root', (lines: readonly string[]) => [...lines.slice(0, 3), '{broken'], 'a trace may have its root in this line'],
+  [
+    'it lacks its root',
+    (lines: readonly string[]) => [...lines.slice(0, 3), '{broken'],
+    'a trace may have its root in this line',
+  ],
   ['it is whole', (lines: readonly string[]) => [...lines, '{broken'], null],
 ])('a trace of a file with a line that cannot be read is refused or noted: %s', async (_, change, reason) => {
   await writeFile(shop.path('source'), change(requests.map((each) => JSON.stringify(each))).join('\n'));

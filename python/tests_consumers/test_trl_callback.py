@@ -125,6 +125,15 @@ class Recorded(Job):
             for own, wanted in zip(unpacked(step["tokens"]["logProbs"], "f"), batch["old_per_token_logps"][i][:count].tolist(), strict=True):
                 self.assertAlmostEqual(own, wanted, places=6)
 
+    def test_the_sampling_is_that_of_generation_kwargs_where_they_say_one(self):
+        self.train(lambda: self.grpo(max_steps=1, top_p=0.7, generation_kwargs={"top_p": 0.5, "typical_p": 0.9, "max_new_tokens": 5, "do_sample": True}))
+        said = self.installation.of("PromptShown")[-1]["sampling"]
+        self.assertEqual([said["temperature"], said["topP"], said["topK"], said["maxTokens"]], [1.0, 0.5, -1, 5])
+        self.assertEqual(said["others"], [{"name": "typical_p", "value": "0.9"}])
+        self.train(lambda: self.grpo(max_steps=1, generation_kwargs={"do_sample": False}))
+        said = self.installation.of("PromptShown")[-1]["sampling"]
+        self.assertEqual([said["temperature"], said["others"]], [0.0, []])
+
     def test_rloo_is_recorded_as_grpo_is(self):
         def rloo():
             args = RLOOConfig(output_dir=self.folder, **{**GROUPS, "reward_weights": [1.0, 0.5]})

@@ -153,6 +153,8 @@ export function comparedText({
   plannedRollouts,
 }: Pick<CollectedRun, 'comparisons' | 'undecided' | 'plannedRollouts'>): Lines {
   if (comparisons === null) return [];
+  if (comparisons === 0)
+    return [`no ${plannedRollouts === null ? 'answer of the search' : 'rollout'} was compared with an episode from the opening`];
   const what = plannedRollouts === null ? 'answers of the search were' : comparisons === 1 ? 'rollout was' : 'rollouts were';
   const text = `${comparisons} ${what} compared with episodes from the opening, and `;
   if (undecided === 0) return [`${text}none differed`];

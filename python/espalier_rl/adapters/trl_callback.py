@@ -7,6 +7,7 @@ completion, too, in the group that it is compared with. Tested with TRL 1.16."""
 
 from __future__ import annotations
 
+import json
 import math
 import uuid
 import warnings
@@ -27,6 +28,8 @@ __all__ = ["EspalierCallback"]
 
 PICTURES = ("image", "images")  # columns of a data set
 DIVIDING = ("FSDP", "DEEPSPEED")
+WHOLE = {"top_p": 1.0, "top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0}
+RENAMED = {"max_new_tokens": "max_tokens", "stop_strings": "stop"}  # transformers has its own names
 
 
 class EspalierCallback(RecordedJob, TrainerCallback):
@@ -108,12 +111,15 @@ class EspalierCallback(RecordedJob, TrainerCallback):
             group = f"{generation}/{(first + place) // members}", (first + place) % members, members
             self.guarded(self._record_member, row, group, training, scored, output, place)
 
-    def _sampling(self) -> dict[str, float]:
-        """How the trainer draws: what it names none of is not cut."""
-        named = {name: getattr(self._trainer, name, None) for name in ("top_p", "top_k", "min_p", "repetition_penalty")}
-        whole = {"top_p": 1.0, "top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0}
+    def _sampling(self) -> dict[str, Any]:
+        """How the trainer draws: what it names none of is not cut, and `generation_kwargs` go before its fields."""
+        given = {RENAMED.get(name, name): value for name, value in (getattr(self._trainer.args, "generation_kwargs", None) or {}).items()}
+        greedy = given.pop("do_sample", True) is False
+        named = {name: getattr(self._trainer, name, None) for name in ("temperature", *WHOLE)} | given
         said = {name: value for name, value in named.items() if value is not None and not (name == "top_k" and value <= 0)}
-        return {"temperature": self._trainer.temperature, **whole, **said}
+        known = {name: said.pop(name) for name in ("temperature", *WHOLE, "max_tokens", "stop", "seed") if name in said}
+        others = {name: json.loads(json.dumps(value, default=repr)) for name, value in said.items()}
+        return {**WHOLE, **known, **({"temperature": 0.0} if greedy else {}), "others": others}
 
     def _record_member(
         self, row: Mapping[str, Any], group: tuple[str, int, int], training: bool, scored: Scored, output: Mapping[str, Any], place: int

@@ -16,7 +16,7 @@ test('the tools of an MCP server are called with their schema, their errors and 
   const tools = await openMcpTools(SERVER, 20_000);
   try {
     const [count, fail, draw, leave] = tools;
-    expect(tools.map(({ name }) => name)).toEqual(['count_letter', 'fail', 'draw', 'leave', 'think', 'hang', 'pid']);
+    expect(tools.map(({ name }) => name)).toEqual(['count_letter', 'fail', 'draw', 'leave', 'think', 'hang', 'compute', 'pings', 'pid']);
     expect(count).toMatchObject({
       description: 'Counts how often a letter occurs in a word.',
       parameters: { type: 'object', required: ['word', 'letter'], properties: { letter: { description: 'One letter' } } },
@@ -36,12 +36,14 @@ test('the tools of an MCP server are called with their schema, their errors and 
 });
 
 test('a command that hangs is replaced, so that the next call is answered, and one that is only slow over a call is kept', async () => {
-  const tools = await openMcpTools(SERVER, 20_000);
+  const tools = await openMcpTools(SERVER, 5_000);
   const called = async (name: string, limitMs = 20_000) =>
     tools.find((tool) => tool.name === name)?.execute({}, AbortSignal.timeout(limitMs));
   try {
     const first = await called('pid');
     await expect(called('think', 100)).rejects.toMatchObject({ name: 'TimeoutError' });
+    expect(await called('pid')).toEqual(first);
+    await expect(called('compute', 100)).rejects.toMatchObject({ name: 'TimeoutError' });
     expect(await called('pid')).toEqual(first);
     await expect(called('hang', 100)).rejects.toMatchObject({ name: 'TimeoutError' });
     const { content } = (await called('pid')) as { content: string };
@@ -54,9 +56,26 @@ test('a command that hangs is replaced, so that the next call is answered, and o
   }
 });
 
+test('a command is asked whether it answers when a call took too long, and not when nobody waits for a call any more', async () => {
+  const tools = await openMcpTools(SERVER, 20_000);
+  const called = async (name: string, of = signal) => tools.find((tool) => tool.name === name)?.execute({}, of);
+  try {
+    const stopped = new AbortController();
+    const thinking = called('think', stopped.signal);
+    expect(await called('pings')).toMatchObject({ content: '0' });
+    stopped.abort(new Error('the run was stopped'));
+    await expect(thinking).rejects.toThrow('the run was stopped');
+    expect(await called('pings')).toMatchObject({ content: '0' });
+    await expect(called('think', AbortSignal.timeout(100))).rejects.toMatchObject({ name: 'TimeoutError' });
+    expect(await called('pings')).toMatchObject({ content: '1' });
+  } finally {
+    for (const tool of tools) await tool.close?.();
+  }
+});
+
 test('a tool that the server lacks, and a program that is no server, are refused', async () => {
   await expect(openMcpTools(`${SERVER}#none`, 20_000)).rejects.toThrow(
-    'has no tool none; it has count_letter, fail, draw, leave, think, hang, pid',
+    'has no tool none; it has count_letter, fail, draw, leave, think, hang, compute, pings, pid',
   );
   await expect(openMcpTools('mcp:true', 20_000)).rejects.toMatchObject({
     name: 'ToolError',

@@ -44,7 +44,7 @@ export async function openMcpTools(address: string, timeoutMs: number): Promise<
         throw error;
       }
     };
-    const sessions = keepSession(client, { reopen, server: url ? 'elsewhere' : 'own', pingMs: Math.min(timeoutMs, PING_MS) });
+    const sessions = keepSession(client, { reopen, server: url ? 'elsewhere' : 'own', timeoutMs });
     return chosen.map((tool, i): Tool => {
       return {
         ...tool,
@@ -59,7 +59,6 @@ export async function openMcpTools(address: string, timeoutMs: number): Promise<
 }
 
 const PATIENCE_MS = 30_000; // a server that is started again takes that long
-const PING_MS = 5_000; // a server that is busy with a call answers that
 
 interface ToolChoice {
   readonly place: string;
@@ -101,10 +100,12 @@ interface Session {
 interface Sessions {
   /**
    * Sends a call in the current session. One that never reached the server, or whose session went with the server, is sent once more
-   * in a new one. A server of our own that answers neither a call in its time nor a ping is replaced. @throws ToolError when
-   * the server's process ended over the call; ToolUnavailable when other calls were in flight as well, or nobody answers.
+   * in a new one. A server of our own that answers neither a call in its time nor a ping in as much again, as one does that computes
+   * on its event loop, is replaced. @param signal of the call; one that nobody waits for any more says nothing of the server.
+   * @throws ToolError when the server's process ended over the call; ToolUnavailable when other calls were in flight as well, or
+   * nobody answers.
    */
-  send<T>(request: (client: Client) => Promise<T>): Promise<T>;
+  send<T>(request: (client: Client) => Promise<T>, signal: AbortSignal): Promise<T>;
   close(): Promise<void>;
 }
 
@@ -112,10 +113,11 @@ interface SessionOptions {
   readonly reopen: () => Promise<Client>;
   /** `own`: this program has started its process, which no one else replaces. */
   readonly server: 'own' | 'elsewhere';
-  readonly pingMs: number;
+  /** The limit of a call, and of the ping that follows on it. */
+  readonly timeoutMs: number;
 }
 
-function keepSession(first: Client, { reopen, server, pingMs }: SessionOptions): Sessions {
+function keepSession(first: Client, { reopen, server, timeoutMs }: SessionOptions): Sessions {
   let closed = false;
   const leaving = new Set<Promise<void>>();
   let current: Promise<Session> = Promise.resolve(sessionOf(first));
@@ -143,7 +145,7 @@ function keepSession(first: Client, { reopen, server, pingMs }: SessionOptions):
 
   /** Asks a server that has not answered a call in its time. */
   function suspect(session: Session): Promise<void> {
-    session.ping ??= isKnown(session, pingMs).then((isKnownStill) => {
+    session.ping ??= isKnown(session, timeoutMs).then((isKnownStill) => {
       session.isLost ||= !isKnownStill;
       session.ping = null;
     });
@@ -157,7 +159,7 @@ function keepSession(first: Client, { reopen, server, pingMs }: SessionOptions):
   }
 
   return {
-    async send(request) {
+    async send(request, signal) {
       for (let tries = 1; ; tries++) {
         const session = await running().catch((cause: unknown) => {
           throw new ToolUnavailable(wordsOf(cause), { cause });
@@ -168,8 +170,8 @@ function keepSession(first: Client, { reopen, server, pingMs }: SessionOptions):
         } catch (error) {
           if (session.closedWith === 1) throw new ToolError('its process ended over this call', { cause: error });
           if (session.closedWith !== null) throw new ToolUnavailable('its process ended', { cause: error });
-          if (server === 'own' && isTimeout(error)) await suspect(session);
-          if (tries > 1 || !(isUnsent(error) || (brokeOff(error) && !(await isKnown(session, pingMs))))) throw error;
+          if (server === 'own' && !closed && tookTooLong(error, signal)) await suspect(session);
+          if (tries > 1 || !(isUnsent(error) || (brokeOff(error) && !(await isKnown(session, timeoutMs))))) throw error;
           session.isLost = true;
         } finally {
           // A lost session is left to the calls that are in flight in it: closing it would end them.
@@ -198,9 +200,10 @@ async function isKnown({ client }: Session, timeout: number): Promise<boolean> {
   );
 }
 
-/** Whether a call had no answer in its time. */
-function isTimeout(error: unknown): boolean {
-  return ((error ?? {}) as { code?: unknown }).code === -32_001; // read by field: the SDK's McpError, ErrorCode.RequestTimeout
+/** Whether a call had no answer in its time; the SDK says the same of one that was stopped. */
+function tookTooLong(error: unknown, { aborted, reason }: AbortSignal): boolean {
+  const { code } = (error ?? {}) as { code?: unknown }; // read by field: the SDK's McpError, ErrorCode.RequestTimeout
+  return code === -32_001 && (!aborted || ((reason ?? {}) as { name?: unknown }).name === 'TimeoutError'); // of AbortSignal.timeout
 }
 
 /** Whether a call was not executed: nobody listens at the address, or the server does not know the session, as after a restart. */
@@ -263,7 +266,7 @@ async function call(
   const { McpError, ErrorCode } = await import('@modelcontextprotocol/sdk/types.js');
   const asked = { name, arguments: args as Record<string, unknown> };
   const answer = await sessions
-    .send((client) => client.callTool(asked, undefined, { timeout, signal }))
+    .send((client) => client.callTool(asked, undefined, { timeout, signal }), signal)
     .catch((cause: unknown) => {
       signal.throwIfAborted();
       const reason = `${name}: ${hide(wordsOf(cause))}`;

@@ -1,6 +1,7 @@
 // An MCP server on standard input and output, for tests: it counts letters.
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { PingRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 
 const server = new McpServer({ name: 'letters', version: '3' });
@@ -28,6 +29,19 @@ server.registerTool('think', { description: 'Takes a while.', inputSchema: {} },
 server.registerTool('hang', { description: 'Answers nothing any more.', inputSchema: {} }, () => {
   for (;;);
 });
+server.registerTool('compute', { description: 'Answers nothing for a second.', inputSchema: {} }, () => {
+  const began = Date.now();
+  while (Date.now() - began < 1_000);
+  return { content: [] };
+});
+let pings = 0;
+server.server.setRequestHandler(PingRequestSchema, () => {
+  pings++;
+  return {};
+});
+server.registerTool('pings', { description: 'Returns how often it was pinged.', inputSchema: {} }, async () => ({
+  content: [{ type: 'text', text: String(pings) }],
+}));
 server.registerTool('pid', { description: 'Returns its process.', inputSchema: {} }, async () => ({
   content: [{ type: 'text', text: String(process.pid) }],
 }));

@@ -16,7 +16,17 @@ test('the tools of an MCP server are called with their schema, their errors and 
   const tools = await openMcpTools(SERVER, 20_000);
   try {
     const [count, fail, draw, leave] = tools;
-    expect(tools.map(({ name }) => name)).toEqual(['count_letter', 'fail', 'draw', 'leave', 'think', 'hang', 'compute', 'pings', 'pid']);
+    expect(tools.map(({ name }) => name)).toEqual([
+      'count_letter',
+      'fail',
+      'draw',
+      'leave',
+      'think',
+      'hang',
+      'compute',
+      'pings',
+      'pid',
+    ]);
     expect(count).toMatchObject({
       description: 'Counts how often a letter occurs in a word.',
       parameters: { type: 'object', required: ['word', 'letter'], properties: { letter: { description: 'One letter' } } },

@@ -150,6 +150,15 @@ describe('espalier collect', () => {
     expect((await runEspalier(ARGS, env)).stdout).not.toContain('compared');
   });
 
+  test('a reward for compression that pays nothing in its iteration, and counts in no training without a weight, is noted once', async () => {
+    const asked = ['collect', '--task', '0', '--policy', 'random', '--max-steps', '2', '--prompt', 'image', '--compression', 'factor'];
+    const { code, stderr } = await runEspalier(asked, env);
+    expect(code).toBe(0);
+    expect(stderr.split('\n').filter((line) => line.startsWith('note: '))).toEqual([
+      'note: nothing is paid for compression in iteration 1, since one in 5 is paid (--iteration, --compression-preset); training counts the component compression where it has a weight: --rewards environment=1,compression=1',
+    ]);
+  });
+
   test('the rules of a search are refused without a search', async () => {
     const lone = await runEspalier(['collect', '--compat', 'agent-r'], env);
     expect(lone).toEqual({ code: 1, stdout: '', stderr: 'espalier: --compat is about how to search: add --search mcts\n' });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { DataOf } from '../src/events/catalogue.ts';
 import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
+import { ROW_FORMAT_VERSIONS } from '../src/usecases/datasets/rows/row-options.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
 let api: TestGraphql;
@@ -294,7 +295,15 @@ describe('the text of a line', () => {
       metadata: 'omit',
       span: 'reply',
     };
-    const made = { format: 'xtuner', formatVersion: 4, query: { runs: [run] }, parameters, position: {}, counts: {}, bytes: 10 };
+    const made = {
+      format: 'xtuner',
+      formatVersion: ROW_FORMAT_VERSIONS.xtuner,
+      query: { runs: [run] },
+      parameters,
+      position: {},
+      counts: {},
+      bytes: 10,
+    };
     const release = { datasetId: written, name: 'written', version: 1, ...made, codeVersion: '1', sha256, runs: [run] };
     later.record('DatasetReleased', release, written);
     const examples = [{ ...source, line: 1, lines: 1 }];

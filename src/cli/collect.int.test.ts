@@ -151,7 +151,19 @@ describe('espalier collect', () => {
   });
 
   test('a reward for compression that pays nothing in its iteration, and counts in no training without a weight, is noted once', async () => {
-    const asked = ['collect', '--task', '0', '--policy', 'random', '--max-steps', '2', '--prompt', 'image', '--compression', 'factor'];
+    const asked = [
+      'collect',
+      '--task',
+      '0',
+      '--policy',
+      'random',
+      '--max-steps',
+      '2',
+      '--prompt',
+      'image',
+      '--compression',
+      'factor',
+    ];
     const { code, stderr } = await runEspalier(asked, env);
     expect(code).toBe(0);
     expect(stderr.split('\n').filter((line) => line.startsWith('note: '))).toEqual([

@@ -12,4 +12,7 @@ test('the end of a run says how much was compared, and where nothing was, not th
   expect(comparedText({ comparisons: 1, undecided: 0, plannedRollouts: 4 })).toEqual([
     '1 rollout was compared with episodes from the opening, and none differed',
   ]);
+  expect(comparedText({ comparisons: 2, undecided: 1, plannedRollouts: 4 })).toEqual([
+    expect.stringContaining('1 differed: the environment claims to be deterministic and is not'),
+  ]);
 });

@@ -158,6 +158,10 @@ export function comparedText({
   const what = plannedRollouts === null ? 'answers of the search were' : comparisons === 1 ? 'rollout was' : 'rollouts were';
   const text = `${comparisons} ${what} compared with episodes from the opening, and `;
   if (undecided === 0) return [`${text}none differed`];
+  if (plannedRollouts !== null)
+    return [
+      `${text}${undecided} differed: the environment claims to be deterministic and is not; leave "deterministic" out of its description`,
+    ];
   return [
     `${text}${undecided} differed where the same actions, taken twice, are answered otherwise too: whether copies share state cannot be told there`,
   ];

@@ -58,9 +58,9 @@ export async function readSearchedTree(db: Db, treeId: string, resolve: ResolveT
 /**
  * Reads trees whole, with what each step was worth. Where a search backed values up, those are the visits and values; a leaf that
  * ended before the search was stopped and was not backed up yet counts as its back-up will count it. Elsewhere (a group of
- * rollouts) every ended rollout that was rewarded counts as one visit of its path with its return. Terminal is what ended: the environment said so,
- * or a limit did. A node that a search gave up for want of replies is no end of a trajectory. Children are in the order of the
- * log. Trees that are not there are left out.
+ * rollouts) every rollout that ended and was rewarded counts as one visit of its path with its return. Terminal is what ended, by
+ * the environment or a limit; no rollout that nobody rewarded, nor a node that a search gave up for want of replies. Children are in
+ * the order of the log. Trees that are not there are left out.
  */
 export async function readSearchedTrees(
   db: Db,
@@ -84,39 +84,37 @@ export async function readSearchedTrees(
     from steps s left join node_statistics n on n.step_id = s.step_id and n.tree_id = s.tree_id
     where s.tree_id = any(${ids}::uuid[]) order by s.tree_id, s.log_offset`.execute(db);
   const { rows: ends } = await sql<EndRow>`
-    select o.tree_id, o.leaf_step_id, case when exists (
-      with recursive path as (
-        select o.leaf_step_id as step_id
-        union all select s.parent_step_id from path p join steps s on s.step_id = p.step_id and s.tree_id = o.tree_id)
-      select from rewards w where w.tree_id = o.tree_id
-      and (w.rollout_id = o.rollout_id or (w.rollout_id is null and w.step_id in (select step_id from path)))
-    ) then r.value end as value
+    select o.tree_id, o.rollout_id, o.leaf_step_id, r.value
     from rollouts o left join returns r on r.rollout_id = o.rollout_id and r.tree_id = o.tree_id
     where o.tree_id = any(${ids}::uuid[]) and o.outcome in ('terminated', 'truncated')
     order by o.tree_id, o.ordinal, o.rollout_id`.execute(db);
   const earned = await readEarned(db, openSearches(steps, ends)); // a search counts the environment's score alone
+  const rewarded = await readRewarded(db, ids);
   const pictures = await readPictureIdsOfTrees(db, ids);
   const trees = new Map<string, SearchedTree>();
   for (const head of heads) {
     const own = <Row extends { readonly treeId: string }>(rows: readonly Row[]) =>
       rows.filter((row) => row.treeId === head.treeId);
-    trees.set(head.treeId, await growSearched(head, { rows: own(steps), ends: own(ends), earned, pictures }, resolve));
+    trees.set(head.treeId, await growSearched(head, { rows: own(steps), ends: own(ends), earned, rewarded, pictures }, resolve));
   }
   return trees;
 }
 
 async function growSearched(
   { blobs, ...head }: HeadRow,
-  { rows, ends, earned, pictures }: TreeRows,
+  { rows, ends, earned, rewarded, pictures }: TreeRows,
   resolve: ResolveText,
 ): Promise<SearchedTree> {
   const text = (inline: string, reference: BlobRef | undefined) =>
     reference ? resolve(reference.blob, reference.size, head.treeId) : inline;
   const searched = isSearched(rows);
-  const worth = searched ? backedUp(rows, ends, earned) : summed(rows, ends);
-  const isKnown = ({ value }: EndRow) => searched || value !== null;
-  const ended = new Set(ends.filter(isKnown).map(({ leafStepId }) => leafStepId));
-  const unrewarded = new Set(ends.flatMap((end) => (isKnown(end) ? [] : [end.leafStepId])));
+  const parents = parentsOf(rows);
+  const isRewarded = ({ treeId, rolloutId, leafStepId }: EndRow) =>
+    [rolloutId, ...upFrom(leafStepId, parents)].some((id) => rewarded.has(keyInTree(treeId, id)));
+  const known = searched ? ends : ends.filter(isRewarded);
+  const worth = searched ? backedUp(rows, ends, earned) : summed(rows, known);
+  const ended = new Set(known.map(({ leafStepId }) => leafStepId));
+  const unrewarded = new Set(ends.flatMap(({ leafStepId }) => (ended.has(leafStepId) ? [] : [leafStepId])));
   const steps: SearchedStep[] = [];
   for (const row of rows) {
     const { response, action, observation } = row.blobs ?? {};
@@ -152,14 +150,16 @@ interface TreeRows {
   readonly rows: readonly StepRow[];
   readonly ends: readonly EndRow[];
   readonly earned: ReadonlyMap<string, number>;
+  /** Rollouts and steps that were rewarded, by `keyInTree`. */
+  readonly rewarded: ReadonlySet<string>;
   readonly pictures: PicturesOfSteps;
 }
 
 interface EndRow {
   readonly treeId: string;
+  readonly rolloutId: string;
   readonly leafStepId: string;
-  /** Null for a rollout that nobody rewarded. */
-  readonly value: number | null;
+  readonly value: number;
 }
 
 interface StepRow {
@@ -183,6 +183,15 @@ const UNVISITED: Worth = { visits: 0, valueSum: 0 };
 
 function isSearched(rows: readonly StepRow[]): boolean {
   return rows.some(({ visits }) => visits !== null);
+}
+
+/** Reads what of trees was rewarded: a rollout, or a step for all rollouts through it. */
+async function readRewarded(db: Db, treeIds: readonly string[]): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ treeId: string; id: string }>`
+    select distinct tree_id, coalesce(rollout_id, step_id) as id from rewards where tree_id = any(${[...treeIds]}::uuid[])`.execute(
+    db,
+  );
+  return new Set(rows.map(({ treeId, id }) => keyInTree(treeId, id)));
 }
 
 /** Returns the searched trees in which a leaf ended that was not backed up. */
@@ -210,11 +219,11 @@ function backedUp(
   return worth;
 }
 
-/** Counts every end that was rewarded. Rollouts come by ordinal, so that the sums have one order. */
+/** Counts every end. Rollouts come by ordinal, so that the sums have one order. */
 function summed(rows: readonly StepRow[], ends: readonly EndRow[]): ReadonlyMap<string, Worth> {
   const parents = parentsOf(rows);
   const worth = new Map<string, Worth>();
-  for (const { leafStepId, value } of ends) if (value !== null) count(worth, upFrom(leafStepId, parents), value);
+  for (const { leafStepId, value } of ends) count(worth, upFrom(leafStepId, parents), value);
   return worth;
 }
 

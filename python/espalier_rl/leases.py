@@ -21,7 +21,7 @@ import uuid
 from array import array
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, Literal
 
 from .errors import EspalierError, Unreachable
 from .installation import find_token, find_url
@@ -52,7 +52,7 @@ class Waiting:
     def why(self) -> str:
         return self.said.get("next") or "no batch is planned, or another trainer holds it"
 
-    def __bool__(self) -> bool:
+    def __bool__(self) -> Literal[False]:
         return False
 
     def __repr__(self) -> str:

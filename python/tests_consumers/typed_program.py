@@ -1,4 +1,4 @@
-"""A program of a user, which is never run: mypy reads it by its strict rules, with the packages as they are installed."""
+"""A program of a user, which is never run: mypy and pyright read it by their strict rules, with the packages as they are installed."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -9,6 +9,7 @@ import pyarrow as pa
 from typing_extensions import assert_type
 
 import espalier_rl as er
+from espalier_rl.leases import Client, Lease
 from espalier_rl.training import Batch
 
 
@@ -48,7 +49,7 @@ with er.connect("http://127.0.0.1:4000", token="key") as db, db.run("typed", pol
     run.metric("loss", 0.5, at=3)
 
     assert_type(db.steps(run=run, columns=["id"], limit=3).pandas(types="arrow"), pd.DataFrame)
-    assert_type(db.trajectories(run=run, success=True).arrow(), pa.Table)
+    assert_type(db.trajectories(run=run, success=True).arrow(), pa.Table)  # pyright: ignore[reportUnknownMemberType] - pyarrow has no types
     assert_type(db.feedback([run.id], 1.0, by="judge:j@1", comment="c"), list[str])
     assert_type(db.annotate(rollout="r", label="good", score=0.5), list[str])
     answer: dict[str, int] = db.query("{ position }")
@@ -57,6 +58,11 @@ with er.connect("http://127.0.0.1:4000", token="key") as db, db.run("typed", pol
     for batch in trained.batches():
         assert_type(batch, Batch)
         batch.ack(weights=trained.publish("weights"), metrics={"loss": 0.5})
+
+client = Client("http://127.0.0.1:4000", consumer="typed")
+while lease := client.lease("qwen", wait_s=3):
+    assert_type(lease, Lease)
+    lease.ack(weights=lease.base["weights"], metrics={"loss": 0.5})
 
 er.autolog(run="named", policy="qwen@3", on_error="raise")
 with er.rollout("task", id=7) as rollout:

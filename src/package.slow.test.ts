@@ -13,7 +13,7 @@ test('the package holds every file that a program reads from its place, and no t
   ) as readonly { readonly files: readonly { readonly path: string }[] }[];
   const paths = packed?.files.map(({ path }) => path) ?? [];
   const read = productFiles()
-    .filter((file) => !/(^|\/)(codegen[\w-]*|make-pack|vector-world)\.ts$/.test(file)) // programs of developers
+    .filter((file) => !/(^|\/)(codegen[\w-]*|vector-world)\.ts$/.test(file)) // programs of developers
     .flatMap((file) =>
       [...readFileSync(join(ROOT, file), 'utf8').matchAll(/new URL\(['`](\.\.?\/[^'`$]*)/g)].map(([, target = '']) =>
         normalize(join(dirname(file), target)),

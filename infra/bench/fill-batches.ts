@@ -117,7 +117,7 @@ async function insertSamples(db: Db, rows: readonly SampleRow[]): Promise<void> 
         insert into rewards (reward_id, tree_id, step_id, rollout_id, component, value, assigned_value, scorer, scorer_revision, revisions, assigned_at)
         select reward_id, tree_id, step_id, rollout_id, 'environment', 1, 1, 'bench', '1', 0, now() from r
       )
-      insert into batch_samples (rollout_id, batch_id, tree_id, group_ordinal, place)
-      select rollout_id, batch_id, tree_id, group_ordinal, place from r`.execute(db);
+      insert into batch_samples (rollout_id, batch_id, policy_id, tree_id, group_ordinal, place)
+      select rollout_id, batch_id, 'bench', tree_id, group_ordinal, place from r`.execute(db);
   }
 }

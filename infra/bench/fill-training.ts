@@ -39,14 +39,14 @@ export async function fillTraining(db: Db, { trees, runs }: { readonly trees: nu
       case when g.kind = 3 then 'too-long' when g.kind = 2 then 'stale' else 'zero-variance' end, 'as declared', 1, s.finished_at
     from ${taken} join samples s using (tree_id) where g.kind < 3 or g.kind = 3 and s.ordinal = 3`.execute(db);
   await sql`
-    insert into batch_samples (rollout_id, batch_id, tree_id, group_ordinal, place)
-    select s.rollout_id, md5('batch' || g.place / ${BATCH.groups})::uuid, s.tree_id, g.place % ${BATCH.groups},
+    insert into batch_samples (rollout_id, batch_id, policy_id, tree_id, group_ordinal, place)
+    select s.rollout_id, md5('batch' || g.place / ${BATCH.groups})::uuid, 'bench', s.tree_id, g.place % ${BATCH.groups},
       row_number() over (partition by g.place / ${BATCH.groups} order by g.place, s.ordinal) - 1
     from (select g.tree_id, g.kind, row_number() over (order by g.i) - 1 as place from ${taken} where g.kind > 2) g
     join samples s using (tree_id) where g.kind > 3 or s.ordinal <> 3`.execute(db);
   await sql`
-    insert into lineages (lineage_id, policy_id, estimator, rules, seed, trainer, declared_at, said)
-    select md5('lineage')::uuid, 'bench', ${ESTIMATOR}::jsonb, ${RULES}::jsonb, 1, '{"backend": "torch"}', min(started_at), ''
+    insert into lineages (lineage_id, policy_id, estimator, rules, seed, trainer, declared_at)
+    select md5('lineage')::uuid, 'bench', ${ESTIMATOR}::jsonb, ${RULES}::jsonb, 1, '{"backend": "torch"}', min(started_at)
     from runs`.execute(db);
   await sql`
     insert into batches (batch_id, lineage_id, policy_id, ordinal, policy_version, estimator, rules, seed, position, groups, samples, tokens,
@@ -64,8 +64,8 @@ export async function fillTraining(db: Db, { trees, runs }: { readonly trees: nu
       case when ${trained} then planned_at end, case when ${trained} then 'acked' end
     from batches where ordinal < (select max(ordinal) + 1 - ${BATCH.open - BATCH.leased} from batches)`.execute(db);
   await sql`
-    insert into batch_acks (batch_id, lineage_id, policy_id, lease_id, version, checkpoint_id, acked_at, said)
-    select batch_id, lineage_id, policy_id, batch_id, ordinal + 1, batch_id, planned_at, '' from batches where ${trained}`.execute(
+    insert into batch_acks (batch_id, lineage_id, policy_id, lease_id, version, checkpoint_id, acked_at)
+    select batch_id, lineage_id, policy_id, batch_id, ordinal + 1, batch_id, planned_at from batches where ${trained}`.execute(
     db,
   );
   const versions = sql`(
@@ -73,11 +73,11 @@ export async function fillTraining(db: Db, { trees, runs }: { readonly trees: nu
     from batches where ${trained}
     union all select md5('lineage')::uuid, 0, null, null, md5('checkpoint')::uuid, 0, timestamptz '2026-01-31') v`;
   await sql`
-    insert into checkpoints (checkpoint_id, lineage_id, policy_id, version, backend, weights, saved_at, said)
-    select checkpoint_id, lineage_id, 'bench', version, 'torch', '', at, '' from ${versions}`.execute(db);
+    insert into checkpoints (checkpoint_id, lineage_id, policy_id, version, backend, weights, saved_at)
+    select checkpoint_id, lineage_id, 'bench', version, 'torch', '', at from ${versions}`.execute(db);
   await sql`
     insert into policy_versions (lineage_id, version, policy_id, parent_version, batch_id, checkpoint_id, weights, estimator, samples,
-      metrics, updated_at, said)
+      metrics, updated_at)
     select lineage_id, version, 'bench', parent, batch_id, checkpoint_id, '', case when batch_id is not null then ${ESTIMATOR}::jsonb end,
-      samples, '{"loss": 0.5, "entropy": 1.5}', at, '' from ${versions}`.execute(db);
+      samples, '{"loss": 0.5, "entropy": 1.5}', at from ${versions}`.execute(db);
 }

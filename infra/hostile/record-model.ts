@@ -327,8 +327,9 @@ function idOf({ stream, id }: Envelope): string {
 
 /** The fact that an event states in its stream; null where there may be many. */
 export function factOf({ type, stream, data }: Envelope): string | null {
-  const { entity: field }: { readonly stream: string; readonly entity?: string } = catalogue[type];
-  return field === undefined ? null : `${stream} ${type} ${(data as Record<string, unknown>)[field]}`;
+  const { entity }: { readonly entity: string | readonly string[] | null } = catalogue[type];
+  const values = (entity === null ? [] : [entity].flat()).map((field) => String((data as Record<string, unknown>)[field]));
+  return values.length === 0 ? null : [stream, type, ...values].join(' ');
 }
 
 /** What an event says as it is recorded, without measurements, as text that is equal where the content is. */

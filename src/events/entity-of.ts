@@ -18,13 +18,13 @@ export interface Entity {
 export function entityOf(event: Envelope): Entity | null {
   if (event.type === 'PromptShown' && event.data.judgementId !== undefined)
     return { field: 'judgementId', name: event.data.judgementId, id: event.data.judgementId };
-  if (event.type === 'DatasetSourced')
-    // of two releases at once either may record its parts first
-    return { field: 'part', name: String(event.data.part), id: derivedId('entity', event.data.sha256, event.data.part) };
-  const { entity }: { readonly stream: string; readonly entity?: string } = catalogue[event.type];
-  if (entity === undefined) return null;
-  const name = String((event.data as Readonly<Record<string, unknown>>)[entity]); // a text or a number by its schema
-  return { field: entity, name, id: isUuid(name) ? name : derivedId('entity', name) };
+  const { entity }: { readonly entity: string | readonly string[] | null } = catalogue[event.type];
+  const fields = entity === null ? [] : [entity].flat();
+  const field = fields.at(-1);
+  if (field === undefined) return null;
+  const names = fields.map((each) => String((event.data as Readonly<Record<string, unknown>>)[each])); // texts or numbers by its schema
+  const name = names.at(-1) ?? '';
+  return { field, name, id: names.length === 1 && isUuid(name) ? name : derivedId('entity', ...names) };
 }
 
 /** What identifies the fact that an event states: the entity, in its stream, and the type. Null where `entityOf` is. */

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { isUuid } from '../../domain/ids.ts';
 import { catalogue, type EventType } from '../../events/catalogue.ts';
 import { contentHash, encode } from '../../events/codec.ts';
+import { derivedId } from '../../events/derived-id.ts';
 import { entityOf, factOf } from '../../events/entity-of.ts';
 import { DEFAULT_STAMP, type Envelope } from '../../events/envelope.ts';
 import { newId } from '../../events/new-id.ts';
@@ -35,6 +37,10 @@ function fits(event: Envelope): boolean {
 function otherThan(old: unknown): unknown {
   if (typeof old === 'number') return old + 1;
   return typeof old === 'string' ? `${old} other` : typeof old === 'boolean' ? !old : undefined;
+}
+
+function otherId(old: unknown): unknown {
+  return typeof old === 'string' && isUuid(old) ? derivedId('test', 'other', old) : undefined;
 }
 
 /** Describes what becomes of a second event of one fact, over a log. @param open opens a server over a log of its own. */
@@ -101,8 +107,10 @@ export function describeSecondFacts(open: () => Promise<TestApi>): void {
           .map((event) => inWorld(event, own))
           .find((event) => !isSent || fits(event));
         if (!first) throw new Error(`no ${type} among every event may be sent`);
-        const varied = pathsIn(first.data).flatMap((path) => {
-          const event = withValue(first, path, otherThan);
+        const paths = pathsIn(first.data);
+        const ways = [otherThan, otherId].flatMap((other) => paths.map((path) => ({ path, other })));
+        const varied = ways.flatMap(({ path, other }) => {
+          const event = withValue(first, path, other);
           return event && event.stream === first.stream && factOf(event) === factOf(first) && (!isSent || fits(event))
             ? [event]
             : [];

@@ -58,7 +58,9 @@ export function samplesOf(db: Db, filter: SampleFilter, texts: readonly SampleTe
 }
 
 function conditions({ runId: _run, taskId: _task, ...filter }: SampleFilter): RawBuilder<unknown>[] {
-  const all: RawBuilder<unknown>[] = [sampleInState('samples', { state: filter.state, reason: filter.reason })];
+  const all: RawBuilder<unknown>[] = [
+    sampleInState({ samples: 'samples', runs: 'trainingRuns' }, { state: filter.state, reason: filter.reason }),
+  ];
   const trees = treesOf('samples.treeId', filter);
   if (trees) all.push(trees);
   if (filter.annotated !== undefined) all.push(rolloutAnnotated('samples', filter.annotated));

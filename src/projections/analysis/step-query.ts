@@ -124,7 +124,7 @@ export function stepConditions(filter: StepFilter): RawBuilder<unknown>[] {
   if (filter.sampleState !== undefined || filter.sampleReason !== undefined)
     add(sql`exists (select from samples s join groups g using (tree_id) join training_runs r using (run_id)
       where s.rollout_id = steps.rollout_id and s.tree_id = steps.tree_id and s.finished_at is not null and r.channel = 'train'
-        and ${sampleInState('s', { state: filter.sampleState, reason: filter.sampleReason })})`);
+        and ${sampleInState({ samples: 's', runs: 'r' }, { state: filter.sampleState, reason: filter.sampleReason })})`);
   if (filter.policyId !== undefined || filter.policyVersion !== undefined) {
     const span = { policyId: filter.policyId, version: filter.policyVersion }; // what is left out is left out of the JSON
     add(sql`steps.policy_spans @> ${JSON.stringify([span])}::jsonb`);

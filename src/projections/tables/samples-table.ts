@@ -58,12 +58,18 @@ export const samplesTable: TreeTable<Filter> = {
     let query = samplesOf(db, sample)
       .innerJoin('trees', 'trees.treeId', 'samples.treeId')
       .leftJoin('batchSamples as b', (on) =>
-        on.onRef('b.rolloutId', '=', 'samples.rolloutId').onRef('b.treeId', '=', 'samples.treeId'),
+        on
+          .onRef('b.rolloutId', '=', 'samples.rolloutId')
+          .onRef('b.treeId', '=', 'samples.treeId')
+          .onRef('b.policyId', '=', 'trainingRuns.policyId'),
       )
       .leftJoin('batches as p', 'p.batchId', 'b.batchId')
       .leftJoin('batchAcks as a', 'a.batchId', 'b.batchId')
       .leftJoin('sampleRejections as x', (on) =>
-        on.onRef('x.rolloutId', '=', 'samples.rolloutId').onRef('x.treeId', '=', 'samples.treeId'),
+        on
+          .onRef('x.rolloutId', '=', 'samples.rolloutId')
+          .onRef('x.treeId', '=', 'samples.treeId')
+          .onRef('x.policyId', '=', 'trainingRuns.policyId'),
       );
     if (batchId !== undefined) query = query.where('b.batchId', '=', batchId);
     if (success !== undefined) query = query.where('samples.success', '=', success);

@@ -6,9 +6,8 @@ import { manifestHashOf } from '../../events/manifest-hash.ts';
 import { insertRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
 import type { Row } from '../../postgres/table.ts';
-import { keyInTree } from '../of-tree.ts';
 import { isOf, type Poison } from '../projection.ts';
-import { loadTrainingState, type TrainingState } from './load-training-state.ts';
+import { loadTrainingState, sampleKey, type TrainingState } from './load-training-state.ts';
 import { mergeRows } from './merge-rows.ts';
 import { lockClosed, settleGroups } from './settled-samples.ts';
 import { tables } from './tables.ts';
@@ -17,9 +16,8 @@ import * as row from './training-rows.ts';
 type Refused = Omit<Poison, 'delivery'>;
 
 /**
- * Folds the streams of training, which are in order: a lineage is declared once, its batches follow one another by ordinal and
- * hash, a sample ends in one batch or by one rejection, a batch is trained or abandoned once, a version comes once. A repetition
- * changes nothing; another fact in its place is a conflict, and quarantined whole.
+ * Folds the streams of training, which are in order: the batches of a lineage follow one another by ordinal and hash, a sample ends
+ * in one batch or by one rejection, and a batch is trained or abandoned. What contradicts that is quarantined whole.
  */
 export async function foldTraining(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const mine = batch.filter((delivery) => 'lineageId' in delivery.event.data);
@@ -93,11 +91,11 @@ function fold(delivery: Delivery, state: TrainingState, rows: Rows): Refused | u
       field: 'data.lineageId',
       reason: `the lineage of policy ${policyId} is ${derivedId('lineage', policyId)}`,
     };
-  if (isOf(delivery, 'TrainingDeclared')) return once(state.lineages, lineageId, row.lineageRow(delivery.event), rows.lineages);
+  if (isOf(delivery, 'TrainingDeclared')) rows.lineages.push(row.lineageRow(delivery.event));
   if (isOf(delivery, 'BatchPlanned')) return foldBatch(delivery.event, state, rows);
   if (isOf(delivery, 'SampleRejected')) {
     const { rolloutId, groupId } = delivery.event.data;
-    const key = keyInTree(groupId, rolloutId);
+    const key = sampleKey(policyId, groupId, rolloutId);
     const batchId = state.batchOf.get(key);
     if (batchId !== undefined)
       return {
@@ -105,7 +103,6 @@ function fold(delivery: Delivery, state: TrainingState, rows: Rows): Refused | u
         field: 'data.rolloutId',
         reason: `sample ${rolloutId} is in batch ${batchId}; it cannot be rejected`,
       };
-    if (state.rejected.has(key)) return undefined; // the first reason is the fact
     state.rejected.add(key);
     rows.rejections.push(row.rejectionRow(delivery.event));
   }
@@ -124,23 +121,18 @@ function fold(delivery: Delivery, state: TrainingState, rows: Rows): Refused | u
   if (isOf(delivery, 'BatchAcked')) {
     if (state.abandonments.has(delivery.event.data.batchId)) return endedBefore(delivery.event.data.batchId, 'abandoned');
     rows.leases.push(row.endedPart(delivery.event, 'acked', null));
-    return once(state.acks, delivery.event.data.batchId, row.ackRow(delivery.event), rows.acks);
+    state.acks.add(delivery.event.data.batchId);
+    rows.acks.push(row.ackRow(delivery.event));
   }
   if (isOf(delivery, 'BatchAbandoned')) {
     const { batchId } = delivery.event.data;
     if (state.acks.has(batchId)) return endedBefore(batchId, 'acknowledged');
     for (const each of row.abandonedParts(delivery.event)) rows.leases.push(each);
-    return once(state.abandonments, batchId, row.abandonmentRow(delivery.event), rows.abandonments);
+    state.abandonments.add(batchId);
+    rows.abandonments.push(row.abandonmentRow(delivery.event));
   }
-  if (isOf(delivery, 'CheckpointSaved'))
-    return once(
-      state.checkpoints,
-      `${lineageId} ${delivery.event.data.checkpointId}`,
-      row.checkpointRow(delivery.event),
-      rows.checkpoints,
-    );
-  if (isOf(delivery, 'PolicyUpdated'))
-    return once(state.versions, `${lineageId} ${delivery.event.data.version}`, row.versionRow(delivery.event), rows.versions);
+  if (isOf(delivery, 'CheckpointSaved')) rows.checkpoints.push(row.checkpointRow(delivery.event));
+  if (isOf(delivery, 'PolicyUpdated')) rows.versions.push(row.versionRow(delivery.event));
   return undefined;
 }
 
@@ -170,7 +162,7 @@ function foldBatch({ data, occurredAt }: Envelope<'BatchPlanned'>, state: Traini
       reason: `batch ${data.ordinal} is ${derivedId('batch', data.lineageId, data.ordinal)}`,
     };
   const samples = row.batchSampleRows(data);
-  const keyOf = ({ treeId, rolloutId }: row.BatchSampleRow) => keyInTree(treeId, rolloutId);
+  const keyOf = ({ treeId, rolloutId }: row.BatchSampleRow) => sampleKey(data.policyId, treeId, rolloutId);
   const ended = samples.find((sample) => state.batchOf.has(keyOf(sample)) || state.rejected.has(keyOf(sample)));
   if (ended !== undefined || new Set(samples.map(keyOf)).size < samples.length) {
     const reason =
@@ -188,24 +180,4 @@ function foldBatch({ data, occurredAt }: Envelope<'BatchPlanned'>, state: Traini
 /** A batch has one end. */
 function endedBefore(batchId: string, how: 'acknowledged' | 'abandoned'): Refused {
   return { code: 'conflict', field: 'data.batchId', reason: `batch ${batchId} was ${how} before; it ends once` };
-}
-
-/** Keeps the first fact under a key; the same again is a repetition, another is a conflict. */
-function once<Fact extends { readonly said: string }>(
-  known: Map<string, string>,
-  key: string,
-  fact: Fact,
-  rows: Fact[],
-): Refused | undefined {
-  const recorded = known.get(key);
-  if (recorded === fact.said) return undefined;
-  if (recorded !== undefined)
-    return {
-      code: 'conflict',
-      field: 'data',
-      reason: `${key} was recorded before with other content; the first record is the fact`,
-    };
-  known.set(key, fact.said);
-  rows.push(fact);
-  return undefined;
 }

@@ -51,7 +51,7 @@ export async function readDiscarded(db: Db, policyId: string, by: DiscardedBy, f
         where x.rollout_id = s.rollout_id and x.tree_id = s.tree_id and x.policy_id = l.policy_id offset 0) x on true
       left join lateral (
         select a.batch_id from batch_samples i join batch_abandonments a using (batch_id)
-        where i.rollout_id = s.rollout_id and i.tree_id = s.tree_id and a.policy_id = l.policy_id offset 0) a on true
+        where i.rollout_id = s.rollout_id and i.tree_id = s.tree_id and i.policy_id = l.policy_id offset 0) a on true
       group by 1, 2, 3
     ),
     parts as (

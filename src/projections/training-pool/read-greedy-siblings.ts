@@ -39,12 +39,13 @@ export async function readAwaitingGreedy(db: Db, policyId: string): Promise<read
     select g.tree_id, t.alias
     from training_runs r join groups g using (run_id) join trees t on t.tree_id = g.tree_id
     where r.policy_id = ${policyId} and r.channel = 'train' and g.closed_at is not null and ${OF_ITS_PROJECT}
-      and not exists (select from batch_samples b where b.tree_id = g.tree_id)
+      and not exists (select from batch_samples b where b.tree_id = g.tree_id and b.policy_id = r.policy_id)
       and exists (
         select from samples s
         where s.tree_id = g.tree_id and s.finished_at is not null
           and s.oldest_version = (select newest_version from lineages where policy_id = ${policyId})
-          and not exists (select from sample_rejections x where x.rollout_id = s.rollout_id and x.tree_id = s.tree_id))
+          and not exists (select from sample_rejections x
+            where x.rollout_id = s.rollout_id and x.tree_id = s.tree_id and x.policy_id = r.policy_id))
     order by g.tree_id`.execute(db);
   const greedySiblings = await readGreedySiblings(
     db,

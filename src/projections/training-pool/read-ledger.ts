@@ -57,8 +57,8 @@ export async function readLedgers(db: Db, policies: readonly string[] | 'all'): 
       select l.policy_id, s.finished_at is not null as finished, l.closed, b.state as held, j.reason, count(*) as samples
       from loose l
       cross join lateral (select s.rollout_id, s.tree_id, s.finished_at from samples s where s.tree_id = l.tree_id offset 0) s
-      left join lateral (select i.batch_id from batch_samples i where i.rollout_id = s.rollout_id and i.tree_id = s.tree_id offset 0) i on true
-      left join own_batches b on b.batch_id = i.batch_id and b.policy_id = l.policy_id
+      left join lateral (select i.batch_id from batch_samples i where i.rollout_id = s.rollout_id and i.tree_id = s.tree_id and i.policy_id = l.policy_id offset 0) i on true
+      left join own_batches b on b.batch_id = i.batch_id
       left join lateral (
         select j.reason from sample_rejections j
         where j.rollout_id = s.rollout_id and j.tree_id = s.tree_id and j.policy_id = l.policy_id offset 0) j on true

@@ -30,13 +30,14 @@ export async function readOwedGroups(db: Db, policyId: string, also: readonly st
       select g.tree_id, g.closed_at is not null as closed, g.closed_at is null or exists (
           select from samples s
           where s.tree_id = g.tree_id
-            and not exists (select from sample_rejections j where j.rollout_id = s.rollout_id and j.tree_id = s.tree_id)
+            and not exists (select from sample_rejections j
+              where j.rollout_id = s.rollout_id and j.tree_id = s.tree_id and j.policy_id = r.policy_id)
             and not exists (
               select from batch_samples b join policy_versions v on v.batch_id = b.batch_id
-              where b.rollout_id = s.rollout_id and b.tree_id = s.tree_id)
+              where b.rollout_id = s.rollout_id and b.tree_id = s.tree_id and b.policy_id = r.policy_id)
             and not exists (
               select from batch_samples b join batch_abandonments x on x.batch_id = b.batch_id
-              where b.rollout_id = s.rollout_id and b.tree_id = s.tree_id)
+              where b.rollout_id = s.rollout_id and b.tree_id = s.tree_id and b.policy_id = r.policy_id)
         ) as owed
       from groups g join training_runs r on r.run_id = g.run_id
       where r.policy_id = ${policyId} and r.channel = 'train' and ${OF_ITS_PROJECT}

@@ -67,8 +67,9 @@ async function readMembers(db: Db, { policyId, rules }: PoolQuery): Promise<read
       from loose l
       cross join lateral (
         select s.* from samples s where s.tree_id = l.tree_id and s.finished_at is not null
-          and not exists (select from batch_samples b where b.rollout_id = s.rollout_id and b.tree_id = s.tree_id) offset 0) s
-      left join lateral (select * from sample_rejections x where x.rollout_id = s.rollout_id and x.tree_id = s.tree_id offset 0) x on true
+          and not exists (select from batch_samples b where b.rollout_id = s.rollout_id and b.tree_id = s.tree_id and b.policy_id = l.policy_id) offset 0) s
+      left join lateral (select * from sample_rejections x
+        where x.rollout_id = s.rollout_id and x.tree_id = s.tree_id and x.policy_id = l.policy_id offset 0) x on true
     )
     select tree_id, rollout_id, coalesce(ordinal, 0) as ordinal, outcome, taken as steps,
            sampled_tokens, context_tokens, row_tokens,
@@ -91,12 +92,12 @@ async function readGroups(db: Db, query: PoolQuery, trees: readonly string[]): P
   if (trees.length === 0) return [];
   const { rows } = await sql<GroupRow>`
     with mine as (
-      select g.tree_id, g.task_id, g.planned_rollouts,
+      select g.tree_id, g.task_id, g.planned_rollouts, r.policy_id,
              coalesce(g.closed_at, case when r.run_id = any(${[...query.finishedRuns]}::uuid[]) then r.finished_at end) as ended_at
       from groups g join training_runs r using (run_id) where g.tree_id = any(${[...trees]}::uuid[])
     )
     select m.tree_id, m.planned_rollouts as planned,
-           exists (select from batch_samples b where b.tree_id = m.tree_id) as taken,
+           exists (select from batch_samples b where b.tree_id = m.tree_id and b.policy_id = m.policy_id) as taken,
            ${msOf(sql`m.ended_at`)} as closed_ms, ${msOf(sql`w.since`)} as greedy_ms
     from mine m left join lateral (${query.waitsFor === 'greedy-sibling' ? greedyOf(query.policyId) : NO_GREEDY}) w on true`.execute(
     db,

@@ -70,8 +70,10 @@ async function samplesWhere(db: Db, where: RawBuilder<unknown>): Promise<readonl
            s.newest_version, p.policy_version - s.oldest_version as staleness,
            s.sampled_tokens, s.context_tokens, s.scores
     from samples s join groups g using (tree_id) join training_runs r using (run_id)
-    left join batch_samples b using (rollout_id, tree_id) left join batches p on p.batch_id = b.batch_id
-    left join batch_acks a on a.batch_id = b.batch_id left join sample_rejections x on x.rollout_id = s.rollout_id and x.tree_id = s.tree_id
+    left join batch_samples b on b.rollout_id = s.rollout_id and b.tree_id = s.tree_id and b.policy_id = r.policy_id
+    left join batches p on p.batch_id = b.batch_id
+    left join batch_acks a on a.batch_id = b.batch_id
+    left join sample_rejections x on x.rollout_id = s.rollout_id and x.tree_id = s.tree_id and x.policy_id = r.policy_id
     where ${where} and s.finished_at is not null and r.channel = 'train' and ${OF_ITS_PROJECT}`.execute(db);
   return rows;
 }

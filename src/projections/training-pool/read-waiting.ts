@@ -40,7 +40,8 @@ export async function readGroupCounts(db: Db, policyId: string): Promise<GroupCo
         cross join lateral (
           select count(s.finished_at) as finished, count(x.rollout_id) as rejected, mode() within group (order by x.reason) as reason
           from (select * from samples s where s.tree_id = m.tree_id offset 0) s
-          left join lateral (select * from sample_rejections x where x.rollout_id = s.rollout_id and x.tree_id = s.tree_id offset 0) x on true) c
+          left join lateral (select * from sample_rejections x
+            where x.rollout_id = s.rollout_id and x.tree_id = s.tree_id and x.policy_id = ${policyId} offset 0) x on true) c
         where c.finished > 0 and c.rejected >= c.finished) each
       group by 1
     ),

@@ -16,15 +16,16 @@ const SETTLED = sql`
     select p.*, bool_and(p.fate is not null) over () as settled from (
       select case
           when s.finished_at is null then case when num_nonnulls(x.rollout_id, i.rollout_id) = 0 then 'running' end
-          when i.rollout_id is null then case when x.policy_id = t.policy_id then x.reason end
-          when x.rollout_id is null and b.policy_id = t.policy_id then
+          when i.rollout_id is null then x.reason
+          when x.rollout_id is null then
             case when exists (select from batch_acks a where a.batch_id = i.batch_id) then 'trained'
                  when exists (select from batch_abandonments a where a.batch_id = i.batch_id) then 'abandoned' end
         end as fate, ${lengthOf(sql`s.taken`)} as length, coalesce(s.oldest_version, -1) as version, count(*) as samples
       from (select * from samples s where s.tree_id = t.tree_id offset 0) s
-      left join lateral (select * from sample_rejections x where x.rollout_id = s.rollout_id and x.tree_id = s.tree_id offset 0) x on true
-      left join lateral (select * from batch_samples i where i.rollout_id = s.rollout_id and i.tree_id = s.tree_id offset 0) i on true
-      left join lateral (select b.policy_id from batches b where b.batch_id = i.batch_id offset 0) b on true
+      left join lateral (select * from sample_rejections x
+        where x.rollout_id = s.rollout_id and x.tree_id = s.tree_id and x.policy_id = t.policy_id offset 0) x on true
+      left join lateral (select * from batch_samples i
+        where i.rollout_id = s.rollout_id and i.tree_id = s.tree_id and i.policy_id = t.policy_id offset 0) i on true
       group by 1, 2, 3) p offset 0`;
 
 const COLUMNS = sql`run_id, tree_id, task_id, fate, length, version, samples`;

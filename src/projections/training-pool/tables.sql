@@ -102,8 +102,7 @@ create table sample_rewards (
 create index sample_rewards_rollout on sample_rewards (rollout_id);
 create index sample_rewards_step on sample_rewards (step_id) where rollout_id is null;
 
--- training: one stream per policy, in its order. `said` is the SHA-256 of what the event says: a second one is a repetition or a
--- conflict. A lease and the end of a batch are of a batch that its lineage planned, a checkpoint is of its lineage: ids of another
+-- training: one stream per policy, in its order. A lease and the end of a batch are of a batch that its lineage planned, a checkpoint is of its lineage: ids of another
 -- lineage name nothing of it.
 create table lineages (
   lineage_id  uuid        not null primary key,
@@ -112,8 +111,7 @@ create table lineages (
   rules       jsonb       not null, --: Record<string, unknown>
   seed        bigint      not null,
   trainer     jsonb       not null, --: Record<string, unknown>
-  declared_at timestamptz not null,
-  said        text        not null
+  declared_at timestamptz not null
 );
 
 create table batches (
@@ -137,14 +135,16 @@ create table batches (
 );
 create index batches_policy on batches (policy_id, ordinal);
 
--- The samples of a batch in its order: `place` counts them through all groups, as its shards do.
+-- The samples of a batch in its order: `place` counts them through all groups, as its shards do. What became of a sample is what the
+-- policy says that its run trains: another one may name it, in a batch or a rejection of its own, and changes nothing.
 create table batch_samples (
   rollout_id    uuid    not null,
   batch_id      uuid    not null,
+  policy_id     text    not null,
   tree_id       uuid    not null,
   group_ordinal integer not null,
   place         integer not null,
-  primary key (rollout_id, tree_id),
+  primary key (rollout_id, tree_id, policy_id),
   unique (batch_id, place)
 );
 create index batch_samples_tree on batch_samples (tree_id);
@@ -158,7 +158,7 @@ create table sample_rejections (
   rule        text             not null,
   measured    double precision,
   rejected_at timestamptz      not null,
-  primary key (rollout_id, tree_id)
+  primary key (rollout_id, tree_id, policy_id)
 );
 create index sample_rejections_policy on sample_rejections (policy_id, reason);
 create index sample_rejections_reason on sample_rejections (reason, rollout_id);
@@ -188,8 +188,7 @@ create table batch_acks (
   lease_id      uuid        not null,
   version       integer     not null,
   checkpoint_id uuid        not null,
-  acked_at      timestamptz not null,
-  said          text        not null
+  acked_at      timestamptz not null
 );
 
 -- The other end of a batch: it is never trained.
@@ -200,8 +199,7 @@ create table batch_abandonments (
   ordinal      integer     not null,
   abandoned_by text        not null, --: 'trainer' | 'operator'
   reason       text        not null,
-  abandoned_at timestamptz not null,
-  said         text        not null
+  abandoned_at timestamptz not null
 );
 create index batch_abandonments_lineage on batch_abandonments (lineage_id);
 
@@ -215,7 +213,6 @@ create table checkpoints (
   kept          jsonb, --: { blob: string; size: number; mediaType: string }
   covers        integer,
   saved_at      timestamptz not null,
-  said          text        not null,
   primary key (checkpoint_id, lineage_id)
 );
 
@@ -232,7 +229,6 @@ create table policy_versions (
   samples        integer     not null,
   metrics        jsonb       not null, --: Record<string, number>
   updated_at     timestamptz not null,
-  said           text        not null,
   primary key (lineage_id, version)
 );
 create index policy_versions_policy on policy_versions (policy_id, version);

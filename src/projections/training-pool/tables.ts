@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 3919ad05ff25bb6a
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 7c8219088f59cb06
 import type { Defaulted, Instant, Json } from '../../postgres/column-types.ts';
 import { column, defaulted, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -83,7 +83,6 @@ export const tables = {
     seed: column<number>('bigint'),
     trainer: column<Json<Record<string, unknown>>>('jsonb'),
     declaredAt: column<Instant>('timestamptz'),
-    said: column<string>('text'),
   }),
   batches: table('batches', ['batchId'], {
     batchId: column<string>('uuid'),
@@ -103,14 +102,15 @@ export const tables = {
     manifestHash: column<string>('text'),
     plannedAt: column<Instant>('timestamptz'),
   }),
-  batchSamples: table('batch_samples', ['rolloutId', 'treeId'], {
+  batchSamples: table('batch_samples', ['rolloutId', 'treeId', 'policyId'], {
     rolloutId: column<string>('uuid'),
     batchId: column<string>('uuid'),
+    policyId: column<string>('text'),
     treeId: column<string>('uuid'),
     groupOrdinal: column<number>('integer'),
     place: column<number>('integer'),
   }),
-  sampleRejections: table('sample_rejections', ['rolloutId', 'treeId'], {
+  sampleRejections: table('sample_rejections', ['rolloutId', 'treeId', 'policyId'], {
     rolloutId: column<string>('uuid'),
     lineageId: column<string>('uuid'),
     policyId: column<string>('text'),
@@ -141,7 +141,6 @@ export const tables = {
     version: column<number>('integer'),
     checkpointId: column<string>('uuid'),
     ackedAt: column<Instant>('timestamptz'),
-    said: column<string>('text'),
   }),
   batchAbandonments: table('batch_abandonments', ['batchId'], {
     batchId: column<string>('uuid'),
@@ -151,7 +150,6 @@ export const tables = {
     abandonedBy: column<'trainer' | 'operator'>('text'),
     reason: column<string>('text'),
     abandonedAt: column<Instant>('timestamptz'),
-    said: column<string>('text'),
   }),
   checkpoints: table('checkpoints', ['checkpointId', 'lineageId'], {
     checkpointId: column<string>('uuid'),
@@ -163,7 +161,6 @@ export const tables = {
     kept: column<Json<{ blob: string; size: number; mediaType: string }> | null>('jsonb'),
     covers: column<number | null>('integer'),
     savedAt: column<Instant>('timestamptz'),
-    said: column<string>('text'),
   }),
   policyVersions: table('policy_versions', ['lineageId', 'version'], {
     lineageId: column<string>('uuid'),
@@ -178,7 +175,6 @@ export const tables = {
     samples: column<number>('integer'),
     metrics: column<Json<Record<string, number>>>('jsonb'),
     updatedAt: column<Instant>('timestamptz'),
-    said: column<string>('text'),
   }),
 };
 

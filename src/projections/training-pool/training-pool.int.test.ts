@@ -9,11 +9,18 @@ import { appendTo, givenEvents, projectSlice, requeueWaiting, testLog } from '..
 import { emptyReadModels, readModels } from '../../testing/read-models.ts';
 import { type RecordedGroup, recordBatch, recordGroup, recordLineage, recordVersion } from '../../testing/record-training.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
+import { samplesOf } from '../analysis/sample-query.ts';
+import { samplesTable } from '../tables/samples-table.ts';
 import { readAbandonments, readBatchesById, readLeasesOfBatches } from './read-batches.ts';
+import { readDiscarded } from './read-discarded.ts';
+import { readAwaitingGreedy } from './read-greedy-siblings.ts';
 import { readLedgers } from './read-ledger.ts';
 import { readLineages } from './read-lineages.ts';
+import { readOwedGroups } from './read-owed-groups.ts';
+import { readPool } from './read-pool.ts';
 import { readSamples } from './read-samples.ts';
 import { readVersionsOfBackend } from './read-stored-versions.ts';
+import { readGroupCounts } from './read-waiting.ts';
 
 const database = useTestDatabase({ emptied: 'before-each' });
 
@@ -38,9 +45,13 @@ function recordPool(): {
   return { builder, first, second, batch };
 }
 
-function recordRejection(builder: EventBuilder, { treeId, rolloutIds }: RecordedGroup): void {
+function recordRejection(
+  builder: EventBuilder,
+  { treeId, rolloutIds }: RecordedGroup,
+  reason: DataOf<'SampleRejected'>['reason'] = 'zero-variance',
+): void {
   const [rolloutId = ''] = rolloutIds;
-  const refused = { reason: 'zero-variance' as const, rule: 'recorded', measured: 1 };
+  const refused = { reason, rule: 'recorded', measured: 1 };
   builder.record('SampleRejected', { ...lineage, groupId: treeId, rolloutId, ...refused }, lineageId);
 }
 
@@ -187,7 +198,7 @@ describe('the end of a batch', () => {
       'an abandonment for another reason',
       recordAbandonment,
       (builder: EventBuilder, batch: DataOf<'BatchPlanned'>) => recordAbandonment(builder, batch, 'another'),
-      'data',
+      'data.batchId',
     ],
   ])('%s is quarantined', async (_, end, contradict, field) => {
     const { builder, batch } = recordPool();
@@ -235,6 +246,66 @@ test('what the stream of one policy says of the batch, the lease and the checkpo
   expect(await state()).toEqual(before);
 });
 
+test('what another policy plans or rejects of a sample changes nothing of it, whichever of the two comes first', async () => {
+  const other = { lineageId: derivedId('lineage', 'other'), policyId: 'other' };
+  const { builder, first, second, batch } = recordPool();
+  recordAcknowledgement(builder, batch);
+  recordVersion(builder, POLICY, 1, batch.batchId);
+  const theirs = new EventBuilder('the other policy');
+  recordLineage(theirs, 'other');
+  const [refused, ready] = second.rolloutIds as [string, string];
+  const planned = recordBatch(theirs, 'other', [{ treeId: second.treeId, rolloutIds: [refused] }]);
+  for (const [groupId, rolloutIds] of [[first.treeId, first.rolloutIds] as const, [second.treeId, [ready]] as const])
+    for (const rolloutId of rolloutIds) {
+      const rejected = { groupId, rolloutId, reason: 'stale' as const, rule: 'theirs', measured: null };
+      theirs.record('SampleRejected', { ...other, ...rejected }, other.lineageId);
+    }
+  const named = [first, second].flatMap(({ treeId, rolloutIds }) => rolloutIds.map((id) => ({ treeId, id })));
+  const query = {
+    policyId: POLICY,
+    rules: { metric: 'environment', unscored: 'wait' as const },
+    waitsFor: 'closed-groups' as const,
+    finishedRuns: [],
+  };
+  const state = async () => ({
+    ledger: await readLedgers(database.db, [POLICY]),
+    samples: (await readSamples(database.db, named)).toSorted((a, b) => (a.rolloutId < b.rolloutId ? -1 : 1)),
+    pool: await readPool(database.db, query),
+    groups: await readGroupCounts(database.db, POLICY),
+    owed: (await readOwedGroups(database.db, POLICY, [])).groups,
+    awaiting: await readAwaitingGreedy(database.db, POLICY),
+    discarded: await readDiscarded(database.db, POLICY, 'task', 10),
+    settled: (await readModels(database.db)).settled_samples,
+    table: await tableRows(),
+    states: await Promise.all(
+      STATES.map((state) => samplesOf(database.db, { state }).select('samples.rolloutId').orderBy('samples.rolloutId').execute()),
+    ),
+  });
+  await givenEvents(database.db, builder.events);
+  const alone = await state();
+  expect(alone.samples.map((sample) => sample.state).sort()).toEqual(['ready', 'rejected', 'trained', 'trained']);
+  await givenEvents(database.db, theirs.events);
+  expect(await state()).toEqual(alone);
+  await emptyReadModels(database.db);
+  await givenEvents(database.db, [...theirs.events, ...builder.events]);
+  expect(await state()).toEqual(alone);
+  expect(await quarantined()).toEqual([]);
+  const { rows } = await sql<{
+    rolloutId: string;
+  }>`select rollout_id from batch_samples where batch_id = ${planned.batchId}`.execute(database.db);
+  expect(rows).toEqual([{ rolloutId: refused }]);
+});
+
+const STATES = ['trained', 'rejected', 'abandoned', 'group', 'ready', 'planned', 'leased'] as const;
+
+async function tableRows() {
+  const query = samplesTable.query(database.db, { policyId: POLICY });
+  return query
+    .select(['samples.rolloutId', 'b.batchId', 'x.reason'] as never)
+    .orderBy('samples.rolloutId' as never)
+    .execute();
+}
+
 test('a slice that ends behind an acknowledgement changes neither the newest version nor the trained batches', async () => {
   const { builder, batch } = recordPool();
   recordAcknowledgement(builder, batch);
@@ -261,6 +332,11 @@ describe('contradictions in the stream of a policy', () => {
     ],
     ['a rejection of a planned sample', 'data.rolloutId', ({ builder, first }) => recordRejection(builder, first)],
     [
+      'a second rejection of a sample for another reason',
+      'data.rolloutId',
+      ({ builder, second }) => recordRejection(builder, second, 'stale'),
+    ],
+    [
       'a batch that skips one',
       'data.previousHash',
       ({ builder, second, batch }) => void recordBatch(builder, POLICY, [second], { ...batch, ordinal: 4 }),
@@ -274,11 +350,15 @@ describe('contradictions in the stream of a policy', () => {
       'a manifest that was changed',
       'data.manifestHash',
       ({ builder, batch }) => {
-        const next = { ...batch, ordinal: 1, previousHash: batch.manifestHash };
+        const next = { ...batch, batchId: derivedId('batch', lineageId, 1), ordinal: 1, previousHash: batch.manifestHash };
         builder.record('BatchPlanned', { ...next, manifestHash: manifestHashOf(batch) }, lineageId);
       },
     ],
-    ['other rules of the same policy', 'data', ({ builder }) => void recordLineage(builder, POLICY, { groupsPerBatch: 9 })],
+    [
+      'other rules of the same policy',
+      'data.lineageId',
+      ({ builder }) => void recordLineage(builder, POLICY, { groupsPerBatch: 9 }),
+    ],
     [
       'a lineage under a foreign id',
       'data.lineageId',

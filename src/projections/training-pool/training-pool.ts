@@ -16,10 +16,10 @@ const HANDLES: readonly EventType[] = [
 /**
  * Folds which rollouts may train which policy, and what became of each. Its facts lie on three topics, whose partitions are read
  * in any order: each is kept by its own id (what a tree holds by that and the tree), none asks for another of another topic, and what follows from two of them is joined
- * by who reads. What breaks the shape of a tree is in quarantine of `step-tree`; here only the streams of training have rules: a
- * batch, a version and an end of a sample are said once.
+ * by who reads. What breaks the shape of a tree is in quarantine of `step-tree`; here only the streams of training have rules: what
+ * follows another batch, and which end of a sample or a batch excludes another.
  */
-export const trainingPool: Projection = { name: 'training-pool', version: 4, handles: HANDLES, project };
+export const trainingPool: Projection = { name: 'training-pool', version: 5, handles: HANDLES, project };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   // A slice is of one topic, so two of the three have nothing to do.

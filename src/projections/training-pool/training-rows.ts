@@ -1,5 +1,3 @@
-import { sha256Hex } from '../../digest/sha256.ts';
-import { canonicalJson } from '../../events/canonical-json.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import type { Row } from '../../postgres/table.ts';
@@ -8,18 +6,13 @@ import type { tables } from './tables.ts';
 
 /** The rows that the events of topic training become. */
 
-/** The digest of what a fact says that is said once. */
-function said(data: unknown): string {
-  return sha256Hex(canonicalJson(data));
-}
-
 function lineageOf({ lineageId, policyId }: { readonly lineageId: string; readonly policyId: string }) {
   return { lineageId, policyId };
 }
 
 export function lineageRow({ data, occurredAt }: Envelope<'TrainingDeclared'>): Row<typeof tables.lineages> {
   const { estimator, rules, seed, trainer } = data;
-  return Object.assign(lineageOf(data), { estimator, rules, seed, trainer, declaredAt: occurredAt, said: said(data) });
+  return Object.assign(lineageOf(data), { estimator, rules, seed, trainer, declaredAt: occurredAt });
 }
 
 export function batchRow(data: DataOf<'BatchPlanned'>, plannedAt: string): Row<typeof tables.batches> {
@@ -43,10 +36,10 @@ export function batchRow(data: DataOf<'BatchPlanned'>, plannedAt: string): Row<t
 }
 
 export type BatchSampleRow = Row<typeof tables.batchSamples>;
-export function batchSampleRows({ batchId, groups }: DataOf<'BatchPlanned'>): readonly BatchSampleRow[] {
+export function batchSampleRows({ batchId, policyId, groups }: DataOf<'BatchPlanned'>): readonly BatchSampleRow[] {
   let place = 0;
   return groups.flatMap(({ treeId, rolloutIds }, groupOrdinal) =>
-    rolloutIds.map((rolloutId) => ({ rolloutId, batchId, treeId, groupOrdinal, place: place++ })),
+    rolloutIds.map((rolloutId) => ({ rolloutId, batchId, policyId, treeId, groupOrdinal, place: place++ })),
   );
 }
 
@@ -94,24 +87,24 @@ function leaseOf({ data }: LeaseEvent) {
 
 export function ackRow({ data, occurredAt }: Envelope<'BatchAcked'>): Row<typeof tables.batchAcks> {
   const { batchId, leaseId, checkpointId, version } = data;
-  return Object.assign(lineageOf(data), { batchId, leaseId, version, checkpointId, ackedAt: occurredAt, said: said(data) });
+  return Object.assign(lineageOf(data), { batchId, leaseId, version, checkpointId, ackedAt: occurredAt });
 }
 
 export function abandonmentRow({ data, occurredAt }: Envelope<'BatchAbandoned'>): Row<typeof tables.batchAbandonments> {
   const { batchId, ordinal, by: abandonedBy, reason } = data;
   const row = { batchId, ordinal, abandonedBy, reason, abandonedAt: occurredAt };
-  return Object.assign(lineageOf(data), row, { said: said(data) });
+  return Object.assign(lineageOf(data), row);
 }
 
 export function checkpointRow({ data, occurredAt }: Envelope<'CheckpointSaved'>): Row<typeof tables.checkpoints> {
   const { checkpointId, version, backend, weights, kept, covers } = data;
   const row = { checkpointId, version, backend, weights, kept, covers, savedAt: occurredAt };
-  return Object.assign(lineageOf(data), row, { said: said(data) });
+  return Object.assign(lineageOf(data), row);
 }
 
 export function versionRow({ data, occurredAt }: Envelope<'PolicyUpdated'>): Row<typeof tables.policyVersions> {
   const { version, parentVersion, batchId, checkpointId, weights } = data;
   const { estimator, loss, samples, metrics } = data;
   const row = { version, parentVersion, batchId, checkpointId, weights, estimator, loss, samples, metrics };
-  return Object.assign(lineageOf(data), row, { updatedAt: occurredAt, said: said(data) });
+  return Object.assign(lineageOf(data), row, { updatedAt: occurredAt });
 }

@@ -257,7 +257,7 @@ function writePlan(decisions: readonly Decision[], origin: PlanOrigin): readonly
     if (decision.kind === 'reject') {
       const { treeId: groupId, rolloutId, reason, rule, measured } = decision;
       const data = { ...lineage, groupId, rolloutId, reason, rule, measured };
-      const id = derivedId('SampleRejected', lineageId, rolloutId, reason, rule, measured ?? 'null');
+      const id = derivedId('SampleRejected', lineageId, groupId, rolloutId, reason, rule, measured ?? 'null');
       return { type: 'SampleRejected', id, correlationId: lineageId, data };
     }
     const { ordinal, policyVersion, samples, tokens } = decision.batch;

@@ -1,4 +1,5 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { codegen } from '@graphql-codegen/core';
 import * as typescript from '@graphql-codegen/typescript';
@@ -109,7 +110,7 @@ const mappers = {
 };
 
 /** Writes the TypeScript of the schema: the types of arguments, and of resolvers over the records of the read side. */
-export async function generateTypes(): Promise<string> {
+async function generateTypes(): Promise<string> {
   const typeDefs = await readTypeDefs();
   const body = await codegen({
     filename: FILE,
@@ -138,9 +139,11 @@ export async function generateTypes(): Promise<string> {
   return `// Written by graphql/codegen.ts from graphql/schema; \`npm run codegen\` writes it again.\n${body}`;
 }
 
-/** Returns the generated file as it is committed. */
-export async function readGeneratedTypes(): Promise<string> {
-  return readFile(FILE, 'utf8');
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const types = await generateTypes();
+  // One that is up to date keeps its time, so that an incremental check takes it as unchanged.
+  if ((await readFile(FILE, 'utf8').catch(() => '')) !== types) {
+    await mkdir(dirname(FILE), { recursive: true });
+    await writeFile(FILE, types);
+  }
 }
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) await writeFile(FILE, await generateTypes());

@@ -1,12 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { buildSchema, type GraphQLNamedType, isEnumType, isInputObjectType, isInterfaceType, isObjectType } from 'graphql';
-import { generateTypes, readGeneratedTypes } from './codegen.ts';
 import { generateOperations, readOperations } from './codegen-studio.ts';
 import { readTypeDefs } from './type-defs.ts';
-
-test('the committed types equal those generated from the schema (npm run codegen writes them)', async () => {
-  expect(await generateTypes()).toBe(await readGeneratedTypes());
-});
 
 test('the committed operations of the studio equal those generated from its queries (npm run codegen writes them)', async () => {
   expect(await generateOperations()).toBe(await readOperations());

@@ -271,9 +271,18 @@ test('a revision of a tree that lacks a text, or that is not on its bad path, ke
   const answer = await api.ask(query);
   expect(answer.data).toMatchObject({
     whole: { turns: [{}, {}, {}] },
-    lacking: null,
+    lacking: { turns: null },
     off: null,
     others: { turns: [{}, {}, {}, {}] },
   });
   expect(answer.errors).toMatchObject([{ path: ['lacking', 'turns'], extensions: { code: 'TEXT_MISSING' } }]);
+  const page = await api.ask('{ runs(first: 5) { nodes { revisions(first: 5) { nodes { id turns { part } } } } } }');
+  const nodes = (page.data.runs.nodes as readonly RunWithRevisions[]).flatMap((run) => run.revisions.nodes);
+  expect(nodes.filter(({ turns }) => turns === null).map(({ id }) => id)).toEqual([lacking.revisionId]);
+  expect(nodes.map(({ id }) => id)).toEqual(expect.arrayContaining([revisionId, whole.revisionId]));
+  expect(page.errors).toMatchObject([{ extensions: { code: 'TEXT_MISSING' } }]);
 });
+
+interface RunWithRevisions {
+  readonly revisions: { readonly nodes: readonly { readonly id: string; readonly turns: unknown }[] };
+}

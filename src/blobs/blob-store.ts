@@ -21,3 +21,8 @@ export class BlobMissing extends Error {
 export class BlobCorrupt extends Error {
   override readonly name = 'BlobCorrupt';
 }
+
+/** Returns whether what was thrown says that a blob is lost: gone, or changed. Whoever reads many goes on with the others. */
+export function isLostBlob(error: unknown): error is BlobMissing | BlobCorrupt {
+  return error instanceof BlobMissing || error instanceof BlobCorrupt;
+}

@@ -141,6 +141,8 @@ function describeCounts(runId: string, state: 'completed' | 'stopped', counts: R
     plannedTrees,
     unfinished,
     forgotten,
+    unreadable,
+    unrewarded,
     good,
     bad,
     pairs,
@@ -154,8 +156,8 @@ function describeCounts(runId: string, state: 'completed' | 'stopped', counts: R
   } = counts;
   const length = counts.meanRevisionLength?.toFixed(2) ?? '–';
   return [
-    `run ${runId} revised, ${state}: ${trees} of ${plannedTrees} trees${unfinished > 0 ? `; ${unfinished} unfinished` : ''}${forgotten > 0 ? `; ${forgotten} left out, whose payload is forgotten` : ''}`,
-    `  pairs      ${pairs} of ${good} good and ${bad} bad trajectories`,
+    `run ${runId} revised, ${state}: ${trees} of ${plannedTrees} trees${unfinished > 0 ? `; ${unfinished} unfinished` : ''}${forgotten > 0 ? `; ${forgotten} left out, whose payload is forgotten` : ''}${unreadable > 0 ? `; ${unreadable} left out, of which a text is lost: \`espalier verify\` names it` : ''}`,
+    `  pairs      ${pairs} of ${good} good and ${bad} bad trajectories${unrewarded > 0 ? `; ${unrewarded} rollouts ended that nobody rewarded: neither good nor bad` : ''}`,
     `  judged     ${judged} steps (${asked} asked now): ${countsText(verdicts)}`,
     `  composed   ${revisions}, mean revision length ${length}; dropped: ${countsText(dropped)}`,
     `  verified   ${verified}; rejected: ${countsText(rejected)}`,

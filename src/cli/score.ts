@@ -40,7 +40,7 @@ export function addScore(program: Command): void {
       if (wantsJson(command)) print(JSON.stringify({ run: runId, state, ...counts }));
       else
         print(
-          `${counts.scorer} on ${counts.trees} trees of run ${runId}, ${state}: ${counts.assigned} rewards assigned, ${counts.revised} revised, ${counts.standing} already in force${counts.forgotten > 0 ? `; ${counts.forgotten} trees left out: their payload is forgotten` : ''}`,
+          `${counts.scorer} on ${counts.trees} trees of run ${runId}, ${state}: ${counts.assigned} rewards assigned, ${counts.revised} revised, ${counts.standing} already in force${counts.forgotten > 0 ? `; ${counts.forgotten} trees left out: their payload is forgotten` : ''}${counts.unreadable > 0 ? `; ${counts.unreadable} left out, of which a text is lost` : ''}`,
         );
       if (state === 'stopped') exitStopped();
       await settle();

@@ -25,5 +25,6 @@ test('of a group of rollouts one that nobody rewarded is neither good nor bad: n
     { terminal: true, visits: 1, score: 1 },
     { terminal: false, visits: 0, score: 0 },
   ]);
+  expect(read?.unrewarded).toBe(1);
   expect(read?.tree.root.step).toMatchObject({ visits: 2, valueSum: 1 });
 });

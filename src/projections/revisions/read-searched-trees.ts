@@ -24,6 +24,8 @@ export interface SearchedTree {
   /** A search backed values up in it; else what its steps are worth follows from the returns of its rollouts. */
   readonly searched: boolean;
   readonly tree: Tree<SearchedStep>;
+  /** Ended rollouts of a group that nobody rewarded: no trajectory ends with them. */
+  readonly unrewarded: number;
   /** Pictures of observations, by their ids: step → in order. */
   readonly pictures: PicturesOfSteps;
 }
@@ -141,10 +143,20 @@ async function growSearched(
       return ids ? [[stepId, ids] as const] : [];
     }),
   );
-  return { ...head, instruction: await text(head.instruction, instruction), firstObservation, searched, tree, pictures: shown };
+  return {
+    ...head,
+    instruction: await text(head.instruction, instruction),
+    firstObservation,
+    searched,
+    tree,
+    unrewarded: ends.length - known.length,
+    pictures: shown,
+  };
 }
 
-type HeadRow = Omit<SearchedTree, 'firstObservation' | 'searched' | 'tree' | 'pictures'> & { readonly blobs: Blobs | null };
+type HeadRow = Omit<SearchedTree, 'firstObservation' | 'searched' | 'tree' | 'unrewarded' | 'pictures'> & {
+  readonly blobs: Blobs | null;
+};
 
 interface TreeRows {
   readonly rows: readonly StepRow[];

@@ -1,3 +1,4 @@
+import { isLostBlob } from '../../blobs/blob-store.ts';
 import { textReader } from '../../blobs/read-text.ts';
 import { pathTo, type TreeNode, walkDown } from '../../domain/tree/grow-tree.ts';
 import type { Person } from '../../environments/chat/person.ts';
@@ -68,7 +69,7 @@ export async function replayEnvironment(platform: Platform, replay: EnvironmentR
       await comparePrompts(platform, treeId, comparison);
       const pictures = await readPictureIdsOfTree(db, treeId);
       const replaying = { platform, comparison, kind: seen, earned, pictures, signal: replay.signal };
-      if (tree) skipped += await replayTree(isChat ? await asTalked(replaying, tree) : replaying, tree);
+      if (tree) skipped += await replayReadable(replaying, tree, isChat, treeId);
       replay.progress?.(index + 1, trees.length);
     }
   } finally {
@@ -76,6 +77,23 @@ export async function replayEnvironment(platform: Platform, replay: EnvironmentR
   }
   if (skipped > 0) comparison.note(`steps that were not executed, since the episode had ended before them: ${skipped}`);
   return comparison.report();
+}
+
+/** Replays a tree as far as its texts can be read: where one is lost, that is a difference, and the other trees go on. */
+async function replayReadable(replaying: Replaying, tree: RecordedTree, isChat: boolean, treeId: string): Promise<number> {
+  try {
+    return await replayTree(isChat ? await asTalked(replaying, tree) : replaying, tree);
+  } catch (error) {
+    if (!isLostBlob(error)) throw error;
+    compareLost(replaying.comparison, treeId);
+    return 0;
+  }
+}
+
+/** Says of a tree that a text of it is lost, which is a difference. */
+export function compareLost(comparison: Comparison, treeId: string): void {
+  const at = { eventId: derivedId('TreeOpened', treeId), stepId: null, field: 'texts' };
+  comparison.compare(at, 'on record', 'lost: `espalier verify` names it');
 }
 
 /** Returns a note that trees are left out of a replay. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Appender, createAppender } from '../../append/appender.ts';
+import { BlobMissing } from '../../blobs/blob-store.ts';
 import { pairPaths } from '../../domain/revision/pair-paths.ts';
 import type { Environment, EnvironmentKind } from '../../environments/environment.ts';
 import { openTextCraft } from '../../environments/textcraft/textcraft.ts';
@@ -15,6 +16,7 @@ import { revisionContentHash } from '../../projections/revisions/revision-conten
 import { revisionTurns } from '../../projections/revisions/revision-turns.ts';
 import { runProjections } from '../../projections/runner.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { loseText } from '../../testing/lose-text.ts';
 import { openTestPlatform } from '../../testing/open-test-platform.ts';
 import { startOpenAiServer } from '../../testing/openai-server.ts';
 import { collect } from '../collect/collect.ts';
@@ -142,6 +144,13 @@ function counted(counts: ReviseCounts | 'killed'): ReviseCounts {
 }
 
 describe('revisions mined from a search', () => {
+  test('a tree of which a text is lost is counted and left out, and the others are mined', async () => {
+    const runId = await collected(place);
+    await loseText(place.platform.database.db, runId);
+    const resolve = async (sha256: string) => Promise.reject(new BlobMissing(sha256));
+    expect(counted(await revise(place, runId, { resolve }))).toMatchObject({ trees: 1, plannedTrees: 2, unreadable: 1 });
+  });
+
   test('mining verifies the revisions that reach alpha when executed, and rejects those that differ from their composition', async () => {
     const runId = await collected(place);
     const counts = counted(await revise(place, runId));

@@ -1,4 +1,5 @@
 import type { Appender } from '../../append/appender.ts';
+import { isLostBlob } from '../../blobs/blob-store.ts';
 import { measureRevisions } from '../../domain/revision/compose-revisions.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
 import type { Judge } from '../../policies/judge.ts';
@@ -55,6 +56,10 @@ export interface ReviseCounts {
   readonly unfinished: number;
   /** Trees whose payload is forgotten: of them nothing is mined. */
   readonly forgotten: number;
+  /** Trees that were left out, since a text of theirs is lost. */
+  readonly unreadable: number;
+  /** Ended rollouts that nobody rewarded, which are neither good nor bad. */
+  readonly unrewarded: number;
   readonly good: number;
   readonly bad: number;
   readonly pairs: number;
@@ -91,12 +96,26 @@ export async function reviseRun(options: ReviseOptions): Promise<ReviseCounts> {
   const verdicts = judge && openVerdicts(judge, db, appender);
   const slots = new Slots(options.concurrency);
   const done: RevisedTree[] = [];
+  let unreadable = 0;
+  let unrewarded = 0;
   const plannedTrees = Math.max(options.plannedTrees ?? 0, opened.length);
   const unfinished = plannedTrees - (await countClosedTrees(db, runId));
-  const counts = () => count(done, { plannedTrees, unfinished, forgotten: forgotten.size, asked: verdicts?.asked() ?? 0 });
+  const counts = () =>
+    count(done, {
+      ...{ plannedTrees, unfinished, unreadable, unrewarded },
+      forgotten: forgotten.size,
+      asked: verdicts?.asked() ?? 0,
+    });
 
   await forEachOf(treeIds, options, async (treeId, signal) => {
-    const tree = await readSearchedTree(db, treeId, options.resolve);
+    const tree = await readSearchedTree(db, treeId, options.resolve).catch((error: unknown) => {
+      if (isLostBlob(error)) return 'unreadable' as const;
+      throw error;
+    });
+    if (tree === 'unreadable') {
+      unreadable += 1;
+      return;
+    }
     if (!tree) throw new RangeError(`there is no tree ${treeId}`);
     if (kind) refuseAnotherWorld(tree, kind);
     const recorded = await readRecordedRevisions(db, treeId);
@@ -116,6 +135,7 @@ export async function reviseRun(options: ReviseOptions): Promise<ReviseCounts> {
     });
     if (!revised) return; // the signal was aborted on the way
     done.push(revised);
+    unrewarded += tree.unrewarded;
     options.onTree?.(revised);
     options.progress?.(counts());
   });
@@ -132,7 +152,7 @@ export function refuseAnotherWorld(tree: SearchedTree, kind: EnvironmentKind): v
 
 function count(
   trees: readonly RevisedTree[],
-  { plannedTrees, unfinished, forgotten, asked }: Pick<ReviseCounts, 'plannedTrees' | 'unfinished' | 'forgotten' | 'asked'>,
+  left: Pick<ReviseCounts, 'plannedTrees' | 'unfinished' | 'forgotten' | 'unreadable' | 'unrewarded' | 'asked'>,
 ): ReviseCounts {
   const verdicts = { good: 0, bad: 0, uncertain: 0, unparsed: 0 };
   const dropped = { 'not-judged': 0, 'before-branch': 0, unparsed: 0, 'no-turn': 0, duplicate: 0 };
@@ -146,14 +166,11 @@ function count(
   const { diverged, impossible, below, malformed } = outcomes;
   return {
     trees: trees.length,
-    plannedTrees,
-    unfinished,
-    forgotten,
+    ...left,
     good: sum(({ pairing }) => pairing.good.length),
     bad: sum(({ pairing }) => pairing.bad.length),
     pairs: sum(({ pairing }) => pairing.pairs.length),
     judged: sum((tree) => tree.verdicts.length),
-    asked,
     verdicts,
     revisions: sum(({ composed }) => composed.revisions.length),
     dropped,

@@ -1,3 +1,4 @@
+import { isLostBlob } from '../../blobs/blob-store.ts';
 import { factorReward, isRewarded, readFactor } from '../../domain/compression/factor-reward.ts';
 import { type Pairing, pairPaths } from '../../domain/revision/pair-paths.ts';
 import { refuseThresholds, THRESHOLD_DEFAULTS, type Thresholds } from '../../domain/revision/thresholds.ts';
@@ -18,7 +19,7 @@ import { readStepTakers } from '../../projections/step-tree/read-steps.ts';
 import type { collectPlan } from '../collect/plan.ts';
 import { iterationOf } from '../collect/prompting/prompt-plan.ts';
 import type { RewardOfTree } from '../collect/score-tree.ts';
-import { ReplayRefused } from '../replay/replay-environment.ts';
+import { compareLost, ReplayRefused } from '../replay/replay-environment.ts';
 import type { Comparison } from '../replay/replay-report.ts';
 import type { RewardPair } from './replay-scores-advantages.ts';
 
@@ -64,12 +65,21 @@ export async function comparePairs(
   for (let from = 0; from < ids.length; from += TREES_AT_ONCE) {
     signal.throwIfAborted();
     const piece = ids.slice(from, from + TREES_AT_ONCE);
-    const trees = await readSearchedTrees(db, piece, resolve);
+    const lost = new Set<string>();
+    const trees = await readSearchedTrees(db, piece, (sha256, size, treeId) =>
+      resolve(sha256, size, treeId).catch((error: unknown) => {
+        if (!isLostBlob(error)) throw error;
+        lost.add(treeId);
+        return '';
+      }),
+    );
+    for (const treeId of lost) compareLost(comparison, treeId);
     const revisions = (await readRevisions(db, piece)).filter(
       ({ alpha, beta }) => alpha === before.alpha && beta === before.beta,
     );
     const judged = new Set((await readJudgements(db, piece)).map(({ leafStepId }) => leafStepId));
     for (const tree of trees.values()) {
+      if (lost.has(tree.treeId)) continue;
       const of = revisions.filter(({ treeId }) => treeId === tree.treeId);
       const states = { before: pairPaths(tree.tree, before), after: pairPaths(tree.tree, after) };
       gone += unpaired(of, states.before).length;

@@ -1,10 +1,14 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
 import { openEnvironment } from '../../environments/open-environment.ts';
 import { TOPICS } from '../../events/catalogue.ts';
+import { derivedId } from '../../events/derived-id.ts';
 import { newId } from '../../events/new-id.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
+import { loseText } from '../../testing/lose-text.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { collect } from '../collect/collect.ts';
+import { replayEnvironment } from '../replay/replay-environment.ts';
 import { replayScores, type ScoreReplayOptions } from './replay-scores.ts';
 import { score } from './score.ts';
 
@@ -148,3 +152,31 @@ async function valuesOf(component: string): Promise<readonly number[]> {
   const rows = await db.selectFrom('rewards').select('value').where('component', '=', component).execute();
   return rows.map(({ value }) => value);
 }
+
+test('a tree of which a text is lost is a difference of its own, and keeps no other tree from being replayed or scored', async () => {
+  const { db } = platform.database;
+  const before = await sql<{ treeId: string; stepId: string; observation: string }>`
+    select s.tree_id, s.step_id, s.observation from steps s join trees t using (tree_id) where t.run_id = ${runId}`.execute(db);
+  const treeId = await loseText(db, runId);
+  const named = [expect.objectContaining({ field: 'texts', eventId: derivedId('TreeOpened', treeId) })];
+  try {
+    const asRecorded = await replay({ kind: 'as-recorded' });
+    expect(asRecorded).toMatchObject({ outcome: 'differs', differing: 1, differences: named });
+    expect(asRecorded.compared).toBeGreaterThan(1);
+    const pairs = await replay({ kind: 'thresholds', thresholds: { alpha: null, beta: null } });
+    expect(pairs).toMatchObject({ differing: 1, differences: named });
+    const again = await replayEnvironment(platform, { runId, environment: null, signal });
+    expect(again).toMatchObject({ outcome: 'differs', differences: named });
+    const counts = await score(platform, { runId, scorer: 'invalid-action', component: 'seen', environment: null, signal });
+    expect(counts).toMatchObject({ trees: 2, unreadable: 1 });
+    await settled();
+  } finally {
+    for (const { stepId, observation } of before.rows)
+      await db
+        .updateTable('steps')
+        .set({ observation, blobs: null })
+        .where('stepId', '=', stepId)
+        .where('observation', '=', '')
+        .execute();
+  }
+});

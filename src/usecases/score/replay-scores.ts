@@ -13,7 +13,7 @@ import { readRun } from '../../projections/runs/read-runs.ts';
 import { countTrees } from '../../projections/step-tree/read-trees.ts';
 import { collectPlan } from '../collect/plan.ts';
 import { episodeOf, pathOf, type RewardOfTree } from '../collect/score-tree.ts';
-import { forgottenTrees, ReplayRefused } from '../replay/replay-environment.ts';
+import { compareLost, forgottenTrees, ReplayRefused } from '../replay/replay-environment.ts';
 import { Comparison, comparePrompts, type ReplayReport } from '../replay/replay-report.ts';
 import {
   changesOf,
@@ -90,6 +90,10 @@ export async function replayScores(platform: Platform, replay: ScoresReplay): Pr
       signal.throwIfAborted();
       if (readsTexts && left.forgotten.has(found.treeId)) continue;
       const tree = await resolved(platform, found);
+      if (tree === 'unreadable') {
+        compareLost(comparison, found.treeId);
+        continue;
+      }
       await comparePrompts(platform, tree.treeId, comparison);
       if (asked.kind === 'as-recorded') groups.push(await scoreAsRecorded(scoring, tree));
       else {

@@ -31,6 +31,7 @@ test('a reward scored later is assigned once, then revised by another scorer, an
     revised: 0,
     standing: 0,
     forgotten: 0,
+    unreadable: 0,
   });
   expect(await scoreWith('answer-f1')).toMatchObject({ assigned: 0, revised: 0, standing: 1 });
   expect(await returnOfRun(platform.database.db, runId)).toBe(2.1);

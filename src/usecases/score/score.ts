@@ -1,3 +1,4 @@
+import { isLostBlob } from '../../blobs/blob-store.ts';
 import { textReader } from '../../blobs/read-text.ts';
 import { meanAmount } from '../../domain/reward/amount.ts';
 import type { ScoredEpisode } from '../../domain/reward/scored-episode.ts';
@@ -39,6 +40,8 @@ interface ScoreCounts {
   readonly standing: number;
   /** Trees that are left out: a scorer reads texts, and theirs are forgotten. */
   readonly forgotten: number;
+  /** Trees that are left out, since a text of theirs is lost. */
+  readonly unreadable: number;
 }
 
 const CATCH_UP_MS = 60_000;
@@ -68,12 +71,17 @@ export async function score(platform: Platform, options: ScoreOptions): Promise<
       const kind = reward?.needs === 'ground-truth' ? await openTruth(environment, runId, scorer.name) : null;
       try {
         const appender = openAppender(platform, 'scorer', { epoch: held.epoch });
-        const counts = { trees: 0, assigned: 0, revised: 0, standing: 0, forgotten: left.forgotten.size };
+        const counts = { trees: 0, assigned: 0, revised: 0, standing: 0, forgotten: left.forgotten.size, unreadable: 0 };
         for await (const tree of readScorable(db, runId)) {
           if (signal.aborted) break;
           if (left.forgotten.has(tree.treeId)) continue;
           const annotated = label === null ? null : await valuesOf(db, tree.treeId, label);
-          const scored = await scoreTree(await resolved(platform, tree), {
+          const read = await resolved(platform, tree);
+          if (read === 'unreadable') {
+            counts.unreadable++;
+            continue;
+          }
+          const scored = await scoreTree(read, {
             runId,
             scorer,
             component,
@@ -132,8 +140,15 @@ export function profileOf(environment: string | null): ToolProfile | null {
   return address?.environment === 'tool-env' ? address.profile : null;
 }
 
-/** Puts texts that lie in the blob store in their places. */
-export async function resolved({ blobs }: Platform, tree: ScorableTree): Promise<ScorableTree> {
+/** Puts texts that lie in the blob store in their places; `unreadable` where one is lost. */
+export async function resolved(platform: Platform, tree: ScorableTree): Promise<ScorableTree | 'unreadable'> {
+  return withTexts(platform, tree).catch((error: unknown) => {
+    if (isLostBlob(error)) return 'unreadable';
+    throw error;
+  });
+}
+
+async function withTexts({ blobs }: Platform, tree: ScorableTree): Promise<ScorableTree> {
   const steps = new Map(tree.steps);
   const read = textReader(blobs);
   for (const step of tree.steps.values()) {

@@ -1,4 +1,4 @@
-import { BlobCorrupt, BlobMissing } from '../../blobs/blob-store.ts';
+import { isLostBlob } from '../../blobs/blob-store.ts';
 import { textReader } from '../../blobs/read-text.ts';
 import { leafPaths } from '../../domain/revision/pair-paths.ts';
 import { keepsForm, type RevisedTurn } from '../../domain/revision/splice.ts';
@@ -43,7 +43,7 @@ export async function findDoubtfulRevisions(
     const lost = new Set<string>();
     const searched = await readSearchedTrees(db, piece, (sha256, _size, treeId) =>
       text(sha256).catch((error: unknown) => {
-        if (!(error instanceof BlobMissing || error instanceof BlobCorrupt)) throw error;
+        if (!isLostBlob(error)) throw error;
         lost.add(treeId);
         return '';
       }),

@@ -27,6 +27,7 @@ function Lines({ dataset, line }: { readonly dataset: string; readonly line: num
       {({ dataset: found }) => {
         const [row] = found?.examples.nodes ?? [];
         if (!row) return <p className="empty">The row is not on record.</p>;
+        if (!row.text) return <p className="empty">The row cannot be made again from the record.</p>;
         const { text, length } = row.text;
         return (
           <>

@@ -11,7 +11,7 @@ import { RecordImage } from '../parts/record-image.tsx';
 import { Table } from '../parts/table.tsx';
 
 type Image = NonNullable<NonNullable<ImageAtFactorsQuery['step']>['historyImage']>;
-type At = Image['atFactors'][number];
+type At = NonNullable<Image['atFactors']>[number];
 const FACTORS = [1, 1.2, 1.5, 2, 3, 4, 6, 9] as const;
 
 /** The history of a step at other compression factors: its tokens, how legible it is, and the image itself. */
@@ -34,7 +34,7 @@ export function AtFactors({ step: id }: { readonly step: string }) {
               ) : null}
               <CopyAs operation={imageAtFactors} variables={variables} />
             </div>
-            <Choice image={step.historyImage} />
+            {step.historyImage.atFactors ? <Choice image={step.historyImage} factors={step.historyImage.atFactors} /> : null}
           </>
         ) : (
           <p className="empty">This step was not shown its history as an image.</p>
@@ -44,16 +44,16 @@ export function AtFactors({ step: id }: { readonly step: string }) {
   );
 }
 
-function Choice({ image }: { readonly image: Image }) {
-  const larger = image.atFactors.find(({ factor }) => factor > image.factor);
+function Choice({ image, factors }: { readonly image: Image; readonly factors: readonly At[] }) {
+  const larger = factors.find(({ factor }) => factor > image.factor);
   const [factor, setFactor] = useState(larger?.factor ?? image.factor);
-  const atFactor = image.atFactors.find((each) => each.factor === factor);
+  const atFactor = factors.find((each) => each.factor === factor);
   return (
     <>
       <Table
         label="Factors"
         className="factors"
-        rows={image.atFactors}
+        rows={factors}
         keyOf={(each) => each.factor}
         rowProps={(each) => ({ 'aria-selected': each.factor === factor })}
         columns={[

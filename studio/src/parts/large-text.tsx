@@ -85,14 +85,14 @@ function Part<Answer>({
 }: Named & { readonly source: TextSource<Answer>; readonly offset: number; readonly end: () => void }) {
   const answer = useAsk(operation, { id, offset, length: PART, tree: useTree() }, { parts: 'all' });
   const text = answer.data && textsIn(answer.data)?.find((each) => each.field === field)?.text;
-  const isLast = text !== undefined && text.length < PART - 1;
+  const isLast = typeof text === 'string' && text.length < PART - 1;
   useEffect(() => {
     if (isLast) end();
   });
   return (
     <Query of={answer}>
       {() =>
-        text === undefined ? (
+        typeof text !== 'string' ? (
           <p className="notice">What follows could not be found any more.</p>
         ) : (
           <PlainText className={className} text={text} />

@@ -1,7 +1,7 @@
 import type { RevisionPageQuery } from '../../../graphql/studio/generated/operations.ts';
 import { percent, whole } from '../parts/format.ts';
 
-type Turn = NonNullable<RevisionPageQuery['revision']>['turns'][number];
+type Turn = NonNullable<NonNullable<RevisionPageQuery['revision']>['turns']>[number];
 
 interface Part {
   readonly size: number;

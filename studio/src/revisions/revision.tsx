@@ -22,7 +22,7 @@ import { RevisionState } from './revision-state.tsx';
 import { TurnTokens } from './turn-tokens.tsx';
 
 type Revision = NonNullable<RevisionPageQuery['revision']>;
-type Turn = Revision['turns'][number];
+type Turn = NonNullable<Revision['turns']>[number];
 type Judgement = Revision['judgements'][number];
 
 const PARTS: Readonly<Record<string, string>> = { bad: 'bad prefix', signal: 'reflection', good: 'good suffix' };
@@ -46,7 +46,8 @@ export function RevisionPage() {
 function Whole({ revision }: { readonly revision: Revision }) {
   const { tree, goodLeaf, badLeaf } = revision;
   const verdicts = new Map(revision.judgements.map((judgement) => [judgement.stepId, judgement]));
-  const trained = revision.turns.filter(({ loss }) => loss).length;
+  const turns = revision.turns ?? [];
+  const trained = turns.filter(({ loss }) => loss).length;
   return (
     <>
       <PageHead
@@ -96,8 +97,10 @@ function Whole({ revision }: { readonly revision: Revision }) {
           {revision.rejectedAt ? ` at step ${revision.rejectedAt.depth}` : ''}. {visible(revision.detail ?? '')}
         </p>
       ) : null}
-      <p className="faint">{`The row as it ${revision.state === 'rejected' ? 'would be' : 'is'} trained on: ${revision.turns.length} turns, the loss on ${trained} replies.${revision.state === 'rejected' ? ' No release by default holds it.' : ''}`}</p>
-      <MaskBar opening={`${tree?.instruction ?? ''}${tree?.root?.observation ?? ''}`} turns={revision.turns} />
+      {revision.turns === null ? null : (
+        <p className="faint">{`The row as it ${revision.state === 'rejected' ? 'would be' : 'is'} trained on: ${turns.length} turns, the loss on ${trained} replies.${revision.state === 'rejected' ? ' No release by default holds it.' : ''}`}</p>
+      )}
+      <MaskBar opening={`${tree?.instruction ?? ''}${tree?.root?.observation ?? ''}`} turns={turns} />
       <DrawnViews key={revision.id} views={viewsOf(revision)} open={false} />
       <NotKept revision={revision} />
       <ol className="plain found">
@@ -116,7 +119,7 @@ function Whole({ revision }: { readonly revision: Revision }) {
             </details>
           </article>
         </li>
-        {revision.turns.map((turn, at) => (
+        {turns.map((turn, at) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: the turns of a revision never change
           <li key={at}>
             <TurnCard
@@ -143,7 +146,7 @@ function viewsOf({ treeId: tree, transition, badLeaf, goodLeaf }: Revision): rea
 
 /** What was judged and is no part of the row: the step at which the bad trajectory was given up. */
 function NotKept({ revision }: { readonly revision: Revision }) {
-  const kept = new Set(revision.turns.map(({ stepId }) => stepId));
+  const kept = new Set(revision.turns?.map(({ stepId }) => stepId));
   const left = revision.judgements.filter(({ stepId }) => !kept.has(stepId));
   return left.map((judgement) => (
     <details key={judgement.id} className="notice">

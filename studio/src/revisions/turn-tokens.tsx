@@ -2,7 +2,7 @@ import type { RevisionPageQuery } from '../../../graphql/studio/generated/operat
 import { count, whole } from '../parts/format.ts';
 import { showWhitespace } from '../parts/show-whitespace.ts';
 
-type Turn = NonNullable<RevisionPageQuery['revision']>['turns'][number];
+type Turn = NonNullable<NonNullable<RevisionPageQuery['revision']>['turns']>[number];
 
 const SHOWN = 2_000;
 

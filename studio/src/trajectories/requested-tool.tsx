@@ -4,13 +4,13 @@ import { PlainText, visible } from '../parts/plain-text.tsx';
 export function RequestedTool({
   call: { id, name, arguments: given },
 }: {
-  readonly call: { readonly id: string | null; readonly name: string; readonly arguments: string };
+  readonly call: { readonly id: string | null; readonly name: string; readonly arguments: string | null };
 }) {
   return (
     <div className="tool">
       <span className="state">{visible(name)}</span>
       {id === null ? null : <span className="faint"> {visible(id)}</span>}
-      <PlainText text={given} />
+      {given === null ? null : <PlainText text={given} />}
     </div>
   );
 }

@@ -19,7 +19,7 @@ import {
   Utf8,
   vectorFromArray,
 } from 'apache-arrow';
-import { BlobCorrupt, BlobMissing, type BlobStore } from '../../../blobs/blob-store.ts';
+import { type BlobStore, isLostBlob } from '../../../blobs/blob-store.ts';
 import type { BlobRef, Packed } from '../../../events/schemas/values.ts';
 import { formatPosition } from '../../../log/position.ts';
 import { camelCase } from '../../../postgres/camel-case.ts';
@@ -326,7 +326,7 @@ async function readBlob({ blob }: BlobRef, column: string, blobs: RowSources['bl
   try {
     return await blobs.get(blob);
   } catch (error) {
-    if (!(error instanceof BlobMissing || error instanceof BlobCorrupt)) throw error;
+    if (!isLostBlob(error)) throw error;
     throw new UnreadableTable(
       `${column}: the blob store does not hold ${blob} as it was appended`,
       `restore it from a copy, or leave the column ${column} out`,

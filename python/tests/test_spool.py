@@ -186,18 +186,20 @@ for name in ("one", "two"):
         self.assertEqual(len(self.installation.of("StepTaken")), 5)
 
     def test_a_server_that_asks_to_wait_is_no_fault_to_warn_of(self):
-        self.installation.refuses = [(429, {"retry-after": "1"}, "busy")] * 3  # longer than one try takes
+        self.installation.refuses = [(429, {"retry-after": "1"}, "busy"), (503, {"retry-after": "1"}, "behind")] * 2  # longer than one try takes
+        self.installation.refuses.append((429, {"retry-after": "1"}, "busy"))
         with self.assertNoLogs("espalier_rl", "WARNING"), self.db.run("r", policy="p") as run, run.episode("t") as episode:
             episode.step("a")
         self.assertEqual((len(self.installation.of("StepTaken")), self.installation.refuses), (1, []))
 
     def test_a_server_that_asks_to_wait_is_waited_for_longer_than_one_that_is_away(self):
-        with mock.patch("espalier_rl.recording.sender.TRY_S", 0.1), self.db.run("r", policy="p") as run:
-            run.flush()
-            self.installation.refuses = [(429, {"retry-after": "0.5"}, "busy")]
-            run.episode("t").step("a")
-            run.journal.sender.wait(10, away_s=0.2)
-        self.assertEqual(len(self.installation.of("StepTaken")), 1)
+        for sent, (status, code) in enumerate(((429, "busy"), (503, "behind"), (503, "unavailable")), 1):
+            with self.subTest(code), mock.patch("espalier_rl.recording.sender.TRY_S", 0.1), self.db.run("r", policy="p") as run:
+                run.flush()
+                self.installation.refuses = [(status, {"retry-after": "0.5"}, code), (429, {}, "busy")]
+                run.episode("t").step("a")
+                run.journal.sender.wait(10, away_s=0.2)
+            self.assertEqual(len(self.installation.of("StepTaken")), sent)
 
     def test_lines_that_are_longer_than_what_is_read_at_once_are_sent_with_what_is_recorded_behind_them(self):
         sizes = (2_200_000, 11_000_000)

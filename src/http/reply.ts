@@ -76,7 +76,7 @@ const CODES: Readonly<Record<number, string>> = {
   503: 'unavailable',
 };
 
-/** Returns a refusal: `{error: {code, message, remedy, problems?}}`. The code says no more than the status does. */
+/** Returns a refusal: `{error: {code, message, remedy, problems?}}`. The code says no more than the status does, unless one is given. */
 export function refuse(
   status: number,
   message: string,
@@ -84,10 +84,15 @@ export function refuse(
   {
     problems,
     headers = {},
-  }: { readonly problems?: readonly Problem[]; readonly headers?: Readonly<Record<string, string>> } = {},
+    code = CODES[status] ?? String(status),
+  }: {
+    readonly problems?: readonly Problem[];
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly code?: string;
+  } = {},
 ): Reply {
   const more = problems === undefined ? {} : { problems: problems.slice(0, PROBLEM_LIMIT) };
-  return json(status, { error: { code: CODES[status] ?? String(status), message, remedy, ...more } }, headers);
+  return json(status, { error: { code, message, remedy, ...more } }, headers);
 }
 
 /**

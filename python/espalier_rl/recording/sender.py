@@ -38,7 +38,7 @@ class Sender:
 
     def __init__(self, connection: Connection, spool: Spool, *, for_anyone: bool = False) -> None:
         self.connection, self.spool = connection, spool
-        self.away: EspalierError | None = None  # why the last try did not reach the server
+        self.away: EspalierError | None = None  # why the last try failed, where the server did not only ask to wait
         self.position: str | None = None  # behind the last event that was appended
         self.refusals: dict[str, EspalierError] = {}  # by tree: why it is set aside
         self._compress = not is_loopback_url(connection.url)
@@ -95,7 +95,7 @@ class Sender:
                 return spool.acked >= due or spool.refused is not None
 
             over, until = spool.changed.wait_for(is_over, first_s), time.monotonic() + timeout_s - first_s
-            while not over and self.away is None and time.monotonic() < until:
+            while not over and self._is_reached() and time.monotonic() < until:
                 over = spool.changed.wait_for(is_over, min(PAUSE_S, until - time.monotonic()))
         spool.check()
         if spool.acked >= due:
@@ -103,6 +103,10 @@ class Sender:
         why = str(self.away) if self.away else "it is behind"
         remedy = "start the server; the next er.connect() to it sends them"
         raise Unreachable(f"{spool.unsent} bytes in the spool {spool.folder} are not sent: {why}", remedy=remedy, field="url", code="unreachable")
+
+    def _is_reached(self) -> bool:
+        """Whether the last try was answered by the server: not by nobody, or by a proxy in its place."""
+        return self.away is None or bool(self.away.code and not isinstance(self.away, Unreachable))
 
     def _run(self) -> None:
         try:
@@ -192,7 +196,7 @@ class Sender:
                 return False
             if not isinstance(error, Unreachable) and error.status not in (408, 429, 502, 503, 504):
                 return self._refused(error, lines)
-            if error.status == 429:  # a server that asks many processes to wait is well
+            if error.status == 429 or error.code == "behind":  # a server that asks many processes to wait is well
                 self.away = None
             else:
                 if self.away is None:

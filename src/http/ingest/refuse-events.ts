@@ -19,12 +19,12 @@ export function refuseEvents(reason: Reason, problems: readonly Problem[]): Repl
   return refuse(status, `${first?.message ?? message}; nothing was appended`, first?.remedy ?? remedy, { problems });
 }
 
-/** Answers 503: the read models are too far behind to decide. */
+/** Answers 503 with the code `behind`: the read models are too far behind to decide, and the server is well. */
 export function refuseUndecided(what: string): Reply {
   return refuse(
     503,
     `the projections are behind the log, and ${what} is not decided yet; nothing was appended`,
     'send all again; GET /v1/health says how far the projections are',
-    { headers: { 'retry-after': '1' } },
+    { headers: { 'retry-after': '1' }, code: 'behind' },
   );
 }

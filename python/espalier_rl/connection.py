@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import encodings.idna
 import json
 import os
 import random
+import threading
 import time
 import warnings
 import weakref
@@ -13,12 +15,18 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
+import httpcore
 import httpx
 
 from .errors import EspalierError, Unreachable
 from .installation import VERSION, find_token, find_url, name_for_spools
 
 __all__ = ["Connection", "EspalierError", "Unreachable", "plain_of", "refusal_of"]
+
+_IMPORTED = (httpcore, encodings.idna)  # httpx imports them when it first asks, in a thread of ours: a fork meanwhile leaves the child half of a module
+_making = threading.Lock()  # a client: a fork meanwhile leaves the child the locks of OpenSSL, which nobody opens
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_making.acquire, after_in_parent=_making.release, after_in_child=_making.release)
 
 BUSY = (429, 502, 503, 504)  # the server or a proxy before it asks for another try
 SHORTEST_PAUSE_S = 0.05
@@ -171,7 +179,8 @@ class Connection:
         if self._pid != os.getpid():  # what a process has open is not for one that it forked
             self._sync, self._async, self._pid = None, weakref.WeakKeyDictionary(), os.getpid()
         if self._sync is None:
-            self._sync = httpx.Client(base_url=self.url, headers=self._headers(), timeout=self.timeout_s, event_hooks={"response": [self._met]})
+            with _making:
+                self._sync = httpx.Client(base_url=self.url, headers=self._headers(), timeout=self.timeout_s, event_hooks={"response": [self._met]})
         return self._sync
 
     def _async_client(self) -> httpx.AsyncClient:
@@ -183,7 +192,8 @@ class Connection:
                 self._met(answer)
 
             hooks = {"response": [compare]}
-            client = self._async[loop] = httpx.AsyncClient(base_url=self.url, headers=self._headers(), timeout=self.timeout_s, event_hooks=hooks)
+            with _making:
+                client = self._async[loop] = httpx.AsyncClient(base_url=self.url, headers=self._headers(), timeout=self.timeout_s, event_hooks=hooks)
         return client
 
     def _met(self, answer: httpx.Response) -> None:

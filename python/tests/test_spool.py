@@ -84,6 +84,21 @@ for name in ("one", "two"):
         self.assertEqual(ended.stderr.count("was not ended, and not all of it is sent: "), 2, ended.stderr)
         self.assertLess(time.monotonic() - began, 20)
 
+    def test_no_module_is_imported_by_a_thread_as_a_fork_meanwhile_would_leave_the_child_half_of_it(self):
+        script = f"""import sys, threading
+class Refused:
+    def find_spec(self, name, *_):
+        if threading.current_thread() is not threading.main_thread():
+            print(name)
+sys.meta_path.insert(0, Refused())
+import espalier_rl as er
+with er.connect({self.installation.url!r}, token="key", spool={self.folder!r}).run("r", policy="p") as run, run.episode("t") as episode:
+    episode.step("a")
+    run.flush()"""
+        ended = subprocess.run([sys.executable, "-c", script], cwd=PACKAGE, capture_output=True, text=True, timeout=60)
+        self.assertEqual((ended.returncode, ended.stdout, ended.stderr), (0, "", ""))
+        self.assertEqual(len(self.installation.of("StepTaken")), 1)
+
     def test_a_refusal_of_the_server_reaches_the_program_with_its_remedy_and_what_was_recorded_is_kept(self):
         for status, code in ((401, "unauthorized"), (422, "unprocessable"), (409, "conflict")):
             run = self.db.run("r", policy="p")

@@ -180,6 +180,44 @@ for rank in range(2):
     expect(run?.trees.nodes).toHaveLength(2);
   }, 60_000);
 
+  test('a process that continues what a killed one left ends no members of their group that others record', async () => {
+    const script = `import os, signal, espalier_rl as er
+def begin(i):
+    run = er.run("left", key="left", policy="q@1")
+    member = run.group("t", 3, id="g").member(i)
+    member.step(f"{i} first")
+    run.flush()
+    return run, member
+def end(run, member):
+    member.step("last", done=True)
+    member.finish()
+    run.close()
+begun, goes_on = os.pipe(), os.pipe()
+first = os.fork()
+if first == 0:
+    begin(0)
+    os.write(begun[1], b"0")
+    signal.pause()
+os.read(begun[0], 1)
+other = os.fork()
+if other == 0:
+    run, member = begin(1)
+    os.write(begun[1], b"1")
+    os.read(goes_on[0], 1)
+    end(run, member)
+    os._exit(0)
+os.read(begun[0], 1)
+os.kill(first, signal.SIGKILL)
+os.waitpid(first, 0)
+run, member = begin(2)
+assert run.recorder == "", "it continues what the killed one left"
+os.write(goes_on[1], b"1")
+assert os.waitpid(other, 0)[1] == 0
+end(run, member)`;
+    const { stderr, code } = await python('-c', script);
+    expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
+  }, 60_000);
+
   test('a shared group of which a machine is lost for good is closed by its id, and so is the run', async () => {
     const lost = `import os, espalier_rl as er
 run = er.connect(spool=os.environ["ESPALIER_SPOOL"] + "-of-a-lost-machine").run("lost", key="lost", policy="q@1")

@@ -534,7 +534,8 @@ class Run:
     def _recorded_tree(self, tree: Tree) -> RecordedTree | None:
         continued = self._continued()
         recorded = None if continued is None else continued.tree(tree.id)
-        if recorded is not None and recorded.open and continued is not None and not continued.finished:
+        is_own = not tree.group  # what is open in a group that others record too may be theirs
+        if recorded is not None and recorded.open and is_own and continued is not None and not continued.finished:
             self.journal.emit(recorded.interrupted(tree.id))
         return recorded
 

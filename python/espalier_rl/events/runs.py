@@ -145,7 +145,14 @@ class RunFinishedData(TypedDict):
     """Number of actions taken in the run."""
 
 
-class RecorderJoinedData(TypedDict):
+class _RecorderJoinedDataOptional(TypedDict, total=False):
+    """Fields that may be absent."""
+
+    endedByOpener: Literal[True]
+    """Given where the run ends when who opened it says so, not when all who joined have left."""
+
+
+class RecorderJoinedData(_RecorderJoinedDataOptional):
     """A program joined a run: it records trees of the run, as others may at the same time. Topic: runs; stream and key: data.runId."""
 
     runId: str
@@ -159,7 +166,7 @@ class RecorderJoinedData(TypedDict):
 
 
 class RecorderLeftData(TypedDict):
-    """A program left a run that it had joined: when all have left, one as `completed`, the run ends. Topic: runs; stream and key: data.runId."""
+    """A program left a run that it had joined: when all have left, one as `completed`, the run ends, or by its opener. Topic: runs; stream and key: data.runId."""
 
     runId: str
     """UUID of the run."""

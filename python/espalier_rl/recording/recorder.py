@@ -21,8 +21,10 @@ class Recorder(NamedTuple):
     turn: int
     session: str
 
-    def joined(self, run_id: str) -> Draft:
+    def joined(self, run_id: str, *, ended_by_opener: bool = False) -> Draft:
         data: Json = {"runId": run_id, "recorderId": self.id, "name": self.name, "session": self.session}
+        if ended_by_opener:
+            data["endedByOpener"] = True
         return Draft("RecorderJoined", run_id, self.id, data, now())
 
 

@@ -230,7 +230,7 @@ class Run:
             if self._journal is None and self._recorder is not None:
                 # who has a handle may be on record before who gave it
                 started = Draft("RunStarted", self.id, self.id, self._handle.started, now())
-                self._open([started, self._recorder.joined(self.id)])
+                self._open([started, self._recorder.joined(self.id, ended_by_opener=self.key is None)])
         assert self._journal is not None
         return self._journal
 

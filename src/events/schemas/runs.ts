@@ -119,10 +119,14 @@ export const recorderJoined = eventData('A program joined a run: it records tree
   recorderId,
   name: z.string().max(200).describe('Name from which ids of its trees follow: the next recorder of the name continues them.'),
   session: id.describe('UUID of the process: of two that join under one name at once, the other one is refused.'),
+  endedByOpener: z
+    .literal(true)
+    .optional()
+    .describe('Given where the run ends when who opened it says so, not when all who joined have left.'),
 });
 
 export const recorderLeft = eventData(
-  'A program left a run that it had joined: when all have left, one as `completed`, the run ends.',
+  'A program left a run that it had joined: when all have left, one as `completed`, the run ends, or by its opener.',
   {
     runId,
     recorderId,

@@ -13,12 +13,13 @@ export function readRecorders(db: Db, runs: readonly string[]): Promise<readonly
 
 /**
  * Returns which runs go on although all who joined them have left, one of them as `completed`, the last one at least `graceMs` ago by
- * the log's clock, and have no end on record that is set aside.
+ * the log's clock, which their openers do not end, and have no end on record that is set aside.
  */
 export async function readLeftRuns(db: Db, graceMs: number): Promise<readonly string[]> {
   const { rows } = await sql<{ runId: string }>`
     select run_id from runs r where finished_at is null and exists (
-      select from run_recorders m where m.run_id = r.run_id having bool_and(left_at is not null) and bool_or(outcome = 'completed'))
+      select from run_recorders m where m.run_id = r.run_id 
+      having bool_and(left_at is not null) and bool_or(outcome = 'completed') and not bool_or(ended_by_opener))
     and not exists (
       select from events e where e.stream = r.run_id and e.type = 'RecorderLeft' and e.received_at > now() - ${graceMs} * interval '1 ms')
     and not exists (select from events e where e.stream = r.run_id and e.entity_id = r.run_id and e.type = 'RunFinished')`.execute(

@@ -15,7 +15,7 @@ const HANDLES: readonly EventType[] = [
  * Folds experiments, runs, their recorders and their metrics. The first start and the first end of a run are the facts; a repetition changes
  * nothing. Who joins a run behind its end goes to quarantine.
  */
-export const runs: Projection = { name: 'runs', version: 1, handles: HANDLES, project };
+export const runs: Projection = { name: 'runs', version: 2, handles: HANDLES, project };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const experiments: Row<typeof tables.experiments>[] = [];
@@ -141,7 +141,8 @@ function endRow({ data, occurredAt }: Envelope<'RunFinished'>) {
 }
 
 function joinedRow({ data, occurredAt }: Envelope<'RecorderJoined'>) {
-  return { runId: data.runId, recorderId: data.recorderId, name: data.name, joinedAt: occurredAt };
+  const { runId, recorderId, name, endedByOpener = false } = data;
+  return { runId, recorderId, name, joinedAt: occurredAt, endedByOpener };
 }
 
 function leftRow({ data, occurredAt }: Envelope<'RecorderLeft'>) {

@@ -38,6 +38,7 @@ create table run_recorders (
   left_at     timestamptz,
   outcome     text, --: 'completed' | 'failed' | 'cancelled'
   message     text,
+  ended_by_opener boolean not null, -- the run
   primary key (run_id, recorder_id)
 );
 

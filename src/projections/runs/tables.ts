@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 48f68785f024dcf7
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 6732a78f11ccb9bc
 import type { Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -33,6 +33,7 @@ export const tables = {
     leftAt: column<Instant | null>('timestamptz'),
     outcome: column<'completed' | 'failed' | 'cancelled' | null>('text'),
     message: column<string | null>('text'),
+    endedByOpener: column<boolean>('boolean'),
   }),
   metrics: table('metrics', ['runId', 'eventId'], {
     eventId: column<string>('uuid'),

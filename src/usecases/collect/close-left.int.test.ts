@@ -51,6 +51,16 @@ test('what all have left is ended once, and who joins behind that is set aside',
   expect(await db.selectFrom('runRecorders').select('recorderId').execute()).toEqual([{ recorderId }]);
 });
 
+test('a run that its opener ends goes on when all who joined it have left', async () => {
+  const own = new EventBuilder('close-left-of-opener');
+  const run = own.run();
+  const joined = { runId: run, recorderId: own.id('recorder'), name: 'worker', session: own.id('session') };
+  own.record('RecorderJoined', { ...joined, endedByOpener: true }, run);
+  own.record('RecorderLeft', { runId: run, recorderId: joined.recorderId, outcome: 'completed', message: '' }, run);
+  await record(...own.events);
+  expect(await closing()).toEqual([]);
+});
+
 test('an end that is on record and was set aside is not appended again', async () => {
   await record(closed, finished, ...left);
   expect(await setAside()).toHaveLength(2);

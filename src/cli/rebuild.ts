@@ -13,6 +13,7 @@ import {
 } from '../usecases/rebuild/rebuild-projection.ts';
 import { describeBuildProgress } from './describe-build.ts';
 import { type Lines, print, progressLine } from './terminal.ts';
+import { throughOutages } from './through-outages.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 import { ensureProjector } from './with-projector.ts';
 
@@ -86,17 +87,20 @@ async function rebuild(
   // The live version is folded meanwhile, whether or not a projector runs elsewhere; a version that other code folds is left to
   // that code.
   const stopped = await reasonOfStop(platform, projection); // read first: a projector that starts sets out to fold it again
-  const projector = await ensureProjector(platform);
+  const projector = await ensureProjector(platform, options.signal);
   try {
     if (flags.back) {
-      const { from, to } = await swapBack(platform, projection, options);
+      const { from, to } = await throughOutages(options.signal, () => swapBack(platform, projection, options));
       return {
         result: { kind: 'swapped', from: versionAndBuild(from), to: versionAndBuild(to) },
         text: describeSwap(projection, from, to),
         failed: false,
       };
     }
-    const rebuilt = await rebuildProjection(platform, projection, { ...options, differing: flags.repair ? 'accept' : 'refuse' });
+    const differing = flags.repair ? 'accept' : 'refuse';
+    const rebuilt = await throughOutages(options.signal, () =>
+      rebuildProjection(platform, projection, { ...options, differing }),
+    );
     return {
       result: { ...reportRebuilt(rebuilt), stopped },
       text: [...describeRebuilt(projection, rebuilt), ...describeStop(projection, stopped)],

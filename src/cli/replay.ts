@@ -10,14 +10,14 @@ import type { Progress } from '../usecases/collect/collect-run.ts';
 import { type ForkChanges, type ForkOptions, fork, planFork } from '../usecases/fork/fork.ts';
 import { replayEnvironment } from '../usecases/replay/replay-environment.ts';
 import { replayImages, replayProjections } from '../usecases/replay/replay-projections.ts';
-import { recordReplay } from '../usecases/replay/replay-report.ts';
 import { replayTraining } from '../usecases/replay/replay-training.ts';
 import { replayScores, type ScoreReplayOptions } from '../usecases/score/replay-scores.ts';
 import { checkedId, comparedText, progressText } from './collect.ts';
 import { describeBuildProgress } from './describe-build.ts';
 import { projectionNamed } from './rebuild.ts';
-import { describeReport, runReplay } from './run-replay.ts';
+import { describeReport, putOnRecord, runReplay } from './run-replay.ts';
 import { print, table } from './terminal.ts';
+import { throughOutages } from './through-outages.ts';
 import { numberBetween, wantsJson, wholeNumber } from './with-platform.ts';
 import { withProjector } from './with-projector.ts';
 import { endAsCollected, warnUnshaped, withResumeHint } from './with-resume-hint.ts';
@@ -71,15 +71,12 @@ function addReplayProjections(replay: Command): void {
       await settle();
       const began = performance.now();
       const progress = (state: Parameters<typeof describeBuildProgress>[0]) => line.show(describeBuildProgress(state));
-      const { report, comparisons } = await replayProjections(platform, chosen, {
-        signal,
-        progress,
-        limitMs: flags.wait * 1_000,
-      });
+      const options = { signal, progress, limitMs: flags.wait * 1_000 };
+      const { report, comparisons } = await throughOutages(signal, () => replayProjections(platform, chosen, options));
       line.end();
       const seconds = (performance.now() - began) / 1_000;
       const parameters = { projections: chosen.map(({ name, version }) => `${name}@${version}`) };
-      if (runId !== null) await recordReplay(platform, { runId, report, parameters, seconds });
+      if (runId !== null) await putOnRecord(platform, signal, { runId, report, parameters, seconds });
       if (wantsJson(command)) print(JSON.stringify({ ...report, projections: comparisons }));
       else {
         const rows = comparisons.flatMap(({ projection, tables }) =>
@@ -114,10 +111,12 @@ function addReplayTraining(replay: Command): void {
       await settle();
       const began = Date.now();
       const progress = (done: number, of: number) => line.show(`training again: ${done} of ${of} versions`);
-      const { report, runId } = await replayTraining(platform, { policyId, from, to, signal, progress });
+      const { report, runId } = await throughOutages(signal, () =>
+        replayTraining(platform, { policyId, from, to, signal, progress }),
+      );
       line.end();
       const replayed = { runId, report, parameters: { policyId, from, to }, seconds: (Date.now() - began) / 1_000 };
-      const replayId = await recordReplay(platform, replayed);
+      const replayId = await putOnRecord(platform, signal, replayed);
       print(wantsJson(command) ? JSON.stringify({ run: runId, replay: replayId, ...report }) : describeReport(report));
       if (report.outcome === 'differs') process.exitCode = 1;
       await settle();

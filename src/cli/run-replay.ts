@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
+import { newId } from '../events/new-id.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { type Difference, type ReplayMode, type ReplayReport, recordReplay } from '../usecases/replay/replay-report.ts';
 import { checkedId } from './collect.ts';
 import { type Lines, print } from './terminal.ts';
+import { throughOutages } from './through-outages.ts';
 import { wantsJson } from './with-platform.ts';
 import { withProjector } from './with-projector.ts';
 
@@ -25,13 +27,23 @@ export async function runReplay(
     await settle();
     const began = Date.now();
     const progress = (done: number, of: number) => line.show(`replaying: ${done} of ${of}`);
-    const report = await replaying({ platform, runId, signal, progress });
+    const report = await throughOutages(signal, () => replaying({ platform, runId, signal, progress }));
     line.end();
-    const replayId = await recordReplay(platform, { runId, report, parameters, seconds: (Date.now() - began) / 1_000 });
+    const replayId = await putOnRecord(platform, signal, { runId, report, parameters, seconds: (Date.now() - began) / 1_000 });
     print(wantsJson(command) ? JSON.stringify({ run: runId, replay: replayId, ...report }) : describeReport(report));
     if (report.outcome === 'differs') process.exitCode = 1;
     await settle();
   });
+}
+
+/** Puts on record what a replay of a run found, once, through outages; returns its id. */
+export async function putOnRecord(
+  platform: Platform,
+  signal: AbortSignal,
+  replay: Parameters<typeof recordReplay>[1],
+): Promise<string> {
+  const replayId = newId();
+  return throughOutages(signal, () => recordReplay(platform, { ...replay, replayId }));
 }
 
 /** What is counted, where it goes without saying otherwise. */

@@ -36,6 +36,21 @@ test('a command that reads begins again where the database goes away in the midd
 });
 
 test.each([
+  ['replay projections', ['replay', 'projections', '--name', 'runs'], { outcome: 'equal' }],
+  ['rebuild', ['rebuild', 'runs'], { kind: 'swapped' }],
+])('%s goes on where the database goes away while it compares', async (_name, args, result) => {
+  const isCut = proxy.cutAt({ messages: [/hashtextextended/], fate: 'unanswered' }, 30_000);
+  const child = startProcess('src/cli/main.ts', ['--json', ...args], { ...env, DATABASE_URL: proxy.url });
+  expect(await isCut).toBe(true);
+  const code = await child.ended;
+  expect({ code, stderr: child.stderr() }).toEqual({
+    code: 0,
+    stderr: expect.stringMatching(/waiting: .*; goes on when that has passed/),
+  });
+  expect(JSON.parse(child.stdout())).toMatchObject(result);
+});
+
+test.each([
   [
     'a database',
     { DATABASE_URL: 'postgres://me:secret@127.0.0.1:9/x' },

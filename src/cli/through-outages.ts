@@ -1,3 +1,4 @@
+import { RebuildUnderWay } from '../projections/rebuild/hold-rebuild.ts';
 import { isOutage } from '../projections/transient-fault.ts';
 import { retryTransient } from '../runtime/retry-transient.ts';
 import { RunBusy } from '../usecases/collect/hold-run.ts';
@@ -23,7 +24,7 @@ export function throughOutages<T>(
   return retryTransient(attempt, {
     signal,
     // Of an outage shorter than a hold's limit this process still has the hold, and takes it over as it would another's.
-    passes: (error) => passes(error) || (begun > 1 && error instanceof RunBusy),
+    passes: (error) => passes(error) || (begun > 1 && (error instanceof RunBusy || error instanceof RebuildUnderWay)),
     unlimited: passes,
     onFault(error) {
       const reason = error instanceof Error ? error.message : String(error);

@@ -6,6 +6,7 @@ import { type AgentTrajTexts, parseAgentTrajOptions } from '../usecases/datasets
 import { ITEM_FORMS, type ItemFormName } from '../usecases/datasets/import/forms/item-form.ts';
 import { importTrajectories } from '../usecases/datasets/import/import-trajectories.ts';
 import { print, printError } from './terminal.ts';
+import { throughOutages } from './through-outages.ts';
 import { wantsJson } from './with-platform.ts';
 import { withProjector } from './with-projector.ts';
 
@@ -45,27 +46,30 @@ export function addImport(program: Command): void {
     return withProjector('import', async ({ platform, signal, settle, line }) => {
       const { blobs, database } = platform;
       let appended: { readonly done: number; readonly total: number } | undefined;
-      // what an import that was killed just before appended is known to be there once it is folded
-      await settle(WAIT_MS);
-      const report = await importTrajectories({
-        source: file,
-        form: agentR ? 'agent-r' : format === 'auto' ? 'detect' : format,
-        db: database.db,
-        appender: openAppender(platform, 'importer', { numbers: 'begin' }),
-        blobs,
-        badRows: skipBad ? 'skip' : 'refuse',
-        agentTraj,
-        signal,
-        onProgress: (p) => {
-          if (p.kind === 'appending') appended = p;
-          line.show(p.kind === 'checking' ? `checking: ${p.events} events` : `importing: ${p.done}/${p.total} events`);
-        },
+      const report = await throughOutages(signal, async () => {
+        // what an import that ended just before appended is known to be there once it is folded
+        await settle(WAIT_MS);
+        return importTrajectories({
+          source: file,
+          form: agentR ? 'agent-r' : format === 'auto' ? 'detect' : format,
+          db: database.db,
+          appender: openAppender(platform, 'importer', { numbers: 'begin' }),
+          blobs,
+          badRows: skipBad ? 'skip' : 'refuse',
+          agentTraj,
+          signal,
+          onProgress: (p) => {
+            if (p.kind === 'appending') appended = p;
+            line.show(p.kind === 'checking' ? `checking: ${p.events} events` : `importing: ${p.done}/${p.total} events`);
+          },
+        });
       }).catch((error: unknown) => {
         if (appended)
           line.end(`${appended.done} of ${appended.total} events were appended; the same command goes on behind them`);
         throw error;
       });
-      await waitUntilProjected(database.db, positionAfter(report.receipts), { timeoutMs: WAIT_MS, signal });
+      const end = positionAfter(report.receipts);
+      await throughOutages(signal, () => waitUntilProjected(database.db, end, { timeoutMs: WAIT_MS, signal }));
       line.end();
       const { receipts, ...summary } = report;
       if (wantsJson(command)) return print(JSON.stringify(summary));

@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { type CuttableProxy, startCuttableProxy } from '../testing/cuttable-proxy.ts';
@@ -48,6 +50,29 @@ test.each([
     stderr: expect.stringMatching(/waiting: .*; goes on when that has passed/),
   });
   expect(JSON.parse(child.stdout())).toMatchObject(result);
+});
+
+test('an import goes on behind what it had appended when the database went away', async () => {
+  const file = join(platform.home, 'dialogues.jsonl');
+  const rows = Array.from({ length: 150 }, (_, i) => ({
+    messages: [
+      { role: 'user', content: `What is ${i}?` },
+      { role: 'assistant', content: `${i}` },
+    ],
+  })); // of some six events: more than one append of 500
+  await writeFile(file, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+  const isCut = proxy.cutAt({ messages: [/select log_write/], fate: 'unanswered' }, 30_000);
+  const child = startProcess('src/cli/main.ts', ['--json', 'import', file], { ...env, DATABASE_URL: proxy.url });
+  expect(await isCut).toBe(true);
+  const code = await child.ended;
+  expect({ code, stderr: child.stderr() }).toMatchObject({ code: 0 });
+  expect(JSON.parse(child.stdout())).toMatchObject({ trees: 150, rollouts: 150, steps: 150 });
+  const counted = await platform.database.db
+    .selectFrom('events')
+    .select(({ fn }) => [fn.countAll<number>().as('all'), fn.count<number>('entityId').distinct().as('distinct')])
+    .where('type', '=', 'StepTaken')
+    .execute();
+  expect(counted).toEqual([{ all: 150, distinct: 150 }]);
 });
 
 test.each([

@@ -22,7 +22,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['src/usecases/replay'],
   ['src/usecases/fork'],
   ['src/usecases/score'],
-  ['src/usecases/self-train', 'src/usecases/verify'],
+  ['src/usecases/verify'],
   ['src/usecases/experiment'],
   ['graphql', 'src/http', 'src/conformance'],
   ['src/app'],

@@ -58,10 +58,6 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'measure a policy on a set of tasks: success, return, loops, with bootstrap intervals',
     load: async () => (await import('./evaluate.ts')).addEvaluate,
   },
-  'self-train': {
-    summary: 'let a policy improve itself: search, mine, release, train, evaluate, repeat',
-    load: async () => (await import('./self-train.ts')).addSelfTrain,
-  },
   experiment: {
     summary: 'run an experiment declared in a file, resume it, rerun it with changed options, compare',
     load: async () => (await import('./experiment.ts')).addExperiment,

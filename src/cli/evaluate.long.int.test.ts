@@ -62,15 +62,3 @@ test('a policy that cannot be evaluated is refused in one line with the remedy',
     expect([code, stderr]).toEqual([1, `espalier: ${line}\n`]);
   }
 });
-
-test('self-train compares methods in a table and a plot', async () => {
-  const plot = join(platform.home, 'methods.svg');
-  const sizes =
-    '--seeds 2 --iterations 1 --tasks 3 --search-iterations 2 --max-depth 8 --test-tasks 3 --rollouts 1 --max-steps 6';
-  const { code, stdout, stderr } = await runInProcess(['self-train', ...sizes.split(' '), '--plot', plot], env);
-  expect([code, stderr.match(/^\d+ s: seed [12], /gm)?.length]).toEqual([0, 14]);
-  expect(stdout.match(/^(base|good-only|direct|agent-r) +[01] +\d/gm)).toHaveLength(7);
-  const svg = await readFile(plot, 'utf8');
-  expect(svg.match(/<polyline /g)).toHaveLength(4);
-  expect(svg.match(/<circle /g)).toHaveLength(7);
-});

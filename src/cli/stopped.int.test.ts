@@ -25,7 +25,6 @@ describe('a stopped command', () => {
     ['collect', ['collect', '--policy', 'planner:0.4', ...SMALL, '--run', run], 'SIGINT', 130, { run, plannedTrees: 3 }],
     ['collect', ['collect', '--policy', 'planner:0.4', ...SMALL, '--run', run], 'SIGTERM', 143, { run, plannedTrees: 3 }],
     ['evaluate', ['evaluate', '--policy', 'random', ...SMALL, '--run', run], 'SIGINT', 130, { run, plannedTrees: 3 }],
-    ['self-train', ['self-train', '--seeds', '1', '--iterations', '1', '--run', run], 'SIGINT', 130, { run }],
     [
       'train',
       ['train', '--policy', 'mine', '--updates', '2', '--test-tasks', '0'],

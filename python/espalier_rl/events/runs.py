@@ -27,7 +27,42 @@ class ExperimentDeclaredData(_ExperimentDeclaredDataOptional):
     """Question that the experiment asks."""
 
 
-class StageFinishedDataOutput(TypedDict):
+class _StageFinishedDataOutputTrainedOptional(TypedDict, total=False):
+    """Fields that may be absent."""
+
+    datasetIds: list[str]
+    """UUIDs of the datasets trained on, in order, of which the last made this version; absent when not recorded."""
+    revisionLength: Any
+    """Mean number of steps judged per revision of the last iteration; null when none was; absent when unknown."""
+
+
+class StageFinishedDataOutputTrained(_StageFinishedDataOutputTrainedOptional):
+    """An object within StageFinishedDataOutput."""
+
+    method: str
+    """Method that produced the training data, for example `good-only`, `direct` or `agent-r`."""
+    iteration: int
+    """Iteration of self-training that the policy comes from."""
+    weights: str
+    """SHA-256 of the weights; for a policy without weights, of its description and its training data."""
+    runIds: list[str]
+    """UUIDs of the runs whose trajectories were trained on, over all iterations."""
+    good: int
+    """Number of good trajectories in the training data of the last iteration."""
+    revisions: int
+    """Number of revisions in the training data of the last iteration."""
+    actions: int
+    """Number of actions with loss in the training data of the last iteration."""
+
+
+class _StageFinishedDataOutputOptional(TypedDict, total=False):
+    """Fields that may be absent."""
+
+    trained: StageFinishedDataOutputTrained | None
+    """Data that its policy was trained on; null or absent when it trained none on a release."""
+
+
+class StageFinishedDataOutput(_StageFinishedDataOutputOptional):
     """An object within StageFinishedData."""
 
     digest: str

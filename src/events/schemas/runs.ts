@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { trainedOn } from './evaluations.ts';
 import {
   blobRef,
   codeVersion,
@@ -61,6 +62,10 @@ export const stageFinished = eventData('A stage of an experiment ended, in one o
       judge: name.nullable().describe('Judge of its revisions, as name@revision; null for none.'),
       kept: blobRef.nullable().describe('Weights, or the list of revisions, that a later stage reads; null for none.'),
       values: z.record(name, finite).describe('Numbers that came out, by name.'),
+      trained: trainedOn
+        .nullable()
+        .optional()
+        .describe('Data that its policy was trained on; null or absent when it trained none on a release.'),
     })
     .nullable()
     .describe('What came out; null when the stage failed.'),

@@ -1,7 +1,9 @@
-import { readFile, rm } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { encodeWeights, weightsDigest, zeroWeights } from '../../policies/linear/weights.ts';
 import { readDatasetsById } from '../../projections/datasets/read-datasets.ts';
+import { readEvaluations } from '../../projections/evaluations/read-evaluations.ts';
 import { readStages } from '../../projections/experiment-stages/read-stages.ts';
 import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { changedExperiment, parseChange } from './change-experiment.ts';
@@ -188,4 +190,87 @@ test('a released file that is gone is written again where its stage was done bef
   await rm(await file());
   expect(await running(declared)).toMatchObject({ states: { 'main release': 'kept' }, digests });
   expect(await readFile(await file())).toEqual(before);
+});
+
+/** The evaluations of an experiment, in the order in which they ended. */
+async function evaluationsOf({ experimentId }: DeclaredExperiment) {
+  const records = await readStages(platform.database.db, [experimentId]);
+  const runs = records.filter(({ kind }) => kind === 'evaluate').flatMap(({ output }) => output?.runIds ?? []);
+  const evaluations = await readEvaluations(platform.database.db, runs);
+  return runs.map((run) => evaluations.find(({ runId }) => runId === run));
+}
+
+test('an evaluation names what its policy was trained on: the releases and runs of all iterations, and the data of the last', async () => {
+  const { search, revise, release, train, evaluate } = methods.stages;
+  const stages = {
+    search,
+    revise,
+    release,
+    train,
+    'search-2': { stage: 'search', ...search, policy: { of: 'train' } },
+    'release-2': { stage: 'release', of: 'search-2' },
+    'train-2': { stage: 'train', on: 'release-2', from: { of: 'train' }, epochs: 1 },
+    'evaluate-1': { stage: 'evaluate', ...evaluate },
+    'evaluate-2': { stage: 'evaluate', ...evaluate, policy: { of: 'train-2' } },
+  };
+  const declared = declaredAs(experimentOf({ ...methods, seeds: [5], stages, arms: { 'agent-r': {} } }));
+  expect((await running(declared)).state).toBe('completed');
+  const records = await readStages(platform.database.db, [declared.experimentId]);
+  const outputOf = (name: string) => records.find(({ stage }) => stage === name)?.output;
+  const trained = (await evaluationsOf(declared)).map((evaluation) => evaluation?.trained);
+  expect(trained.map((data) => [data?.method, data?.iteration])).toEqual([
+    ['agent-r', 1],
+    ['good-only', 2],
+  ]);
+  expect(trained[0]).toMatchObject({
+    weights: outputOf('train')?.digest,
+    runIds: outputOf('search')?.runIds,
+    datasetIds: [outputOf('release')?.datasetId],
+    revisions: outputOf('revise')?.values.verified,
+    revisionLength: outputOf('revise')?.values.length,
+    actions: outputOf('train')?.values.actions,
+  });
+  expect(trained[1]).toMatchObject({
+    weights: outputOf('train-2')?.digest,
+    runIds: [...(outputOf('search')?.runIds ?? []), ...(outputOf('search-2')?.runIds ?? [])],
+    datasetIds: [outputOf('release')?.datasetId, outputOf('release-2')?.datasetId],
+    good: outputOf('release-2')?.values.good,
+    revisions: 0,
+    revisionLength: null,
+  });
+});
+
+test('a program that trains is given the release in its format; a result is asked for once, and a failed one again', async () => {
+  const { home } = platform.config;
+  const weights = join(home, 'lesson.espw');
+  await writeFile(weights, encodeWeights({ ...zeroWeights(), version: 7 }));
+  const requests = join(home, 'requests');
+  const outside = (command: string) =>
+    declaredAs(
+      experimentOf({
+        name: 'outside',
+        environment: 'textcraft',
+        stages: {
+          collect: { policy: 'planner', split: 'train', tasks: 2, rollouts: 1, maxSteps: 30 },
+          release: { of: 'collect', format: 'xtuner' },
+          train: { on: 'release', command },
+          evaluate: { policy: { of: 'train' }, split: 'test', tasks: 1, maxSteps: 5 },
+        },
+      }),
+    );
+  expect((await running(outside('exit 9'))).messages.join()).toContain('the trainer ended with 9');
+  expect((await running(outside('echo w > "$ESPALIER_OUT/weights.espw"'))).messages.join()).toContain(
+    'policy that cannot be used',
+  );
+  const teach =
+    outside(`grep -q '^{"conversation":' "$ESPALIER_DATASET" && grep -q "$ESPALIER_DATASET_SHA256" "$ESPALIER_MANIFEST" &&
+    echo "$ESPALIER_METHOD $ESPALIER_ITERATION" >> ${requests} && cp ${weights} "$ESPALIER_OUT/weights.espw"`);
+  expect((await running(teach)).state).toBe('completed');
+  expect((await running(teach)).states).toMatchObject({ 'main train': 'kept' });
+  expect(await readFile(requests, 'utf8')).toBe('good-only 1\n');
+  const [evaluation] = await evaluationsOf(teach);
+  expect(evaluation).toMatchObject({
+    policy: { version: 7 },
+    trained: { weights: weightsDigest({ ...zeroWeights(), version: 7 }), method: 'good-only' },
+  });
 });

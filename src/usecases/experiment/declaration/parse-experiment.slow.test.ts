@@ -211,10 +211,13 @@ describe('the file', () => {
 });
 
 describe('the shipped experiments', () => {
-  test('each comes at toy scale and as a full-scale file that says it was not run, and both are declarations', async () => {
+  test('each published table comes at toy scale and as a full-scale file that says it was not run, and all are declarations', async () => {
     const files = (await readdir('examples/experiments')).sort();
     const tables = ['agent-r-methods', 'agent-r1-estimators', 'agentocr-compression'];
-    expect(files).toEqual(tables.flatMap((name) => [`${name}.full.yaml`, `${name}.toy.yaml`]));
+    expect(files).toEqual([
+      'agent-r-iterations.toy.yaml',
+      ...tables.flatMap((name) => [`${name}.full.yaml`, `${name}.toy.yaml`]),
+    ]);
     for (const file of files) {
       expect((await readExperimentFile(`examples/experiments/${file}`)).arms.length).toBeGreaterThan(3);
       const text = await readFile(`examples/experiments/${file}`, 'utf8');

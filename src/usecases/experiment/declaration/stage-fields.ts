@@ -4,7 +4,7 @@ import { THRESHOLD_DEFAULTS } from '../../../domain/revision/thresholds.ts';
 import { SEARCH_DEFAULTS } from '../../../domain/search/next-search-step.ts';
 import { name } from '../../../events/schemas/values.ts';
 import { collectPlan } from '../../collect/plan.ts';
-import { SELF_TRAIN_DEFAULTS, TRAIN_FORMATS } from '../../self-train/plan.ts';
+import type { RowFormat } from '../../datasets/rows/row-options.ts';
 import { declarationFields } from '../../train/declaration/declaration-fields.ts';
 import { promptFields } from '../../train/declaration/prompt-fields.ts';
 import { trainPlan } from '../../train/train-plan.ts';
@@ -87,6 +87,9 @@ const reviseStage = z.strictObject({
   seed,
 });
 
+/** Formats that a release is trained from; preferences (dpo) are not made of good trajectories. */
+const TRAIN_FORMATS = ['agent-r', 'xtuner', 'sharegpt', 'openai', 'trl'] as const satisfies readonly RowFormat['kind'][];
+
 const releaseStage = z.strictObject({
   stage: is('release'),
   of: stageName.describe('Stage that revised, collected or searched what is released.'),
@@ -97,14 +100,19 @@ const releaseStage = z.strictObject({
   alpha: threshold.optional().describe('What a good trajectory must reach; left out, as where `of` revised, else 0.5.'),
   format: z.enum(TRAIN_FORMATS).default('openai').describe('Format of the file; `train` clones from `openai`.'),
   state: z.enum(['verified', 'composed']).default('verified').describe('Whether revisions that nobody executed are taken too.'),
-  perTask: z.int().min(1).default(SELF_TRAIN_DEFAULTS.perTask).describe('Most good trajectories, and revisions, of one task.'),
+  perTask: z.int().min(1).default(8).describe('Most good trajectories, and revisions, of one task.'),
 });
 
 const command = {
-  command: z.string().min(1).max(10_000).optional().describe('A program that trains instead, as `self-train --train-command`.'),
+  command: z
+    .string()
+    .min(1)
+    .max(10_000)
+    .optional()
+    .describe('A program that trains instead, a line for the shell; the guide to experiments says what it is given.'),
   timeout: z.int().min(1).max(1_000_000).default(86_400).describe('How long the program may take, in seconds.'),
 };
-const learningRate = z.number().gt(0).max(100).default(SELF_TRAIN_DEFAULTS.learningRate).describe('Of the cloning.');
+const learningRate = z.number().gt(0).max(100).default(0.05).describe('Of the cloning.');
 
 /** Training on a released file. */
 const cloneStage = z.strictObject({
@@ -112,7 +120,7 @@ const cloneStage = z.strictObject({
   on: stageName.describe('Stage that released the file: it is cloned. Left out, the policy is trained by its rewards.'),
   environment,
   from: policy.default('linear').describe('Policy that the training goes on from; or `{of: STAGE}`.'),
-  epochs: z.int().min(1).max(1_000).default(SELF_TRAIN_DEFAULTS.epochs.first).describe('Over the file.'),
+  epochs: z.int().min(1).max(1_000).default(3).describe('Over the file.'),
   learningRate,
   ...command,
   taskSeed,

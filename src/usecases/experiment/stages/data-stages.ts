@@ -3,10 +3,17 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { sha256Hex } from '../../../digest/sha256.ts';
 import { THRESHOLD_DEFAULTS } from '../../../domain/revision/thresholds.ts';
-import { readDatasetsById } from '../../../projections/datasets/read-datasets.ts';
+import { positionAfter } from '../../../log/position.ts';
+import { CODE_VERSION } from '../../../platform/code-version.ts';
+import { makeFolder } from '../../../platform/make-folder.ts';
+import { openAppender } from '../../../platform/open-appender.ts';
+import { type DatasetRecord, readDatasetsById, readDatasetsOfName } from '../../../projections/datasets/read-datasets.ts';
 import type { StageOutput } from '../../../projections/experiment-stages/read-stages.ts';
+import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
+import { waitUntilProjected } from '../../../projections/wait-until.ts';
+import { DatasetError } from '../../datasets/dataset-error.ts';
+import { releaseDataset } from '../../datasets/release/release-dataset.ts';
 import { revise } from '../../revise/revise.ts';
-import { releaseIteration } from '../../self-train/train-on-release.ts';
 import { numbers, outputOf, type StageWork, settle, usedBy } from './stage-work.ts';
 
 const listed = z.array(z.string());
@@ -47,38 +54,77 @@ export async function reviseStage(work: StageWork<'revise'>): Promise<StageOutpu
   });
 }
 
-/** Freezes the examples of a stage's trees; an output without a dataset where there is nothing to learn from. */
+const WAIT_MS = 120_000;
+const counted = z.object({ good: z.int(), revisions: z.int(), trained: z.int() });
+
+/**
+ * Freezes the examples of a stage's trees: no duplicates, no task of the test split, at most so many of a task. What was released
+ * before is taken as it is, whatever was mined since. An output without a dataset where there is nothing to learn from.
+ * @throws DatasetError.
+ */
 export async function releaseStage(work: StageWork<'release'>): Promise<StageOutput> {
-  const { platform, key, signal } = work;
-  const { format, state, perTask, data, alpha } = work.stage.options;
   const source = usedBy(work, 'of');
-  const { judge, kept } = source;
-  const revisionKeys =
-    kept === null ? undefined : listed.parse(JSON.parse(Buffer.from(await platform.blobs.get(kept.blob)).toString()));
-  const released = await releaseIteration(platform, {
-    name: `experiment-${key.slice(0, 32)}`,
-    folder: releasesFolder(platform.config.home),
-    runId: source.runIds[0] ?? '',
-    format,
-    judge,
-    perTask,
-    state,
-    signal,
-    thresholds: {
-      alpha: alpha ?? source.values.alpha ?? THRESHOLD_DEFAULTS.alpha,
-      beta: source.values.beta ?? THRESHOLD_DEFAULTS.beta,
-    },
-    ...(data === undefined ? {} : { data }),
-    ...(revisionKeys === undefined ? {} : { revisionKeys }),
-  });
-  if (!released) return outputOf({ digest: sha256Hex('nothing to learn from'), values: { good: 0, revisions: 0, trained: 0 } });
-  const { dataset, good, revisions, trained } = released;
+  const dataset = await released(work, source);
+  if (!dataset) return outputOf({ digest: sha256Hex('nothing to learn from'), values: { good: 0, revisions: 0, trained: 0 } });
   return outputOf({
     digest: dataset.sha256,
     runIds: [...source.runIds],
     datasetId: dataset.id,
-    values: { good, revisions, trained },
+    judge: work.stage.options.data === 'good' ? null : source.judge,
+    values: numbers({ ...counted.parse(dataset.counts), length: source.values.length }),
   });
+}
+
+async function released(
+  { platform, key, signal, stage }: StageWork<'release'>,
+  { runIds: [runId = ''], judge, kept, values }: StageOutput,
+): Promise<DatasetRecord | null> {
+  const { blobs } = platform;
+  const { db } = platform.database;
+  const { format, state, perTask, data, alpha } = stage.options;
+  const name = `experiment-${key.slice(0, 32)}`;
+  const folder = releasesFolder(platform.config.home);
+  await makeFolder(folder);
+  const out = join(folder, `${name}.jsonl`);
+  const known = (await readDatasetsOfName(db, name)).at(-1);
+  if (known?.withdrawnAt)
+    throw new DatasetError('conflict', `${name}@${known.version} was withdrawn: ${known.withdrawReason}; choose another seed`);
+  if (known && (await stat(out).catch(() => undefined))?.size === known.bytes) return known;
+  const revisionKeys = kept && listed.parse(JSON.parse(Buffer.from(await blobs.get(kept.blob)).toString()));
+  try {
+    const { dataset } = await releaseDataset({
+      db,
+      blobs,
+      name,
+      out,
+      signal,
+      appender: openAppender(platform, 'datasets'),
+      general: null,
+      codeVersion: CODE_VERSION,
+      waitMs: WAIT_MS,
+      query: { ...everyTrajectory, runs: [runId] },
+      format: { kind: format, metadata: 'include', span: 'reply' },
+      parameters: {
+        data: data ?? (judge === null ? 'good' : 'both'),
+        thresholds: {
+          alpha: alpha ?? values.alpha ?? THRESHOLD_DEFAULTS.alpha,
+          beta: values.beta ?? THRESHOLD_DEFAULTS.beta,
+        },
+        state,
+        ...(judge === null ? {} : { judge }),
+        ...(revisionKeys ? { revisionSet: sha256Hex(revisionKeys.join('\n')) } : {}),
+        gates: { duplicates: 'remove', testTasks: 'remove', evaluations: 'remove', maxPerTask: perTask },
+      },
+      ...(revisionKeys ? { revisionKeys: new Set(revisionKeys) } : {}),
+      existing: 'replace', // the name holds the key of the stage: nobody else's file has it
+      settled: (receipts) => waitUntilProjected(db, positionAfter(receipts), { timeoutMs: WAIT_MS, signal }),
+      onProgress: () => undefined,
+    });
+    return dataset;
+  } catch (error) {
+    if (error instanceof DatasetError && error.code === 'nothing-matches') return null;
+    throw error;
+  }
 }
 
 /**

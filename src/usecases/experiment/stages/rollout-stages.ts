@@ -103,7 +103,14 @@ async function rolloutPlan(work: StageWork<'collect' | 'search' | 'evaluate'>): 
       search: options.stage === 'search' ? searchOf(options, kind.name) : null,
       ...(prompt ? { prompt } : {}),
       ...(options.stage === 'evaluate'
-        ? { evaluation: { split: options.split ?? null, recoverFrom: null, resamples: options.resamples, trained: null } }
+        ? {
+            evaluation: {
+              split: options.split ?? null,
+              recoverFrom: null,
+              resamples: options.resamples,
+              trained: work.used.policy?.trained ?? null,
+            },
+          }
         : {}),
     });
   } finally {

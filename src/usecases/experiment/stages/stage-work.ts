@@ -30,7 +30,7 @@ export async function settle({ database, log }: Platform, signal?: AbortSignal):
 
 /** An output of nothing but what is named. */
 export function outputOf(part: Pick<StageOutput, 'digest'> & Partial<StageOutput>): StageOutput {
-  return { runIds: [], datasetId: null, policy: null, judge: null, kept: null, values: {}, ...part };
+  return { runIds: [], datasetId: null, policy: null, judge: null, kept: null, values: {}, trained: null, ...part };
 }
 
 /** The outcome of the stage that an option names. The declaration was checked: it is there. */

@@ -10,64 +10,81 @@ import { readDatasetsById } from '../../../projections/datasets/read-datasets.ts
 import type { StageOutput } from '../../../projections/experiment-stages/read-stages.ts';
 import { createLogger } from '../../../runtime/logger.ts';
 import { RunRefused } from '../../collect/hold-run.ts';
-import { takePolicy } from '../../self-train/learner.ts';
-import type { Trainer } from '../../self-train/run-trainer.ts';
-import { trainOnRelease } from '../../self-train/train-on-release.ts';
 import { parseDeclaration } from '../../train/declaration/parse-declaration.ts';
 import { settingsOf } from '../../train/declaration/trainer-of.ts';
 import { train } from '../../train/train.ts';
 import { actingPolicy as actingTrained, planOfDeclaration, type TrainPlan, trainPlan } from '../../train/train-plan.ts';
 import { writeWeights } from '../../train/weights-file.ts';
 import { declarationPart } from '../declaration/parse-experiment.ts';
-import type { OptionsOf } from '../declaration/stage-fields.ts';
 import { releasesFolder } from './data-stages.ts';
 import { numbers, outputOf, type StageWork, usedBy } from './stage-work.ts';
+import { type LearnedPolicy, takePolicy } from './take-policy.ts';
+import { trainOnRelease } from './train-on-release.ts';
 
 /** Trains on a released file. Nothing to learn from means nothing learned: the policy stays. */
 export async function cloneStage(work: StageWork<'clone'>): Promise<StageOutput> {
   const { platform, seed, signal } = work;
-  const { options } = work.stage;
+  const { command, timeout, epochs, learningRate, taskSeed, from, environment } = work.stage.options;
   const release = usedBy(work, 'on');
-  const folders = { weights: weightsFolder(platform), releases: releasesFolder(platform.config.home) };
-  const spec = parsePolicyText(await actingPolicy(work, 'from', options.from));
-  const policy = await takePolicy(folders.weights, spec, '.', 'nothing');
-  if (release.datasetId === null) return trainedOutput(work, policy, { actions: 0 });
+  const before = work.used.from?.trained ?? null;
+  const folder = weightsFolder(platform);
+  const policy = await takePolicy(folder, parsePolicyText(await actingPolicy(work, 'from', from)), '.', 'nothing');
+  if (release.datasetId === null) return trainedOutput(work, policy, { actions: 0 }, before);
   const [dataset] = await readDatasetsById(platform.database.db, [release.datasetId]);
   if (!dataset) throw new RangeError(`the dataset ${release.datasetId} was released and is gone`);
-  const { good = 0, revisions = 0, trained = 0 } = release.values;
-  const path = join(folders.releases, `${dataset.name}.jsonl`);
-  const kind = await openEnvironment(options.environment ?? '');
+  const { good = 0, revisions = 0, trained: replies = 0, length: revisionLength = null } = release.values;
+  const releases = releasesFolder(platform.config.home);
+  const origin = { method: methodOf(release), iteration: (before?.iteration ?? 0) + 1 };
+  const kind = await openEnvironment(environment ?? '');
   try {
-    const trainer = trainerOf(options);
-    const { epochs, learningRate, taskSeed } = options;
-    // an outside trainer leaves its mark next to the file: with the key in the name, trainings on one file differ
-    const named = { ...dataset, name: `${dataset.name}.${work.key.slice(0, 16)}` };
-    const made = await trainOnRelease(
-      {
-        seed,
-        kind,
-        folders,
-        signal,
-        trainer,
-        plan: { epochs: { first: epochs, later: epochs }, learningRate, taskSeed, trainer: trainer && { format: 'openai' } },
-      },
-      { policy, method: 'agent-r' },
-      1,
-      { dataset: named, path, good, revisions, trained },
-    );
+    const made = await trainOnRelease({
+      policy,
+      dataset,
+      path: join(releases, `${dataset.name}.jsonl`),
+      replies,
+      kind,
+      taskSeed,
+      epochs,
+      learningRate,
+      seed,
+      trainer: command === undefined ? null : { command, timeoutMs: timeout * 1_000 },
+      origin,
+      weightsFolder: folder,
+      // with the key in the name, trainings on one file differ
+      out: join(releases, `${dataset.name}.${work.key.slice(0, 16)}.trained`),
+      signal,
+    });
     signal.throwIfAborted();
-    return await trainedOutput(work, made.policy, { actions: made.actions, loss: made.losses.at(-1), good, revisions });
+    const { actions, losses } = made;
+    const trained = {
+      ...origin,
+      weights: made.policy.digest,
+      runIds: [...new Set([...(before?.runIds ?? []), ...release.runIds])],
+      datasetIds: [...(before?.datasetIds ?? []), dataset.id],
+      good,
+      revisions,
+      revisionLength: origin.method === 'agent-r' ? revisionLength : null,
+      actions,
+    };
+    return await trainedOutput(work, made.policy, { actions, loss: losses.at(-1), good, revisions }, trained);
   } finally {
     await kind.close();
   }
 }
 
+/** Which data a release has, as Agent-R names its methods: a judge that keeps the whole bad trajectory is `direct`. */
+function methodOf({ judge }: StageOutput): string {
+  if (judge === null) return 'good-only';
+  return judge.startsWith('direct@') ? 'direct' : 'agent-r';
+}
+
 async function trainedOutput(
   { platform }: StageWork<'clone'>,
-  { text, digest }: Awaited<ReturnType<typeof takePolicy>>,
+  { text, digest }: LearnedPolicy,
   values: Readonly<Record<string, number | undefined>>,
+  trained: NonNullable<StageOutput['trained']> | null,
 ): Promise<StageOutput> {
-  return outputOf({ digest, policy: text, kept: await keepPolicy(platform, text), values: numbers(values) });
+  return outputOf({ digest, policy: text, kept: await keepPolicy(platform, text), values: numbers(values), trained });
 }
 
 /** Trains by rewards, under a policy whose name follows from the key. @throws RunRefused that says how far it came. */
@@ -118,11 +135,7 @@ function trainPlanOf({ stage, key, seed }: StageWork<'train'>): TrainPlan {
   });
 }
 
-function trainerOf({ command, timeout }: Pick<OptionsOf<'clone'>, 'command' | 'timeout'>): Trainer | null {
-  return command === undefined ? null : { command, timeoutMs: timeout * 1_000 };
-}
-
-/** Where the weights of linear policies lie, under their digests: self-training keeps its own there too. */
+/** Where the weights of linear policies lie, under their digests. */
 function weightsFolder({ config }: Pick<Platform, 'config'>): string {
   return join(config.home, 'weights');
 }

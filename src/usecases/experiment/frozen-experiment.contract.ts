@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { newId } from '../../events/new-id.ts';
 import type { Subscription } from '../../log/event-log.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { runProjections } from '../../projections/runner.ts';
@@ -8,31 +7,29 @@ import { freezeInAppend } from '../../testing/freeze-append.ts';
 import { readModels } from '../../testing/read-models.ts';
 import { until } from '../../testing/until.ts';
 import { RunBusy } from '../collect/hold-run.ts';
-import { SELF_TRAIN_DEFAULTS, type SelfTrainPlan } from './plan.ts';
-import { type IterationResult, selfTrain } from './self-train.ts';
+import { experimentOf } from './declaration/parse-experiment.ts';
+import { declaredAs } from './record-experiment.ts';
+import { type ExperimentResult, runExperiment } from './run-experiment.ts';
 
-const plan: SelfTrainPlan = {
-  ...SELF_TRAIN_DEFAULTS,
+const experiment = {
+  name: 'frozen',
   environment: 'textcraft',
-  methods: ['good-only'],
-  alphas: [0.5],
-  judge: 'planner-strict',
-  seeds: [1],
-  trainTasks: 3,
-  search: { iterations: 2, candidates: 3, maxDepth: 8, exploration: 0.25 },
-  testTasks: 2,
-  testRollouts: 1,
-  maxSteps: 8,
+  stages: {
+    search: { policy: 'linear', split: 'train', tasks: 3, iterations: 2, candidates: 3, maxDepth: 8, maxSteps: 8 },
+    release: { of: 'search' },
+    train: { on: 'release', epochs: 1 },
+    evaluate: { policy: { of: 'train' }, split: 'test', tasks: 2, maxSteps: 8 },
+  },
 };
 
 /** What late events leave in the read models: the note that they came, and where they lie in the log. */
 const NOTED = ['anomalies', 'chain_blocks'];
 
 /**
- * Describes what a self-training appends of its own that froze and was replaced, over one event log. Its searches, verdicts and
- * evaluations are fenced by the epochs of their runs.
+ * Describes what an experiment appends of its own that froze and was replaced, over one event log. Its searches and evaluations are
+ * fenced by the epochs of their runs.
  */
-export function describeFrozenSelfTraining(open: () => Promise<Platform>): void {
+export function describeFrozenExperiment(open: () => Promise<Platform>): void {
   let platform: Platform;
   let projector: Subscription;
   beforeAll(async () => {
@@ -44,23 +41,28 @@ export function describeFrozenSelfTraining(open: () => Promise<Platform>): void 
     await platform.close();
   });
 
-  test.each(['ExperimentDeclared', 'DatasetReleased', 'MetricRecorded'])(
-    'a self-training that froze in the append of %s changes nothing when it wakes after another process ended it',
-    async (type) => {
-      const selfTrainId = newId();
-      const training = { selfTrainId, plan, concurrency: 2, seedsAtATime: 1, signal: new AbortController().signal };
-      const first = await freezeInAppend(platform, type, (frozen) => selfTrain(frozen, training));
+  // each with a seed of its own: stages that another experiment has done are not done again
+  test.each([
+    ['ExperimentDeclared', 1],
+    ['DatasetReleased', 2],
+    ['StageFinished', 3],
+  ] as const)(
+    'an experiment that froze in the append of %s changes nothing when it wakes after another process ended it',
+    async (type, seed) => {
+      const declared = declaredAs(experimentOf({ ...experiment, seeds: [seed] }));
+      const run = { declared, signal: new AbortController().signal };
+      const first = await freezeInAppend(platform, type, (frozen) => runExperiment(frozen, run));
       const { pool, db } = platform.database;
-      let results: readonly IterationResult[] = [];
+      let result: ExperimentResult | undefined;
       await until(async () => {
         await pool.query("update run_epochs set heard_at = heard_at - interval '1 hour'"); // silent for long
-        results = await selfTrain(platform, training).catch((error: unknown) => {
-          if (error instanceof RunBusy) return []; // its heart beats here, in the same process
+        result = await runExperiment(platform, run).catch((error: unknown) => {
+          if (error instanceof RunBusy) return undefined; // its heart beats here, in the same process
           throw error;
         });
-        return results.length > 0;
+        return result !== undefined;
       });
-      expect(results.map(({ iteration }) => iteration)).toEqual([0, 1]);
+      expect(result?.state).toBe('completed');
       await settle(platform);
       const before = await modelsOf();
 

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { until } from '../../testing/until.ts';
+import { until } from '../../../testing/until.ts';
 import { runTrainer, type TrainerTask } from './run-trainer.ts';
 
 let folder: string;

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, open, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { cutFront } from '../../domain/text/cut-text.ts';
-import { type PolicySpec, parsePolicySpec } from '../../policies/policy-spec.ts';
-import { childEnvironment } from '../../runtime/config.ts';
-import { manifestPath } from '../datasets/export/manifest.ts';
+import { cutFront } from '../../../domain/text/cut-text.ts';
+import { type PolicySpec, parsePolicySpec } from '../../../policies/policy-spec.ts';
+import { childEnvironment } from '../../../runtime/config.ts';
+import { manifestPath } from '../../datasets/export/manifest.ts';
 
 /** A program of somebody else's that trains. */
 export interface Trainer {
@@ -33,7 +33,7 @@ export interface TrainerTask {
   readonly learningRate: number;
 }
 
-/** The trainer left no policy: what it did instead, and where its output lies. Begun again, the self-training asks it again. */
+/** The trainer left no policy: what it did instead, and where its output lies. Begun again, the experiment asks it again. */
 export class TrainerFailed extends Error {
   override readonly name = 'TrainerFailed';
 }

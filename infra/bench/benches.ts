@@ -1,4 +1,5 @@
 import { benchAppend } from './append.ts';
+import { benchAutolog } from './autolog.ts';
 import type { BenchResult } from './bench-result.ts';
 import { benchLag } from './lag.ts';
 import { benchLeases } from './leases.ts';
@@ -20,6 +21,7 @@ export const BENCHES = {
   lag: benchLag,
   tree: benchTree,
   leases: benchLeases,
+  autolog: benchAutolog,
   render: benchRender,
   studio: benchStudio,
   [SIDE_BY_SIDE]: benchSideBySide,

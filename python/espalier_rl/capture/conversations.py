@@ -13,20 +13,26 @@ class Opening:
 
     def __init__(self, api: str, body: Mapping[str, Any]) -> None:
         messages = _messages(api, body)
-        spoken = [message for message in messages if _role(message) != "system"]
+        self._keys = [_written_key(message) for message in messages]
+        self._spoken = [message for message in messages if _role(message) != "system"]
         self.digests = [b""]
-        for message in spoken:
-            self.digests.append(after(self.digests[-1], message))
+        for message, key in zip(messages, self._keys):
+            if _role(message) != "system":
+                self.digests.append(hashlib.sha256(self.digests[-1] + key.encode()).digest())
         self.previous = body.get("previous_response_id") if api == "responses" else None
-        text = " ".join((_text(spoken[0]) if spoken else "").split())
-        whole = hashlib.sha256(json.dumps([_key(message) for message in messages]).encode()).hexdigest()[:8]
+
+    @property
+    def task(self) -> str:
+        """Returns how the conversation begins, as the name of a task."""
+        text = " ".join((_text(self._spoken[0]) if self._spoken else "").split())
+        whole = hashlib.sha256(f"[{', '.join(self._keys)}]".encode()).hexdigest()[:8]
         printable = "".join(character if character.isprintable() else " " for character in text[:80])
-        self.task = f"{printable.encode('utf-8', 'replace').decode()} {whole}".strip()
+        return f"{printable.encode('utf-8', 'replace').decode()} {whole}".strip()
 
 
 def after(digest: bytes, message: Any) -> bytes:
     """Returns the digest of a conversation with one more message."""
-    return hashlib.sha256(digest + json.dumps(_key(message)).encode()).digest()
+    return hashlib.sha256(digest + _written_key(message).encode()).digest()
 
 
 def replies(api: str, body: Any, parts: Sequence[Any] | None) -> list[list[Any]]:
@@ -72,6 +78,10 @@ def _messages(api: str, body: Mapping[str, Any]) -> list[Any]:
 def _role(message: Any) -> str:
     role = message.get("role") if isinstance(message, dict) else None
     return "system" if role in ("system", "developer") else str(role or "")
+
+
+def _written_key(message: Any) -> str:
+    return json.dumps(_key(message))
 
 
 def _key(message: Any) -> list[Any]:

@@ -163,8 +163,11 @@ def _request(module: Any, request: Any, exchange: Exchange) -> Any:
     body = exchange.next_body()
     if body is exchange.raw:
         return request
-    headers = [(name, value) for name, value in request.headers.multi_items() if name.lower() != "content-length"]
-    return module.Request(request.method, request.url, headers=headers, content=body, extensions=request.extensions)
+    headers = request.headers.copy()
+    headers["content-length"] = str(len(body))
+    sent = module.Request(request.method, request.url, headers=headers, stream=module.ByteStream(body), extensions=request.extensions)
+    sent.read()  # hooks and signatures of the client look at its content
+    return sent
 
 
 def _show(response: Any, sent: Any, request: Any) -> None:
@@ -186,10 +189,11 @@ def _decoded(module: Any, headers: Any, raw: bytes) -> bytes:
 
 
 def _body(module: Any, response: Any, exchange: Exchange) -> tuple[Any, Any]:
-    """Returns the body of an answer as it comes, and an answer that decodes it where something is to be taken out of it."""
+    """Returns the body of an answer as it comes, and an answer that decodes it where it is compressed and something is to be taken out of it."""
     body, headers = response.stream, response.headers.copy()
-    if not exchange.answered(response, lambda raw: _decoded(module, headers, raw)):
+    cleans = exchange.answered(response, lambda raw: _decoded(module, headers, raw))
+    if not cleans or "content-encoding" not in headers:
         return body, None
     decoded = module.Response(response.status_code, headers=headers, stream=body, request=response.request)
-    response.headers.pop("content-encoding", None)
+    response.headers.pop("content-encoding")
     return body, decoded

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { environmentOf } from '../testing/crashing-run.ts';
@@ -99,4 +99,32 @@ describe('an import that is killed', () => {
       expect(await db().selectFrom('quarantine').selectAll().execute()).toEqual([]);
     },
   );
+
+  test('traces that are followed while they grow are on record once, wherever SIGKILL ended it', async () => {
+    const file = join(platform.home, 'traces.jsonl');
+    const trace = (i: number) => ({
+      id: `t-${i}`,
+      task: { type: 'sums', data: { idx: Math.floor(i / 2) } },
+      nodes: [
+        { message: { role: 'user', content: `What is ${Math.floor(i / 2)}?` } },
+        { parent: 0, message: { role: 'assistant', content: `first ${i}` }, sampled: true },
+      ],
+      rewards: { right: i % 2 },
+    });
+    const args = ['import', file, '--follow', '1', '--json'];
+    for (const [i, point] of POINTS.entries()) {
+      await appendFile(file, each((at) => `${JSON.stringify(trace(i * ITEMS + at))}\n`).join('')); // it was killed before it ended
+      await killEspalierAt(args, environmentOf(platform), point);
+    }
+    const done = await runInProcess(args, environmentOf(platform));
+    expect([done.code, done.code === 0 ? '' : done.stderr]).toEqual([0, '']);
+    const rollouts = POINTS.length * ITEMS;
+    const report = JSON.parse(done.stdout);
+    expect(report).toMatchObject({ trees: rollouts / 2, rollouts, steps: rollouts });
+    const again = JSON.parse((await runInProcess(args, environmentOf(platform))).stdout);
+    expect(again).toEqual({ ...report, alreadyThere: report.events });
+    const there = await db().selectFrom('events').select('eventId').execute();
+    expect([there.length, new Set(there.map(({ eventId }) => eventId)).size]).toEqual([report.events, report.events]);
+    expect(await db().selectFrom('quarantine').selectAll().execute()).toEqual([]);
+  });
 });

@@ -3,11 +3,12 @@ import { positionAfter } from '../log/position.ts';
 import { openAppender } from '../platform/open-appender.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
 import { type AgentTrajTexts, parseAgentTrajOptions } from '../usecases/datasets/import/agent-traj-options.ts';
+import { followFile } from '../usecases/datasets/import/follow-file.ts';
 import { ITEM_FORMS, type ItemFormName } from '../usecases/datasets/import/forms/item-form.ts';
 import { importTrajectories } from '../usecases/datasets/import/import-trajectories.ts';
 import { print, printError } from './terminal.ts';
 import { throughOutages } from './through-outages.ts';
-import { wantsJson } from './with-platform.ts';
+import { numberBetween, wantsJson } from './with-platform.ts';
 import { withProjector } from './with-projector.ts';
 
 type ImportFlags = AgentTrajTexts & {
@@ -15,6 +16,7 @@ type ImportFlags = AgentTrajTexts & {
   readonly fingerprint?: string;
   readonly agentR?: boolean;
   readonly skipBad?: boolean;
+  readonly follow?: true | number;
   readonly format: 'auto' | ItemFormName;
 };
 
@@ -32,6 +34,11 @@ export function addImport(program: Command): void {
     .addOption(new Option('--format <format>', 'its format').choices(['auto', ...ITEM_FORMS]).default('auto'))
     .option('--agent-r', 'read search trees of Agent-R regardless of the file name')
     .option('--skip-bad', 'files of others: skip and list unreadable rows; otherwise the file is refused')
+    .option(
+      '--follow [seconds]',
+      'traces.jsonl that grows: read on, and end the run when nothing came for so long (default: until Ctrl-C)',
+      numberBetween('--follow', 1, 1e6),
+    )
     .option('--run <id>', 'files of others: the run to import into (default: derived from the content)')
     .option('--environment <name>', 'the environment (default: from item_id (AgentTraj) or mcts_result/<task>/ (Agent-R))')
     .option('--fingerprint <text>', 'files of others: the server that numbered the tasks')
@@ -40,32 +47,40 @@ export function addImport(program: Command): void {
     .option('--reward-scale <n>', 'files of others: the full reward in the file (SciWorld: 100)')
     .option('--recorded-at <time>', 'files of others: when it happened, if known');
   command.action((file: string, flags: ImportFlags) => {
-    const { run, fingerprint, agentR, skipBad, format, ...texts } = flags;
+    const { run, fingerprint, agentR, skipBad, follow, format, ...texts } = flags;
     if (agentR && format !== 'auto') throw new Error('--agent-r and --format each say how to read the file; give one of them');
+    if (follow !== undefined && (agentR || (format !== 'auto' && format !== 'verifiers-traces')))
+      throw new Error('--follow reads traces.jsonl of verifiers, --format verifiers-traces');
     const agentTraj = parseAgentTrajOptions({ ...texts, runId: run, serverFingerprint: fingerprint });
     return withProjector('import', async ({ platform, signal, settle, line }) => {
       const { blobs, database } = platform;
-      let appended: { readonly done: number; readonly total: number } | undefined;
+      let appended: string | undefined;
+      const badRows = skipBad ? 'skip' : 'refuse';
       const report = await throughOutages(signal, async () => {
         // what an import that ended just before appended is known to be there once it is folded
         await settle(WAIT_MS);
+        const appender = openAppender(platform, 'importer', { numbers: 'begin' });
+        const given = { source: file, db: database.db, appender, badRows, agentTraj, signal } as const;
+        if (follow !== undefined)
+          return followFile({
+            ...given,
+            idleMs: follow === true ? null : follow * 1_000,
+            onProgress: ({ lines, rollouts }) => {
+              appended = `${rollouts} rollouts of ${lines} lines are on record, in a run that is open`;
+              line.show(`following: ${rollouts} rollouts of ${lines} lines`);
+            },
+          });
         return importTrajectories({
-          source: file,
+          ...given,
           form: agentR ? 'agent-r' : format === 'auto' ? 'detect' : format,
-          db: database.db,
-          appender: openAppender(platform, 'importer', { numbers: 'begin' }),
           blobs,
-          badRows: skipBad ? 'skip' : 'refuse',
-          agentTraj,
-          signal,
           onProgress: (p) => {
-            if (p.kind === 'appending') appended = p;
+            if (p.kind === 'appending') appended = `${p.done} of ${p.total} events were appended`;
             line.show(p.kind === 'checking' ? `checking: ${p.events} events` : `importing: ${p.done}/${p.total} events`);
           },
         });
       }).catch((error: unknown) => {
-        if (appended)
-          line.end(`${appended.done} of ${appended.total} events were appended; the same command goes on behind them`);
+        if (appended) line.end(`${appended}; the same command goes on behind them`);
         throw error;
       });
       const end = positionAfter(report.receipts);

@@ -13,7 +13,7 @@ import type { Episode, EpisodeTurn } from './agent-traj-item.ts';
 import { type AgentTrajOptions, agentTrajDefaults } from './agent-traj-options.ts';
 import type { LinedDraft } from './check-against-record.ts';
 import type { ItemForm } from './forms/item-of-file.ts';
-import { type Survey, taskKey } from './import-notes.ts';
+import { emptySurvey, type Survey, taskKey } from './import-notes.ts';
 
 /**
  * Returns the run that a file becomes: the one asked for, or one derived from content and options, so a second import is the same
@@ -51,24 +51,18 @@ export async function* agentTrajDrafts(
 /** Drafts the events of one episode as of a file that holds no other: what may stand in them, whatever their ids. */
 export function episodeDrafts(form: ItemForm, episode: Episode, options: AgentTrajOptions): readonly IdentifiedDraft[] {
   const only = { episodes: new Map([[taskKey(episode), 1]]), environments: [episode.environment] };
-  const file = new AgentTrajFile(form, { ...NOTHING, ...only }, { ...options, runId: options.runId ?? derivedId('episode') });
+  const file = new AgentTrajFile(
+    form,
+    { ...emptySurvey(''), ...only },
+    { ...options, runId: options.runId ?? derivedId('episode') },
+  );
   return [file.started(), ...file.episode(episode)];
 }
 
-const NOTHING: Survey = {
-  sha256: '',
-  environments: [],
-  episodes: new Map(),
-  withoutConversation: 0,
-  acknowledgement: null,
-  notes: [],
-  skipped: { rows: 0, first: [] },
-  refused: new Set(),
-};
+export type IdentifiedDraft = LinedDraft['draft'];
 
-type IdentifiedDraft = LinedDraft['draft'];
-
-class AgentTrajFile {
+/** Makes the events of a file's episodes, as they come. */
+export class AgentTrajFile {
   readonly #form: ItemForm;
   readonly #survey: Survey;
   readonly #options: AgentTrajOptions;
@@ -105,13 +99,26 @@ class AgentTrajFile {
   *episode(episode: Episode): Generator<IdentifiedDraft> {
     const key = taskKey(episode);
     const ordinal = this.#made.get(key) ?? 0;
-    const planned = this.#survey.episodes.get(key) ?? 0;
+    const planned = this.#survey.episodes.get(key);
     this.#made.set(key, ordinal + 1);
-    const treeId = derivedId('tree', this.#runId, key);
+    const treeId = this.#treeOf(key);
     const rootStepId = derivedId('root', treeId);
-    if (ordinal === 0) yield this.#draft('TreeOpened', treeId, this.#tree(episode, treeId, rootStepId, planned));
+    if (ordinal === 0) yield this.#draft('TreeOpened', treeId, this.#tree(episode, treeId, rootStepId, planned ?? 1));
     yield* this.#rollout(episode, treeId, rootStepId, ordinal);
-    if (ordinal + 1 === planned) yield this.#draft('TreeClosed', treeId, { treeId, reason: 'completed', rollouts: planned });
+    if (ordinal + 1 === planned) yield this.#closed(treeId, planned);
+  }
+
+  /** Closes the trees that `episode` left open: all, where the survey does not say how many rollouts they have. */
+  *closed(): Generator<IdentifiedDraft> {
+    for (const [key, made] of this.#made) if (!this.#survey.episodes.has(key)) yield this.#closed(this.#treeOf(key), made);
+  }
+
+  #treeOf(key: string): string {
+    return derivedId('tree', this.#runId, key);
+  }
+
+  #closed(treeId: string, rollouts: number): IdentifiedDraft {
+    return this.#draft('TreeClosed', treeId, { treeId, reason: 'completed', rollouts });
   }
 
   finished(): IdentifiedDraft {

@@ -133,7 +133,9 @@ const CHUNK = 500; // drafts per look-up and append: 500–1,000 is flat for bot
 const CHUNK_TEXT = 4 * 1024 * 1024; // characters of text in them: one draft may hold more, and then goes alone
 
 /** Groups drafts for one look-up and one append, bounded by number and by text. */
-export async function* chunkDrafts(drafts: AsyncIterable<LinedDraft>): AsyncGenerator<readonly LinedDraft[]> {
+export async function* chunkDrafts(
+  drafts: AsyncIterable<LinedDraft> | Iterable<LinedDraft>,
+): AsyncGenerator<readonly LinedDraft[]> {
   let chunk: LinedDraft[] = [];
   let text = 0;
   for await (const lined of drafts) {

@@ -17,7 +17,7 @@ export interface ImportNote extends RowNote {
 const MOST = 100; // names of fields come from the file: a row may have any number of them
 
 /** Counts the notes of rows by what they say. */
-class NoteCounter {
+export class NoteCounter {
   readonly #counts = new Map<string, { readonly note: RowNote; readonly firstLine: number; rows: number }>();
 
   add(line: number, notes: readonly RowNote[]): void {
@@ -100,6 +100,20 @@ export interface Survey {
   readonly refused: ReadonlySet<number>;
 }
 
+/** Returns the survey of a file of which nothing is read yet. */
+export function emptySurvey(sha256: string): Survey {
+  return {
+    sha256,
+    environments: [],
+    episodes: new Map(),
+    withoutConversation: 0,
+    acknowledgement: null,
+    notes: [],
+    skipped: { rows: 0, first: [] },
+    refused: new Set(),
+  };
+}
+
 /** Rows that were left out since they cannot be read. */
 export interface SkippedRows {
   readonly rows: number;
@@ -108,6 +122,21 @@ export interface SkippedRows {
 }
 
 const NAMED = 20;
+
+/** Counts rows that are left out, and names the first of them. */
+export class SkipCounter {
+  readonly #first: { readonly line: number; readonly reason: string }[] = [];
+  #rows = 0;
+
+  add(line: number, reason: string): void {
+    this.#rows += 1;
+    if (this.#first.length < NAMED) this.#first.push({ line, reason });
+  }
+
+  finish(): SkippedRows {
+    return { rows: this.#rows, first: this.#first };
+  }
+}
 
 /**
  * Reads the file once and checks every row. @param refusalOf says why no events can be made of an episode; null: a row that cannot be
@@ -125,13 +154,9 @@ export async function surveyAgentTraj(
   const environments = new Set<string>();
   const acknowledgements = new Set<string | null>();
   const notes = new NoteCounter();
-  const first: { line: number; reason: string }[] = [];
+  const skipped = new SkipCounter();
   const refused = new Set<number>();
-  let [withoutConversation, skipped, at] = [0, 0, -1];
-  const skip = (line: number, reason: string) => {
-    skipped += 1;
-    if (first.length < NAMED) first.push({ line, reason });
-  };
+  let [withoutConversation, at] = [0, -1];
   for await (const { line, parsed } of form.items(path, options, hash)) {
     at += 1;
     if (parsed.kind === 'refused') {
@@ -140,7 +165,7 @@ export async function surveyAgentTraj(
           'bad-row',
           `${path} line ${line}: ${parsed.reason}; nothing was imported (--skip-bad leaves such rows out)`,
         );
-      skip(line, parsed.reason);
+      skipped.add(line, parsed.reason);
       continue;
     }
     if (parsed.kind === 'no-conversation') {
@@ -151,7 +176,7 @@ export async function surveyAgentTraj(
     const refusal = refusalOf && (await refusalOf(episode));
     if (refusal) {
       refused.add(at);
-      skip(line, refusal);
+      skipped.add(line, refusal);
       continue;
     }
     notes.add(line, parsed.notes ?? []);
@@ -168,7 +193,7 @@ export async function surveyAgentTraj(
     withoutConversation,
     acknowledgement: acknowledgements.size === 1 ? only : null,
     notes: notes.finish(),
-    skipped: { rows: skipped, first },
+    skipped: skipped.finish(),
     refused,
   };
 }

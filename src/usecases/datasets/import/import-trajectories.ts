@@ -12,6 +12,7 @@ import type { AgentTrajOptions } from './agent-traj-options.ts';
 import { chunkDrafts, type LinedDraft, newToRecord, preparedEvent } from './check-against-record.ts';
 import { eventFileDrafts, isEventFile } from './event-file-drafts.ts';
 import { detectForm, firstRow, type ItemFormName, itemFormOf } from './forms/item-form.ts';
+import type { ItemForm } from './forms/item-of-file.ts';
 import { type ImportNote, type SkippedRows, surveyAgentTraj } from './import-notes.ts';
 
 export interface ImportOptions {
@@ -72,7 +73,7 @@ export async function importTrajectories(options: ImportOptions): Promise<Import
   const stamp = async () => (searches ? stampOfAll(await agentRFiles(source)) : stampOf(source));
   const before = await stamp();
   const plan = searches ? await planSearches(options) : await planImport(options);
-  const report = new Counter(plan);
+  const report = new ReportCounter(plan.source);
   const homes = new Map<string, string>();
   for await (const chunk of chunkDrafts(plan.drafts())) {
     signal.throwIfAborted();
@@ -94,7 +95,7 @@ export async function importTrajectories(options: ImportOptions): Promise<Import
       onProgress({ kind: 'appending', done, total });
     }
   }
-  return report.finish();
+  return report.finish(plan);
 }
 
 interface ImportPlan {
@@ -129,14 +130,8 @@ async function planImport({ source, form: asked, agentTraj, blobs, badRows }: Im
     return { source: 'events', ...WHOLE, drafts: () => eventFileDrafts(source, blobs) };
   }
   const form = asked === 'detect' || asked === 'agent-r' ? await detectForm(source, first) : itemFormOf(asked);
-  const refusalOf = async (episode: Episode) => {
-    for (const draft of episodeDrafts(form, episode, agentTraj)) {
-      const event = await preparedEvent(draft);
-      if (event instanceof Error) return event.message;
-    }
-    return null;
-  };
-  const survey = await surveyAgentTraj(form, source, agentTraj, badRows === 'skip' ? refusalOf : null);
+  const refusal = badRows === 'skip' ? (episode: Episode) => refusalOf(form, episode, agentTraj) : null;
+  const survey = await surveyAgentTraj(form, source, agentTraj, refusal);
   if (survey.episodes.size === 0)
     throw new DatasetError(
       'bad-row',
@@ -155,8 +150,18 @@ async function planImport({ source, form: asked, agentTraj, blobs, badRows }: Im
   };
 }
 
-class Counter {
-  readonly #plan: ImportPlan;
+/** Says why no events can be made of an episode; null where they can. */
+export async function refusalOf(form: ItemForm, episode: Episode, options: AgentTrajOptions): Promise<string | null> {
+  for (const draft of episodeDrafts(form, episode, options)) {
+    const event = await preparedEvent(draft);
+    if (event instanceof Error) return event.message;
+  }
+  return null;
+}
+
+/** Counts what an import takes. */
+export class ReportCounter {
+  readonly #source: ImportReport['source'];
   readonly #runs = new Set<string>();
   readonly #receipts = new Map<string, Receipt>();
   #trees = 0;
@@ -166,8 +171,12 @@ class Counter {
   events = 0;
   alreadyThere = 0;
 
-  constructor(plan: ImportPlan) {
-    this.#plan = plan;
+  constructor(source: ImportReport['source']) {
+    this.#source = source;
+  }
+
+  get rollouts(): number {
+    return this.#rollouts;
   }
 
   checked(drafts: readonly LinedDraft[], fresh: readonly LinedDraft[]): void {
@@ -187,19 +196,19 @@ class Counter {
     for (const receipt of receipts) this.#receipts.set(`${receipt.topic}.${receipt.partition}`, receipt);
   }
 
-  finish(): ImportReport {
+  finish(what: Pick<ImportReport, 'withoutConversation' | 'notKept' | 'notes' | 'skipped'>): ImportReport {
     return {
-      source: this.#plan.source,
+      source: this.#source,
       runs: [...this.#runs],
       trees: this.#trees,
       rollouts: this.#rollouts,
       steps: this.#steps,
       events: this.events,
       alreadyThere: this.events - this.#appended,
-      withoutConversation: this.#plan.withoutConversation,
-      notKept: this.#plan.notKept,
-      notes: this.#plan.notes,
-      skipped: this.#plan.skipped,
+      withoutConversation: what.withoutConversation,
+      notKept: what.notKept,
+      notes: what.notes,
+      skipped: what.skipped,
       receipts: [...this.#receipts.values()],
     };
   }

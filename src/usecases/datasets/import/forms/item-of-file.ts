@@ -1,5 +1,5 @@
 import type { Sha256 } from '../../../../digest/sha256.ts';
-import type { ParsedItem } from '../agent-traj-item.ts';
+import { characterNotes, type ParsedItem, type RowNote, withNotes } from '../agent-traj-item.ts';
 import type { AgentTrajOptions } from '../agent-traj-options.ts';
 
 /** An item of a file and the line it begins on, or its number where a file has no lines. */
@@ -23,6 +23,13 @@ export interface ItemForm {
   recognizes(first: Readonly<Record<string, unknown>>): boolean;
   /** Reads a file from its beginning. @param hash is fed every byte. @throws DatasetError `cannot-read`, `bad-row`. */
   items(path: string, options: AgentTrajOptions, hash?: Sha256): AsyncGenerator<ItemOfFile>;
+  /** Reads one line, of a form whose files are followed while they grow. */
+  readonly parse?: (value: unknown, environment: string | null) => ParsedItem;
+}
+
+/** Adds to the item of a row what of its value is changed. */
+export function itemOfRow(parsed: ParsedItem, value: unknown, unread: readonly RowNote[] = []): ParsedItem {
+  return withNotes(parsed, [...characterNotes(value), ...unread]);
 }
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

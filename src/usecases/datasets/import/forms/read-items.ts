@@ -1,8 +1,8 @@
 import { type Sha256, updateFromFile } from '../../../../digest/sha256.ts';
 import { filledColumns, readParquet } from '../../prepare/read-source.ts';
-import { characterNotes, type ParsedItem, type RowNote, withNotes } from '../agent-traj-item.ts';
+import type { ParsedItem, RowNote } from '../agent-traj-item.ts';
 import { type NonFinite, type ParsedRow, readParsedRows } from '../read-rows.ts';
-import { type ItemOfFile, isObject } from './item-of-file.ts';
+import { type ItemOfFile, isObject, itemOfRow } from './item-of-file.ts';
 import { isParquet } from './verl-steps.ts';
 
 /**
@@ -18,7 +18,7 @@ export async function* readItems(
   const filled = (await isParquet(path)) ? await filledColumns(path) : [];
   let unread = filled.filter((name) => !columns.includes(name)).map((field): RowNote => ({ kind: 'column-not-read', field }));
   for await (const row of readFileRows(path, columns, hash)) {
-    const parsed = row.kind === 'refused' ? row : withNotes(parse(row.value), [...characterNotes(row.value), ...unread]);
+    const parsed = row.kind === 'refused' ? row : itemOfRow(parse(row.value), row.value, unread);
     if (parsed.kind === 'episode') unread = [];
     yield { line: row.line, parsed };
   }

@@ -64,6 +64,7 @@ export const verifiersTracesForm = {
   recognizes: (first) => Array.isArray(first.nodes) && isObject(first.task) && isObject(first.task.data),
   items: (path, { environment }, hash) =>
     readItems(path, hash, Object.keys(trace.shape), (value) => parseTrace(value, environment)),
+  parse: parseTrace,
 } as const satisfies ItemForm;
 
 /**

@@ -1,12 +1,15 @@
 import { expect, test } from '@jest/globals';
-import type { DataOf, EventType } from '../events/catalogue.ts';
+import { catalogue, type DataOf, type EventType } from '../events/catalogue.ts';
+import { derivedId } from '../events/derived-id.ts';
+import { entityOf } from '../events/entity-of.ts';
+import type { Envelope } from '../events/envelope.ts';
+import { manifestHashOf } from '../events/manifest-hash.ts';
+import { streamOf } from '../events/stream-of.ts';
 import { partitionForKey } from '../log/partition-for-key.ts';
-import { rowsWhere } from '../postgres/rows-where.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
 import { everyEvent } from '../testing/every-event.ts';
-import { foldEachAlone, foldedState, partitionsOf } from '../testing/partitions.ts';
-import { emptyReadModels } from '../testing/read-models.ts';
-import { recordHistory, recordRenderSpec } from '../testing/record-images.ts';
+import { foldEachAlone, type Partition, partitionsOf } from '../testing/partitions.ts';
+import { emptyReadModels, readModels } from '../testing/read-models.ts';
 import { useTestDatabase } from '../testing/use-test-database.ts';
 import { AmbiguousId } from './ambiguous-id.ts';
 import { readChosenSteps } from './analysis/choose-steps.ts';
@@ -59,11 +62,6 @@ function revise(builder: EventBuilder, tree: Tree, revisionId: string): void {
 
 type Say = (builder: EventBuilder, tree: Tree, id: string) => void;
 
-const rollsOut: Say = (builder, tree, rolloutId) => {
-  builder.rollout(tree, 0, { rolloutId });
-  builder.finishRollout(tree, rolloutId, tree.rootStepId, { steps: 0 });
-};
-
 /** A step with a reward, at which a rollout ends, and a step below it. */
 const steps: Say = (builder, tree, stepId) => {
   const rolloutId = builder.rollout(tree, 0);
@@ -73,112 +71,96 @@ const steps: Say = (builder, tree, stepId) => {
   builder.finishRollout(tree, rolloutId, stepId, { steps: 1 });
 };
 
-const rewarded: Say = (builder, tree, rewardId) => {
-  const rolloutId = builder.rollout(tree, 0);
-  builder.finishRollout(tree, rolloutId, tree.rootStepId, { steps: 0 });
-  const { treeId, runId } = tree;
-  const reward = { ...dataOf('RewardAssigned'), rewardId, treeId, stepId: null, rolloutId };
-  builder.record('RewardAssigned', reward, runId);
-  builder.record('RewardRevised', { ...dataOf('RewardRevised'), rewardId, treeId }, runId);
-};
-
-const shownHistory: Say = (builder, tree, stepId) => {
-  const renderSpecId = recordRenderSpec(builder, tree.runId);
-  recordHistory(builder, tree, { stepId, renderSpecId, segments: [] });
-};
-
-const SHARED = [
-  { what: 'step', name: 'step-tree', table: 'steps', say: steps },
-  { what: 'rollout', name: 'step-tree', table: 'rollouts', say: rollsOut },
-  { what: 'step of a return', name: 'rewards', table: 'rewardEdges', say: steps },
-  { what: 'rollout with a return', name: 'rewards', table: 'returns', say: rollsOut },
-  { what: 'reward', name: 'rewards', table: 'rewards', say: rewarded },
-  { what: 'later judgement', name: 'rewards', table: 'rewardRevisions', say: rewarded },
-  { what: 'training sample', name: 'training-pool', table: 'samples', say: rollsOut },
-  { what: 'step of a training sample', name: 'training-pool', table: 'sampleSteps', say: steps },
-  { what: 'reward of a training sample', name: 'training-pool', table: 'sampleRewards', say: rewarded },
-  { what: 'history of a step', name: 'images', table: 'historyImages', say: shownHistory },
-  {
-    what: 'prompt',
-    name: 'prompts',
-    table: 'prompts',
-    say: (builder: EventBuilder, { treeId, runId }: Tree, stepId: string) =>
-      builder.record('PromptShown', { ...dataOf('PromptShown'), treeId, stepId, base: null, tokens: null }, runId),
-  },
-  {
-    what: 'picture of a step',
-    name: 'pictures',
-    table: 'pictures',
-    say: (builder: EventBuilder, tree: Tree, stepId: string) => {
-      const painted = everyEvent().flatMap(({ type, data }) => (type === 'StepTaken' ? (data.pictures ?? []) : []));
-      if (painted.length === 0) throw new Error('a step among every event shows a picture');
-      builder.step(tree, null, tree.rootStepId, 1, { stepId, pictures: painted.slice(0, 1) });
-    },
-  },
-  { what: 'revision', name: 'step-tree', table: 'revisions', say: revise },
-  {
-    what: 'call of a tool',
-    name: 'step-tree',
-    table: 'toolCalls',
-    say: (builder: EventBuilder, { treeId, runId, rootStepId: stepId }: Tree, toolCallId: string) =>
-      builder.record('ToolCalled', { ...dataOf('ToolCalled'), toolCallId, treeId, stepId }, runId),
-  },
-  {
-    what: 'step that a search visits',
-    name: 'search-statistics',
-    table: 'nodeStatistics',
-    say: (builder: EventBuilder, { treeId, runId }: Tree, stepId: string) => {
-      for (const value of [0.25, 0.5])
-        builder.record('ValueBackedUp', { treeId, simulation: 0, leafStepId: stepId, value, path: [stepId] }, runId);
-    },
-  },
-  {
-    what: 'span',
-    name: 'held-spans',
-    table: 'heldSpans',
-    say: (builder: EventBuilder, { treeId, runId }: Tree, spanId: string) => {
-      builder.record('SpanReceived', { ...dataOf('SpanReceived'), spanId, treeId, endsRollout: false }, runId);
-      builder.record('CallCaptured', { ...dataOf('CallCaptured'), callId: spanId, treeId, source: 'trace' }, runId);
-    },
-  },
-] as const;
-
-test.each(SHARED)(
-  'a $what is of its tree, whatever another tree says under its id and whichever partition comes first',
-  async ({ name, table, say }) => {
-    const { trees, partitions } = record(say);
-    const folded = projections.filter((projection) => projection.name === name);
-    await foldEachAlone(database.db, folded, partitions);
-    const forwards = await foldedState(database.db);
-    expect(await treesIn(table)).toEqual(trees.map(({ treeId }) => treeId).sort());
-    expect(await database.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
-    expect(await findMiscounted(database.db)).toEqual([]);
-    await emptyReadModels(database.db);
-    await foldEachAlone(database.db, folded, [...partitions].reverse());
-    expect(await foldedState(database.db)).toEqual(forwards);
-  },
-);
-
-test('a replay is of its run, whatever another run says under its id and whichever partition comes first', async () => {
-  const { trees, partitions } = record((builder, { runId }, replayId) =>
-    builder.record('ReplayFinished', { ...dataOf('ReplayFinished'), runId, replayId }, runId),
+/** Events of every type, whose streams lie in one partition of two: their ids are those of every world, the streams' are its own. */
+function worldIn(partition: number): readonly Envelope[] {
+  const every = everyEvent();
+  const policyId = every.flatMap(({ type, data }) => (type === 'TrainingDeclared' ? [data.policyId] : []))[0] ?? '';
+  const lineageId = every.find(({ type }) => type === 'TrainingDeclared')?.stream ?? '';
+  const own = new Map<string, string>();
+  const inPartition = (ids: (n: number) => string): number => {
+    let n = 0;
+    while (partitionForKey(ids(n), PARTITIONS) !== partition) n += 1;
+    return n;
+  };
+  const policyOf = (n: number) => `${policyId} of ${partition} ${n}`;
+  const policy = policyOf(inPartition((n) => derivedId('lineage', policyOf(n))));
+  own.set(lineageId, derivedId('lineage', policy));
+  const named = new Set(
+    every.flatMap(({ type, data }) => [streamOf(type, data) ?? '', ...('runId' in data ? [data.runId] : [])]),
   );
-  const folded = projections.filter(({ name }) => name === 'replays');
-  await foldEachAlone(database.db, folded, partitions);
-  const forwards = await foldedState(database.db);
-  const rows = await database.db.selectFrom('replays').select('runId').execute();
-  expect(rows.map(({ runId }) => runId).sort()).toEqual(trees.map(({ runId }) => runId).sort());
-  await emptyReadModels(database.db);
-  await foldEachAlone(database.db, folded, [...partitions].reverse());
-  expect(await foldedState(database.db)).toEqual(forwards);
+  for (const stream of named) {
+    const idOf = (n: number) => derivedId('test', stream, partition, n);
+    if (!own.has(stream)) own.set(stream, idOf(inPartition(idOf)));
+  }
+  return every.flatMap((event): Envelope[] => {
+    if (event.type === 'SegmentRendered') return partitionForKey(event.stream, PARTITIONS) === partition ? [event] : []; // named by its content
+    const text = JSON.stringify(event)
+      .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (id) => own.get(id) ?? id)
+      .replaceAll(policyId, policy);
+    return [inLineage(JSON.parse(text) as Envelope)]; // the same with other ids of streams
+  });
+}
+
+/** What batches of a lineage are named and digested by follows from it; what was shown before is left out, as no other event says it. */
+function inLineage(event: Envelope): Envelope {
+  if (event.type === 'PromptShown') return { ...event, data: { ...event.data, base: null, tokens: null } };
+  if (event.type === 'HistoryRendered') return { ...event, data: { ...event.data, prefix: null } };
+  if (!('lineageId' in event.data)) return event;
+  const batchId = derivedId('batch', event.data.lineageId, 0);
+  if (event.type !== 'BatchPlanned') {
+    const data = 'batchId' in event.data && event.data.batchId !== null ? { ...event.data, batchId } : event.data;
+    return { ...event, data } as Envelope; // of its type
+  }
+  const groups = event.data.groups.map((group) => ({ ...group, rolloutIds: group.rolloutIds.slice(1) })); // the first is rejected
+  const planned = { ...event.data, batchId, ordinal: 0, groups, samples: 1, shards: [[0]], previousHash: null };
+  return { ...event, data: { ...planned, manifestHash: manifestHashOf(planned) } };
+}
+
+test('of every type of the catalogue: two streams that give something one id keep it each, whichever partition comes first, and what the read models hold of both is what they hold of either', async () => {
+  const worlds = Array.from({ length: PARTITIONS }, (_, partition) => worldIn(partition));
+  const [one = [], other = []] = worlds;
+  const ids = (events: readonly Envelope[], type: EventType) =>
+    events.flatMap((event) => (event.type === type ? [entityOf(event)?.id ?? event.id] : []));
+  const shared = (Object.keys(catalogue) as EventType[]).filter((type) => {
+    const { stream, entity } = catalogue[type];
+    return entity !== stream && !IN_LINEAGE.has(type);
+  });
+  for (const type of shared) expect({ type, ids: ids(one, type) }).toEqual({ type, ids: ids(other, type) });
+  const folded = async (partitions: readonly Partition[]) => {
+    await emptyReadModels(database.db);
+    await foldEachAlone(database.db, projections, partitions);
+    return { ...(await readModels(database.db)), waiting: await waitingRows() };
+  };
+  const both = partitionsOf(PARTITIONS, worlds.flat());
+  const held = await folded(both);
+  const empty = Object.entries(held).flatMap(([table, rows]) => (rows.length === 0 ? [table] : []));
+  expect(empty.sort()).toEqual(WITHOUT_ROWS);
+  expect(await findMiscounted(database.db)).toEqual([]);
+  expect(await folded([...both].reverse())).toEqual(held);
+  const alone: Readonly<Record<string, readonly string[]>>[] = [];
+  for (const events of worlds) alone.push(await folded(partitionsOf(PARTITIONS, events)));
+  for (const [table, rows] of Object.entries(held)) {
+    const either = new Set(alone.flatMap((models) => models[table] ?? []));
+    expect({ table, rows: [...rows].sort() }).toEqual({ table, rows: [...either].sort() });
+  }
 });
 
-/** The trees of the rows of a table that have what is shared: of those two all, or of the two steps of each the one. */
-async function treesIn(table: (typeof SHARED)[number]['table']): Promise<readonly string[]> {
-  const shared = new EventBuilder('shared').id('of two trees');
-  const column = { steps: 'stepId', rewardEdges: 'stepId', sampleSteps: 'stepId' }[table as string];
-  const rows = await rowsWhere(database.db, table, column === undefined ? {} : { [column]: shared }, ['treeId']);
-  return rows.map(({ treeId }) => treeId).sort();
+/** Read models of what is named by its content, or of what no event among every event brings in a tree of its own. */
+const WITHOUT_ROWS = [
+  ...['anomalies', 'batch_abandonments', 'experiment_plans', 'render_specs', 'requeued_records', 'run_recorders'],
+  ...['run_render_specs', 'segments'],
+];
+
+/** Types whose entity is named by the lineage and a number. */
+const IN_LINEAGE: ReadonlySet<EventType> = new Set<EventType>(['BatchPlanned', 'BatchAcked', 'BatchAbandoned', 'SampleRejected']);
+
+async function waitingRows(): Promise<string[]> {
+  const rows = await database.db.selectFrom('quarantine').selectAll().execute();
+  return rows
+    .map(
+      ({ projection, topic, partition, offset, code, field }) => `${projection} ${topic}.${partition}:${offset} ${code} ${field}`,
+    )
+    .sort();
 }
 
 test('what asks for something by an id that two trees gave it is told that the id is ambiguous, and in which trees it is', async () => {

@@ -71,15 +71,28 @@ interface MessageForm {
 
 /**
  * Returns what two arguments of a call of a tool are compared by: programs write JSON again, with other blanks and another order
- * of fields, and an empty text for an empty object.
+ * of fields, and an empty text for an empty object. Numbers are compared by their value, as large as they are.
  */
 export function argumentsKey(text: string): string {
   if (text.trim() === '') return '{}';
   try {
-    return JSON.stringify(sorted(JSON.parse(text)));
+    JSON.parse(text);
+    return JSON.stringify(sorted(JSON.parse(text.replace(STRING_OR_NUMBER, exactly))));
   } catch {
     return text.trim(); // what the model wrote is no JSON
   }
+}
+
+const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
+
+/** Writes a number of a JSON text that doubles round, or do not reach, as a string of its digits that no other text gives. */
+function exactly(token: string): string {
+  if (token.startsWith('"') || Math.abs(Number(token)) <= Number.MAX_SAFE_INTEGER) return token;
+  const [, sign = '', whole = '', fraction = '', power = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(token) ?? [];
+  const digits = `${whole}${fraction}`.replace(/^0+/, '');
+  const significant = digits.replace(/0+$/, '');
+  const exponent = BigInt(power) - BigInt(fraction.length) + BigInt(digits.length - significant.length);
+  return JSON.stringify(`\0${sign}${significant}e${exponent}`);
 }
 
 function sorted(value: unknown): unknown {

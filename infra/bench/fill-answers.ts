@@ -63,14 +63,14 @@ async function fillTables(db: Db, { trees, runs, tasks }: AnswersFill, say: Sayi
     db,
   );
   await sql`
-    insert into step_tree_v2.steps (step_id, tree_id, parent_step_id, rollout_id, depth, log_offset, response, thought, action, observation,
+    insert into step_tree_v3.steps (step_id, tree_id, parent_step_id, rollout_id, depth, log_offset, response, thought, action, observation,
       well_formatted, executable, termination, policy_spans, prompt_tokens, completion_tokens, policy_ms, environment_ms, occurred_at)
     select t.root_step_id, t.tree_id, null, null, 0, i * 1000, '', '', '', 'Goal: ' || t.goal, true, true, 'none', '[]', null, null, 0, 0, t.opened_at
     from generate_series(0, ${trees} - 1) i join trees t on t.tree_id = md5('tree' || i)::uuid`.execute(db);
   for (let from = 0; from < trees; from += TREES_AT_A_TIME) {
     say(`steps of ${from} of ${trees} trees`);
     await sql`
-    insert into step_tree_v2.steps (step_id, tree_id, parent_step_id, rollout_id, depth, log_offset, response, thought, action, observation,
+    insert into step_tree_v3.steps (step_id, tree_id, parent_step_id, rollout_id, depth, log_offset, response, thought, action, observation,
       well_formatted, executable, termination, policy_spans, prompt_tokens, completion_tokens, policy_ms, environment_ms, occurred_at)
     select md5('step' || i || ' ' || o || ' ' || d)::uuid, t.tree_id,
       case when d = 1 then t.root_step_id else md5('step' || i || ' ' || o || ' ' || d - 1)::uuid end, md5('rollout' || i || ' ' || o)::uuid,

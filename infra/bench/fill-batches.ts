@@ -104,7 +104,7 @@ async function insertSamples(db: Db, rows: readonly SampleRow[]): Promise<void> 
           planned_rollouts, seed, opened_at, closed_at)
         select tree_id, run_id, tree_id, 'bench', '1', '', '1', 'a goal', root, 'Do it.', ${MEMBERS}, 1, now(), now() from r where first
       ), s as (
-        insert into step_tree_v2.steps (step_id, tree_id, parent_step_id, rollout_id, depth, log_offset, response, thought, action, observation, well_formatted,
+        insert into step_tree_v3.steps (step_id, tree_id, parent_step_id, rollout_id, depth, log_offset, response, thought, action, observation, well_formatted,
           executable, termination, policy_spans, token_bytes, policy_ms, environment_ms, occurred_at)
         select root, tree_id, null, null, 0, 0, '', '', '', 'A hall.', true, true, 'none', '[]', null, 0, 0, now() from r where first
         union all

@@ -19,7 +19,7 @@ async function indexed(...flags: readonly string[]) {
 
 async function isValid(): Promise<boolean | null> {
   const { rows } = await platform.database.pool.query<{ indisvalid: boolean }>(
-    "select indisvalid from pg_index where indexrelid = to_regclass('step_tree_v2.steps_action')",
+    "select indisvalid from pg_index where indexrelid = to_regclass('step_tree_v3.steps_action')",
   );
   return rows[0]?.indisvalid ?? null;
 }
@@ -30,7 +30,7 @@ test('espalier index --actions builds the index of actions once, builds one agai
   expect([built, dropped, await isValid()]).toEqual([['steps_action'], [], true]);
   expect((await indexed('--actions')).built).toEqual([]);
   await platform.database.pool.query(
-    "update pg_index set indisvalid = false where indexrelid = 'step_tree_v2.steps_action'::regclass",
+    "update pg_index set indisvalid = false where indexrelid = 'step_tree_v3.steps_action'::regclass",
   );
   expect((await indexed('--actions')).built).toEqual(['steps_action']);
   expect(await isValid()).toBe(true);

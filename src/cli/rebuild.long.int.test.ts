@@ -76,7 +76,7 @@ test('a rebuild killed midway resumes, takes over, swaps back and is retired', a
     projection: 'step-tree',
     version: 2,
     build: 2,
-    schema: 'step_tree_v2_b2',
+    schema: 'step_tree_v3_b2',
     state: 'building',
     progress: { of: expect.any(Number), rate: expect.any(Number) },
   });
@@ -95,13 +95,13 @@ test('a rebuild killed midway resumes, takes over, swaps back and is retired', a
       'tool_calls: 0',
       'trees: 8',
     ].map((table) => `${table} rows, equal by checksum`),
-    'step-tree is live from step_tree_v2_b2; step_tree_v2 is kept: --back returns to it, --retire drops it',
+    'step-tree is live from step_tree_v3_b2; step_tree_v3 is kept: --back returns to it, --retire drops it',
     '',
   ]);
   const { projections: live, builds } = await status();
   expect(live).toContainEqual(expect.objectContaining({ name: 'step-tree', version: 2, build: 2, state: 'running' }));
   expect(builds).toEqual([
-    expect.objectContaining({ version: 2, build: 1, schema: 'step_tree_v2', state: 'kept', progress: null }),
+    expect.objectContaining({ version: 2, build: 1, schema: 'step_tree_v3', state: 'kept', progress: null }),
   ]);
   const back = rebuild('--back', '--json');
   expect([await back.ended, back.stdout()]).toEqual([
@@ -109,7 +109,7 @@ test('a rebuild killed midway resumes, takes over, swaps back and is retired', a
     '{"kind":"swapped","from":{"version":2,"build":2},"to":{"version":2,"build":1}}\n',
   ]);
   const retired = rebuild('--retire');
-  expect([await retired.ended, retired.stdout()]).toEqual([0, 'dropped step_tree_v2_b2\n']);
+  expect([await retired.ended, retired.stdout()]).toEqual([0, 'dropped step_tree_v3_b2\n']);
 });
 
 test('a rebuild of a stopped projection says so, with the reason', async () => {
@@ -181,7 +181,7 @@ test('a replay of projections exits with 1 where a table differs, names the row,
     .where('depth', '=', 3)
     .orderBy('stepId')
     .executeTakeFirstOrThrow();
-  await sql`update step_tree_v2.steps set observation = 'forged' where step_id = ${step.stepId}`.execute(db);
+  await sql`update step_tree_v3.steps set observation = 'forged' where step_id = ${step.stepId}`.execute(db);
   const differs = replay('--name', 'step-tree');
   expect(await differs.ended).toBe(1);
   expect(differs.stdout()).toContain(

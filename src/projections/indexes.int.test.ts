@@ -74,7 +74,7 @@ test('no index is the beginning of another one, or of a key, of its table', asyn
   const repeated = async () =>
     (await readIndexes()).filter(({ within }) => within !== null).map(({ name, within }) => `${name} in ${within}`);
   expect(await repeated()).toEqual([]);
-  await database.pool.query('create index planted on step_tree_v2.divergences (tree_id)');
+  await database.pool.query('create index planted on step_tree_v3.divergences (tree_id)');
   expect(await repeated()).toEqual(['planted in divergences_pkey']);
-  await database.pool.query('drop index step_tree_v2.planted');
+  await database.pool.query('drop index step_tree_v3.planted');
 });

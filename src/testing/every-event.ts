@@ -389,6 +389,7 @@ export function everyEvent(): readonly Envelope[] {
   const kwargs = '{"judge":{"create_kwargs":{"ground_truth":"an axe"}}}';
   const task = { ...row, alias: 'row', goal: 'craft an axe', depth: 1, split: null, toolsKwargs: kwargs };
   builder.tree(runId, 'tools', { task });
+  builder.finishRollout(tree, builder.id('lossy rollout'), stepId, { unclearCalls: 0, lostParts: 2 });
   return builder.events.map((event) => ({ ...event, causationId: builder.id('cause'), repaired: ['data.nothing'] }));
 }
 
@@ -399,6 +400,7 @@ export function fixtureName({ type, schemaVersion, data }: Envelope): string {
 
 function addedTo(data: Envelope['data']): string {
   if ('fault' in data) return '.fault';
+  if ('lostParts' in data) return '.losses';
   if ('unclear' in data || 'unclearCalls' in data) return '.unclear';
   if ('signal' in data && data.signal === 'in-form') return '.form';
   if ('pictures' in data) return '.pictures';

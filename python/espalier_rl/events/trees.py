@@ -708,6 +708,8 @@ class _RolloutFinishedDataOptional(TypedDict, total=False):
 
     unclearCalls: int
     """Number of captured calls that may belong to the path and lie next to it; absent for a rollout that is not captured."""
+    lostParts: int
+    """Number of parts of its captured calls that could not be read; absent for a rollout that is not captured."""
 
 
 class RolloutFinishedData(_RolloutFinishedDataOptional):

@@ -244,6 +244,9 @@ export const rolloutFinished = eventData('A rollout finished: it reached an end,
     .describe(
       'Number of captured calls that may belong to the path and lie next to it; absent for a rollout that is not captured.',
     ),
+  lostParts: count
+    .optional()
+    .describe('Number of parts of its captured calls that could not be read; absent for a rollout that is not captured.'),
 });
 
 export const treeClosed = eventData('A tree was closed: no further steps follow.', {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { sha256Hex } from '../../digest/sha256.ts';
 import { newId } from '../../events/new-id.ts';
+import { readRunTotals } from '../../projections/runs/read-run-totals.ts';
 import { completion, type Sent } from '../../testing/upstream.ts';
 import { assistant, openTestProxy, type TestProxy, textOfTokens, user } from './proxy-testing.ts';
 
@@ -169,6 +170,34 @@ test('a call of which a part cannot be read is counted, and names it', async () 
   expect(await send([odd, plain])).toMatchObject({ status: 200, body: { received: 2, lossy: 1 } });
   const [first] = (await proxy.recorded()).calls;
   expect(JSON.parse(String(first?.attributes)).losses).toEqual(['request: messages.1.role is "critic"']);
+});
+
+test('what cannot be read of the calls of rollouts is counted with their ends and summed in their run, also where another server ends them', async () => {
+  const odd = { role: 'critic' };
+  const calls = [
+    call([user('q'), odd], 'a'),
+    call([user('q'), assistant('a'), user('r'), odd, odd], 'b', 100),
+    call([user('q'), odd], 'c', 5, { rollout: '1' }),
+    call([user('q')], 'd', 5, { rollout: '2' }),
+  ];
+  expect(await send(calls)).toMatchObject({ status: 200, body: { lossy: 3 } });
+  await proxy.recorded();
+  const other = await proxy.restart();
+  const more = call([user('q'), assistant('c'), user('r'), odd], 'e', 100, { rollout: '1' });
+  expect(await send([more, ...['0', '1', '2'].map((rollout) => line('end', { rollout }))], other)).toMatchObject({
+    body: { refused: [] },
+  });
+  const { runs, rollouts } = await proxy.recorded();
+  expect(rollouts.map(({ ordinal, lostParts }) => [ordinal, lostParts]).sort()).toEqual([
+    [0, 3],
+    [1, 2],
+    [2, 0],
+  ]);
+  const totals = await readRunTotals(
+    proxy.api.database.db,
+    runs.map(({ runId }) => runId),
+  );
+  expect(totals).toMatchObject([{ lostParts: 5 }]);
 });
 
 test('lines that are sent again while they are recorded are recorded once', async () => {

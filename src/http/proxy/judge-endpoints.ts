@@ -41,6 +41,7 @@ const recorded = z.object({
     .int()
     .optional()
     .describe('Of an end: how many calls next to the path may belong to it, so that exports refuse the rollout.'),
+  lostParts: z.int().optional().describe('Of an end: how many parts of its calls could not be read.'),
 });
 
 /** What the endpoints answer by which a program says something of what is captured. */
@@ -79,8 +80,8 @@ export function judgeEndpoints(capture: Capture, bodies: JsonBodies): readonly E
         value === undefined
           ? ''
           : await capture.reward(named, principal, { value, component: 'environment', scorer, step: null });
-      const { position, unclearCalls } = await capture.end(named, principal, given);
-      return { position: position || before, unclearCalls };
+      const { position, ...counted } = await capture.end(named, principal, given);
+      return { position: position || before, ...counted };
     }),
   ];
 
@@ -112,6 +113,7 @@ export function judgeEndpoints(capture: Capture, bodies: JsonBodies): readonly E
 interface OnRecord {
   readonly position: string;
   readonly unclearCalls?: number;
+  readonly lostParts?: number;
 }
 
 /** Answers with the position behind what was recorded. */

@@ -51,6 +51,7 @@ test('totals are what a full count finds, also where rewards are revised behind 
       promptTokens: 30,
       completionTokens: 3,
       unclearCalls: 0,
+      lostParts: 0,
     },
   ]);
   expect(await findMiscounted(database.db)).toEqual([]);

@@ -9,7 +9,7 @@ export const KEPT_COUNTS = [
     table: 'run_counts',
     columns: [
       ...['run_id', 'partition', 'trees', 'closed_trees', 'rollouts', 'terminated', 'truncated', 'failed', 'cancelled', 'judged'],
-      ...['successes', 'steps', 'prompt_tokens', 'completion_tokens', 'unclear_calls'],
+      ...['successes', 'steps', 'prompt_tokens', 'completion_tokens', 'unclear_calls', 'lost_parts'],
     ],
     full: `
       select t.run_id, coalesce(e.partition, -1) as partition, count(*) as trees, count(t.closed_at) as closed_trees,
@@ -19,13 +19,13 @@ export const KEPT_COUNTS = [
              sum(coalesce(o.successes, 0))::bigint as successes, sum(coalesce(s.steps, 0))::bigint as steps,
              sum(coalesce(s.prompt_tokens, 0))::bigint as prompt_tokens,
              sum(coalesce(s.completion_tokens, 0))::bigint as completion_tokens,
-             sum(coalesce(o.unclear_calls, 0))::bigint as unclear_calls
+             sum(coalesce(o.unclear_calls, 0))::bigint as unclear_calls, sum(coalesce(o.lost_parts, 0))::bigint as lost_parts
       from trees t left join events e on e.stream = t.tree_id and e.position = 1
       left join (
         select tree_id, count(*) as rollouts, count(*) filter (where outcome = 'terminated') as terminated,
                count(*) filter (where outcome = 'truncated') as truncated, count(*) filter (where outcome = 'failed') as failed,
                count(*) filter (where outcome = 'cancelled') as cancelled, count(success) as judged,
-               count(*) filter (where success) as successes, sum(unclear_calls) as unclear_calls
+               count(*) filter (where success) as successes, sum(unclear_calls) as unclear_calls, sum(lost_parts) as lost_parts
         from rollouts group by tree_id) o on o.tree_id = t.tree_id
       left join (
         select tree_id, count(*) filter (where depth > 0) as steps, sum(prompt_tokens) as prompt_tokens,

@@ -30,7 +30,7 @@ export interface DepthTotals {
 export async function readRunTotals(db: Db, runs: readonly string[]): Promise<readonly RunTotals[]> {
   const { rows } = await sql<RunTotals>`
     select r.run_id, c.trees, c.closed_trees, c.rollouts, c.terminated, c.truncated, c.failed, c.cancelled, c.steps, c.successes,
-           c.prompt_tokens, c.completion_tokens, c.unclear_calls, v.mean_return,
+           c.prompt_tokens, c.completion_tokens, c.unclear_calls, c.lost_parts, v.mean_return,
            case when c.judged > 0 then c.successes / (c.terminated + c.truncated + c.failed + c.cancelled)::float8 end as success_rate
     from unnest(${[...runs]}::uuid[]) as r(run_id)
     cross join lateral (select ${sql.join(COUNTS.map(summed))} from run_counts where run_id = r.run_id) c
@@ -43,7 +43,7 @@ export async function readRunTotals(db: Db, runs: readonly string[]): Promise<re
 
 const COUNTS = [
   ...['trees', 'closed_trees', 'rollouts', 'terminated', 'truncated', 'failed', 'cancelled', 'judged', 'successes', 'steps'],
-  ...['prompt_tokens', 'completion_tokens', 'unclear_calls'],
+  ...['prompt_tokens', 'completion_tokens', 'unclear_calls', 'lost_parts'],
 ];
 const summed = (column: string) => sql.raw(`coalesce(sum(${column}), 0)::bigint as ${column}`);
 

@@ -19,6 +19,7 @@ const NONE: Counted = {
   promptTokens: 0,
   completionTokens: 0,
   unclearCalls: 0,
+  lostParts: 0,
 };
 
 /** What a batch adds to the counts of runs, by run and partition. */

@@ -118,6 +118,7 @@ function fold(delivery: Delivery, state: TreeState, rows: TreeRows): Refusal | u
       judged: data.success === null ? 0 : 1,
       successes: data.success === true ? 1 : 0,
       unclearCalls: data.unclearCalls ?? 0,
+      lostParts: data.lostParts ?? 0,
     });
   }
   if (isOf(delivery, 'ToolCalled') || isOf(delivery, 'ReplayDiverged')) {

@@ -153,7 +153,7 @@ export interface KnownTree {
 /** How a rollout ended: the columns that its second event fills. */
 export type EndRow = Pick<
   Row<typeof tables.rollouts>,
-  'rolloutId' | 'treeId' | 'finishedAt' | 'outcome' | 'success' | 'leafStepId' | 'steps' | 'reason' | 'unclearCalls'
+  'rolloutId' | 'treeId' | 'finishedAt' | 'outcome' | 'success' | 'leafStepId' | 'steps' | 'reason' | 'unclearCalls' | 'lostParts'
 >;
 export function endRow({ data, occurredAt }: Envelope<'RolloutFinished'>): EndRow {
   return {
@@ -166,6 +166,7 @@ export function endRow({ data, occurredAt }: Envelope<'RolloutFinished'>): EndRo
     steps: data.steps,
     reason: data.reason,
     unclearCalls: data.unclearCalls ?? null,
+    lostParts: data.lostParts ?? null,
   };
 }
 

@@ -25,7 +25,7 @@ const HANDLES: readonly EventType[] = [
  * below it; a rollout starts at a step of its tree and ends once; a revision is made of paths of its tree; nothing belongs to a
  * tree that was never opened. What breaks one goes to quarantine, with its descendants.
  */
-export const stepTree: Projection = { name: 'step-tree', version: 2, handles: HANDLES, project };
+export const stepTree: Projection = { name: 'step-tree', version: 3, handles: HANDLES, project };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const treeState = await loadTreeState(batch, trx);

@@ -97,6 +97,7 @@ create table rollouts (
   steps          integer,
   reason         text,
   unclear_calls  integer,
+  lost_parts     integer,
   primary key (rollout_id, tree_id)
 );
 create index rollouts_of_tree on rollouts (tree_id, ordinal)
@@ -152,6 +153,7 @@ create table run_counts (
   prompt_tokens     bigint  not null,
   completion_tokens bigint  not null,
   unclear_calls     bigint  not null,
+  lost_parts        bigint  not null,
   primary key (run_id, partition)
 );
 

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: a322a652a64ae950
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: a9cebbfa453261a3
 import type { Blobs, Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -75,6 +75,7 @@ export const tables = {
     steps: column<number | null>('integer'),
     reason: column<string | null>('text'),
     unclearCalls: column<number | null>('integer'),
+    lostParts: column<number | null>('integer'),
   }),
   toolCalls: table('tool_calls', ['toolCallId', 'treeId'], {
     toolCallId: column<string>('uuid'),
@@ -114,6 +115,7 @@ export const tables = {
     promptTokens: column<number>('bigint'),
     completionTokens: column<number>('bigint'),
     unclearCalls: column<number>('bigint'),
+    lostParts: column<number>('bigint'),
   }),
   judgements: table('judgements', ['treeId', 'judgementId'], {
     judgementId: column<string>('uuid'),

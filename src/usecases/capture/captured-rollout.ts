@@ -38,6 +38,8 @@ export interface RolloutState {
   readonly calls: Call[];
   /** Ids of the calls that the record held when it was read, also of those whose ordinal an earlier one has. */
   readonly callIds: ReadonlySet<string>;
+  /** Parts of its calls that could not be read. */
+  lostParts: number;
   /** Ids of the pictures that the record of the tree holds. */
   readonly pictures: Set<string>;
   ended: {
@@ -45,6 +47,7 @@ export interface RolloutState {
     readonly success: boolean | null;
     readonly reason: string;
     readonly unclearCalls: number;
+    readonly lostParts: number;
   } | null;
   /** Opens run, tree and rollout, where the record lacks them, by the first request. */
   open:
@@ -182,7 +185,7 @@ export class CapturedRollout {
       if (this.state.ended) call.state = 'unanswered'; // nothing follows on it
       const { besides, held } = otherPictures(pictures, this.state.pictures);
       const drafts = [
-        callDraft(this.place, call, withLosses({ ...end, outcome: 'answered', message: '' }, asked, reply), besides),
+        callDraft(this.place, call, this.#withLosses({ ...end, outcome: 'answered', message: '' }, asked, reply), besides),
       ];
       // what a span does not say of its prompt is unknown, and no empty one
       const isUnknown = call.source === 'trace' && asked.request.messages.length === 0;
@@ -198,7 +201,7 @@ export class CapturedRollout {
       const { besides } = otherPictures(asked.pictures, this.state.pictures);
       call.state = 'unanswered';
       if (partial) call.choices = choicesOf(call, partial);
-      return this.#append([callDraft(this.place, call, withLosses(end, asked, partial), besides)], at);
+      return this.#append([callDraft(this.place, call, this.#withLosses(end, asked, partial), besides)], at);
     });
   }
 
@@ -255,12 +258,25 @@ export class CapturedRollout {
           steps: state.depths.get(state.leafStepId) ?? 0,
           reason: cutText(reason, 10_000),
           unclearCalls,
+          lostParts: state.lostParts,
         },
       };
       const position = await this.#append([...steps, end]);
-      state.ended = { outcome, success, reason, unclearCalls };
+      state.ended = { outcome, success, reason, unclearCalls, lostParts: state.lostParts };
       return position;
     });
+  }
+
+  /** Adds to the attributes of a call what of its request and its reply could not be read, and counts it. */
+  #withLosses(end: CallEnd, { request }: AttachedCall, reply: ReadReply | null): CallEnd {
+    const losses = [
+      ...request.losses.map((loss) => `request: ${loss}`),
+      ...(reply?.losses ?? []).map((loss) => `reply: ${loss}`),
+    ];
+    if (losses.length === 0) return end;
+    const named = losses.slice(0, MOST_LOSSES).map((loss) => cutText(loss, 500));
+    this.state.lostParts += named.length;
+    return { ...end, attributes: { ...end.attributes, losses: named } };
   }
 
   /** Appends what belongs to the rollout and changes nothing of its path. */
@@ -427,12 +443,6 @@ function countUnclear({ calls }: RolloutState): number {
   ).length;
 }
 
-/** Adds to the attributes of a call what of its request and its reply could not be read. */
-function withLosses(end: CallEnd, { request }: AttachedCall, reply: ReadReply | null): CallEnd {
-  const losses = [...request.losses.map((loss) => `request: ${loss}`), ...(reply?.losses ?? []).map((loss) => `reply: ${loss}`)];
-  if (losses.length === 0) return end;
-  return { ...end, attributes: { ...end.attributes, losses: losses.slice(0, MOST_LOSSES).map((loss) => cutText(loss, 500)) } };
-}
 const MOST_LOSSES = 40;
 
 const NOTHING = { added: [], pictures: [] };

@@ -81,7 +81,7 @@ export interface Capture {
     place: NamedPlace,
     principal: Principal,
     given: CaptureEnd,
-  ): Promise<{ readonly position: string; readonly unclearCalls: number }>;
+  ): Promise<{ readonly position: string; readonly unclearCalls: number; readonly lostParts: number }>;
   /** Closes a task, or a whole run. Returns the position, empty where it was closed so. @throws CaptureRefused. */
   close(named: CloseResult, principal: Principal, options: CloseOptions): Promise<string>;
 }
@@ -294,7 +294,8 @@ export function openCapture(world: CaptureWorld): Capture {
     end: (named, principal, given) =>
       recorded(named, principal, async (rollout) => {
         const position = await rollout.end(given.outcome, { ...given, now: Date.now() });
-        return { position: position ?? '', unclearCalls: rollout.state.ended?.unclearCalls ?? 0 };
+        const { unclearCalls = 0, lostParts = 0 } = rollout.state.ended ?? {};
+        return { position: position ?? '', unclearCalls, lostParts };
       }),
     async close(named, principal, given) {
       await placeAll(named, principal);

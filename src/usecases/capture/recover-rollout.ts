@@ -73,6 +73,7 @@ export async function recoverRollout(db: Db, place: NamedPlace, runId: string, p
     leafStepId: start?.fromStepId ?? rootStepId,
     depths: new Map([[rootStepId, 0]]),
     calls: [],
+    lostParts: 0,
     callIds: new Set(captured.map(({ data }) => data.callId)),
     pictures: new Set(
       events.flatMap(({ data }) => ('pictures' in data ? (data.pictures ?? []) : [])).map(({ imageId }) => imageId),
@@ -86,6 +87,7 @@ export async function recoverRollout(db: Db, place: NamedPlace, runId: string, p
       success: finished.success,
       reason: finished.reason,
       unclearCalls: finished.unclearCalls ?? 0,
+      lostParts: finished.lostParts ?? 0,
     },
   };
   for (const { data } of events.filter(isOf('StepTaken'))) {
@@ -93,6 +95,8 @@ export async function recoverRollout(db: Db, place: NamedPlace, runId: string, p
     if (data.rolloutId === rolloutId && data.parentStepId === state.leafStepId) state.leafStepId = data.stepId;
   }
   for (const event of captured) state.calls[event.data.ordinal] ??= await callOf(event, state, payloads);
+  for (const { data } of captured)
+    state.lostParts += lossesIn(data.attributes === undefined ? '' : await textOf(data.attributes, payloads));
   // a call that was in flight when its server ended left nothing
   for (let i = 0; i < state.calls.length; i++) state.calls[i] ??= lost(state, i);
   const held = { environments: run?.environments ?? null, hasTree: tree !== null, rootStepId };
@@ -175,6 +179,12 @@ async function choiceOf(
     toolCallIds: toolCallIdsOf(said),
     tokens: tokens && { ids: await numbers(tokens.ids), logProbs: tokens.logProbs && (await numbers(tokens.logProbs)) },
   };
+}
+
+/** Counts what the attributes of a call name as lost; those that are forgotten are no JSON. */
+function lossesIn(attributes: string): number {
+  const parsed = parse(attributes);
+  return isObject(parsed) && Array.isArray(parsed.losses) ? parsed.losses.length : 0;
 }
 
 /** A place among the calls that nothing is known of. */

@@ -87,7 +87,7 @@ describe('rebuilds', () => {
     await record(); // the projector that runs since before the swap folds into what is live now
     await world.settled();
     expect(await countSteps()).toBe(14);
-    const { rows } = await sql<{ old: number }>`select count(*)::int as old from step_tree_v2.steps`.execute(world.database.db);
+    const { rows } = await sql<{ old: number }>`select count(*)::int as old from step_tree_v3.steps`.execute(world.database.db);
     expect(rows[0]?.old).toBe(8);
     // of the schema that was retired: nobody wrote to it
     expect((await readModels(world.database.db)).steps).toEqual(before.steps);
@@ -97,7 +97,7 @@ describe('rebuilds', () => {
     await world.settled();
     expect(await countSteps()).toBe(20);
     expect(await retireVersions(world, stepTree)).toEqual([1_000_002]);
-    expect(await schemasOf('step_tree_v')).toEqual(['step_tree_v2']);
+    expect(await schemasOf('step_tree_v')).toEqual(['step_tree_v3']);
     await expect(swapBack(world, stepTree, quiet)).rejects.toThrow(NoKeptVersion);
   });
 
@@ -106,7 +106,7 @@ describe('rebuilds', () => {
     await record();
     await project();
     await world.settled();
-    await sql`update step_tree_v2.steps set action = 'forged' where depth = 2`.execute(world.database.db);
+    await sql`update step_tree_v3.steps set action = 'forged' where depth = 2`.execute(world.database.db);
     const refused = await rebuildProjection(world, stepTree, strict);
     expect(refused).toMatchObject({ kind: 'differs', build: 1_000_002 });
     expect(refused.comparison?.differences).toMatchObject([
@@ -133,25 +133,25 @@ describe('rebuilds', () => {
     {
       what: 'an empty column only in what is live',
       name: 'step-tree',
-      forge: 'alter table step_tree_v2.trees add column extra text',
+      forge: 'alter table step_tree_v3.trees add column extra text',
       difference: { table: 'trees', field: 'extra', live: null, anew: 'no such column' },
     },
     {
       what: 'a column that what is live lacks',
       name: 'step-tree',
-      forge: 'alter table step_tree_v2.trees drop column task_depth cascade',
+      forge: 'alter table step_tree_v3.trees drop column task_depth cascade',
       difference: { table: 'trees', field: 'task_depth', live: 'no such column' },
     },
     {
       what: 'a table only in what is live',
       name: 'step-tree',
-      forge: 'create table step_tree_v2.extra (id int primary key)',
+      forge: 'create table step_tree_v3.extra (id int primary key)',
       difference: { table: 'extra', key: {}, field: '', live: 'a table', anew: 'no such table' },
     },
     {
       what: 'a table that what is live lacks',
       name: 'step-tree',
-      forge: 'drop table step_tree_v2.tool_calls cascade',
+      forge: 'drop table step_tree_v3.tool_calls cascade',
       difference: { table: 'tool_calls', key: {}, field: '', live: 'no such table', anew: 'a table' },
     },
     {
@@ -163,8 +163,8 @@ describe('rebuilds', () => {
     {
       what: 'columns in another order, of which no row is to be named',
       name: 'step-tree',
-      forge: `alter table step_tree_v2.trees rename goal to was; alter table step_tree_v2.trees add column goal text;
-              update step_tree_v2.trees set goal = was; alter table step_tree_v2.trees drop column was cascade`,
+      forge: `alter table step_tree_v3.trees rename goal to was; alter table step_tree_v3.trees add column goal text;
+              update step_tree_v3.trees set goal = was; alter table step_tree_v3.trees drop column was cascade`,
       difference: undefined,
     },
   ];
@@ -213,7 +213,7 @@ describe('rebuilds', () => {
     await project();
     await world.settled();
     const { db } = world.database;
-    await sql`update step_tree_v2.steps set action = 'forged' where depth = 2`.execute(db);
+    await sql`update step_tree_v3.steps set action = 'forged' where depth = 2`.execute(db);
     await rebuildProjection(world, stepTree, { ...quiet, differing: 'accept' });
     // a process that is killed from here on writes nothing but rows and cursors
     await reopenKeptVersion(world.database, world.log, stepTree, 1);
@@ -236,7 +236,7 @@ describe('rebuilds', () => {
     await project();
     await world.settled();
     await rebuildProjection(world, stepTree, strict);
-    const met = await sql`delete from cursors where projection = 'step-tree@2' and topic = 'trees' and next_offset > 0`.execute(
+    const met = await sql`delete from cursors where projection = 'step-tree@3' and topic = 'trees' and next_offset > 0`.execute(
       world.database.db,
     ); // as if it had met none of them
     expect(met.numAffectedRows).toBeGreaterThan(0n);

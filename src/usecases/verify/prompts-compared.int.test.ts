@@ -90,7 +90,7 @@ test('verify names a prompt whose text was changed in the read models', async ()
   const { stepId } = steps[0]!;
   const { response } = await db.selectFrom('steps').select('response').where('stepId', '=', stepId).executeTakeFirstOrThrow();
   const set = (text: string) =>
-    db.withSchema('step_tree_v2').updateTable('steps').set({ response: text }).where('stepId', '=', stepId).execute();
+    db.withSchema('step_tree_v3').updateTable('steps').set({ response: text }).where('stepId', '=', stepId).execute();
   await set(`${response} `);
   const { faults } = await verifyRecord(platform, { files: [], signal });
   await set(response);

@@ -80,6 +80,7 @@ function About({ run }: { readonly run: Run }) {
           ['trees closed', `${whole(totals.closedTrees)} of ${whole(totals.trees)}`],
           ['steps', whole(totals.steps)],
           totals.unclearCalls > 0 && ['unclear calls', whole(totals.unclearCalls)],
+          totals.lostParts > 0 && ['unreadable parts of calls', whole(totals.lostParts)],
           [run.finishedAt ? 'took' : 'goes on since', duration(until - Date.parse(run.startedAt))],
         ]}
       />

@@ -268,7 +268,7 @@ describe('export files', () => {
     const { position } = await exportTrajectories(options());
     const ofTrees = `trees.0:${trees}`;
     expect(position).toEqual({
-      'step-tree@2': ofTrees,
+      'step-tree@3': ofTrees,
       'rewards@2': ofTrees,
       'prompts@2': ofTrees,
       'pictures@2': ofTrees,

@@ -46,7 +46,7 @@ describe('releases', () => {
       'prompts@2',
       'rewards@2',
       'runs@1',
-      'step-tree@2',
+      'step-tree@3',
     ]);
     expect((await readFile(shop.path('mined.jsonl'), 'utf8')).trimEnd().split('\n')).toHaveLength(2);
     expect(await readDatasets(shop.db)).toContainEqual(dataset);

@@ -12,12 +12,6 @@ export interface MetricRecord {
   readonly occurredAt: Date;
 }
 
-/** Reads the names of the metrics that a run has points of. */
-export async function readMetricNames(db: Db, runId: string): Promise<ReadonlySet<string>> {
-  const rows = await db.selectFrom('metrics').select('metric').where('runId', '=', runId).execute();
-  return new Set(rows.map(({ metric }) => metric));
-}
-
 /** Reads the last `limit` points of each run's metrics, oldest first. @param metric only this one; null for all. */
 export async function readMetrics(
   db: Db,

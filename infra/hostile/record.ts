@@ -215,7 +215,7 @@ async function intrude(server: Killable, { headers }: Other, world: World, model
     const sent = JSON.stringify(events);
     const leaked = (answer.text.match(NAMES) ?? []).filter((name) => !sent.includes(name));
     const isOwnFault =
-      answer.status === 409 && problemsOf(answer.text).every((message) => /in event \d+ of this request$/.test(message));
+      answer.status === 409 && problemsOf(answer.text).every((message) => /\bevent \d+ of this request\b/.test(message));
     if ((![403, 422].includes(answer.status) && !isOwnFault) || leaked.length > 0)
       throw new Error(
         `an event of another project was answered ${answer.status}: ${answer.text.slice(0, 500)}; request ${sent.slice(0, 1_000)}`,

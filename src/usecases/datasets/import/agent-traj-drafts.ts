@@ -210,7 +210,11 @@ export class AgentTrajFile {
       termination,
       policySpans: [{ from: 0, to: tokens?.ids.length ?? 0, policyId: trained ? policyId : contextOf(policyId), version }],
       tokens: tokens
-        ? { ids: pack('int32', tokens.ids), logProbs: tokens.logProbs && pack('float32', tokens.logProbs), mask: null }
+        ? {
+            ids: pack('int32', tokens.ids),
+            logProbs: tokens.logProbs && pack('float32', tokens.logProbs),
+            mask: tokens.mask ? pack('uint8', tokens.mask) : null,
+          }
         : null,
       usage: usage ?? null,
       finishReason: null,

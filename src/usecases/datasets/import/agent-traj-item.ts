@@ -36,7 +36,12 @@ export interface EpisodeTurn {
     readonly tools: string | null;
   };
   /** What was sampled, where the file has it. */
-  readonly tokens?: { readonly ids: readonly number[]; readonly logProbs: readonly number[] | null };
+  readonly tokens?: {
+    readonly ids: readonly number[];
+    readonly logProbs: readonly number[] | null;
+    /** 1 for each token that was sampled, 0 for those of tools; without it all were. */
+    readonly mask?: readonly number[] | null;
+  };
   readonly usage?: { readonly promptTokens: number; readonly completionTokens: number };
 }
 

@@ -20,6 +20,9 @@ import {
 } from './messages-row.ts';
 import { openHandsForm } from './openhands.ts';
 import { readFileRows, readItems } from './read-items.ts';
+import { rLlmForm } from './rllm.ts';
+import { skyRlForm } from './skyrl.ts';
+import { slimeForm } from './slime.ts';
 import { spansForm } from './spans.ts';
 import { sweAgentForm } from './swe-agent.ts';
 import { tauBenchForm } from './tau-bench.ts';
@@ -44,6 +47,9 @@ const FORMS = [
   langfuseForm,
   spansForm,
   verifiersTracesForm,
+  rLlmForm,
+  skyRlForm,
+  slimeForm,
   {
     name: 'sharegpt',
     importer: 'agent-traj/2',

@@ -109,7 +109,7 @@ async function expectTheirIds(python: string, template: string, mostCalls: numbe
       { role: 'system' as const, parts: text('Be brief.') },
       { role: 'user' as const, parts: text('Weather?') },
       ...turns.flatMap((each, at): PolicyMessage[] => {
-        const ids = Array.from({ length: Math.min(each.calls, mostCalls) }, (__, i) => `call${at}${i}`);
+        const ids = Array.from({ length: Math.min(each.calls, mostCalls) }, (__, i) => `call${at}${i}xyz`);
         const calls = ids.map((id) => ({ kind: 'tool-call' as const, id, name: 'weather', arguments: each.arguments }));
         const results = ids.map((id) => ({ role: 'tool' as const, parts: text(each.result), toolCallId: id, name: 'weather' }));
         return [
@@ -139,6 +139,28 @@ async function expectTheirIds(python: string, template: string, mostCalls: numbe
   'chats with tools, their calls and results have the ids that transformers makes of the exported messages, by a template such as that of %s',
   (_, template) => expectTheirIds(found.kind === 'found' ? found.python : '', template, 2),
 );
+
+/** Those that Mistral publishes for its tokenizers (`fixtures/chat-templates/README.md`). */
+const mistral = (version: string) =>
+  readFile(new URL(`./fixtures/chat-templates/mistral-${version}.jinja`, import.meta.url), 'utf8');
+
+(found.kind === 'found' ? test : test.skip)(
+  'chats with tools, their calls and results have the ids that transformers makes of the exported messages by a template that Mistral publishes',
+  async () => expectTheirIds(found.kind === 'found' ? found.python : '', await mistral('v13'), 2),
+);
+
+test('a template is refused that joins what it marks as safe to other text, which transformers escapes', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'espalier-tokenizer-'));
+  try {
+    await writeTinyTokenizer(folder);
+    await writeFile(join(folder, 'chat_template.jinja'), await mistral('v7'));
+    await expect(openChatTokenizer(folder)).rejects.toThrow(
+      /it joins arguments, which it marks as safe, .*: drop `\|safe` from it/,
+    );
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
 
 const trl = await consumersForTests();
 const TEMPLATES_OF_TRL = `

@@ -48,6 +48,12 @@ const config = z.looseObject({
     .nullish(),
 });
 
+/** Finds a variable that a template marks as safe and joins to text: transformers escapes that text, and our renderer does not. */
+function joinedSafe(template: string): string | undefined {
+  const marked = [...template.matchAll(/set\s+(\w+)\s*=[^%]*\|\s*safe\b/g)].map(([, name = '']) => name);
+  return marked.find((name) => new RegExp(`[+~]\\s*${name}\\b|\\b${name}\\s*[+~]`).test(template));
+}
+
 /**
  * Opens the tokenizer in a folder as transformers writes it (`tokenizer.json`, `tokenizer_config.json`, the chat template in it
  * or in `chat_template.jinja`). Its ids are those of transformers.
@@ -64,6 +70,13 @@ export async function openChatTokenizer(folder: string): Promise<ChatTokenizer> 
   const source = texts.template || parsed.chat_template;
   if (!source) throw unreadable(folder, 'tokenizer_config.json', 'it has no chat_template, and chat_template.jinja is not there');
   const template = parse(folder, 'the chat template', () => new Template(source));
+  const escaping = joinedSafe(source);
+  if (escaping !== undefined)
+    throw unreadable(
+      folder,
+      'the chat template',
+      `it joins ${escaping}, which it marks as safe, to other text, where transformers writes &#34; for each quote: drop \`|safe\` from it`,
+    );
   const encode = (text: string) => tokenizer.encode(text, { add_special_tokens: false }).ids;
   const end = parsed.eos_token ? encode(parsed.eos_token) : [];
   const size = 1 + [...tokenizer.get_vocab().values()].reduce((most, id) => Math.max(most, id), -1);

@@ -4,7 +4,7 @@ import { catalogue } from '../events/catalogue.ts';
 import { encode, parseEnvelope } from '../events/codec.ts';
 import { type Envelope, type Stamp, stampOf } from '../events/envelope.ts';
 import { mayDifferRecorded, recordedForm } from '../events/recorded-form.ts';
-import type { LogRecord } from '../log/event-log.ts';
+import { type LogRecord, RECORD_LIMIT, RecordTooLarge } from '../log/event-log.ts';
 
 /** A record with the event that it encodes. */
 export type PreparedRecord = LogRecord & { readonly event: Envelope };
@@ -47,6 +47,19 @@ export class EventRefused extends Error {
     super(`${type}: ${path === '' ? 'the event' : path} ${message}`);
     this.path = path;
   }
+}
+
+const MORE_BYTES = 1_200_000; // sixteen pictures of the observation, texts below the limit of those that leave an event, the envelope
+
+/** Returns why no record takes a step, wherever it is, when its observation is known; null where one does. */
+export function refusalOf({ type, data }: Pick<Envelope, 'type' | 'data'>): EventRefused | RecordTooLarge | null {
+  const recorded = recordedForm(type, data).data;
+  const parsed = catalogue[type].data.safeParse(recorded);
+  const [issue] = parsed.error?.issues ?? [];
+  if (issue) return new EventRefused(type, ['data', ...issue.path].join('.'), issue.message);
+  const bytes = Buffer.byteLength(JSON.stringify(recorded));
+  if (bytes <= RECORD_LIMIT - MORE_BYTES) return null;
+  return new RecordTooLarge(`a ${type} has ${bytes} bytes before its observation`, { limit: RECORD_LIMIT });
 }
 
 function parsed(event: Envelope): Envelope {

@@ -229,6 +229,28 @@ test('reasoning parts are the thought of a reply, each result of a message is it
   expect(last?.parts).toEqual([{ kind: 'text', text: JSON.stringify(sound.parts[0]) }]);
 });
 
+test('a call that no record takes is a failed one that says why and is counted, and keeps no other of its rollout waiting', async () => {
+  const said = (content: string) => [{ role: 'assistant', parts: [{ type: 'text', content }] }];
+  const many = { role: 'user', parts: Array(10_001).fill({ type: 'text', content: 'a' }) };
+  const called = Array.from({ length: 1_001 }, (_, i) => ({ type: 'tool_call', id: `${i}`, name: 'f', arguments: {} }));
+  const { calls, path, rollouts } = await recordedOf([
+    span('1', 0, { ...generate([TOLD], said('a')), 'gen_ai.request.model': '../m' }),
+    span('2', 100, generate([TOLD, ...said('a'), many], said('b'))),
+    span('3', 200, generate([TOLD, ...said('a'), TOLD], [{ role: 'assistant', parts: called }])),
+    span('4', 300, generate([TOLD, ...said('a'), TOLD], said('c'))),
+  ]);
+  expect(calls.map(({ outcome, message }) => [outcome, message])).toEqual([
+    ['answered', ''],
+    ['failed', expect.stringContaining('PromptShown: data.messages.1.parts')],
+    ['failed', expect.stringContaining('StepTaken: data.reply.toolCalls')],
+    ['answered', ''],
+  ]);
+  expect(path.map(({ response }) => response)).toEqual(['a', 'c']);
+  expect(rollouts).toMatchObject([{ outcome: 'terminated', steps: 2, policyId: 'model', lostParts: 2 }]);
+  url = await proxy.restart();
+  expect(await proxy.place()).toEqual([]);
+});
+
 test('a call whose span took no time is a step where it began, between calls that took some', async () => {
   const one = (i: number, ms: number, more: object[] = []) => ({
     ...span(String(i), 100 * i, generate([TOLD, ...more], [{ role: 'assistant', parts: [{ type: 'text', content: `a${i}` }] }])),

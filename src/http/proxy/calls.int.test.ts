@@ -234,7 +234,12 @@ test('a call that no record takes, and one of the future, are named as refused, 
   });
   const { steps, calls, quarantined } = await proxy.recorded();
   expect(quarantined).toEqual([]);
-  expect(calls.map(({ outcome }) => outcome)).toEqual(['answered', 'answered']);
+  expect(calls.map(({ outcome, message }) => [outcome, message]).sort()).toEqual([
+    ['answered', ''],
+    ['answered', ''],
+    ['failed', expect.stringContaining('choices')],
+  ]);
+  expect(await send([many])).toMatchObject({ body: { received: 1, refused: [] } }); // it is on record by now
   expect(steps.map(({ depth }) => depth).filter((depth) => depth > 0)).toEqual([]);
 });
 

@@ -21,6 +21,11 @@ export class NotRecorded extends Error {
   get isForGood(): boolean {
     return this.cause instanceof EventRefused || this.cause instanceof RecordTooLarge;
   }
+
+  /** How many events are on record of those that could not be recorded together. */
+  get appended(): number {
+    return this.cause instanceof RecordTooLarge ? this.cause.appended : 0;
+  }
 }
 
 /** The model server gave no answer: why, and whether it was silent. */

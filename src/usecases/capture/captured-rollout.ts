@@ -1,9 +1,10 @@
 import type { Appender, Draft } from '../../append/appender.ts';
+import { refusalOf } from '../../append/prepare-events.ts';
 import { type RememberedPrompt, shownPrompt } from '../../append/shown-prompt.ts';
 import { openOnPath, type PlaceCallOptions, placeCall } from '../../domain/capture/place-call.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import { derivedId } from '../../events/derived-id.ts';
-import type { PolicyRef } from '../../events/schemas/values.ts';
+import { type PolicyRef, policyId } from '../../events/schemas/values.ts';
 import { formatPosition, positionAfter } from '../../log/position.ts';
 import { type CallEnd, callDraft, type Followed, stepDrafts } from './capture-drafts.ts';
 import { CaptureRefused, NotRecorded } from './capture-errors.ts';
@@ -130,7 +131,7 @@ export class CapturedRollout {
         );
       const { request } = asking;
       const at = asking.source === 'client' ? asking.now : null;
-      const policy = asking.policy ?? state.policy ?? { policyId: cutText(request.model || 'model', 200), version: 0 };
+      const policy = asking.policy ?? state.policy ?? { policyId: policyIdOf(request.model), version: 0 };
       const pictures = await this.#readPictures(request.messages);
       if (!state.isOpen) await state.open?.({ ...request, pictures }, policy, (drafts) => this.#append(drafts, at));
       state.isOpen = true;
@@ -184,25 +185,47 @@ export class CapturedRollout {
       Object.assign(call, { responseId: reply.responseId, policyMs: end.totalMs, answeredAt: now, state: 'answered' });
       if (this.state.ended) call.state = 'unanswered'; // nothing follows on it
       const { besides, held } = otherPictures(pictures, this.state.pictures);
-      const drafts = [
-        callDraft(this.place, call, this.#withLosses({ ...end, outcome: 'answered', message: '' }, asked, reply), besides),
-      ];
+      const ended = this.#withLosses({ ...end, outcome: 'answered', message: '' }, asked, reply);
+      const drafts = [callDraft(this.place, call, ended, besides)];
       // what a span does not say of its prompt is unknown, and no empty one
       const isUnknown = call.source === 'trace' && asked.request.messages.length === 0;
       if (call.state === 'answered' && !isUnknown) drafts.push(this.#promptDraft(asked, held, answered));
-      return this.#append(drafts, call.source === 'client' ? now : null);
+      const at = call.source === 'client' ? now : null;
+      try {
+        for (const choice of call.choices) checkStep(this.place, call, choice);
+        return await this.#append(drafts, at);
+      } catch (error) {
+        return this.#setAside(error, call, ended, at);
+      }
     });
   }
 
   /** Records that a call has no reply, or not all of it, and why. */
   unanswered(asked: AttachedCall, end: CallEnd, partial: ReadReply | null, at: number | null = null): Promise<string> {
-    return this.#inTurn(() => {
+    return this.#inTurn(async () => {
       const { call } = asked;
       const { besides } = otherPictures(asked.pictures, this.state.pictures);
       call.state = 'unanswered';
       if (partial) call.choices = choicesOf(call, partial);
-      return this.#append([callDraft(this.place, call, this.#withLosses(end, asked, partial), besides)], at);
+      const ended = this.#withLosses(end, asked, partial);
+      try {
+        return await this.#append([callDraft(this.place, call, ended, besides)], at);
+      } catch (error) {
+        return this.#setAside(error, call, ended, at);
+      }
     });
+  }
+
+  /** Records of a call that no record takes why, as a loss: what follows of the rollout is recorded all the same. @throws the error. */
+  async #setAside(error: unknown, call: Call, end: CallEnd, at: number | null): Promise<never> {
+    if (!(error instanceof NotRecorded && error.isForGood && error.appended === 0)) throw error;
+    Object.assign(call, { choices: [], answered: null, responseId: null, state: 'unanswered' });
+    this.#prompts.delete(call.stepId);
+    const losses = [...stringsIn(end.attributes?.losses), cutText(error.message, 500)];
+    const refused = { ...end, outcome: 'failed', message: error.message, attributes: { ...end.attributes, losses } } as const;
+    this.state.lostParts += 1;
+    await this.#append([callDraft(this.place, call, refused, [])], at);
+    throw error;
   }
 
   /** Whether a reply of the path is no step yet. */
@@ -444,6 +467,31 @@ function countUnclear({ calls }: RolloutState): number {
 }
 
 const MOST_LOSSES = 40;
+
+function stringsIn(given: unknown): readonly string[] {
+  return Array.isArray(given) ? given.filter((each) => typeof each === 'string') : [];
+}
+
+/** The name of a model, where a policy may have it: its calls name it as it is. */
+function policyIdOf(model: string | null): string {
+  const parsed = policyId.safeParse(cutText(model || 'model', 200));
+  return parsed.success ? parsed.data : 'model';
+}
+
+/**
+ * Checks that a reply can become a step, which is recorded with the next call only: a call whose step no record takes would keep all
+ * later ones from theirs. @throws NotRecorded.
+ */
+function checkStep(place: CapturePlace, call: Call, choice: CallChoice): void {
+  const [step] = stepDrafts(place, call, { ...choice, tokens: null }, null, {
+    ...NOTHING,
+    runs: [],
+    termination: 'none',
+    environmentMs: 0,
+  });
+  const refusal = step && refusalOf(step);
+  if (refusal) throw new NotRecorded(`the record does not take the step of the reply: ${refusal.message}`, { cause: refusal });
+}
 
 const NOTHING = { added: [], pictures: [] };
 

@@ -3,6 +3,7 @@ import { sha256Hex } from '../../../digest/sha256.ts';
 import { type Envelope, stampOf } from '../../../events/envelope.ts';
 import type { Db } from '../../../postgres/database.ts';
 import { readEventsOfTypes } from '../../../projections/journal/read-events-of-types.ts';
+import { NotRecorded } from '../capture-errors.ts';
 import type { AttachedCall, CapturedRollout } from '../captured-rollout.ts';
 import { isHeard, readSenders, rolloutIdOf, runIdOf, type Sender, treeIdOf } from '../place.ts';
 import { agentName, agentsOf, MISSING, placeOf, readModelSpan, spanIdOf, toolSpanOf, withLogs } from './read-model-span.ts';
@@ -140,10 +141,19 @@ async function recordCalls(
     const times = { status: null, firstMs: null, totalMs: span.endMs - span.startMs, attributes };
     if (isLate || span.failure !== null || reply.choices.length === 0) {
       const message = isLate ? LATE : span.failure || ['the span holds no reply of the model', ...losses].join('; ');
-      await rollout.unanswered(asked, { ...times, outcome: 'failed', message }, isLate ? reply : null);
+      await unlessRefused(rollout.unanswered(asked, { ...times, outcome: 'failed', message }, isLate ? reply : null));
       continue;
     }
     const requestHash = sha256Hex(JSON.stringify([request.messages, request.tools, request.sampling]));
-    await rollout.answered(asked, { reply, requestHash, attempts: 1, server: null }, times, at);
+    await unlessRefused(rollout.answered(asked, { reply, requestHash, attempts: 1, server: null }, times, at));
+  }
+}
+
+/** Waits until a call is recorded. One that no record takes is on record as failed, with the reason: the others go on. */
+async function unlessRefused(recorded: Promise<unknown>): Promise<void> {
+  try {
+    await recorded;
+  } catch (error) {
+    if (!(error instanceof NotRecorded && error.isForGood)) throw error;
   }
 }

@@ -150,6 +150,11 @@ export function openTraces({ db, capture }: TracesWorld): Traces {
               said.push(`${spans} are no steps: ${error.message}; ${error.remedy}`);
               continue;
             }
+            if (error instanceof NotRecorded && error.isForGood) {
+              refused.add(name); // it would be refused again
+              said.push(`${spans} are no steps: ${error.message}`);
+              continue;
+            }
             if (isTransientFault(error instanceof NotRecorded ? error.cause : error)) throw error;
             const why = `${spans} wait to be placed: ${error instanceof Error ? error.message : String(error)}`;
             if (failed.get(name) !== why) said.push(why);

@@ -207,7 +207,7 @@ test('reasoning, text and calls that the responses protocol has as items of thei
   expect(tools.map(({ output }) => output)).toEqual(['of a', 'of b']);
 });
 
-test('reasoning parts are the thought of a reply, each result of a message is its own, and other parts are kept as they are written', async () => {
+test('reasoning parts are the thought of a reply, each result of a message is its own, and other parts are counted losses', async () => {
   const said = {
     role: 'assistant',
     finish_reason: 'tool_call',
@@ -219,14 +219,16 @@ test('reasoning parts are the thought of a reply, each result of a message is it
   };
   const results = ['a', 'b'].map((id) => ({ type: 'tool_call_response', id, response: `of ${id}` }));
   const sound = { role: 'user', parts: [{ type: 'blob_reference', modality: 'audio', file_id: 'f' }] };
-  const { path, tools, prompts } = await recordedOf([
+  const { path, tools, prompts, message, rollouts } = await recordedOf([
     span('1', 0, generate([TOLD], [said])),
     span('2', 100, generate([TOLD, said, { role: 'tool', parts: results }, sound], [{ role: 'assistant', parts: [] }])),
   ]);
   expect(path[0]).toMatchObject({ thought: 'two and two', finishReason: 'tool_call' });
   expect(tools.map(({ output }) => output)).toEqual(['of a', 'of b']);
   const last = prompts.get(path[1]?.stepId ?? '')?.messages.at(-1);
-  expect(last?.parts).toEqual([{ kind: 'text', text: JSON.stringify(sound.parts[0]) }]);
+  expect(last?.parts).toEqual([]);
+  expect(message).toContain('gen_ai.input.messages.3.parts.0 is a part of type "blob_reference" (audio), which is not recorded');
+  expect(rollouts).toMatchObject([{ lostParts: 1 }]);
 });
 
 test('a call that no record takes is a failed one that says why and is counted, and keeps no other of its rollout waiting', async () => {

@@ -291,9 +291,10 @@ export class CapturedRollout {
   }
 
   /** Adds to the attributes of a call what of its request and its reply could not be read, and counts it. */
-  #withLosses(end: CallEnd, { request }: AttachedCall, reply: ReadReply | null): CallEnd {
+  #withLosses(end: CallEnd, { request, pictures }: AttachedCall, reply: ReadReply | null): CallEnd {
     const losses = [
       ...request.losses.map((loss) => `request: ${loss}`),
+      ...[...pictures.values()].flatMap((shown) => ('unread' in shown ? [`request: a picture: ${shown.unread}`] : [])),
       ...(reply?.losses ?? []).map((loss) => `reply: ${loss}`),
     ];
     if (losses.length === 0) return end;

@@ -140,8 +140,11 @@ async function recordCalls(
     };
     const times = { status: null, firstMs: null, totalMs: span.endMs - span.startMs, attributes };
     if (isLate || span.failure !== null || reply.choices.length === 0) {
-      const message = isLate ? LATE : span.failure || ['the span holds no reply of the model', ...losses].join('; ');
-      await unlessRefused(rollout.unanswered(asked, { ...times, outcome: 'failed', message }, isLate ? reply : null));
+      const message = isLate
+        ? LATE
+        : span.failure || ['the span holds no reply of the model', ...losses, ...reply.losses].join('; ');
+      const partial = isLate ? reply : { ...reply, choices: [] };
+      await unlessRefused(rollout.unanswered(asked, { ...times, outcome: 'failed', message }, partial));
       continue;
     }
     const requestHash = sha256Hex(JSON.stringify([request.messages, request.tools, request.sampling]));

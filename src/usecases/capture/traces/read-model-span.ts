@@ -1,11 +1,22 @@
+import { cutText } from '../../../domain/text/cut-text.ts';
 import type { DataOf } from '../../../events/catalogue.ts';
 import { derivedId } from '../../../events/derived-id.ts';
 import { jsonLoss } from '../../../events/json-loss.ts';
-import { jsonText, parseJsonText } from '../../../events/json-text.ts';
+import { jsonText, lossesOfText, parseJsonText } from '../../../events/json-text.ts';
 import type { ToolSpan } from '../conversation.ts';
 import type { NamedPlace } from '../place.ts';
 import type { ReadReply } from '../read-reply.ts';
-import { below, chatMessage, isObject, type Json, list, type ReadRequest, readRequest, string } from '../read-request.ts';
+import {
+  below,
+  chatMessage,
+  isObject,
+  type Json,
+  type Lose,
+  list,
+  type ReadRequest,
+  readRequest,
+  string,
+} from '../read-request.ts';
 import { type Attributes, type Span, textOfSpan } from './read-spans.ts';
 
 /** A call of a model as a span shows it. */
@@ -36,10 +47,15 @@ const WRITTEN = [
 ];
 
 /** Reads the messages, the reply and the settings of a call, in whichever convention they are. */
-export function readModelSpan(span: Span): ModelSpan {
+export function readModelSpan(given: Span): ModelSpan {
+  const span = withDetails(given);
   const { attributes: of } = span;
   const parameters = jsonOf(of.get('llm.invocation_parameters'));
-  const [asked, said] = [askedOf(span), saidOf(span)];
+  const losses = WRITTEN.flatMap((name) => lossOf(name, of.get(name)) ?? []);
+  const lost: string[] = [];
+  const lose = (what: string) => lost.push(what);
+  const asked = askedOf(span, (what) => losses.push(what));
+  const said = saidOf(span, lose);
   const settings = isObject(parameters) ? parameters : {};
   const tools = [
     ...numbered(of, 'llm.tools').map((each) => jsonOf(each.get('tool.json_schema'))),
@@ -66,10 +82,8 @@ export function readModelSpan(span: Span): ModelSpan {
   ];
   const usage = promptTokens === null || completionTokens === null ? null : { promptTokens, completionTokens };
   const reasons = list(jsonOf(of.get('gen_ai.response.finish_reasons')) ?? [of.get('llm.finish_reason')]);
-  const losses = WRITTEN.flatMap((name) => lossOf(name, of.get(name)) ?? []);
   const read = readRequest('chat.completions', body);
-  const request = { ...read, losses: [...losses, ...read.losses] };
-  const lost: string[] = [];
+  const request = { ...read, losses: [...new Set([...losses, ...read.losses])] };
   return {
     request,
     losses: request.losses,
@@ -81,11 +95,11 @@ export function readModelSpan(span: Span): ModelSpan {
       model: text(of, 'gen_ai.response.model', 'llm.model_name'),
       fingerprint: null,
       choices: said.flatMap((given, i) => {
-        const message = chatMessage(
-          { ...given, role: 'assistant' },
-          below((what) => lost.push(what), `reply.${i}`),
-        );
+        const message = chatMessage({ ...given, role: 'assistant' }, below(lose, `reply.${i}`));
         if (message === null) return [];
+        if (message.parts.some(({ kind }) => kind === 'picture')) lose(`reply.${i} holds a picture, which no step holds`);
+        const isEmpty = message.parts.length === 0 && message.reasoning === '' && message.toolCalls.length === 0;
+        if (isEmpty && lost.length > 0) return []; // what it said could not be read
         const finishReason = string(given.finish_reason) ?? string(reasons[i]);
         const each = said.length === 1 ? usage : null;
         return [{ message, raw: jsonText(given), tokens: null, namedTokens: null, usage: each, finishReason }];
@@ -95,8 +109,19 @@ export function readModelSpan(span: Span): ModelSpan {
   };
 }
 
+/** Returns a span with what the event says that holds the messages apart from its attributes, or a log record of that name. */
+function withDetails(span: Span): Span {
+  const details = span.events.filter(({ name }) => name === 'gen_ai.client.inference.operation.details');
+  return { ...span, attributes: new Map([...details.flatMap(({ attributes }) => [...attributes]), ...span.attributes]) };
+}
+
 function lossOf(name: string, given: unknown): string | null {
-  if (typeof given !== 'string') return null;
+  if (given === undefined || given === null) return null;
+  if (typeof given !== 'string') {
+    if (name.endsWith('.messages') && !Array.isArray(given)) return `${name} is no list of messages`;
+    const [first] = typeof given === 'object' ? lossesOfText(given) : [];
+    return first === undefined ? null : `${name}: ${first}`;
+  }
   const value = jsonOf(given);
   const mayBeText = name === 'gen_ai.system_instructions' && !/^\s*[[{]/.test(given);
   if (value === given) return mayBeText ? null : `${name} is no JSON, as if it had been cut off`;
@@ -105,33 +130,39 @@ function lossOf(name: string, given: unknown): string | null {
   return loss ? `${name}: ${loss.path} ${loss.message}` : null;
 }
 
-function askedOf({ attributes, events }: Span): readonly Json[] {
-  const listed = [...partsMessages(attributes.get('gen_ai.input.messages'))];
+function askedOf({ attributes, events }: Span, lose: Lose): readonly Json[] {
+  const listed = partsMessages(attributes.get('gen_ai.input.messages'), below(lose, 'gen_ai.input.messages'));
   const system = jsonOf(attributes.get('gen_ai.system_instructions'));
   if (listed.length > 0)
     return system
       ? [
-          ...partsMessages([{ role: 'system', parts: Array.isArray(system) ? system : [{ type: 'text', content: system }] }]),
+          ...partsMessages(
+            [{ role: 'system', parts: Array.isArray(system) ? system : [{ type: 'text', content: system }] }],
+            below(lose, 'gen_ai.system_instructions'),
+          ),
           ...listed,
         ]
       : listed;
-  const inferred = joined(numbered(attributes, 'llm.input_messages').map(inferredMessage));
+  const inferred = joined(
+    withContent(numbered(attributes, 'llm.input_messages').map(inferredMessage), 'llm.input_messages', lose),
+  );
   if (inferred.length > 0) return inferred;
-  const vercel = vercelMessages(attributes.get('ai.prompt.messages'));
+  const vercel = vercelMessages(attributes.get('ai.prompt.messages'), below(lose, 'ai.prompt.messages'));
   if (vercel.length > 0) return vercel;
   const flat = numbered(attributes, 'gen_ai.prompt').map(flatMessage);
   if (flat.length > 0) return flat;
-  return events.flatMap(({ name, attributes: of }): Json[] => {
+  return events.flatMap(({ name, attributes: of }): readonly Json[] => {
     const [, role] = /^gen_ai\.(system|developer|user|assistant|tool)\.message$/.exec(name) ?? [];
-    if (role) return [{ role, content: of.get('content'), tool_calls: jsonOf(of.get('tool_calls')), tool_call_id: of.get('id') }];
+    const message = { role, content: of.get('content'), tool_calls: jsonOf(of.get('tool_calls')), tool_call_id: of.get('id') };
+    if (role) return withContent([message], name, lose);
     return name === 'gen_ai.content.prompt' ? list(jsonOf(of.get('gen_ai.prompt'))).filter(isObject) : [];
   });
 }
 
-function saidOf({ attributes, events }: Span): readonly Json[] {
-  const listed = partsMessages(attributes.get('gen_ai.output.messages'));
+function saidOf({ attributes, events }: Span, lose: Lose): readonly Json[] {
+  const listed = partsMessages(attributes.get('gen_ai.output.messages'), below(lose, 'gen_ai.output.messages'));
   if (listed.length > 0) return listed;
-  const inferred = numbered(attributes, 'llm.output_messages').map(inferredMessage);
+  const inferred = withContent(numbered(attributes, 'llm.output_messages').map(inferredMessage), 'llm.output_messages', lose);
   const parameters = jsonOf(attributes.get('llm.invocation_parameters'));
   if (inferred.length > 0) return isObject(parameters) && Number(parameters.n) > 1 ? inferred : joined(inferred);
   const flat = numbered(attributes, 'gen_ai.completion').map(flatMessage);
@@ -146,58 +177,129 @@ function saidOf({ attributes, events }: Span): readonly Json[] {
         tool_calls: list(jsonOf(called)).filter(isObject).map(vercelCall),
       },
     ];
-  return events.flatMap(({ name, attributes: of }): Json[] => {
+  return events.flatMap(({ name, attributes: of }): readonly Json[] => {
     if (name === 'gen_ai.content.completion') return list(jsonOf(of.get('gen_ai.completion'))).filter(isObject);
     if (name !== 'gen_ai.choice') return [];
     const message = jsonOf(of.get('message'));
     const said = isObject(message) ? message : { content: of.get('content'), tool_calls: jsonOf(of.get('tool_calls')) };
-    return [{ ...said, finish_reason: of.get('finish_reason') }];
+    return withContent([{ ...said, finish_reason: of.get('finish_reason') }], name, lose);
   });
 }
 
-/** Messages of `gen_ai.input.messages`: a list of parts each. Each result of a tool becomes a message of its own. */
-function partsMessages(given: unknown): readonly Json[] {
-  return list(jsonOf(given))
-    .filter(isObject)
-    .flatMap(({ role, parts, finish_reason }): Json[] => {
-      const each = list(parts).filter(isObject);
-      const isResult = ({ type }: Json) => type === 'tool_call_response';
-      const answers = each
-        .filter(isResult)
-        .map((part) => ({ role: 'tool', content: written(part.response ?? part.result), tool_call_id: part.id }));
-      const rest = each.filter((part) => !isResult(part));
-      if (answers.length > 0 && rest.length === 0) return answers;
-      const calls = rest.filter(({ type }) => type === 'tool_call');
-      const own = {
-        role,
-        finish_reason,
-        content: rest.filter(({ type }) => type !== 'tool_call').map(contentOfPart),
-        tool_calls: calls.map(({ id, name, arguments: sent }) => ({ id, function: { name, arguments: written(sent) } })),
-      };
-      return [...answers, own];
-    });
+/** What OpenInference writes in the place of texts that are not to be recorded. */
+const REDACTED = '__REDACTED__';
+
+/** Returns the messages whose content is there, be it empty: instrumentations that do not record it write what is around it. */
+function withContent(messages: readonly Json[], at: string, lose: Lose): readonly Json[] {
+  const isThere = (value: unknown) => value !== undefined && value !== null && value !== REDACTED;
+  return messages.filter(({ content, reasoning_content, refusal, tool_calls, function_call }) => {
+    const parts = list(content);
+    const calls = list(tool_calls).filter(isObject);
+    const isRead =
+      !parts.some((part) => isObject(part) && part.text === REDACTED) &&
+      calls.every(({ function: called, custom }) => !isObject(called) || isThere(called.arguments) || isObject(custom)) &&
+      content !== REDACTED &&
+      (calls.length > 0 || [content, reasoning_content, refusal, function_call].some(isThere));
+    if (!isRead) lose(`${at} holds no content, as if the instrumentation did not record it`);
+    return isRead;
+  });
 }
 
-function contentOfPart(part: Json): Json {
-  switch (part.type) {
-    case 'text':
-      return { type: 'text', text: part.content };
-    case 'reasoning':
-      return { type: 'thinking', thinking: part.content };
-    case 'uri':
-      return { type: 'image_url', image_url: { url: part.uri } };
-    case 'blob':
-      return { type: 'image_url', image_url: { url: `data:${part.mime_type};base64,${part.content}` } };
-    default:
-      return part; // kept as the text that it is written as
-  }
+/**
+ * Messages of `gen_ai.input.messages`: a list of parts each, or as chat completions have them. Each result of a tool becomes a message
+ * of its own.
+ */
+function partsMessages(given: unknown, lose: Lose): readonly Json[] {
+  return list(jsonOf(given)).flatMap((message, i): readonly Json[] => {
+    const loseOf = below(lose, i);
+    if (!isObject(message)) {
+      loseOf('is no object');
+      return [];
+    }
+    const { role, parts, content, finish_reason } = message;
+    if (!Array.isArray(parts)) {
+      if (parts !== undefined && parts !== null) loseOf('parts is no list');
+      const said = Array.isArray(content) ? { ...message, content: contentOf(content, below(loseOf, 'content')) } : message;
+      return withContent([said], `${i}`, lose);
+    }
+    const each = parts.filter(isObject);
+    const answers = each
+      .filter(({ type }) => type === 'tool_call_response')
+      .map((part) => {
+        const result = part.response ?? part.result;
+        if (result === undefined) loseOf('a result of a tool holds no content');
+        return { role: 'tool', content: written(result), tool_call_id: part.id };
+      });
+    const calls = each.filter(({ type }) => type === 'tool_call');
+    if (answers.length > 0 && answers.length === parts.length) return answers;
+    const own = {
+      role,
+      finish_reason,
+      content: contentOf(parts, below(loseOf, 'parts')),
+      tool_calls: calls.map(({ id, name, arguments: sent }) => ({ id, function: { name, arguments: written(sent) } })),
+    };
+    return [...answers, own];
+  });
+}
+
+/** Reads the parts of a message as chat completions have them. What is none of a kind that a record holds is lost, and no text. */
+function contentOf(parts: readonly unknown[], lose: Lose): readonly Json[] {
+  return parts.flatMap((part, i): readonly Json[] => {
+    if (typeof part === 'string') return [{ type: 'text', text: part }];
+    if (!isObject(part)) {
+      lose(`${i} is no object`);
+      return [];
+    }
+    const { type, mime_type: media = 'image/png' } = part;
+    const read = string(part.content) ?? string(part.text);
+    const isPicture = part.modality === 'image' || String(part.mime_type ?? part.modality ?? 'image').startsWith('image');
+    switch (type) {
+      case 'tool_call':
+      case 'tool_call_response':
+      case 'tool-call': // read apart
+        return [];
+      case 'text':
+      case 'input_text':
+      case 'output_text':
+        if (read !== null) return [{ type: 'text', text: read }];
+        break;
+      case 'reasoning':
+        if (read !== null) return [{ type: 'thinking', thinking: read }];
+        break;
+      case 'thinking':
+      case 'refusal':
+      case 'image_url':
+        return [part];
+      case 'input_image':
+        return [{ type: 'image_url', image_url: part.image_url }];
+      case 'image':
+        if (typeof part.image === 'string') return [{ type: 'image_url', image_url: { url: part.image } }];
+        break;
+      case 'file':
+        if (/^image\//.test(String(part.mediaType ?? part.mimeType)) && typeof part.data === 'string')
+          return [{ type: 'image_url', image_url: { url: part.data } }];
+        break;
+      case 'uri':
+        if (isPicture && typeof part.uri === 'string') return [{ type: 'image_url', image_url: { url: part.uri } }];
+        break;
+      case 'blob':
+        if (isPicture && read !== null) return [{ type: 'image_url', image_url: { url: `data:${media};base64,${read}` } }];
+        break;
+      default:
+    }
+    const of = part.mime_type ?? part.mediaType ?? part.mimeType ?? part.modality;
+    lose(
+      `${i} is a part of type ${cutText(jsonText(type), 100)}${of ? ` (${cutText(String(of), 100)})` : ''}, which is not recorded`,
+    );
+    return [];
+  });
 }
 
 /** Messages of Vercel's AI SDK, whose contents are texts or parts. */
-function vercelMessages(given: unknown): readonly Json[] {
+function vercelMessages(given: unknown, lose: Lose): readonly Json[] {
   return list(jsonOf(given))
     .filter(isObject)
-    .flatMap(({ role, content }): Json[] => {
+    .flatMap(({ role, content }, i): Json[] => {
       if (typeof content === 'string') return [{ role, content }];
       const parts = list(content).filter(isObject);
       const results = parts.filter(({ type }) => type === 'tool-result');
@@ -206,14 +308,10 @@ function vercelMessages(given: unknown): readonly Json[] {
           const value = isObject(output) && 'value' in output ? output.value : (output ?? result);
           return { role: 'tool', tool_call_id: toolCallId, content: written(value) };
         });
-      const said = parts.filter(({ type }) => type !== 'tool-call');
       return [
         {
           role,
-          content: said.map((part) => {
-            if (part.type === 'reasoning') return { type: 'thinking', thinking: part.text };
-            return part.type === 'image' ? { type: 'image_url', image_url: { url: part.image } } : part;
-          }),
+          content: contentOf(parts, below(below(lose, i), 'content')),
           tool_calls: parts.filter(({ type }) => type === 'tool-call').map(vercelCall),
         },
       ];
@@ -345,12 +443,7 @@ export function placeOf({ isLog, attributes, resource, traceId, events }: Span):
 export function withLogs(span: Span, logs: readonly Span[]): Span {
   const own = logs.filter(({ traceId, spanId }) => traceId === span.traceId && spanId === span.spanId);
   const events = own.toSorted((a, b) => a.startMs - b.startMs).flatMap((log) => log.events);
-  const details = events.filter(({ name }) => name === 'gen_ai.client.inference.operation.details');
-  return {
-    ...span,
-    attributes: new Map([...details.flatMap(({ attributes }) => [...attributes]), ...span.attributes]),
-    events: [...span.events, ...events],
-  };
+  return { ...span, events: [...span.events, ...events] };
 }
 
 /** Returns what a span describes, by the conventions of GenAI, OpenInference or Vercel's AI SDK; null for one that is of none. */

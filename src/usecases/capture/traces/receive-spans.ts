@@ -58,10 +58,12 @@ export async function receiveSpans(capture: Capture, spans: readonly Span[], pri
         rollout.state.hasSpans = true;
         const ofModels = fresh.filter((span) => kindOf(span) === 'model');
         calls += ofModels.length;
-        const read = ofModels.map(readModelSpan);
-        empty += read.filter(({ request, losses }) => request.messages.length === 0 && losses.length === 0).length;
-        lossy += read.filter(({ losses }) => losses.length > 0).length;
-        for (const loss of read.flatMap(({ losses }) => losses)) why.add(loss);
+        for (const { request, losses, reply } of ofModels.map(readModelSpan)) {
+          const all = [...losses, ...reply.losses];
+          if (all.length > 0) lossy++;
+          else if (request.messages.length === 0) empty++;
+          for (const loss of all) why.add(loss);
+        }
       });
     } catch (error) {
       if (!(error instanceof CaptureRefused)) throw error;

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { readModelSpan, withLogs } from './read-model-span.ts';
-import { readLogs, readSpans, type Span } from './read-spans.ts';
+import { readModelSpan, spanIdOf, withLogs } from './read-model-span.ts';
+import { readLogs, readSpans, type Span, spanOfText, textOfSpan } from './read-spans.ts';
 
 const IDS = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) };
 const anyValue = (value: unknown): object => {
@@ -108,4 +108,18 @@ test('messages of a span event are those of the call, as those of a log record o
     expect(request.messages).toMatchObject([{ role: 'user', parts: [{ text: 'q' }] }]);
     expect(reply.choices).toMatchObject([{ message: { parts: [{ text: 'a' }] } }]);
   }
+});
+
+test('equal log records of a request are as many as they are, in their order, however often it is sent', () => {
+  const records = [
+    log('gen_ai.user.message', { content: 'go' }),
+    log('gen_ai.assistant.message', { content: 'ok' }),
+    log('gen_ai.user.message', { content: 'go' }),
+  ];
+  const [once, again] = [logsOf(records), logsOf(records)];
+  expect(again.map(spanIdOf)).toEqual(once.map(spanIdOf));
+  expect(new Set(once.map(spanIdOf)).size).toBe(3);
+  const recorded = once.map((each) => spanOfText(textOfSpan(each)) as Span); // none is forgotten
+  const { request } = readModelSpan(withLogs(spanOf({}), recorded));
+  expect(request.messages.map(({ parts }) => parts)).toMatchObject([[{ text: 'go' }], [{ text: 'ok' }], [{ text: 'go' }]]);
 });

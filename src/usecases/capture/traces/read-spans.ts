@@ -8,6 +8,8 @@ export type Attributes = ReadonlyMap<string, unknown>;
  */
 export interface Span {
   readonly isLog: boolean;
+  /** How many equal log records came before it in its request; absent for none. */
+  readonly equalsBefore?: number;
   readonly traceId: string;
   readonly spanId: string;
   /** Null for the root of its trace. */
@@ -34,7 +36,19 @@ export function readSpans(request: unknown): ReadSpans {
 
 /** Reads the log records of a request of logs that belong to a span; others are none of ours. @throws Error that says why it is none. */
 export function readLogs(request: unknown): ReadSpans {
-  return { ...readEach(request, ['resourceLogs', 'scopeLogs', 'logRecords'], logOf), unread: 0 };
+  const { spans } = readEach(request, ['resourceLogs', 'scopeLogs', 'logRecords'], logOf);
+  return { spans: numbered(spans), unread: 0 };
+}
+
+/** Numbers equal log records, which are known by all that they say: one that is sent again comes with those of its request. */
+function numbered(logs: readonly Span[]): readonly Span[] {
+  const counts = new Map<string, number>();
+  return logs.map((log) => {
+    const text = textOfSpan(log);
+    const before = counts.get(text) ?? 0;
+    counts.set(text, before + 1);
+    return before === 0 ? log : { ...log, equalsBefore: before };
+  });
 }
 
 function readEach(

@@ -123,3 +123,31 @@ test('equal log records of a request are as many as they are, in their order, ho
   const { request } = readModelSpan(withLogs(spanOf({}), recorded));
   expect(request.messages.map(({ parts }) => parts)).toMatchObject([[{ text: 'go' }], [{ text: 'ok' }], [{ text: 'go' }]]);
 });
+
+test('numbers of structured attributes keep their digits, also once they are recorded', () => {
+  const given = { doubleValue: 1 };
+  const big = { intValue: '1234567890123456789' };
+  const args = {
+    kvlistValue: {
+      values: [
+        { key: 'x', value: given },
+        { key: 'big', value: big },
+        { key: 'y', value: { doubleValue: 0.5 } },
+      ],
+    },
+  };
+  const part = {
+    kvlistValue: { values: [...keyValues({ type: 'tool_call', id: 'c', name: 'f' }), { key: 'arguments', value: args }] },
+  };
+  const parts = { key: 'parts', value: { arrayValue: { values: [part] } } };
+  const message = { kvlistValue: { values: [...keyValues({ role: 'assistant' }), parts] } };
+  const attributes = [{ key: 'gen_ai.output.messages', value: { arrayValue: { values: [message] } } }];
+  const [received] = logsOf([{ ...log('gen_ai.client.inference.operation.details', {}), attributes }]);
+  const recorded = spanOfText(textOfSpan(received as Span)) as Span; // as just made
+  for (const each of [received as Span, recorded]) {
+    const { request, reply } = readModelSpan(withLogs(spanOf({}), [each]));
+    const [choice] = reply.choices;
+    expect(choice?.message.toolCalls[0]?.arguments).toBe('{"x":1.0,"big":1234567890123456789,"y":0.5}');
+    expect(request.losses).toEqual([expect.stringContaining('big is 1234567890123456789, which a reader of JSON takes for')]);
+  }
+});

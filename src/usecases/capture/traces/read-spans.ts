@@ -1,3 +1,4 @@
+import { jsonText, parseJsonText } from '../../../events/json-text.ts';
 import { isObject, type Json, list, string } from '../read-request.ts';
 
 export type Attributes = ReadonlyMap<string, unknown>;
@@ -117,10 +118,24 @@ function plainOf(given: unknown): unknown {
   if (!isObject(given)) return null;
   if (given.intValue !== undefined)
     return Number.isSafeInteger(Number(given.intValue)) ? Number(given.intValue) : String(given.intValue);
-  if (isObject(given.arrayValue)) return list(given.arrayValue.values).map(plainOf);
-  if (isObject(given.kvlistValue)) return Object.fromEntries(attributesOf(given.kvlistValue.values));
+  if (isObject(given.arrayValue) || isObject(given.kvlistValue)) return parseJsonText(jsonOf(given));
   if (given.bytesValue instanceof Uint8Array) return Buffer.from(given.bytesValue).toString('base64');
   return given.stringValue ?? given.boolValue ?? given.doubleValue ?? given.bytesValue ?? null;
+}
+
+/** Writes a value as JSON that keeps what its numbers were: all digits of an integer, and a double as one. */
+function jsonOf(given: unknown): string {
+  if (!isObject(given)) return 'null';
+  const { intValue, doubleValue, arrayValue, kvlistValue } = given;
+  if (intValue !== undefined && /^-?\d+$/.test(String(intValue))) return String(BigInt(String(intValue)));
+  if (typeof doubleValue === 'number' && Number.isFinite(doubleValue)) {
+    const text = Object.is(doubleValue, -0) ? '-0' : String(doubleValue);
+    return /^-?\d+$/.test(text) ? `${text}.0` : text;
+  }
+  if (isObject(arrayValue)) return `[${list(arrayValue.values).map(jsonOf).join(',')}]`;
+  if (!isObject(kvlistValue)) return JSON.stringify(plainOf(given));
+  const members = list(kvlistValue.values).filter(isObject);
+  return `{${members.map(({ key, value }) => `${JSON.stringify(String(key))}:${jsonOf(value)}`).join(',')}}`;
 }
 
 /** Ids are bytes, in JSON hexadecimal; one of zeros alone is none. */
@@ -135,10 +150,17 @@ function msOf(given: unknown): number | null {
   return ms > 0 && ms < 8.64e15 ? ms : null;
 }
 
+/** A span as `textOfSpan` writes it. */
+type Written = Omit<Span, 'attributes' | 'resource' | 'events'> & {
+  readonly attributes: object;
+  readonly resource: object;
+  readonly events: readonly { readonly name: string; readonly attributes: object }[];
+};
+
 /** Writes a span with all its attributes, as it is recorded. */
 export function textOfSpan(span: Span): string {
   const { attributes, resource, events } = span;
-  return JSON.stringify({
+  return jsonText({
     ...span,
     attributes: Object.fromEntries(attributes),
     resource: Object.fromEntries(resource),
@@ -149,11 +171,8 @@ export function textOfSpan(span: Span): string {
 /** Reads a span that was recorded; null for a placeholder of what is forgotten. */
 export function spanOfText(text: string): Span | null {
   if (text === '') return null;
-  const span = JSON.parse(text); // as `textOfSpan` wrote it
+  const span = parseJsonText(text) as Written;
   const of = (given: object): Attributes => new Map(Object.entries(given));
-  const events = span.events.map(({ name, attributes }: { name: string; attributes: object }) => ({
-    name,
-    attributes: of(attributes),
-  }));
+  const events = span.events.map(({ name, attributes }) => ({ name, attributes: of(attributes) }));
   return { ...span, attributes: of(span.attributes), resource: of(span.resource), events };
 }

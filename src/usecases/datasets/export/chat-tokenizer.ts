@@ -48,10 +48,20 @@ const config = z.looseObject({
     .nullish(),
 });
 
-/** Finds a variable that a template marks as safe and joins to text: transformers escapes that text, and our renderer does not. */
+/**
+ * Finds a variable that a template marks as safe and joins to text with quotes in it: transformers escapes that text, and our
+ * renderer does not.
+ */
 function joinedSafe(template: string): string | undefined {
   const marked = [...template.matchAll(/set\s+(\w+)\s*=[^%]*\|\s*safe\b/g)].map(([, name = '']) => name);
-  return marked.find((name) => new RegExp(`[+~]\\s*${name}\\b|\\b${name}\\s*[+~]`).test(template));
+  const printed = [...template.matchAll(/\{\{([\s\S]*?)\}\}/g)].map(([, expression = '']) => expression);
+  return marked.find((name) => {
+    const joins = new RegExp(`[+~]\\s*${name}\\b|\\b${name}\\s*[+~]`);
+    return printed.some(
+      (expression) =>
+        joins.test(expression) && (expression.match(/'[^']*'|"[^"]*"/g) ?? []).some((each) => /["'&<>]/.test(each.slice(1, -1))),
+    );
+  });
 }
 
 /**

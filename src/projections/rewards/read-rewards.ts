@@ -83,15 +83,15 @@ export async function readRewardedSteps(db: Db, treeId: string): Promise<Readonl
   return new Set(rows.flatMap(({ stepId }) => (stepId === null ? [] : [stepId])));
 }
 
-/** The return of a finished rollout. */
+/** The return of a finished rollout; null where nobody rewarded it. */
 export interface ReturnRecord extends OfTree {
-  readonly value: number;
+  readonly value: number | null;
 }
 
 /** Reads the returns of finished rollouts, in no order; rollouts that go on have none. */
 export async function readReturns(db: Db, rollouts: readonly OfTree[]): Promise<readonly ReturnRecord[]> {
   const { rows } = await sql<ReturnRecord>`
-    select r.tree_id, r.rollout_id as id, r.value
+    select r.tree_id, r.rollout_id as id, case when r.rewards > 0 then r.value end as value
     from ${pairsOf(rollouts)} w join returns r on r.rollout_id = w.id and r.tree_id = w.tree_id`.execute(db);
   return rows;
 }

@@ -11,8 +11,8 @@ export interface TrajectoryRecord {
   readonly id: string;
   readonly treeId: string;
   readonly leafStepId: string;
-  /** The sum of the rewards in force along the path and on the rollout. */
-  readonly return: number;
+  /** The sum of the rewards in force along the path and on the rollout; null where there is none. */
+  readonly return: number | null;
   readonly rollout: RolloutRecord;
 }
 export interface TrajectoryFilter extends RolloutFilter {
@@ -80,6 +80,7 @@ export function chosenTrajectories(db: Db, filter: TrajectoryFilter) {
     .where('rollouts.finishedAt', 'is not', null);
   // By the run that `returns` keeps too, so that the index (run_id, value, rollout_id) serves the order by return.
   if (filter.runId !== undefined) query = query.where('returns.runId', '=', filter.runId);
+  if (filter.returnFrom !== undefined || filter.returnUntil !== undefined) query = query.where('returns.rewards', '>', 0);
   if (filter.returnFrom !== undefined) query = query.where('returns.value', '>=', filter.returnFrom);
   if (filter.returnUntil !== undefined) query = query.where('returns.value', '<', filter.returnUntil);
   if (filter.stepsFrom !== undefined) query = query.where('rollouts.steps', '>=', filter.stepsFrom);
@@ -92,10 +93,13 @@ export function chosenTrajectories(db: Db, filter: TrajectoryFilter) {
   return query;
 }
 
-const RETURNED = ['returns.value as return', 'returns.leafStepId as leaf'] as const;
+const RETURNED = [
+  sql<number | null>`case when returns.rewards > 0 then returns.value end`.as('return'),
+  sql<string>`returns.leaf_step_id`.as('leaf'),
+] as const;
 
 function toTrajectory(
-  row: Selectable<Tables['rollouts']> & { readonly return: number; readonly leaf: string },
+  row: Selectable<Tables['rollouts']> & { readonly return: number | null; readonly leaf: string },
 ): TrajectoryRecord {
   return { id: row.rolloutId, treeId: row.treeId, leafStepId: row.leaf, return: row.return, rollout: toRollout(row) };
 }

@@ -62,7 +62,8 @@ create table returns (
   tree_id      uuid             not null,
   run_id       uuid             not null,
   leaf_step_id uuid             not null,
-  value        double precision not null,
+  value        double precision not null, -- 0 where there is no reward
+  rewards      integer          not null, -- how many it is the sum of
   primary key (rollout_id, tree_id)
 );
 create index returns_of_tree on returns (tree_id) include (rollout_id, value);

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: 7cc52e0021f4b298
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: cfb240ca979f1696
 import type { Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -49,6 +49,7 @@ export const tables = {
     runId: column<string>('uuid'),
     leafStepId: column<string>('uuid'),
     value: column<number>('double precision'),
+    rewards: column<number>('integer'),
   }),
   runReturns: table('run_returns', ['runId', 'partition'], {
     runId: column<string>('uuid'),

@@ -24,7 +24,12 @@ const COLUMNS: readonly TableColumn[] = [
   column('policy_version', 'int32', sql`rollouts.policy_version`, 'Version of that policy.'),
   column('outcome', 'utf8', sql`rollouts.outcome`, '`terminated`, `truncated`, `failed` or `cancelled`.'),
   column('success', 'bool', sql`rollouts.success`, 'What the environment says of it.'),
-  column('return', 'float64', sql`returns.value`, 'Sum of the rewards in force along the path and on it.'),
+  column(
+    'return',
+    'float64',
+    sql`case when returns.rewards > 0 then returns.value end`,
+    'Sum of the rewards in force along the path and on it; null where there is none.',
+  ),
   column(
     'length',
     'int32',

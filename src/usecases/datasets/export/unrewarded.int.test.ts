@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { readTrajectories, TRAJECTORY_ORDERINGS } from '../../../projections/rewards/read-trajectories.ts';
 import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenEvents } from '../../../testing/given-events.ts';
@@ -64,6 +65,23 @@ test('failed rollouts are rows where a filter asks for them', async () => {
   const { lines, counts } = await exported(GRPO, { query: all });
   expect(lines.map(({ reward }) => reward)).toEqual([0, 1]);
   expect(counts.unfinished).toBeUndefined();
+});
+
+test('a rollout without a reward has no return: no bound of returns takes it, and readers show none', async () => {
+  await givenEvents(database.db, record().events);
+  const format = { kind: 'openai', weights: 'own', metadata: 'include' } as const;
+  expect((await exported(format)).counts).toMatchObject({ trajectories: 3 });
+  for (const bound of [{ returnMax: 0.5 }, { returnMin: 0 }]) {
+    const { counts } = await exported(format, { query: { ...everyTrajectory, ...bound } });
+    expect(counts).toMatchObject({ trajectories: 1 });
+  }
+  const [page] = await readTrajectories(database.db, [{}], TRAJECTORY_ORDERINGS.FINISHED_ASC, {
+    limit: 10,
+    towards: 'forwards',
+    after: null,
+    before: null,
+  });
+  expect(page?.rows.map(({ row }) => row.return).sort()).toEqual([0, 1, null, null]);
 });
 
 test('an export for training on rewards of which there are none is refused', async () => {

@@ -1,6 +1,7 @@
 """What a program records, against a server that keeps events by their ids and is away, busy or refuses on demand."""
 
 import asyncio
+import hashlib
 import json
 import sys
 import unittest
@@ -38,7 +39,7 @@ class Recording(RecordingCase):
         of = self.installation.of
         [started] = of("RunStarted")
         self.assertEqual((started["policy"], started["config"]), ({"policyId": "qwen", "version": 3}, {"training": {"policyId": "qwen", "channel": "train"}}))
-        self.assertEqual([tree["task"]["alias"] for tree in of("TreeOpened")], ["1 + 1", "7"])
+        self.assertEqual([tree["task"]["alias"] for tree in of("TreeOpened")], [f"task {hashlib.sha256(b'1 + 1').hexdigest()[:12]}", "7"])
         self.assertEqual([tree["reason"] for tree in of("TreeClosed")], ["completed", "completed"])
         self.assertEqual([(each["outcome"], each["success"], each["steps"]) for each in of("RolloutFinished")], [("terminated", True, 2)] * 4)
         steps = of("StepTaken")
@@ -102,8 +103,8 @@ class Recording(RecordingCase):
         with self.db.run("r", policy="p") as run:
             first, again = run.group("t", n=1), run.group("t", n=1)
             self.assertNotEqual(first.tree_id, again.tree_id)
-            self.assertEqual(first.tree_id, derived_id("tree", run.id, 0, "t"))
-            self.assertEqual(again.tree_id, derived_id("tree", run.id, 1, "t"))
+            self.assertEqual(first.tree_id, derived_id("tree", run.id, 0, f"task {hashlib.sha256(b't').hexdigest()[:12]}"))
+            self.assertEqual(again.tree_id, derived_id("tree", run.id, 1, f"task {hashlib.sha256(b't').hexdigest()[:12]}"))
 
     def test_arrays_of_the_wrong_shape_are_refused_by_their_name_and_leave_no_trace(self):
         with self.db.run("r", policy="p") as run:
@@ -377,7 +378,7 @@ class Recording(RecordingCase):
         with self.db.run("r", policy="p@0") as run, self.assertWarnsRegex(UserWarning, lost):
             run.episode(row).cancel("tested")
         [opened] = self.installation.of("TreeOpened")
-        self.assertEqual((opened["instruction"], opened["observation"], opened["task"]["goal"]), ("Be brief.\n\nuser: 1+1?\n\nassistant: 2", "2+2?", "4"))
+        self.assertEqual((opened["instruction"], opened["observation"], opened["task"]["goal"]), ("Be brief.", "2+2?", "4"))
 
     def test_rows_that_differ_in_anything_recorded_of_a_task_have_trees_of_their_own(self):
         red, blue = (write_png(1, 1, bytes(rgb)) for rgb in ((255, 0, 0), (0, 0, 255)))
@@ -392,11 +393,29 @@ class Recording(RecordingCase):
 
     def test_a_question_with_another_answer_is_another_task(self):
         with self.db.run("r", policy="p@0") as run:
-            for answer in ("4", "5", "4"):
+            for answer in ("4", "5", "4", [4], None, float("nan")):
                 run.episode({"question": "2 + 2", "answer": answer}).cancel("tested")
+            for goal, answer in (("add", 4), ("add", 5)):
+                run.episode({"question": "2 + 2", "answer": answer, "goal": goal}).cancel("tested")
+            run.episode({"question": "2 + 2", "answer": "4", "instruction": "Be brief."}).cancel("tested")
+            run.episode(er.Task("2 + 2", goal="4")).cancel("tested")
         opened = self.installation.of("TreeOpened")
-        self.assertEqual([tree["task"]["goal"] for tree in opened], ["4", "5"])
-        self.assertEqual([each["treeId"] for each in self.installation.of("RolloutStarted")], [opened[i]["treeId"] for i in (0, 1, 0)])
+        self.assertEqual([tree["task"]["goal"] for tree in opened], ["4", "5", "[4]", "2 + 2", "add", "add", "4"])
+        self.assertEqual([each["treeId"] for each in self.installation.of("RolloutStarted")], [opened[i]["treeId"] for i in (0, 1, 0, 2, 3, 3, 4, 5, 6, 0)])
+        tasks, names = ([tree["task"][name] for tree in opened] for name in ("taskId", "alias"))
+        self.assertEqual((len(set(tasks)), len(set(names))), (7, 7))
+        digest = hashlib.sha256(b"2 + 2").hexdigest()
+        self.assertEqual((tasks[3], names[3]), (derived_id("task", "external", "unversioned", digest), f"task {digest[:12]}"))
+
+    def test_no_name_of_a_task_holds_its_texts_unless_it_is_given(self):
+        secret = "my number is 7"
+        with self.db.run("r", policy="p") as run:
+            for given in (secret, {"question": secret, "answer": 7}, er.Task(secret, instruction=secret), {"question": secret, "id": "given"}):
+                run.episode(given).cancel("tested")
+        names = [tree["task"]["alias"] for tree in self.installation.of("TreeOpened")]
+        self.assertEqual(names[3], "given")
+        for name in names[:3]:
+            self.assertRegex(name, "^task [0-9a-f]{12}$")
 
     def test_texts_that_the_record_cannot_hold_are_sent_as_given_so_that_the_server_says_where_it_replaced_them(self):
         odd, held = "q\ud800\0" + "x" * 200, "q\ufffd\ufffd" + "x" * 200
@@ -421,8 +440,26 @@ class Recording(RecordingCase):
             for given in (row, {"question": "2+2?", "answer": 4, "goal": "add"}, {"question": "3+3?", "answer": [6, "six"]}):
                 run.episode(given).cancel("tested")
         opened = [(each["instruction"], each["observation"], each["task"]["goal"]) for each in self.installation.of("TreeOpened")]
-        of_row = ("Be brief.\n\nuser: 1+1?\n\nassistant: 2", "2+2?", "4")
+        of_row = ("Be brief.", "2+2?", "4")
         self.assertEqual(opened, [of_row, ("", "2+2?", "add"), ("", "3+3?", '[6, "six"]')])
+
+    def test_the_turns_before_the_question_of_a_row_are_messages_of_its_prompts(self):
+        turns = [("system", "Be brief."), ("user", "1+1?"), ("assistant", "2"), ("user", "2+2?")]
+        row = {"prompt": [{"role": role, "content": text} for role, text in turns]}
+        with self.db.run("r", policy="p") as run:
+            with run.episode(row) as episode:
+                episode.step("4", "sure?")
+                episode.step("yes", done=True)
+            with run.tree(row) as tree:
+                tree.expand(["four"])
+        roots = [{"kind": "step", "stepId": tree["rootStepId"], "field": field} for tree in self.installation.of("TreeOpened") for field in ("instruction", "observation")]
+        blocks = [{"kind": "blocks", "blocks": [hashlib.sha256(text.encode()).hexdigest()]} for text in ("1+1?", "2")]
+        first, second, searched = self.installation.of("PromptShown")
+        for shown, (system, question) in ((first, roots[:2]), (searched, roots[2:])):
+            said = [(each["role"], {**each["parts"][0], "kind": each["parts"][0]["kind"].replace("text", "blocks")}) for each in shown["messages"]]
+            self.assertEqual(said, [("system", system), ("user", blocks[0]), ("assistant", blocks[1]), ("user", question)])
+        self.assertEqual((second["base"]["messages"], [each["role"] for each in second["messages"]]), (4, ["assistant", "user"]))
+        self.assertEqual(len({tree["task"]["taskId"] for tree in self.installation.of("TreeOpened")}), 1)
 
     def test_a_row_for_verl_keeps_the_arguments_of_its_tools(self):
         kwargs = {"judge": {"create_kwargs": {"ground_truth": "4", "tries": 3}}}
@@ -493,7 +530,7 @@ class Recording(RecordingCase):
 
     def test_a_notebook_shows_runs_and_rollouts_with_every_text_escaped(self):
         with self.db.run("<b>", policy="p") as run:
-            episode = run.episode("<i>")
+            episode = run.episode(er.Task("<i>", alias="<i>"))
             self.assertIn("rollout 0 of &lt;i&gt;</b><p>0 steps · open", episode._repr_html_())
             episode.step("a", done=True)
             episode.finish(success=False)

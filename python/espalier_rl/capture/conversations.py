@@ -9,12 +9,11 @@ from typing import Any
 
 
 class Opening:
-    """The conversation of a request: digests of its first 0, 1, … messages without those of the system, and how it begins."""
+    """The conversation of a request: digests of its first 0, 1, … messages without those of the system, and a name for what it is about."""
 
     def __init__(self, api: str, body: Mapping[str, Any]) -> None:
         messages = _messages(api, body)
         self._keys = [_written_key(message) for message in messages]
-        self._spoken = [message for message in messages if _role(message) != "system"]
         self.digests = [b""]
         for message, key in zip(messages, self._keys):
             if _role(message) != "system":
@@ -23,11 +22,9 @@ class Opening:
 
     @property
     def task(self) -> str:
-        """Returns how the conversation begins, as the name of a task."""
-        text = " ".join((_text(self._spoken[0]) if self._spoken else "").split())
-        whole = hashlib.sha256(f"[{', '.join(self._keys)}]".encode()).hexdigest()[:8]
-        printable = "".join(character if character.isprintable() else " " for character in text[:80])
-        return f"{printable.encode('utf-8', 'replace').decode()} {whole}".strip()
+        """Returns a name of the task that the conversation is about, which says nothing of it, as names are never sealed."""
+        keys = ", ".join(self._keys)
+        return f"task {hashlib.sha256(keys.encode()).hexdigest()[:12]}"
 
 
 def after(digest: bytes, message: Any) -> bytes:

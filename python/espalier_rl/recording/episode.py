@@ -105,7 +105,7 @@ class Episode:
         natural log-probabilities, `mask` 0 for tokens that the policy did not sample, `token_texts` what each says (one behind the other
         they are the response, or its beginning), `entropies` those of the distributions that they were sampled from in nats, all of
         shape [tokens]; `prompt_ids` the token ids of the prompt as the server counted them. `prompt` is what was shown (a text, or chat messages): it is recorded as it is;
-        with `prompt_ids` alone the conversation of the episode is. `images` are pictures of the observation (bytes, a path, a PIL
+        with `prompt_ids` alone, or with turns of the task, the conversation of the episode is. `images` are pictures of the observation (bytes, a path, a PIL
         image), `tools` the calls that the step made (`{"name", "arguments", "output"}`), `tool_schemas` the tools that the model was
         offered. `done=True` says that the environment ended the episode, `"truncated"` that a limit did, False that it goes on; left
         out, the next step or `finish` says so. Times are in milliseconds. Raises EspalierError with the field that does not fit."""
@@ -158,7 +158,7 @@ class Episode:
             ids_of_step = {"stepId": step_id, "treeId": tree.id, "parentStepId": before.id, "rolloutId": self.id, "depth": depth}
             drafts = [Draft("StepTaken", tree.id, step_id, {**ids_of_step, **data}, at)]
             drafts += tool_drafts(tools, tree.id, step_id, at)
-            if prompt is not None or asked is not None:
+            if prompt is not None or asked is not None or tree.root.turns:  # turns of a task are nowhere else on record
                 messages = before.conversation() if prompt is None else messages_of(prompt, before.path_images())
                 shown, place.shown = prompt_data(
                     tree.id, step_id, messages, before=before.shown, known=before.known(), token_ids=asked, sampled=sampled,

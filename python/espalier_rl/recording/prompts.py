@@ -40,14 +40,14 @@ class Known(NamedTuple):
     field: str  # instruction, observation or response
 
 
-def messages_of(prompt: object, images: Mapping[str, str]) -> list[Message]:
+def messages_of(prompt: object, images: Mapping[str, str], where: str = "prompt") -> list[Message]:
     """Reads a prompt: a text (one user message), or chat messages with role and content, as OpenAI's have them. `images` names pictures on
     record by what a part of a message may hold: a data URL, or the picture's own id."""
     if isinstance(prompt, str):
         return [{"role": "user", "parts": [_text(prompt)]}]
     if not isinstance(prompt, Sequence) or not all(isinstance(each, Mapping) for each in prompt):
-        raise EspalierError(f"prompt is a {type(prompt).__name__}", remedy="give a text, or chat messages with role and content", field="prompt")
-    return [_message(each, f"prompt[{i}]", images) for i, each in enumerate(prompt)]
+        raise EspalierError(f"{where} is a {type(prompt).__name__}", remedy="give a text, or chat messages with role and content", field=where)
+    return [_message(each, f"{where}[{i}]", images) for i, each in enumerate(prompt)]
 
 
 class Reply(NamedTuple):

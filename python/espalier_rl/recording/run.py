@@ -31,7 +31,7 @@ from .resume import Recorded, RecordedTree, read_recorded, read_totals
 from .rollouts import Decorator, P, R, T, decorate
 from .search import SearchTree
 from .spool import LIMIT_BYTES, Durable, Full, Spool, spool_root
-from .task import Task, task_of, tools_text
+from .task import Task, digest_of, named, task_of
 from .tree import Place, Tree
 from .values import LARGEST_ID, Json, amount_of, count_of, json_of, name_of, now, policy_name_of, policy_of, refuse, sha256_of, shown, text_of
 
@@ -246,11 +246,10 @@ class Run:
         with self.journal.lock:
             self._check_going()
             if id is None:
-                return Group(self._open_tree(task_of(task), n), n)
+                return Group(self._open_tree(*_read(task), n), n)
             shared = self._groups.get(name_of(id, "id"))
             if shared is None:
-                read = task_of(task)
-                shared = self._groups[id] = Group(Tree(self, read, read_pictures(read.pictures, "pictures"), n, group=id), n, id)
+                shared = self._groups[id] = Group(Tree(self, *_read(task), n, group=id), n, id)
             return shared
 
     def episode(self, task: Any, *, id: str | None = None) -> Episode:
@@ -262,14 +261,12 @@ class Run:
             if id is not None and (name_of(id, "id") in self._episodes or self._has_recorded(id)):
                 remedy = "give each episode an id of its own, or none: then one is derived"
                 raise EspalierError(f"the run has an episode {id!r} already", remedy=remedy, field="id", code="recorded")
-            read = task_of(task)
-            pictures = read_pictures(read.pictures, "pictures")
+            read, pictures = _read(task)
             actions = None if read.actions is None else tuple(read.actions)
-            images = tuple(picture["imageId"] for picture in pictures[0])
-            same = (read.alias, read.observation, read.instruction, read.goal, read.split, read.depth, actions, images, tools_text(read))
+            same = (read.alias, digest_of(read, _images(pictures)), read.split, read.depth, actions)
             tree = self._singles.get(same)
             if tree is None or tree.closed:
-                tree = self._singles[same] = self._open_tree(read, 1, pictures)
+                tree = self._singles[same] = self._open_tree(read, pictures, 1)
             tree.counted += 1
             episode = self.begin_episode(tree, tree.root, id)
             if id is not None:
@@ -281,12 +278,12 @@ class Run:
         that is on record comes `closed`, and one that was cut short begins again."""
         with self.journal.lock:
             self._check_going()
-            read = task_of(task)
-            made = self._new_tree(read, planned)
+            read = _read(task)
+            made = self._new_tree(*read, planned)
             recorded = self._recorded_tree(made)
             while recorded is not None and not recorded.closed:  # a search that was cut short is not gone on with: it begins again
                 self.journal.emit([tree_closed(made.id, "failed", recorded.next, now())])
-                made = self._new_tree(read, planned)
+                made = self._new_tree(*read, planned)
                 recorded = self._recorded_tree(made)
             made.begun = made.closed = recorded is not None
             tree = SearchTree(made)
@@ -497,8 +494,8 @@ class Run:
         if tree in self._trees:
             self._trees.remove(tree)
 
-    def _open_tree(self, task: Task, planned: int, pictures: Pictures | None = None) -> Tree:
-        tree = self._new_tree(task, planned, pictures)
+    def _open_tree(self, task: Task, pictures: Pictures, planned: int) -> Tree:
+        tree = self._new_tree(task, pictures, planned)
         recorded = self._recorded_tree(tree)
         if recorded is not None:
             tree.begun, tree.next, tree.counted, tree.closed = True, recorded.next, recorded.counted, recorded.closed
@@ -506,9 +503,9 @@ class Run:
         self._trees.append(tree)
         return tree
 
-    def _new_tree(self, task: Task, planned: int, pictures: Pictures | None = None) -> Tree:
+    def _new_tree(self, task: Task, pictures: Pictures, planned: int) -> Tree:
         occurrence = self._begun.get(task.alias, 0)
-        tree = Tree(self, task, read_pictures(task.pictures, "pictures") if pictures is None else pictures, planned, occurrence)
+        tree = Tree(self, task, pictures, planned, occurrence)
         self._begun[task.alias] = occurrence + 1
         return tree
 
@@ -612,6 +609,17 @@ def _forking() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_parent=_forking, after_in_child=_forked)
+
+
+def _read(given: Any) -> tuple[Task, Pictures]:
+    """Reads a task and its pictures; a task without a name gets one."""
+    task = task_of(given)
+    pictures = read_pictures(task.pictures, "pictures")
+    return named(task, _images(pictures)), pictures
+
+
+def _images(pictures: Pictures) -> list[str]:
+    return [each["imageId"] for each in pictures[0]]
 
 
 def _config(config: Mapping[str, Any] | None, training: bool | str, policy: Json) -> Json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import warnings
 from collections.abc import Collection, Mapping, Sequence
@@ -11,6 +12,7 @@ from typing import Any
 
 from ..errors import EspalierError
 from .ids import derived_id
+from .prompts import Message, messages_of
 from .values import MOST_ACTIONS, Json, count_of, cut, json_of, name_of, refuse, shown, storable, text_of, texts_of, units_of
 
 LONGEST_ALIAS = 500
@@ -29,10 +31,12 @@ _named_unread: set[str] = set()  # fields that this process has been warned of
 
 @dataclass(frozen=True)
 class Task:
-    """One problem. `observation` is what the agent is shown first, `alias` the name of the task (default: the observation, or its digest
-    where that is long), `instruction` what every prompt begins with, `goal` what is to be reached, `depth` how deep it is where there is
-    such a measure, `actions` what is possible at first, `pictures` what is shown with the observation (bytes, a path, or a PIL image),
-    `tools_kwargs` the arguments by which tools are made for the task, by their names (verl's `extra_info.tools_kwargs`)."""
+    """One problem. `observation` is what the agent is shown first, `alias` the name of the task (default: `task ` and 12 digits of the
+    SHA-256 of what identifies it; a name is never sealed), `instruction` what every prompt begins with, `goal` what is to be reached,
+    `depth` how deep it is where there is such a measure, `actions` what is possible at first, `pictures` what is shown with the observation
+    (bytes, a path, or a PIL image), `tools_kwargs` the arguments by which tools are made for the task, by their names (verl's
+    `extra_info.tools_kwargs`), `turns` chat messages between the instruction and the observation, such as examples, `truth` the
+    ground truth where `goal` says something else: it is part of what identifies the task, and recorded in no other way."""
 
     observation: str
     alias: str = ""
@@ -43,17 +47,19 @@ class Task:
     actions: Sequence[str] | None = None
     pictures: Sequence[Any] = field(default_factory=tuple)
     tools_kwargs: Mapping[str, Any] | None = None
+    turns: Sequence[Mapping[str, Any]] = field(default_factory=tuple)
+    truth: str = ""
 
 
 def task_of(given: object) -> Task:
     """Reads a task: a Task, a text or number (its observation), or a row: its observation is the first of `observation`, `prompt`,
-    `question`, … (a text, or chat messages: the last one; those before it follow the `instruction` of the row), its alias that of `alias`, `id`,
-    …, its goal the ground truth where the row has one (`answer`, `ground_truth`, `solution`, `target`, or that of `reward_model`); `tools_kwargs`
+    `question`, … (a text, or chat messages: the last one; messages of the system that these begin with follow the `instruction` of the row, the
+    others before it are its turns), its alias that of `alias`, `id`, …, its goal the ground truth where the row has one (`answer`, `ground_truth`, `solution`, `target`, or that of `reward_model`); `tools_kwargs`
     may be in its `extra_info`. Warns of each field that is not recorded, once in a process."""
     if isinstance(given, Task):
-        return _checked(given if given.alias else _named(given))
+        return _checked(given)
     if isinstance(given, (str, int)):
-        return _named(Task(str(given)))
+        return _checked(Task(str(given)))
     if not isinstance(given, Mapping):
         remedy = "give a text, a row of a data set (a dict), or er.Task(...)"
         raise EspalierError(f"task is a {type(given).__name__}", remedy=remedy, field="task")
@@ -61,16 +67,19 @@ def task_of(given: object) -> Task:
     if found is None:
         remedy = f"give what the agent is shown first as one of {', '.join(OBSERVATIONS)}"
         raise EspalierError(f"task has the fields {', '.join(map(str, given)) or 'none'}", remedy=remedy, field="task")
-    known = {each.name for each in fields(Task)} - {"observation", "alias", "instruction"}
+    known = {each.name for each in fields(Task)} - {"observation", "alias", "instruction", "truth"}
     more = {name: value for name, value in given.items() if name in known and value is not None}
     truth, held_by = _truth_of(given)
     if truth is not None:
         more.setdefault("goal", truth)
+        more["truth"] = "" if more["goal"] == truth else truth
     extra: Any = given.get("extra_info")
     extra_read = _TOOLS if isinstance(extra, Mapping) and _holds(extra.get("tools_kwargs")) else ()
     if extra_read:
         more.setdefault("tools_kwargs", extra["tools_kwargs"])
-    before, observation = _shown(given[found], f"task.{found}")
+    before, turns, observation = _shown(given[found], f"task.{found}")
+    if turns:
+        more["turns"] = turns
     instruction = "\n\n".join(part for part in (str(given["instruction"]) if _holds(given.get("instruction")) else "", before) if part)
     named = next((name for name in ALIASES if _holds(given.get(name))), None)
     alias = "" if named is None else str(given[named])
@@ -78,24 +87,41 @@ def task_of(given: object) -> Task:
     inner = _unread_in(given["reward_model"], "reward_model.", ("ground_truth",)) if "reward_model" in read else []
     inner += _unread_in(extra, "extra_info.", extra_read) if extra_read else []
     _warn_of([*_unread_in(given, "", read), *inner, *_unread_of_turns(given[found], found)])
-    task = Task(observation, alias=cut(alias, LONGEST_ALIAS), instruction=instruction, **more)
-    return _checked(task if task.alias else _named(task))
+    return _checked(Task(observation, alias=cut(alias, LONGEST_ALIAS), instruction=instruction, **more))
 
 
-def task_data(task: Task, environment: str, fingerprint: str) -> Json:
-    """Returns what TreeOpened says of a task: equal environment, fingerprint and first observation are the same task in every run."""
-    digest = hashlib.sha256(storable(task.observation).encode()).hexdigest()
+def digest_of(task: Task, images: Sequence[str]) -> str:
+    """Returns the SHA-256 (hex) of what identifies a task, `images` the ids of its pictures: that of its first observation where it has
+    nothing else, as collectors have it."""
+    goal = "" if task.goal == task.observation else task.goal
+    parts = [task.instruction, goal, [_plain_in(turn) for turn in task.turns], tools_text(task), list(images), task.truth]
+    said = json.dumps([task.observation, *parts], ensure_ascii=False, sort_keys=True, separators=(",", ":")) if any(parts) else task.observation
+    return hashlib.sha256(storable(said).encode()).hexdigest()
+
+
+def named(task: Task, images: Sequence[str]) -> Task:
+    """Gives a task without a name one that says nothing of it, as names are never sealed."""
+    return task if task.alias else replace(task, alias=f"task {digest_of(task, images)[:12]}")
+
+
+def task_data(task: Task, environment: str, fingerprint: str, images: Sequence[str]) -> Json:
+    """Returns what TreeOpened says of a task: with equal environment, fingerprint and digest it is the same task in every run."""
     data = {
-        "taskId": derived_id("task", environment, fingerprint, digest),
+        "taskId": derived_id("task", environment, fingerprint, digest_of(task, images)),
         "environment": environment,
         "serverFingerprint": fingerprint,
-        "observationHash": digest,
+        "observationHash": hashlib.sha256(storable(task.observation).encode()).hexdigest(),
         "alias": task.alias,
         "goal": cut(task.goal or task.observation, LONGEST_GOAL),
         "depth": task.depth,
         "split": task.split,
     }
     return data if task.tools_kwargs is None else {**data, "toolsKwargs": tools_text(task)}
+
+
+def turns_of(task: Task) -> list[Message]:
+    """Reads the messages between the instruction and the first observation of a task, as prompts hold them."""
+    return messages_of(task.turns, {}, "task.turns")
 
 
 def tools_text(task: Task) -> str | None:
@@ -113,6 +139,7 @@ def _checked(task: Task) -> Task:
         name_of(task.split, "task.split")
     depth = None if task.depth is None else count_of(task.depth, "task.depth")
     actions = None if task.actions is None else texts_of(task.actions, "task.actions", MOST_ACTIONS)
+    turns_of(task)
     return replace(task, depth=depth, actions=actions, tools_kwargs=_checked_tools(task.tools_kwargs))
 
 
@@ -137,19 +164,15 @@ def _plain_in(value: Any) -> Any:
     return [_plain_in(each) for each in plain] if isinstance(plain, (list, tuple)) else plain
 
 
-def _named(task: Task) -> Task:
-    said = text_of(task.observation, "task.observation")
-    alias = said if 0 < len(said) <= 120 else f"{said[:80]}… {hashlib.sha256(storable(said).encode()).hexdigest()[:12]}"
-    return replace(task, alias=alias)
-
-
-def _shown(value: object, where: str) -> tuple[str, str]:
+def _shown(value: object, where: str) -> tuple[str, list[Json], str]:
+    """Returns what messages of the system say at the beginning of a chat, the turns behind them, and the text of the last message."""
     if isinstance(value, (str, int)):
-        return "", str(value)
+        return "", [], str(value)
     if isinstance(value, Sequence) and value and all(isinstance(each, Mapping) for each in value):
-        *before, last = [(str(each.get("role", "")), _text(each.get("content"))) for each in value]
-        # examples of turns are part of what every prompt begins with
-        return "\n\n".join(text if role == "system" else f"{role}: {text}" for role, text in before), last[1]
+        *before, last = value
+        turns = list(itertools.dropwhile(lambda each: each.get("role") == "system", before))
+        system = [_text(each.get("content")) for each in before[: len(before) - len(turns)]]
+        return "\n\n".join(system), [{"role": each.get("role"), "content": _text(each.get("content"))} for each in turns], _text(last.get("content"))
     raise EspalierError(f"{where} is a {type(value).__name__}", remedy="give a text, or chat messages with role and content", field=where)
 
 
@@ -196,7 +219,7 @@ def _warn_of(names: Sequence[str]) -> None:
         _named_unread.update(new)
         said = f"{len(new)} fields" if len(new) > 20 else ("field " if len(new) == 1 else "fields ") + ", ".join(new)
         are = "is" if len(new) == 1 else "are"
-        warnings.warn(f"the {said} of this task {are} not recorded; er.Task(...) has fields for what matters of them", stacklevel=4)
+        warnings.warn(f"the {said} of this task {are} not recorded; er.Task(...) has fields for what matters of them", stacklevel=5)
 
 
 def _plain(value: Any) -> Any:

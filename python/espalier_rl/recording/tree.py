@@ -9,7 +9,7 @@ from .ids import derived_id, episode_id_of, group_tree_id_of, tree_id_of
 from .journal import Draft, tree_closed
 from .pictures import Pictures
 from .prompts import Known, Message, Shown
-from .task import Task, task_data
+from .task import Task, task_data, turns_of
 from .values import Json, now, storable
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class Place:
     """A step of a tree as far as later ones need it: where it is, its texts and pictures, and the prompt before it. Texts of the path are
     looked up when a prompt is recorded, and not before."""
 
-    __slots__ = ("depth", "id", "images", "observation", "parent", "pictures", "reply", "response", "shown")
+    __slots__ = ("depth", "id", "images", "observation", "parent", "pictures", "reply", "response", "shown", "turns")
 
     def __init__(self, step_id: str, parent: Place | None, response: str, observation: str) -> None:
         self.id, self.parent = step_id, parent
@@ -31,6 +31,7 @@ class Place:
         self.shown: Shown | None = None if parent is None else parent.shown
         self.images: dict[str, str] = {}  # what a message may name a picture of the observation by, its id included → its id
         self.pictures: list[Json] = []
+        self.turns: list[Message] = []  # of the root, between the instruction and the first observation
 
     def path(self) -> list[Place]:
         """Returns the steps from the root to this one."""
@@ -53,7 +54,7 @@ class Place:
         return {name: image_id for place in self.path() for name, image_id in place.images.items()}
 
     def conversation(self) -> list[Message]:
-        """Returns the conversation up to here: the instruction, the first observation, then what was said and what followed. An empty
+        """Returns the conversation up to here: the instruction, the turns of the task, the first observation, then what was said and what followed. An empty
         observation is an empty message of the user, as the server composes it: no reply follows a reply. An empty instruction is none. Behind a call of
         a tool the observation is its result; raises EspalierError behind several."""
         messages: list[Message] = []
@@ -61,10 +62,11 @@ class Place:
             if place.parent is not None or place.response:
                 role = "assistant" if place.parent else "system"
                 messages.append(place.reply or {"role": role, "parts": [{"kind": "text", "text": place.response}]})
+            messages += place.turns
             parts: list[Json] = [{"kind": "image", "imageId": picture["imageId"]} for picture in place.pictures]
             if place.observation or not parts:
                 parts.insert(0, {"kind": "text", "text": place.observation})
-            messages.append({**_answering(messages[-1:]), "parts": parts})
+            messages.append({**_answering([] if place.parent is None else messages[-1:]), "parts": parts})
         return messages
 
 
@@ -89,6 +91,7 @@ class Tree:
         self.id = tree_id_of(run.id, run.recorder, occurrence, task.alias) if group is None else group_tree_id_of(run.id, group)
         self.root = Place(derived_id("root", self.id), None, task.instruction, task.observation)
         self.root.pictures, self.root.images = pictures
+        self.root.turns = turns_of(task)
         self.next, self.counted = 0, 0  # the next ordinal; rollouts that count towards those planned
         self.open: dict[str, Episode] = {}
         self.exhausted, self.closed, self.begun = False, False, False
@@ -102,7 +105,7 @@ class Tree:
         data: Json = {
             "treeId": self.id,
             "runId": run.id,
-            "task": task_data(task, run.environment, run.fingerprint),
+            "task": task_data(task, run.environment, run.fingerprint, [each["imageId"] for each in self.root.pictures]),
             "rootStepId": self.root.id,
             "instruction": task.instruction,
             "observation": task.observation,

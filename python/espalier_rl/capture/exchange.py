@@ -59,7 +59,7 @@ class Exchange:
         self._buffer = b""
         self._parts: list[bytes] = []
         self._parsed: list[dict[str, Any]] = []
-        self._done = False
+        self._done = self._said_done = False
         self._reply: Any = None  # of an answer that came whole
         self._set_length: Callable[[int], None] = lambda _: None
         self._decode: Callable[[bytes], bytes] = lambda raw: raw
@@ -155,7 +155,7 @@ class Exchange:
     def _read(self, data: bytes) -> dict[str, Any] | None:
         """Keeps a part of a stream; returns it parsed, None where it is no object."""
         if data.strip() == b"[DONE]":
-            self._done = True
+            self._done = self._said_done = True
             return None
         try:
             part = json.loads(data)
@@ -204,7 +204,7 @@ class Exchange:
             outcome, message = "failed", message or "the answer of the model server is no JSON"
         line = self._head(outcome, message)
         if self._sse:
-            line += b',"parts":[' + b",".join(self._parts) + b"]"
+            line += b',"parts":[' + b",".join(self._parts) + b"]" + (b',"isDone":true' if self._said_done else b"")
         elif reply:
             line += b',"reply":' + reply
         self.line = line + b"}\n"

@@ -41,6 +41,7 @@ const line = z.discriminatedUnion('kind', [
     message: remark.default('').describe('What went wrong; empty when nothing did.'),
     reply: z.unknown().optional().describe('Body of the answer; absent when there is none.'),
     parts: z.array(object).nullable().default(null).describe('Parts of a stream; null when the answer came whole.'),
+    isDone: z.boolean().default(false).describe('Whether the stream ended with `[DONE]`.'),
   }),
   z.strictObject({ kind: z.literal('reward'), id, ...placeParams.shape, ...rewardBody.shape }),
   z.strictObject({ kind: z.literal('end'), id, ...placeParams.shape, ...endBody.omit({ reward: true }).shape }),

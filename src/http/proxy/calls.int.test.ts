@@ -133,6 +133,7 @@ test('a stream is put together, and what came of one that broke off is kept with
     choices: [{ index: 0, delta, finish_reason: finish }],
   });
   const streamed = { reply: undefined, parts: [part({ content: 'go ' }, null), part({ content: 'on' }, 'stop')] };
+  const unfinished = { reply: undefined, parts: [part({ content: 'done' }, null)], isDone: true };
   const cut = {
     reply: undefined,
     parts: [part({ content: 'half' }, null)],
@@ -144,10 +145,16 @@ test('a stream is put together, and what came of one that broke off is kept with
     call([user('q')], '', 0, streamed),
     call([user('q2')], '', 1, { ...cut, rollout: '1' }),
     call([user('q3')], '', 2, { ...refused, rollout: '2' }),
+    call([user('q4')], '', 3, { ...unfinished, rollout: '3' }),
     close(),
   ]);
   const { steps, calls } = await proxy.recorded();
-  expect(steps.map(({ response }) => response).filter(Boolean)).toEqual(['go on']);
+  expect(
+    steps
+      .map(({ response }) => response)
+      .filter(Boolean)
+      .sort(),
+  ).toEqual(['done', 'go on']);
   const said = calls.map(({ outcome, message, choices }) => [outcome, message, choices.length]);
   expect(said).toContainEqual(['answered', '', 1]);
   expect(said).toContainEqual(['cancelled', 'the program went away', 1]);

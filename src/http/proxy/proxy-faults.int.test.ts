@@ -81,6 +81,25 @@ describe('a model server that fails', () => {
     ]);
   });
 
+  test('a stream that ends without a finish reason is a step, and a reply of which nothing can be read is a counted loss', async () => {
+    proxy.answer((body, res) => {
+      if (!body.stream) return { choices: [{ index: 0, message: null, finish_reason: 'stop' }] };
+      res.writeHead(200, { 'content-type': 'text/event-stream' });
+      res.end('data: {"choices":[{"index":0,"delta":{"content":"went"}}]}\n\ndata: [DONE]\n\n');
+      return undefined;
+    });
+    await chat([user('q')], { stream: true });
+    await chat([user('q'), { role: 'assistant', content: 'went' }, user('r')]);
+    await post('/run/task/0/end', {});
+    const { calls, steps, rollouts } = await proxy.recorded();
+    expect(calls.map(({ outcome, message }) => [outcome, message])).toEqual([
+      ['answered', ''],
+      ['failed', expect.stringContaining('choices.0.message Invalid input')],
+    ]);
+    expect(steps[1]).toMatchObject({ response: 'went', finishReason: null });
+    expect(rollouts).toMatchObject([{ lostParts: 1 }]);
+  });
+
   test('an agent that goes away ends the call of the model server, which is recorded as cancelled', async () => {
     proxy.answer((body, res) => streamed('on and on', body, res, { ends: false }));
     const controller = new AbortController();

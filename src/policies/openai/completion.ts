@@ -82,13 +82,18 @@ export function parseCompletion(text: string): Completion {
   return readCompletion(value);
 }
 
-/** Reads a chat completion that is parsed. @throws PolicyError `protocol` that says what is wrong with it. */
-export function readCompletion(value: unknown): Completion {
+/**
+ * Reads a chat completion that is parsed.
+ * @param leaveOut where given, a field besides the choices and their messages that cannot be read is left out, and named to it.
+ * @throws PolicyError `protocol` that says what is wrong with it.
+ */
+export function readCompletion(value: unknown, leaveOut?: (what: string) => void): Completion {
   if (typeof value === 'object' && value !== null && 'error' in value && value.error) {
     const inside = serverMessage(JSON.stringify(value));
     throw new PolicyError('protocol', `the model server answered with status 200 but an error inside: ${inside}`);
   }
-  const parsed = completion.safeParse(value);
+  const first = completion.safeParse(value);
+  const parsed = first.success || !leaveOut ? first : completion.safeParse(withoutUnread(value, first.error.issues, leaveOut));
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     throw new PolicyError(
@@ -122,6 +127,21 @@ export function readCompletion(value: unknown): Completion {
     usage: total,
     fingerprint: (parsed.data.system_fingerprint || parsed.data.metadata?.weight_version)?.slice(0, 500) ?? null,
   };
+}
+
+/** Returns a completion without the fields that could not be read: one of its own, or one of a choice. */
+function withoutUnread(value: unknown, issues: readonly z.core.$ZodIssue[], leaveOut: (what: string) => void): unknown {
+  const copy = structuredClone(value);
+  for (const { path, message } of issues) {
+    const depth = path[0] === 'choices' ? 2 : 0;
+    let owner: unknown = copy;
+    for (const key of path.slice(0, depth)) owner = Reflect.get(Object(owner), key);
+    const field = path[depth];
+    if (field === undefined || field === 'message' || !Reflect.has(Object(owner), field)) continue;
+    Reflect.deleteProperty(Object(owner), field);
+    leaveOut(`${path.join('.')} cannot be read: ${message}`);
+  }
+  return copy;
 }
 
 /**

@@ -10,7 +10,7 @@ import { NotRecorded, UpstreamFailed } from './capture-errors.ts';
 import type { AttachedCall, CapturedRollout } from './captured-rollout.ts';
 import type { Capture } from './open-capture.ts';
 import type { NamedPlace } from './place.ts';
-import { assemble, type ReadReply, readParts, readReply } from './read-reply.ts';
+import { assemble, type ReadReply, tryReply } from './read-reply.ts';
 import { isObject, type Json, readRequest } from './read-request.ts';
 import type { RefusedExtras } from './refused-extras.ts';
 import { readText, type Silence, type StreamEvent, splitEvents, watchSilence } from './split-events.ts';
@@ -119,14 +119,9 @@ async function answerWhole(
   text: string,
 ): Promise<Forwarded> {
   const body = parsed(text);
-  let reply: ReadReply;
-  try {
-    reply = readReply(api, body);
-  } catch (error) {
-    await recording.failed(error instanceof Error ? error.message : String(error), response.status);
-    return { status: response.status, headers: { ...headersOf(response), ...recording.notes() }, body: text };
-  }
-  await recording.answered(reply, response.status);
+  const { reply, fault } = tryReply(api, body);
+  if (fault === null) await recording.answered(reply, response.status);
+  else await recording.failed(fault, response.status, reply);
   const cleaned = isObject(body) && hasExtras(added) ? (withoutExtras(text, body, added, 'whole') ?? text) : text;
   return { status: response.status, headers: { ...headersOf(response), ...recording.notes() }, body: cleaned };
 }
@@ -148,6 +143,7 @@ async function* passOn(
     if (data === null) return raw;
     recording.first();
     if (data.trim() === '[DONE]') {
+      parts.end();
       held.push(raw);
       return null;
     }
@@ -167,13 +163,7 @@ async function* passOn(
     const cleaned = withoutExtras(data, part, added, 'part');
     return cleaned === data ? raw : cleaned && `data: ${cleaned.replaceAll('\n', '\ndata: ')}\n\n`;
   };
-  const whole = (): ReadReply | null => {
-    try {
-      return readParts(api, parts);
-    } catch {
-      return null;
-    }
-  };
+  const whole = (): ReadReply | null => (parts.whole() === null ? null : tryReply(api, parts.whole(), parts.losses).reply);
   let isSettled = false;
   try {
     for await (const chunk of response.body ?? []) {
@@ -189,11 +179,12 @@ async function* passOn(
       const out = take(event);
       if (out !== null) yield Buffer.from(hide(out));
     }
-    const reply = parts.isComplete() && fault === null ? whole() : null;
+    const read = parts.whole() === null ? null : tryReply(api, parts.whole(), parts.losses);
+    fault ??= parts.isComplete() ? (read?.fault ?? null) : 'the stream ended before the reply did';
     isSettled = true;
     silence.stop();
-    if (reply) await recording.answered(reply, response.status);
-    else await recording.failed(fault ?? 'the stream ended before the reply did', response.status, whole());
+    if (read && fault === null) await recording.answered(read.reply, response.status);
+    else await recording.failed(fault ?? 'the stream holds no reply', response.status, read?.reply ?? null);
     for (const raw of held) yield Buffer.from(hide(raw));
   } catch (error) {
     if (isSettled) throw error;

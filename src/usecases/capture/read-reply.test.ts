@@ -1,11 +1,13 @@
 import { expect, test } from '@jest/globals';
 import { keyOf } from '../../domain/capture/call-message.ts';
 import { parseJsonText } from '../../events/json-text.ts';
-import { assemble, readParts, readReply } from './read-reply.ts';
-import { blockMessages } from './read-request.ts';
+import { type Assembler, assemble, readReply, tryReply } from './read-reply.ts';
+import { type Api, blockMessages } from './read-request.ts';
 
 const chat = (message: object) => ({ choices: [{ index: 0, message, finish_reason: 'stop' }] });
 const called = (body: unknown) => readReply('chat.completions', body).choices[0]?.message.toolCalls;
+
+const readParts = (api: Api, parts: Assembler) => tryReply(api, parts.whole(), parts.losses).reply;
 
 function streamed(deltas: readonly object[]) {
   const assembler = assemble('chat.completions');
@@ -143,4 +145,67 @@ test('what cannot be read of a reply is a loss, and no empty value', () => {
   odd.add({ choices: [{ index: 0, delta: { content: [{ type: 'image_url', image_url: 'x' }, 7], tool_calls: { id: 'a' } } }] });
   expect(odd.losses).toHaveLength(2);
   expect(JSON.stringify(odd.whole())).toContain('image_url');
+});
+
+test.each<[string, object, object]>([
+  ['a list of strings', { content: ['a', 'b'] }, { text: 'ab' }],
+  ['an object with a text', { content: { text: 'a' } }, { text: 'a' }],
+  ['thoughts as a list', { content: 'a', reasoning_content: ['x', { text: 'y' }] }, { text: 'a', thought: 'xy' }],
+  ['a thought as an object', { content: 'a', reasoning: { content: 'x' } }, { text: 'a', thought: 'x' }],
+  [
+    'blocks',
+    { content: 'a', thinking_blocks: [{ type: 'thinking', thinking: 'x', signature: 's' }] },
+    { text: 'a', thought: 'x' },
+  ],
+  ['details', { content: 'a', reasoning_details: [{ type: 'reasoning.text', text: 'x' }] }, { text: 'a', thought: 'x' }],
+  [
+    'hidden details',
+    { content: 'a', reasoning_details: [{ type: 'reasoning.encrypted', data: 'x' }] },
+    { text: 'a', losses: ['choices.0.message.reasoning_details holds no text'] },
+  ],
+  [
+    'sound with its transcript',
+    { content: null, audio: { id: 'i', transcript: 'a' } },
+    { text: 'a', losses: ['choices.0.message.audio is kept as its transcript'] },
+  ],
+])('a reply with %s is read, whole and streamed, and what of it has no text is a loss', (_, message, expected) => {
+  const stream = assemble('chat.completions');
+  stream.add({ choices: [{ index: 0, delta: message }] });
+  expect(stream.isComplete()).toBe(false);
+  stream.end();
+  expect(stream.isComplete()).toBe(true);
+  for (const [body, lost] of [[chat(message), []] as const, [stream.whole(), stream.losses] as const]) {
+    const { reply, fault } = tryReply('chat.completions', body, lost);
+    const [choice] = reply.choices;
+    const text = choice?.message.parts.map((one) => (one.kind === 'text' ? one.text : '')).join('');
+    expect({ fault, text, thought: choice?.message.reasoning }).toMatchObject({ fault: null, thought: '', ...without(expected) });
+    expect(reply.losses.length > 0).toBe('losses' in expected);
+    if (lost.length === 0) expect(reply.losses).toEqual('losses' in expected ? expected.losses : []);
+  }
+
+  function without({ losses: _losses, ...rest }: { readonly losses?: unknown }) {
+    return rest;
+  }
+});
+
+test('fields of a reply that no reader takes are left out and named, and the reply is read without them', () => {
+  const odd = { index: 0, message: { content: 'a' }, finish_reason: 7, token_ids: ['x'] };
+  const { reply, fault } = tryReply('chat.completions', { id: 5, choices: [odd] });
+  expect(fault).toBeNull();
+  expect(reply.choices).toMatchObject([{ finishReason: null, tokens: null, message: { parts: [{ text: 'a' }] } }]);
+  expect(reply.losses.map((loss) => loss.replace(/:.*/s, ''))).toEqual([
+    'id cannot be read',
+    'choices.0.finish_reason cannot be read',
+    'choices.0.token_ids.0 cannot be read',
+  ]);
+});
+
+test.each<[string, unknown, number]>([
+  ['sound without a transcript', chat({ content: null, audio: { id: 'i' } }), 1],
+  ['no message', { choices: [{ message: null }] }, 1],
+  ['an error of its server', { error: { message: 'no' } }, 0],
+])('a reply that holds %s is no step', (_, body, losses) => {
+  const { reply, fault } = tryReply('chat.completions', body);
+  expect(fault).not.toBeNull();
+  expect(reply.losses).toHaveLength(losses);
 });

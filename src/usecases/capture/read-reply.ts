@@ -7,6 +7,7 @@ import {
   below,
   blockMessages,
   chatMessage,
+  isFilled,
   isObject,
   type Json,
   type Lose,
@@ -14,6 +15,7 @@ import {
   messagesOfItems,
   string,
   thinkingIn,
+  thoughtIn,
 } from './read-request.ts';
 
 /** What a model returned for a call. */
@@ -49,8 +51,8 @@ export function readReply(api: Api, body: unknown): ReadReply {
 }
 
 function chatReply(body: unknown): ReadReply {
-  const { acts, ...completion } = readCompletion(body);
   const losses: string[] = [];
+  const { acts, ...completion } = readCompletion(withoutMessages(body), (what) => losses.push(what));
   const choices = list(isObject(body) ? body.choices : [])
     .filter(isObject)
     .map((choice, i) => ({ choice, at: typeof choice.index === 'number' ? choice.index : i }))
@@ -67,6 +69,15 @@ function chatReply(body: unknown): ReadReply {
       return { message: message ?? SILENT, raw: jsonText(said ?? {}), tokens, namedTokens, usage, finishReason };
     }),
   };
+}
+
+/** The messages are read apart, whatever their contents are. */
+function withoutMessages(body: unknown): unknown {
+  if (!isObject(body) || !Array.isArray(body.choices)) return body;
+  const choices = body.choices.map((choice: unknown) =>
+    isObject(choice) && isObject(choice.message) ? { ...choice, message: {} } : choice,
+  );
+  return { ...body, choices };
 }
 
 function namedTokensIn(logprobs: unknown): string | null {
@@ -103,6 +114,38 @@ function oneOf(messages: readonly CallMessage[], from: readonly unknown[], lose:
   return message ?? SILENT;
 }
 
+/**
+ * Reads a reply that its program has, and says why it is no step: because its server reports an error in it, or nothing of it could
+ * be read, which is a loss.
+ */
+export function tryReply(
+  api: Api,
+  body: unknown,
+  lost: readonly string[] = [],
+): { readonly reply: ReadReply; readonly fault: string | null } {
+  try {
+    const read = readReply(api, body);
+    const reply = { ...read, losses: [...lost, ...read.losses] };
+    const isSilent = reply.choices.every(({ message: { parts, reasoning, toolCalls } }) => {
+      return parts.length === 0 && toolCalls.length === 0 && reasoning === '';
+    });
+    return { reply, fault: isSilent && reply.losses[0] ? `nothing of the reply could be read: ${reply.losses[0]}` : null };
+  } catch (error) {
+    const fault = error instanceof Error ? error.message : String(error);
+    const isReported = isObject(body) && Boolean(body.error);
+    return { reply: { ...NOTHING_READ, losses: isReported ? lost : [...lost, fault] }, fault };
+  }
+}
+
+const NOTHING_READ: Omit<ReadReply, 'losses'> = {
+  choices: [],
+  promptTokenIds: null,
+  usage: null,
+  responseId: null,
+  model: null,
+  fingerprint: null,
+};
+
 export const SILENT: CallMessage = callMessage('assistant', []);
 
 function usageOf(given: unknown): Usage | null {
@@ -113,18 +156,14 @@ function usageOf(given: unknown): Usage | null {
 /** Puts the parts of a streamed reply together. */
 export interface Assembler {
   add(part: Json): void;
+  /** The stream is over (`[DONE]`): what came is the reply, also where no finish reason did. */
+  end(): void;
   /** The whole reply, as it would have come at once; null while nothing of it came. */
   whole(): unknown;
   /** Whether the server said that the reply is at its end. */
   isComplete(): boolean;
   /** What of the parts could not be read. */
   readonly losses: readonly string[];
-}
-
-/** Reads a streamed reply, as far as it came. @throws as `readReply`. */
-export function readParts(api: Api, parts: Assembler): ReadReply {
-  const reply = readReply(api, parts.whole());
-  return { ...reply, losses: [...parts.losses, ...reply.losses] };
 }
 
 export function assemble(api: Api): Assembler {
@@ -146,6 +185,7 @@ interface Growing {
 }
 
 function assembleChat(): Assembler {
+  let isOver = false;
   const top: Record<string, unknown> = {};
   const choices = new Map<number, Growing>();
   const losses: string[] = [];
@@ -176,8 +216,11 @@ function assembleChat(): Assembler {
         }
       }
     },
+    end() {
+      isOver = true;
+    },
     whole: () => (choices.size === 0 ? null : { ...top, choices: [...choices.values()] }),
-    isComplete: () => choices.size > 0 && [...choices.values()].every(({ finish_reason }) => finish_reason !== null),
+    isComplete: () => choices.size > 0 && (isOver || [...choices.values()].every(({ finish_reason }) => finish_reason !== null)),
   };
 }
 
@@ -186,8 +229,20 @@ function assembleChat(): Assembler {
  * another id begins another call; a name that comes with each part is the name.
  */
 function grow(message: Growing['message'], delta: Json, lose: Lose): void {
-  for (const field of ['content', 'reasoning_content', 'reasoning', 'refusal'])
+  for (const field of ['content', 'refusal'])
     if (typeof delta[field] === 'string') message[field] = `${message[field] ?? ''}${delta[field]}`;
+  for (const field of ['reasoning_content', 'reasoning']) {
+    const thought = thoughtIn(delta[field]);
+    if (thought !== '') message[field] = `${message[field] ?? ''}${thought}`;
+    else if (isFilled(delta[field])) lose(`${field} holds no text`);
+  }
+  for (const field of ['thinking_blocks', 'reasoning_details'])
+    if (list(delta[field]).length > 0) message[field] = [...list(message[field]), ...list(delta[field])];
+  if (isObject(delta.audio)) {
+    const before = isObject(message.audio) ? message.audio : {};
+    const transcript = `${string(before.transcript) ?? ''}${string(delta.audio.transcript) ?? ''}`;
+    message.audio = { ...before, ...delta.audio, transcript, data: undefined };
+  }
   for (const part of isObject(delta.content) ? [delta.content] : list(delta.content)) {
     const thinking = thinkingIn(part);
     if (thinking !== '') message.reasoning_content = `${message.reasoning_content ?? ''}${thinking}`;
@@ -239,6 +294,7 @@ function assembleResponse(): Assembler {
       last = part.response;
       isComplete = ['response.completed', 'response.incomplete', 'response.failed'].includes(String(part.type));
     },
+    end: () => undefined, // it ends with an event of its own
     whole: () => last,
     isComplete: () => isComplete,
   };
@@ -308,6 +364,7 @@ function assembleAnthropic(): Assembler {
       }
       isComplete ||= part.type === 'message_stop';
     },
+    end: () => undefined, // it ends with an event of its own
     whole: () => message && { ...message, content: blocks.filter(isObject) },
     isComplete: () => isComplete,
   };

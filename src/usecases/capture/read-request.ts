@@ -90,13 +90,21 @@ export function chatMessage(given: unknown, lose: Lose): CallMessage | null {
     ...(isObject(given.function_call) ? [{ function: given.function_call }] : []),
   ];
   const said = partsOf(given.content, lose);
-  const parts = said.length === 0 && typeof given.refusal === 'string' ? [text(given.refusal)] : said;
-  return callMessage(role, parts, {
-    reasoning: reasoningOf(given),
+  return callMessage(role, said.length === 0 ? besidesContent(given, lose) : said, {
+    reasoning: reasoningOf(given, lose),
     toolCalls: called.flatMap((call, i) => toolOf(call, below(lose, `tool_calls.${i}`))),
     toolCallId: string(given.tool_call_id),
     name: string(given.name) || null,
   });
+}
+
+/** What a message without content says: a refusal, or sound, of which the text is kept. */
+function besidesContent({ refusal, audio }: Json, lose: Lose): readonly CallPart[] {
+  if (typeof refusal === 'string' && refusal !== '') return [text(refusal)];
+  if (!isObject(audio)) return [];
+  const transcript = string(audio.transcript) ?? '';
+  lose(transcript === '' ? 'audio is not kept, and has no transcript' : 'audio is kept as its transcript');
+  return transcript === '' ? [] : [text(transcript)];
 }
 
 /** Reads items of the responses protocol, of a request or of a reply, as messages: what the model said at once is one. */
@@ -212,24 +220,52 @@ export function argumentsOf(given: unknown): string {
   return typeof given === 'string' ? given : jsonText(given);
 }
 
-/** What a model thought before it answered, where its server takes that out of the text: in a field, or as parts of the content. */
-function reasoningOf({ reasoning_content, reasoning, content }: Json): string {
-  return string(reasoning_content) || string(reasoning) || list(content).map(thinkingIn).join('');
+/**
+ * What a model thought before it answered, where its server takes that out of the text: in a field (vLLM, SGLang), in blocks of
+ * Anthropic's (LiteLLM), in details (OpenRouter), or as parts of the content (Mistral). Servers say the same in several.
+ */
+function reasoningOf({ content, ...message }: Json, lose: Lose): string {
+  const inContent = list(content).map(thinkingIn).join('');
+  for (const field of THOUGHTS) {
+    const thought = thoughtIn(message[field]);
+    if (thought !== '') return thought;
+  }
+  const unread = THOUGHTS.find((field) => isFilled(message[field]));
+  if (inContent === '' && unread) lose(`${unread} holds no text`);
+  return inContent;
 }
 
-/** The text of a part that is thinking (Mistral); empty for any other. */
+const THOUGHTS = ['reasoning_content', 'reasoning', 'thinking_blocks', 'reasoning_details'];
+
+/** The text of a part that is thinking (Mistral, Anthropic); empty for any other. */
 export function thinkingIn(part: unknown): string {
-  if (!isObject(part) || part.type !== 'thinking') return '';
-  return typeof part.thinking === 'string' ? part.thinking : list(part.thinking).map(textIn).join('');
+  return isObject(part) && part.type === 'thinking' ? thoughtIn(part.thinking) : '';
+}
+
+/** The text of a thought: a string, an object with one, or a list of them; empty where there is none. */
+export function thoughtIn(thought: unknown): string {
+  if (typeof thought === 'string') return thought;
+  if (Array.isArray(thought)) return thought.map(thoughtIn).join('');
+  if (!isObject(thought)) return '';
+  return thoughtIn(thought.text ?? thought.thinking ?? thought.summary ?? thought.content);
+}
+
+/** Whether a value says something. */
+export function isFilled(value: unknown): boolean {
+  return isSet(value) && value !== '' && jsonText(value) !== '[]' && jsonText(value) !== '{}';
 }
 
 function partsOf(content: unknown, lose: Lose): readonly CallPart[] {
   if (typeof content === 'string') return content === '' ? [] : [text(content)];
   if (content === undefined || content === null) return [];
-  if (!Array.isArray(content)) lose('content is neither a text nor a list of parts, and kept as JSON');
+  if (!Array.isArray(content) && !(isObject(content) && string(content.text) !== null))
+    lose('content is neither a text nor a list of parts, and kept as JSON');
   return (Array.isArray(content) ? content : [content]).flatMap((part: unknown, i): CallPart[] => {
     if (typeof part === 'string') return [text(part)];
-    if (!isObject(part)) return [text(jsonText(part))];
+    if (!isObject(part)) {
+      lose(`content.${i} is no part, and kept as JSON`);
+      return [text(jsonText(part))];
+    }
     if (part.type === 'thinking') {
       if (part.thinking !== '' && thinkingIn(part) === '') lose(`content.${i} is thinking without a text`);
       return []; // the reasoning of the message
@@ -238,7 +274,8 @@ function partsOf(content: unknown, lose: Lose): readonly CallPart[] {
     if (said !== null) return [text(said)];
     const image = isObject(part.image_url) ? part.image_url.url : part.image_url;
     if (typeof image === 'string') return [{ kind: 'picture', url: image }];
-    return [text(jsonText(part))]; // sound, files: as they were sent
+    lose(`content.${i} is a part of type ${cutText(jsonText(part.type), 100)}, and kept as JSON`); // sound, files
+    return [text(jsonText(part))];
   });
 }
 

@@ -8,7 +8,7 @@ import type { CapturedRollout, RolloutOutcome } from './captured-rollout.ts';
 import type { CloseOptions } from './close-captured.ts';
 import type { Capture, CaptureReward } from './open-capture.ts';
 import type { NamedPlace } from './place.ts';
-import { assemble, type ReadReply, readParts, readReply } from './read-reply.ts';
+import { assemble, type ReadReply, tryReply } from './read-reply.ts';
 import { type Api, isObject, type Json, list, readRequest } from './read-request.ts';
 
 /** A call that a client in the program's own process saw, from its beginning to its end. */
@@ -34,6 +34,8 @@ export interface SeenCall {
   readonly reply: unknown;
   /** The parts of a stream; null of an answer that came whole. */
   readonly parts: readonly Json[] | null;
+  /** Whether a stream ended with `[DONE]`. */
+  readonly isDone: boolean;
 }
 
 /** What a program recorded itself, in the order in which it did. */
@@ -201,20 +203,18 @@ async function recordEmbeddings(rollout: CapturedRollout, call: SeenCall, callId
 /** Reads what a call was answered, and why that is not all of a reply; null where it is. */
 function replyOf(
   api: Api,
-  { outcome, message, reply: body, parts }: SeenCall,
+  { outcome, message, reply: body, parts, isDone }: SeenCall,
 ): {
   readonly reply: ReadReply | null;
   readonly fault: string | null;
 } {
   const assembler = assemble(api);
   for (const part of parts ?? []) assembler.add(part);
+  if (isDone) assembler.end();
   const whole = parts === null ? body : assembler.whole();
   const cut = parts !== null && !assembler.isComplete() ? 'the stream ended before the reply did' : null;
   const why = outcome === 'answered' ? cut : message || 'the call failed';
   if (whole === null || whole === undefined) return { reply: null, fault: why ?? 'the answer of the model server is empty' };
-  try {
-    return { reply: parts === null ? readReply(api, whole) : readParts(api, assembler), fault: why };
-  } catch (error) {
-    return { reply: null, fault: why ?? (error instanceof Error ? error.message : String(error)) };
-  }
+  const { reply, fault } = tryReply(api, whole, assembler.losses);
+  return { reply, fault: why ?? fault };
 }

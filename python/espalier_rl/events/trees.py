@@ -476,8 +476,8 @@ class CallCapturedDataTimings(TypedDict):
 class _CallCapturedDataOptional(TypedDict, total=False):
     """Fields that may be absent."""
 
-    unclear: Literal["altered-history", "tools-waiting", "overlapping"]
-    """Why a call next to the path may belong to it: altered history, waiting tools, a call in flight; absent when none does."""
+    unclear: Literal["altered-history", "tools-waiting", "overlapping", "unrecorded-reply"]
+    """Why a call next to the path may belong to it: altered history, waiting tools, a call in flight, a missing reply; absent if none."""
     pictures: list[ShownPicture]
     """Pictures of the prompt that no observation of the tree holds, in order; absent when there are none."""
     attributes: str | BlobRef

@@ -9,6 +9,8 @@ export interface PlacedCall {
   /** What the model returned: the digest of the conversation with it, and whether it waits for results of tools. */
   readonly choices: readonly {
     readonly conversation: string;
+    /** Of the reply alone. */
+    readonly reply: string;
     readonly callsTools: boolean;
     /** Ids of the calls of tools in it. */
     readonly toolCallIds: readonly string[];
@@ -30,54 +32,102 @@ export type PlaceCallOptions<Call> =
 /**
  * Why a call that lies next to the path may belong to it. `altered-history`: it begins with what an earlier call sent, and goes on
  * otherwise than that was answered. `tools-waiting`: a reply of the path waits for results of tools, which nobody has sent yet.
- * `overlapping`: another call was in flight, which its program may have given up.
+ * `overlapping`: another call was in flight, which its program may have given up. `unrecorded-reply`: it holds a reply that is not on
+ * record, so that a step before it is missing.
  */
-export type UnclearPlace = 'altered-history' | 'tools-waiting' | 'overlapping';
+export type UnclearPlace = 'altered-history' | 'tools-waiting' | 'overlapping' | 'unrecorded-reply';
 
-/** What a message of a request has of tools: the ids of the calls in it, and of the call that it answers. */
-export interface ToolIds {
+/** What a message of a request is linked by: the ids of the calls of tools in it, that of the call that it answers, what it says. */
+export interface MessageLinks {
   readonly calls: readonly string[];
   readonly answers: string | null;
+  /** Digest of a message of the assistant; null for others. */
+  readonly reply: string | null;
 }
 
 /**
  * Decides where a call belongs among those of its rollout, by the conversation that it sends. System messages are not part of the
  * digests: who hands over to another agent changes them and goes on.
  * @param prefixes digests of the first 0, 1, … messages of the request.
- * @param toolIds of each message of the request.
+ * @param links of each message of the request.
  * @param calls those before it, in the order in which they began.
  * @param leafStepId the last step of the path.
  */
 export function placeCall<Call extends PlacedCall>(
   prefixes: readonly string[],
-  toolIds: readonly ToolIds[],
+  links: readonly MessageLinks[],
   calls: readonly Call[],
   leafStepId: string,
 ): PlaceCallOptions<Call> {
   if (calls.length === 0) return { kind: 'first' };
-  const newest = [...calls].reverse();
+  const linked = linkedReply(prefixes, links, calls);
+  // a reply of the path that others follow on in the request is not the last one: its program changed what is between them
+  if (linked && (linked.call.place === 'branch' || turnsFrom(linked.from, links).length === 0)) return linked;
+  const sent = prefixes.at(-1);
+  const same = [...calls].reverse().find(({ prompt }) => prompt !== null && prompt === sent);
+  if (same) return { kind: 'again', call: same };
+  const open = openOnPath(calls, leafStepId);
+  const isWaiting = open.some(({ choices }) => choices.some((each) => each.callsTools));
+  if (!isWaiting && !calls.some(({ state }) => state === 'in-flight'))
+    return lacksReply(prefixes, links, calls, linked) ? { kind: 'aside', unclear: 'unrecorded-reply' } : { kind: 'follows' };
+  const isAltered = prefixes.slice(1, -1).some((prefix) => calls.some(({ prompt }) => prompt === prefix));
+  return { kind: 'aside', unclear: isAltered ? 'altered-history' : isWaiting ? 'tools-waiting' : 'overlapping' };
+}
+
+/** Finds the last reply on record that a request holds: with its whole conversation, or by an id of a call of a tool in it. */
+function linkedReply<Call extends PlacedCall>(
+  prefixes: readonly string[],
+  links: readonly MessageLinks[],
+  calls: readonly Call[],
+): Continued<Call> | null {
   const replies = new Map<string, { readonly call: Call; readonly choice: number }>();
-  for (const call of calls.filter(({ state }) => state === 'answered' || state === 'recorded'))
+  for (const call of calls.filter(isAnswered))
     for (const [choice, { conversation }] of call.choices.entries()) replies.set(conversation, { call, choice });
   const byToolCall = toolCallOwners(calls);
-  let answered: Extract<PlaceCallOptions<Call>, { kind: 'continues' }> | null = null; // the reply whose results the request ends with
+  let answered: Continued<Call> | null = null; // the reply whose results the request ends with
   for (let from = prefixes.length - 1; from > 0; from--) {
-    const { calls: ids = [], answers = null } = toolIds[from - 1] ?? {};
+    const { calls: ids = [], answers = null } = links[from - 1] ?? {};
     const found = replies.get(prefixes[from] ?? '') ?? ids.map((id) => byToolCall.get(id)).find(Boolean);
     if (found && (answered === null || answered.call === found.call)) return { kind: 'continues', ...found, from };
     if (found) break; // the reply that its results answer was cut from the window
     const owner = answers === null ? null : byToolCall.get(answers);
     if (owner && (answered === null || answered.call === owner.call)) answered = { kind: 'continues', ...owner, from: from - 1 };
   }
-  if (answered) return answered;
-  const sent = prefixes.at(-1);
-  const same = newest.find(({ prompt }) => prompt !== null && prompt === sent);
-  if (same) return { kind: 'again', call: same };
-  const open = openOnPath(calls, leafStepId);
-  const isWaiting = open.some(({ choices }) => choices.some((each) => each.callsTools));
-  if (!isWaiting && !calls.some(({ state }) => state === 'in-flight')) return { kind: 'follows' };
-  const isAltered = prefixes.slice(1, -1).some((prefix) => calls.some(({ prompt }) => prompt === prefix));
-  return { kind: 'aside', unclear: isAltered ? 'altered-history' : isWaiting ? 'tools-waiting' : 'overlapping' };
+  return answered;
+}
+
+type Continued<Call> = Extract<PlaceCallOptions<Call>, { kind: 'continues' }>;
+
+/**
+ * Whether a request that begins as an earlier one goes on with more replies than the path has since then. Programs write replies anew
+ * (they strip and parse them), so that one that is not on record may stand for one that is, and that the request does not hold.
+ */
+function lacksReply<Call extends PlacedCall>(
+  prefixes: readonly string[],
+  links: readonly MessageLinks[],
+  calls: readonly Call[],
+  linked: Continued<Call> | null,
+): boolean {
+  const beginning = prefixes.slice(0, -1).findLastIndex((prefix, i) => i > 0 && calls.some(({ prompt }) => prompt === prefix));
+  const isLinked = linked !== null && linked.from >= beginning;
+  if (!isLinked && beginning < 1) return false;
+  const since = isLinked ? calls.indexOf(linked.call) + 1 : calls.findIndex(({ prompt }) => prompt === prefixes[beginning]);
+  const recorded = new Set(calls.filter(isAnswered).flatMap(({ choices }) => choices.map(({ reply }) => reply)));
+  const held = new Set(links.map(({ reply }) => reply));
+  const others = turnsFrom(isLinked ? linked.from : beginning, links).filter((reply) => !recorded.has(reply));
+  const rewritten = calls
+    .slice(since)
+    .filter((call) => call.place === 'path' && isAnswered(call) && !call.choices.some(({ reply }) => held.has(reply)));
+  return others.length > new Set(rewritten.map(({ parentStepId }) => parentStepId)).size;
+}
+
+/** Lists the replies behind so many messages, each where it begins a turn; not one that the model is to go on with. */
+function turnsFrom(from: number, links: readonly MessageLinks[]): readonly string[] {
+  return links.slice(0, -1).flatMap(({ reply }, i) => (i >= from && reply !== null && !links[i - 1]?.reply ? reply : []));
+}
+
+function isAnswered({ state }: PlacedCall): boolean {
+  return state === 'answered' || state === 'recorded';
 }
 
 /**
@@ -88,7 +138,7 @@ function toolCallOwners<Call extends PlacedCall>(
   calls: readonly Call[],
 ): ReadonlyMap<string, { readonly call: Call; readonly choice: number } | null> {
   const owners = new Map<string, { readonly call: Call; readonly choice: number } | null>();
-  for (const call of calls.filter(({ state }) => state === 'answered' || state === 'recorded'))
+  for (const call of calls.filter(isAnswered))
     for (const [choice, { toolCallIds }] of call.choices.entries())
       for (const id of toolCallIds) owners.set(id, owners.has(id) ? null : { call, choice });
   return owners;

@@ -53,10 +53,10 @@ export const callCaptured = eventData('A program of the user called a model: wha
       'Whether the call goes on with the conversation that the rollout follows, or with one next to it, as a sub-agent does.',
     ),
   unclear: z
-    .enum(['altered-history', 'tools-waiting', 'overlapping'])
+    .enum(['altered-history', 'tools-waiting', 'overlapping', 'unrecorded-reply'])
     .optional()
     .describe(
-      'Why a call next to the path may belong to it: altered history, waiting tools, a call in flight; absent when none does.',
+      'Why a call next to the path may belong to it: altered history, waiting tools, a call in flight, a missing reply; absent if none.',
     ),
   source: z
     .enum(['proxy', 'trace', 'client'])

@@ -11,6 +11,8 @@ import { CaptureRefused, NotRecorded } from './capture-errors.ts';
 import {
   type Call,
   type CallChoice,
+  digestOf,
+  linksOf,
   otherPictures,
   type PictureReader,
   type PromptPictures,
@@ -21,7 +23,6 @@ import {
   spoken,
   type ToolSpan,
   toolCallIdsOf,
-  toolIdsOf,
   toolRuns,
   withMessage,
 } from './conversation.ts';
@@ -147,7 +148,7 @@ export class CapturedRollout {
         ordinal,
         parentStepId,
         place,
-        unclear: placing.kind === 'aside' ? placing.unclear : null,
+        unclear: placing.kind === 'aside' ? placing.unclear : placing.kind === 'again' ? placing.call.unclear : null,
         state: 'in-flight',
         source: asking.source,
         api: asking.api,
@@ -312,7 +313,9 @@ export class CapturedRollout {
     const { calls, leafStepId } = this.state;
     const before = previousResponseId === null ? undefined : calls.find(({ responseId }) => responseId === previousResponseId);
     if (before && before.choices.length > 0) return { kind: 'continues', call: before, choice: 0, from: 0 };
-    return placeCall(prefixes, spoken(messages).map(toolIdsOf), calls, leafStepId);
+    const placing = placeCall(prefixes, spoken(messages).map(linksOf), calls, leafStepId);
+    const isUnrecorded = previousResponseId !== null && placing.kind === 'follows'; // what it continues is not on record
+    return isUnrecorded ? { kind: 'aside', unclear: 'unrecorded-reply' } : placing;
   }
 
   /** Records what a request shows of the calls before it, and says where its own step will be. */
@@ -445,7 +448,7 @@ function asideOr(found: PlaceCallOptions<Call>, aside: CallRequest['aside']): Pl
 /**
  * Counts the calls next to the path that may belong to it. One is a sub-agent's where the path went on from its reply that was open
  * then: the program still knew the history that the call seemed to replace. One beside a call in flight is where that was
- * answered, or the path went on at all.
+ * answered, or the path went on at all. What follows on a reply that is not on record belongs to no path that is.
  */
 function countUnclear({ calls }: RolloutState): number {
   const goesOn = (from: Call) =>
@@ -462,7 +465,7 @@ function countUnclear({ calls }: RolloutState): number {
     (call) =>
       call.unclear !== null &&
       call.state !== 'unanswered' &&
-      !goesOn(call) &&
+      (call.unclear === 'unrecorded-reply' || !goesOn(call)) &&
       (call.unclear !== 'overlapping' || isBesideGivenUp(call)),
   ).length;
 }
@@ -506,6 +509,7 @@ function choicesOf({ prompt }: Call, { choices }: ReadReply): readonly CallChoic
   return choices.map((choice) => ({
     ...choice,
     conversation: withMessage(prompt, choice.message),
+    reply: digestOf(choice.message),
     callsTools: choice.message.toolCalls.length > 0,
     toolCallIds: toolCallIdsOf(choice.message),
   }));

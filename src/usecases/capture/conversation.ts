@@ -1,6 +1,6 @@
 import { sha256Hex } from '../../digest/sha256.ts';
 import { type CalledTool, type CallMessage, type CallPart, keyOf } from '../../domain/capture/call-message.ts';
-import type { PlacedCall, ToolIds, UnclearPlace } from '../../domain/capture/place-call.ts';
+import type { MessageLinks, PlacedCall, UnclearPlace } from '../../domain/capture/place-call.ts';
 import type { PolicyMessage, PolicyMessagePart } from '../../domain/prompts/policy-prompt.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import { canonicalJson } from '../../events/canonical-json.ts';
@@ -35,14 +35,24 @@ export function toolCallIdsOf({ toolCalls }: CallMessage): readonly string[] {
   return toolCalls.flatMap(({ id }) => (id ? [id] : []));
 }
 
-/** Returns what a message has of tools: the ids of the calls in it, and of the call that it answers. */
-export function toolIdsOf(message: CallMessage): ToolIds {
-  return { calls: toolCallIdsOf(message), answers: message.role === 'tool' ? message.toolCallId : null };
+/** Returns what a message of a request is linked to calls by. */
+export function linksOf(message: CallMessage): MessageLinks {
+  return {
+    calls: toolCallIdsOf(message),
+    answers: message.role === 'tool' ? message.toolCallId : null,
+    reply: message.role === 'assistant' ? digestOf(message) : null,
+  };
+}
+
+/** Returns the digest of a message, whatever is before it. */
+export function digestOf(message: CallMessage): string {
+  return withMessage(EMPTY, message);
 }
 
 /** A choice of a reply, and the conversation with it. */
 export interface CallChoice extends ReadChoice {
   readonly conversation: string;
+  readonly reply: string;
   readonly callsTools: boolean;
   readonly toolCallIds: readonly string[];
 }

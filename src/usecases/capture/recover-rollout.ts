@@ -12,7 +12,7 @@ import { readEventsOfTypes } from '../../projections/journal/read-events-of-type
 import { FINGERPRINT, rolloutDraft, runDraft, treeDraft } from './capture-drafts.ts';
 import { isOver } from './capture-errors.ts';
 import type { RolloutState } from './captured-rollout.ts';
-import { type Call, type CallChoice, type ShownRequest, toolCallIdsOf } from './conversation.ts';
+import { type Call, type CallChoice, digestOf, type ShownRequest, toolCallIdsOf } from './conversation.ts';
 import { type CapturePlace, type NamedPlace, rolloutIdOf, treeIdOf } from './place.ts';
 import { SILENT } from './read-reply.ts';
 import { APIS, blockMessages, isObject, type Json, messagesOfItems } from './read-request.ts';
@@ -175,6 +175,7 @@ async function choiceOf(
     namedTokens: null, // a call is recorded once: its step has no place for them
     usage,
     finishReason,
+    reply: digestOf(said),
     callsTools: said.toolCalls.length > 0,
     toolCallIds: toolCallIdsOf(said),
     tokens: tokens && { ids: await numbers(tokens.ids), logProbs: tokens.logProbs && (await numbers(tokens.logProbs)) },

@@ -381,10 +381,10 @@ def _spans(given: Sequence[tuple[int, int, str]] | None, ref: Json, length: int)
 
 
 def _success(given: object) -> bool:
-    try:
-        return bool(amount_of(given, "success"))
-    except EspalierError:
-        raise EspalierError(f"success is {shown(given)}", remedy="give True, False or None", field="success") from None
+    flag = item_of(given)
+    if not isinstance(flag, (int, float)) or flag not in (0, 1):
+        raise EspalierError(f"success is {shown(given)}", remedy="give True, False or None", field="success")
+    return bool(flag)
 
 
 def is_success(error: BaseException) -> bool:

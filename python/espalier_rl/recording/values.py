@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timezone
@@ -124,7 +123,7 @@ def amount_of(value: object, field: str) -> float | int:
     if isinstance(value, bool):
         return int(value)
     number = value if isinstance(value, (int, float)) else item_of(value)
-    if not isinstance(number, (int, float)) or not math.isfinite(number) or abs(number) > LARGEST_AMOUNT:
+    if not isinstance(number, (int, float)) or not abs(number) <= LARGEST_AMOUNT:
         raise EspalierError(f"{field} is {shown(value)}", remedy="give a finite number between -1e100 and 1e100", field=field)
     return number
 

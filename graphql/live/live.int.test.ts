@@ -127,7 +127,7 @@ describe('waitFor(position)', () => {
       const { lag } = (await api.ask(`{ lag { projection version build builds { ${fields} } } }`)).data;
       expect(lag.find(({ projection }: { projection: string }) => projection === 'rewards')).toEqual({
         projection: 'rewards',
-        version: 2,
+        version: 3,
         build: 1,
         builds: [{ version: 2, build: 3, state: 'building', ...progress, secondsLeft: 2, toldAt: '2026-01-01T00:00:00.000Z' }],
       });

@@ -24,7 +24,7 @@ from .installation import VERSION, find_token, find_url, name_for_spools
 __all__ = ["Connection", "EspalierError", "Unreachable", "plain_of", "refusal_of"]
 
 _IMPORTED = (httpcore, encodings.idna)  # httpx imports them when it first asks, in a thread of ours: a fork meanwhile leaves the child half of a module
-_making = threading.Lock()  # a client: a fork meanwhile leaves the child the locks of OpenSSL, which nobody opens
+_making = threading.RLock()  # a client: a fork meanwhile leaves the child the locks of OpenSSL, which nobody opens
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_making.acquire, after_in_parent=_making.release, after_in_child=_making.release)
 
@@ -180,7 +180,7 @@ class Connection:
             self._sync, self._async, self._pid = None, weakref.WeakKeyDictionary(), os.getpid()
         if self._sync is None:
             with _making:
-                self._sync = httpx.Client(base_url=self.url, headers=self._headers(), timeout=self.timeout_s, event_hooks={"response": [self._met]})
+                self._sync = self._sync or httpx.Client(base_url=self.url, headers=self._headers(), timeout=self.timeout_s, event_hooks={"response": [self._met]})
         return self._sync
 
     def _async_client(self) -> httpx.AsyncClient:

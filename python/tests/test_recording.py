@@ -445,6 +445,23 @@ class Recording(RecordingCase):
         of_row = ("Be brief.", "2+2?", "4")
         self.assertEqual(opened, [of_row, ("", "2+2?", "add"), ("", "3+3?", '[6, "six"]')])
 
+    def test_behind_a_reply_that_called_several_tools_a_task_with_turns_records_no_prompt_that_it_cannot_compose(self):
+        row = {"prompt": [{"role": "human", "content": "1+1?"}, {"role": "gpt", "content": "2"}, {"role": "user", "content": "2+2?"}]}
+        calls = [{"id": f"c{i}", "function": {"name": "f", "arguments": "{}"}} for i in range(2)]
+        with self.db.run("r", policy="p") as run, run.episode(row) as episode:
+            episode.step({"content": "", "tool_calls": calls}, "both said 4")
+            episode.step("4", "right", done=True)
+        [prompt] = self.installation.of("PromptShown")
+        self.assertEqual([message["role"] for message in prompt["messages"]], ["user", "assistant", "user"])
+        self.assertEqual(len(self.installation.of("StepTaken")), 2)
+
+    def test_a_row_with_turns_of_roles_that_no_prompt_has_keeps_them_in_its_instruction(self):
+        row = {"prompt": [{"role": "narrator", "content": "It rains."}, {"role": "user", "content": "Where?"}]}
+        with self.db.run("r", policy="p") as run, run.episode(row) as episode:
+            episode.step("here", done=True)
+        [tree] = self.installation.of("TreeOpened")
+        self.assertEqual((tree["instruction"], tree["observation"]), ("narrator: It rains.", "Where?"))
+
     def test_the_turns_before_the_question_of_a_row_are_messages_of_its_prompts(self):
         turns = [("system", "Be brief."), ("user", "1+1?"), ("assistant", "2"), ("user", "2+2?")]
         row = {"prompt": [{"role": role, "content": text} for role, text in turns]}

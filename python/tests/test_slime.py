@@ -38,6 +38,11 @@ class Slime(unittest.TestCase):
         self.assertEqual({**SAMPLE, "tokens": [1, 2], "rollout_log_probs": [-0.5]}, json.loads(done.stdout))
         self.assertEqual(["rollout_routed_experts", "multimodal_train_inputs"], [line.split()[1] for line in done.stderr.splitlines()])
 
+    def test_arrays_of_numpy_are_read_as_tensors_are(self):
+        self.dump(tokens=torch.tensor([1, 2]).numpy(), rollout_routed_experts=torch.zeros(2, 2, dtype=torch.int32).numpy())
+        [sample] = samples_of(self.path)
+        self.assertEqual(({**SAMPLE, "tokens": [1, 2]}), sample)
+
     def test_a_dump_that_would_run_code_and_a_file_of_something_else_are_refused(self):
         class Runs:
             def __reduce__(self):

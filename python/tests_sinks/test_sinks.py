@@ -148,6 +148,12 @@ class Rollouts(unittest.TestCase):
         self.assertEqual([(point.key, point.metrics["rollout/return"]) for point in points], [("two same", 2.0), ("one same", 1.0)])
         self.assertEqual([point.key for point in source.points(events, lambda key: key == "two same")], ["one same"])
 
+    def test_a_rollout_that_nobody_rewarded_is_a_point_without_a_return(self):
+        trees = TwoTrees()
+        trees.trees["one"][0] = (trees.trees["one"][0][0], None)
+        [point] = RunRollouts(trees, "run").points([finished("one", trees.trees["one"][0][0])], lambda key: False)
+        self.assertEqual(point.metrics, {"rollout/length": 1.0})
+
 
 class Sinks(unittest.TestCase):
     def setUp(self):

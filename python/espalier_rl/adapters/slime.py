@@ -27,7 +27,8 @@ def samples_of(path: str | Path, left_out: Counter[str] | None = None) -> Iterat
     import torch
 
     try:
-        dump = torch.load(path, map_location="cpu", weights_only=True)
+        with torch.serialization.safe_globals(_arrays()):
+            dump = torch.load(path, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
         raise ValueError(f"{path} is no dump that can be read without running its code: {str(error).splitlines()[0]}") from error
     if not isinstance(dump, dict) or not isinstance(dump.get("samples"), list):
@@ -42,6 +43,16 @@ def samples_of(path: str | Path, left_out: Counter[str] | None = None) -> Iterat
 
 
 _LEFT_OUT: Any = object()
+
+
+def _arrays() -> list[Any]:
+    """Returns what a dump needs that holds arrays of numpy, such as routed experts."""
+    try:
+        import numpy as np
+        from numpy._core.multiarray import _reconstruct  # type: ignore[attr-defined]
+    except ImportError:  # no numpy, or one before 2.0
+        return []
+    return [_reconstruct, np.ndarray, np.dtype, *(type(np.dtype(each)) for each in ("bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float32", "float64"))]
 
 
 def _as_json(value: Any) -> Any:

@@ -158,8 +158,9 @@ class Episode:
             ids_of_step = {"stepId": step_id, "treeId": tree.id, "parentStepId": before.id, "rolloutId": self.id, "depth": depth}
             drafts = [Draft("StepTaken", tree.id, step_id, {**ids_of_step, **data}, at)]
             drafts += tool_drafts(tools, tree.id, step_id, at)
-            if prompt is not None or asked is not None or tree.root.turns:  # turns of a task are nowhere else on record
-                messages = before.conversation() if prompt is None else messages_of(prompt, before.path_images())
+            composed = None if prompt is not None else before.composed(tree.root, must=asked is not None)
+            messages = composed if prompt is None else messages_of(prompt, before.path_images())
+            if messages is not None:
                 shown, place.shown = prompt_data(
                     tree.id, step_id, messages, before=before.shown, known=before.known(), token_ids=asked, sampled=sampled,
                     tools=tool_schemas, sampling=sampling, model=model, server=server, template=None,

@@ -228,10 +228,11 @@ class SearchTree:
             drafts.append(Draft("RolloutStarted", tree.id, rollout_id, begun, at))
         drafts.append(Draft("StepTaken", tree.id, step_id, data, at))
         drafts += tool_drafts(given.tools, tree.id, step_id, at)
-        if tree.root.turns:  # they are nowhere else on record
-            before = node._place
+        before = node._place
+        messages = before.composed(tree.root)
+        if messages is not None:
             shown, place.shown = prompt_data(
-                tree.id, step_id, before.conversation(), before=before.shown, known=before.known(), token_ids=None, sampled=None,
+                tree.id, step_id, messages, before=before.shown, known=before.known(), token_ids=None, sampled=None,
                 tools=None, sampling=None, model=None, server=None, template=None,
             )  # fmt: skip
             drafts.append(Draft("PromptShown", tree.id, step_id, shown, at))

@@ -24,6 +24,8 @@ OBSERVATIONS = ("observation", "prompt", "question", "problem", "query", "input"
 ALIASES = ("alias", "id", "task_id", "uid", "index")
 TRUTHS = ("answer", "ground_truth", "solution", "target")
 
+ROLES = {"human": "user", "gpt": "assistant", "model": "assistant", "developer": "system", "function": "tool"}  # of chats, as others name them
+
 _TOOLS = ("tools_kwargs", "need_tools_kwargs")  # of a row for verl: the second says whether there are any
 
 _named_unread: set[str] = set()  # fields that this process has been warned of
@@ -94,7 +96,7 @@ def digest_of(task: Task, images: Sequence[str]) -> str:
     """Returns the SHA-256 (hex) of what identifies a task, `images` the ids of its pictures: that of its first observation where it has
     nothing else, as collectors have it."""
     goal = "" if task.goal == task.observation else task.goal
-    parts = [task.instruction, goal, [_plain_in(turn) for turn in task.turns], tools_text(task), list(images), task.truth]
+    parts = [task.instruction, goal, [_plain_in(turn) for turn in task.turns], task.tools_kwargs, list(images), task.truth]
     said = json.dumps([task.observation, *parts], ensure_ascii=False, sort_keys=True, separators=(",", ":")) if any(parts) else task.observation
     return hashlib.sha256(storable(said).encode()).hexdigest()
 
@@ -172,7 +174,11 @@ def _shown(value: object, where: str) -> tuple[str, list[Json], str]:
         *before, last = value
         turns = list(itertools.dropwhile(lambda each: each.get("role") == "system", before))
         system = [_text(each.get("content")) for each in before[: len(before) - len(turns)]]
-        return "\n\n".join(system), [{"role": each.get("role"), "content": _text(each.get("content"))} for each in turns], _text(last.get("content"))
+        read = [{"role": ROLES.get(str(each.get("role")), each.get("role")), "content": _text(each.get("content"))} for each in turns]
+        if any(each["role"] not in ("system", "user", "assistant", "tool") for each in read):  # a part that no prompt has a place for
+            system += [f"{each['role']}: {each['content']}" for each in read]
+            read = []
+        return "\n\n".join(system), read, _text(last.get("content"))
     raise EspalierError(f"{where} is a {type(value).__name__}", remedy="give a text, or chat messages with role and content", field=where)
 
 

@@ -69,6 +69,18 @@ class Place:
             messages.append({**_answering([] if place.parent is None else messages[-1:]), "parts": parts})
         return messages
 
+    def composed(self, root: Place, *, must: bool = False) -> list[Message] | None:
+        """Returns the conversation up to here where it is to be recorded: `must`, or as the task has turns, which are nowhere else on record.
+        Behind a reply that called several tools none is, unless it `must`: then it raises EspalierError."""
+        if not must and not root.turns:
+            return None
+        try:
+            return self.conversation()
+        except EspalierError:
+            if must:
+                raise
+            return None
+
 
 def _answering(last: list[Message]) -> Json:
     """Returns who speaks behind a message: the user, or the tool that it calls."""

@@ -173,7 +173,9 @@ class RunRollouts:
         return found
 
     def _point(self, tree: str, rollout_id: str, rollout: dict[str, Any]) -> Point:
-        metrics = {"rollout/length": float(rollout["stepCount"]), "rollout/return": float(rollout["return"])}
+        metrics = {"rollout/length": float(rollout["stepCount"])}
+        if rollout["return"] is not None:  # nobody rewarded it
+            metrics["rollout/return"] = float(rollout["return"])
         if rollout["success"] is not None:
             metrics["rollout/success"] = float(rollout["success"])
         for part in rollout["trajectory"]["returns"]:

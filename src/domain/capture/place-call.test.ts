@@ -139,7 +139,6 @@ const leafOf = (calls: readonly PlacedCall[]) => `step ${calls.filter(({ state }
 test.each<[string, string, ReturnType<typeof path>]>([
   ['whose call failed', 'a A b', path(['a', null])],
   ['whose call failed, behind a step', 'a A b B c', path(['a', 'A'], ['a A b', null])],
-  ['that no call asked for, behind a step', 'a A b B c', path(['a', 'A'])],
   ['whose call failed, behind replies written anew', 'a A2 b B c', path(['a', 'A'], ['a A2 b', null])],
 ])('a request with a reply %s is unclear', (_, request, calls) => {
   const placing = placeCall(...asked(request), calls, leafOf(calls));
@@ -158,8 +157,13 @@ test.each<[string, string, ReturnType<typeof path>]>([
   expect(placeCall(...asked(request), calls, leafOf(calls))).toEqual({ kind: 'follows' });
 });
 
-test('a request that ends with the beginning of a reply, or has more of one turn, continues the reply before', () => {
+test('a request with the reply to a prompt that failed once and was answered then continues that', () => {
+  const calls = path(['a', null], ['a', 'A']);
+  expect(placeCall(...asked('a A b'), calls, 'root')).toMatchObject({ kind: 'continues', call: calls[1] });
+});
+
+test('a request that ends with the beginning of a reply, has more of one turn, or one that its program wrote, continues the reply before', () => {
   const calls = path(['a', 'A']);
-  for (const request of ['a A b B', 'a A A2 b'])
+  for (const request of ['a A b B', 'a A A2 b', 'a A b B c'])
     expect(placeCall(...asked(request), calls, leafOf(calls))).toMatchObject({ kind: 'continues', call: calls[0], from: 2 });
 });

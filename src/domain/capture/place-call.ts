@@ -61,15 +61,15 @@ export function placeCall<Call extends PlacedCall>(
 ): PlaceCallOptions<Call> {
   if (calls.length === 0) return { kind: 'first' };
   const linked = linkedReply(prefixes, links, calls);
-  // a reply of the path that others follow on in the request is not the last one: its program changed what is between them
-  if (linked && (linked.call.place === 'branch' || turnsFrom(linked.from, links).length === 0)) return linked;
+  const isLost = lacksReply(prefixes, links, calls, linked?.from ?? 0);
+  if (linked && (linked.call.place === 'branch' || (!isLost && isLastIn(linked, links, calls)))) return linked;
   const sent = prefixes.at(-1);
   const same = [...calls].reverse().find(({ prompt }) => prompt !== null && prompt === sent);
   if (same) return { kind: 'again', call: same };
   const open = openOnPath(calls, leafStepId);
   const isWaiting = open.some(({ choices }) => choices.some((each) => each.callsTools));
   if (!isWaiting && !calls.some(({ state }) => state === 'in-flight'))
-    return lacksReply(prefixes, links, calls, linked) ? { kind: 'aside', unclear: 'unrecorded-reply' } : { kind: 'follows' };
+    return isLost ? { kind: 'aside', unclear: 'unrecorded-reply' } : { kind: 'follows' };
   const isAltered = prefixes.slice(1, -1).some((prefix) => calls.some(({ prompt }) => prompt === prefix));
   return { kind: 'aside', unclear: isAltered ? 'altered-history' : isWaiting ? 'tools-waiting' : 'overlapping' };
 }
@@ -98,32 +98,28 @@ function linkedReply<Call extends PlacedCall>(
 
 type Continued<Call> = Extract<PlaceCallOptions<Call>, { kind: 'continues' }>;
 
-/**
- * Whether a request that begins as an earlier one goes on with more replies than the path has since then. Programs write replies anew
- * (they strip and parse them), so that one that is not on record may stand for one that is, and that the request does not hold.
- */
-function lacksReply<Call extends PlacedCall>(
-  prefixes: readonly string[],
+/** Whether the path has no later reply than one that a request holds. Where others follow in it, its program changed what is between. */
+function isLastIn<Call extends PlacedCall>(
+  linked: Continued<Call>,
   links: readonly MessageLinks[],
   calls: readonly Call[],
-  linked: Continued<Call> | null,
 ): boolean {
-  const beginning = prefixes.slice(0, -1).findLastIndex((prefix, i) => i > 0 && calls.some(({ prompt }) => prompt === prefix));
-  const isLinked = linked !== null && linked.from >= beginning;
-  if (!isLinked && beginning < 1) return false;
-  const since = isLinked ? calls.indexOf(linked.call) + 1 : calls.findIndex(({ prompt }) => prompt === prefixes[beginning]);
-  const recorded = new Set(calls.filter(isAnswered).flatMap(({ choices }) => choices.map(({ reply }) => reply)));
-  const held = new Set(links.map(({ reply }) => reply));
-  const others = turnsFrom(isLinked ? linked.from : beginning, links).filter((reply) => !recorded.has(reply));
-  const rewritten = calls
-    .slice(since)
-    .filter((call) => call.place === 'path' && isAnswered(call) && !call.choices.some(({ reply }) => held.has(reply)));
-  return others.length > new Set(rewritten.map(({ parentStepId }) => parentStepId)).size;
+  const isFollowed = links.slice(linked.from, -1).some(({ reply }, i, behind) => reply !== null && !behind[i - 1]?.reply);
+  const later = calls.slice(calls.indexOf(linked.call) + 1);
+  return !isFollowed || !later.some((call) => call.place === 'path' && isAnswered(call));
 }
 
-/** Lists the replies behind so many messages, each where it begins a turn; not one that the model is to go on with. */
-function turnsFrom(from: number, links: readonly MessageLinks[]): readonly string[] {
-  return links.slice(0, -1).flatMap(({ reply }, i) => (i >= from && reply !== null && !links[i - 1]?.reply ? reply : []));
+/** Whether a request holds, behind so many messages, the reply to a call that was not recorded, by the very prompt of that call. */
+function lacksReply(
+  prefixes: readonly string[],
+  links: readonly MessageLinks[],
+  calls: readonly PlacedCall[],
+  from: number,
+): boolean {
+  const answered = new Set(calls.filter(isAnswered).map(({ prompt }) => prompt));
+  const lost = new Set(calls.flatMap(({ state, prompt }) => (state === 'unanswered' && !answered.has(prompt) ? prompt : [])));
+  // one that it ends with is the beginning of a reply, which the model is to go on with
+  return links.slice(0, -1).some(({ reply }, i) => i >= from && reply !== null && lost.has(prefixes[i] ?? ''));
 }
 
 function isAnswered({ state }: PlacedCall): boolean {

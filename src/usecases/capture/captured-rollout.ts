@@ -314,7 +314,9 @@ export class CapturedRollout {
     const before = previousResponseId === null ? undefined : calls.find(({ responseId }) => responseId === previousResponseId);
     if (before && before.choices.length > 0) return { kind: 'continues', call: before, choice: 0, from: 0 };
     const placing = placeCall(prefixes, spoken(messages).map(linksOf), calls, leafStepId);
-    const isUnrecorded = previousResponseId !== null && placing.kind === 'follows'; // what it continues is not on record
+    // what it continues is not on record: of before the rollout, or of a call that failed
+    const isUnrecorded =
+      previousResponseId !== null && placing.kind === 'follows' && calls.some(({ state }) => state === 'unanswered');
     return isUnrecorded ? { kind: 'aside', unclear: 'unrecorded-reply' } : placing;
   }
 

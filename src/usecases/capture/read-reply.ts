@@ -129,7 +129,8 @@ export function tryReply(
     const isSilent = reply.choices.every(({ message: { parts, reasoning, toolCalls } }) => {
       return parts.length === 0 && toolCalls.length === 0 && reasoning === '';
     });
-    return { reply, fault: isSilent && reply.losses[0] ? `nothing of the reply could be read: ${reply.losses[0]}` : null };
+    const loss = reply.losses.find((each) => !/reasoning|thinking/.test(each)); // a thought alone is no reply that was lost
+    return { reply, fault: isSilent && loss !== undefined ? `nothing of the reply could be read: ${loss}` : null };
   } catch (error) {
     const fault = error instanceof Error ? error.message : String(error);
     const isReported = isObject(body) && Boolean(body.error);
@@ -185,13 +186,14 @@ interface Growing {
 }
 
 function assembleChat(): Assembler {
-  let isOver = false;
+  let [isOver, hasFailed] = [false, false];
   const top: Record<string, unknown> = {};
   const choices = new Map<number, Growing>();
   const losses: string[] = [];
   return {
     losses,
     add(part) {
+      hasFailed ||= Boolean(part.error) || part.object === 'error' || part.type === 'error'; // vLLM, SGLang: in the middle of a stream
       for (const field of ['id', 'model', 'system_fingerprint', 'usage', 'prompt_token_ids', 'metadata'])
         if (part[field] !== undefined && part[field] !== null) top[field] = part[field];
       for (const given of list(part.choices).filter(isObject)) {
@@ -220,7 +222,8 @@ function assembleChat(): Assembler {
       isOver = true;
     },
     whole: () => (choices.size === 0 ? null : { ...top, choices: [...choices.values()] }),
-    isComplete: () => choices.size > 0 && (isOver || [...choices.values()].every(({ finish_reason }) => finish_reason !== null)),
+    isComplete: () =>
+      !hasFailed && choices.size > 0 && (isOver || [...choices.values()].every(({ finish_reason }) => finish_reason !== null)),
   };
 }
 

@@ -127,7 +127,7 @@ describe('rebuilds', () => {
     {
       what: 'a value that JSON does not distinguish',
       name: 'rewards',
-      forge: `update rewards_v2.rewards set value = '-0'`,
+      forge: `update rewards_v3.rewards set value = '-0'`,
       difference: { table: 'rewards', field: 'value', live: '-0', anew: '0' },
     },
     {
@@ -157,7 +157,7 @@ describe('rebuilds', () => {
     {
       what: 'a key of another type',
       name: 'runs',
-      forge: `drop view public.runs; alter table runs_v1.runs alter column run_id type text, alter column name type text using name || ' forged'`,
+      forge: `drop view public.runs; alter table runs_v2.runs alter column run_id type text, alter column name type text using name || ' forged'`,
       difference: { table: 'runs', key: {}, field: 'run_id', live: 'text', anew: 'uuid' },
     },
     {

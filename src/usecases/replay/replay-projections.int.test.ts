@@ -82,8 +82,8 @@ describe('the replay of projections', () => {
   });
 
   test.each([
-    ['changed', `update rewards_v2.rewards set scorer_revision = 'forged' where true`, 'rewards', 'scorer_revision'],
-    ['missing', `delete from runs_v1.runs`, 'runs', ''],
+    ['changed', `update rewards_v3.rewards set scorer_revision = 'forged' where true`, 'rewards', 'scorer_revision'],
+    ['missing', `delete from runs_v2.runs`, 'runs', ''],
   ])('the replay names a live row that is %s without the fold', async (_, statement, name, field) => {
     await givenWalks();
     await sql.raw(statement).execute(world.database.db);
@@ -95,23 +95,23 @@ describe('the replay of projections', () => {
   const forgeries: [string, string, [RegExp, unknown, unknown]][] = [
     [
       'a value that JSON does not distinguish',
-      `update rewards_v2.rewards set value = '-0' where value = 0`,
+      `update rewards_v3.rewards set value = '-0' where value = 0`,
       [/^rewards [^ ]+ [^ ]+, value$/, '-0', '0'],
     ],
     [
       'a table that is no more',
-      'drop table rewards_v2.reward_revisions cascade',
+      'drop table rewards_v3.reward_revisions cascade',
       [/^reward_revisions$/, 'no such table', 'a table'],
     ],
     [
       'a value that reads as if it were not there',
-      `update runs_v1.runs set outcome = 'null'`,
+      `update runs_v2.runs set outcome = 'null'`,
       [/^runs [^ ]+, outcome$/, '"null"', 'null'],
     ],
     [
       'columns in another order, of which no row is to be named',
-      `alter table rewards_v2.rewards rename scorer to was; alter table rewards_v2.rewards add column scorer text;
-       update rewards_v2.rewards set scorer = was; alter table rewards_v2.rewards drop column was cascade`,
+      `alter table rewards_v3.rewards rename scorer to was; alter table rewards_v3.rewards add column scorer text;
+       update rewards_v3.rewards set scorer = was; alter table rewards_v3.rewards drop column was cascade`,
       [/^rewards$/, expect.stringMatching(/^\{"rows":6,"sum":"-?\d+"\}$/), expect.stringMatching(/^\{"rows":6,"sum":"-?\d+"\}$/)],
     ],
   ];

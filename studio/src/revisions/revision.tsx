@@ -100,9 +100,11 @@ function Whole({ revision }: { readonly revision: Revision }) {
       {revision.turns === null ? null : (
         <p className="faint">{`The row as it ${revision.state === 'rejected' ? 'would be' : 'is'} trained on: ${turns.length} turns, the loss on ${trained} replies.${revision.state === 'rejected' ? ' No release by default holds it.' : ''}`}</p>
       )}
-      <MaskBar opening={`${tree?.instruction ?? ''}${tree?.root?.observation ?? ''}`} turns={turns} />
+      {revision.turns === null ? null : (
+        <MaskBar opening={`${tree?.instruction ?? ''}${tree?.root?.observation ?? ''}`} turns={turns} />
+      )}
       <DrawnViews key={revision.id} views={viewsOf(revision)} open={false} />
-      <NotKept revision={revision} />
+      {revision.turns === null ? null : <NotKept revision={revision} />}
       <ol className="plain found">
         <li>
           <article className="step">

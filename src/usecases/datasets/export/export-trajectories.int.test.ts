@@ -269,11 +269,11 @@ describe('export files', () => {
     const ofTrees = `trees.0:${trees}`;
     expect(position).toEqual({
       'step-tree@3': ofTrees,
-      'rewards@2': ofTrees,
+      'rewards@3': ofTrees,
       'prompts@2': ofTrees,
       'pictures@2': ofTrees,
       'annotations@2': ofTrees,
-      'runs@1': 'runs.0:2',
+      'runs@2': 'runs.0:2',
       'images@2': `runs.0:2,${ofTrees}`,
     });
   });

@@ -1,5 +1,6 @@
 import { sha256Hex } from '../../../digest/sha256.ts';
 import { type PromptSource, pictureIds } from '../../../domain/dataset/shown-rows.ts';
+import { cutText } from '../../../domain/text/cut-text.ts';
 import { readToolsKwargs } from '../../../projections/trajectories/select-trajectories.ts';
 import { DatasetError } from '../dataset-error.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
@@ -40,6 +41,8 @@ export const verlPrompts = (
   ],
 });
 
+const LONGEST_GOAL = 10_000; // of an event
+
 /**
  * Writes each task once for each ground truth, instruction, pictures and arguments of tools that it has, in the order of the query, by the first
  * trajectory that took a step. A task is known by its first observation, which others may share.
@@ -67,7 +70,7 @@ export class VerlPrompts {
     const [step] = steps;
     if (!step) return;
     const place = `task ${head.alias} (${head.taskId})`;
-    const truth = this.#truth(head, place);
+    const truth = this.#truth(head, first.observation, place);
     const written = sha256Hex(JSON.stringify([head.taskId, truth, head.instruction, firstPictures, head.toolsKwargs]));
     if (this.#seen.has(written)) return;
     const path = { instruction: head.instruction, firstObservation: first.observation, firstPictures, steps: [step] };
@@ -99,11 +102,12 @@ export class VerlPrompts {
     this.#seen.add(written);
   }
 
-  #truth({ alias, goal }: ExportTrajectory['head'], place: string): string | readonly string[] {
-    const found = this.#truths.of(alias) ?? (this.#truths.kind === 'goals' && goal !== '' ? goal : undefined);
+  #truth({ alias, goal }: ExportTrajectory['head'], question: string, place: string): string | readonly string[] {
+    const isQuestion = goal === cutText(question, LONGEST_GOAL); // who recorded it had no other goal to state
+    const found = this.#truths.of(alias) ?? (this.#truths.kind === 'goals' && goal !== '' && !isQuestion ? goal : undefined);
     if (found !== undefined) return found;
-    const lack =
-      this.#truths.kind === 'goals' ? 'the record states no goal of it' : 'the file of --truths has no line with its id';
+    const stated = goal === '' ? 'the record states no goal of it' : 'the goal on record is its question';
+    const lack = this.#truths.kind === 'goals' ? stated : 'the file of --truths has no line with its id';
     throw new DatasetError(
       'invalid-query',
       `${place} has no ground truth: ${lack}; give --truths FILE with a line {"id": "${alias}", "ground_truth": …}, or leave the task out by --task`,

@@ -236,6 +236,36 @@ test('prompts for verl hold a task once for each ground truth and instruction th
   expect(rows.map(({ extra_info: info }) => (info as { readonly index: string }).index)).toEqual(['0', '1', '2']);
 });
 
+test('a task whose goal is its question has no ground truth, and one that begins like its question has one', async () => {
+  const recorded = new EventBuilder();
+  const runId = recorded.run();
+  const walk = (name: string, goal: string, observation: string) => {
+    const known = {
+      taskId: recorded.id('task', name),
+      environment: 'textcraft',
+      serverFingerprint: 'world-1',
+      depth: null,
+      split: null,
+    };
+    const task = { ...known, observationHash: sha256Hex(observation), alias: name, goal };
+    recorded.walk(recorded.tree(runId, name, { task, observation }), 0, 1, 1);
+  };
+  walk('answered', '4', '4 or 5?');
+  await givenEvents(shop.db, recorded.events);
+  const [row] = await shop.rows({ kind: 'verl-prompts', truths: null });
+  expect(row?.reward_model).toEqual({ style: 'rule', ground_truth: '4' });
+
+  const before = recorded.events.length;
+  walk('asked', '2 + 2?', '2 + 2?');
+  await givenEvents(shop.db, recorded.events.slice(before));
+  await expect(
+    shop.rows({ kind: 'verl-prompts', truths: null }, undefined, await mkdtemp(join(shop.folder, 'asked-'))),
+  ).rejects.toMatchObject({
+    code: 'invalid-query',
+    message: expect.stringContaining('task asked'),
+  });
+});
+
 test('prompts for verl have the arguments of tools as its tools take them, null where a task names a tool otherwise', async () => {
   const recorded = new EventBuilder();
   const runId = recorded.run();

@@ -60,6 +60,11 @@ test('a trace is on record once its line is whole, and what stopped goes on behi
   expect(await follow()).toMatchObject({ alreadyThere: report.events });
 });
 
+test('a last line without a new line is taken when nothing comes any more', async () => {
+  await writeFile(shop.path('source'), line('a') + line('b').trimEnd());
+  expect(await follow()).toMatchObject({ rollouts: 2, skipped: { rows: 0 } });
+});
+
 test('what comes behind the end of its run is refused', async () => {
   await writeFile(shop.path('source'), line('a'));
   await follow();

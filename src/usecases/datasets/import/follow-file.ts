@@ -168,7 +168,10 @@ async function* growingLines(path: string, idleMs: number | null, signal: AbortS
         const now = await stat(path).catch(() => undefined);
         if (now && (now.ino !== ino || now.size < at))
           throw cannotRead(path, 'it was replaced while it was followed; follow it again');
-        if (idleMs !== null && idle >= idleMs) return;
+        if (idleMs !== null && idle >= idleMs) {
+          if (rest.toString().trim() !== '') yield [{ line, bytes: rest }]; // a file need not end with a new line
+          return;
+        }
         await delay(POLL_MS, undefined, { signal });
         idle += POLL_MS;
         continue;

@@ -44,8 +44,8 @@ describe('releases', () => {
       'images@2',
       'pictures@2',
       'prompts@2',
-      'rewards@2',
-      'runs@1',
+      'rewards@3',
+      'runs@2',
       'step-tree@3',
     ]);
     expect((await readFile(shop.path('mined.jsonl'), 'utf8')).trimEnd().split('\n')).toHaveLength(2);

@@ -56,16 +56,20 @@ export async function cloneStage(work: StageWork<'clone'>): Promise<StageOutput>
     });
     signal.throwIfAborted();
     const { actions, losses } = made;
-    const trained = {
-      ...origin,
-      weights: made.policy.digest,
-      runIds: [...new Set([...(before?.runIds ?? []), ...release.runIds])],
-      datasetIds: [...(before?.datasetIds ?? []), dataset.id],
-      good,
-      revisions,
-      revisionLength: origin.method === 'agent-r' ? revisionLength : null,
-      actions,
-    };
+    // trained on nothing it is the policy before, whose releases it names
+    const trained =
+      actions === 0
+        ? before
+        : {
+            ...origin,
+            weights: made.policy.digest,
+            runIds: [...new Set([...(before?.runIds ?? []), ...release.runIds])],
+            datasetIds: [...(before?.datasetIds ?? []), dataset.id],
+            good,
+            revisions,
+            revisionLength: origin.method === 'agent-r' ? revisionLength : null,
+            actions,
+          };
     return await trainedOutput(work, made.policy, { actions, loss: losses.at(-1), good, revisions }, trained);
   } finally {
     await kind.close();

@@ -61,8 +61,8 @@ test('the rows of steps that have one id in two trees of a batch have each the a
 /** Records of each batch that a trainer made an update of it. */
 async function taken(backend: string): Promise<void> {
   await database.pool.query(
-    `insert into checkpoints (checkpoint_id, lineage_id, policy_id, version, backend, weights, saved_at, said)
-     select batch_id, lineage_id, policy_id, 0, $1, '', now(), '' from batches`,
+    `insert into checkpoints (checkpoint_id, lineage_id, policy_id, version, backend, weights, saved_at)
+     select batch_id, lineage_id, policy_id, 0, $1, '', now() from batches`,
     [backend],
   );
   await database.pool.query(

@@ -67,6 +67,10 @@ function parseSample(value: unknown, environment: string | null): ParsedItem {
   return withNotes({ ...read, episode: { ...read.episode, turns } }, [
     ...chatNotes(shown),
     ...unreadNotes(parsed.data, READ),
+    ...named.flatMap(([component, each]) =>
+      typeof each === 'number' ? [] : [{ kind: 'field-not-read', field: `reward.${component}` } as const],
+    ),
+    ...(parsed.data.remove_sample === true ? [{ kind: 'field-not-read', field: 'remove_sample' } as const] : []), // slime trains none of it
     ...(tokens ? [] : [{ kind: 'field-not-read', field: 'tokens that are fewer than those of the response' } as const]),
   ]);
 }

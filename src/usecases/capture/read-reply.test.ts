@@ -16,16 +16,17 @@ function streamed(deltas: readonly object[]) {
 }
 const part = (index: number, call: object) => ({ tool_calls: [{ index, ...call }] });
 
-test.each([[{ error: { message: 'out of memory' } }], [{ error: 'out of memory' }], [{ object: 'error', message: 'out of memory' }]])(
-  'a stream with %j in its middle is no reply, although it ends with [DONE]',
-  (fault) => {
-    const stream = assemble('chat.completions');
-    stream.add({ choices: [{ index: 0, delta: { content: 'The ans' } }] });
-    stream.add(fault);
-    stream.end();
-    expect(stream.isComplete()).toBe(false);
-  },
-);
+test.each([
+  [{ error: { message: 'out of memory' } }],
+  [{ error: 'out of memory' }],
+  [{ object: 'error', message: 'out of memory' }],
+])('a stream with %j in its middle is no reply, although it ends with [DONE]', (fault) => {
+  const stream = assemble('chat.completions');
+  stream.add({ choices: [{ index: 0, delta: { content: 'The ans' } }] });
+  stream.add(fault);
+  stream.end();
+  expect(stream.isComplete()).toBe(false);
+});
 
 test('arguments that a server sends as an object are kept as JSON', () => {
   const call = { id: 'a', type: 'function', function: { name: 'search', arguments: { query: 'é', n: [1] } } };

@@ -84,6 +84,8 @@ test('a line that cannot be read stops it behind those before, or is skipped and
 test('a file that is replaced, holds no trace or is not there is refused', async () => {
   await expect(follow()).rejects.toThrow('there is no such file');
   await writeFile(shop.path('source'), line('a').slice(0, 30));
+  await expect(follow()).rejects.toThrow('line 1: is not UTF-8 JSON');
+  await writeFile(shop.path('source'), '\n');
   await expect(follow()).rejects.toThrow('holds no trace that ended');
   await writeFile(shop.path('source'), line('a'));
   const replaced = follow({ idleMs: null });

@@ -67,9 +67,9 @@ async function taken(backend: string): Promise<void> {
   );
   await database.pool.query(
     `insert into policy_versions (lineage_id, version, policy_id, parent_version, batch_id, checkpoint_id, weights, estimator, samples,
-       metrics, updated_at, said)
+       metrics, updated_at)
      select lineage_id, v, policy_id, case v when 1 then 0 end, case v when 1 then batch_id end, batch_id, '',
-       case v when 1 then estimator end, samples, '{"loss": 0}', now(), '' from batches, generate_series(0, 1) v`,
+       case v when 1 then estimator end, samples, '{"loss": 0}', now() from batches, generate_series(0, 1) v`,
   );
 }
 

@@ -38,7 +38,7 @@ WORDS = {
     "zero-variance": "all members earned the same",
     "stale": "sampled by versions older than max_staleness allows",
     "foreign-policy": "sampled by another policy",
-    "other-distribution": "sampled greedily, or from a cut distribution",
+    "other-distribution": "sampled greedily, from a cut distribution, or by settings that the record does not say",
     "unclear-calls": "captured, with calls next to the path that may belong to it",
     "too-long": "longer than max_tokens allows",
     "filtered": "outside the band of the metric",

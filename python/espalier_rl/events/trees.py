@@ -20,7 +20,7 @@ class TreeOpenedDataTask(_TreeOpenedDataTaskOptional):
     """Task of the tree."""
 
     taskId: str
-    """UUID of the task; collectors derive it from `environment`, `serverFingerprint` and `observationHash`, the Python client from all that it asks."""
+    """UUID of the task; collectors derive it from environment, fingerprint and `observationHash`, Python from all that it asks."""
     environment: str
     """Name of the environment."""
     serverFingerprint: str

@@ -145,7 +145,7 @@ export const scorer = z.strictObject({
 /** One problem instance. `alias` is the environment's own integer or string id, which other servers may number differently. */
 export const task = z.strictObject({
   taskId: id.describe(
-    'UUID of the task; collectors derive it from `environment`, `serverFingerprint` and `observationHash`, the Python client from all that it asks.',
+    'UUID of the task; collectors derive it from environment, fingerprint and `observationHash`, Python from all that it asks.',
   ),
   environment,
   serverFingerprint: fingerprint,

@@ -3,14 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
-import { openFileBlobStore } from '../../src/blobs/file-blob-store.ts';
-import { TOPICS } from '../../src/events/catalogue.ts';
-import { DEFAULT_STAMP } from '../../src/events/envelope.ts';
 import { openEmbeddedLog } from '../../src/log/embedded-log.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
 import { openKafkaLog } from '../../src/log/kafka-log.ts';
 import { prefixedLog } from '../../src/log/prefixed-log.ts';
-import { foldSourceOf, type Platform } from '../../src/platform/open-platform.ts';
+import { openPlatform, type Platform } from '../../src/platform/open-platform.ts';
 import { type Database, openDatabase } from '../../src/postgres/database.ts';
 import { startEmbeddedPostgres } from '../../src/postgres/embedded-server.ts';
 import { migrate } from '../../src/postgres/migrate.ts';
@@ -142,22 +139,9 @@ export async function openStagePlatform(stage: Stage): Promise<Platform> {
   await writeLocalToken(home);
   const database = await stage.database();
   const config = readConfig({ ESPALIER_HOME: home, DATABASE_URL: database.url, ESPALIER_PORT: '0' });
-  const log = await stage.embeddedLog();
-  await log.ensureTopics(TOPICS, config.partitions);
-  return {
-    config,
-    databaseUrl: database.url,
-    directUrl: database.url,
-    database,
-    log,
-    notes: [],
-    logFaults: [],
-    blobs: openFileBlobStore(config.blobs),
-    stamp: DEFAULT_STAMP,
-    threads: foldSourceOf(config, database.url, database.url),
-    mode: { database: 'given', log: 'embedded' },
-    close: () => stage.close(),
-  };
+  const platform = await openPlatform(config, 'bench');
+  stage.closing(() => platform.close());
+  return platform;
 }
 
 /** Makes an empty ESPALIER_HOME that is removed with the stage. */

@@ -128,7 +128,7 @@ export async function openPlatform(config: Config, name: string, onFaults: OnLog
 }
 
 /** Returns what threads open for themselves to fold the log again. */
-export function foldSourceOf(config: Config, databaseUrl: string, directUrl: string): FoldSource {
+function foldSourceOf(config: Config, databaseUrl: string, directUrl: string): FoldSource {
   const { kafkaBrokers: brokers, masterKeyFile, cores } = config;
   return {
     databaseUrl,

@@ -15,9 +15,8 @@ import { LargeTexts } from './large-text.ts';
 import { type Gate, Turn } from './limits/gate.ts';
 import type { Limits } from './limits/limits.ts';
 import { QueryLimits } from './limits/query-limits.ts';
+import { createEstimateBudget, createPathBudget } from './loaders/budgets.ts';
 import { createLoaders, type Loaders } from './loaders/create-loaders.ts';
-import { EstimateBudget } from './loaders/estimate-budget.ts';
-import { PathBudget } from './loaders/path-budget.ts';
 
 /** What the API reads from: the read models, the end of the log, the blobs, and word of moved cursors. */
 export interface Sources {
@@ -91,8 +90,8 @@ export function createContext(
   };
   signal.addEventListener('abort', left, { once: true });
   const loaders = createLoaders(sources.db, texts, sources.blobs, {
-    estimateBudget: new EstimateBudget(),
-    pathBudget: new PathBudget(),
+    estimateBudget: createEstimateBudget(),
+    pathBudget: createPathBudget(),
   });
   const turn = new Turn(gate, key, signal);
   const beginSubscription = () => gate.beginSubscription(key);

@@ -5,7 +5,7 @@ import { readBatchesById } from '../src/projections/training-pool/read-batches.t
 import { EventBuilder } from '../src/testing/event-builder.ts';
 import { givenEvents } from '../src/testing/given-events.ts';
 import { type RecordedBatches, recordBatches } from '../src/testing/record-batches.ts';
-import { EstimateBudget } from './loaders/estimate-budget.ts';
+import { createEstimateBudget } from './loaders/budgets.ts';
 import { createEstimateLoaders } from './loaders/estimate-loader.ts';
 import { openTestGraphql, type TestGraphql } from './testing/open-test-graphql.ts';
 
@@ -168,7 +168,7 @@ test('one request estimates a bounded number of samples, however few of them it 
   const { estimates, estimatesOfGroup } = createEstimateLoaders({
     db,
     blobs: api.blobs,
-    budget: new EstimateBudget({ samples: 10, tokens: 1_000 }),
+    budget: createEstimateBudget({ samples: 10, tokens: 1_000 }),
     batchOf: async (id) => (await readBatchesById(db, [id]))[0] ?? null,
   });
   const batchId = recorded.batchIds[0] ?? '';

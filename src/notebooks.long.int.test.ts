@@ -6,10 +6,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startEmbeddedPostgres } from './postgres/embedded-server.ts';
+import { freePort } from './runtime/free-port.ts';
 import { PYTHON_PACKAGE } from './runtime/python-server.ts';
 import { type Notebook, printed, shown, stored } from './testing/notebook.ts';
 import { notebooksForTests } from './testing/python.ts';
-import { freePort, killRunning, startNode } from './testing/worker-process.ts';
+import { killRunning, startNode } from './testing/worker-process.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const FOLDER = join(ROOT, 'examples/notebooks');

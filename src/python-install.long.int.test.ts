@@ -7,10 +7,10 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startEmbeddedPostgres } from './postgres/embedded-server.ts';
 import { childEnvironment } from './runtime/config.ts';
+import { freePort } from './runtime/free-port.ts';
 import { PYTHON_PACKAGE } from './runtime/python-server.ts';
 import { pythonForTests } from './testing/python.ts';
 import { until } from './testing/until.ts';
-import { freePort } from './testing/worker-process.ts';
 import { type StartedServer, serveModel } from './training/backends/torch/serve-model.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));

@@ -3,13 +3,14 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { createRandom } from '../src/domain/random/random.ts';
 import type { Envelope } from '../src/events/envelope.ts';
 import type { Platform } from '../src/platform/open-platform.ts';
+import { freePort } from '../src/runtime/free-port.ts';
 import { countEvents, environmentOf, liveAndRebuilt, settle } from '../src/testing/crashing-run.ts';
 import { EventBuilder } from '../src/testing/event-builder.ts';
 import { followEvents } from '../src/testing/live-client.ts';
 import { LOCAL } from '../src/testing/local-token.ts';
 import { openTestPlatform } from '../src/testing/open-test-platform.ts';
 import { until } from '../src/testing/until.ts';
-import { type ChildProcess, freePort, killRunning, startRole } from '../src/testing/worker-process.ts';
+import { type ChildProcess, killRunning, startRole } from '../src/testing/worker-process.ts';
 
 let platform: Platform & { readonly home: string };
 beforeEach(async () => {

@@ -62,14 +62,11 @@ import { countTrees, readTrees, readTreesById, type TreeFilter } from '../../src
 import type { BlobReader } from '../../src/training/rows/read-blob.ts';
 import type { LargeTexts } from '../large-text.ts';
 import { many, manyOfTree, mapped, mappedOfTree, one, oneOfTree, treesAndIds } from './batch.ts';
-import { EstimateBudget } from './estimate-budget.ts';
+import { createEstimateBudget, createPathBudget, createRedrawBudget, createSegmentBudget } from './budgets.ts';
 import { createListLoader } from './list-loader.ts';
 import { ListsOfTree } from './lists-of-tree.ts';
 import { createMetricsLoader } from './metrics-loader.ts';
-import { PathBudget } from './path-budget.ts';
 import { createPathLoader } from './path-loader.ts';
-import { RedrawBudget } from './redraw-budget.ts';
-import { SegmentBudget } from './segment-budget.ts';
 import { createStepLoader } from './step-loader.ts';
 import { createTrainingLoaders } from './training-loaders.ts';
 import { TreeStatistics } from './tree-statistics.ts';
@@ -82,7 +79,7 @@ export function createLoaders(
   db: Db,
   texts: LargeTexts,
   blobs: BlobReader,
-  { estimateBudget, pathBudget } = { estimateBudget: new EstimateBudget(), pathBudget: new PathBudget() },
+  { estimateBudget, pathBudget } = { estimateBudget: createEstimateBudget(), pathBudget: createPathBudget() },
 ) {
   const step = createStepLoader(db);
   return {
@@ -199,8 +196,8 @@ export function createLoaders(
       (ids) => readSegments(db, ids),
       (s) => s.id,
     ),
-    segmentBudget: new SegmentBudget(),
-    redrawBudget: new RedrawBudget(),
+    segmentBudget: createSegmentBudget(),
+    redrawBudget: createRedrawBudget(),
     renderSpec: one(
       (ids) => readRenderSpecs(db, ids),
       (s) => s.id,

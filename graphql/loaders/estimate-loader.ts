@@ -12,7 +12,7 @@ import type {
   StepEstimate,
 } from '../../src/usecases/train/estimates/recompute-advantages.ts';
 import { refusal } from '../errors.ts';
-import type { EstimateBudget } from './estimate-budget.ts';
+import type { EstimateBudget } from './budgets.ts';
 
 export interface EstimateKey {
   readonly batchId: string;
@@ -84,7 +84,7 @@ export function createEstimateLoaders({ db, blobs, budget, batchOf }: World) {
 
   async function count(key: EstimateKey): Promise<void> {
     const record = await batchOf(key.batchId);
-    if (record && !counted.has(keyOf(key))) budget.spend(record);
+    if (record && !counted.has(keyOf(key))) budget.spend(record, `batch ${record.ordinal}`);
     counted.add(keyOf(key));
   }
 

@@ -3,7 +3,7 @@ import type { Db } from '../../src/postgres/database.ts';
 import type { OfTree } from '../../src/projections/of-tree.ts';
 import { type PathPart, readPathParts } from '../../src/projections/step-tree/read-paths.ts';
 import type { StepRecord } from '../../src/projections/step-tree/read-steps.ts';
-import type { PathBudget } from './path-budget.ts';
+import type { PathBudget } from './budgets.ts';
 import type { StepLoader } from './step-loader.ts';
 
 /** The whole path of a step. */

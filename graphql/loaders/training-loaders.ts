@@ -34,7 +34,7 @@ import {
 import type { BlobReader } from '../../src/training/rows/read-blob.ts';
 import { explainWaiting, type WaitingReason } from '../../src/usecases/train/waiting/why-waiting.ts';
 import { many, manyOfTree, mappedOfTree, one, treesAndIds } from './batch.ts';
-import type { EstimateBudget } from './estimate-budget.ts';
+import type { EstimateBudget } from './budgets.ts';
 import { createEstimateLoaders } from './estimate-loader.ts';
 import { createListLoader } from './list-loader.ts';
 

@@ -29,7 +29,7 @@ export const HistoryImage: HistoryImageResolvers = {
   renderSpec: ({ renderSpecId }, _, { loaders }) => loaders.renderSpec.load(renderSpecId),
   atFactors: (image, { factors }, context) => atFactors(image, factors, context),
   segments: async ({ treeId, stepId: id, length, missed }, _, { loaders }, info) => {
-    loaders.segmentBudget.spend(length);
+    loaders.segmentBudget.spend({ segments: length });
     const ids = (await loaders.history.load({ treeId, id })) ?? [];
     const whole = [...selectedFields(info).keys()].some((field) => !OF_THE_PLACE.has(field));
     const records = whole ? await Promise.all(ids.map((id) => loaders.segment.load(id))) : [];
@@ -47,7 +47,7 @@ async function atFactors(
   const wrong = factors.find((factor) => !(factor >= 1 && factor <= LARGEST));
   if (wrong !== undefined || factors.length > FACTORS)
     throw refusal('BAD_USER_INPUT', `factors are ${FACTORS} numbers at most, each from 1 to ${LARGEST}`, { argument: 'factors' });
-  loaders.redrawBudget.spend(factors.length);
+  loaders.redrawBudget.spend({ histories: factors.length });
   const drawn = await historyAtFactors({ db, keys, blobs }, image, factors);
   if (drawn.kind === 'factors') return drawn.factors;
   if (drawn.kind === 'forgotten') throw refusal('FORGOTTEN', `the image of step ${image.stepId} is forgotten: ${drawn.detail}`);

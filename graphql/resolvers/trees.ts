@@ -1,7 +1,10 @@
+import { type GraphQLResolveInfo, getArgumentValues, isObjectType } from 'graphql';
 import { readTaskTotals } from '../../src/projections/analysis/choose-tasks.ts';
+import type { OfTree } from '../../src/projections/of-tree.ts';
 import { STEP_FIELDS, type StepField, type StepRecord } from '../../src/projections/step-tree/read-steps.ts';
 import { readReturnVariances } from '../../src/projections/step-tree/read-trees.ts';
 import { bounded } from '../connection.ts';
+import type { Context } from '../context.ts';
 import { refusal } from '../errors.ts';
 import { datasetFilter, revisionFilter, trajectoryFilter } from '../filters.ts';
 import type { DivergenceResolvers, TaskResolvers, TreeResolvers } from '../generated/types.ts';
@@ -14,7 +17,6 @@ import { annotationsOf } from './annotations.ts';
 import { connectCalls } from './calls.ts';
 import { connectDatasets, connectRevisions, connectTrajectories, scopedTo } from './lists.ts';
 import { outlineOf } from './outline.ts';
-import { readAheadOfSteps } from './read-ahead.ts';
 
 const WHOLE_LIMIT = 2_000; // steps of a tree that is asked for whole; the cost limit counts with it
 const PART_LIMIT = 10_000; // steps of one part
@@ -78,4 +80,31 @@ function tooLarge(treeId: string): Error {
     'TREE_TOO_LARGE',
     `the tree ${treeId} has more than ${WHOLE_LIMIT} steps; read it in parts: steps(first: ${WHOLE_LIMIT}, after: <logOffset of the last step received>)`,
   );
+}
+
+/** Reads, for all steps of a tree at once, the lists that the query asks of each, in parallel. */
+async function readAheadOfSteps(
+  treeId: string,
+  steps: Iterable<OfTree>,
+  { loaders }: Context,
+  info: GraphQLResolveInfo,
+): Promise<void> {
+  const asked = selectedFields(info);
+  const ahead = (list: { readAhead(records: readonly OfTree[]): Promise<void> }) => list.readAhead([...steps]);
+  await Promise.all([
+    asked.has('rewards') && ahead(loaders.rewardsOfStep),
+    asked.has('historyImage') && ahead(loaders.historyImage),
+    asked.has('toolCalls') && ahead(loaders.toolCalls),
+    ...simulationsAsked(info).map((simulations) => loaders.statistics.readAhead({ treeId, simulations })),
+  ]);
+}
+
+/** The values of `asOfSimulation` that the query asks `statistics` for; null stands for none, the statistics of now. */
+function simulationsAsked(info: GraphQLResolveInfo): (number | null)[] {
+  const type = info.schema.getType('Step');
+  const definition = isObjectType(type) ? type.getFields().statistics : undefined;
+  if (!definition) return [];
+  const nodes = selectedFields(info).get('statistics') ?? [];
+  const values = nodes.map((node) => getArgumentValues(definition, node, info.variableValues).asOfSimulation);
+  return [...new Set(values.map((value) => (typeof value === 'number' ? value : null)))];
 }

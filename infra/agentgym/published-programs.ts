@@ -6,8 +6,8 @@ import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { freePort } from '../../src/runtime/free-port.ts';
 import { until } from '../../src/testing/until.ts';
-import { freePort } from '../../src/testing/worker-process.ts';
 import { drawnTie } from '../../src/usecases/collect/search/search-rules.ts';
 
 /** Where the user has what is published, and the Python that runs it. */

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openPlatform, type Platform } from '../../src/platform/open-platform.ts';
 import { readConfig } from '../../src/runtime/config.ts';
+import { isAlive } from '../../src/runtime/this-process.ts';
 import { createDatabase } from '../../src/testing/database.ts';
 import { writeLocalToken } from '../../src/testing/local-token.ts';
 import type { Means } from './faults.ts';
@@ -89,13 +90,5 @@ async function removeAbandoned(): Promise<void> {
     if (pid === undefined || isAlive(Number(pid))) continue;
     for (const disk of ['homes', 'postgres']) await unmount(join(tmpdir(), name, disk));
     await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => undefined); // another laboratory may do the same
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'; // process.kill throws nothing else
   }
 }

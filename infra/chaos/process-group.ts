@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Platform } from '../../src/platform/open-platform.ts';
+import { freePort } from '../../src/runtime/free-port.ts';
 import { environmentOf } from '../../src/testing/crashing-run.ts';
-import { type ChildProcess, freePort, startRole } from '../../src/testing/worker-process.ts';
+import { type ChildProcess, startRole } from '../../src/testing/worker-process.ts';
 
 export const ROLES = ['collector', 'projector', 'batcher', 'trainer', 'relay', 'api'] as const;
 export type Role = (typeof ROLES)[number];

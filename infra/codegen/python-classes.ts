@@ -1,7 +1,7 @@
 import type { EventType } from '../../src/events/catalogue.ts';
 
 /** What is read of a JSON Schema. */
-interface Schema {
+export interface Schema {
   readonly type?: string;
   readonly description?: string;
   readonly const?: unknown;
@@ -127,7 +127,7 @@ function typeOf(name: string, schema: Schema, written: string[]): string {
   return PLAIN[schema.type ?? ''] ?? 'Any';
 }
 
-const PLAIN: Readonly<Record<string, string>> = {
+export const PLAIN: Readonly<Record<string, string>> = {
   string: 'str',
   integer: 'int',
   number: 'float',

@@ -5,6 +5,7 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual, parseArgs } from 'node:util';
 import { buildSchema, findBreakingChanges, lexicographicSortSchema, printSchema } from 'graphql';
+import { isObject } from '../../src/domain/text/parse-json.ts';
 import { killRunning, runInProcess } from '../../src/testing/worker-process.ts';
 import { startKafka } from '../kafka/start-kafka.ts';
 import { recordDemo } from './record-demo.ts';
@@ -125,16 +126,12 @@ function report(gate: string, holds: boolean): void {
 /** Names every leaf that differs, by its path. */
 function differences(path: string, expected: unknown, actual: unknown): readonly string[] {
   if (isDeepStrictEqual(expected, actual)) return [];
-  if (!isRecord(expected) || !isRecord(actual))
+  if (!isObject(expected) || !isObject(actual))
     return [`${path}: ${JSON.stringify(actual)} in place of ${JSON.stringify(expected)}`];
   const keys = [...new Set([...Object.keys(expected), ...Object.keys(actual)])];
   return keys.flatMap((key) => differences(`${path}, ${key}`, expected[key], actual[key]));
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function count(value: unknown): number {
-  return isRecord(value) ? Object.values(value).reduce<number>((sum, part) => sum + count(part), 0) : 1;
+  return isObject(value) ? Object.values(value).reduce<number>((sum, part) => sum + count(part), 0) : 1;
 }

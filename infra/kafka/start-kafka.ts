@@ -3,11 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { delimiter, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
+import { freePort } from '../../src/runtime/free-port.ts';
 import { retry } from '../../src/runtime/retry.ts';
+import { isAlive } from '../../src/runtime/this-process.ts';
 import { answers } from './answers.ts';
 import { brokerProperties } from './broker-properties.ts';
 
@@ -197,30 +198,12 @@ async function logTail(log: string): Promise<string> {
   return (await readFile(log, 'utf8').catch(() => '')).trim().split('\n').slice(-15).join('\n');
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'; // it lives, and belongs to someone else
-  }
-}
-
 function kill(pid: number, signalName: 'SIGTERM' | 'SIGKILL'): void {
   try {
     process.kill(pid, signalName);
   } catch {
     // it has ended by itself
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('a TCP server has an address with a port');
-  return address.port;
 }
 
 type Prerequisites = { readonly ok: true } | { readonly ok: false; readonly reason: string };

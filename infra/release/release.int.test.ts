@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { childEnvironment } from '../../src/runtime/config.ts';
-import { freePort } from '../../src/testing/worker-process.ts';
+import { freePort } from '../../src/runtime/free-port.ts';
 import { ROOT } from './pack-npm.ts';
 
 const run = promisify(execFile);

@@ -3,7 +3,10 @@ import type { Platform } from '../platform/open-platform.ts';
 import { type RunnerReport, runProjections } from '../projections/runner.ts';
 import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { keepClosed } from './keep-closed.ts';
+import { rest } from '../runtime/retry.ts';
+import { untilClosed } from '../runtime/until-closed.ts';
+import { warnSeldom } from '../runtime/warn-seldom.ts';
+import { closeLeft, type LeftWorld } from '../usecases/collect/close-left.ts';
 import { keepRetention } from './retention.ts';
 
 /** Runs the projections in this process, and says once what stops, is set aside or waits. */
@@ -31,4 +34,22 @@ function logReport(logger: Logger, { kind, ...fields }: RunnerReport): void {
   if (kind === 'stopped') logger.error('projection stopped', fields);
   if (kind === 'quarantined') logger.warn('events quarantined; `espalier quarantine list` says why', fields);
   if (kind === 'retrying') logger.warn('projections wait for the database', fields);
+}
+
+const EVERY_MS = 1_000;
+
+/** Closes groups and ends runs that all their programs have left, a second after it is on record. */
+function keepClosed(world: LeftWorld, logger: Logger): Running {
+  return untilClosed(async (signal) => {
+    const warn = warnSeldom(logger, 'runs that all have left wait to be ended');
+    while (!signal.aborted) {
+      await rest(EVERY_MS, signal);
+      if (signal.aborted) return;
+      try {
+        await closeLeft(world, signal);
+      } catch (error) {
+        if (!signal.aborted) warn(error);
+      }
+    }
+  });
 }

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openTextCraft } from '../environments/textcraft/textcraft.ts';
+import { freePort } from '../runtime/free-port.ts';
 import { type AgentGymServer, startAgentGymServer } from '../testing/agentgym-server.ts';
 import { lmrlgymWorld, sciworldWorld, textcraftWorld } from '../testing/agentgym-server-worlds.ts';
 import { sharedRandomTextcraft } from '../testing/shared-random-textcraft.ts';
 import { until } from '../testing/until.ts';
-import { freePort, runEspalier, startProcess } from '../testing/worker-process.ts';
+import { runEspalier, startProcess } from '../testing/worker-process.ts';
 
 const servers: AgentGymServer[] = [];
 let textcraft: AgentGymServer;

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -8,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { startEmbeddedPostgres } from '../postgres/embedded-server.ts';
 import { readConfig } from '../runtime/config.ts';
+import { freePort } from '../runtime/free-port.ts';
 import { until } from '../testing/until.ts';
 import { killRunning, runInProcess, startProcess } from '../testing/worker-process.ts';
 
@@ -26,15 +26,6 @@ afterEach(async () => {
   await (await startEmbeddedPostgres({ folder: join(home, 'postgres') })).close(); // waits until the server of `up` has stopped
   await rm(home, { recursive: true, force: true });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('the server has no port');
-  return address.port;
-}
 
 async function startServer() {
   const env = { ESPALIER_HOME: home, ESPALIER_PORT: String(port), ESPALIER_LOG_LEVEL: 'error' };

@@ -8,13 +8,14 @@ import { runAll } from '../app/run-all.ts';
 import { catalogue, TOPICS } from '../events/catalogue.ts';
 import { encode } from '../events/codec.ts';
 import { waitUntilProjected } from '../projections/wait-until.ts';
+import { freePort } from '../runtime/free-port.ts';
 import { SILENT } from '../runtime/logger.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
 import { LOCAL, LOCAL_TOKEN } from '../testing/local-token.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { sinksForTests } from '../testing/python.ts';
-import { freePort, runInProcess } from '../testing/worker-process.ts';
+import { runInProcess } from '../testing/worker-process.ts';
 
 const found = await sinksForTests();
 const python = found.kind === 'found' ? found.python : '';

@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { freePort } from '../runtime/free-port.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { type CuttableProxy, startCuttableProxy } from '../testing/cuttable-proxy.ts';
 import { until } from '../testing/until.ts';
 import { useTestPlatform } from '../testing/use-test-platform.ts';
-import { type ChildProcess, freePort, killRunning, runInProcess, startProcess } from '../testing/worker-process.ts';
+import { type ChildProcess, killRunning, runInProcess, startProcess } from '../testing/worker-process.ts';
 
 const platform = useTestPlatform({ opened: 'before-each', projector: 'none' });
 let proxy: CuttableProxy;

@@ -1,19 +1,19 @@
 import { z } from 'zod';
 import { agentgym } from './agentgym/agentgym-entry.ts';
-import { chat } from './chat/chat-entry.ts';
+import { chat } from './chat/chat.ts';
 import { echo } from './echo/echo.ts';
 import { EnvironmentError, type EnvironmentKind } from './environment.ts';
 import type { EnvironmentEntry } from './environment-entry.ts';
 import { ownModule } from './own-module.ts';
 import { formOf, listOptions, type OptionLine, readOptions, refusedAddress } from './read-address.ts';
 import { searchQa } from './search-qa/search-qa-entry.ts';
+import { pythonEnvironment } from './server/open-python.ts';
+import { environmentServer } from './server/open-server.ts';
 import { agentEnvTextCraft, alfWorld, babyAi, scienceWorld } from './server/published-entries.ts';
-import { pythonEnvironment } from './server/python-entry.ts';
-import { environmentServer } from './server/server-entry.ts';
-import { textcraft } from './textcraft/textcraft-entry.ts';
+import { textcraft } from './textcraft/textcraft.ts';
 import { toolEnv } from './tool-env/tool-env-entry.ts';
 import { isModule } from './tools/load-export.ts';
-import { webshopGenerated } from './webshop/webshop-entry.ts';
+import { webshopGenerated } from './webshop/webshop.ts';
 import { withPictures } from './with-pictures.ts';
 
 /** The environments that a plan may name. */

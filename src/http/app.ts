@@ -1,4 +1,4 @@
-import { type IncomingMessage, METHODS, maxHeaderSize } from 'node:http';
+import { type IncomingMessage, METHODS, maxHeaderSize, type ServerResponse } from 'node:http';
 import fastify, { type FastifyInstance } from 'fastify';
 import type { z } from 'zod';
 import { CODE_VERSION } from '../platform/code-version.ts';
@@ -8,16 +8,14 @@ import { addAccessLog } from './access-log.ts';
 import { addRoutes, pathOf, RESERVED_PATHS } from './add-routes.ts';
 import { answerClientError } from './answer-client-error.ts';
 import { type AuthContext, authorize } from './authorize.ts';
-import type { Route } from './endpoint.ts';
+import { type Endpoint, endpoint, type Route } from './endpoint.ts';
 import { faultReply } from './fault-reply.ts';
 import { keyQuotas } from './key-quotas.ts';
-import { landingEndpoint } from './landing.ts';
 import { refuseForeignPage, refuseOtherHost } from './loopback.ts';
 import { type OpenRequests, trackOpenRequests } from './open-requests.ts';
 import { addOpenApi, documentEndpoint } from './openapi.ts';
-import { setPageRules } from './page-rules.ts';
 import { receiveBodies, refusedBody } from './receive-bodies.ts';
-import { Refused, type Reply, refuse, send, wrongFields } from './reply.ts';
+import { Refused, type Reply, refuse, send, text, wrongFields } from './reply.ts';
 
 export interface Timeouts {
   /** For the headers of a request to arrive. */
@@ -171,4 +169,63 @@ function unescaped(text: string): string {
 /** Of a parameter that a query names twice the first counts. */
 function firstOfEach(query: string): Record<string, string> {
   return Object.fromEntries([...new URLSearchParams(query)].reverse());
+}
+
+/** Returns the endpoint of the page that lists some routes: at `/`, unless one of them lies there. */
+function landingEndpoint(routes: readonly Route[]): Endpoint {
+  const page = text(200, landingPage(routes), 'text/html; charset=utf-8');
+  return endpoint({
+    method: 'GET',
+    path: routes.some(({ path }) => path === '/') ? '/endpoints' : '/',
+    needs: 'any-key',
+    summary: 'A page that lists the endpoints.',
+    answers: { 200: { description: 'The page.', content: { 'text/html': { type: 'string' } } } },
+    handle: async () => page,
+  });
+}
+
+function landingPage(routes: readonly Route[]): string {
+  const rows = routes.map((route) => {
+    const [method, about] =
+      'listener' in route
+        ? [Object.keys(route.operations).join(', '), Object.values(route.operations)[0]?.summary ?? '']
+        : [route.method, route.summary];
+    const link = method.startsWith('GET') && !route.path.includes('{');
+    const name = link ? `<a href="${route.path}"><code>${route.path}</code></a>` : `<code>${route.path}</code>`;
+    return `<tr><td>${method}</td><td>${name}</td><td>${about}</td></tr>`;
+  });
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Espalier</title>
+<style>body{font:16px/1.5 system-ui,sans-serif;margin:3rem auto;max-width:46rem;padding:0 1rem;color-scheme:light dark}td{padding:.2rem 1rem .2rem 0;vertical-align:top}</style>
+<h1>Espalier</h1>
+<p>The record of agents that learn: every step an event, every event a fact.</p>
+<table>
+${rows.join('\n')}
+</table>
+</html>
+`;
+}
+
+/** A page of the server's own writes its styles, and scripts where it has any, into itself and asks this server alone. */
+const OWN_PAGE = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:";
+// GraphiQL's one file: inline script and styles, an editor with workers and fonts of its own, queries to this server
+const GRAPHIQL =
+  "default-src 'none'; script-src 'unsafe-inline' blob:; worker-src blob:; style-src 'unsafe-inline'; font-src data:; img-src 'self' data:; connect-src 'self'";
+// The studio: scripts, styles and queries of this server;
+// the styles that charts and lists set on their elements; its frame of views
+const STUDIO =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self'; frame-src 'self'";
+const EVERYWHERE = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** Sets the headers by which browsers let a page from here load nothing from elsewhere and appear in no frame of another page. */
+function setPageRules(res: ServerResponse, path: string): void {
+  const rules = path === '/graphql' ? GRAPHIQL : path === '/' || path.startsWith('/view/') ? STUDIO : OWN_PAGE;
+  res.setHeader('content-security-policy', `${rules}; ${EVERYWHERE}`);
+  res.setHeader('x-frame-options', 'DENY'); // the same for browsers that do not know frame-ancestors
+  res.setHeader('cross-origin-resource-policy', 'same-origin');
+  res.setHeader('cross-origin-opener-policy', 'same-origin');
+  res.setHeader('referrer-policy', 'no-referrer');
+  res.setHeader('x-content-type-options', 'nosniff');
 }

@@ -1,16 +1,17 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Db } from '../postgres/database.ts';
-import { hasActiveKey, presetKey, readActiveKeyIds } from '../postgres/keys.ts';
+import { type ApiKey, findActiveKeys, hasActiveKey, hashOf, presetKey, readActiveKeyIds } from '../postgres/keys.ts';
 import { installationIdentity } from '../postgres/log-identity.ts';
+import { openCache } from '../runtime/cache.ts';
 import { type Config, DEFAULT_LIMITS } from '../runtime/config.ts';
+import { gathering } from '../runtime/gathering.ts';
 import { installationToken } from '../runtime/installation-token.ts';
 import { isLoopback } from '../runtime/is-loopback.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { Metrics } from '../runtime/metrics.ts';
+import type { CounterMetric, Metrics } from '../runtime/metrics.ts';
 import { createApp, type Timeouts } from './app.ts';
 import type { Route } from './endpoint.ts';
-import { createKeyCache } from './key-cache.ts';
 import { localAccess } from './local-access.ts';
 
 export interface HttpOptions {
@@ -133,4 +134,31 @@ async function listen(server: Server, host: string, port: number): Promise<void>
     const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : 'unknown';
     throw new ListenFailed(host, port, code, error);
   }
+}
+
+const LIFE_MS = 3_000; // how long a revoked key may still work; one look-up per key and three seconds is nothing to the database
+const SIZE = 1_000;
+
+/**
+ * Verifies keys with a small memory of those found good. Wrong ones are not remembered: their number has no bound. All keys that
+ * are presented while a look-up is under way are looked up together by the next one, so that any number of wrong keys keeps one
+ * connection of the database busy and holds up nobody.
+ */
+function createKeyCache(
+  db: Db,
+  clock: () => number,
+  wrong: CounterMetric<never>,
+): (presented: string) => Promise<ApiKey | undefined> {
+  const now = (): number => clock() + 1; // a time of 0 is none to the cache
+  const good = openCache<ApiKey>({ max: SIZE, ttl: LIFE_MS, perf: { now }, ttlResolution: 0 });
+  const lookUp = gathering((presented: readonly string[]) => findActiveKeys(db, presented));
+  return async (presented) => {
+    const hash = hashOf(presented).toString('base64');
+    const cached = good.get(hash);
+    if (cached && (cached.expiresAt === null || cached.expiresAt.getTime() > clock())) return cached;
+    const key = (await lookUp(presented)).get(presented);
+    if (key) good.set(hash, key);
+    else wrong.add(1, {});
+    return key;
+  };
 }

@@ -1,13 +1,13 @@
+import { smallest } from '../domain/extremes.ts';
 import { addUp, type Totals } from './choose-shown.ts';
 import { widthOfRows } from './compose-history.ts';
 import type { HistorySizes } from './history-sizes.ts';
 import type { RenderSpec } from './render-spec.ts';
-import type { RenderedSegment } from './rendered-segment.ts';
-import type { VectorLoops } from './resize/vector-loops.ts';
+import { type RenderedSegment, writePatches, writeSegment } from './rendered-segment.ts';
+import { VECTOR, type VectorLoops, vectorLoops } from './resize/vector-loops.ts';
 import { resizeRows } from './resize-rows.ts';
 import type { CachedSegment } from './segment-cache.ts';
 import { openSegmentRows, pushSegmentRows, roomFor, type SegmentRows, segmentRowsBytes } from './segment-rows.ts';
-import { writeBordered } from './write-bordered.ts';
 
 /** The rows of one history, with room for the border around and for more rows below: what was stacked once stays where it is. */
 export interface HistoryStack {
@@ -130,4 +130,30 @@ function reserve(stack: HistoryStack, bytes: number, keep: number): void {
   const larger = new Uint8Array(roomFor(bytes));
   larger.set(stack.rgb.subarray(0, keep));
   stack.rgb = larger;
+}
+
+/**
+ * Writes the rows of a segment with a white border left and right: whole rows of `stride` bytes, the first at byte `at`. They are
+ * made in the memory of the loops and copied once.
+ */
+function writeBordered(segment: RenderedSegment, rgb: Uint8Array, at: number, stride: number, border: number): void {
+  const { height, ends, grey, bandHeight } = segment;
+  const loops = vectorLoops();
+  const narrowest = smallest(ends);
+  if (!loops || narrowest < VECTOR) {
+    rgb.fill(255, at, at + height * stride);
+    writeSegment(segment, rgb, at + border * 3, stride);
+    return;
+  }
+  const rows = Math.ceil(grey.length / VECTOR) * VECTOR;
+  const memory = loops.reserve(rows + height * stride);
+  memory.set(grey);
+  memory.fill(255, rows, rows + height * stride);
+  for (let y = 0, from = 0; y < height; y++) {
+    const end = ends[(y / bandHeight) | 0] as number; // a band for each row
+    loops.spreadGrey(from, rows + y * stride + border * 3, end);
+    from += end;
+  }
+  writePatches(segment, memory, rows + border * 3, stride);
+  rgb.set(memory.subarray(rows, rows + height * stride), at);
 }

@@ -1,6 +1,6 @@
 import type { EventLog } from '../log/event-log.ts';
 import type { Db } from '../postgres/database.ts';
-import { readRecordedPartitions, recordPartitions } from '../postgres/recorded-partitions.ts';
+import { readRecordedPartitions, recordPartitions } from '../postgres/log-identity.ts';
 import { furthestCursors } from '../projections/wait-until.ts';
 import { findLogFaults, LogChanged, type LogFault } from './log-faults.ts';
 

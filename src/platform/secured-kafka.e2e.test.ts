@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
-import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -12,6 +12,7 @@ import { fresh, record } from '../log/contract/fixture.ts';
 import { openKafkaLog } from '../log/kafka-log.ts';
 import { denyGroup } from '../log/kafka-log-testing.ts';
 import { readConfig } from '../runtime/config.ts';
+import { freePort } from '../runtime/free-port.ts';
 import type { KafkaSecurity, Login } from '../runtime/kafka-security.ts';
 import { describeWithKafka } from '../testing/kafka-describe.ts';
 import { diagnose } from './diagnose.ts';
@@ -225,13 +226,4 @@ function unsignedToken(subject: string): string {
   const now = Math.floor(Date.now() / 1_000);
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
   return `${part({ alg: 'none' })}.${part({ sub: subject, iat: now, exp: now + 600 })}.`;
-}
-
-async function freePort(): Promise<number> {
-  const server = createTcpServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo; // of a server that listens
-  server.close();
-  await once(server, 'close');
-  return port;
 }

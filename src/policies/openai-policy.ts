@@ -4,6 +4,7 @@ import { type ChatMessage, mergeSystem, promptMessages } from '../domain/history
 import { approximateTokens, countTurns, dropTurns, type TurnRange, trimTurns } from '../domain/history/trim-turns.ts';
 import type { PolicyMessage, Sampling } from '../domain/prompts/policy-prompt.ts';
 import { cutText } from '../domain/text/cut-text.ts';
+import { parseJson } from '../domain/text/parse-json.ts';
 import { withoutSlashes } from '../domain/text/without-slashes.ts';
 import { wellFormed } from '../events/well-formed.ts';
 import { sendAddress } from '../runtime/secret-address.ts';
@@ -176,14 +177,6 @@ export function openAiPolicy(options: OpenAiOptions, world: World = thisWorld): 
 
 const PROCESSED_REMEDY =
   'start vLLM with --logprobs-mode processed_logprobs, SGLang without SGLANG_RETURN_ORIGINAL_LOGPROB, or collect at temperature 1';
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
 
 /** The status of a server that takes no such field or value: `n` above 1 is refused by llama.cpp, TGI and many proxies. */
 function mayRefuseFields(error: unknown): boolean {

@@ -107,13 +107,3 @@ export async function readIfPresent(file: string): Promise<string | undefined> {
     throw error;
   }
 }
-
-/** Returns whether a process exists, be it another user's. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'; // process.kill throws nothing else
-  }
-}

@@ -1,13 +1,14 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { open, readFile, rename, rm, stat } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { freePort } from '../runtime/free-port.ts';
+import { isAlive } from '../runtime/this-process.ts';
 import type { Account } from './embedded-server-account.ts';
 import { EmbeddedServerError, outputError, REMEDY } from './embedded-server-error.ts';
-import { type Durability, isAlive, readIfPresent } from './embedded-server-folder.ts';
+import { type Durability, readIfPresent } from './embedded-server-folder.ts';
 
 /**
  * Returns the postmaster that serves a data folder, or undefined when none does. A `postmaster.pid` whose process is gone is left
@@ -164,15 +165,4 @@ async function openLog(path: string) {
 async function lastPort(folder: string): Promise<number | undefined> {
   const options = (await readIfPresent(join(folder, 'data/postmaster.opts'))) ?? '';
   return Number(/"port=(\d+)"/.exec(options)?.[1]) || undefined;
-}
-
-/** Asks the kernel for a port that nobody listens on. Another program may take it before Postgres does: then it is tried again. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('a TCP server has an address with a port');
-  return address.port;
 }

@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import { outliveClosedPipes } from './closed-pipes.ts';
 import { createLogger, type Logger } from './logger.ts';
+import { messageOf } from './message-of.ts';
 
 /** What a worker process runs: `finished` settles when it ends by itself, `close` ends it. */
 export interface Running {
@@ -113,8 +114,4 @@ async function withinLimit<T>(work: Promise<T>, ms: number): Promise<T | 'late'>
   } finally {
     clearTimeout(timer);
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

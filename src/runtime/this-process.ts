@@ -15,11 +15,15 @@ export function hasEnded(named: string): boolean {
   if (pid === undefined || host !== hostname() || where !== machine()) return false;
   const now = startOf(Number(pid));
   if (now !== null) return String(now) !== start;
+  return !isAlive(Number(pid));
+}
+
+/** Returns whether a process exists on this machine, be it another user's. */
+export function isAlive(pid: number): boolean {
   try {
-    process.kill(Number(pid), 0);
-    return false;
+    return process.kill(pid, 0);
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'ESRCH';
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'; // process.kill throws nothing else
   }
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { EnvironmentKind } from '../environments/environment.ts';
-import { agentGymRoutes, TEXTCRAFT_LIVENESS } from '../environments/textcraft/agentgym-routes.ts';
+import { agentGymRoutes, TEXTCRAFT_LIVENESS } from '../environments/textcraft/serve-textcraft.ts';
 import { type GymRoute, type GymWorld, route } from './agentgym-server.ts';
 
 // Worlds with the routes, shapes and failures of the published AgentGym servers (sources at 3ef9235); small in content, exact in

@@ -3,8 +3,8 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../runtime/free-port.ts';
 import { until } from './until.ts';
-import { freePort } from './worker-process.ts';
 
 export interface Pooler {
   /** The address of the database through the pooler. */

@@ -17,12 +17,10 @@ import { parseResponse as parseOfServer } from '../environments/agentgym/parse-r
 import { snapAction } from '../environments/agentgym/snap-action.ts';
 import { parseReact } from '../environments/parse-react.ts';
 import { pythonRepr } from '../environments/python-text.ts';
+import { indexWordsOf, queryWordsOf } from '../environments/retrieval/local-retriever.ts';
 import { readAnswer } from '../environments/retrieval/retrieve-protocol.ts';
-import { indexWordsOf, queryWordsOf } from '../environments/retrieval/words-of.ts';
-import { frameResult } from '../environments/search-qa/frame-observation.ts';
 import { createLexicon } from '../environments/search-qa/list-candidates.ts';
-import { parseResponse as parseSearch } from '../environments/search-qa/parse-response.ts';
-import { readAction } from '../environments/search-qa/read-action.ts';
+import { frameResult, parseResponse as parseSearch, readAction } from '../environments/search-qa/search-qa.ts';
 import { calculator } from '../environments/tools/calculator.ts';
 import { decode } from '../events/codec.ts';
 import { wellFormed } from '../events/well-formed.ts';

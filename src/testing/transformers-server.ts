@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { childEnvironment } from '../runtime/config.ts';
+import { freePort } from '../runtime/free-port.ts';
 import { until } from './until.ts';
 
 const LONGEST_MS = 300_000; // it loads torch
@@ -20,12 +19,4 @@ export async function startTransformersServe(python: string): Promise<{ readonly
     return (await fetch(`http://127.0.0.1:${port}/health`).catch(() => null))?.ok === true;
   }, LONGEST_MS);
   return { url: `http://127.0.0.1:${port}`, close: () => void server.kill('SIGKILL') };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // it listens on one
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

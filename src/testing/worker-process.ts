@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { nodeArguments } from './bundle-programs.ts';
@@ -214,14 +213,4 @@ export async function killRunning(): Promise<void> {
   const ends = [...children].map((child) => new Promise((resolve) => child.once('close', resolve)));
   for (const child of children) child.kill('SIGKILL');
   await Promise.all(ends);
-}
-
-/** Returns a port of 127.0.0.1 on which nobody listens now. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new TypeError('a TCP server has an address with a port');
-  return address.port;
 }

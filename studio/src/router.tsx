@@ -7,6 +7,7 @@ import {
   createRouter,
   lazyRouteComponent,
   retainSearchParams,
+  type SearchSchemaInput,
 } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import {
@@ -17,7 +18,6 @@ import {
   treeOutline,
   treePage,
 } from '../../graphql/studio/generated/operations.ts';
-import { texts } from './address-texts.ts';
 import type { Moment } from './graphql/ask.ts';
 import { askAhead } from './graphql/use-ask.ts';
 import { Contents } from './page/contents.tsx';
@@ -156,4 +156,15 @@ declare module '@tanstack/react-router' {
   interface Register {
     router: ReturnType<typeof makeRouter>;
   }
+}
+
+/** Reads parameters of an address as texts, the empty ones left out. */
+function texts<Name extends string>(...names: readonly Name[]) {
+  return (search: Record<string, unknown> & SearchSchemaInput): { readonly [Key in Name]?: string } => {
+    const given = names.flatMap((name) => {
+      const value = search[name];
+      return value === undefined || value === null || value === '' ? [] : [[name, String(value)]];
+    });
+    return Object.fromEntries(given) as { readonly [Key in Name]?: string };
+  };
 }

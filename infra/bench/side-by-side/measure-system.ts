@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { childEnvironment } from '../../../src/runtime/config.ts';
+import { freePort } from '../../../src/runtime/free-port.ts';
 import { until } from '../../../src/testing/until.ts';
-import { freePort } from '../../../src/testing/worker-process.ts';
 import type { System } from './systems.ts';
 
 export const SCRIPTS = fileURLToPath(new URL('.', import.meta.url));

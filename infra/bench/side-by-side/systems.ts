@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { freePort } from '../../../src/testing/worker-process.ts';
+import { freePort } from '../../../src/runtime/free-port.ts';
 
 /** A system that is compared: what is installed of it, its server, and the script that records by its client. */
 export interface System {

@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { parseEnvironment } from '../open-environment.ts';
-import { agentRAction } from './agentgym-entry.ts';
-import { parseTaskList } from './task-number.ts';
+import { agentRAction, parseTaskList } from './agentgym-entry.ts';
 
 describe('addresses of AgentGym servers', () => {
   test('the address holds server, URL, tasks and options', () => {

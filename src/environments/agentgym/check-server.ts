@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { cutText } from '../../domain/text/cut-text.ts';
+import { parseJson } from '../../domain/text/parse-json.ts';
 import { EnvironmentError } from '../environment.ts';
 import { abridge, type CallOptions, callServer } from '../http/server-call.ts';
 import { SERVER_NAMES, type ServerDescriptor } from './descriptor.ts';
@@ -60,7 +61,7 @@ export async function livenessOf(calls: CallOptions): Promise<string> {
       'protocol',
       `${calls.baseUrl.href} is no AgentGym server: GET / answers HTTP ${status}; name the address that the server listens on, without a path`,
     );
-  const said = z.string().safeParse(softJson(body));
+  const said = z.string().safeParse(parseJson(body));
   return said.success ? said.data : cutText(body, 200);
 }
 
@@ -72,7 +73,7 @@ type Routes = Pick<ServerReport, 'routes' | 'routesFrom'>;
  */
 async function routesOf(descriptor: ServerDescriptor, calls: CallOptions, extra: readonly string[]): Promise<Routes> {
   const published = await callServer({ method: 'GET', path: '/openapi.json', repeat: 'safe' }, calls);
-  const read = z.looseObject({ paths: z.record(z.string(), z.unknown()) }).safeParse(softJson(published.body));
+  const read = z.looseObject({ paths: z.record(z.string(), z.unknown()) }).safeParse(parseJson(published.body));
   if (published.status === 200 && read.success) return { routes: Object.keys(read.data.paths).sort(), routesFrom: 'openapi' };
 
   const { needs, lacks, words, prefix } = descriptor;
@@ -110,12 +111,4 @@ function lacking({ title }: ServerDescriptor, url: string, routes: readonly stri
     'protocol',
     `${title} at ${url} lacks the routes ${routes.join(', ')}${hint}: start a server that has them`,
   );
-}
-
-function softJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -8,9 +8,9 @@ import {
 } from '../environment.ts';
 import { abridge } from '../http/server-call.ts';
 import { type ClientRevision, clientAction } from './client-action.ts';
+import type { ServerDescriptor } from './descriptor.ts';
 import type { Hints } from './hints.ts';
 import type { Lease, LeasePool } from './lease-pool.ts';
-import { normaliseReward, type Reward } from './normalise-reward.ts';
 import { openTask, shownOpening, shownText } from './open-task.ts';
 import { readOverrides } from './overrides.ts';
 import { parseResponse } from './parse-response.ts';
@@ -263,4 +263,24 @@ function unlisted({ server, tasks }: EpisodeOptions, alias: string): Environment
     'unknown-task',
     `${server.descriptor.title} was opened with ${tasks.size} tasks from ${first} on, not with ${JSON.stringify(alias.slice(0, 80))}: name it behind the #`,
   );
+}
+
+type Reward = StepResult['reward'];
+
+/**
+ * Brings a server's reward to 0..1 (agent-r §4.5): divided by its scale, negatives as 0 (and `fatal` where they mean the end),
+ * never above 1. For a cumulative reward `value` is what is earned so far and `gain` what this step added to it, so that gains
+ * add up to the last value.
+ * @param before the value after the step before; 0 at the start.
+ */
+function normaliseReward(step: ServerDescriptor['step'], raw: number, before: number): Reward {
+  const value = Math.min(Math.max(raw / step.scale, 0), 1);
+  return {
+    value,
+    raw,
+    scale: step.scale,
+    kind: step.kind,
+    ...(step.kind === 'cumulative' ? { gain: value - before } : {}),
+    ...(raw < 0 && step.negative === 'fatal' ? { fatal: true } : {}),
+  };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseJson } from '../../domain/text/parse-json.ts';
 import { EnvironmentError } from '../environment.ts';
 import { abridge, type Call, type CallOptions, callServer, jsonOf, type ServerResponse } from '../http/server-call.ts';
 import type { StartGate } from '../http/start-gate.ts';
@@ -214,7 +215,7 @@ function unknownTask({ title }: ServerDescriptor, task: number, said: string): E
 /** Distinguishes a server that failed over a request from one that has lost the environment: both are HTTP 500. */
 async function mustBeAlive(server: Server, id: number, failed: ServerResponse): Promise<void> {
   const { status, body } = await get(server, '/observation', id);
-  const said = status === 200 ? errorIn(softJson(body)) : body;
+  const said = status === 200 ? errorIn(parseJson(body)) : body;
   if (said !== null && !said.includes('has finished')) throw gone(server, id, failureOf(failed));
 }
 
@@ -226,14 +227,6 @@ function errorIn(json: unknown): string | null {
   const found = z.looseObject({ error: z.unknown() }).safeParse(json);
   if (!found.success) return null;
   return typeof found.data.error === 'string' ? found.data.error : JSON.stringify(found.data.error);
-}
-
-function softJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function openingIn({ reset, actions }: ServerDescriptor, json: unknown): RemoteOpening {
@@ -276,7 +269,7 @@ function actionsIn(where: ServerDescriptor['actions'], json: unknown, observatio
       return parsed('/step', z.looseObject({ available_actions: z.array(z.string()) }), json).available_actions;
     case 'text': {
       const list = /^Available actions: (\[.*\])$/m.exec(observation)?.[1];
-      const read = z.array(z.string()).safeParse(softJson(list ?? ''));
+      const read = z.array(z.string()).safeParse(parseJson(list ?? ''));
       return read.success ? read.data : []; // with nothing to do, BabyAI writes the opening bracket alone
     }
     default:

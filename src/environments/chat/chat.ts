@@ -1,8 +1,13 @@
+import { z } from 'zod';
 import { sha256Hex } from '../../digest/sha256.ts';
 import { frameTurn } from '../../domain/tools/profile-chat.ts';
 import { type Environment, EnvironmentError, type EnvironmentKind, type StepResult } from '../environment.ts';
+import { defineEnvironment } from '../environment-entry.ts';
+import { oneSource, opening } from '../retrieval/open-source.ts';
+import { generateWorld, SHIPPED_WORLD } from '../search-qa/world/generate-world.ts';
 import { answerTurn, type TurnRules } from '../tool-env/answer-turn.ts';
 import { instruct } from '../tool-env/instruct.ts';
+import { callOptions, openTools, sandboxed, toolOptions } from '../tool-env/open-tools.ts';
 import { parseWhole } from '../tool-env/parse-whole.ts';
 
 export interface ChatOptions extends TurnRules {
@@ -77,3 +82,23 @@ function createConversation(options: ChatOptions, fingerprint: string, closed: A
     close: async () => undefined,
   };
 }
+
+const toolsOf = ({ tools }: { tools?: string[] | undefined }): readonly string[] => tools ?? [];
+
+const options = z
+  .strictObject({ ...toolOptions('none when left out'), ...callOptions })
+  .refine(...oneSource)
+  .refine(...sandboxed(toolsOf));
+
+/** A conversation with tools, as in `chat:profile=v0.1;tools=calculator`. */
+export const chat = defineEnvironment({
+  name: 'chat',
+  summary: 'a conversation of a person with a policy and its tools; for `espalier chat`',
+  options,
+  open: (given) =>
+    opening('chat', async () => {
+      const { seed = SHIPPED_WORLD.seed, size = SHIPPED_WORLD.size } = given;
+      const tools = await openTools(given, toolsOf(given), () => generateWorld(seed, size).documents);
+      return openChat({ ...tools, clock: () => performance.now() });
+    }),
+});

@@ -1,15 +1,17 @@
 import { sha256Hex } from '../../digest/sha256.ts';
+import { findSearchAction, projectResponse } from '../../domain/prompts/project-response.ts';
 import { exactMatch, lastAnswer } from '../../domain/reward/exact-match.ts';
-import { type Environment, EnvironmentError, type EnvironmentKind, type StepResult } from '../environment.ts';
+import {
+  type Environment,
+  EnvironmentError,
+  type EnvironmentKind,
+  type ParsedResponse,
+  type StepResult,
+} from '../environment.ts';
 import { kindOfSource } from '../kind-of-source.ts';
 import { type RetrievedDocument, type Retriever, SearchFailure } from '../retrieval/retriever.ts';
-import { frameResult, listDocuments } from './frame-observation.ts';
-import { INSTRUCTION } from './instruction.ts';
 import { createLexicon, type Lexicon, listCandidates } from './list-candidates.ts';
-import { parseResponse } from './parse-response.ts';
-import { planSearch } from './plan-search.ts';
 import type { Question } from './question.ts';
-import { readAction } from './read-action.ts';
 
 export interface SearchQaOptions {
   readonly questions: readonly Question[];
@@ -226,4 +228,76 @@ function stateHash(kind: Kind, { question, turns, ended }: Situation): string {
 
 function sha256(value: unknown): string {
   return sha256Hex(JSON.stringify(value));
+}
+
+/** Explains to an agent without a prompt template how to play. */
+const INSTRUCTION = `You answer a question, and may search a collection of documents before you do. At each turn think first, and then do exactly one of two things:
+- search: <search>what to look for</search>. You are shown the best documents between <information> and </information>.
+- answer: <answer>the answer, short and without explanation</answer>. This ends the task.
+You have few turns; the last one must be an answer.`;
+
+/**
+ * Returns the next action of a player who knows the way and acts on evidence: the first search of the way whose document was not
+ * seen yet, or, when all were, the answer. Null where the way is not known, or too long for the turns that are left.
+ */
+function planSearch(question: Question, seen: ReadonlySet<string>, turnsLeft: number): readonly string[] | null {
+  if (question.hops === null) return null;
+  const missing = question.hops.filter(({ documentId }) => !seen.has(documentId));
+  const plan = [...missing.map(({ query }) => `<search>${query}</search>`), `<answer>${question.targets[0]}</answer>`];
+  return plan.length <= turnsLeft ? plan : null;
+}
+
+/** What an action text asks for. */
+type SearchAction =
+  | { readonly kind: 'search'; readonly query: string }
+  | { readonly kind: 'answer'; readonly text: string }
+  | { readonly kind: 'nothing' };
+
+/** Reads an action as a response is read, so that the environment may be given either. A blank query is no search. */
+export function readAction(text: string): SearchAction {
+  const { action } = findSearchAction(text);
+  const [, tag, content = ''] = /^<(search|answer)>([\s\S]*)<\/\1>$/.exec(action) ?? [];
+  if (tag === 'search' && content !== '') return { kind: 'search', query: content };
+  return tag === 'answer' ? { kind: 'answer', text: content } : { kind: 'nothing' };
+}
+
+/** What a search without a result shows. */
+const NOTHING_FOUND = 'No search results found.';
+
+/** Writes the documents of one search as the published tool does: `Doc 1: …`, one after the other, by rank. */
+function listDocuments(documents: readonly RetrievedDocument[]): string {
+  if (documents.length === 0) return NOTHING_FOUND;
+  return documents.map(({ contents }, i) => `Doc ${i + 1}: ${contents}`).join('\n');
+}
+
+/**
+ * Frames a search's result as the agent reads it: `<information>{"result": "…"}</information>`, the JSON as Python's `json.dumps`
+ * writes it, with all but printable ASCII escaped.
+ */
+export function frameResult(result: string): string {
+  // no `u` flag: a pair of surrogates becomes two escapes
+  const json = JSON.stringify(result).replaceAll(/[^\x20-\x7e]/g, escapeUnit);
+  return `<information>{"result": ${json}}</information>`;
+}
+
+function escapeUnit(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+/**
+ * Splits a response by the published rules for Search. The labels of the policies that pick (`Thought:`, `Action:`) are no part
+ * of the thought.
+ */
+export function parseResponse(response: string): ParsedResponse {
+  const { action, thought, valid } = projectResponse('search-qa', response, { compression: false });
+  return { thought: withoutLabel(thought.replace(/^Thought:\s*/, '')), action, wellFormatted: valid };
+}
+
+/**
+ * Takes off a final `Action:` with the blanks around it; as a pattern (`\s*Action:\s*$`) it takes quadratic time on a run of
+ * blanks.
+ */
+function withoutLabel(thought: string): string {
+  const end = thought.trimEnd();
+  return end.endsWith('Action:') ? end.slice(0, -'Action:'.length).trimEnd() : thought;
 }

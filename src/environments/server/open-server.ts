@@ -1,10 +1,14 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { sha256Hex } from '../../digest/sha256.ts';
 import { EnvironmentError, type EnvironmentKind } from '../environment.ts';
+import { defineEnvironment } from '../environment-entry.ts';
 import { liveAgent } from '../http/live-agent.ts';
 import type { PythonProcess } from '../http/python-process.ts';
 import { abridge, type CallOptions, callServer, isOfAnother, type ServerResponse } from '../http/server-call.ts';
+import { address, whole } from '../option-kinds.ts';
+import { readPairs } from '../read-address.ts';
 import { checkedRenderer } from '../read-renderer.ts';
+import { withRestart } from '../with-restart.ts';
 import type { EnvironmentServer } from './environment-server.ts';
 import { descriptionShape, errorShape, PROTOCOL } from './protocol.ts';
 import { openServerEpisode } from './server-episode.ts';
@@ -119,3 +123,21 @@ function readJson(what: string, status: number, body: string): unknown {
     );
   }
 }
+
+/** An environment on a server of the user's, as in `server:http://127.0.0.1:8900`. */
+export const environmentServer = defineEnvironment({
+  name: 'server',
+  summary: `your own, from a server of the protocol ${PROTOCOL}, such as espalier_rl.serve starts in Python`,
+  options: z.strictObject({
+    url: address('the address of the server'),
+    timeout: whole(1, 999_999, 'the limit for one request, in seconds').default(300),
+  }),
+  syntax: {
+    form: 'server:URL[;timeout=SECONDS]',
+    read: (rest) => {
+      const [url = '', ...own] = rest.split(';');
+      return { ...readPairs(own.join(';')), url };
+    },
+  },
+  open: async ({ url, timeout }) => withRestart(await openServer({ url, timeoutMs: timeout * 1_000 })),
+});

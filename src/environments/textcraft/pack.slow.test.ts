@@ -3,13 +3,12 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { createRandom } from '../../domain/random/random.ts';
 import { act, type Inventory, isGettable } from './act.ts';
-import { prepareCandidates } from './candidates.ts';
 import { chooseShownRecipes } from './commands.ts';
 import { itemsFor } from './crafts.ts';
 import { listGoals } from './goals.ts';
 import { createPlanner } from './planner.ts';
 import { readRecipes } from './read-recipes.ts';
-import { SHIPPED_RECIPES } from './textcraft.ts';
+import { prepareCandidates, SHIPPED_RECIPES } from './textcraft.ts';
 import { buildWorld } from './world.ts';
 
 const world = buildWorld(await readRecipes(SHIPPED_RECIPES));

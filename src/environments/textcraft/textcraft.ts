@@ -1,18 +1,22 @@
 import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+import { sha256Hex } from '../../digest/sha256.ts';
 import { parseThoughtAction } from '../../domain/prompts/parse-thought-action.ts';
 import { createRandom } from '../../domain/random/random.ts';
 import { seedFrom } from '../../domain/random/seed-from.ts';
 import { type Environment, EnvironmentError, type EnvironmentKind, type Opening, type StepResult } from '../environment.ts';
-import { type ActOutcome, act, type Inventory } from './act.ts';
-import { type Candidates, prepareCandidates } from './candidates.ts';
+import { defineEnvironment, wholeRest } from '../environment-entry.ts';
+import { text } from '../option-kinds.ts';
+import { type ActOutcome, act, type Inventory, isGettable } from './act.ts';
 import { chooseShownRecipes, commandOf } from './commands.ts';
-import { splitByHash, stateFingerprint, worldFingerprint } from './fingerprints.ts';
+import { type Craft, craftsOf, isAffordable, itemsFor } from './crafts.ts';
 import { type Goal, listGoals } from './goals.ts';
 import { INSTRUCTION } from './instruction.ts';
 import { nameOf } from './names.ts';
 import { createPlanner, type Planner } from './planner.ts';
 import { readRecipes } from './read-recipes.ts';
-import { buildWorld, type World } from './world.ts';
+import type { RecipeFile } from './recipe-file.ts';
+import { buildWorld, type Recipe, type World } from './world.ts';
 
 export interface TextCraftOptions {
   /** The folder of recipe files; the project's own pack when not given. */
@@ -156,3 +160,72 @@ function splitOf(rule: SplitRule, alias: string, goal: Goal): string | null {
       return rule satisfies never;
   }
 }
+
+/** The finite choice that a task offers to policies that pick and do not write. */
+interface Candidates {
+  /** Lists the actions that make sense with an inventory, in a fixed order without repetition. */
+  from(inventory: Inventory): readonly string[];
+}
+
+/**
+ * Prepares the candidates of a task from the recipes it shows: `get` in the amounts that some shown command takes, every shown
+ * craft that the inventory affords (tags settled on held items), and `inventory`. A `get` may be chosen again and again, so a way
+ * to the goal stays open from everywhere.
+ */
+export function prepareCandidates(world: World, shown: readonly Recipe[]): Candidates {
+  const gets = new Set<string>();
+  for (const { ingredients } of shown) {
+    for (const ingredient of ingredients) {
+      for (const id of itemsFor(world, ingredient)) if (isGettable(world, id)) gets.add(`get ${ingredient.count} ${nameOf(id)}`);
+    }
+  }
+  const crafts: readonly Craft[] = shown.flatMap((recipe) => craftsOf(world, recipe));
+  return {
+    from: (inventory) => {
+      const affordable = crafts.filter((craft) => isAffordable(craft, inventory)).map(({ command }) => command);
+      return [...new Set([...gets, ...affordable, 'inventory'])];
+    },
+  };
+}
+
+/** Raised when the rules change what a task is or how the world answers: trees of different revisions are never merged. */
+const RULES_REVISION = 1;
+
+/**
+ * Hashes what determines tasks and dynamics: the crafting recipes in listing order and the revision of the rules. File names and
+ * ignored types do not count.
+ */
+function worldFingerprint(recipes: readonly RecipeFile[]): string {
+  const canonical = recipes.map(({ ingredients, result, group }) => [
+    ingredients.map(({ kind, id, count }) => [kind, id, String(count)]),
+    [result.id, String(result.count)],
+    group,
+  ]);
+  return sha256Hex(JSON.stringify(['textcraft', RULES_REVISION, canonical]));
+}
+
+/**
+ * Hashes a situation: world, goal and what is carried, by item id. The order of acquisition is left out although `inventory`
+ * shows it: no action distinguishes two such situations in any other way, and equal ones must meet when steps are grouped by
+ * state.
+ */
+function stateFingerprint(world: string, goal: string, inventory: Inventory): string {
+  const carried = [...inventory].map(([id, amount]) => [id, String(amount)]).sort(([a = ''], [b = '']) => (a < b ? -1 : 1));
+  return sha256Hex(JSON.stringify([world, goal, carried]));
+}
+
+/**
+ * Puts every fifth goal, by hash, into the `test` split and the others into `train`. Only the goal's id is hashed, so a goal
+ * stays on its side when the recipes around it change and its index moves.
+ */
+function splitByHash(goal: string): 'train' | 'test' {
+  return Number.parseInt(sha256Hex(JSON.stringify(['textcraft-split', goal])).slice(0, 8), 16) % 5 === 0 ? 'test' : 'train';
+}
+
+export const textcraft = defineEnvironment({
+  name: 'textcraft',
+  summary: 'crafting tasks in a world of recipes; every fifth goal is for tests',
+  options: z.strictObject({ folder: text('FOLDER', 'recipe files; those that are shipped when left out').optional() }),
+  syntax: wholeRest('textcraft', 'folder', 'FOLDER'),
+  open: ({ folder = SHIPPED_RECIPES }) => openTextCraft({ folder, split: { kind: 'by-hash' } }),
+});

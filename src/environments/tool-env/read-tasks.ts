@@ -1,11 +1,8 @@
-import { createReadStream } from 'node:fs';
 import { z } from 'zod';
 import type { Json } from '../../domain/tools/read-python-json.ts';
-import { readLines } from '../retrieval/read-lines.ts';
+import { readJsonLines } from '../retrieval/read-json-lines.ts';
 import { ToolError } from '../tools/tool.ts';
 import type { ToolTask } from './tool-task.ts';
-
-const TASKS = 1_000_000;
 
 const chat = z.array(z.looseObject({ role: z.string(), content: z.string() })).min(1);
 const split = z.string().min(1).max(200).nullish();
@@ -26,41 +23,14 @@ const lineShape = z.looseObject({
  * alias. Other fields are passed over. @throws ToolError naming file and line.
  */
 export async function readTasks(file: string): Promise<ToolTask[]> {
-  const tasks = new Map<string, ToolTask>();
-  try {
-    const refuse = ({ number, problem }: { number: number; problem: string }) => new ToolError(`${file}:${number}: ${problem}`);
-    for await (const { number, text } of readLines(createReadStream(file), refuse)) {
-      const task = taskOf(text, number, `${file}:${number}`);
-      if (tasks.has(task.alias)) throw new ToolError(`${file}:${number}: the id ${JSON.stringify(task.alias)} came before`);
-      if (tasks.size === TASKS) throw new ToolError(`${file}:${number}: there are more than ${TASKS} tasks`);
-      tasks.set(task.alias, task);
-    }
-  } catch (cause) {
-    if (cause instanceof ToolError) throw cause;
-    throw new ToolError(`${file}: cannot be read (${(cause as NodeJS.ErrnoException).code ?? String(cause)})`, { cause });
-  }
-  if (tasks.size === 0) throw new ToolError(`${file}: holds no task`);
-  return [...tasks.values()];
+  return readJsonLines(file, { shape: lineShape, what: 'task', Failed: ToolError, itemOf: taskOf });
 }
 
-function taskOf(line: string, number: number, place: string): ToolTask {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch (cause) {
-    // JSON.parse throws nothing but SyntaxError
-    throw new ToolError(`${place}: is no JSON (${(cause as Error).message})`, { cause });
-  }
-  const parsed = lineShape.safeParse(value);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
-    throw new ToolError(`${place}: is no task: ${issue?.path.join('.') || 'the line'}: ${issue?.message}`);
-  }
-  const { data } = parsed;
+function taskOf(data: z.output<typeof lineShape>, alias: string): ToolTask | string {
   const prompt = data.question ?? promptOf(data.prompt);
-  if (prompt === undefined) throw new ToolError(`${place}: is no task: give it a question or a prompt`);
+  if (prompt === undefined) return 'is no task: give it a question or a prompt';
   return {
-    alias: String(data.id ?? number),
+    alias,
     prompt,
     groundTruth: (data.ground_truth ?? data.reward_model?.ground_truth ?? null) as Json, // the schema took nothing but JSON
     dataSource: data.data_source ?? 'unknown',

@@ -6,7 +6,7 @@ import { type PythonProcess, startPython } from '../http/python-process.ts';
 import { abridge, type CallOptions, callServer } from '../http/server-call.ts';
 import { StartGate } from '../http/start-gate.ts';
 import { ToolError } from '../tools/tool.ts';
-import { readAnswer, serverAddress } from '../tools/tool-server.ts';
+import { readAnswer, refused, serverAddress } from '../tools/tool-server.ts';
 
 /** The protocol's name and version, which a server of a reward names. */
 export const REWARD_PROTOCOL = 'espalier-reward/1';
@@ -109,8 +109,4 @@ function messageOf(body: string): string {
   } catch {
     return abridge(body);
   }
-}
-
-function refused(error: unknown): never {
-  throw error instanceof EnvironmentError ? new ToolError(error.message, { cause: error }) : error;
 }

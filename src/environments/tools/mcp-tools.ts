@@ -2,6 +2,7 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { sha256Hex } from '../../digest/sha256.ts';
 import type { Json } from '../../domain/tools/read-python-json.ts';
 import { childEnvironment } from '../../runtime/config.ts';
+import { messageOf } from '../../runtime/message-of.ts';
 import { doubling, retry } from '../../runtime/retry.ts';
 import { isHttpAddress, sendAddress } from '../../runtime/secret-address.ts';
 import { SECRET_REMEDY, secretInUrl } from '../../runtime/secret-in-url.ts';
@@ -26,7 +27,7 @@ export async function openMcpTools(address: string, timeoutMs: number): Promise<
   const { url, headers, hide } = isHttpAddress(place) ? sendAddress(new URL(place)) : { ...NO_ADDRESS };
   const open = () => (url ? connect(url, headers, timeoutMs) : start(place, timeoutMs));
   const client = await open().catch((cause: unknown) => {
-    throw new ToolError(`${MCP}${place} does not answer as an MCP server: ${hide(wordsOf(cause))}`);
+    throw new ToolError(`${MCP}${place} does not answer as an MCP server: ${hide(messageOf(cause))}`);
   });
   try {
     const chosen = await describeTools(client, { place, name, timeoutMs });
@@ -162,7 +163,7 @@ function keepSession(first: Client, { reopen, server, timeoutMs }: SessionOption
     async send(request, signal) {
       for (let tries = 1; ; tries++) {
         const session = await running().catch((cause: unknown) => {
-          throw new ToolUnavailable(wordsOf(cause), { cause });
+          throw new ToolUnavailable(messageOf(cause), { cause });
         });
         session.inFlight++;
         try {
@@ -269,7 +270,7 @@ async function call(
     .send((client) => client.callTool(asked, undefined, { timeout, signal }), signal)
     .catch((cause: unknown) => {
       signal.throwIfAborted();
-      const reason = `${name}: ${hide(wordsOf(cause))}`;
+      const reason = `${name}: ${hide(messageOf(cause))}`;
       const isAnswer = cause instanceof McpError && cause.code !== ErrorCode.ConnectionClosed;
       throw isAnswer || cause instanceof ToolError ? new ToolError(reason, { cause }) : new ToolUnavailable(reason, { cause });
     });
@@ -279,8 +280,4 @@ async function call(
   const content = hide(parts.map(({ type, text }) => text ?? `[${type}]`).join('\n'));
   const pictures = parts.flatMap(({ type, data }) => (type === 'image' && data !== undefined ? [data] : []));
   return { content, success: answer.isError !== true, ...(pictures.length > 0 ? { pictures } : {}) };
-}
-
-function wordsOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

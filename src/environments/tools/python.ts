@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { cutText } from '../../domain/text/cut-text.ts';
+import { parseJson } from '../../domain/text/parse-json.ts';
 import { limitOf } from '../../runtime/limit.ts';
 import { retry } from '../../runtime/retry.ts';
 import { isPassingStatus, LONGEST_PAUSE_MS, retryAfterMs } from '../../runtime/retry-after.ts';
@@ -137,7 +138,7 @@ async function send(
         return { kind: 'passing', reason, restMs: retryAfterMs((name) => response.headers.get(name), now()) };
       return { kind: REFUSED_STATUS.has(response.status) ? 'refused' : 'final', reason };
     }
-    const parsed = answerShape.safeParse(parseOrNull(text));
+    const parsed = answerShape.safeParse(parseJson(text));
     if (!parsed.success) return { kind: 'final', reason: `the sandbox answered something else: ${cutText(text, 200)}` };
     if (parsed.data.status === 'SandboxError')
       return { kind: 'passing', reason: `the sandbox failed: ${parsed.data.message ?? 'no reason given'}`, restMs: null };
@@ -160,14 +161,6 @@ async function readBounded(response: Response): Promise<string | null> {
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
-}
-
-function parseOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null; // the schema refuses it with the text next to it
-  }
 }
 
 function runUrl(text: string): URL {

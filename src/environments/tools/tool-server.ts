@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseJson } from '../../domain/text/parse-json.ts';
 import type { Json } from '../../domain/tools/read-python-json.ts';
 import { isHttpAddress } from '../../runtime/secret-address.ts';
 import { SECRET_REMEDY, secretInUrl } from '../../runtime/secret-in-url.ts';
@@ -124,7 +125,8 @@ export function readAnswer<Shape extends z.ZodType>(
   throw new ToolError(`${what}: ${issue?.path.join('.') || 'the answer'} ${issue?.message ?? 'does not fit'}: ${abridge(body)}`);
 }
 
-function refused(error: unknown): never {
+/** Names a server that cannot be opened as the fault of a tool. */
+export function refused(error: unknown): never {
   throw error instanceof EnvironmentError ? new ToolError(error.message, { cause: error }) : error;
 }
 
@@ -133,18 +135,10 @@ function refused(error: unknown): never {
  * fails the rollout, but the word that what the tool asks is away (`backend`): what is put off or cut off on the way is thrown before.
  */
 function whyRefused(name: string, { status, body }: ServerResponse, place: string): Error {
-  const own = errorShape.safeParse(parsed(body));
+  const own = errorShape.safeParse(parseJson(body));
   if (own.success && own.data.error === 'failed') return new ToolError(`${name}: ${abridge(own.data.message)}`);
   const reason = `${name} at ${place} answered HTTP ${status}: ${abridge(body)}`;
   return own.success ? new ToolUnavailable(reason) : new EnvironmentError('failed', reason);
-}
-
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return null;
-  }
 }
 
 /**

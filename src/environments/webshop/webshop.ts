@@ -1,16 +1,18 @@
+import { z } from 'zod';
 import { sha256Hex } from '../../digest/sha256.ts';
 import { parseThoughtAction } from '../../domain/prompts/parse-thought-action.ts';
 import { INSTRUCTIONS } from '../agentgym/instructions.ts';
 import { type Environment, EnvironmentError, type EnvironmentKind } from '../environment.ts';
+import { defineEnvironment } from '../environment-entry.ts';
+import { whole } from '../option-kinds.ts';
 import { openLocalRetriever } from '../retrieval/local-retriever.ts';
-import { browse } from './browse.ts';
 import { CATALOGUE_REVISION, generateCatalogue } from './catalogue.ts';
 import { generateGoals, splitsOf } from './goals.ts';
-import type { Page } from './page.ts';
-import { planPurchase } from './plan.ts';
+import { BUTTONS, type Listing, type Page, SUB_PAGES } from './page.ts';
 import type { Goal } from './product.ts';
-import { documentOf, type Shop } from './shop.ts';
-import { clickablesOf, showPage } from './show-page.ts';
+import { rewardOf } from './reward.ts';
+import { documentOf, SHOWN, type Shop, searchShop } from './shop.ts';
+import { clickablesOf, productOf, shownOf, showPage } from './show-page.ts';
 import { PRODUCT_TYPES } from './vocabulary.ts';
 
 export interface WebShopOptions {
@@ -148,3 +150,97 @@ function truthOf({ goals, splits }: Kind, alias: string): ReturnType<NonNullable
     dataSource: `${NAME}_${splits[Number(alias)]}`,
   };
 }
+
+/**
+ * Returns the actions of a buyer who knows which product is wanted: search its title, open it, choose the options, buy. Empty
+ * where everything is done.
+ */
+function planPurchase(shop: Shop, goal: Goal, page: Page): readonly string[] {
+  const search = `search[${productOf(shop, goal.asin).title.toLowerCase()}]`;
+  const open = `click[${goal.asin.toLowerCase()}]`;
+  const buy = ({ options }: { readonly options: Readonly<Record<string, string>> }) => [
+    ...goal.options.filter(({ name, value }) => options[name] !== value).map(({ value }) => `click[${value}]`),
+    'click[buy now]',
+  ];
+  const whole = [search, open, ...buy({ options: {} })];
+  switch (page.kind) {
+    case 'search':
+      return whole;
+    case 'results': {
+      const pagesOn = Math.floor(page.found.indexOf(goal.asin) / SHOWN) + 1 - page.number;
+      if (shownOf(page).includes(goal.asin)) return [open, ...buy({ options: {} })];
+      const turns = page.found.includes(goal.asin) ? Math.abs(pagesOn) : Number.POSITIVE_INFINITY;
+      if (turns > 1) return whole;
+      return [pagesOn > 0 ? 'click[next >]' : 'click[< prev]', open, ...buy({ options: {} })];
+    }
+    case 'item':
+      return page.asin === goal.asin ? buy(page) : whole;
+    case 'sub':
+      return page.asin === goal.asin ? ['click[< prev]', ...buy(page)] : whole;
+    case 'done':
+      return [];
+    default:
+      return page satisfies never;
+  }
+}
+
+const FORM = /^([^\n]+)\[([^\n]+)\]/; // greedy, from the start, as the published program reads an action
+
+/**
+ * Returns the page that an action leads to; null where it does nothing: it is neither `search[words]` nor a click on what the
+ * page shows. As in the published program, a search is possible on every page.
+ */
+async function browse(shop: Shop, goal: Goal, page: Page, action: string, signal?: AbortSignal): Promise<Page | null> {
+  const [, verb, given = ''] = FORM.exec(action) ?? [];
+  const argument = given.toLowerCase();
+  if (verb === 'search') return list(argument, await searchShop(shop, argument, signal));
+  if (verb !== 'click') return null;
+  const clickable = clickablesOf(shop, page).get(argument);
+  return clickable === undefined ? null : click(shop, goal, page, argument, clickable);
+}
+
+function list(words: string, found: readonly string[]): Page {
+  return { kind: 'results', words, found, number: 1 };
+}
+
+function click(shop: Shop, goal: Goal, page: Page, text: string, clickable: { readonly option: string } | null): Page | null {
+  if (text === BUTTONS.back.toLowerCase()) return { kind: 'search' };
+  switch (page.kind) {
+    case 'results':
+      return onResults(page, text);
+    case 'item': {
+      if (clickable !== null) return { ...page, options: { ...page.options, [clickable.option]: text } };
+      if (text === BUTTONS.previous.toLowerCase()) return { kind: 'results', ...page.from };
+      const { asin, options } = page;
+      if (text === BUTTONS.buy.toLowerCase())
+        return { kind: 'done', asin, options, reward: rewardOf(productOf(shop, asin), goal, options).total };
+      const sub = SUB_PAGES.find((each) => each.toLowerCase() === text);
+      return sub === undefined ? null : { ...page, kind: 'sub', sub };
+    }
+    case 'sub':
+      return { kind: 'item', asin: page.asin, options: page.options, from: page.from };
+    case 'search': // its button does nothing without words
+    case 'done':
+      return null;
+    default:
+      return page satisfies never;
+  }
+}
+
+function onResults({ words, found, number }: Listing, text: string): Page {
+  if (text === BUTTONS.next.toLowerCase()) return { kind: 'results', words, found, number: number + 1 };
+  if (text === BUTTONS.previous.toLowerCase()) return { kind: 'results', words, found, number: number - 1 };
+  return { kind: 'item', asin: text.toUpperCase(), options: {}, from: { words, found, number } };
+}
+
+/** WebShop with products that are made up, as in `webshop-generated:products=100`. */
+export const webshopGenerated = defineEnvironment({
+  name: 'webshop-generated',
+  summary:
+    'purchases in a shop by the pages, actions and rewards of WebShop; its catalogue is generated and not the published one',
+  options: z.strictObject({
+    seed: whole(0, 999_999_999, 'draws products and goals').default(233),
+    products: whole(1, 10_000, 'products of the shop').default(1_000),
+  }),
+  open: openWebShop,
+});

@@ -1,4 +1,5 @@
 import { cutText } from '../../domain/text/cut-text.ts';
+import { isObject } from '../../domain/text/parse-json.ts';
 import { catalogue, type EventType } from '../../events/catalogue.ts';
 import { contentHash, parseEnvelope, type Refusal } from '../../events/codec.ts';
 import { entityOf } from '../../events/entity-of.ts';
@@ -6,8 +7,7 @@ import type { Envelope, Stamp } from '../../events/envelope.ts';
 import { wellFormed } from '../../events/well-formed.ts';
 import { uniqueKeysOf } from '../../projections/journal/journal-entries.ts';
 import { PROBLEM_LIMIT, type Problem, type Reply, refuse } from '../reply.ts';
-import { type ContentFault, findContentFault } from './content-fault.ts';
-import { unknownTrainingFields } from './misspelt-training.ts';
+import { type ContentFault, findContentFault, unknownTrainingFields } from './content-fault.ts';
 import { unsafePart } from './unsafe-part.ts';
 
 /** An event of a request and its place in it. */
@@ -154,10 +154,6 @@ function wrongMark(value: unknown): ContentFault | undefined {
   if (!isObject(value)) return undefined;
   const mark = Object.entries(FIELDS_OF_PLATFORM).find(([field]) => value[field] !== undefined);
   return mark && { path: mark[0], ...mark[1] };
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Returns why an event is none of a producer, or not of this time. */

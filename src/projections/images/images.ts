@@ -6,9 +6,9 @@ import type { Delivery, Envelope } from '../../events/envelope.ts';
 import { segmentId } from '../../images/image-id.ts';
 import { copyNew, insertRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import type { Row } from '../../postgres/table.ts';
 import { keyInTree, keyOf, type OfTree, pairsOf } from '../of-tree.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
-import { historyRow, runSpecRow, segmentRow, specRow } from './rows.ts';
 import { tables } from './tables.ts';
 
 const HANDLES: readonly EventType[] = ['RenderSpecRegistered', 'SegmentRendered', 'HistoryRendered'];
@@ -116,4 +116,72 @@ function digestOf(spec: unknown): string {
 
 function keepFirst<Row>(rows: Map<string, Row>, key: string, row: Row): void {
   if (!rows.has(key)) rows.set(key, row);
+}
+
+/** The rows that the events of history images become. */
+
+function specRow({ data }: Envelope<'RenderSpecRegistered'>): Row<typeof tables.renderSpecs> {
+  return { renderSpecId: data.renderSpecId, spec: data.spec };
+}
+
+function runSpecRow({ data, occurredAt }: Envelope<'RenderSpecRegistered'>): Row<typeof tables.runRenderSpecs> {
+  return { runId: data.runId, renderSpecId: data.renderSpecId, profile: data.profile, registeredAt: occurredAt };
+}
+
+function segmentRow({ data, correlationId, occurredAt }: Envelope<'SegmentRendered'>): Row<typeof tables.segments> {
+  return {
+    segmentId: data.segmentId,
+    renderSpecId: data.renderSpecId,
+    text: typeof data.text === 'string' ? data.text : '',
+    lines: data.lines,
+    width: data.width,
+    height: data.height,
+    rgb: data.rgb,
+    cutLines: data.cutLines,
+    outside: data.outside,
+    unshaped: data.unshaped,
+    runId: correlationId,
+    renderedAt: occurredAt,
+    blobs: typeof data.text === 'string' ? null : { text: data.text },
+  };
+}
+
+function historyRow({ event, offset }: Delivery<Envelope<'HistoryRendered'>>, length: number): Row<typeof tables.historyImages> {
+  const { data } = event;
+  const { raw, resized, bordered, model } = data.sizes;
+  return {
+    stepId: data.stepId,
+    treeId: data.treeId,
+    runId: event.correlationId,
+    renderSpecId: data.renderSpecId,
+    prefixStepId: data.prefix?.stepId ?? null,
+    prefixFrom: data.prefix?.from ?? 0,
+    prefixTo: data.prefix?.to ?? 0,
+    segments: data.segments,
+    length,
+    history: data.history,
+    missed: data.cache.missed,
+    factor: data.factor,
+    factorChosenBy: data.factorChosenBy,
+    rawWidth: raw.width,
+    rawHeight: raw.height,
+    resizedWidth: resized.width,
+    resizedHeight: resized.height,
+    width: bordered.width,
+    height: bordered.height,
+    modelWidth: model.width,
+    modelHeight: model.height,
+    visionTokens: data.visionTokens.count,
+    visionPreset: data.visionTokens.preset,
+    textTokens: data.textTokens.count,
+    tokenizer: data.textTokens.tokenizer,
+    imageId: data.imageId,
+    cutSegments: data.cut.segments,
+    cutLines: data.cut.lines,
+    outside: data.outside,
+    unshaped: data.unshaped,
+    renderMs: data.timings.renderMs,
+    renderedAt: event.occurredAt,
+    logOffset: offset,
+  };
 }

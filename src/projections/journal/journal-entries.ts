@@ -5,7 +5,7 @@ import { type Envelope, identityOf } from '../../events/envelope.ts';
 import type { Receipt } from '../../log/event-log.ts';
 import type { Db } from '../../postgres/database.ts';
 import { unsealerOf } from '../../postgres/stream-keys.ts';
-import { openBody } from './open-body.ts';
+import { openBody } from './read-bodies.ts';
 
 /** An event that is on record: where, and the digest of what it says. */
 export interface JournalEntry {

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import type { EventType } from '../../events/catalogue.ts';
+import { openValue, type Unseal } from '../../events/codec.ts';
 import { identityOf } from '../../events/envelope.ts';
 import type { Db } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
 import { unsealerOf } from '../../postgres/stream-keys.ts';
-import { openBody } from './open-body.ts';
 
 /**
  * The record of a row of `events` under the alias `e`. A fold sees the table itself, whose body may lie in the log; others see
@@ -93,4 +93,9 @@ export async function countEvents(db: Db, streams: readonly string[]): Promise<R
     from (select stream, type, count(*) from events where stream = any(${[...new Set(streams)]}::uuid[]) group by stream, type) c
     group by stream`.execute(db);
   return new Map(rows.map(({ stream, counts }) => [stream, counts]));
+}
+
+/** Opens the sealed payload of a record of the journal. All else is as it was appended: an old shape stays the old shape. */
+export function openBody(body: string, unseal: Unseal): string {
+  return body.includes('"sealed":{"key":"') ? JSON.stringify(openValue(JSON.parse(body), unseal)) : body;
 }

@@ -3,7 +3,7 @@ import type { Offsets } from '../../log/event-log.ts';
 import type { Db } from '../../postgres/database.ts';
 import { unsealerOf } from '../../postgres/stream-keys.ts';
 import { ofRun } from './of-run.ts';
-import { openBody } from './open-body.ts';
+import { openBody } from './read-bodies.ts';
 
 export interface JournalRecord {
   readonly id: string;

@@ -1,13 +1,14 @@
 import { sql } from 'kysely';
 import { isStructured } from '../../domain/prompts/same-message.ts';
-import type { EventType } from '../../events/catalogue.ts';
+import type { DataOf, EventType } from '../../events/catalogue.ts';
 import type { Delivery, Envelope } from '../../events/envelope.ts';
 import { blockDigest } from '../../events/prompt-digest.ts';
+import type { Text } from '../../events/schemas/values.ts';
 import { insertRows } from '../../postgres/bulk.ts';
 import type { Trx } from '../../postgres/database.ts';
+import type { Row } from '../../postgres/table.ts';
 import { keyInTree, keyOf, type OfTree, pairsOf } from '../of-tree.ts';
 import { isOf, type Poison, type Projection } from '../projection.ts';
-import { blockRow, promptIdOf, promptRow } from './rows.ts';
 import { tables } from './tables.ts';
 
 const HANDLES: readonly EventType[] = ['PromptShown'];
@@ -90,4 +91,51 @@ async function knownPrompts(batch: readonly Delivery[], trx: Trx): Promise<Map<s
       select tree_id, prompt_id as id, length, with_images, structured, token_count as tokens from prompts
       where prompt_id = w.id and tree_id = w.tree_id offset 0) p`.execute(trx);
   return new Map(rows.map((row) => [keyOf(row), row]));
+}
+
+/** The rows that prompts become. */
+
+/** What a prompt is known by: the judgement that the reply to it became, else the step. */
+function promptIdOf({ judgementId, stepId }: Pick<DataOf<'PromptShown'>, 'judgementId' | 'stepId'>): string {
+  return judgementId ?? stepId;
+}
+
+function promptRow(
+  { event, offset }: Delivery<Envelope<'PromptShown'>>,
+  { length, withImages, structured }: { readonly length: number; readonly withImages: boolean; readonly structured: boolean },
+): Row<typeof tables.prompts> {
+  const { data, correlationId, occurredAt } = event;
+  const { base, template, tools, tokens } = data;
+  return {
+    promptId: promptIdOf(data),
+    stepId: data.judgementId === undefined ? data.stepId : null,
+    treeId: data.treeId,
+    runId: correlationId,
+    sha256: data.sha256,
+    length,
+    withImages,
+    structured,
+    baseId: base?.stepId ?? null,
+    baseMessages: base?.messages ?? 0,
+    messages: data.messages,
+    template: template?.name ?? null,
+    templateVersion: template?.version ?? null,
+    tools: typeof tools === 'string' ? tools : null,
+    sampling: data.sampling,
+    server: data.server,
+    model: data.model ?? null,
+    answer: data.answer ?? null,
+    tokensBefore: tokens?.before ?? null,
+    tokensKept: tokens?.keep ?? null,
+    tokens: tokens?.ids ?? null,
+    tokenCount: tokens && tokens.keep + tokens.ids.length,
+    drifted: data.judgementId === undefined && base !== null && tokens !== null && tokens.keep < tokens.before,
+    logOffset: offset,
+    shownAt: occurredAt,
+    blobs: tools === null || typeof tools === 'string' ? null : { tools },
+  };
+}
+
+function blockRow(sha256: string, block: Text): Row<typeof tables.promptBlocks> {
+  return typeof block === 'string' ? { sha256, text: block, blobs: null } : { sha256, text: '', blobs: { text: block } };
 }

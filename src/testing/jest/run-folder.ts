@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isAlive } from '../../postgres/embedded-server-folder.ts';
+import { isAlive } from '../../runtime/this-process.ts';
 
 /** Names the run's folder to the workers. */
 export const FOLDER = 'ESPALIER_TEST_FOLDER';

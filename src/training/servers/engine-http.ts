@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { parseJson } from '../../domain/text/parse-json.ts';
 import { withoutSlashes } from '../../domain/text/without-slashes.ts';
 import { measureLogProbs } from '../../policies/openai/log-prob-kind.ts';
 import { PolicySpecError } from '../../policies/policy-entry.ts';
@@ -52,7 +53,7 @@ export function engineAt(name: string, kind: string, address: string): Engine {
     try {
       const response = await fetch(url, { ...request, signal: within });
       const text = hide(await response.text());
-      return { status: response.status, ok: response.ok, text, json: parse(text) };
+      return { status: response.status, ok: response.ok, text, json: parseJson(text) };
     } catch (error) {
       signal.throwIfAborted();
       const why = hide(error instanceof Error ? String(error.cause ?? error.message) : String(error));
@@ -84,14 +85,6 @@ async function isAdapter({ folder }: ServedVersion): Promise<boolean> {
 /** Names an adapter by what is in it: the same name never means other weights. */
 function adapterName({ tensors }: ServedVersion): string {
   return `espalier-${tensors.slice(0, 24)}`;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** What a model server is opened with. */

@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import { openSha256 } from '../../digest/sha256.ts';
 import { createRandom } from '../../domain/random/random.ts';
+import { parseJson } from '../../domain/text/parse-json.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
 import { resetAsRecorded } from '../../environments/reset-as-recorded.ts';
 import type { Situation } from '../../policies/linear/situation.ts';
@@ -207,7 +208,7 @@ export async function readReleasedChats(path: string, sha256: string): Promise<r
 }
 
 function parseChat(text: string, place: string, line: number): ReleasedChat {
-  const parsed = row.safeParse(jsonOf(text));
+  const parsed = row.safeParse(parseJson(text));
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     throw new ReleaseUnreadable(
@@ -226,12 +227,4 @@ function parseChat(text: string, place: string, line: number): ReleasedChat {
     turns.push({ response: reply.content, observation: answer?.content ?? null, loss: reply.weight !== 0 });
   }
   return { line, kind: metadata.kind, alias: metadata.task.alias, firstObservation: opening.content, turns };
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined; // the schema names the line
-  }
 }

@@ -1,4 +1,5 @@
 import { cutText } from '../../domain/text/cut-text.ts';
+import { isObject } from '../../domain/text/parse-json.ts';
 import { canonicalJson } from '../../events/canonical-json.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import { openAppender } from '../../platform/open-appender.ts';
@@ -134,8 +135,4 @@ function firstDifference(one: object, other: object): string | null {
     if (within !== null) return `${field}.${within}`;
   }
   return null;
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

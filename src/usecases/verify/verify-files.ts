@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { BlobCorrupt, BlobMissing } from '../../blobs/blob-store.ts';
 import { sha256OfFile } from '../../digest/sha256.ts';
+import { isObject } from '../../domain/text/parse-json.ts';
 import { canonicalJson } from '../../events/canonical-json.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import { decode } from '../../events/codec.ts';
@@ -133,10 +134,6 @@ function* fieldsOff(said: object, released: object, path: string): Iterable<stri
     if (isObject(x) && isObject(y)) yield* fieldsOff(x, y, `${name}.`);
     else if (x === undefined || y === undefined ? x !== y : canonicalJson(x) !== canonicalJson(y)) yield name;
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**

@@ -7,7 +7,7 @@ import { decode } from '../../events/codec.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { manifestHashOf } from '../../events/manifest-hash.ts';
 import type { Platform } from '../../platform/open-platform.ts';
-import { readRecordedPartitions } from '../../postgres/recorded-partitions.ts';
+import { readRecordedPartitions } from '../../postgres/log-identity.ts';
 import { destroyedKeys, isForgotten } from '../../postgres/stream-keys.ts';
 import { readBodiesOfType } from '../../projections/journal/read-bodies.ts';
 import { readDividedStreams, readSharedIds } from '../../projections/journal/read-stream-topics.ts';

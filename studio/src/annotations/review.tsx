@@ -1,6 +1,13 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { type FormEvent, useEffect, useRef } from 'react';
-import { labels, type ReviewQueueQuery, reviewQueue } from '../../../graphql/studio/generated/operations.ts';
+import {
+  labels,
+  type ReviewQueueQuery,
+  reviewQueue,
+  type StepFilter,
+  type TextField,
+  type Verdict,
+} from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { type Option, Options } from '../parts/choose.tsx';
 import { CopyAs } from '../parts/copy-as.tsx';
@@ -17,7 +24,6 @@ import { StepText } from '../trajectories/step-text.tsx';
 import { AnnotateButton, Annotations } from './annotations.tsx';
 import { LatestAnnotations } from './latest-annotations.tsx';
 import { annotatable } from './open-annotator.ts';
-import { filterOf, QUEUES, type Queue } from './queues.ts';
 
 const FIRST = 20;
 
@@ -181,4 +187,59 @@ function StepToReview({ step }: { readonly step: Item }) {
       {step.observation ? <StepText step={step} field="observation" className="observation" text={step.observation} /> : null}
     </OfTree>
   );
+}
+
+/** The parameters of a queue: its address is the saved question. */
+type Queue = {
+  readonly words?: string;
+  readonly in?: string;
+  readonly run?: string;
+  readonly verdict?: string;
+  readonly from?: string;
+  readonly until?: string;
+  readonly fault?: string;
+  readonly label?: string;
+  readonly without?: string;
+};
+
+/** Questions that most reviews begin with. */
+const QUEUES: readonly { readonly name: string; readonly queue: Queue }[] = [
+  {
+    name: 'Rewarded although it says that it cannot',
+    queue: { words: 'cannot or unable or impossible', in: 'said', from: '0.000001' },
+  },
+  {
+    name: 'Not rewarded although it says that it is done',
+    queue: { words: 'done or finished or completed', in: 'said', until: '0.000001' },
+  },
+  { name: 'Judged bad', queue: { verdict: 'bad' } },
+  { name: 'Not well formatted', queue: { fault: 'form' } },
+  { name: 'Not executable', queue: { fault: 'executable' } },
+  { name: 'Cut off by a limit', queue: { fault: 'truncated' } },
+  { name: 'Samples that were rejected', queue: { fault: 'rejected' } },
+];
+
+/**
+ * Returns the filter of a queue. What is annotated already is left out: with anything, or with the label that `without` names; a
+ * queue of a `label` holds what has it.
+ */
+function filterOf({ words, in: where, run, verdict, from, until, fault, label, without }: Queue): StepFilter {
+  const range = { ...(isNumber(from) ? { from: Number(from) } : {}), ...(isNumber(until) ? { until: Number(until) } : {}) };
+  const fields = where === 'said' ? (['thought', 'action'] as const) : where ? [where as TextField] : undefined;
+  return {
+    depth: { from: 1 },
+    annotated: label ? { label } : { has: false, ...(without ? { label: without } : {}) },
+    ...(words ? { text: { words, ...(fields ? { in: [...fields] } : {}) } } : {}),
+    ...(run ? { run } : {}),
+    ...(verdict ? { verdict: verdict as Verdict } : {}),
+    ...(Object.keys(range).length > 0 ? { return: range } : {}),
+    ...(fault === 'form' ? { wellFormatted: false } : {}),
+    ...(fault === 'executable' ? { executable: false } : {}),
+    ...(fault === 'truncated' ? { termination: 'truncated' } : {}),
+    ...(fault === 'rejected' ? { sampleState: 'rejected' } : {}),
+  };
+}
+
+function isNumber(text: string | undefined): text is string {
+  return text !== undefined && text.trim() !== '' && Number.isFinite(Number(text));
 }

@@ -1,5 +1,6 @@
 import { useParams } from '@tanstack/react-router';
-import { type DatasetPageQuery, datasetPage } from '../../../graphql/studio/generated/operations.ts';
+import { useState } from 'react';
+import { type DatasetPageQuery, datasetPage, datasetRow } from '../../../graphql/studio/generated/operations.ts';
 import { AnnotateButton, Annotations } from '../annotations/annotations.tsx';
 import { type Annotatable, annotatable } from '../annotations/open-annotator.ts';
 import { useAsk } from '../graphql/use-ask.ts';
@@ -10,11 +11,10 @@ import { Link } from '../parts/link.tsx';
 import { RolloutLink, RunLink, taskName } from '../parts/links.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { Paging, usePages } from '../parts/paging.tsx';
-import { visible } from '../parts/plain-text.tsx';
-import { Found } from '../parts/query.tsx';
+import { PlainText, visible } from '../parts/plain-text.tsx';
+import { Found, Query } from '../parts/query.tsx';
 import { Table } from '../parts/table.tsx';
 import { Counts } from './datasets.tsx';
-import { RowText } from './row-text.tsx';
 
 type Dataset = NonNullable<DatasetPageQuery['dataset']>;
 const FIRST = 100;
@@ -143,4 +143,54 @@ function Rows({ dataset, examples }: { readonly dataset: string; readonly exampl
       ]}
     />
   );
+}
+
+const CHARACTERS = 20_000;
+
+/** What the lines of a row hold, as the record makes them: asked for when it is opened. */
+function RowText({ dataset, line }: { readonly dataset: string; readonly line: number }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details open={open} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>{`text of row ${line}`}</summary>
+      {open ? <Lines dataset={dataset} line={line} /> : null}
+    </details>
+  );
+}
+
+function Lines({ dataset, line }: { readonly dataset: string; readonly line: number }) {
+  const variables = { dataset, line, characters: CHARACTERS };
+  const answer = useAsk(datasetRow, variables, { parts: 'all' });
+  return (
+    <Query of={answer}>
+      {({ dataset: found }) => {
+        const [row] = found?.examples.nodes ?? [];
+        if (!row) return <p className="empty">The row is not on record.</p>;
+        if (!row.text) return <p className="empty">The row cannot be made again from the record.</p>;
+        const { text, length } = row.text;
+        return (
+          <>
+            <div className="row">
+              <span className="faint">{`${row.lines === 1 ? 'one line' : `${row.lines} lines`}, ${whole(length)} characters${length > CHARACTERS ? `, the first ${whole(CHARACTERS)} of them` : ''}; made again from the record`}</span>
+              <CopyAs operation={datasetRow} variables={variables} />
+            </div>
+            <PlainText className="raw" text={length > CHARACTERS ? text : indented(text)} />
+          </>
+        );
+      }}
+    </Query>
+  );
+}
+
+/** Lays JSON lines out for reading; as they are where they are no JSON. */
+function indented(lines: string): string {
+  try {
+    return lines
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.stringify(JSON.parse(line), null, 2))
+      .join('\n');
+  } catch {
+    return lines;
+  }
 }

@@ -1,18 +1,20 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
-import { diffPath, diffSide, divergence } from '../../../graphql/studio/generated/operations.ts';
+import { diffPath, diffReplays, diffSide, divergence } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { Failure } from '../parts/failure.tsx';
+import { count, instant, whole } from '../parts/format.ts';
+import { Link } from '../parts/link.tsx';
 import { GroupLink, RunTrail } from '../parts/links.tsx';
 import { PageHead } from '../parts/page-head.tsx';
-import { Loading } from '../parts/query.tsx';
+import { visible } from '../parts/plain-text.tsx';
+import { Loading, Query } from '../parts/query.tsx';
 import { DrawnViews } from '../renderer/drawn-views.tsx';
 import { useRenderer } from '../renderer/use-renderer.ts';
 import { align, type Pair } from './align.ts';
 import { Candidates } from './candidates.tsx';
-import { ReplayDiff } from './replay-diff.tsx';
-import { REPLAY } from './replayed.ts';
+import { REPLAY, replayedPairs } from './replayed.ts';
 import { Cut, LONGEST, Name, Rows } from './rows.tsx';
 import type { Side, Step } from './sides.ts';
 
@@ -140,4 +142,60 @@ function keyOf({ action, observation, largeTexts }: Step): string {
 function kindOf(pair: Pair<Step> | undefined): string {
   if (!pair?.a || !pair.b) return 'one goes on and the other does not';
   return pair.a.action === pair.b.action ? 'the same action showed something else' : 'another action was taken';
+}
+
+/** A trajectory next to what came out when its actions were executed again. */
+function ReplayDiff({ of }: { readonly of: Side }) {
+  const path = useAsk(diffPath, { leaf: of.leafId ?? '', tree: of.treeId }, { enabled: of.leafId !== null });
+  const answer = useAsk(diffReplays, { tree: of.tree?.id ?? '' }, { enabled: of.tree !== null });
+  if (of.leafId === null) return <p className="empty">The rollout has not ended yet.</p>;
+  return (
+    <Query of={answer}>
+      {({ tree }) => {
+        const replays = tree?.run?.replays.filter(({ mode }) => mode === 'environment') ?? [];
+        const last = replays.at(-1);
+        const pairs = path.data && tree ? replayedPairs(path.data.path, tree.divergences, last) : [];
+        const differing = pairs.filter(({ equal }) => !equal);
+        if (!last && differing.length === 0)
+          return (
+            <p className="empty">
+              Its actions were not executed again yet: <code>{`espalier replay environment --run ${of.run?.id ?? 'RUN'}`}</code>{' '}
+              does.
+            </p>
+          );
+        return (
+          <>
+            <p>
+              {differing.length === 0
+                ? 'Every step came out as it is recorded.'
+                : `${whole(differing.length)} of ${count(pairs.length, 'step')} came out otherwise, the first at step ${differing[0]?.a?.depth}.`}
+              {last
+                ? ` The last replay of its run compared ${whole(last.compared)} things, ${whole(last.differing)} of which differ, and ended ${instant(last.finishedAt)}. `
+                : ' '}
+              <Link to="/view/operations">All replays</Link>
+            </p>
+            <CopyAs
+              operation={diffReplays}
+              variables={{ tree: of.tree?.id ?? '' }}
+              {...(of.run ? { command: `espalier replay environment --run ${of.run.id}` } : {})}
+            />
+            {last?.notes.map((note) => (
+              <p key={note} className="notice">
+                {visible(note).slice(0, 2_000)}
+              </p>
+            ))}
+            {path.data && path.data.path.length >= LONGEST ? <Cut /> : null}
+            <div className="diff">
+              <Name side={of} />
+              <div>
+                <b>as replayed</b>
+                <div className="faint">what no replay showed otherwise is as it is recorded</div>
+              </div>
+              <Rows pairs={pairs} names={[`rollout ${of.ordinal}`, 'as replayed']} />
+            </div>
+          </>
+        );
+      }}
+    </Query>
+  );
 }

@@ -1,5 +1,7 @@
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { type GroupPageQuery, groupPage, parting } from '../../../graphql/studio/generated/operations.ts';
+import { centreOnGroup, leaveOneOut } from '../../../src/domain/training/advantages/group-baselines.ts';
+import { groupRelative } from '../../../src/domain/training/advantages/group-estimators.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { Choose } from '../parts/choose.tsx';
 import { colourOf, scaleOf } from '../parts/colour.ts';
@@ -13,7 +15,6 @@ import { Found } from '../parts/query.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { GroupViews } from '../renderer/drawn-views.tsx';
 import { BatchLink } from '../training/batch-link.tsx';
-import { advantagesBy, ESTIMATORS } from './estimators.ts';
 
 type Group = NonNullable<GroupPageQuery['tree']>;
 type Rollout = Group['rollouts'][number];
@@ -179,4 +180,30 @@ function Sample({ sample }: { readonly sample: Rollout['sample'] }) {
       {sample.staleness ? <span className="faint"> {`${count(sample.staleness, 'version')} old`}</span> : null}
     </>
   );
+}
+
+/** Estimators that compare the returns of a group alone, by the functions that trainers call. */
+const COMPARING = {
+  grpo: (returns) => relative(returns, 'std'),
+  'dr-grpo': (returns) => relative(returns, 'none'),
+  rloo: (returns) => leaveOneOut(returns, oneGroup(returns), 'zero'),
+  'reinforce++-baseline, not whitened': (returns) => centreOnGroup(returns, oneGroup(returns), 'zero'),
+} as const satisfies Record<string, (returns: readonly number[]) => Float64Array>;
+
+const ESTIMATORS = Object.keys(COMPARING);
+
+/** Returns the advantages of the returns of one group by an estimator; null for a name that is none of `ESTIMATORS`. */
+function advantagesBy(name: string | undefined, returns: readonly number[]): Float64Array | null {
+  const [, compare] = Object.entries(COMPARING).find(([each]) => each === name) ?? [];
+  return compare && returns.length > 0 ? compare(returns) : null;
+}
+
+function relative(returns: readonly number[], scale: 'std' | 'none'): Float64Array {
+  const trajectories = returns.map((_, place) => String(place));
+  const options = { over: 'trajectories', scale, singleton: 'zero' } as const;
+  return groupRelative({ scores: returns, groups: oneGroup(returns), trajectories }, options);
+}
+
+function oneGroup(returns: readonly number[]): readonly string[] {
+  return returns.map(() => 'group');
 }

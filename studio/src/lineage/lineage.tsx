@@ -9,7 +9,6 @@ import { PageHead } from '../parts/page-head.tsx';
 import { PlainText, visible } from '../parts/plain-text.tsx';
 import { Query } from '../parts/query.tsx';
 import { GraphView } from './graph-view.tsx';
-import { ViewLink } from './view-link.tsx';
 
 const DIGEST = /\b([0-9a-f]{12})[0-9a-f]{20,}\b/g;
 type Trace = NonNullable<LineagePageQuery['trace']>;
@@ -161,5 +160,23 @@ function Touched({ kind, touched }: { readonly kind: string; readonly touched: N
         ))}
       </ul>
     </section>
+  );
+}
+
+const VIEWS = {
+  run: '/view/run/$id',
+  tree: '/view/tree/$id',
+  rollout: '/view/trajectory/$id',
+  revision: '/view/revision/$id',
+  dataset: '/view/dataset/$id',
+} as const;
+
+/** Leads to the view of what is traced, where it has one. */
+function ViewLink({ kind, id, tree }: { readonly kind: string; readonly id: string; readonly tree: string | undefined }) {
+  if (!Object.hasOwn(VIEWS, kind)) return null;
+  return (
+    <Link className="button" to={VIEWS[kind as keyof typeof VIEWS]} params={{ id }} search={{ tree }}>
+      {`Show the ${kind}`}
+    </Link>
   );
 }

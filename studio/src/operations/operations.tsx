@@ -1,14 +1,17 @@
 import { Fragment } from 'react';
-import { type OperationsPageQuery, operationsPage } from '../../../graphql/studio/generated/operations.ts';
+import {
+  leases as leasesOperation,
+  type OperationsPageQuery,
+  operationsPage,
+} from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { CopyAs } from '../parts/copy-as.tsx';
-import { count, duration, percent, whole } from '../parts/format.ts';
+import { count, duration, instant, percent, whole } from '../parts/format.ts';
+import { Link } from '../parts/link.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
 import { Query } from '../parts/query.tsx';
 import { Table } from '../parts/table.tsx';
-import { Leases } from './leases.tsx';
-import { Partitions } from './partitions.tsx';
 import { Quarantine } from './quarantine.tsx';
 import { Replays } from './replays.tsx';
 import { Verifications } from './verifications.tsx';
@@ -109,4 +112,97 @@ function behindIn(partitions: Lag['partitions']): string {
 function buildText({ version, build, state, done, of, secondsLeft }: Lag['builds'][number]): string {
   const share = done !== null && of ? ` ${percent(done / of)}` : '';
   return `v${version} build ${build}: ${state}${share}${secondsLeft === null ? '' : `, ${duration(secondsLeft * 1_000)} left`}`;
+}
+
+/** Who has which batch, and until when; what is behind its deadline goes to the next who asks. */
+function Leases() {
+  const answer = useAsk(leasesOperation, {});
+  return (
+    <section aria-labelledby="leases">
+      <h2 id="leases">Leases</h2>
+      <Query of={answer}>
+        {({ policies }) => {
+          const open = policies.flatMap(({ id: policy, batches }) =>
+            batches.nodes.flatMap((batch) =>
+              batch.leases.filter(({ endedAt }) => endedAt === null).map((lease) => ({ policy, batch, lease })),
+            ),
+          );
+          return open.length === 0 ? (
+            <p className="faint">No trainer has a batch.</p>
+          ) : (
+            <ul className="plain">
+              {open.map(({ policy, batch, lease }) => (
+                <li key={lease.id} data-item tabIndex={-1} className="notice wrap">
+                  <Link to="/view/training" search={{ policy }}>
+                    <bdi>{visible(policy).slice(0, 120)}</bdi>
+                  </Link>
+                  {` batch ${batch.ordinal}, ${count(batch.sampleCount, 'sample')}, by `}
+                  <bdi>{visible(lease.consumer).slice(0, 200)}</bdi>
+                  {`, fence ${lease.fence}, since ${instant(lease.leasedAt)}, until ${instant(lease.deadline)}`}
+                  {Date.parse(lease.deadline) < Date.now() ? (
+                    <span className="state state-failed">behind its deadline</span>
+                  ) : null}
+                </li>
+              ))}
+            </ul>
+          );
+        }}
+      </Query>
+    </section>
+  );
+}
+
+const SEEN = 5; // rows that the table shows at once
+
+type Lags = OperationsPageQuery['lag'];
+
+interface Partition {
+  readonly name: string;
+  readonly end: number;
+  /** Of the projection that is behind the most. */
+  readonly lag: number;
+  readonly slowest: readonly string[];
+  readonly projections: number;
+}
+
+/** The partitions of the log: where each ends, and which projections are behind there. */
+function Partitions({ of }: { readonly of: Lags }) {
+  const partitions = partitionsOf(of);
+  return (
+    <section aria-labelledby="partitions">
+      <h2 id="partitions">{`Partitions: ${whole(partitions.length)}`}</h2>
+      {partitions.length > SEEN ? <p className="faint">The furthest behind first; the table scrolls through all.</p> : null}
+      <Table
+        label="Partitions"
+        tall
+        rows={partitions}
+        keyOf={({ name }) => name}
+        columns={[
+          ['partition', ({ name }) => name],
+          ['records', ({ end }) => whole(end), 'number'],
+          ['behind', ({ lag }) => whole(lag), 'number'],
+          [
+            'the furthest behind',
+            ({ lag, slowest, projections }) =>
+              lag === 0 ? <span className="faint">{`none of ${projections} projections`}</span> : slowest.join(', '),
+          ],
+        ]}
+      />
+    </section>
+  );
+}
+
+/** What is furthest behind first, then what holds the most records. */
+function partitionsOf(lags: Lags): readonly Partition[] {
+  const found = new Map<string, Partition>();
+  for (const { projection, partitions } of lags)
+    for (const { topic, partition, end, lag } of partitions) {
+      const name = `${topic}.${partition}`;
+      const { lag: most = 0, slowest = [], projections = 0 } = found.get(name) ?? {};
+      const behind = lag > most ? [projection] : lag === most && lag > 0 ? [...slowest, projection] : slowest;
+      found.set(name, { name, end, lag: Math.max(lag, most), slowest: behind, projections: projections + 1 });
+    }
+  return [...found.values()].sort(
+    (a, b) => b.lag - a.lag || b.end - a.end || a.name.localeCompare(b.name, 'en', { numeric: true }),
+  );
 }

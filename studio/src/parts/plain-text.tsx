@@ -24,3 +24,8 @@ export function PlainText({ text, className = '' }: { readonly text: string; rea
     </div>
   );
 }
+
+/** A token's text with its spaces and ends of lines to be seen. */
+export function showWhitespace(text: string): string {
+  return text === '' ? '∅' : visible(text).replaceAll(' ', '␣').replaceAll('\n', '↵').replaceAll('\t', '⇥');
+}

@@ -2,7 +2,6 @@ import { useEffect, useRef, useState } from 'react';
 import frameDocument from '../../frame.html?raw';
 import { isPage } from '../page/stored-page.ts';
 import { PlainText, visible } from '../parts/plain-text.tsx';
-import { RendererFrame } from './frame.ts';
 import type { RendererInput } from './renderer.ts';
 
 /** Shows a step as its environment draws it, in a frame that reaches nothing; where that fails, its text with the reason. */
@@ -87,4 +86,85 @@ function useColours(frame: { readonly current: RendererFrame | undefined }): voi
       dark.removeEventListener('change', changed);
     };
   }, [frame]);
+}
+
+/** What happened to the steps that a frame was to show. */
+interface FrameEvents {
+  /** A step is shown, by the number it was asked with. */
+  readonly shown: (number: number) => void;
+  /** A step cannot be shown: the reason in words. The next one may be. */
+  readonly failed: (number: number, reason: string) => void;
+  /** The frame is of no use any more: the reason in words. */
+  readonly broken: (reason: string) => void;
+  readonly height: (pixels: number) => void;
+}
+
+const ANSWER_MS = 10_000; // the frame ends a renderer earlier, and says so
+const LEAST = 40;
+const MOST = 2_000; // pixels
+const COLOURS = ['ground', 'surface', 'raised', 'line', 'ink', 'faint', 'accent', 'good', 'bad', 'mark'];
+
+/** Talks with the document of a frame by a channel of its own: nothing else of the page reaches it. */
+class RendererFrame {
+  readonly #channel = new MessageChannel();
+  readonly #on: FrameEvents;
+  #number = 0;
+  #answered = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #closed = false;
+
+  /** @param frame has loaded its document. */
+  constructor(frame: HTMLIFrameElement, source: string, on: FrameEvents) {
+    this.#on = on;
+    this.#channel.port1.onmessage = ({ data }: MessageEvent<unknown>) => this.#receive(data);
+    // its origin is opaque, so that it cannot be named; what is sent is a port alone
+    frame.contentWindow?.postMessage('espalier-renderer/1', '*', [this.#channel.port2]);
+    this.colours();
+    this.#channel.port1.postMessage({ kind: 'renderer', text: source });
+  }
+
+  /** Asks for a step; of several, the newest is shown. @returns its number. */
+  show(given: RendererInput): number {
+    const number = ++this.#number;
+    this.#channel.port1.postMessage({ kind: 'show', number, given });
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#break(`it did not answer within ${ANSWER_MS / 1_000} seconds`), ANSWER_MS);
+    return number;
+  }
+
+  /** Hands the colours of the page on. */
+  colours(): void {
+    const style = getComputedStyle(document.documentElement);
+    const values = COLOURS.map((name) => [`--${name}`, style.getPropertyValue(`--${name}`).trim()]);
+    this.#channel.port1.postMessage({ kind: 'colours', values, scheme: style.colorScheme });
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    this.#channel.port1.close();
+  }
+
+  #receive(data: unknown): void {
+    if (this.#closed) return;
+    const said = (typeof data === 'object' && data !== null ? data : {}) as Readonly<Record<string, unknown>>;
+    const { kind, number, reason, height } = said;
+    if (kind === 'height' && typeof height === 'number' && Number.isFinite(height))
+      this.#on.height(Math.min(MOST, Math.max(LEAST, height)));
+    else if ((kind === 'shown' || kind === 'failed') && this.#isAwaited(number)) {
+      this.#answered = number;
+      if (number === this.#number || kind === 'failed') clearTimeout(this.#timer);
+      if (kind === 'shown') this.#on.shown(number);
+      else this.#on.failed(number, String(reason).slice(0, 500));
+    } else this.#break('it sent what nobody asked for');
+  }
+
+  #isAwaited(number: unknown): number is number {
+    return typeof number === 'number' && number <= this.#number && number >= this.#answered;
+  }
+
+  #break(reason: string): void {
+    this.close();
+    this.#on.broken(reason);
+  }
 }

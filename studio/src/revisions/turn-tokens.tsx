@@ -1,6 +1,6 @@
 import type { RevisionPageQuery } from '../../../graphql/studio/generated/operations.ts';
 import { count, whole } from '../parts/format.ts';
-import { showWhitespace } from '../parts/show-whitespace.ts';
+import { showWhitespace } from '../parts/plain-text.tsx';
 
 type Turn = NonNullable<NonNullable<RevisionPageQuery['revision']>['turns']>[number];
 

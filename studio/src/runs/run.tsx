@@ -1,5 +1,11 @@
 import { useParams } from '@tanstack/react-router';
-import { type RunPageQuery, runLengths, runPage } from '../../../graphql/studio/generated/operations.ts';
+import {
+  type RunPageQuery,
+  runFailures,
+  runLengths,
+  runPage,
+  runRevisions,
+} from '../../../graphql/studio/generated/operations.ts';
 import { LIST_SIZES } from '../../../graphql/studio/list-sizes.ts';
 import { largest, smallest } from '../../../src/domain/extremes.ts';
 import { useAsk } from '../graphql/use-ask.ts';
@@ -8,17 +14,16 @@ import { CopyAs } from '../parts/copy-as.tsx';
 import { Facts, Figures } from '../parts/facts.tsx';
 import { count, decimal, duration, instant, percent, shortId, whole } from '../parts/format.ts';
 import { Link } from '../parts/link.tsx';
-import { RunLink } from '../parts/links.tsx';
+import { RolloutLink, RunLink, taskName } from '../parts/links.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { visible } from '../parts/plain-text.tsx';
-import { Found } from '../parts/query.tsx';
+import { Found, Query } from '../parts/query.tsx';
 import { Share } from '../parts/share.tsx';
 import { Table } from '../parts/table.tsx';
+import { RevisionState } from '../revisions/revision-state.tsx';
 import { Ends } from './ends.tsx';
-import { Failures } from './failures.tsx';
 import { HeatMap } from './heat-map.tsx';
 import { Lengths } from './lengths.tsx';
-import { Revisions } from './revisions.tsx';
 import { Sums } from './sums.tsx';
 
 type Run = NonNullable<RunPageQuery['run']>;
@@ -183,5 +188,68 @@ function Images({ run: { id, imageTotals } }: { readonly run: Run }) {
         </Link>
       )}
     </section>
+  );
+}
+
+/** Why rollouts of a run failed, the most frequent reason first. */
+function Failures({ run }: { readonly run: string }) {
+  const answer = useAsk(runFailures, { id: run });
+  return (
+    <Query of={answer}>
+      {({ rollouts }) => {
+        if (rollouts.totalCount === 0) return null;
+        const byReason = Map.groupBy(rollouts.nodes, ({ reason }) => reason || 'no reason is recorded');
+        const reasons = [...byReason].sort(([, a], [, b]) => b.length - a.length);
+        return (
+          <section className="panel">
+            <h2>{`Failures: ${whole(rollouts.totalCount)}`}</h2>
+            <ul className="plain">
+              {reasons.map(([reason, failed]) => (
+                <li key={reason}>
+                  <b>{failed.length} ×</b> <span className="reason">{visible(reason).slice(0, 300)}</span>{' '}
+                  {failed.slice(0, 3).map(({ id, treeId }, i) => (
+                    <RolloutLink key={`${id} ${treeId}`} rollout={{ id, treeId }}>
+                      {`${i === 0 ? '' : ', '}rollout`}
+                    </RolloutLink>
+                  ))}
+                </li>
+              ))}
+            </ul>
+          </section>
+        );
+      }}
+    </Query>
+  );
+}
+
+/** The revisions that were mined from a run. */
+function Revisions({ run }: { readonly run: string }) {
+  const answer = useAsk(runRevisions, { id: run, first: LIST_SIZES.revisions });
+  return (
+    <Query of={answer}>
+      {({ run: found }) => {
+        const revisions = found?.revisions;
+        if (!revisions || revisions.totalCount === 0) return null;
+        return (
+          <section className="panel">
+            <h2>{`Revisions: ${whole(revisions.totalCount)}`}</h2>
+            <ul className="plain">
+              {revisions.nodes.map((each) => (
+                <li key={each.id}>
+                  <RevisionState of={each.state} />{' '}
+                  <Link data-item to="/view/revision/$id" params={{ id: each.id }} search={{ tree: each.treeId }}>
+                    {taskName(each.tree, 70) || shortId(each.id)}
+                  </Link>{' '}
+                  <span className="faint">
+                    {each.reason ? visible(each.reason) : each.reached === null ? '' : `reached ${decimal(each.reached)}`}
+                  </span>
+                </li>
+              ))}
+            </ul>
+            {revisions.totalCount > LIST_SIZES.revisions ? <p className="faint">{`the first ${LIST_SIZES.revisions}`}</p> : null}
+          </section>
+        );
+      }}
+    </Query>
   );
 }

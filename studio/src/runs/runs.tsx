@@ -1,15 +1,16 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { type RunKind, runFilters, runs as runsOperation } from '../../../graphql/studio/generated/operations.ts';
+import { type ReactNode, useEffect, useId, useState } from 'react';
+import { behindTheLog, type RunKind, runFilters, runs as runsOperation } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { Choose } from '../parts/choose.tsx';
 import { CopyAs } from '../parts/copy-as.tsx';
+import { count } from '../parts/format.ts';
 import { Link } from '../parts/link.tsx';
 import { PageHead } from '../parts/page-head.tsx';
 import { Paging, usePages } from '../parts/paging.tsx';
+import { visible } from '../parts/plain-text.tsx';
 import { Query } from '../parts/query.tsx';
-import { FilterText } from './filter-text.tsx';
-import { FoldedState } from './folded-state.tsx';
-import { LagNotice } from './lag-notice.tsx';
+import { useMoment } from '../shell/moment.ts';
 import { RunsTable } from './runs-table.tsx';
 
 const KINDS: readonly RunKind[] = ['collect', 'search', 'evaluate', 'fork', 'import', 'external'];
@@ -101,5 +102,80 @@ export function Runs() {
         )}
       </Query>
     </>
+  );
+}
+
+const QUIET_MS = 250; // behind the last key: each letter would be a question
+
+interface FilterTextProps {
+  readonly name: string;
+  readonly value: string | undefined;
+  readonly set: (value: string | undefined) => void;
+  readonly hint: string;
+  /** The key `/` leads here. */
+  readonly find?: true;
+  /** What may be chosen, as far as it is known. */
+  readonly known?: readonly string[] | undefined;
+}
+
+/** A text that a list is filtered by: it takes effect when nothing more is written. */
+function FilterText({ name, value = '', set, hint, find, known }: FilterTextProps) {
+  const list = useId();
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  useEffect(() => {
+    if (text === value) return;
+    const timer = setTimeout(() => set(text || undefined), QUIET_MS);
+    return () => clearTimeout(timer);
+  });
+  return (
+    <label>
+      {name}
+      <input
+        {...(find ? { 'data-find': true } : {})}
+        value={text}
+        placeholder={hint}
+        onChange={(event) => setText(event.target.value)}
+        {...(known ? { list } : {})}
+      />
+      {known ? (
+        <datalist id={list}>
+          {known.map((each) => (
+            <option key={each} value={each} />
+          ))}
+        </datalist>
+      ) : null}
+    </label>
+  );
+}
+
+/** The filters of a list: open where there is room, else behind a line that says how many are given. */
+function FoldedState({ given, children }: { readonly given: number; readonly children: ReactNode }) {
+  const [open] = useState(() => matchMedia('(min-width: 601px)').matches);
+  return (
+    <details className="folded" open={open}>
+      <summary>{given === 0 ? 'Filters' : `Filters: ${given}`}</summary>
+      {children}
+    </details>
+  );
+}
+
+/** How far what is shown is behind the log, by the projection that is furthest behind. */
+function LagNotice() {
+  const now = useMoment() === null;
+  const answer = useAsk(behindTheLog, {}, { enabled: now });
+  if (!now || !answer.data) return null;
+  const stopped = answer.data.lag.filter(({ state }) => state === 'stopped');
+  const [furthest] = answer.data.lag.toSorted((a, b) => b.lag - a.lag);
+  const text =
+    stopped.length > 0
+      ? `stopped: ${stopped.map(({ projection }) => visible(projection)).join(', ')}`
+      : furthest && furthest.lag > 0
+        ? `${count(furthest.lag, 'event')} behind the log (${visible(furthest.projection)})`
+        : 'no lag';
+  return (
+    <Link to="/view/operations" className={stopped.length > 0 ? 'reason' : 'faint'}>
+      {text}
+    </Link>
   );
 }

@@ -6,6 +6,7 @@ import {
   policies as policiesOperation,
   policyOutcomes,
   policyPage,
+  policyWaiting,
 } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk, useAskEach } from '../graphql/use-ask.ts';
 import { Compression } from '../images/compression.tsx';
@@ -20,7 +21,6 @@ import { Query } from '../parts/query.tsx';
 import { BatchPanel } from './batch-panel.tsx';
 import { curvesOf } from './curves.ts';
 import { LedgerFlow } from './ledger-flow.tsx';
-import { WaitingNotice } from './waiting-notice.tsx';
 
 type Policy = NonNullable<PolicyPageQuery['policy']>;
 const FIRST = 500;
@@ -204,4 +204,22 @@ function BatchOf({ policy, version }: { readonly policy: Policy; readonly versio
   if (!update) return <p className="notice">{`Version ${version} is not among the last ${whole(FIRST)}.`}</p>;
   if (!update.batch) return <p className="notice">{`Version ${version} is a beginning: no batch made it.`}</p>;
   return <BatchPanel id={update.batch.id} version={version} />;
+}
+
+/** What the next batch of a policy waits for, as soon as it is known. It looks at every sample that waits: nothing waits for it. */
+function WaitingNotice({ policy }: { readonly policy: string }) {
+  const { data, error } = useAsk(policyWaiting, { id: policy });
+  const waiting = data?.policy?.waiting;
+  return (
+    <>
+      {error ? <Failure error={error} /> : null}
+      {waiting ? (
+        <p className="notice">
+          <strong>Waits for {waiting.for.replaceAll('_', ' ')}.</strong> {visible(waiting.next)}. Groups: {waiting.openGroups}{' '}
+          open, {waiting.closedGroups} closed, {waiting.readyGroups} ready
+          {waiting.rejectedGroups.map(({ reason, groups }) => `, ${groups} rejected (${reason})`).join('')}.
+        </p>
+      ) : null}
+    </>
+  );
 }

@@ -1,11 +1,11 @@
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useMemo, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { type TreePageQuery, treePage } from '../../../graphql/studio/generated/operations.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { Choose } from '../parts/choose.tsx';
 import { CopyAs } from '../parts/copy-as.tsx';
 import { Failure } from '../parts/failure.tsx';
-import { count, whole } from '../parts/format.ts';
+import { count, decimal, whole } from '../parts/format.ts';
 import { Link } from '../parts/link.tsx';
 import { RunTrail, taskName } from '../parts/links.tsx';
 import { PageHead } from '../parts/page-head.tsx';
@@ -14,8 +14,7 @@ import { Canvas } from './canvas.tsx';
 import { layOut } from './layout.ts';
 import { NodePanel } from './node-panel.tsx';
 import { type Colouring, paintOf } from './paint.ts';
-import { simulationOf, statisticsAfter } from './search.ts';
-import { Simulation } from './simulation.tsx';
+import { type Simulated, simulationOf, statisticsAfter } from './search.ts';
 import { type Outline, useOutline } from './use-outline.ts';
 
 type Tree = NonNullable<TreePageQuery['tree']>;
@@ -118,5 +117,60 @@ function Drawn({ tree, outline }: { readonly tree: Tree; readonly outline: Outli
         />
       </div>
     </>
+  );
+}
+
+const PAUSE_MS = 600;
+
+/** Plays a search from the record: after each simulation what the search knew then, and the path that it backed up along. */
+function Simulation({
+  at,
+  last,
+  simulated,
+  go,
+}: {
+  readonly at: number;
+  readonly last: number;
+  readonly simulated: Simulated | null;
+  readonly go: (to: number) => void;
+}) {
+  const [playing, setPlaying] = useState(false);
+  useEffect(() => {
+    if (!playing) return;
+    if (at >= last) return setPlaying(false);
+    const next = setTimeout(() => go(at + 1), PAUSE_MS);
+    return () => clearTimeout(next);
+  }, [playing, at, last, go]);
+  const play = () => {
+    if (!playing && at >= last) go(1);
+    setPlaying(!playing);
+  };
+  return (
+    <div className="row simulation">
+      <button type="button" onClick={play}>
+        {playing ? 'Pause' : 'Play'}
+      </button>
+      <button type="button" onClick={() => go(Math.max(1, at - 1))} disabled={at <= 1} aria-label="one simulation back">
+        ‹
+      </button>
+      <input
+        type="range"
+        min={1}
+        max={last}
+        value={at}
+        onChange={(event) => go(Number(event.target.value))}
+        aria-label="simulation"
+        aria-valuetext={`after simulation ${at} of ${last}`}
+      />
+      <button type="button" onClick={() => go(Math.min(last, at + 1))} disabled={at >= last} aria-label="one simulation on">
+        ›
+      </button>
+      <output className="number">{`after simulation ${at} of ${last}`}</output>
+      {simulated ? (
+        <span className="faint">
+          {`it went ${count(simulated.path.size - 1, 'step')} down, ${simulated.fresh.size} of them visited for the first time (ringed), and backed up ${decimal(simulated.value)}`}
+        </span>
+      ) : null}
+    </div>
   );
 }

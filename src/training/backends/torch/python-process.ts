@@ -1,6 +1,7 @@
 import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process';
 import { cutFront } from '../../../domain/text/cut-text.ts';
 import { openCache } from '../../../runtime/cache.ts';
+import { messageOf } from '../../../runtime/message-of.ts';
 import { pythonEnvironment } from '../../../runtime/python-server.ts';
 
 /** Raised with `PROTOCOL` of python/espalier_rl/trainer. */
@@ -142,10 +143,6 @@ function connect(child: ChildProcessWithoutNullStreams): Omit<PythonProcess, 'fa
       await gone;
     },
   };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 // Frames as python/espalier_rl/trainer/frames.py has them: ESPF, two little-endian uint32 lengths, a JSON object, raw bytes.

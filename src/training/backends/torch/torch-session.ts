@@ -65,13 +65,8 @@ export async function startTorch(options: TorchOptions, seed: number, signal: Ab
   try {
     if (python.facts.torch === null)
       throw new BackendFailed('refused', `${options.python} has no torch; name a Python that has it (ESPALIER_PYTHON)`);
-    const { model, critic = false, device, threads = 1, weightDecay = 0, lora, checkpointing } = options;
-    const chosen = {
-      ...(device ? { device } : {}),
-      ...(lora ? { lora } : {}),
-      ...(checkpointing === undefined ? {} : { checkpointing }),
-    };
-    const settings = { model, seed, valueHead: critic, threads, weightDecay, ...chosen };
+    const { model, critic, device, threads = 1, weightDecay = 0, lora, checkpointing } = options;
+    const settings = { model, seed, valueHead: critic ?? false, threads, weightDecay, device, lora, checkpointing };
     const { message } = await python.request({ kind: 'open', ...settings }, { timeoutMs: REQUEST_MS, signal });
     const { id: _id, kind: _kind, ...opened } = message;
     const facts = { ...python.facts, ...opened };

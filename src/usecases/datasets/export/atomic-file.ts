@@ -74,8 +74,7 @@ export class AtomicFile {
   async publish(): Promise<void> {
     try {
       await rename(this.#partial, this.path);
-      const folder = await open(dirname(this.path), 'r');
-      await folder.sync().finally(() => folder.close());
+      await syncFolder(dirname(this.path));
     } catch (cause) {
       throw cannotWrite(this.path, cause);
     }
@@ -105,14 +104,21 @@ export async function refuseExisting(path: string): Promise<void> {
   if (there) throw new DatasetError('file-exists', `${path} is already there; choose another name, or replace it with --force`);
 }
 
-async function removeAbandoned(path: string): Promise<void> {
+/** Removes what an earlier process left half-written next to a path. */
+export async function removeAbandoned(path: string): Promise<void> {
   const names = await readdir(dirname(path)).catch(() => []);
   for (const name of names) {
     if (!name.startsWith(`.${basename(path)}.`) || !name.endsWith('.partial')) continue;
     const partial = join(dirname(path), name);
     const touched = await stat(partial).catch(() => undefined);
-    if (touched && Date.now() - touched.mtimeMs > ABANDONED_MS) await rm(partial, { force: true });
+    if (touched && Date.now() - touched.mtimeMs > ABANDONED_MS) await rm(partial, { recursive: true, force: true });
   }
+}
+
+/** Makes the names of a folder durable. */
+export async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  await folder.sync().finally(() => folder.close());
 }
 
 /** Makes the error of a file that cannot be written, with the remedy. */

@@ -8,7 +8,7 @@ import { occurrencesOf, readImagesShown } from '../../../projections/images/read
 import type { OfTree } from '../../../projections/of-tree.ts';
 import type { PromptContents } from '../../../projections/trajectories/select-trajectories.ts';
 import { DatasetError, reasonOf } from '../dataset-error.ts';
-import { type Existing, refuseExisting } from './atomic-file.ts';
+import { type Existing, refuseExisting, syncFolder } from './atomic-file.ts';
 
 /** A picture as a step was shown it. */
 export interface ExportedPicture extends Picture {
@@ -151,9 +151,4 @@ export class PictureFolder {
       throw new DatasetError('cannot-write', `cannot write the pictures of ${this.#path}: ${reasonOf(cause)}`, { cause });
     }
   }
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
-  await folder.sync().finally(() => folder.close());
 }

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { codeOf, DatasetError, reasonOf } from '../dataset-error.ts';
 import type { Existing } from '../export/atomic-file.ts';
-
-const ABANDONED_MS = 3_600_000; // a partial folder that nobody wrote to for an hour was left by a killed process
+import { removeAbandoned, syncFolder } from '../export/atomic-file.ts';
 
 /**
  * Fills a folder that appears under its name whole or not at all: it is filled under a hidden name next to it, made durable, and
@@ -85,19 +84,4 @@ function isThere(out: string, state: 'ours' | 'other'): DatasetError {
   const remedy =
     state === 'ours' ? 'choose another name, or replace it with --force' : 'it was not made by this command; choose another name';
   return new DatasetError('file-exists', `${out} is already there; ${remedy}`);
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r');
-  await folder.sync().finally(() => folder.close());
-}
-
-async function removeAbandoned(path: string): Promise<void> {
-  const names = await readdir(dirname(path)).catch(() => []);
-  for (const name of names) {
-    if (!name.startsWith(`.${basename(path)}.`) || !name.endsWith('.partial')) continue;
-    const partial = join(dirname(path), name);
-    const touched = await stat(partial).catch(() => undefined);
-    if (touched && Date.now() - touched.mtimeMs > ABANDONED_MS) await rm(partial, { recursive: true, force: true });
-  }
 }

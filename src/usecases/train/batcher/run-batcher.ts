@@ -10,6 +10,7 @@ import { isTransientFault } from '../../../projections/transient-fault.ts';
 import { readCursor } from '../../../projections/wait-until.ts';
 import type { Running } from '../../../runtime/lifecycle.ts';
 import type { Logger } from '../../../runtime/logger.ts';
+import { messageOf } from '../../../runtime/message-of.ts';
 import { rest } from '../../../runtime/retry.ts';
 import { warnSeldom } from '../../../runtime/warn-seldom.ts';
 import { TrainingRefused } from '../../../training/planning/read-plan-request.ts';
@@ -82,7 +83,7 @@ async function planAll(
       if (done.kind === 'busy') settled = false;
     } catch (error) {
       if (signal.aborted || !(isTransientFault(error) || error instanceof TrainingRefused)) throw error;
-      report(policyId, reasonOf(error));
+      report(policyId, messageOf(error));
       if (!(error instanceof TrainingRefused)) settled = false;
     }
   }
@@ -91,10 +92,6 @@ async function planAll(
 
 function pause(signal: AbortSignal): Promise<void> {
   return rest(RETRY_MS, signal);
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 const CATCH_UP_MS = 60_000;

@@ -1,9 +1,17 @@
 import DataLoader from 'dataloader';
+import { groupBy } from '../../src/domain/group-by.ts';
+import type { Db } from '../../src/postgres/database.ts';
 import { treesNamed } from '../../src/projections/ambiguous-id.ts';
 import { keyInTree, keyOf, type OfTree } from '../../src/projections/of-tree.ts';
 import { exceedsListLimit } from '../assert-list-limit.ts';
 import { refusal } from '../errors.ts';
-import { groupBy } from './group-by.ts';
+
+/** Returns a reader of keys for one of the database and keys. */
+export function readFrom(db: Db) {
+  return <Keys, Found>(read: (db: Db, keys: Keys) => Found) =>
+    (keys: Keys): Found =>
+      read(db, keys);
+}
 
 /** Loads one item per key; all keys of one tick in one statement. An id that several trees have is refused as ambiguous. */
 export function one<Item>(

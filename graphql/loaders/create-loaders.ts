@@ -1,17 +1,7 @@
 import DataLoader from 'dataloader';
 import type { Db } from '../../src/postgres/database.ts';
-import {
-  countExamples,
-  type ExampleFilter,
-  readExamplePages,
-  readPoliciesOfDatasets,
-} from '../../src/projections/dataset-sources/read-examples.ts';
-import {
-  countDatasets,
-  type DatasetFilter,
-  readDatasetPages,
-  readDatasetsById,
-} from '../../src/projections/datasets/read-datasets.ts';
+import { countExamples, readExamplePages, readPoliciesOfDatasets } from '../../src/projections/dataset-sources/read-examples.ts';
+import { countDatasets, readDatasetPages, readDatasetsById } from '../../src/projections/datasets/read-datasets.ts';
 import { readEvaluationsOfDatasets } from '../../src/projections/evaluations/read-evaluations.ts';
 import {
   countHistoryImages,
@@ -25,7 +15,6 @@ import { readReplaysOfPolicies } from '../../src/projections/replays/read-replay
 import { readJudgements } from '../../src/projections/revisions/read-judgements.ts';
 import {
   countRevisions,
-  type RevisionFilter,
   readRevisionPages,
   readRevisionsById,
   readRevisionsNamed,
@@ -42,15 +31,13 @@ import {
   readTrajectories,
   readTrajectoriesById,
   readTrajectoriesNamed,
-  type TrajectoryFilter,
 } from '../../src/projections/rewards/read-trajectories.ts';
 import { readExperimentsById } from '../../src/projections/runs/read-experiments.ts';
 import { readForksOfSteps } from '../../src/projections/runs/read-forks.ts';
-import { countRuns, type RunFilter, readRuns, readRunsById } from '../../src/projections/runs/read-runs.ts';
+import { countRuns, readRuns, readRunsById } from '../../src/projections/runs/read-runs.ts';
 import { countBackups } from '../../src/projections/search-statistics/read-statistics.ts';
 import {
   countRollouts,
-  type RolloutFilter,
   readRollouts,
   readRolloutsById,
   readRolloutsNamed,
@@ -58,10 +45,10 @@ import {
 } from '../../src/projections/step-tree/read-rollouts.ts';
 import { readChildren, readLeaves, readStepsById, readTreeSizes } from '../../src/projections/step-tree/read-steps.ts';
 import { readDivergences, readToolCalls } from '../../src/projections/step-tree/read-tool-calls.ts';
-import { countTrees, readTrees, readTreesById, type TreeFilter } from '../../src/projections/step-tree/read-trees.ts';
+import { countTrees, readTrees, readTreesById } from '../../src/projections/step-tree/read-trees.ts';
 import type { BlobReader } from '../../src/training/rows/read-blob.ts';
 import type { LargeTexts } from '../large-text.ts';
-import { many, manyOfTree, mapped, mappedOfTree, one, oneOfTree, treesAndIds } from './batch.ts';
+import { many, manyOfTree, mapped, mappedOfTree, one, oneOfTree, readFrom, treesAndIds } from './batch.ts';
 import { createEstimateBudget, createPathBudget, createRedrawBudget, createSegmentBudget } from './budgets.ts';
 import { createListLoader } from './list-loader.ts';
 import { ListsOfTree } from './lists-of-tree.ts';
@@ -81,6 +68,7 @@ export function createLoaders(
   blobs: BlobReader,
   { estimateBudget, pathBudget } = { estimateBudget: createEstimateBudget(), pathBudget: createPathBudget() },
 ) {
+  const from = readFrom(db);
   const step = createStepLoader(db);
   return {
     step,
@@ -88,87 +76,36 @@ export function createLoaders(
     pathBudget,
     stepsOfTree: createTreeStepsLoader(db),
     statistics: new TreeStatistics(db),
-    runs: createListLoader(
-      (filters: readonly RunFilter[], ordering, page) => readRuns(db, filters, ordering, page),
-      (filters) => countRuns(db, filters),
-    ),
-    trees: createListLoader(
-      (filters: readonly TreeFilter[], ordering, page) => readTrees(db, filters, ordering, page),
-      (filters) => countTrees(db, filters),
-    ),
-    rollouts: createListLoader(
-      (filters: readonly RolloutFilter[], ordering, page) => readRollouts(db, filters, ordering, page),
-      (filters) => countRollouts(db, filters),
-    ),
-    trajectories: createListLoader(
-      (filters: readonly TrajectoryFilter[], ordering, page) => readTrajectories(db, filters, ordering, page),
-      (filters) => countTrajectories(db, filters),
-    ),
-    experiment: one(
-      (ids) => readExperimentsById(db, ids),
-      (e) => e.id,
-    ),
-    run: one(
-      (ids) => readRunsById(db, ids),
-      (r) => r.id,
-    ),
-    forksOfStep: manyOfTree(
-      (steps) => readForksOfSteps(db, steps),
-      (f) => f.stepId,
-    ),
-    replaysOfPolicy: many(
-      (ids) => readReplaysOfPolicies(db, ids),
-      (r) => r.policyId,
-    ),
-    tree: one(
-      (ids) => readTreesById(db, ids),
-      (t) => t.id,
-    ),
-    treeSize: one(
-      (ids) => readTreeSizes(db, ids),
-      (s) => s.treeId,
-    ),
-    backups: mapped((ids) => countBackups(db, ids)),
-    stepById: one(
-      (ids) => readStepsById(db, ids),
-      (s) => s.id,
-    ),
-    rollout: oneOfTree((rollouts) => readRolloutsNamed(db, rollouts)),
-    rolloutById: one(
-      (ids) => readRolloutsById(db, ids),
-      (r) => r.id,
-    ),
-    rolloutsOfTree: many(
-      (ids) => readRolloutsOfTrees(db, ids),
-      (r) => r.treeId,
-    ),
-    trajectory: oneOfTree((rollouts) => readTrajectoriesNamed(db, rollouts)),
-    trajectoryById: one(
-      (ids) => readTrajectoriesById(db, ids),
-      (t) => t.id,
-    ),
-    return: oneOfTree((rollouts) => readReturns(db, rollouts)),
+    runs: createListLoader(db, readRuns, countRuns),
+    trees: createListLoader(db, readTrees, countTrees),
+    rollouts: createListLoader(db, readRollouts, countRollouts),
+    trajectories: createListLoader(db, readTrajectories, countTrajectories),
+    experiment: one(from(readExperimentsById), (e) => e.id),
+    run: one(from(readRunsById), (r) => r.id),
+    forksOfStep: manyOfTree(from(readForksOfSteps), (f) => f.stepId),
+    replaysOfPolicy: many(from(readReplaysOfPolicies), (r) => r.policyId),
+    tree: one(from(readTreesById), (t) => t.id),
+    treeSize: one(from(readTreeSizes), (s) => s.treeId),
+    backups: mapped(from(countBackups)),
+    stepById: one(from(readStepsById), (s) => s.id),
+    rollout: oneOfTree(from(readRolloutsNamed)),
+    rolloutById: one(from(readRolloutsById), (r) => r.id),
+    rolloutsOfTree: many(from(readRolloutsOfTrees), (r) => r.treeId),
+    trajectory: oneOfTree(from(readTrajectoriesNamed)),
+    trajectoryById: one(from(readTrajectoriesById), (t) => t.id),
+    return: oneOfTree(from(readReturns)),
     children: manyOfTree(
       (steps) => readChildren(db, ...treesAndIds(steps)),
       (s) => s.parentId,
     ),
-    leaves: many(
-      (ids) => readLeaves(db, ids),
-      (s) => s.treeId,
-    ),
+    leaves: many(from(readLeaves), (s) => s.treeId),
     toolCalls: new ListsOfTree(
       (steps) => readToolCalls(db, ...treesAndIds(steps)),
       (c) => c.stepId,
     ),
-    revision: oneOfTree((revisions) => readRevisionsNamed(db, revisions)),
-    revisionById: one(
-      (ids) => readRevisionsById(db, ids),
-      (r) => r.id,
-    ),
-    revisions: createListLoader(
-      (filters: readonly RevisionFilter[], ordering, page) => readRevisionPages(db, filters, ordering, page),
-      (filters) => countRevisions(db, filters),
-    ),
+    revision: oneOfTree(from(readRevisionsNamed)),
+    revisionById: one(from(readRevisionsById), (r) => r.id),
+    revisions: createListLoader(db, readRevisionPages, countRevisions),
     searchedTree: new DataLoader<string, SearchedTree | null>(async (ids) => {
       const unreadable = new Map<string, Error>(); // one whose text is lost keeps nobody from the others
       const trees = await readSearchedTrees(db, ids, async (blob, size, treeId) => {
@@ -183,58 +120,22 @@ export function createLoaders(
       });
       return ids.map((id) => unreadable.get(id) ?? trees.get(id) ?? null);
     }),
-    historyImage: new ListsOfTree(
-      (steps) => readHistoryImages(db, steps),
-      (i) => i.stepId,
-    ),
-    historyImages: createListLoader(
-      (runs: readonly string[], ordering, page) => readHistoryImagePages(db, runs, ordering, page),
-      (runs) => countHistoryImages(db, runs),
-    ),
-    history: mappedOfTree((steps) => readHistories(db, steps)),
-    segment: one(
-      (ids) => readSegments(db, ids),
-      (s) => s.id,
-    ),
+    historyImage: new ListsOfTree(from(readHistoryImages), (i) => i.stepId),
+    historyImages: createListLoader(db, readHistoryImagePages, countHistoryImages),
+    history: mappedOfTree(from(readHistories)),
+    segment: one(from(readSegments), (s) => s.id),
     segmentBudget: createSegmentBudget(),
     redrawBudget: createRedrawBudget(),
-    renderSpec: one(
-      (ids) => readRenderSpecs(db, ids),
-      (s) => s.id,
-    ),
-    imageTotalsOfRollout: manyOfTree(
-      (rollouts) => readImageTotalsOfRollouts(db, rollouts),
-      (t) => t.ofId,
-    ),
-    judgements: many(
-      (ids) => readJudgements(db, ids),
-      (j) => j.treeId,
-    ),
-    dataset: one(
-      (ids) => readDatasetsById(db, ids),
-      (d) => d.id,
-    ),
-    datasets: createListLoader(
-      (filters: readonly DatasetFilter[], ordering, page) => readDatasetPages(db, filters, ordering, page),
-      (filters) => countDatasets(db, filters),
-    ),
-    examples: createListLoader(
-      (filters: readonly ExampleFilter[], ordering, page) => readExamplePages(db, filters, ordering, page),
-      (filters) => countExamples(db, filters),
-    ),
-    policiesOfDataset: many(
-      (ids) => readPoliciesOfDatasets(db, ids),
-      (p) => p.datasetId,
-    ),
-    evaluationsOfDataset: many(
-      (ids) => readEvaluationsOfDatasets(db, ids),
-      (e) => e.datasetId,
-    ),
+    renderSpec: one(from(readRenderSpecs), (s) => s.id),
+    imageTotalsOfRollout: manyOfTree(from(readImageTotalsOfRollouts), (t) => t.ofId),
+    judgements: many(from(readJudgements), (j) => j.treeId),
+    dataset: one(from(readDatasetsById), (d) => d.id),
+    datasets: createListLoader(db, readDatasetPages, countDatasets),
+    examples: createListLoader(db, readExamplePages, countExamples),
+    policiesOfDataset: many(from(readPoliciesOfDatasets), (p) => p.datasetId),
+    evaluationsOfDataset: many(from(readEvaluationsOfDatasets), (e) => e.datasetId),
     metrics: createMetricsLoader(db),
-    divergences: many(
-      (ids) => readDivergences(db, ids),
-      (d) => d.treeId,
-    ),
+    divergences: many(from(readDivergences), (d) => d.treeId),
     rewardsOfStep: new ListsOfTree(
       (steps) => readRewardsOfSteps(db, ...treesAndIds(steps)),
       (r) => r.stepId,
@@ -243,10 +144,7 @@ export function createLoaders(
       (rollouts) => readRewardsOfRollouts(db, ...treesAndIds(rollouts)),
       (r) => r.rolloutId,
     ),
-    rewardRevisions: manyOfTree(
-      (rewards) => readRewardRevisions(db, rewards),
-      (r) => r.rewardId,
-    ),
+    rewardRevisions: manyOfTree(from(readRewardRevisions), (r) => r.rewardId),
     ...createTrainingLoaders(db, blobs, estimateBudget),
   };
 }

@@ -1,7 +1,8 @@
 import DataLoader from 'dataloader';
+import { groupBy } from '../../src/domain/group-by.ts';
+import type { Db } from '../../src/postgres/database.ts';
 import type { Page, PageRequest } from '../../src/postgres/keyset.ts';
 import type { Ordering } from '../../src/postgres/keyset-cursor.ts';
-import { groupBy } from './group-by.ts';
 
 /** One page of one list. */
 export interface ListKey<Filter> {
@@ -18,8 +19,9 @@ const STATEMENT_LIMIT = 100; // lists in one statement: each is planned on its o
 
 /** Loads pages of lists: the same connection on many records (the trees of each run) comes in one statement. */
 export function createListLoader<Filter, Item>(
-  read: (filters: readonly Filter[], ordering: Ordering, page: PageRequest) => Promise<readonly Page<Item>[]>,
-  count: (filters: readonly Filter[]) => Promise<readonly number[]>,
+  db: Db,
+  read: (db: Db, filters: readonly Filter[], ordering: Ordering, page: PageRequest) => Promise<readonly Page<Item>[]>,
+  count: (db: Db, filters: readonly Filter[]) => Promise<readonly number[]>,
 ): ListLoader<Filter, Item> {
   return {
     page: new DataLoader(
@@ -28,7 +30,7 @@ export function createListLoader<Filter, Item>(
         for (const alike of groupBy(keys, ({ ordering, page }) => JSON.stringify([ordering.name, page])).values()) {
           const [{ ordering, page } = NO_KEY] = alike; // a group has at least one
           const filters = alike.map(({ filter }) => filter);
-          for (const [i, found] of (await read(filters, ordering, page)).entries()) {
+          for (const [i, found] of (await read(db, filters, ordering, page)).entries()) {
             const key = alike[i];
             if (key) pages.set(key, found);
           }
@@ -40,7 +42,7 @@ export function createListLoader<Filter, Item>(
         cacheKeyFn: ({ filter, ordering, page }) => JSON.stringify([filter, ordering.name, page]),
       },
     ),
-    count: new DataLoader((filters) => count(filters), {
+    count: new DataLoader((filters) => count(db, filters), {
       maxBatchSize: STATEMENT_LIMIT,
       cacheKeyFn: (filter) => JSON.stringify(filter),
     }),

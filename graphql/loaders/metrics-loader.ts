@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
+import { groupBy } from '../../src/domain/group-by.ts';
 import type { Db } from '../../src/postgres/database.ts';
 import { type MetricRecord, readMetrics } from '../../src/projections/runs/read-metrics.ts';
-import { groupBy } from './group-by.ts';
 
 export interface MetricsKey {
   readonly runId: string;

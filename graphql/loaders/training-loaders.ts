@@ -8,7 +8,6 @@ import {
   readBatchesByActor,
 } from '../../src/projections/training-pool/read-actors.ts';
 import {
-  type BatchFilter,
   countBatches,
   readAbandonments,
   readBatchesById,
@@ -18,7 +17,6 @@ import {
 import { readLedgers } from '../../src/projections/training-pool/read-ledger.ts';
 import {
   countPolicyUpdates,
-  type PolicyUpdateFilter,
   type PolicyUpdateRecord,
   readPolicyUpdatePages,
   readPolicyUpdates,
@@ -33,7 +31,7 @@ import {
 } from '../../src/projections/training-pool/read-samples.ts';
 import type { BlobReader } from '../../src/training/rows/read-blob.ts';
 import { explainWaiting, type WaitingReason } from '../../src/usecases/train/waiting/why-waiting.ts';
-import { many, manyOfTree, mappedOfTree, one, treesAndIds } from './batch.ts';
+import { many, manyOfTree, mappedOfTree, one, readFrom, treesAndIds } from './batch.ts';
 import type { EstimateBudget } from './budgets.ts';
 import { createEstimateLoaders } from './estimate-loader.ts';
 import { createListLoader } from './list-loader.ts';
@@ -45,15 +43,10 @@ interface VersionKey {
 
 /** The loaders of what is trained: policies, their versions and batches, and samples. */
 export function createTrainingLoaders(db: Db, blobs: BlobReader, estimateBudget: EstimateBudget) {
-  const batch = one(
-    (ids) => readBatchesById(db, ids),
-    (b) => b.id,
-  );
+  const from = readFrom(db);
+  const batch = one(from(readBatchesById), (b) => b.id);
   return {
-    ledger: one(
-      (policies) => readLedgers(db, policies),
-      (l) => l.policyId,
-    ),
+    ledger: one(from(readLedgers), (l) => l.policyId),
     waiting: new DataLoader<string, WaitingReason | null>((policies) => {
       // one after the other: each looks at every sample that waits
       return policies.reduce<Promise<(WaitingReason | null)[]>>(
@@ -65,10 +58,7 @@ export function createTrainingLoaders(db: Db, blobs: BlobReader, estimateBudget:
       (policies) => readStaleness(db, 'policies', policies),
       (bin) => bin.of,
     ),
-    policyUpdates: createListLoader(
-      (filters: readonly PolicyUpdateFilter[], ordering, page) => readPolicyUpdatePages(db, filters, ordering, page),
-      (filters) => countPolicyUpdates(db, filters),
-    ),
+    policyUpdates: createListLoader(db, readPolicyUpdatePages, countPolicyUpdates),
     policyUpdate: new DataLoader<VersionKey, PolicyUpdateRecord | null, string>(
       async (keys) => {
         const found = new Map((await readPolicyUpdates(db, keys)).map((update) => [keyOf(update), update]));
@@ -76,27 +66,15 @@ export function createTrainingLoaders(db: Db, blobs: BlobReader, estimateBudget:
       },
       { cacheKeyFn: keyOf },
     ),
-    updateOfBatch: one(
-      (ids) => readUpdatesOfBatches(db, ids),
-      (u) => u.batchId ?? '',
-    ),
-    batches: createListLoader(
-      (filters: readonly BatchFilter[], ordering, page) => readBatchPages(db, filters, ordering, page),
-      (filters) => countBatches(db, filters),
-    ),
+    updateOfBatch: one(from(readUpdatesOfBatches), (u) => u.batchId ?? ''),
+    batches: createListLoader(db, readBatchPages, countBatches),
     batch,
-    abandonmentOfBatch: one(
-      (ids) => readAbandonments(db, ids),
-      (a) => a.batchId,
-    ),
+    abandonmentOfBatch: one(from(readAbandonments), (a) => a.batchId),
     stalenessOfBatch: many(
       (ids) => readStaleness(db, 'batches', ids),
       (bin) => bin.of,
     ),
-    actorsOfBatch: many(
-      (ids) => readActorsOfBatches(db, ids),
-      (actor) => actor.batchId,
-    ),
+    actorsOfBatch: many(from(readActorsOfBatches), (actor) => actor.batchId),
     actorsOfRollout: manyOfTree(
       (rollouts) => readActorsOfRollouts(db, ...treesAndIds(rollouts)),
       (actor) => actor.rolloutId,
@@ -106,10 +84,7 @@ export function createTrainingLoaders(db: Db, blobs: BlobReader, estimateBudget:
     }),
     estimateBudget,
     ...createEstimateLoaders({ db, blobs, budget: estimateBudget, batchOf: (id) => batch.load(id) }),
-    leasesOfBatch: many(
-      (ids) => readLeasesOfBatches(db, ids),
-      (l) => l.batchId,
-    ),
+    leasesOfBatch: many(from(readLeasesOfBatches), (l) => l.batchId),
     sample: mappedOfTree(async (rollouts) => {
       const samples = await readSamples(db, rollouts);
       return new Map(samples.map((sample) => [keyInTree(sample.treeId, sample.rolloutId), sample]));

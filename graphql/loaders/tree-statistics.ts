@@ -1,11 +1,11 @@
 import DataLoader from 'dataloader';
+import { groupBy } from '../../src/domain/group-by.ts';
 import type { Db } from '../../src/postgres/database.ts';
 import {
   type NodeStatistics,
   readStatistics,
   readStatisticsAsOf,
 } from '../../src/projections/search-statistics/read-statistics.ts';
-import { groupBy } from './group-by.ts';
 
 /** Which statistics of a tree: after its first so many back-ups; null: after all. */
 export interface StatisticsKey {

@@ -1,7 +1,7 @@
 import DataLoader from 'dataloader';
+import { groupBy } from '../../src/domain/group-by.ts';
 import type { Db } from '../../src/postgres/database.ts';
 import { readStepsOfTrees, type StepField, type StepPart } from '../../src/projections/step-tree/read-steps.ts';
-import { groupBy } from './group-by.ts';
 
 /** Which part of a tree: up to `limit` steps after an offset of the log, and of each the fields that are named. */
 export interface TreePart {

@@ -1,3 +1,4 @@
+import { groupBy } from '../../src/domain/group-by.ts';
 import { readKeysOfPrincipals } from '../../src/postgres/keys.ts';
 import type { Subject } from '../../src/projections/annotations/locate-subjects.ts';
 import {
@@ -19,8 +20,7 @@ import { type ErrorCode, refusal } from '../errors.ts';
 import { annotationFilter } from '../filters.ts';
 import type * as input from '../generated/types.ts';
 import type { AnnotationResolvers, AnnotationsRecordedResolvers, MutationResolvers } from '../generated/types.ts';
-import { mapped, one, oneOfTree } from '../loaders/batch.ts';
-import { groupBy } from '../loaders/group-by.ts';
+import { mapped, one, oneOfTree, readFrom } from '../loaders/batch.ts';
 import { loadedBy } from '../loaders/loaded-by.ts';
 
 export const annotate: NonNullable<MutationResolvers['annotate']> = (_, args, context) =>
@@ -118,12 +118,7 @@ const authorName = loadedBy((_, { sources: { keys } }) =>
 );
 
 /** Loads annotations by their ids, retracted ones too. */
-export const annotationById = loadedBy((db) =>
-  one(
-    (ids) => readAnnotationsById(db, ids),
-    ({ id }) => id,
-  ),
-);
+export const annotationById = loadedBy((db) => one(readFrom(db)(readAnnotationsById), ({ id }) => id));
 
 /** Loads annotations of trees. */
 export const annotationOfTree = loadedBy((db) =>

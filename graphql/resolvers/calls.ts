@@ -16,10 +16,7 @@ import { loadedBy } from '../loaders/loaded-by.ts';
 import { picturesOfStep } from './pictures.ts';
 
 const ofTrees = loadedBy((db, { sources: { keys } }) =>
-  createListLoader(
-    (trees: readonly string[], _ordering, page) => readCallPages(db, keys, trees, page),
-    (trees) => countCalls(db, trees),
-  ),
+  createListLoader(db, (_db, trees: readonly string[], _ordering, page) => readCallPages(db, keys, trees, page), countCalls),
 );
 const ofSteps = loadedBy((db, { sources: { keys } }) =>
   manyOfTree(

@@ -10,28 +10,13 @@ import { armsOfRecords, recordedArms, reportOf } from '../../src/usecases/experi
 import type { Context } from '../context.ts';
 import { runFilter } from '../filters.ts';
 import type { ArmResultResolvers, ExperimentResolvers, ExperimentStageResolvers } from '../generated/types.ts';
-import { many, one } from '../loaders/batch.ts';
+import { many, one, readFrom } from '../loaders/batch.ts';
 import { loadedBy } from '../loaders/loaded-by.ts';
 import { connectRuns, scopedTo } from './lists.ts';
 
-const plans = loadedBy((db) =>
-  one(
-    (ids) => readExperimentPlans(db, ids),
-    ({ experimentId }) => experimentId,
-  ),
-);
-const counts = loadedBy((db) =>
-  one(
-    (ids) => readExperimentCounts(db, ids),
-    ({ id }) => id,
-  ),
-);
-const stages = loadedBy((db) =>
-  many(
-    (ids) => readStages(db, ids),
-    ({ experimentId }) => experimentId,
-  ),
-);
+const plans = loadedBy((db) => one(readFrom(db)(readExperimentPlans), ({ experimentId }) => experimentId));
+const counts = loadedBy((db) => one(readFrom(db)(readExperimentCounts), ({ id }) => id));
+const stages = loadedBy((db) => many(readFrom(db)(readStages), ({ experimentId }) => experimentId));
 
 export const Experiment: ExperimentResolvers = {
   declaration: async ({ id }, _, context) => {

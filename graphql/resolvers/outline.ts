@@ -1,4 +1,5 @@
 import DataLoader from 'dataloader';
+import { groupBy } from '../../src/domain/group-by.ts';
 import { pack } from '../../src/events/packed.ts';
 import { readRewardSums } from '../../src/projections/rewards/read-rewards.ts';
 import { type BackUp, readBackUps } from '../../src/projections/search-statistics/read-statistics.ts';
@@ -7,7 +8,6 @@ import type { Context } from '../context.ts';
 import { refusal } from '../errors.ts';
 import type { TreeOutlineResolvers } from '../generated/types.ts';
 import { mapped } from '../loaders/batch.ts';
-import { groupBy } from '../loaders/group-by.ts';
 import { loadedBy } from '../loaders/loaded-by.ts';
 
 const LIMIT = 50_000; // steps of an outline: some MB, and what a canvas still draws

@@ -1,21 +1,11 @@
 import type { OfTree } from '../../src/projections/of-tree.ts';
 import { findPictures, type PictureRecord, readPicturesOfSteps } from '../../src/projections/pictures/read-pictures.ts';
 import type { Context } from '../context.ts';
-import { manyOfTree, one } from '../loaders/batch.ts';
+import { manyOfTree, one, readFrom } from '../loaders/batch.ts';
 import { loadedBy } from '../loaders/loaded-by.ts';
 
-const ofSteps = loadedBy((db) =>
-  manyOfTree(
-    (steps) => readPicturesOfSteps(db, steps),
-    ({ stepId }) => stepId,
-  ),
-);
-const byId = loadedBy((db) =>
-  one(
-    (ids) => findPictures(db, ids),
-    ({ imageId }) => imageId,
-  ),
-);
+const ofSteps = loadedBy((db) => manyOfTree(readFrom(db)(readPicturesOfSteps), ({ stepId }) => stepId));
+const byId = loadedBy((db) => one(readFrom(db)(findPictures), ({ imageId }) => imageId));
 
 /** Returns the pictures of the observation of a step, in order. */
 export async function picturesOfStep(context: Context, step: OfTree) {

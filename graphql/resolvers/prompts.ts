@@ -14,24 +14,14 @@ import { type RecordedPrompt, readPromptsRecorded } from '../../src/projections/
 import { readPaths } from '../../src/projections/step-tree/read-paths.ts';
 import type { Context } from '../context.ts';
 import type { DriftResolvers, PromptPartResolvers, RequestedToolResolvers } from '../generated/types.ts';
-import { manyOfTree, mapped, one, oneOfTree } from '../loaders/batch.ts';
+import { manyOfTree, mapped, one, oneOfTree, readFrom } from '../loaders/batch.ts';
 import { loadedBy } from '../loaders/loaded-by.ts';
 import { createPromptLoader } from '../loaders/prompt-loader.ts';
 import type { PromptModel, PromptPartModel } from '../models.ts';
 import { pictureOf } from './pictures.ts';
 
-const imageOfStep = loadedBy((db) =>
-  manyOfTree(
-    (steps) => readHistoryImages(db, steps),
-    ({ stepId }) => stepId,
-  ),
-);
-const images = loadedBy((db) =>
-  one(
-    (ids) => findHistoryImages(db, ids),
-    ({ id }) => id,
-  ),
-);
+const imageOfStep = loadedBy((db) => manyOfTree(readFrom(db)(readHistoryImages), ({ stepId }) => stepId));
+const images = loadedBy((db) => one(readFrom(db)(findHistoryImages), ({ id }) => id));
 
 export const PromptPart: PromptPartResolvers = {
   picture: ({ imageId }, _, context) => (imageId === null ? null : pictureOf(context, imageId)),

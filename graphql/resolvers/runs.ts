@@ -20,7 +20,7 @@ import { readDepthTotals, readRunTotals } from '../../src/projections/runs/read-
 import { bounded, connect } from '../connection.ts';
 import { datasetFilter, revisionFilter, rolloutFilter, trajectoryFilter, treeFilter } from '../filters.ts';
 import type { ForkOriginResolvers, RunEnvironmentResolvers, RunResolvers } from '../generated/types.ts';
-import { many, one } from '../loaders/batch.ts';
+import { many, one, readFrom } from '../loaders/batch.ts';
 import { forgottenRun } from '../loaders/forgotten-loaders.ts';
 import { loadedBy } from '../loaders/loaded-by.ts';
 import { connectDatasets, connectRevisions, connectRollouts, connectTrajectories, connectTrees, scopedTo } from './lists.ts';
@@ -44,12 +44,7 @@ const lastReturns = loadedBy((db) => {
     return loader;
   };
 });
-const imageTotals = loadedBy((db) =>
-  one(
-    (ids) => readImageTotalsOfRuns(db, ids),
-    ({ ofId }) => ofId,
-  ),
-);
+const imageTotals = loadedBy((db) => one(readFrom(db)(readImageTotalsOfRuns), ({ ofId }) => ofId));
 const differingImages = loadedBy((db) => one((ids) => countDifferingImages(db, ids), runOf));
 const renderSpecs = loadedBy((db) => many((ids) => readRenderSpecsOfRuns(db, ids), runOf));
 const depthTotals = loadedBy((db) => many((ids) => readDepthTotals(db, ids), runOf));

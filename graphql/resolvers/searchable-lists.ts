@@ -1,3 +1,4 @@
+import { groupBy } from '../../src/domain/group-by.ts';
 import type { Db } from '../../src/postgres/database.ts';
 import type { Page } from '../../src/postgres/keyset.ts';
 import { ActionsNotIndexed, checkActionsIndexed } from '../../src/projections/analysis/build-indexes.ts';
@@ -41,7 +42,6 @@ import type { Context } from '../context.ts';
 import { refusal } from '../errors.ts';
 import { sampleFilter, stepFilter, taskFilter, toolCallFilter } from '../filters.ts';
 import type * as input from '../generated/types.ts';
-import { groupBy } from '../loaders/group-by.ts';
 import type { StepMatches } from '../models.ts';
 
 const LEVELS = 10_000; // below a step: as many as a path has at once

@@ -19,7 +19,7 @@ import type {
   UpdateOutcomeResolvers,
   WaitingFor,
 } from '../generated/types.ts';
-import { one } from '../loaders/batch.ts';
+import { one, readFrom } from '../loaders/batch.ts';
 import { loadedBy } from '../loaders/loaded-by.ts';
 
 export const TrainedPolicy: TrainedPolicyResolvers = {
@@ -105,12 +105,7 @@ function countsByReason(counts: Readonly<Record<string, number>>): { reason: str
     .map(([reason, samples]) => ({ reason, samples }));
 }
 
-const outcomeOfBatch = loadedBy((db) =>
-  one(
-    (ids) => readBatchOutcomes(db, ids),
-    (outcome) => outcome.batchId,
-  ),
-);
+const outcomeOfBatch = loadedBy((db) => one(readFrom(db)(readBatchOutcomes), (outcome) => outcome.batchId));
 
 export const UpdateOutcome: UpdateOutcomeResolvers = {
   tokensPerSecond: ({ sampledTokens, trainedMs }) =>

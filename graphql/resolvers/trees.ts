@@ -9,7 +9,7 @@ import { refusal } from '../errors.ts';
 import { datasetFilter, revisionFilter, trajectoryFilter } from '../filters.ts';
 import type { DivergenceResolvers, TaskResolvers, TreeResolvers } from '../generated/types.ts';
 import { largeTextsOf } from '../large-text.ts';
-import { mapped, one } from '../loaders/batch.ts';
+import { mapped, one, readFrom } from '../loaders/batch.ts';
 import { forgottenStream } from '../loaders/forgotten-loaders.ts';
 import { loadedBy } from '../loaders/loaded-by.ts';
 import { selectedFields } from '../selected-fields.ts';
@@ -22,12 +22,7 @@ const WHOLE_LIMIT = 2_000; // steps of a tree that is asked for whole; the cost 
 const PART_LIMIT = 10_000; // steps of one part
 
 const returnVariance = loadedBy((db) => mapped((ids) => readReturnVariances(db, ids)));
-const taskTotals = loadedBy((db) =>
-  one(
-    (ids) => readTaskTotals(db, ids),
-    ({ taskId }) => taskId,
-  ),
-);
+const taskTotals = loadedBy((db) => one(readFrom(db)(readTaskTotals), ({ taskId }) => taskId));
 
 export const Tree: TreeResolvers = {
   run: ({ runId }, _, { loaders }) => loaders.run.load(runId),

@@ -13,7 +13,7 @@ from .arrays import mask_of, packed_ends, packed_entropies, packed_log_probs, pa
 from .ids import derived_id
 from .journal import Draft, rollout_finished
 from .pictures import read_pictures
-from .prompts import messages_of, prompt_data, reply_of
+from .prompts import messages_of, reply_of
 from .tool_calls import tool_drafts
 from .tree import Place, Tree
 from .values import (
@@ -160,12 +160,9 @@ class Episode:
             drafts += tool_drafts(tools, tree.id, step_id, at)
             composed = None if prompt is not None else before.composed(tree.root, must=asked is not None)
             messages = composed if prompt is None else messages_of(prompt, before.path_images())
-            if messages is not None:
-                shown, place.shown = prompt_data(
-                    tree.id, step_id, messages, before=before.shown, known=before.known(), token_ids=asked, sampled=sampled,
-                    tools=tool_schemas, sampling=sampling, model=model, server=server, template=None,
-                )  # fmt: skip
-                drafts.append(Draft("PromptShown", tree.id, step_id, shown, at))
+            drafts += place.prompt_drafts(
+                tree.id, messages, at, token_ids=asked, sampled=sampled, tools=tool_schemas, sampling=sampling, model=model, server=server
+            )
             drafts += [reward_draft(run, tree.id, step_id, self.id, component, value, at) for component, value in rewards]
             if done is None:  # whether it is the last one is not known yet
                 run.journal.settle(self.id, "none", hold=drafts)

@@ -80,7 +80,7 @@ def reply_of(response: object) -> Reply:
 
 def prompt_data(
     tree_id: str, step_id: str, messages: list[Message], *, before: Shown | None, known: Mapping[str, Known], token_ids: list[int] | None, sampled: list[int] | None,
-    tools: object, sampling: Mapping[str, Any] | None, model: str | None, server: str | None, template: tuple[str, int] | None,
+    tools: object, sampling: Mapping[str, Any] | None, model: str | None, server: str | None,
 ) -> tuple[Json, Shown]:  # fmt: skip
     """Makes the data of PromptShown, and what the next prompt of the path builds on. `known` are the texts that steps hold."""
     same = _shared(before.messages if before else [], messages)
@@ -94,7 +94,7 @@ def prompt_data(
         "messages": fresh,
         "blocks": blocks,
         "sha256": digest_of(messages),
-        "template": {"name": template[0], "version": template[1]} if template else None,
+        "template": None,
         "tools": None if tools is None else json.dumps(json_of(tools, "tool_schemas"), ensure_ascii=False, separators=(",", ":")),
         "sampling": sampling_of(sampling or {}),
         "server": address_of(server, "server"),

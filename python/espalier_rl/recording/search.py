@@ -15,7 +15,6 @@ from .episode import _rewards, _spans, _tokens, reward_draft
 from .ids import derived_id
 from .journal import Draft, rollout_finished
 from .pictures import read_pictures
-from .prompts import prompt_data
 from .tool_calls import tool_drafts
 from .tree import Place, Tree
 from .values import Json, amount_of, now, text_of
@@ -228,14 +227,7 @@ class SearchTree:
             drafts.append(Draft("RolloutStarted", tree.id, rollout_id, begun, at))
         drafts.append(Draft("StepTaken", tree.id, step_id, data, at))
         drafts += tool_drafts(given.tools, tree.id, step_id, at)
-        before = node._place
-        messages = before.composed(tree.root)
-        if messages is not None:
-            shown, place.shown = prompt_data(
-                tree.id, step_id, messages, before=before.shown, known=before.known(), token_ids=None, sampled=None,
-                tools=None, sampling=None, model=None, server=None, template=None,
-            )  # fmt: skip
-            drafts.append(Draft("PromptShown", tree.id, step_id, shown, at))
+        drafts += place.prompt_drafts(tree.id, node._place.composed(tree.root), at)
         drafts += [reward_draft(run, tree.id, step_id, rollout_id, component, value, at) for component, value in rewards]
         earlier = actions.get(action)
         added = {"treeId": tree.id, "stepId": step_id, "parentStepId": node.id, "simulation": self.simulation, "ordinal": ordinal}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from ..errors import EspalierError
 from .ids import derived_id, episode_id_of, group_tree_id_of, tree_id_of
 from .journal import Draft, tree_closed
 from .pictures import Pictures
-from .prompts import Known, Message, Shown
+from .prompts import Known, Message, Shown, prompt_data
 from .task import Task, task_data, turns_of
 from .values import Json, now, storable
 
@@ -80,6 +81,20 @@ class Place:
             if must:
                 raise
             return None
+
+    def prompt_drafts(
+        self, tree_id: str, messages: list[Message] | None, at: str, *, token_ids: list[int] | None = None, sampled: list[int] | None = None,
+        tools: object = None, sampling: Mapping[str, Any] | None = None, model: str | None = None, server: str | None = None,
+    ) -> list[Draft]:  # fmt: skip
+        """Returns the record of what the policy was asked with for this step, which prompts behind it build on; nothing where `messages` is None."""
+        before = self.parent
+        if messages is None or before is None:
+            return []
+        data, self.shown = prompt_data(
+            tree_id, self.id, messages, before=before.shown, known=before.known(), token_ids=token_ids, sampled=sampled,
+            tools=tools, sampling=sampling, model=model, server=server,
+        )  # fmt: skip
+        return [Draft("PromptShown", tree_id, self.id, data, at)]
 
 
 def _answering(last: list[Message]) -> Json:

@@ -237,7 +237,7 @@ export function addQueryOptions(command: Command): Command {
     .option('--environment <names>')
     .option('--task <tasks>', 'task ids or aliases')
     .option('--split <names>')
-    .option('--unclear <keep|drop>', 'captured rollouts with unclear calls; refused without this option')
+    .option('--unclear <keep|drop>', 'captured rollouts with unclear calls or unread parts; refused without this option')
     .option('--policy <policies>', 'a policy id, or id@version; append @ to an id that ends in @ and digits');
 }
 

@@ -163,7 +163,7 @@ class _PlanRulesOptional(TypedDict, total=False):
     rewards: dict[str, float]
     """Weights by reward component that is trained on; absent: the sum of all components."""
     unclear: Literal["keep", "reject"]
-    """Whether rollouts with calls next to their path that may belong to it are kept or rejected; absent for rejected."""
+    """Whether rollouts whose captured calls are unclear or could not be read whole are kept or rejected; absent for rejected."""
     unknownSampling: Literal["keep", "reject"]
     """Whether rollouts whose record leaves open how they were sampled are kept or rejected; absent for rejected."""
 

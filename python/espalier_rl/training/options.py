@@ -288,7 +288,7 @@ class Rules(TypedDict, total=False):
     truncated: Literal["keep", "reject"]
     """Whether rollouts that a limit ended are kept or rejected."""
     unclear: Literal["keep", "reject"]
-    """Whether rollouts with calls next to their path that may belong to it are kept or rejected; absent for rejected."""
+    """Whether rollouts whose captured calls are unclear or could not be read whole are kept or rejected; absent for rejected."""
     unknown_sampling: Literal["keep", "reject"]
     """Whether rollouts whose record leaves open how they were sampled are kept or rejected; absent for rejected."""
     max_tokens: int | None

@@ -78,7 +78,9 @@ export const planRules = z.strictObject({
   unclear: z
     .enum(['keep', 'reject'])
     .optional()
-    .describe('Whether rollouts with calls next to their path that may belong to it are kept or rejected; absent for rejected.'),
+    .describe(
+      'Whether rollouts whose captured calls are unclear or could not be read whole are kept or rejected; absent for rejected.',
+    ),
   unknownSampling: z
     .enum(['keep', 'reject'])
     .optional()

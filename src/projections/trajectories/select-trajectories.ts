@@ -49,15 +49,18 @@ export async function readToolsKwargs(trx: Db, query: TrajectoryQuery): Promise<
   return rows.map(({ toolsKwargs }) => toolsKwargs);
 }
 
+/** No captured call may belong to the path besides those on it, and all that its calls say could be read. */
+const IS_WHOLE = sql<boolean>`(coalesce(r.unclear_calls, 0) = 0 and coalesce(r.lost_parts, 0) = 0)`;
+
 const FETCH = 1_000; // rows per round trip: a row is about 150 bytes, so the cursor costs little memory and few trips
 
-/** Counts the trajectories of a query with calls next to their path that may belong to it, and names the first. */
+/** Counts the trajectories of a query whose captured calls are not known whole, and names the first. */
 export async function countUnclear(
   trx: Db,
   query: TrajectoryQuery,
 ): Promise<{ readonly count: number; readonly first: string | null }> {
   const { rows } = await sql<{ count: number; first: string | null }>`
-    select count(*) as count, min(r.rollout_id::text) as first ${fromWhere(query)} and r.unclear_calls > 0`.execute(trx);
+    select count(*) as count, min(r.rollout_id::text) as first ${fromWhere(query)} and not ${IS_WHOLE}`.execute(trx);
   return rows[0] ?? { count: 0, first: null };
 }
 
@@ -152,7 +155,7 @@ export function ofRollouts({
   }
   if (query.labels) all.push(labelled(query.labels));
   if (query.withoutLabels) all.push(sql`not ${labelled(query.withoutLabels)}`);
-  if (query.unclear === 'drop') all.push(sql`coalesce(r.unclear_calls, 0) = 0`);
+  if (query.unclear === 'drop') all.push(IS_WHOLE);
   if (query.finishedFrom) all.push(sql`r.finished_at >= ${query.finishedFrom}::timestamptz`);
   if (query.finishedBefore) all.push(sql`r.finished_at < ${query.finishedBefore}::timestamptz`);
   return all;

@@ -2,10 +2,10 @@ import { sql } from 'kysely';
 import { type Sampling, serverSampling, wholeSampling } from '../../domain/prompts/policy-prompt.ts';
 import type { PlanRules } from '../../domain/training/planning/plan-rules.ts';
 import {
+  findCaptureFault,
   findSamplingFault,
   findTokensFault,
   findTokenValueFault,
-  findUnclearFault,
   findWalkFault,
   type RecordedArray,
   type RecordedArrays,
@@ -82,7 +82,7 @@ export async function readRecordFaults(
       (rules.layout === 'verl' ? findHole(walk, own, steps.ids) : null);
     const sampling = learner === 'candidates' ? ({ unknownSampling: 'keep' } as const) : rules; // there is nothing to cut by
     const drawn = broken ? incomplete(broken) : temperatureOf(walk, own, steps.ids, sampling);
-    const found = typeof drawn === 'number' ? (findUnclearFault(walk.unclearCalls, rules) ?? drawn) : drawn;
+    const found = typeof drawn === 'number' ? (findCaptureFault(walk, rules) ?? drawn) : drawn;
     if (typeof found === 'number') temperatures.set(keyOf(walk.rolloutId), found);
     else faults.set(keyOf(walk.rolloutId), found);
     return typeof found === 'number';

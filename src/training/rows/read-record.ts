@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { type RewardWeights, weightOf } from '../../domain/training/planning/plan-rules.ts';
-import type { RecordedWalk } from '../../domain/training/planning/record-fault.ts';
+import type { CapturedWalk, RecordedWalk } from '../../domain/training/planning/record-fault.ts';
 import type { Offsets } from '../../log/event-log.ts';
 import type { Blobs } from '../../postgres/column-types.ts';
 import type { Db } from '../../postgres/database.ts';
@@ -37,14 +37,12 @@ export interface RolloutRow
 }
 
 /** The path of a finished rollout, as its end and its tree say it. */
-export interface WalkRow extends RecordedWalk {
+export interface WalkRow extends RecordedWalk, CapturedWalk {
   readonly treeId: string;
   readonly leafStepId: string;
   /** What its run drew with; null where its plan does not say. */
   readonly temperature: number | null;
   readonly prompting: BatchTrajectory['prompting'];
-  /** Null for a rollout that is not captured. */
-  readonly unclearCalls: number | null;
 }
 
 /** Of the run of a rollout, as `runs`: the temperature of its policy, or else that of its plan. */
@@ -59,7 +57,7 @@ const PROMPTING = sql`case when runs.config -> 'prompt' is null and runs.config 
 /** Reads the walks of finished rollouts, in no order; those that are unknown or go on are left out. */
 export async function readWalks(db: Db, rollouts: readonly OfTree[]): Promise<readonly WalkRow[]> {
   const { rows } = await sql<WalkRow>`
-    select r.rollout_id, r.tree_id, t.root_step_id, r.from_step_id, r.leaf_step_id, r.steps as taken, r.unclear_calls, ${RUN_TEMPERATURE} as temperature,
+    select r.rollout_id, r.tree_id, t.root_step_id, r.from_step_id, r.leaf_step_id, r.steps as taken, r.unclear_calls, r.lost_parts, ${RUN_TEMPERATURE} as temperature,
       ${PROMPTING} as prompting
     from ${pairsOf(rollouts)} w join rollouts r on r.rollout_id = w.id and r.tree_id = w.tree_id
     join trees t on t.tree_id = r.tree_id left join runs on runs.run_id = t.run_id

@@ -25,7 +25,7 @@ export type DatasetErrorCode =
   | 'context' // a format cannot say which replies of a row are not to be trained on
   | 'no-turn' // a format of questions and answers has no place for a reply that follows no message of the user
   | 'structure' // a format has no place for a call of a tool, its result or reasoning
-  | 'unclear' // calls next to the path of a rollout may belong to it
+  | 'unclear' // calls next to the path of a rollout may belong to it, or parts of its calls could not be read
   | 'picture' // a picture of a prompt does not come out of the record, or a format has no place for it
   | 'bad-row' // a row of an import file breaks a rule
   | 'conflict'; // the record holds another fact under an id of the file

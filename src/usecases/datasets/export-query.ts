@@ -47,7 +47,9 @@ export const exportQuery = z
     policy: list.optional().describe('Policies, or `id@version`.'),
     from: text.optional().describe('Finished at or after: a date in UTC, or a time with its zone.'),
     before: text.optional().describe('Finished before.'),
-    unclear: text.optional().describe('Captured rollouts with unclear calls: `keep` or `drop`; refused unless given.'),
+    unclear: text
+      .optional()
+      .describe('Captured rollouts with unclear calls or parts that could not be read: `keep` or `drop`; refused unless given.'),
     ...MOMENT,
     manifest: flag.default(false).describe('Answers the manifest of the file in its place.'),
   })

@@ -27,7 +27,7 @@ export interface PlanRules {
   readonly band: { readonly low: number; readonly high: number } | null;
   /** Whether a rollout that a limit cut may be trained on. */
   readonly truncated: 'keep' | 'reject';
-  /** Whether a rollout may be trained on next to whose path calls lie that may belong to it. Left out: it is rejected. */
+  /** Whether a rollout may be trained on whose captured calls are unclear, or could not be read whole. Left out: it is rejected. */
   readonly unclear?: 'keep' | 'reject' | undefined;
   /**
    * Whether a rollout may be trained on whose record leaves open how its tokens were drawn: the server may have cut the

@@ -70,11 +70,30 @@ export function findArrayFault(
   return `step ${stepId}: ${length} ${dtype} in ${bytes} bytes where ${due} ${wanted} are due; the producer recorded arrays that do not fit each other`;
 }
 
-/** Finds the calls next to the path of a rollout that may belong to it; null where there are none, or the declaration keeps it. */
-export function findUnclearFault(unclearCalls: number | null, { unclear }: Pick<PlanRules, 'unclear'>): RecordFault | null {
-  if (unclear === 'keep' || !unclearCalls) return null;
-  const rule = `${unclearCalls} calls next to its path may belong to it; declare another policy with the rule unclear: keep to train on it all the same`;
-  return { reason: 'unclear-calls', rule, measured: unclearCalls };
+/** What the end of a rollout says of its captured calls; null for one that is not captured. */
+export interface CapturedWalk {
+  readonly unclearCalls: number | null;
+  readonly lostParts: number | null;
+}
+
+/**
+ * Finds the calls next to the path of a rollout that may belong to it, or else the parts of its calls that could not be read. Null
+ * where there are none, or the declaration keeps it.
+ */
+export function findCaptureFault(
+  { unclearCalls, lostParts }: CapturedWalk,
+  { unclear }: Pick<PlanRules, 'unclear'>,
+): RecordFault | null {
+  if (unclear === 'keep' || (!unclearCalls && !lostParts)) return null;
+  const remedy = 'declare another policy with the rule unclear: keep to train on it all the same';
+  if (unclearCalls)
+    return {
+      reason: 'unclear-calls',
+      rule: `${unclearCalls} calls next to its path may belong to it; ${remedy}`,
+      measured: unclearCalls,
+    };
+  const rule = `${lostParts} parts of its captured calls could not be read; ${remedy}`;
+  return { reason: 'incomplete-record', rule, measured: lostParts };
 }
 
 /**

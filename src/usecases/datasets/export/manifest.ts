@@ -52,7 +52,7 @@ export interface ExportCounts {
   readonly lines: number;
   /** Rollouts that failed or were cancelled and that no filter asks for, where there are any: no row is made of them. */
   readonly unfinished?: number;
-  /** Trajectories with captured calls next to their path that may belong to it, where there are any and the query keeps them. */
+  /** Trajectories whose captured calls are unclear or could not be read whole, where there are any and the query keeps them. */
   readonly unclear?: number;
   /** Rollouts that nobody rewarded, where there are any: a format for training on rewards has no row of them. */
   readonly unrewarded?: LeftOut;
@@ -129,7 +129,7 @@ export async function countUnfinished(
 }
 
 /**
- * Counts the trajectories of a query with captured calls next to their path that may belong to it. @throws DatasetError `unclear`
+ * Counts the trajectories of a query whose captured calls are unclear or could not be read whole. @throws DatasetError `unclear`
  * where no filter says what becomes of them, and rows are made of paths.
  */
 export async function checkUnclear(
@@ -143,7 +143,7 @@ export async function checkUnclear(
   if (query.unclear === 'keep') return { unclear: count };
   throw new DatasetError(
     'unclear',
-    `${count} trajectories have captured calls next to their path that may belong to it (the first: rollout ${first}), so that a row of the path may leave out most of what was done; leave them out by --unclear drop, or take their paths as they are by --unclear keep`,
+    `${count} trajectories have captured calls next to their path that may belong to it, or of which parts could not be read (the first: rollout ${first}), so that a row of the path may leave out what was shown or done; leave them out by --unclear drop, or take their paths as they are by --unclear keep`,
   );
 }
 

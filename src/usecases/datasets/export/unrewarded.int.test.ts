@@ -103,17 +103,20 @@ test('a reward that is infinite in float32 is refused by its trajectory', async 
   await expect(exported({ kind: 'verl', layout: 'step' })).rejects.toThrow('infinite in the float32 of trainers');
 });
 
-test('a rollout with captured calls that may belong to its path is refused with the remedy, left out by drop, and counted by keep', async () => {
+test.each([
+  { unclearCalls: 2, lostParts: 0 },
+  { unclearCalls: 0, lostParts: 1 },
+])('a captured rollout with %j is refused with the remedy, left out by drop, and counted by keep', async (captured) => {
   const builder = new EventBuilder('unclear');
   const tree = builder.tree(builder.run(), 'task');
   const clear = rollout(builder, tree, 0, [1]);
   const unclear = rollout(builder, tree, 1, [1]);
-  builder.finishRollout(tree, clear.id, clear.leaf, { steps: 1, unclearCalls: 0 });
-  builder.finishRollout(tree, unclear.id, unclear.leaf, { steps: 1, unclearCalls: 2 });
+  builder.finishRollout(tree, clear.id, clear.leaf, { steps: 1, unclearCalls: 0, lostParts: 0 });
+  builder.finishRollout(tree, unclear.id, unclear.leaf, { steps: 1, ...captured });
   await givenEvents(database.db, builder.events);
   const format = { kind: 'trl-grpo', metadata: 'omit' } as const;
   await expect(exported(format)).rejects.toThrow(
-    `1 trajectories have captured calls next to their path that may belong to it (the first: rollout ${unclear.id})`,
+    `that may belong to it, or of which parts could not be read (the first: rollout ${unclear.id})`,
   );
   const dropped = await exported(format, { query: { ...everyTrajectory, unclear: 'drop' } });
   expect(dropped.counts).toMatchObject({ trajectories: 1, lines: 1 });

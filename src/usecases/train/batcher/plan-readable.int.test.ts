@@ -357,32 +357,44 @@ test('members of a batch at another temperature than most are rejected, and a re
 });
 
 test.each([
-  ['are left out', undefined, [undefined, 'unclear-calls']],
-  ['keep it', 'keep' as const, [undefined, undefined]],
-])('a rollout with unclear calls is rejected by that name where the rules %s', async (_, unclear, reasons) => {
-  const builder = new EventBuilder('unclear');
-  declareAndBegin(builder, { backend: 'linear' }, 'step', unclear);
-  const runId = builder.run('collect', RUN);
-  const rollouts = [0, 2].map((unclearCalls, i) => {
-    const tree = builder.tree(runId, `task ${i}`, { plannedRollouts: 1, admissibleActions: CANDIDATES });
-    const rolloutId = builder.rollout(tree, 0, { policy });
-    const step = { policySpans: [{ from: 0, to: 1, ...policy }], tokens: sound, termination: 'terminated' as const };
-    const leaf = builder.step(tree, rolloutId, tree.rootStepId, 1, { ...step, admissibleActions: CANDIDATES });
-    builder.reward(tree, leaf, 1, { rolloutId });
-    builder.finishRollout(tree, rolloutId, leaf, { steps: 1, unclearCalls });
-    builder.closeTree(tree, 1);
-    return rolloutId;
-  });
-  const world = openBatcherWorld(database.db, builder.events);
-  await world.project();
-  await planLineage(world, POLICY, new AbortController().signal);
-  await world.project();
-  const rejected = await database.db.selectFrom('sampleRejections').select(['rolloutId', 'reason', 'rule', 'measured']).execute();
-  const of = new Map(rejected.map((each) => [each.rolloutId, each]));
-  expect(rollouts.map((rolloutId) => of.get(rolloutId)?.reason)).toEqual(reasons);
-  if (unclear === undefined)
-    expect(of.get(rollouts[1] ?? '')).toMatchObject({ measured: 2, rule: expect.stringContaining('unclear: keep') });
-});
+  ['are left out', undefined, [undefined, 'unclear-calls', 'incomplete-record']],
+  ['keep it', 'keep' as const, [undefined, undefined, undefined]],
+])(
+  'a rollout with unclear calls, or with parts of calls that could not be read, is rejected where the rules %s',
+  async (_, unclear, reasons) => {
+    const builder = new EventBuilder('unclear');
+    declareAndBegin(builder, { backend: 'linear' }, 'step', unclear);
+    const runId = builder.run('collect', RUN);
+    const given = [
+      { unclearCalls: 0, lostParts: 0 },
+      { unclearCalls: 2, lostParts: 0 },
+      { unclearCalls: 0, lostParts: 3 },
+    ];
+    const rollouts = given.map((captured, i) => {
+      const tree = builder.tree(runId, `task ${i}`, { plannedRollouts: 1, admissibleActions: CANDIDATES });
+      const rolloutId = builder.rollout(tree, 0, { policy });
+      const step = { policySpans: [{ from: 0, to: 1, ...policy }], tokens: sound, termination: 'terminated' as const };
+      const leaf = builder.step(tree, rolloutId, tree.rootStepId, 1, { ...step, admissibleActions: CANDIDATES });
+      builder.reward(tree, leaf, 1, { rolloutId });
+      builder.finishRollout(tree, rolloutId, leaf, { steps: 1, ...captured });
+      builder.closeTree(tree, 1);
+      return rolloutId;
+    });
+    const world = openBatcherWorld(database.db, builder.events);
+    await world.project();
+    await planLineage(world, POLICY, new AbortController().signal);
+    await world.project();
+    const rejected = await database.db
+      .selectFrom('sampleRejections')
+      .select(['rolloutId', 'reason', 'rule', 'measured'])
+      .execute();
+    const of = new Map(rejected.map((each) => [each.rolloutId, each]));
+    expect(rollouts.map((rolloutId) => of.get(rolloutId)?.reason)).toEqual(reasons);
+    if (unclear !== undefined) return;
+    for (const [i, measured] of [2, 3].entries())
+      expect(of.get(rollouts[i + 1] ?? '')).toMatchObject({ measured, rule: expect.stringContaining('unclear: keep') });
+  },
+);
 
 test.each([
   ['the plan of its run', { temperature: 0 }],

@@ -30,6 +30,15 @@ export function parseJsonText(text: string): unknown {
   return value;
 }
 
+/** Parses JSON as `parseJsonText` does; undefined for a text that is none. */
+export function tryJsonText(text: string): unknown {
+  try {
+    return parseJsonText(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Lists what a reader of JSON loses of the text that a value came as. */
 export function lossesOfText(value: object): readonly string[] {
   const text = TEXTS.get(value);

@@ -227,7 +227,7 @@ test('reasoning parts are the thought of a reply, each result of a message is it
   expect(tools.map(({ output }) => output)).toEqual(['of a', 'of b']);
   const last = prompts.get(path[1]?.stepId ?? '')?.messages.at(-1);
   expect(last?.parts).toEqual([]);
-  expect(message).toContain('gen_ai.input.messages.3.parts.0 is a part of type "blob_reference" (audio), which is not recorded');
+  expect(message).toContain('messages.4.content.0 is a part of type "blob_reference" (audio), and is not recorded');
   expect(rollouts).toMatchObject([{ lostParts: 1 }]);
 });
 

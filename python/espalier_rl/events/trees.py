@@ -477,7 +477,7 @@ class _CallCapturedDataOptional(TypedDict, total=False):
     """Fields that may be absent."""
 
     unclear: Literal["altered-history", "tools-waiting", "overlapping", "unrecorded-reply"]
-    """Why a call next to the path may belong to it: altered history, waiting tools, a call in flight, a missing reply; absent if none."""
+    """Why its place is not certain: altered history, waiting tools, a call in flight, a missing reply before it; absent if it is."""
     pictures: list[ShownPicture]
     """Pictures of the prompt that no observation of the tree holds, in order; absent when there are none."""
     attributes: str | BlobRef

@@ -41,14 +41,8 @@ export function textOf({ parts }: Pick<CallMessage, 'parts'>): string {
 export function keyOf({ role, parts, toolCalls, toolCallId }: CallMessage): readonly unknown[] {
   const pictures = parts.flatMap((part) => (part.kind === 'picture' ? [part.url] : []));
   const calls = toolCalls.map(({ name, arguments: given }) => [name, argumentsKey(given)]);
-  const text = role === 'assistant' ? withoutThinking(textOf({ parts: parts.map(canonical) })) : textOf({ parts });
+  const text = role === 'assistant' ? withoutThinking(textOf({ parts })) : textOf({ parts });
   return [role, text.trim(), pictures, calls, role === 'tool' ? toolCallId : null];
-}
-
-/** Parts that are no text (calls of tools that the server makes) are JSON, which programs write again. */
-function canonical(part: CallPart): CallPart {
-  const isJson = part.kind === 'text' && /^\{.*"type"\s*:.*\}$/s.test(part.text);
-  return isJson ? { kind: 'text', text: argumentsKey(part.text) } : part;
 }
 
 /** Templates open the thought before the reply, so that its text may begin inside of it. */

@@ -30,10 +30,10 @@ export type PlaceCallOptions<Call> =
   | { readonly kind: 'aside'; readonly unclear: UnclearPlace | null };
 
 /**
- * Why a call that lies next to the path may belong to it. `altered-history`: it begins with what an earlier call sent, and goes on
+ * Why the place of a call is not certain: one next to the path may belong to it. `altered-history`: it begins with what an earlier call sent, and goes on
  * otherwise than that was answered. `tools-waiting`: a reply of the path waits for results of tools, which nobody has sent yet.
  * `overlapping`: another call was in flight, which its program may have given up. `unrecorded-reply`: it holds a reply that is not on
- * record, so that a step before it is missing.
+ * record, or continues one on its server's side, so that a step before it is missing.
  */
 export type UnclearPlace = 'altered-history' | 'tools-waiting' | 'overlapping' | 'unrecorded-reply';
 

@@ -56,7 +56,7 @@ export const callCaptured = eventData('A program of the user called a model: wha
     .enum(['altered-history', 'tools-waiting', 'overlapping', 'unrecorded-reply'])
     .optional()
     .describe(
-      'Why a call next to the path may belong to it: altered history, waiting tools, a call in flight, a missing reply; absent if none.',
+      'Why its place is not certain: altered history, waiting tools, a call in flight, a missing reply before it; absent if it is.',
     ),
   source: z
     .enum(['proxy', 'trace', 'client'])

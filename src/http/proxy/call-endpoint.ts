@@ -1,13 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { Principal } from '../../postgres/principal.ts';
 import { type ForwardOptions, forwardCall, PATHS, type ProxyApi } from '../../usecases/capture/forward-call.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import type { createJsonBodies } from '../json-body.ts';
 import type { Reply } from '../reply.ts';
-import { whileConnected } from '../while-connected.ts';
-import { ANSWERS, replyTo } from './proxy-replies.ts';
+import { ANSWERS, passingOn } from './proxy-replies.ts';
 import { type PlaceParams, placeHeaders, placeOf, placeParams, policyHeader, policyOf } from './proxy-request.ts';
 
 export type JsonBodies = ReturnType<typeof createJsonBodies>;
@@ -47,25 +45,9 @@ export function callEndpoints(api: ProxyApi, world: ForwardOptions, bodies: Json
     body: CallBody,
     principal: Principal,
   ): Promise<Reply | undefined> {
-    return whileConnected(req, async (signal) => {
-      const idle = req.socket.timeout;
-      req.socket.setTimeout(0); // how long a model may think is the proxy's limit, not the server's
-      const restore = () => req.socket.setTimeout(idle ?? 0);
-      let isStream = false;
-      try {
-        const named = placeOf(params, req.headers);
-        const answer = await forwardCall(world, { named, principal, api, body, signal, ...policyOf(req.headers) });
-        if (answer.body instanceof Readable) {
-          isStream = true;
-          answer.body.once('close', restore);
-        }
-        return answer;
-      } catch (error) {
-        if (signal.aborted) return undefined;
-        return replyTo(error);
-      } finally {
-        if (!isStream) restore();
-      }
+    return passingOn(req, async (signal) => {
+      const named = placeOf(params, req.headers);
+      return forwardCall(world, { named, principal, api, body, signal, ...policyOf(req.headers) });
     });
   }
 }

@@ -41,7 +41,10 @@ const recorded = z.object({
     .int()
     .optional()
     .describe('Of an end: how many calls next to the path may belong to it, so that exports refuse the rollout.'),
-  lostParts: z.int().optional().describe('Of an end: how many parts of its calls could not be read.'),
+  lostParts: z
+    .int()
+    .optional()
+    .describe('Of an end: how many parts of its calls could not be read, so that exports refuse the rollout.'),
 });
 
 /** What the endpoints answer by which a program says something of what is captured. */

@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { UpstreamFailed } from '../../usecases/capture/capture-errors.ts';
 import type { ForwardOptions } from '../../usecases/capture/forward-call.ts';
@@ -9,8 +8,7 @@ import { createGate } from '../ingest/gate.ts';
 import { refusals } from '../openapi.ts';
 import { busy, createBodyBudget } from '../receive-bodies.ts';
 import { type Reply, refuse } from '../reply.ts';
-import { whileConnected } from '../while-connected.ts';
-import { replyTo } from './proxy-replies.ts';
+import { passingOn, replyTo } from './proxy-replies.ts';
 import { placeParams } from './proxy-request.ts';
 
 const REQUESTS = 256; // that are being passed on, whatever their method
@@ -124,34 +122,15 @@ export function passEndpoints(
     }
     const leave = gate();
     if (!leave) return Promise.resolve(full);
-    return whileConnected(req, async (signal) => {
-      const idle = req.socket.timeout;
-      req.socket.setTimeout(0); // how long a model may think is the proxy's limit, not the server's
-      const restore = () => {
-        leave();
-        req.socket.setTimeout(idle ?? 0);
-      };
-      try {
-        const { 'content-type': type, accept } = req.headers;
-        const headers = { ...(type === undefined ? {} : { 'content-type': type }), accept: accept ?? '*/*' };
-        const bytes = sent === undefined || sent.length === 0 ? null : new Uint8Array(sent); // of its own memory, as fetch wants it
-        const escaped = (req.originalUrl ?? '').split('/').slice(depth).join('/'); // as it was sent, with its query
-        const answer = await passThrough(upstream, replyBytes, {
-          method,
-          path: `/${escaped}`,
-          headers,
-          body: bytes,
-          signal,
-        });
-        if (method === 'POST') onUnrecorded('path', `/${partsOf(below).join('/')}`);
-        if (answer.body instanceof Readable) answer.body.once('close', restore);
-        else restore();
-        return answer;
-      } catch (error) {
-        restore();
-        if (signal.aborted) return undefined;
-        return replyTo(error);
-      }
-    });
+    const send = async (signal: AbortSignal) => {
+      const { 'content-type': type, accept } = req.headers;
+      const headers = { ...(type === undefined ? {} : { 'content-type': type }), accept: accept ?? '*/*' };
+      const bytes = sent === undefined || sent.length === 0 ? null : new Uint8Array(sent); // of its own memory, as fetch wants it
+      const escaped = (req.originalUrl ?? '').split('/').slice(depth).join('/'); // as it was sent, with its query
+      const answer = await passThrough(upstream, replyBytes, { method, path: `/${escaped}`, headers, body: bytes, signal });
+      if (method === 'POST') onUnrecorded('path', `/${partsOf(below).join('/')}`);
+      return answer;
+    };
+    return passingOn(req, send, leave);
   }
 }

@@ -87,19 +87,23 @@ test('a picture that no observation holds lies with its call, once however often
   expect(shown).toEqual({ kind: 'image', imageId: red.id });
 });
 
-test('an address is named as not fetched, and what is no picture with the reason; the call goes on', async () => {
+test('a picture by its address, and what is no picture, is a counted loss with its reason, and no text of the prompt; the call goes on', async () => {
   proxy.answer((body) => completion('a', body));
   const url = (given: string) => ({ type: 'image_url', image_url: { url: given } });
-  await chat([user([url('https://example.com/cat.png'), url('data:image/gif;base64,R0lGODlh'), url('data:image/png,raw')])]);
-  const { calls, prompts, quarantined } = await proxy.recorded();
+  const odd = ['https://example.com/cat.png', 'data:image/gif;base64,R0lGODlh', 'data:image/png,raw'];
+  await chat([user([text('see'), ...odd.map(url)])]);
+  await end();
+  const { calls, prompts, quarantined, rollouts } = await proxy.recorded();
   expect(quarantined).toEqual([]);
-  const parts = prompts.get(calls[0]?.stepId ?? '')?.messages[0]?.parts ?? [];
-  const said = parts.map((part) => (part.kind === 'text' ? JSON.parse(part.text).picture : null));
-  expect(said).toMatchObject([
-    { url: 'https://example.com/cat.png', unread: expect.stringContaining('not fetched') },
-    { mediaType: 'image/gif', unread: expect.stringContaining('neither a PNG nor a JPEG') },
-    { mediaType: 'image/png', unread: expect.stringContaining('not in base64') },
+  expect(prompts.get(calls[0]?.stepId ?? '')?.messages[0]?.parts).toEqual([{ kind: 'text', text: 'see' }]);
+  expect(JSON.parse(String(calls[0]?.attributes)).losses).toEqual([
+    expect.stringMatching(
+      /^request: the picture https:\/\/example.com\/cat.png is not recorded: an address, which is not fetched/,
+    ),
+    expect.stringMatching(/^request: the picture data:image\/gif is not recorded: .*neither a PNG nor a JPEG/),
+    expect.stringMatching(/^request: the picture data:image\/png is not recorded: .*not in base64/),
   ]);
+  expect(rollouts).toMatchObject([{ lostParts: 3 }]);
 });
 
 test('a server that was restarted knows the pictures of the record', async () => {

@@ -1,8 +1,12 @@
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { CaptureRefused, NotRecorded, UpstreamFailed } from '../../usecases/capture/capture-errors.ts';
+import type { Forwarded } from '../../usecases/capture/forward-call.ts';
 import type { AnswerSchema } from '../endpoint.ts';
 import { refusals } from '../openapi.ts';
 import { type Reply, refuse } from '../reply.ts';
+import { whileConnected } from '../while-connected.ts';
 
 const STATUSES = { invalid: 400, forbidden: 403, unknown: 404, conflict: 409 } as const;
 const UPSTREAM = { silent: 504, unreachable: 502, protocol: 502 } as const;
@@ -23,6 +27,34 @@ export function replyTo(error: unknown): Reply {
   if (error instanceof UpstreamFailed)
     return refuse(UPSTREAM[error.kind], error.message, 'see that the model server runs; GET …/models asks it for its models');
   throw error;
+}
+
+/**
+ * Answers a request that a model server works on. How long a model may think is the limit of the proxy, not that of the connection.
+ * @param over called when the answer is at its end, also that of a stream.
+ */
+export function passingOn(
+  req: IncomingMessage,
+  work: (signal: AbortSignal) => Promise<Forwarded>,
+  over: () => void = () => undefined,
+): Promise<Reply | undefined> {
+  return whileConnected(req, async (signal) => {
+    const idle = req.socket.timeout;
+    req.socket.setTimeout(0);
+    const restore = () => {
+      over();
+      req.socket.setTimeout(idle ?? 0);
+    };
+    try {
+      const answer = await work(signal);
+      if (answer.body instanceof Readable) answer.body.once('close', restore);
+      else restore();
+      return answer;
+    } catch (error) {
+      restore();
+      return signal.aborted ? undefined : replyTo(error);
+    }
+  });
 }
 
 /** What the endpoints of calls answer. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { messageText } from '../../domain/prompts/same-message.ts';
 import { unpack } from '../../events/packed.ts';
 import type { Packed } from '../../events/schemas/values.ts';
 import { completion, type streamed } from '../../testing/upstream.ts';
@@ -313,6 +314,44 @@ test('the responses protocol is recorded too, whole and streamed, continued by i
     ['one', 'go on'],
     ['two', 'last'],
     ['three', ''],
+  ]);
+});
+
+test('a call that continues a response of before the rollout is unclear, and the prompt of one that continues a recorded response holds it', async () => {
+  proxy.answer((body) => ({
+    id: body.input === 'q' ? 'resp-1' : 'resp-2',
+    object: 'response',
+    status: 'completed',
+    output: [
+      { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: `to ${JSON.stringify(body.input)}` }] },
+    ],
+  }));
+  const respond = (body: object, rollout: number) => post(`/run/task/${rollout}/responses`, { model: 'served', ...body });
+  await respond({ input: 'q', previous_response_id: 'resp-of-yesterday' }, 0);
+  await respond({ input: 'on', previous_response_id: 'resp-1' }, 0);
+  await respond({ input: 'q', instructions: 'Be brief.' }, 1);
+  await respond({ input: 'on', instructions: 'Be long.', previous_response_id: 'resp-1' }, 1);
+  await respond({ input: 'elsewhere', previous_response_id: 'resp-of-yesterday' }, 1);
+  for (const rollout of [0, 1]) await end({}, `/run/task/${rollout}`);
+  const { rollouts, calls, prompts, quarantined } = await proxy.recorded();
+  expect(quarantined).toEqual([]);
+  expect(rollouts).toMatchObject([
+    { steps: 2, unclearCalls: 1, lostParts: 0 },
+    { steps: 2, unclearCalls: 1, lostParts: 0 },
+  ]);
+  expect(calls.map(({ place, unclear }) => [place, unclear])).toEqual([
+    ['path', 'unrecorded-reply'],
+    ['path', undefined],
+    ['path', undefined],
+    ['path', undefined],
+    ['branch', 'unrecorded-reply'],
+  ]);
+  const texts = prompts.get(calls[3]?.stepId ?? '')?.messages.map((message) => [message.role, messageText(message)]);
+  expect(texts).toEqual([
+    ['system', 'Be long.'],
+    ['user', 'q'],
+    ['assistant', 'to "q"'],
+    ['user', 'on'],
   ]);
 });
 

@@ -1,11 +1,15 @@
 import { z } from 'zod';
+import { type CallMessage, textOf } from '../../domain/capture/call-message.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import { type Act, PolicyError } from '../policy.ts';
 import { serverMessage } from './post-json.ts';
+import { chatMessage, isObject, isSilent, type Json, SILENT } from './read-messages.ts';
 
 /** What one answer holds: an act for each choice (without its call), and what the server says about the request. */
 interface Completion {
   readonly acts: readonly Act[];
+  /** The messages of the choices: as they are read, and as the server wrote them. */
+  readonly messages: readonly { readonly message: CallMessage; readonly given: Json; readonly logprobs: Choice['logprobs'] }[];
   readonly responseId: string | null;
   readonly model: string | null;
   /** Token ids of the prompt, which all choices share; null where the server returns none (vLLM does from 0.10.2). */
@@ -28,23 +32,10 @@ const spoken = z.object({
 });
 type Spoken = z.infer<typeof spoken>;
 
-/** A part of a reply that comes as a list: `text` (`output_text` of some), or `thinking` with its own texts (Mistral). */
-const part = z.object({
-  text: z.string().nullish(),
-  thinking: z.union([z.string(), z.array(z.object({ text: z.string().nullish() }))]).nullish(),
-});
-type Part = z.infer<typeof part>;
-
 // Servers add fields freely and differ in the rest: only what is read is checked, and what may be missing may also be null.
 const choice = z.object({
   index: z.int().nullish(),
-  message: z.object({
-    content: z.union([z.string(), z.array(part)]).nullish(),
-    refusal: z.string().nullish(),
-    reasoning_content: z.string().nullish(), // what a server with a reasoning parser takes out of the text: SGLang, vLLM
-    reasoning: z.string().nullish(), // the same of newer vLLM and of OpenRouter
-    tool_calls: z.unknown().optional(), // of a server with a parser of tools: read one by one
-  }),
+  message: z.custom<Json>(isObject, 'Invalid input: expected an object'),
   finish_reason: z.string().nullish(),
   logprobs: z.object({ content: z.array(spoken).nullish() }).nullish(),
   token_ids: z.array(tokenId).nullish(),
@@ -54,10 +45,6 @@ const choice = z.object({
     .catch(null), // not part of the protocol: another server may use the name for something else
 });
 type Choice = z.infer<typeof choice>;
-
-const named = z.object({ name: z.string(), arguments: z.unknown().optional(), input: z.unknown().optional() });
-const called = named.nullish().catch(null);
-const toolCall = z.object({ id: z.string().nullish().catch(null), function: called, custom: called });
 
 const completion = z.object({
   id: z.string().nullish(),
@@ -96,10 +83,7 @@ export function readCompletion(value: unknown, leaveOut?: (what: string) => void
   const parsed = first.success || !leaveOut ? first : completion.safeParse(withoutUnread(value, first.error.issues, leaveOut));
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
-    throw new PolicyError(
-      'protocol',
-      `the model server's answer is no chat completion: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`,
-    );
+    throw noCompletion(`${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`);
   }
   const { id, model, choices, usage } = parsed.data;
   const ordered = choices.map((one, i) => ({ one, at: one.index ?? i })).sort((a, b) => a.at - b.at);
@@ -110,13 +94,21 @@ export function readCompletion(value: unknown, leaveOut?: (what: string) => void
     ordered.map(({ one }, i) => tokens[i]?.ids.length ?? one.logprobs?.content?.length ?? null),
     total,
   );
+  const messages = ordered.map(({ one: { message: given, logprobs } }, i) => {
+    const lost: string[] = [];
+    const message = chatMessage({ ...given, role: 'assistant' }, (what) => lost.push(`choices.${i}.message.${what}`)) ?? SILENT;
+    if (leaveOut) for (const each of lost) leaveOut(each);
+    else if (isSilent(message) && lost[0]) throw noCompletion(lost[0]);
+    return { message, given, logprobs };
+  });
   return {
+    messages,
     acts: ordered.map(({ one }, i) => {
       const length = lengths?.[i];
+      const said = saidIn(messages[i]?.message ?? SILENT, one.finish_reason === 'length');
       return {
-        response: responseOf(one),
-        ...apartOf(one),
-        tokens: withTexts(tokens[i] ?? null, one),
+        ...said,
+        tokens: withTexts(tokens[i] ?? null, said.response, one),
         usage: total && length !== undefined ? { promptTokens: total.promptTokens, completionTokens: length } : null,
         finishReason: one.finish_reason ?? null,
       };
@@ -129,9 +121,18 @@ export function readCompletion(value: unknown, leaveOut?: (what: string) => void
   };
 }
 
-/** Returns a completion without the fields that could not be read: one of its own, or one of a choice. */
+function noCompletion(why: string): PolicyError {
+  return new PolicyError('protocol', `the model server's answer is no chat completion: ${why}`);
+}
+
+/** Returns a completion without the fields that could not be read: one of its own, or one of a choice. Its messages are the same objects. */
 function withoutUnread(value: unknown, issues: readonly z.core.$ZodIssue[], leaveOut: (what: string) => void): unknown {
-  const copy = structuredClone(value);
+  if (!isObject(value)) return value;
+  const { choices } = value;
+  const copy = {
+    ...value,
+    choices: Array.isArray(choices) ? choices.map((each) => (isObject(each) ? { ...each } : each)) : choices,
+  };
   for (const { path, message } of issues) {
     const depth = path[0] === 'choices' ? 2 : 0;
     let owner: unknown = copy;
@@ -145,55 +146,26 @@ function withoutUnread(value: unknown, issues: readonly z.core.$ZodIssue[], leav
 }
 
 /**
- * Returns the text that a choice answered with. A reply that is all reasoning has no content: it was cut off while it thought, or
- * never came to an answer. That is what the model did, so it is an act (malformed, as one that says nothing in form), with the
- * reasoning in the tags that the parser took away; an empty act would hide it, and a failed rollout would count the model's fault
- * as the server's.
+ * Returns what a message is as an act: its text, and apart from it what parsers of the server took out of it. A reply that is all
+ * reasoning has no content: it was cut off while it thought, or never came to an answer. That is what the model did, so it is an act
+ * (malformed, as one that says nothing in form), with the reasoning in the tags that the parser took away; an empty act would hide
+ * it, and a failed rollout would count the model's fault as the server's.
  */
-function responseOf(one: Choice): string {
-  const said = saidOf(one);
-  const reasoning = reasoningOf(one);
-  if (said || !reasoning || toolCallsOf(one).length > 0) return said;
-  return `<think>\n${reasoning}${one.finish_reason === 'length' ? '' : '\n</think>'}`;
-}
-
-function saidOf({ message: { content, refusal } }: Choice): string {
-  return (typeof content === 'string' ? content : content?.map(({ text }) => text ?? '').join('')) ?? refusal ?? '';
-}
-
-function reasoningOf({ message: { content, reasoning, reasoning_content: older } }: Choice): string {
-  return older ?? reasoning ?? (Array.isArray(content) ? content.map(thinkingOf).join('') : '');
-}
-
-/** What is no part of the response. */
-function apartOf(one: Choice): Pick<Act, 'apart'> {
-  const toolCalls = toolCallsOf(one);
-  const reasoning = saidOf(one) === '' && toolCalls.length === 0 ? '' : reasoningOf(one);
-  return reasoning === '' && toolCalls.length === 0 ? {} : { apart: { reasoning, toolCalls } };
+function saidIn(message: CallMessage, isCut: boolean): Pick<Act, 'response' | 'apart'> {
+  const { reasoning } = message;
+  const response = textOf(message);
+  const toolCalls = message.toolCalls.slice(0, MOST_CALLS).map(({ id, name, arguments: given }) => ({
+    id: id === null ? null : cutText(id, MOST_CHARACTERS),
+    name: cutText(name, MOST_CHARACTERS),
+    arguments: given,
+  }));
+  if (response === '' && reasoning !== '' && toolCalls.length === 0)
+    return { response: `<think>\n${reasoning}${isCut ? '' : '\n</think>'}` };
+  return reasoning === '' && toolCalls.length === 0 ? { response } : { response, apart: { reasoning, toolCalls } };
 }
 
 const MOST_CALLS = 1_000; // and characters of names: as events take them
 const MOST_CHARACTERS = 10_000;
-
-/** The calls of tools that can be read. */
-function toolCallsOf({ message: { tool_calls: calls } }: Choice): NonNullable<Act['apart']>['toolCalls'] {
-  const read = (Array.isArray(calls) ? calls : []).flatMap((call: unknown) => {
-    const { id, function: fn, custom } = toolCall.safeParse(call).data ?? {};
-    const tool = fn ?? custom;
-    if (!tool) return [];
-    const given = tool.arguments ?? tool.input;
-    return {
-      id: typeof id === 'string' ? cutText(id, MOST_CHARACTERS) : null,
-      name: cutText(tool.name, MOST_CHARACTERS),
-      arguments: typeof given === 'string' ? given : given === undefined || given === null ? '' : JSON.stringify(given),
-    };
-  });
-  return read.slice(0, MOST_CALLS);
-}
-
-function thinkingOf({ thinking }: Part): string {
-  return Array.isArray(thinking) ? thinking.map(({ text }) => text ?? '').join('') : (thinking ?? '');
-}
 
 /**
  * Takes the sampled token ids, where the server gave them: `token_ids` (vLLM from 0.10.2, newer SGLang), `meta_info` (SGLang), or
@@ -213,10 +185,10 @@ function tokensOf(one: Choice): Act['tokens'] {
 }
 
 /** Adds where the text of each token ends in the response, and its entropy, where the server says so of every token. */
-function withTexts(tokens: Act['tokens'], one: Choice): Act['tokens'] {
-  const said = one.logprobs?.content;
+function withTexts(tokens: Act['tokens'], response: string, { logprobs }: Choice): Act['tokens'] {
+  const said = logprobs?.content;
   if (tokens === null || said?.length !== tokens.ids.length || said.length === 0) return tokens;
-  const ends = tokenEnds(responseOf(one), said.map(pieceOf));
+  const ends = tokenEnds(response, said.map(pieceOf));
   const entropies = said.flatMap(({ entropy }) => entropy ?? []);
   return { ...tokens, ...(ends ? { ends } : {}), ...(entropies.length === said.length ? { entropies } : {}) };
 }

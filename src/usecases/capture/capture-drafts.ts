@@ -9,6 +9,7 @@ import type { PolicyRef } from '../../events/schemas/values.ts';
 import type { Picture } from '../../images/picture.ts';
 import { pictureData } from '../../images/picture-data.ts';
 import { CODE_VERSION } from '../../platform/code-version.ts';
+import type { Json } from '../../policies/openai/read-messages.ts';
 import {
   type Call,
   type CallChoice,
@@ -19,7 +20,6 @@ import {
   type ToolSpan,
 } from './conversation.ts';
 import type { CapturePlace } from './place.ts';
-import type { Json } from './read-request.ts';
 
 // The events of captured rollouts. Their ids are derived from what they name.
 

@@ -28,6 +28,13 @@ export class NotRecorded extends Error {
   }
 }
 
+/** Returns an append that could not be done as `NotRecorded`. */
+export function notAppended(cause: unknown): NotRecorded {
+  return new NotRecorded(`the record could not be appended to: ${cause instanceof Error ? cause.message : String(cause)}`, {
+    cause,
+  });
+}
+
 /** The model server gave no answer: why, and whether it was silent. */
 export class UpstreamFailed extends Error {
   override readonly name = 'UpstreamFailed';

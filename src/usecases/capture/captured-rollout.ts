@@ -1,18 +1,20 @@
 import type { Appender, Draft } from '../../append/appender.ts';
 import { refusalOf } from '../../append/prepare-events.ts';
 import { type RememberedPrompt, shownPrompt } from '../../append/shown-prompt.ts';
-import { openOnPath, type PlaceCallOptions, placeCall } from '../../domain/capture/place-call.ts';
+import { openOnPath, type PlaceCallOptions, placeCall, type UnclearPlace } from '../../domain/capture/place-call.ts';
+import type { PolicyMessage } from '../../domain/prompts/policy-prompt.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { type PolicyRef, policyId } from '../../events/schemas/values.ts';
 import { formatPosition, positionAfter } from '../../log/position.ts';
 import { type CallEnd, callDraft, type Followed, stepDrafts } from './capture-drafts.ts';
-import { CaptureRefused, NotRecorded } from './capture-errors.ts';
+import { CaptureRefused, NotRecorded, notAppended } from './capture-errors.ts';
 import {
   type Call,
   type CallChoice,
   digestOf,
   linksOf,
+  lostPictures,
   otherPictures,
   type PictureReader,
   type PromptPictures,
@@ -130,15 +132,20 @@ export class CapturedRollout {
           `the rollout ${this.place.rollout} has ended`,
           'name another rollout in the address',
         );
-      const { request } = asking;
       const at = asking.source === 'client' ? asking.now : null;
-      const policy = asking.policy ?? state.policy ?? { policyId: policyIdOf(request.model), version: 0 };
-      const pictures = await this.#readPictures(request.messages);
+      const policy = asking.policy ?? state.policy ?? { policyId: policyIdOf(asking.request.model), version: 0 };
+      const pictures = await this.#readPictures(asking.request.messages);
+      const request = { ...asking.request, losses: [...asking.request.losses, ...lostPictures(pictures, state.pictures)] };
       if (!state.isOpen) await state.open?.({ ...request, pictures }, policy, (drafts) => this.#append(drafts, at));
       state.isOpen = true;
       const prefixes = prefixesOf(request.messages);
-      const found = this.#placing(request, prefixes);
-      const placing = asideOr(found, asking.aside);
+      const continued = this.#named(request);
+      // of before the rollout, or of a call that failed: the prompt is not known whole
+      const isUnrecorded = request.previousResponseId !== null && !continued;
+      const found = this.#placing(request, prefixes, continued);
+      const placing = asideOr(isUnrecorded && found.kind === 'follows' ? { kind: 'aside', unclear: null } : found, asking.aside);
+      if (continued && this.#historyOf(continued) === null)
+        request.losses.push('previous_response_id names a response whose own prompt is not remembered here');
       const { steps, parentStepId, place } = this.#goOn(placing, { ...request, pictures }, asking.now);
       await this.#append(steps, at);
       state.policy ??= policy;
@@ -148,7 +155,7 @@ export class CapturedRollout {
         ordinal,
         parentStepId,
         place,
-        unclear: placing.kind === 'aside' ? placing.unclear : placing.kind === 'again' ? placing.call.unclear : null,
+        unclear: isUnrecorded ? 'unrecorded-reply' : unclearOf(placing),
         state: 'in-flight',
         source: asking.source,
         api: asking.api,
@@ -292,10 +299,9 @@ export class CapturedRollout {
   }
 
   /** Adds to the attributes of a call what of its request and its reply could not be read, and counts it. */
-  #withLosses(end: CallEnd, { request, pictures }: AttachedCall, reply: ReadReply | null): CallEnd {
+  #withLosses(end: CallEnd, { request }: AttachedCall, reply: ReadReply | null): CallEnd {
     const losses = [
       ...request.losses.map((loss) => `request: ${loss}`),
-      ...[...pictures.values()].flatMap((shown) => ('unread' in shown ? [`request: a picture: ${shown.unread}`] : [])),
       ...(reply?.losses ?? []).map((loss) => `reply: ${loss}`),
     ];
     if (losses.length === 0) return end;
@@ -309,15 +315,23 @@ export class CapturedRollout {
     return this.#inTurn(() => this.#append(drafts));
   }
 
-  #placing({ previousResponseId, messages }: ReadRequest, prefixes: readonly string[]): PlaceCallOptions<Call> {
+  /** Finds the call whose response a request continues on the server's side. */
+  #named({ previousResponseId: id }: ReadRequest): Call | undefined {
+    return id === null ? undefined : this.state.calls.find(({ responseId, choices }) => responseId === id && choices.length > 0);
+  }
+
+  #placing({ messages }: ReadRequest, prefixes: readonly string[], named: Call | undefined): PlaceCallOptions<Call> {
     const { calls, leafStepId } = this.state;
-    const before = previousResponseId === null ? undefined : calls.find(({ responseId }) => responseId === previousResponseId);
-    if (before && before.choices.length > 0) return { kind: 'continues', call: before, choice: 0, from: 0 };
-    const placing = placeCall(prefixes, spoken(messages).map(linksOf), calls, leafStepId);
-    // what it continues is not on record: of before the rollout, or of a call that failed
-    const isUnrecorded =
-      previousResponseId !== null && placing.kind === 'follows' && calls.some(({ state }) => state === 'unanswered');
-    return isUnrecorded ? { kind: 'aside', unclear: 'unrecorded-reply' } : placing;
+    if (named) return { kind: 'continues', call: named, choice: 0, from: 0 };
+    return placeCall(prefixes, spoken(messages).map(linksOf), calls, leafStepId);
+  }
+
+  /** Returns what a call was asked with and answered, but for its instructions, which its server does not carry over; null where it is not remembered. */
+  #historyOf({ stepId, choices: [choice] }: Call): readonly PolicyMessage[] | null {
+    const known = this.#prompts.get(stepId);
+    if (!known || !choice) return null;
+    const reply = promptMessagesOf([choice.message], { shown: new Map(), held: new Set() });
+    return [...known.messages.filter(({ role }) => role !== 'system'), ...reply];
   }
 
   /** Records what a request shows of the calls before it, and says where its own step will be. */
@@ -392,8 +406,11 @@ export class CapturedRollout {
   ): Draft {
     const { treeId, runId } = this.place;
     const known = before === null ? undefined : this.#prompts.get(before);
+    const own = promptMessagesOf(request.messages, { shown: pictures, held });
+    const [named, isSystem] = [this.#named(request), ({ role }: PolicyMessage) => role === 'system'];
+    const history = named ? this.#historyOf(named) : null;
     const asked = {
-      messages: promptMessagesOf(request.messages, { shown: pictures, held }),
+      messages: history ? [...own.filter(isSystem), ...history, ...own.filter((each) => !isSystem(each))] : own,
       tools: request.tools,
       server,
       sampling: request.sampling,
@@ -428,9 +445,7 @@ export class CapturedRollout {
         if ('pictures' in data) for (const { imageId } of data.pictures ?? []) this.state.pictures.add(imageId);
       return formatPosition(positionAfter(records));
     } catch (cause) {
-      throw new NotRecorded(`the record could not be appended to: ${cause instanceof Error ? cause.message : String(cause)}`, {
-        cause,
-      });
+      throw notAppended(cause);
     }
   }
 
@@ -439,6 +454,10 @@ export class CapturedRollout {
     this.#tail = done.catch(() => undefined);
     return done;
   }
+}
+
+function unclearOf(placing: PlaceCallOptions<Call>): UnclearPlace | null {
+  return placing.kind === 'aside' ? placing.unclear : placing.kind === 'again' ? placing.call.unclear : null;
 }
 
 function asideOr(found: PlaceCallOptions<Call>, aside: CallRequest['aside']): PlaceCallOptions<Call> {

@@ -10,7 +10,7 @@ import { readEventsOfTypes } from '../../projections/journal/read-events-of-type
 import { readOwnTrees } from '../../projections/owners/read-owners.ts';
 import type { Cache } from '../../runtime/cache.ts';
 import type { Exclusive } from '../../runtime/exclusive.ts';
-import { CaptureRefused, NotRecorded } from './capture-errors.ts';
+import { CaptureRefused, notAppended } from './capture-errors.ts';
 import type { CapturedRollout, RolloutOutcome } from './captured-rollout.ts';
 import { checkNames, type NamedPlace, runIdOf, treeIdOf } from './place.ts';
 
@@ -60,7 +60,10 @@ export function createClosing(world: ClosingWorld) {
         const appender = appenderOf(principal.principal, project);
         const drafts = await closingDrafts({ ...named, runId, trees }, principal, options);
         if (drafts.length === 0) return '';
-        return formatPosition(positionAfter(await appended(appender, drafts)));
+        const records = await appender.append(drafts).catch((cause: unknown) => {
+          throw notAppended(cause);
+        });
+        return formatPosition(positionAfter(records));
       } catch (error) {
         closed.delete(over);
         throw error;
@@ -121,13 +124,4 @@ export function createClosing(world: ClosingWorld) {
 
 function closedAs(what: 'run' | 'task', name: string, outcome: string): CaptureRefused {
   return new CaptureRefused('conflict', `the ${what} ${name} has ended as ${outcome}`, 'an end that is recorded stays as it is');
-}
-
-async function appended(appender: Appender, drafts: readonly Draft[]) {
-  try {
-    return await appender.append(drafts);
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new NotRecorded(`the record could not be appended to: ${why}`, { cause });
-  }
 }

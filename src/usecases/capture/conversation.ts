@@ -120,7 +120,7 @@ export function promptMessagesOf(messages: readonly CallMessage[], pictures: Hel
       role,
       parts: [
         ...(reasoning === '' ? [] : [{ kind: 'reasoning' as const, text: reasoning }]),
-        ...parts.map((part) => askedPart(part, pictures)),
+        ...parts.flatMap((part) => askedPart(part, pictures)),
         ...toolCalls.map(({ id, name: tool, arguments: given }) => ({
           kind: 'tool-call' as const,
           id: id === null ? null : cutText(id, LONGEST_TOOL_NAME),
@@ -134,19 +134,21 @@ export function promptMessagesOf(messages: readonly CallMessage[], pictures: Hel
   );
 }
 
-function askedPart(part: CallPart, { shown, held }: HeldPictures): PolicyMessagePart {
-  if (part.kind === 'text') return text(part.text);
+function askedPart(part: CallPart, { shown, held }: HeldPictures): readonly PolicyMessagePart[] {
+  if (part.kind === 'text') return [{ kind: 'text', text: part.text }];
   const read = shown.get(part.url);
-  if (read && 'png' in read && held.has(read.imageId)) return { kind: 'image', imageId: read.imageId };
-  const unread = read && 'unread' in read ? read.unread : 'one call records no more pictures';
-  const inline = /^data:([^;,]{0,100})/.exec(part.url);
-  // its bytes are no text of a prompt: they would be stored again with every program that shows them
-  const sent = inline ? { mediaType: inline[1], sha256: sha256Hex(part.url), bytes: part.url.length } : { url: part.url };
-  return text(JSON.stringify({ picture: { ...sent, unread } }));
+  // another one is a loss of the call: the model was shown no text in its place
+  return read && 'png' in read && held.has(read.imageId) ? [{ kind: 'image', imageId: read.imageId }] : [];
 }
 
-function text(content: string): PolicyMessagePart {
-  return { kind: 'text', text: content };
+/** Names the pictures of a request that its recorded prompt lacks, and why. */
+export function lostPictures(pictures: PromptPictures, recorded: ReadonlySet<string>): readonly string[] {
+  const { held } = otherPictures(pictures, recorded);
+  return [...pictures].flatMap(([url, read]) => {
+    if ('png' in read && held.has(read.imageId)) return [];
+    const named = /^data:[^;,]{0,100}/.exec(url)?.[0] ?? cutText(url, 300);
+    return `the picture ${named} is not recorded: ${'unread' in read ? read.unread : 'one call records no more pictures'}`;
+  });
 }
 
 /** A picture of a request as it is recorded: read, or why it is not. */

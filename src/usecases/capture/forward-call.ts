@@ -1,9 +1,10 @@
 import { Readable } from 'node:stream';
 import { sha256Hex } from '../../digest/sha256.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
-import { parseJsonText } from '../../events/json-text.ts';
+import { tryJsonText } from '../../events/json-text.ts';
 import type { PolicyRef } from '../../events/schemas/values.ts';
 import { serverMessage } from '../../policies/openai/post-json.ts';
+import { isObject, type Json } from '../../policies/openai/read-messages.ts';
 import type { Principal } from '../../postgres/principal.ts';
 import type { CallEnd } from './capture-drafts.ts';
 import { NotRecorded, UpstreamFailed } from './capture-errors.ts';
@@ -11,7 +12,7 @@ import type { AttachedCall, CapturedRollout } from './captured-rollout.ts';
 import type { Capture } from './open-capture.ts';
 import type { NamedPlace } from './place.ts';
 import { assemble, type ReadReply, tryReply } from './read-reply.ts';
-import { isObject, type Json, readRequest } from './read-request.ts';
+import { readRequest } from './read-request.ts';
 import type { RefusedExtras } from './refused-extras.ts';
 import { readText, type Silence, type StreamEvent, splitEvents, watchSilence } from './split-events.ts';
 import type { CountUnrecorded } from './unrecorded.ts';
@@ -62,14 +63,10 @@ export async function forwardCall(world: ForwardOptions, call: ForwardedCall): P
       return { rollout, asked: await rollout.ask({ api: call.api, request, source: 'proxy', ...policy, now: Date.now() }) };
     }),
   );
-  const gone = new AbortController();
-  const onAbort = () => gone.abort(call.signal.reason);
-  call.signal.addEventListener('abort', onAbort, { once: true });
-  if (call.signal.aborted) onAbort();
-  const silence = watchSilence(world.upstream.timeoutMs, gone);
+  const silence = watchSilence(world.upstream.timeoutMs, call.signal);
   let isRecorded = false;
   try {
-    const sent = await send(world, call, request.model, gone.signal);
+    const sent = await send(world, call, request.model, silence.signal);
     recording.sent(sent);
     const type = sent.response.headers.get('content-type') ?? '';
     if (sent.response.ok && type.includes('text/event-stream')) {
@@ -83,7 +80,7 @@ export async function forwardCall(world: ForwardOptions, call: ForwardedCall): P
       // a generator that waits for the model server cannot be ended: the wait is
       const end = stream._destroy.bind(stream);
       stream._destroy = (error, done) => {
-        gone.abort(new Error('the program went away'));
+        silence.abort(new Error('the program went away'));
         end(error, done);
       };
       return { status: sent.response.status, headers: { ...headersOf(sent.response), ...recording.notes() }, body: stream };
@@ -96,13 +93,11 @@ export async function forwardCall(world: ForwardOptions, call: ForwardedCall): P
   } catch (error) {
     silence.stop();
     if (error instanceof NotRecorded) throw error;
-    const fault = faultOf(error, world, gone.signal);
+    const fault = faultOf(error, world, silence.signal);
     if (isRecorded) throw fault;
     if (call.signal.aborted) await recording.cancelled('the program went away');
     else await recording.failed(fault.message, null);
     throw fault;
-  } finally {
-    call.signal.removeEventListener('abort', onAbort);
   }
 }
 
@@ -118,7 +113,7 @@ async function answerWhole(
   recording: Recording,
   text: string,
 ): Promise<Forwarded> {
-  const body = parsed(text);
+  const body = tryJsonText(text);
   const { reply, fault } = tryReply(api, body);
   if (fault === null) await recording.answered(reply, response.status);
   else await recording.failed(fault, response.status, reply);
@@ -147,14 +142,12 @@ async function* passOn(
       held.push(raw);
       return null;
     }
-    const part = parsed(data);
+    const part = tryJsonText(data);
     if (!isObject(part)) {
       fault ??= `the stream holds what is no JSON object: ${JSON.stringify(data.slice(0, 200))}`;
       return raw;
     }
     parts.add(part);
-    if (isObject(part.error) || part.type === 'error' || part.type === 'response.failed')
-      fault ??= `the model server reported in its stream: ${serverMessage(data)}`;
     if (api === 'responses') {
       if (parts.isComplete()) held.push(raw);
       return parts.isComplete() ? null : raw;
@@ -163,7 +156,7 @@ async function* passOn(
     const cleaned = withoutExtras(data, part, added, 'part');
     return cleaned === data ? raw : cleaned && `data: ${cleaned.replaceAll('\n', '\ndata: ')}\n\n`;
   };
-  const whole = (): ReadReply | null => (parts.whole() === null ? null : tryReply(api, parts.whole(), parts.losses).reply);
+  const whole = () => (parts.whole() === null ? null : tryReply(api, parts.whole(), parts.losses));
   let isSettled = false;
   try {
     for await (const chunk of response.body ?? []) {
@@ -179,23 +172,23 @@ async function* passOn(
       const out = take(event);
       if (out !== null) yield Buffer.from(hide(out));
     }
-    const read = parts.whole() === null ? null : tryReply(api, parts.whole(), parts.losses);
-    fault ??= parts.isComplete() ? (read?.fault ?? null) : 'the stream ended before the reply did';
+    const read = whole();
+    fault ??= parts.fault() ?? read?.fault ?? null;
     isSettled = true;
     silence.stop();
     if (read && fault === null) await recording.answered(read.reply, response.status);
-    else await recording.failed(fault ?? 'the stream holds no reply', response.status, read?.reply ?? null);
+    else await recording.failed(fault ?? 'the stream holds no reply', response.status, read?.reply);
     for (const raw of held) yield Buffer.from(hide(raw));
   } catch (error) {
     if (isSettled) throw error;
     isSettled = true;
     if (silence.signal.aborted && !silence.isOver())
-      return recording.cancelled('the program went away', response.status, whole());
-    await recording.failed(silence.isOver() ? silence.reason : message(error), response.status, whole());
+      return recording.cancelled('the program went away', response.status, whole()?.reply);
+    await recording.failed(silence.isOver() ? silence.reason : message(error), response.status, whole()?.reply);
     throw error; // the connection of the program is cut: what it has is not all
   } finally {
     silence.stop();
-    if (!isSettled) await recording.cancelled('the program went away', response.status, whole());
+    if (!isSettled) await recording.cancelled('the program went away', response.status, whole()?.reply);
   }
 }
 
@@ -345,12 +338,4 @@ function message(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause instanceof Error ? error.cause : null;
   return cause ? `${error.message}: ${'code' in cause ? String(cause.code) : cause.message}` : error.message;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return parseJsonText(text);
-  } catch {
-    return null;
-  }
 }

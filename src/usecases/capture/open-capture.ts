@@ -3,6 +3,7 @@ import type { Topic } from '../../events/catalogue.ts';
 import { derivedId, isDerived } from '../../events/derived-id.ts';
 import { newId } from '../../events/new-id.ts';
 import { type AppendingWorld, openAppender } from '../../platform/open-appender.ts';
+import type { Json } from '../../policies/openai/read-messages.ts';
 import type { HeldTransaction } from '../../postgres/hold-transaction.ts';
 import { type OwnedWork, ownWork, tryOwnWork } from '../../postgres/own-work.ts';
 import { may, owns, type Principal, sees } from '../../postgres/principal.ts';
@@ -31,7 +32,6 @@ import {
   type Scorer,
   sameReward,
 } from './place.ts';
-import type { Json } from './read-request.ts';
 import { openingDrafts, type RecordedPlace, recoverRollout } from './recover-rollout.ts';
 import { placeSpans } from './traces/place-spans.ts';
 

@@ -23,20 +23,16 @@ export async function passThrough(
   replyBytes: number,
   { method, path, headers, body, signal }: PassedRequest,
 ): Promise<Forwarded> {
-  const gone = new AbortController();
-  const onAbort = () => gone.abort(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  const silence = watchSilence(upstream.timeoutMs, gone);
+  const silence = watchSilence(upstream.timeoutMs, signal);
   try {
-    const { response, hide } = await upstream.send(path, body, gone.signal, { method, headers });
+    const { response, hide } = await upstream.send(path, body, silence.signal, { method, headers });
     const type = response.headers.get('content-type') ?? '';
     const head = { status: statusOf(response), headers: { ...headersOf(response), 'x-espalier-unrecorded': UNRECORDED } };
     if (response.ok && response.body && !/^text\/(?!event-stream)|json/.test(type)) {
       const stream = Readable.from(moving(response.body, silence.move), { objectMode: false });
       stream.once('close', () => {
         silence.stop();
-        gone.abort(new Error('the program went away'));
+        silence.abort(new Error('the program went away'));
       });
       return { ...head, body: stream };
     }
@@ -45,9 +41,7 @@ export async function passThrough(
     return { ...head, body: text };
   } catch (error) {
     silence.stop();
-    throw faultOf(error, { upstream }, gone.signal);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
+    throw faultOf(error, { upstream }, silence.signal);
   }
 }
 const UNRECORDED = 'only chat completions and responses are recorded';

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { keyOf } from '../../domain/capture/call-message.ts';
+import { textOf } from '../../domain/capture/call-message.ts';
 import { parseJsonText } from '../../events/json-text.ts';
 import { type Assembler, assemble, readReply, tryReply } from './read-reply.ts';
-import { type Api, blockMessages } from './read-request.ts';
+import type { Api } from './read-request.ts';
 
 const chat = (message: object) => ({ choices: [{ index: 0, message, finish_reason: 'stop' }] });
 const called = (body: unknown) => readReply('chat.completions', body).choices[0]?.message.toolCalls;
@@ -25,7 +25,7 @@ test.each([
   stream.add({ choices: [{ index: 0, delta: { content: 'The ans' } }] });
   stream.add(fault);
   stream.end();
-  expect(stream.isComplete()).toBe(false);
+  expect(stream.fault()).toMatch(/^the model server reported in its stream: (.*out of memory|no message)/);
 });
 
 test('arguments that a server sends as an object are kept as JSON', () => {
@@ -129,18 +129,6 @@ test('thinking without a text is no part of what is said in a stream, and a refu
   expect(readParts('chat.completions', parts).choices[0]?.message.parts).toEqual([{ kind: 'text', text: 'No.' }]);
 });
 
-test('a call of a tool of the server that came in parts is the same when a program sends it back', () => {
-  const parts = assemble('messages');
-  const block = { type: 'server_tool_use', id: 't', name: 'web_search' };
-  parts.add({ type: 'message_start', message: { id: 'm', role: 'assistant', usage: {} } });
-  parts.add({ type: 'content_block_start', index: 0, content_block: { ...block, input: {} } });
-  const delta = { type: 'input_json_delta', partial_json: '{"query": "a", "n": 1.0}' };
-  parts.add({ type: 'content_block_delta', index: 0, delta });
-  const [choice] = readParts('messages', parts).choices;
-  const [sent] = blockMessages({ role: 'assistant', content: [{ input: { n: 1, query: 'a' }, ...block }] }, () => undefined);
-  expect(choice && keyOf(choice.message)).toEqual(sent && keyOf(sent));
-});
-
 test('what cannot be read of a reply is a loss, and no empty value', () => {
   const lossesOf = (api: 'responses' | 'messages', body: object) => readReply(api, body).losses;
   expect(readReply('chat.completions', chat({ content: 'a', tool_calls: [7] })).losses).toEqual([
@@ -150,13 +138,28 @@ test('what cannot be read of a reply is a loss, and no empty value', () => {
     'output.0 is an item of type "web_search_call"',
     'output.holds no message of the model',
   ]);
+  expect(
+    lossesOf('messages', {
+      content: [
+        { type: 'text', text: 'a' },
+        { type: 'server_tool_use', name: 'web_search' },
+      ],
+    }),
+  ).toEqual(['content.content.1 is a part of type "server_tool_use", and is not recorded']);
   expect(lossesOf('messages', { content: [{ type: 'tool_result', tool_use_id: 'a', content: '' }] })).toEqual([
     'content.holds no message of the model',
   ]);
   const odd = assemble('chat.completions');
-  odd.add({ choices: [{ index: 0, delta: { content: [{ type: 'image_url', image_url: 'x' }, 7], tool_calls: { id: 'a' } } }] });
-  expect(odd.losses).toHaveLength(2);
-  expect(JSON.stringify(odd.whole())).toContain('image_url');
+  const content = [{ type: 'text', text: 'a' }, { type: 'image_url', image_url: 'x' }, { type: 'weird' }, 7];
+  odd.add({ choices: [{ index: 0, delta: { content, tool_calls: { id: 'a' } } }] });
+  const { losses, choices } = readParts('chat.completions', odd);
+  expect(losses).toEqual([
+    'a delta of choice 0: tool_calls is no list',
+    'choices.0.message.content.2 is a part of type "weird", and is not recorded',
+    'choices.0.message.content.3 is no part, and is not recorded',
+    'choices.0 holds a picture, which no step holds',
+  ]);
+  expect(choices[0]?.message && textOf(choices[0].message)).toBe('a');
 });
 
 test.each<[string, object, object]>([
@@ -183,9 +186,9 @@ test.each<[string, object, object]>([
 ])('a reply with %s is read, whole and streamed, and what of it has no text is a loss', (_, message, expected) => {
   const stream = assemble('chat.completions');
   stream.add({ choices: [{ index: 0, delta: message }] });
-  expect(stream.isComplete()).toBe(false);
+  expect(stream.fault()).toBe('the stream ended before the reply did');
   stream.end();
-  expect(stream.isComplete()).toBe(true);
+  expect(stream.fault()).toBeNull();
   for (const [body, lost] of [[chat(message), []] as const, [stream.whole(), stream.losses] as const]) {
     const { reply, fault } = tryReply('chat.completions', body, lost);
     const [choice] = reply.choices;

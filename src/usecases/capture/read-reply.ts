@@ -1,22 +1,23 @@
-import { type CallMessage, callMessage } from '../../domain/capture/call-message.ts';
-import { jsonText, lossesOfText, parseJsonText } from '../../events/json-text.ts';
+import type { CallMessage } from '../../domain/capture/call-message.ts';
+import { jsonText, lossesOfText, tryJsonText } from '../../events/json-text.ts';
 import { readCompletion } from '../../policies/openai/completion.ts';
+import { serverMessage } from '../../policies/openai/post-json.ts';
 import {
-  type Api,
   argumentsOf,
   below,
   blockMessages,
-  chatMessage,
   isFilled,
   isObject,
+  isSilent,
   type Json,
   type Lose,
   list,
   messagesOfItems,
+  SILENT,
   string,
-  thinkingIn,
   thoughtIn,
-} from './read-request.ts';
+} from '../../policies/openai/read-messages.ts';
+import type { Api } from './read-request.ts';
 
 /** What a model returned for a call. */
 export interface ReadReply {
@@ -47,42 +48,25 @@ interface Usage {
 
 /** Reads a whole reply in one of the protocols. @throws PolicyError `protocol`, or Error, that says what is wrong with it. */
 export function readReply(api: Api, body: unknown): ReadReply {
-  return { 'chat.completions': chatReply, responses: responsesReply, messages: anthropicReply }[api](body);
+  const read = { 'chat.completions': chatReply, responses: responsesReply, messages: anthropicReply }[api](body);
+  const shown = read.choices.flatMap(({ message }, i) => (message.parts.some(({ kind }) => kind === 'picture') ? i : []));
+  return { ...read, losses: [...read.losses, ...shown.map((i) => `choices.${i} holds a picture, which no step holds`)] };
 }
 
 function chatReply(body: unknown): ReadReply {
   const losses: string[] = [];
-  const { acts, ...completion } = readCompletion(withoutMessages(body), (what) => losses.push(what));
-  const choices = list(isObject(body) ? body.choices : [])
-    .filter(isObject)
-    .map((choice, i) => ({ choice, at: typeof choice.index === 'number' ? choice.index : i }))
-    .sort((a, b) => a.at - b.at);
+  const { acts, messages, ...completion } = readCompletion(body, (what) => losses.push(what));
   return {
     ...completion,
     losses,
-    choices: acts.map(({ tokens, usage, finishReason }, i): ReadChoice => {
-      const { message: said, logprobs } = choices[i]?.choice ?? {};
-      const lose = below((what) => losses.push(what), `choices.${i}.message`);
-      const message = chatMessage(isObject(said) ? { ...said, role: 'assistant' } : said, lose);
-      if (isObject(said)) for (const loss of lossesOfText(said)) lose(loss);
-      const namedTokens = tokens?.logProbs ? null : namedTokensIn(logprobs);
-      return { message: message ?? SILENT, raw: jsonText(said ?? {}), tokens, namedTokens, usage, finishReason };
+    choices: messages.map(({ message, given, logprobs }, i): ReadChoice => {
+      for (const loss of lossesOfText(given)) losses.push(`choices.${i}.message.${loss}`);
+      const { tokens = null, usage = null, finishReason = null } = acts[i] ?? {};
+      const named = tokens?.logProbs ? [] : (logprobs?.content ?? []).map(({ token, logprob }) => [token, logprob]);
+      const namedTokens = named.length === 0 ? null : JSON.stringify(named);
+      return { message, raw: jsonText(given), tokens, namedTokens, usage, finishReason };
     }),
   };
-}
-
-/** The messages are read apart, whatever their contents are. */
-function withoutMessages(body: unknown): unknown {
-  if (!isObject(body) || !Array.isArray(body.choices)) return body;
-  const choices = body.choices.map((choice: unknown) =>
-    isObject(choice) && isObject(choice.message) ? { ...choice, message: {} } : choice,
-  );
-  return { ...body, choices };
-}
-
-function namedTokensIn(logprobs: unknown): string | null {
-  const named = isObject(logprobs) ? list(logprobs.content).filter(isObject) : [];
-  return named.length === 0 ? null : JSON.stringify(named.map(({ token, logprob }) => [token, logprob]));
 }
 
 function responsesReply(body: unknown): ReadReply {
@@ -126,11 +110,9 @@ export function tryReply(
   try {
     const read = readReply(api, body);
     const reply = { ...read, losses: [...lost, ...read.losses] };
-    const isSilent = reply.choices.every(({ message: { parts, reasoning, toolCalls } }) => {
-      return parts.length === 0 && toolCalls.length === 0 && reasoning === '';
-    });
+    const isEmpty = reply.choices.every(({ message }) => isSilent(message));
     const loss = reply.losses.find((each) => !/reasoning|thinking/.test(each)); // a thought alone is no reply that was lost
-    return { reply, fault: isSilent && loss !== undefined ? `nothing of the reply could be read: ${loss}` : null };
+    return { reply, fault: isEmpty && loss !== undefined ? `nothing of the reply could be read: ${loss}` : null };
   } catch (error) {
     const fault = error instanceof Error ? error.message : String(error);
     const isReported = isObject(body) && Boolean(body.error);
@@ -147,8 +129,6 @@ const NOTHING_READ: Omit<ReadReply, 'losses'> = {
   fingerprint: null,
 };
 
-export const SILENT: CallMessage = callMessage('assistant', []);
-
 function usageOf(given: unknown): Usage | null {
   if (!isObject(given) || !Number.isInteger(given.input_tokens) || !Number.isInteger(given.output_tokens)) return null;
   return { promptTokens: Number(given.input_tokens), completionTokens: Number(given.output_tokens) };
@@ -163,13 +143,32 @@ export interface Assembler {
   whole(): unknown;
   /** Whether the server said that the reply is at its end. */
   isComplete(): boolean;
+  /** Why what came is no whole reply: its server reported an error, or did not say that it is at its end; null where it is one. */
+  fault(): string | null;
   /** What of the parts could not be read. */
   readonly losses: readonly string[];
 }
 
 export function assemble(api: Api): Assembler {
-  return { 'chat.completions': assembleChat, responses: assembleResponse, messages: assembleAnthropic }[api]();
+  const parts = { 'chat.completions': assembleChat, responses: assembleResponse, messages: assembleAnthropic }[api]();
+  let reported: string | null = null;
+  return {
+    ...parts,
+    add(part) {
+      if (isError(part))
+        reported ??= `the model server reported in its stream: ${serverMessage(jsonText(part.response ?? part))}`;
+      parts.add(part);
+    },
+    fault: () => reported ?? (parts.isComplete() ? null : 'the stream ended before the reply did'),
+  };
 }
+
+/** vLLM and SGLang report errors in the middle of a stream, with status 200. */
+function isError({ error, object, type }: Json): boolean {
+  return Boolean(error) || object === 'error' || type === 'error' || type === 'response.failed';
+}
+
+type Parts = Omit<Assembler, 'fault'>;
 
 interface GrowingTool {
   id?: unknown;
@@ -177,23 +176,24 @@ interface GrowingTool {
   readonly function: { name: string; arguments: string };
 }
 
+type Content = string | readonly unknown[] | null;
+
 interface Growing {
   index: number;
-  message: { role: 'assistant'; content: string | null; tool_calls?: GrowingTool[]; [field: string]: unknown };
+  message: { role: 'assistant'; content: Content; tool_calls?: GrowingTool[]; [field: string]: unknown };
   finish_reason: string | null;
   logprobs: { content: unknown[] } | null;
   token_ids?: unknown[];
 }
 
-function assembleChat(): Assembler {
-  let [isOver, hasFailed] = [false, false];
+function assembleChat(): Parts {
+  let isOver = false;
   const top: Record<string, unknown> = {};
   const choices = new Map<number, Growing>();
   const losses: string[] = [];
   return {
     losses,
     add(part) {
-      hasFailed ||= Boolean(part.error) || part.object === 'error' || part.type === 'error'; // vLLM, SGLang: in the middle of a stream
       for (const field of ['id', 'model', 'system_fingerprint', 'usage', 'prompt_token_ids', 'metadata'])
         if (part[field] !== undefined && part[field] !== null) top[field] = part[field];
       for (const given of list(part.choices).filter(isObject)) {
@@ -222,8 +222,7 @@ function assembleChat(): Assembler {
       isOver = true;
     },
     whole: () => (choices.size === 0 ? null : { ...top, choices: [...choices.values()] }),
-    isComplete: () =>
-      !hasFailed && choices.size > 0 && (isOver || [...choices.values()].every(({ finish_reason }) => finish_reason !== null)),
+    isComplete: () => choices.size > 0 && (isOver || [...choices.values()].every(({ finish_reason }) => finish_reason !== null)),
   };
 }
 
@@ -232,8 +231,8 @@ function assembleChat(): Assembler {
  * another id begins another call; a name that comes with each part is the name.
  */
 function grow(message: Growing['message'], delta: Json, lose: Lose): void {
-  for (const field of ['content', 'refusal'])
-    if (typeof delta[field] === 'string') message[field] = `${message[field] ?? ''}${delta[field]}`;
+  if (typeof delta.refusal === 'string') message.refusal = `${message.refusal ?? ''}${delta.refusal}`;
+  message.content = contentWith(message.content, delta.content);
   for (const field of ['reasoning_content', 'reasoning']) {
     const thought = thoughtIn(delta[field]);
     if (thought !== '') message[field] = `${message[field] ?? ''}${thought}`;
@@ -245,14 +244,6 @@ function grow(message: Growing['message'], delta: Json, lose: Lose): void {
     const before = isObject(message.audio) ? message.audio : {};
     const transcript = `${string(before.transcript) ?? ''}${string(delta.audio.transcript) ?? ''}`;
     message.audio = { ...before, ...delta.audio, transcript, data: undefined };
-  }
-  for (const part of isObject(delta.content) ? [delta.content] : list(delta.content)) {
-    const thinking = thinkingIn(part);
-    if (thinking !== '') message.reasoning_content = `${message.reasoning_content ?? ''}${thinking}`;
-    else if (typeof part === 'string') message.content = `${message.content ?? ''}${part}`;
-    else if (!isObject(part)) lose('a part of the content is no object');
-    else if (part.type !== 'thinking')
-      message.content = `${message.content ?? ''}${string(part.text) ?? string(part.refusal) ?? jsonText(part)}`;
   }
   const calls: GrowingTool[] = message.tool_calls ?? [];
   if (delta.tool_calls && !Array.isArray(delta.tool_calls)) lose('tool_calls is no list');
@@ -275,6 +266,13 @@ function grow(message: Growing['message'], delta: Json, lose: Lose): void {
   if (calls.length > 0) message.tool_calls = calls;
 }
 
+/** Texts are joined; where any is a list of parts, so is the whole. */
+function contentWith(before: Content, more: unknown): Content {
+  if (more === undefined || more === null) return before;
+  if (typeof more === 'string' && !Array.isArray(before)) return `${before ?? ''}${more}`;
+  return [...(Array.isArray(before) ? before : before ? [before] : []), ...(Array.isArray(more) ? more : [more])];
+}
+
 /** The index that a server gave a call that grows. */
 const INDICES = new WeakMap<GrowingTool, unknown>();
 
@@ -287,7 +285,7 @@ function placeOf({ index, id, function: called }: Json, calls: readonly GrowingT
   return at < 0 ? calls.length : at;
 }
 
-function assembleResponse(): Assembler {
+function assembleResponse(): Parts {
   let last: unknown = null;
   let isComplete = false;
   return {
@@ -338,7 +336,7 @@ function anthropicUsage(given: unknown): ReadReply['usage'] {
 }
 
 /** Puts the events of a streamed reply together. */
-function assembleAnthropic(): Assembler {
+function assembleAnthropic(): Parts {
   let message: Record<string, unknown> | null = null;
   let isComplete = false;
   const blocks: Record<string, unknown>[] = [];
@@ -352,7 +350,7 @@ function assembleAnthropic(): Assembler {
     if (type === 'signature_delta') block.signature = signature;
     if (type !== 'input_json_delta') return;
     inputs.set(at, `${inputs.get(at) ?? ''}${partial_json}`);
-    block.input = parsed(inputs.get(at) ?? '');
+    block.input = tryJsonText(inputs.get(at) ?? '') ?? inputs.get(at); // those that broke off stay a text
   };
   return {
     losses,
@@ -371,13 +369,4 @@ function assembleAnthropic(): Assembler {
     whole: () => message && { ...message, content: blocks.filter(isObject) },
     isComplete: () => isComplete,
   };
-}
-
-/** Arguments that broke off stay a string. */
-function parsed(text: string): unknown {
-  try {
-    return parseJsonText(text);
-  } catch {
-    return text;
-  }
 }

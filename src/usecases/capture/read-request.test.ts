@@ -1,7 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { parseJsonText } from '../../events/json-text.ts';
+import type { Json } from '../../policies/openai/read-messages.ts';
 import { drawingFields, drawingOf } from '../../policies/openai/request.ts';
-import { type Api, type Json, readRequest } from './read-request.ts';
+import { type Api, readRequest } from './read-request.ts';
 
 const samplingOf = (body: Json, api: Api = 'chat.completions') => readRequest(api, { messages: [], ...body }).sampling;
 
@@ -70,8 +71,13 @@ test.each<[Json, string, ...Api[]]>([
   [{ messages: ['hello'] }, 'messages.0.is no object'],
   [{ messages: [{ role: 'assistant', tool_calls: { id: 'a' } }] }, 'messages.0.tool_calls is no list'],
   [{ messages: [{ role: 'assistant', tool_calls: [{ id: 'a' }] }] }, 'messages.0.tool_calls.0.names no tool'],
-  [{ messages: [{ role: 'user', content: 7 }] }, 'messages.0.content is neither a text nor a list of parts, and kept as JSON'],
+  [{ messages: [{ role: 'user', content: 7 }] }, 'messages.0.content is neither a text nor a list of parts, and is not recorded'],
   [{ messages: [{ role: 'assistant', content: [{ type: 'thinking' }] }] }, 'messages.0.content.0 is thinking without a text'],
+  [
+    { messages: [{ role: 'user', content: [{ type: 'weird' }] }] },
+    'messages.0.content.0 is a part of type "weird", and is not recorded',
+  ],
+  [{ input: [], conversation: 'c' }, 'conversation names messages that its server keeps, which are not recorded', 'responses'],
   [{ messages: [], temperature: '0.7' }, 'temperature is no number'],
   [{ input: [{ type: 'item_reference', id: 'x' }] }, 'input.0 is an item of type "item_reference"', 'responses'],
   [{ messages: [7] }, 'messages.0.is no object', 'messages'],
@@ -79,10 +85,24 @@ test.each<[Json, string, ...Api[]]>([
   expect(readRequest(typeof api === 'string' ? api : 'chat.completions', body).losses).toContain(loss);
 });
 
-test('a content that has no form that is known is kept as JSON, and a picture of a file as it was sent', () => {
+test('a content of no form that is known is left out, and no text takes its place', () => {
   const parts = (content: unknown, api: Api = 'chat.completions') =>
     readRequest(api, { messages: [{ role: 'user', content }] }).messages[0]?.parts;
-  expect(parts({ answer: 7 })).toEqual([{ kind: 'text', text: '{"answer":7}' }]);
-  const file = { type: 'image', source: { type: 'file', file_id: 'f' } };
-  expect(parts([file], 'messages')).toEqual([{ kind: 'text', text: JSON.stringify(file) }]);
+  expect(parts({ answer: 7 })).toEqual([]);
+  const text = { type: 'text', text: 'see' };
+  expect(parts([text, { type: 'weird' }, 7])).toEqual([{ kind: 'text', text: 'see' }]);
+  expect(parts([text, { type: 'image', source: { type: 'file', file_id: 'f' } }], 'messages')).toHaveLength(1);
+});
+
+test.each<[object, string]>([
+  [{ type: 'image_url', image_url: { url: 'http://x' } }, 'http://x'],
+  [{ type: 'input_image', image_url: 'http://x' }, 'http://x'],
+  [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } }, 'data:image/png;base64,AAAA'],
+  [{ type: 'image', source: { type: 'url', url: 'http://x' } }, 'http://x'],
+  [{ type: 'image', image: 'http://x' }, 'http://x'],
+  [{ type: 'file', mediaType: 'image/png', data: 'http://x' }, 'http://x'],
+  [{ type: 'file', mediaType: 'image/png', data: 'AAAA' }, 'data:image/png;base64,AAAA'],
+])('%j is a picture, whichever program wrote it', (part, url) => {
+  const { messages, losses } = readRequest('chat.completions', { messages: [{ role: 'user', content: [part] }] });
+  expect([messages[0]?.parts, losses]).toEqual([[{ kind: 'picture', url }], []]);
 });

@@ -1,9 +1,22 @@
-import { type CalledTool, type CallMessage, type CallPart, callMessage } from '../../domain/capture/call-message.ts';
+import { type CallMessage, callMessage } from '../../domain/capture/call-message.ts';
 import type { Sampling } from '../../domain/prompts/policy-prompt.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
-import { jsonText, lossesOfText } from '../../events/json-text.ts';
+import { jsonText, lossesOfText, tryJsonText } from '../../events/json-text.ts';
+import {
+  below,
+  blockMessages,
+  chatMessage,
+  isObject,
+  isSet,
+  type Json,
+  type Lose,
+  list,
+  listOf,
+  messagesOfItems,
+  string,
+  text,
+} from '../../policies/openai/read-messages.ts';
 
-export type Json = Readonly<Record<string, unknown>>;
 export const APIS = ['chat.completions', 'responses', 'messages'] as const;
 export type Api = (typeof APIS)[number];
 
@@ -16,17 +29,8 @@ export interface ReadRequest {
   /** Schemas of the tools as JSON; null where it has none. */
   readonly tools: string | null;
   readonly sampling: Sampling;
-  readonly streams: boolean;
   /** What of it could not be read, and what a reader of JSON loses of it, by their paths. */
   readonly losses: readonly string[];
-}
-
-/** Takes what could not be read, in words that begin with its path. */
-export type Lose = (what: string) => void;
-
-/** Begins the path of what is lost. */
-export function below(lose: Lose, path: string | number): Lose {
-  return (what) => lose(`${path}.${what}`);
 }
 
 /** Reads a request in one of the protocols. What cannot be read is a loss and no refusal: the model server judges requests. */
@@ -61,15 +65,10 @@ export function readRequest(api: Api, body: Json): ReadRequest {
       seed: Number.isSafeInteger(body.seed) ? (body.seed as number) : null, // as just seen
       others: otherSampling(asked),
     },
-    streams: body.stream === true,
   };
 }
 
 const MOST_LOSSES = 20;
-
-function isSet(value: unknown): boolean {
-  return value !== undefined && value !== null;
-}
 
 const READERS: Readonly<Record<Api, (body: Json, lose: Lose) => readonly (CallMessage | null)[]>> = {
   'chat.completions': ({ messages }, lose) =>
@@ -78,78 +77,9 @@ const READERS: Readonly<Record<Api, (body: Json, lose: Lose) => readonly (CallMe
   messages: anthropicMessages,
 };
 
-/** Reads one message of chat completions, of a request or of a reply; null for what is none. */
-export function chatMessage(given: unknown, lose: Lose): CallMessage | null {
-  const role = isObject(given) ? roleOf(given.role) : null;
-  if (!isObject(given) || role === null) {
-    lose(isObject(given) ? `role is ${cutText(jsonText(given.role), 100)}` : 'is no object');
-    return null;
-  }
-  const called = [
-    ...listOf(given.tool_calls, 'tool_calls', lose),
-    ...(isObject(given.function_call) ? [{ function: given.function_call }] : []),
-  ];
-  const said = partsOf(given.content, lose);
-  return callMessage(role, said.length === 0 ? besidesContent(given, lose) : said, {
-    reasoning: reasoningOf(given, lose),
-    toolCalls: called.flatMap((call, i) => toolOf(call, below(lose, `tool_calls.${i}`))),
-    toolCallId: string(given.tool_call_id),
-    name: string(given.name) || null,
-  });
-}
-
-/** What a message without content says: a refusal, or sound, of which the text is kept. */
-function besidesContent({ refusal, audio }: Json, lose: Lose): readonly CallPart[] {
-  if (typeof refusal === 'string' && refusal !== '') return [text(refusal)];
-  if (!isObject(audio)) return [];
-  const transcript = string(audio.transcript) ?? '';
-  lose(transcript === '' ? 'audio is not kept, and has no transcript' : 'audio is kept as its transcript');
-  return transcript === '' ? [] : [text(transcript)];
-}
-
-/** Reads items of the responses protocol, of a request or of a reply, as messages: what the model said at once is one. */
-export function messagesOfItems(items: readonly unknown[], lose: Lose): readonly CallMessage[] {
-  const messages: CallMessage[] = [];
-  const add = (more: CallMessage) => {
-    const last = messages.at(-1);
-    if (last?.role !== 'assistant' || more.role !== 'assistant') return messages.push(more);
-    messages.pop();
-    const reasoning = [last.reasoning, more.reasoning].filter(Boolean).join('\n');
-    const toolCalls = [...last.toolCalls, ...more.toolCalls];
-    return messages.push({ ...last, parts: [...last.parts, ...more.parts], reasoning, toolCalls });
-  };
-  for (const [i, item] of items.entries()) {
-    if (!isObject(item)) {
-      lose(`${i} is no object`);
-      continue;
-    }
-    switch (item.type) {
-      case 'function_call':
-      case 'custom_tool_call': {
-        const called = { id: string(item.call_id), name: string(item.name) ?? '' };
-        add(callMessage('assistant', [], { toolCalls: [{ ...called, arguments: argumentsOf(item.arguments ?? item.input) }] }));
-        break;
-      }
-      case 'function_call_output':
-      case 'custom_tool_call_output':
-        add(callMessage('tool', partsOf(item.output, below(lose, i)), { toolCallId: string(item.call_id) }));
-        break;
-      case 'reasoning': {
-        const reasoning = [...list(item.summary), ...list(item.content)].map(textIn).join('\n');
-        if (reasoning !== '') add(callMessage('assistant', [], { reasoning }));
-        break;
-      }
-      default: {
-        const role = roleOf(item.role);
-        if (role !== null) add(callMessage(role, partsOf(item.content, below(lose, i))));
-        else lose(`${i} is an item of type ${cutText(jsonText(item.type), 100)}`);
-      }
-    }
-  }
-  return messages;
-}
-
-function responsesMessages({ instructions, input }: Json, lose: Lose): readonly CallMessage[] {
+function responsesMessages({ instructions, input, conversation, prompt }: Json, lose: Lose): readonly CallMessage[] {
+  if (isSet(conversation)) lose('conversation names messages that its server keeps, which are not recorded');
+  if (isSet(prompt)) lose('prompt names a template that its server keeps, whose messages are not recorded');
   const system = typeof instructions === 'string' && instructions !== '' ? [callMessage('system', [text(instructions)])] : [];
   if (typeof input === 'string') return [...system, callMessage('user', [text(input)])];
   return [...system, ...messagesOfItems(listOf(input, 'input', lose), below(lose, 'input'))];
@@ -162,143 +92,6 @@ function anthropicMessages({ system, messages }: Json, lose: Lose): readonly Cal
   return [...(first && first.parts.length > 0 ? [first] : []), ...all];
 }
 
-/** Reads a message that may be made of blocks, of a request or of a reply: each result of a tool in it is a message of its own. */
-export function blockMessages(given: unknown, lose: Lose): readonly CallMessage[] {
-  if (!isObject(given)) {
-    lose('is no object');
-    return [];
-  }
-  const blocks = list(given.content).filter(isObject);
-  const results = blocks.filter(({ type }) => type === 'tool_result');
-  const calls = blocks
-    .filter(({ type }) => type === 'tool_use')
-    .map(({ id, name, input }) => ({ id, function: { name, arguments: input } }));
-  const isOnlyResults = results.length > 0 && results.length === blocks.length;
-  const rest = list(given.content).filter(
-    (block) => !(isObject(block) && ['tool_result', 'tool_use'].includes(String(block.type))),
-  );
-  const own = {
-    ...given,
-    content: Array.isArray(given.content) ? rest.map(withPicture) : given.content,
-    tool_calls: [...list(given.tool_calls), ...calls],
-  };
-  const answers = results.map(({ tool_use_id, content }) => ({
-    ...{ role: 'tool', tool_call_id: tool_use_id },
-    content: Array.isArray(content) ? content.map(withPicture) : content,
-  }));
-  return [...answers, ...(isOnlyResults ? [] : [own])]
-    .map((message) => chatMessage(message, lose))
-    .filter((message) => message !== null);
-}
-
-function withPicture(block: unknown): unknown {
-  if (!isObject(block) || block.type !== 'image' || !isObject(block.source)) return block;
-  const { type, media_type, data, url } = block.source;
-  const shown = type === 'base64' && typeof data === 'string' ? `data:${media_type};base64,${data}` : string(url);
-  return shown === null ? block : { type: 'image_url', image_url: { url: shown } };
-}
-
-function text(content: string): CallPart {
-  return { kind: 'text', text: content };
-}
-
-function textIn(part: unknown): string {
-  return isObject(part) ? (string(part.text) ?? '') : '';
-}
-
-function toolOf(call: unknown, lose: Lose): CalledTool[] {
-  const { function: fn, custom, id } = isObject(call) ? call : {};
-  const called = isObject(fn) ? fn : isObject(custom) ? custom : null;
-  if (called === null || typeof called.name !== 'string') lose('names no tool');
-  if (called === null) return [];
-  return [{ id: string(id), name: string(called.name) ?? '', arguments: argumentsOf(called.arguments ?? called.input) }];
-}
-
-/** Arguments are JSON in a string; some servers send the value itself. */
-export function argumentsOf(given: unknown): string {
-  if (given === undefined || given === null) return '';
-  return typeof given === 'string' ? given : jsonText(given);
-}
-
-/**
- * What a model thought before it answered, where its server takes that out of the text: in a field (vLLM, SGLang), in blocks of
- * Anthropic's (LiteLLM), in details (OpenRouter), or as parts of the content (Mistral). Servers say the same in several.
- */
-function reasoningOf({ content, ...message }: Json, lose: Lose): string {
-  const inContent = list(content).map(thinkingIn).join('');
-  for (const field of THOUGHTS) {
-    const thought = thoughtIn(message[field]);
-    if (thought !== '') return thought;
-  }
-  const unread = THOUGHTS.find((field) => isFilled(message[field]));
-  if (inContent === '' && unread) lose(`${unread} holds no text`);
-  return inContent;
-}
-
-const THOUGHTS = ['reasoning_content', 'reasoning', 'thinking_blocks', 'reasoning_details'];
-
-/** The text of a part that is thinking (Mistral, Anthropic); empty for any other. */
-export function thinkingIn(part: unknown): string {
-  return isObject(part) && part.type === 'thinking' ? thoughtIn(part.thinking) : '';
-}
-
-/** The text of a thought: a string, an object with one, or a list of them; empty where there is none. */
-export function thoughtIn(thought: unknown): string {
-  if (typeof thought === 'string') return thought;
-  if (Array.isArray(thought)) return thought.map(thoughtIn).join('');
-  if (!isObject(thought)) return '';
-  return thoughtIn(thought.text ?? thought.thinking ?? thought.summary ?? thought.content);
-}
-
-/** Whether a value says something. */
-export function isFilled(value: unknown): boolean {
-  return isSet(value) && value !== '' && jsonText(value) !== '[]' && jsonText(value) !== '{}';
-}
-
-function partsOf(content: unknown, lose: Lose): readonly CallPart[] {
-  if (typeof content === 'string') return content === '' ? [] : [text(content)];
-  if (content === undefined || content === null) return [];
-  if (!Array.isArray(content) && !(isObject(content) && string(content.text) !== null))
-    lose('content is neither a text nor a list of parts, and kept as JSON');
-  return (Array.isArray(content) ? content : [content]).flatMap((part: unknown, i): CallPart[] => {
-    if (typeof part === 'string') return [text(part)];
-    if (!isObject(part)) {
-      lose(`content.${i} is no part, and kept as JSON`);
-      return [text(jsonText(part))];
-    }
-    if (part.type === 'thinking') {
-      if (part.thinking !== '' && thinkingIn(part) === '') lose(`content.${i} is thinking without a text`);
-      return []; // the reasoning of the message
-    }
-    const said = string(part.text) ?? string(part.refusal);
-    if (said !== null) return [text(said)];
-    const image = isObject(part.image_url) ? part.image_url.url : part.image_url;
-    if (typeof image === 'string') return [{ kind: 'picture', url: image }];
-    lose(`content.${i} is a part of type ${cutText(jsonText(part.type), 100)}, and kept as JSON`); // sound, files
-    return [text(jsonText(part))];
-  });
-}
-
-function roleOf(role: unknown): CallMessage['role'] | null {
-  if (role === 'developer' || role === 'system') return 'system';
-  if (role === 'function' || role === 'tool') return 'tool';
-  return role === 'user' || role === 'assistant' ? role : null;
-}
-
-export function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-export function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-/** The items of a list that may be missing; another value is a loss. */
-function listOf(value: unknown, path: string, lose: Lose): readonly unknown[] {
-  if (isSet(value) && !Array.isArray(value)) lose(`${path} is no list`);
-  return list(value);
-}
-export function string(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
-}
 function number(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }
@@ -384,16 +177,8 @@ function changesNothing(name: string, value: unknown, { n }: Json): boolean {
  */
 function withGenerationConfig({ generation_config: config, ...asked }: Json): Json {
   if (config === undefined) return asked;
-  const fields = typeof config === 'string' ? parse(config) : config;
-  if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return { ...asked, generation_config: config };
+  const fields = typeof config === 'string' ? tryJsonText(config) : config;
+  if (!isObject(fields)) return { ...asked, generation_config: config };
   const own = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== null));
   return { ...fields, ...own, ...('do_sample' in fields && fields.do_sample === false ? { temperature: 0 } : {}) };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }

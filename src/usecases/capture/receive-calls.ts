@@ -1,15 +1,16 @@
 import { derivedId } from '../../events/derived-id.ts';
 import type { PolicyRef } from '../../events/schemas/values.ts';
+import { isObject, type Json, list } from '../../policies/openai/read-messages.ts';
 import type { Principal } from '../../postgres/principal.ts';
 import { createExclusive, type Exclusive } from '../../runtime/exclusive.ts';
 import { limitOf } from '../../runtime/limit.ts';
 import { CaptureRefused, NotRecorded } from './capture-errors.ts';
-import type { CapturedRollout, RolloutOutcome } from './captured-rollout.ts';
+import type { CapturedRollout } from './captured-rollout.ts';
 import type { CloseOptions } from './close-captured.ts';
-import type { Capture, CaptureReward } from './open-capture.ts';
+import type { Capture, CaptureEnd, CaptureReward } from './open-capture.ts';
 import type { NamedPlace } from './place.ts';
 import { assemble, type ReadReply, tryReply } from './read-reply.ts';
-import { type Api, isObject, type Json, list, readRequest } from './read-request.ts';
+import { type Api, readRequest } from './read-request.ts';
 
 /** A call that a client in the program's own process saw, from its beginning to its end. */
 export interface SeenCall {
@@ -43,13 +44,7 @@ export type SeenLine =
   | ({ readonly id: string; readonly named: NamedPlace } & (
       | SeenCall
       | ({ readonly kind: 'reward' } & CaptureReward)
-      | {
-          readonly kind: 'end';
-          readonly outcome: RolloutOutcome;
-          readonly success: boolean | null;
-          readonly reason: string;
-          readonly observation: string;
-        }
+      | ({ readonly kind: 'end' } & CaptureEnd)
     ))
   | ({
       readonly id: string;
@@ -179,7 +174,7 @@ async function recordCall(
       const outcome = call.outcome === 'answered' ? 'failed' : call.outcome;
       await rollout.unanswered(asked, { ...times, outcome, message: fault ?? '' }, reply, endedMs);
     }
-    return request.losses.length + (reply?.losses.length ?? 0) > 0;
+    return asked.request.losses.length + (reply?.losses.length ?? 0) > 0;
   });
 }
 
@@ -212,7 +207,7 @@ function replyOf(
   for (const part of parts ?? []) assembler.add(part);
   if (isDone) assembler.end();
   const whole = parts === null ? body : assembler.whole();
-  const cut = parts !== null && !assembler.isComplete() ? 'the stream ended before the reply did' : null;
+  const cut = parts === null ? null : assembler.fault();
   const why = outcome === 'answered' ? cut : message || 'the call failed';
   if (whole === null || whole === undefined) return { reply: null, fault: why ?? 'the answer of the model server is empty' };
   const { reply, fault } = tryReply(api, whole, assembler.losses);

@@ -4,9 +4,10 @@ import { isUuid } from '../../domain/ids.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Envelope } from '../../events/envelope.ts';
-import { parseJsonText } from '../../events/json-text.ts';
+import { tryJsonText } from '../../events/json-text.ts';
 import { unpack } from '../../events/packed.ts';
 import type { PolicyRef, Text } from '../../events/schemas/values.ts';
+import { blockMessages, isObject, type Json, messagesOfItems, SILENT } from '../../policies/openai/read-messages.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readEventsOfTypes } from '../../projections/journal/read-events-of-types.ts';
 import { FINGERPRINT, rolloutDraft, runDraft, treeDraft } from './capture-drafts.ts';
@@ -14,8 +15,7 @@ import { isOver } from './capture-errors.ts';
 import type { RolloutState } from './captured-rollout.ts';
 import { type Call, type CallChoice, digestOf, type ShownRequest, toolCallIdsOf } from './conversation.ts';
 import { type CapturePlace, type NamedPlace, rolloutIdOf, treeIdOf } from './place.ts';
-import { SILENT } from './read-reply.ts';
-import { APIS, blockMessages, isObject, type Json, messagesOfItems } from './read-request.ts';
+import { APIS } from './read-request.ts';
 
 /** Reads payloads of the blob store. */
 export interface Payloads {
@@ -160,7 +160,7 @@ async function choiceOf(
   payloads: Payloads,
 ): Promise<CallChoice> {
   const raw = await textOf(given, payloads);
-  const parsed = parse(raw);
+  const parsed = tryJsonText(raw);
   const counted = () => undefined; // with the call
   const message = Array.isArray(parsed)
     ? messagesOfItems(parsed, counted).find(({ role }) => role === 'assistant')
@@ -184,7 +184,7 @@ async function choiceOf(
 
 /** Counts what the attributes of a call name as lost; those that are forgotten are no JSON. */
 function lossesIn(attributes: string): number {
-  const parsed = parse(attributes);
+  const parsed = tryJsonText(attributes);
   return isObject(parsed) && Array.isArray(parsed.losses) ? parsed.losses.length : 0;
 }
 
@@ -213,14 +213,6 @@ function lost({ rootStepId }: RolloutState, ordinal: number): Call {
 
 async function textOf(text: Text, { bytes }: Payloads): Promise<string> {
   return typeof text === 'string' ? text : Buffer.from(await bytes(text.blob)).toString('utf8');
-}
-
-function parse(text: string): unknown {
-  try {
-    return parseJsonText(text);
-  } catch {
-    return null; // a placeholder of what is forgotten
-  }
 }
 
 function isOf<T extends Envelope['type']>(type: T) {

@@ -66,16 +66,19 @@ export async function readText({ body }: Response, limit: number, silence?: Sile
   return text + decoder.decode();
 }
 
-/** Ends a call of which nothing is heard for too long. */
+/** Ends a call of which nothing is heard for too long, or whose program goes away. */
 export interface Silence {
   readonly signal: AbortSignal;
+  abort(reason: Error): void;
   readonly reason: string;
   isOver(): boolean;
   move(): void;
   stop(): void;
 }
 
-export function watchSilence(limitMs: number, controller: AbortController): Silence {
+/** @param program aborted when the program goes away. */
+export function watchSilence(limitMs: number, program: AbortSignal): Silence {
+  const controller = new AbortController();
   const reason = `the model server was silent for ${limitMs} ms`;
   let isOver = false;
   const begin = () =>
@@ -85,7 +88,8 @@ export function watchSilence(limitMs: number, controller: AbortController): Sile
     }, limitMs);
   let timer: NodeJS.Timeout | null = begin();
   return {
-    signal: controller.signal,
+    signal: AbortSignal.any([program, controller.signal]),
+    abort: (why) => controller.abort(why),
     reason,
     isOver: () => isOver,
     move() {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { parseJsonText } from '../../events/json-text.ts';
-import type { Json } from './read-request.ts';
+import type { Json } from '../../policies/openai/read-messages.ts';
 import { withExtras, withoutExtras } from './upstream.ts';
 
 const added = { logProbs: false, tokenIds: false, usage: true };

@@ -1,9 +1,10 @@
 import { withoutSlashes } from '../../domain/text/without-slashes.ts';
 import { changeJsonText, jsonText, setJsonMembers } from '../../events/json-text.ts';
+import { isObject, type Json, list } from '../../policies/openai/read-messages.ts';
 import { isHttpAddress, sendAddress } from '../../runtime/secret-address.ts';
 import { SECRET_REMEDY, secretInUrl } from '../../runtime/secret-in-url.ts';
 import { UpstreamFailed } from './capture-errors.ts';
-import { type Api, isObject, type Json, list } from './read-request.ts';
+import type { Api } from './read-request.ts';
 
 /** The model server that calls go to. */
 interface UpstreamOptions {

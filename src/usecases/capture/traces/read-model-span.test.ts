@@ -86,12 +86,12 @@ test('pictures of parts are pictures; a part of another kind is a loss, and no t
     { kind: 'picture', url: 'http://x/y.png' },
   ]);
   expect(request.losses).toEqual([
-    'gen_ai.input.messages.0.parts.3 is a part of type "blob" (audio/wav), which is not recorded',
-    'gen_ai.input.messages.0.parts.4 is a part of type "weird", which is not recorded',
-    'gen_ai.input.messages.0.parts.5 is no object',
+    'messages.0.content.3 is a part of type "blob" (audio/wav), and is not recorded',
+    'messages.0.content.4 is a part of type "weird", and is not recorded',
+    'messages.0.content.5 is no part, and is not recorded',
   ]);
   expect(reply.choices).toMatchObject([{ message: { parts: [{ kind: 'text', text: 'a' }] } }]);
-  expect(reply.losses).toEqual(['gen_ai.output.messages.0.parts.1 is a part of type "weird", which is not recorded']);
+  expect(reply.losses).toEqual(['reply.0.content.1 is a part of type "weird", and is not recorded']);
   expect(ofMessages([], [{ role: 'assistant', parts: [weird] }]).reply.choices).toEqual([]); // nothing of it was read
 });
 

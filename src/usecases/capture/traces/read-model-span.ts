@@ -1,22 +1,21 @@
-import { cutText } from '../../../domain/text/cut-text.ts';
 import type { DataOf } from '../../../events/catalogue.ts';
 import { derivedId } from '../../../events/derived-id.ts';
 import { jsonLoss } from '../../../events/json-loss.ts';
-import { jsonText, lossesOfText, parseJsonText } from '../../../events/json-text.ts';
-import type { ToolSpan } from '../conversation.ts';
-import type { NamedPlace } from '../place.ts';
-import type { ReadReply } from '../read-reply.ts';
+import { jsonText, lossesOfText, tryJsonText } from '../../../events/json-text.ts';
 import {
   below,
   chatMessage,
   isObject,
+  isSilent,
   type Json,
   type Lose,
   list,
-  type ReadRequest,
-  readRequest,
   string,
-} from '../read-request.ts';
+} from '../../../policies/openai/read-messages.ts';
+import type { ToolSpan } from '../conversation.ts';
+import type { NamedPlace } from '../place.ts';
+import type { ReadReply } from '../read-reply.ts';
+import { type ReadRequest, readRequest } from '../read-request.ts';
 import { type Attributes, type Span, textOfSpan } from './read-spans.ts';
 
 /** A call of a model as a span shows it. */
@@ -98,8 +97,7 @@ export function readModelSpan(given: Span): ModelSpan {
         const message = chatMessage({ ...given, role: 'assistant' }, below(lose, `reply.${i}`));
         if (message === null) return [];
         if (message.parts.some(({ kind }) => kind === 'picture')) lose(`reply.${i} holds a picture, which no step holds`);
-        const isEmpty = message.parts.length === 0 && message.reasoning === '' && message.toolCalls.length === 0;
-        if (isEmpty && lost.length > 0) return []; // what it said could not be read
+        if (isSilent(message) && lost.length > 0) return []; // what it said could not be read
         const finishReason = string(given.finish_reason) ?? string(reasons[i]);
         const each = said.length === 1 ? usage : null;
         return [{ message, raw: jsonText(given), tokens: null, namedTokens: null, usage: each, finishReason }];
@@ -147,7 +145,7 @@ function askedOf({ attributes, events }: Span, lose: Lose): readonly Json[] {
     withContent(numbered(attributes, 'llm.input_messages').map(inferredMessage), 'llm.input_messages', lose),
   );
   if (inferred.length > 0) return inferred;
-  const vercel = vercelMessages(attributes.get('ai.prompt.messages'), below(lose, 'ai.prompt.messages'));
+  const vercel = vercelMessages(attributes.get('ai.prompt.messages'));
   if (vercel.length > 0) return vercel;
   const flat = numbered(attributes, 'gen_ai.prompt').map(flatMessage);
   if (flat.length > 0) return flat;
@@ -216,90 +214,35 @@ function partsMessages(given: unknown, lose: Lose): readonly Json[] {
       loseOf('is no object');
       return [];
     }
-    const { role, parts, content, finish_reason } = message;
+    const { role, parts, finish_reason } = message;
     if (!Array.isArray(parts)) {
       if (parts !== undefined && parts !== null) loseOf('parts is no list');
-      const said = Array.isArray(content) ? { ...message, content: contentOf(content, below(loseOf, 'content')) } : message;
-      return withContent([said], `${i}`, lose);
+      return withContent([message], `${i}`, lose);
     }
     const each = parts.filter(isObject);
-    const answers = each
-      .filter(({ type }) => type === 'tool_call_response')
-      .map((part) => {
-        const result = part.response ?? part.result;
-        if (result === undefined) loseOf('a result of a tool holds no content');
-        return { role: 'tool', content: written(result), tool_call_id: part.id };
-      });
+    const answered = each.filter(({ type }) => type === 'tool_call_response');
+    const answers = answered.map((part) => {
+      const result = part.response ?? part.result;
+      if (result === undefined) loseOf('a result of a tool holds no content');
+      return { role: 'tool', content: written(result), tool_call_id: part.id };
+    });
     const calls = each.filter(({ type }) => type === 'tool_call');
     if (answers.length > 0 && answers.length === parts.length) return answers;
     const own = {
       role,
       finish_reason,
-      content: contentOf(parts, below(loseOf, 'parts')),
+      content: parts.filter((part) => ![...answered, ...calls].some((other) => other === part)),
       tool_calls: calls.map(({ id, name, arguments: sent }) => ({ id, function: { name, arguments: written(sent) } })),
     };
     return [...answers, own];
   });
 }
 
-/** Reads the parts of a message as chat completions have them. What is none of a kind that a record holds is lost, and no text. */
-function contentOf(parts: readonly unknown[], lose: Lose): readonly Json[] {
-  return parts.flatMap((part, i): readonly Json[] => {
-    if (typeof part === 'string') return [{ type: 'text', text: part }];
-    if (!isObject(part)) {
-      lose(`${i} is no object`);
-      return [];
-    }
-    const { type, mime_type: media = 'image/png' } = part;
-    const read = string(part.content) ?? string(part.text);
-    const isPicture = part.modality === 'image' || String(part.mime_type ?? part.modality ?? 'image').startsWith('image');
-    switch (type) {
-      case 'tool_call':
-      case 'tool_call_response':
-      case 'tool-call': // read apart
-        return [];
-      case 'text':
-      case 'input_text':
-      case 'output_text':
-        if (read !== null) return [{ type: 'text', text: read }];
-        break;
-      case 'reasoning':
-        if (read !== null) return [{ type: 'thinking', thinking: read }];
-        break;
-      case 'thinking':
-      case 'refusal':
-      case 'image_url':
-        return [part];
-      case 'input_image':
-        return [{ type: 'image_url', image_url: part.image_url }];
-      case 'image':
-        if (typeof part.image === 'string') return [{ type: 'image_url', image_url: { url: part.image } }];
-        break;
-      case 'file':
-        if (/^image\//.test(String(part.mediaType ?? part.mimeType)) && typeof part.data === 'string')
-          return [{ type: 'image_url', image_url: { url: part.data } }];
-        break;
-      case 'uri':
-        if (isPicture && typeof part.uri === 'string') return [{ type: 'image_url', image_url: { url: part.uri } }];
-        break;
-      case 'blob':
-        if (isPicture && read !== null) return [{ type: 'image_url', image_url: { url: `data:${media};base64,${read}` } }];
-        break;
-      default:
-    }
-    const of = part.mime_type ?? part.mediaType ?? part.mimeType ?? part.modality;
-    lose(
-      `${i} is a part of type ${cutText(jsonText(type), 100)}${of ? ` (${cutText(String(of), 100)})` : ''}, which is not recorded`,
-    );
-    return [];
-  });
-}
-
 /** Messages of Vercel's AI SDK, whose contents are texts or parts. */
-function vercelMessages(given: unknown, lose: Lose): readonly Json[] {
+function vercelMessages(given: unknown): readonly Json[] {
   return list(jsonOf(given))
     .filter(isObject)
-    .flatMap(({ role, content }, i): Json[] => {
+    .flatMap(({ role, content }): Json[] => {
       if (typeof content === 'string') return [{ role, content }];
       const parts = list(content).filter(isObject);
       const results = parts.filter(({ type }) => type === 'tool-result');
@@ -311,7 +254,7 @@ function vercelMessages(given: unknown, lose: Lose): readonly Json[] {
       return [
         {
           role,
-          content: contentOf(parts, below(below(lose, i), 'content')),
+          content: parts.filter(({ type }) => type !== 'tool-call'),
           tool_calls: parts.filter(({ type }) => type === 'tool-call').map(vercelCall),
         },
       ];
@@ -388,12 +331,7 @@ function numbered(attributes: Attributes, prefix: string): readonly Attributes[]
 }
 
 function jsonOf(given: unknown): unknown {
-  if (typeof given !== 'string') return given;
-  try {
-    return parseJsonText(given);
-  } catch {
-    return given;
-  }
+  return typeof given === 'string' ? (tryJsonText(given) ?? given) : given;
 }
 
 function written(given: unknown): string {

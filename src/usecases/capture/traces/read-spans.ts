@@ -1,5 +1,5 @@
 import { jsonText, parseJsonText } from '../../../events/json-text.ts';
-import { isObject, type Json, list, string } from '../read-request.ts';
+import { isObject, type Json, list, string } from '../../../policies/openai/read-messages.ts';
 
 export type Attributes = ReadonlyMap<string, unknown>;
 

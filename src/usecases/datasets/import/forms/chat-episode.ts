@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { sha256Hex } from '../../../../digest/sha256.ts';
-import type { PolicyMessage, ToolCallPart } from '../../../../domain/prompts/policy-prompt.ts';
+import { type CallMessage, textOf } from '../../../../domain/capture/call-message.ts';
+import type { PolicyMessage } from '../../../../domain/prompts/policy-prompt.ts';
 import { isStructured } from '../../../../domain/prompts/same-message.ts';
 import { cutText } from '../../../../domain/text/cut-text.ts';
+import { CHAT_ROLES, chatMessage, SILENT } from '../../../../policies/openai/read-messages.ts';
 import type { Episode, EpisodeTurn, ParsedItem } from '../agent-traj-item.ts';
 
 const part = z.union([z.string(), z.looseObject({ type: z.string().optional(), text: z.string().nullish() })]);
@@ -46,18 +48,6 @@ export type ChatFacts = Partial<Omit<Episode, 'instruction' | 'acknowledgement' 
 
 const FIRST = ['system', 'developer'];
 
-/** What chats call who speaks: people, the model, and tools (by the templates of OpenAI, Llama, GLM and OLMo). */
-export const CHAT_ROLES: readonly string[] = [
-  ...FIRST,
-  'user',
-  'assistant',
-  'tool',
-  'function',
-  'ipython',
-  'observation',
-  'environment',
-];
-
 /** How a file names its messages, and the one with a place among those given: a refusal says it. */
 export interface ChatNames {
   readonly all: string;
@@ -86,9 +76,11 @@ export function chatEpisode(messages: Chat, { tools = null, ...facts }: ChatFact
       kind: 'refused',
       reason: `${names.all}: holds no reply of an assistant, and a trajectory is made of replies; add what was answered, or leave the row out`,
     };
-  const shown = messages.findIndex(
-    ({ content }) => typeof content !== 'string' && content?.some((each) => textIn(each) === null),
-  );
+  const shown = messages.findIndex((each) => {
+    const lost: string[] = [];
+    const isShown = chatMessage(each, (what) => lost.push(what))?.parts.some(({ kind }) => kind === 'picture');
+    return isShown || lost.some((what) => what.startsWith('content'));
+  });
   if (shown >= 0)
     return {
       kind: 'refused',
@@ -97,7 +89,7 @@ export function chatEpisode(messages: Chat, { tools = null, ...facts }: ChatFact
   const before = messages.slice(0, opening);
   const said = (some: Chat) =>
     some
-      .map(textOf)
+      .map((each) => textOf(readMessage(each)))
       .filter((text) => text !== '')
       .join('\n\n');
   const instruction = said(before.filter(({ role }) => FIRST.includes(role)));
@@ -112,7 +104,12 @@ export function chatEpisode(messages: Chat, { tools = null, ...facts }: ChatFact
       };
     if (each.role === 'assistant') {
       const shown = asked && { messages: asked.slice(0, opening + i), reply: askedMessage(each), tools };
-      turns.push({ response: textOf(each), observation: [], trained: each.weight !== 0, ...(shown ? { shown } : {}) });
+      turns.push({
+        response: textOf(readMessage(each)),
+        observation: [],
+        trained: each.weight !== 0,
+        ...(shown ? { shown } : {}),
+      });
     }
     if (each.role !== 'assistant') turns.at(-1)?.observation.push(each);
   }
@@ -140,45 +137,25 @@ export function isStructuredChat(messages: Chat): boolean {
   return messages.some((each) => isStructured(askedMessage(each)));
 }
 
-function askedMessage(message: Chat[number]): PolicyMessage {
-  const { role, reasoning_content: thought, reasoning, tool_call_id: toolCallId, name } = message;
+function askedMessage(given: Chat[number]): PolicyMessage {
+  const message = readMessage(given);
+  const { role, reasoning, toolCalls, toolCallId, name } = message;
   const said = textOf(message);
-  const thoughts = thought || reasoning;
   return {
-    role: roleOf(role),
+    role,
     parts: [
-      ...(thoughts ? [{ kind: 'reasoning' as const, text: thoughts }] : []),
+      ...(reasoning ? [{ kind: 'reasoning' as const, text: reasoning }] : []),
       ...(said === '' && role === 'assistant' ? [] : [{ kind: 'text' as const, text: said }]),
-      ...callsIn(message).map(toolCallPart),
+      ...toolCalls.map((call) => ({ kind: 'tool-call' as const, ...call })),
     ],
-    ...(toolCallId ? { toolCallId } : {}),
-    ...(name ? { name } : {}),
+    ...(toolCallId === null ? {} : { toolCallId }),
+    ...(name === null ? {} : { name }),
   };
 }
 
-function roleOf(role: string): PolicyMessage['role'] {
-  if (FIRST.includes(role)) return 'system';
-  return role === 'user' || role === 'assistant' ? role : 'tool';
-}
-
-/** Returns the calls of tools in a message. */
-export function callsIn({ tool_calls: calls, function_call: called }: Chat[number]): readonly z.infer<typeof call>[] {
-  return [...(calls ?? []), ...(called ? [called] : [])];
-}
-
-function toolCallPart({ id, function: called, name, arguments: given }: z.infer<typeof call>): ToolCallPart {
-  const value = called?.arguments ?? given;
-  const text = typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value);
-  return { kind: 'tool-call', id: id ?? null, name: called?.name ?? name ?? '', arguments: text };
-}
-
-function textOf({ content }: Chat[number]): string {
-  return typeof content === 'string' ? content : (content ?? []).map((each) => textIn(each) ?? '').join('');
-}
-
-/** Null for a part that is a picture or another thing. */
-function textIn(each: z.infer<typeof part>): string | null {
-  return typeof each === 'string' ? each : (each.text ?? null);
+/** Reads a message; one of a role that nobody knows, for which its chat is refused, as one that says nothing. */
+export function readMessage(given: Chat[number]): CallMessage {
+  return chatMessage(given, () => undefined) ?? SILENT;
 }
 
 /** Names messages by a field that holds them all. */

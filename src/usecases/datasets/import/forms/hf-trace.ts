@@ -1,7 +1,8 @@
 import { wellFormed } from '../../../../events/well-formed.ts';
+import { CHAT_ROLES } from '../../../../policies/openai/read-messages.ts';
 import { characterNotes, type RowNote, withNotes } from '../agent-traj-item.ts';
 import { readParsedRows } from '../read-rows.ts';
-import { CHAT_ROLES, type Chat, chat, chatEpisode, namesIn, refusedShape } from './chat-episode.ts';
+import { type Chat, chat, chatEpisode, namesIn, refusedShape } from './chat-episode.ts';
 import { type ItemForm, type ItemOfFile, isObject } from './item-of-file.ts';
 
 const TYPES = [

@@ -1,14 +1,15 @@
 import { z } from 'zod';
+import { textOf } from '../../../../domain/capture/call-message.ts';
 import { wellFormed } from '../../../../events/well-formed.ts';
 import { type ParsedItem, parseAgentTrajItem, type RowNote, unreadNotes, withNotes } from '../agent-traj-item.ts';
 import {
   type Chat,
   type ChatFacts,
-  callsIn,
   chat,
   chatEpisode,
   isStructuredChat,
   MESSAGE_FIELDS,
+  readMessage,
   refusedShape,
 } from './chat-episode.ts';
 import { isObject } from './item-of-file.ts';
@@ -229,7 +230,8 @@ export function chatNotes(messages: Chat): readonly RowNote[] {
     if (!KEPT.includes(each.role)) say('role-not-kept', each.role);
     if (typeof each.weight === 'number' && each.weight !== 0 && each.weight !== 1) say('weight-read-as-1');
     for (const note of unreadNotes(each, MESSAGE_FIELDS, 'messages[].')) notes.push(note);
-    if (each.role === 'assistant' && callsIn(each).length === 0 && hasCallsAsText(each)) say('calls-as-text');
+    if (each.role === 'assistant' && readMessage(each).toolCalls.length === 0 && CALLS_AS_TEXT.test(textOf(readMessage(each))))
+      say('calls-as-text');
   }
   if (isStructuredChat(messages)) return notes; // its messages are on record as they are
   const blocks = blocksOf(messages);
@@ -249,12 +251,6 @@ export function chatNotes(messages: Chat): readonly RowNote[] {
 
 /** How templates of chats write calls of tools, and JSON of a message with them. */
 const CALLS_AS_TEXT = /<tool_call>|<function_call>|<function=|\[TOOL_CALLS\]|<\|python_tag\|>|^\s*\{[\s\S]*"tool_calls"\s*:\s*\[/;
-
-function hasCallsAsText({ content }: Chat[number]): boolean {
-  const parts =
-    typeof content === 'string' ? [content] : (content ?? []).map((part) => (typeof part === 'string' ? part : part.text));
-  return parts.some((text) => typeof text === 'string' && CALLS_AS_TEXT.test(text));
-}
 
 /** The messages before the first reply, then those behind each. */
 function blocksOf(messages: Chat): readonly Chat[] {

@@ -43,3 +43,14 @@ test('what is written by a writer of JSON loses nothing, compact or indented', (
     }),
   );
 });
+
+test('a key written twice is found beside any text', () => {
+  const text = fc.string({ unit: fc.constantFrom('"', '\\', ':', ' ', 'a', '1e400') });
+  fc.assert(
+    fc.property(text, text, text, (key, value, other) => {
+      const member = `${JSON.stringify(key)}:${JSON.stringify(value)}`;
+      expect(lossOf(`{${member},${JSON.stringify(`${key}!`)}:${JSON.stringify(other)}}`)).toBeUndefined();
+      expect(lossOf(`{${member},${JSON.stringify(key)}:${JSON.stringify(other)}}`)).toMatchObject({ path: expect.any(String) });
+    }),
+  );
+});

@@ -8,10 +8,10 @@ export interface JsonLoss {
   readonly remedy: string;
 }
 
-/** Only such a number is an integer that a double does not hold, or beyond the doubles. */
-const LONG_NUMBER = /(?<![.\d])\d{16}|\d[eE]\+?\d{3}/;
+/** Only such a number is an integer that a double does not hold, or beyond the doubles; what precedes it keeps ids in hexadecimal out. */
+const LONG_NUMBER = /(?:^|[:,[\s])-?(?:\d{16}|\d[\d.]*[eE]\+?\d{3})/;
 /** A key that `keysWritten` does not count. */
-const UNCOUNTED_KEY = /"\s+:|\\":/;
+const UNCOUNTED_KEY = /"\s+:/;
 
 /**
  * Looks for what `JSON.parse` loses without a word: an integer that a double does not hold, a number beyond the doubles, and a key
@@ -43,7 +43,7 @@ export function mayRepeatKeys(text: string, value: unknown): boolean {
 /** Counts the keys of a text without an `UNCOUNTED_KEY`. */
 function keysWritten(text: string): number {
   let count = 0;
-  for (let at = text.indexOf('":'); at >= 0; at = text.indexOf('":', at + 2)) count += 1;
+  for (let at = text.indexOf('":'); at >= 0; at = text.indexOf('":', at + 2)) if (endsString(text, at)) count += 1;
   return count;
 }
 
@@ -141,11 +141,14 @@ function memberOf(value: unknown, key: string): unknown {
 
 /** Returns the place behind a string that begins at a place. */
 export function endOfString(text: string, from: number): number {
-  for (let end = text.indexOf('"', from + 1); ; end = text.indexOf('"', end + 1)) {
-    let escapes = 0;
-    while (text[end - 1 - escapes] === '\\') escapes += 1;
-    if (escapes % 2 === 0) return end + 1;
-  }
+  for (let end = text.indexOf('"', from + 1); ; end = text.indexOf('"', end + 1)) if (endsString(text, end)) return end + 1;
+}
+
+/** Whether a quotation mark within a string is not escaped. */
+function endsString(text: string, quote: number): boolean {
+  let escapes = 0;
+  while (text[quote - 1 - escapes] === '\\') escapes += 1;
+  return escapes % 2 === 0;
 }
 
 function lossOfNumber(token: string): string | undefined {

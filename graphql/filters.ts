@@ -4,7 +4,6 @@ import type { ToolCallFilter } from '../src/projections/analysis/choose-tool-cal
 import type { SampleFilter } from '../src/projections/analysis/sample-query.ts';
 import type { StepFilter } from '../src/projections/analysis/step-query.ts';
 import type { TextQuery } from '../src/projections/analysis/text-query.ts';
-import type { OfTrees } from '../src/projections/analysis/trees-of.ts';
 import type { AnnotatedFilter } from '../src/projections/annotations/annotated.ts';
 import type { AnnotationFilter } from '../src/projections/annotations/read-annotations.ts';
 import type { ExampleFilter } from '../src/projections/dataset-sources/read-examples.ts';
@@ -23,181 +22,131 @@ import type * as input from './generated/types.ts';
 
 type Input<T> = Readonly<T> | null | undefined;
 
-/** Turns the filters of the schema into those of the read side. @throws BAD_USER_INPUT when an id is no UUID. */
-export function runFilter(filter: Input<input.RunFilter>): RunFilter {
-  return given({
-    experimentId: optionalId('filter.experiment', filter?.experiment),
-    kind: filter?.kind,
-    outcome: filter?.outcome,
-    running: filter?.running,
-    environment: filter?.environment,
-    policyId: filter?.policy,
-    text: filter?.text,
-    label: filter?.label,
-    startedFrom: filter?.started?.from,
-    startedUntil: filter?.started?.until,
-  });
+// A filter has the same parts in the schema and on the read side, but for these. A new one is declared in both; nothing is added here.
+
+/** The parts that are UUIDs, and what the read side calls them. */
+const IDS = {
+  experiment: 'experimentId',
+  run: 'runId',
+  tree: 'treeId',
+  task: 'taskId',
+  rollout: 'rolloutId',
+  step: 'stepId',
+  revision: 'revisionId',
+  dataset: 'datasetId',
+  stream: 'stream',
+} as const;
+
+/** Other parts that the read side calls otherwise. */
+const NAMES = { policy: 'policyId', by: 'principal' } as const;
+
+/** The parts that may be ranges: the read side has their ends, as `openedFrom` and `openedUntil`. */
+const RANGES = {
+  started: 'started',
+  opened: 'opened',
+  finishedIn: 'finished',
+  durationMs: 'duration',
+  stepCount: 'steps',
+  depth: 'depth',
+  policyVersion: 'policyVersion',
+  return: 'return',
+  score: 'score',
+} as const;
+
+type Names = typeof IDS & typeof NAMES;
+type Shared<I> = keyof I & keyof typeof RANGES;
+type RangesOf<I> =
+  Shared<I> extends infer K ? (K extends Shared<I> ? (NonNullable<I[K]> extends object ? K : never) : never) : never;
+type EndOf<I, K extends keyof I, End extends 'from' | 'until'> =
+  NonNullable<I[K]> extends { readonly [E in End]?: infer V } ? NonNullable<V> : never;
+
+/** A filter of the schema with the names of the read side. */
+type Renamed<I> = {
+  readonly [K in Exclude<keyof I, RangesOf<I>> as K extends keyof Names ? Names[K] : K]?: NonNullable<I[K]>;
+} & { readonly [K in RangesOf<I> as `${(typeof RANGES)[K]}From`]?: EndOf<I, K, 'from'> } & {
+  readonly [K in RangesOf<I> as `${(typeof RANGES)[K]}Until`]?: EndOf<I, K, 'until'>;
+};
+
+/** No argument where the read side has every part of a filter, of the same type; else one that names what it lacks. */
+type Fits<I, F> = [Exclude<keyof Renamed<I>, keyof F>] extends [never]
+  ? [Renamed<I>] extends [Partial<F>]
+    ? []
+    : [differs: F]
+  : [lacks: Exclude<keyof Renamed<I>, keyof F>];
+
+/** Makes what turns a filter of the schema into that of the read side; both types are named. @throws BAD_USER_INPUT when an id is no UUID. */
+function reader<I extends object, F>(..._fits: Fits<I, F>): (filter: Input<I>) => Partial<F> {
+  return (filter) => {
+    const parts = Object.entries<unknown>(filter ?? {}).flatMap(([name, value]): (readonly [string, unknown])[] => {
+      if (Object.hasOwn(IDS, name))
+        return [[IDS[name as keyof typeof IDS], optionalId(`filter.${name}`, value as string | null)]];
+      if (Object.hasOwn(RANGES, name) && typeof value === 'object') {
+        const range = RANGES[name as keyof typeof RANGES];
+        const ends = value as { readonly from?: unknown; readonly until?: unknown } | null;
+        return [
+          [`${range}From`, ends?.from],
+          [`${range}Until`, ends?.until],
+        ];
+      }
+      return [[Object.hasOwn(NAMES, name) ? NAMES[name as keyof typeof NAMES] : name, value]];
+    });
+    return given(Object.fromEntries(parts)) as Partial<F>; // `Fits` compares the types
+  };
 }
 
-export function treeFilter(filter: Input<input.TreeFilter>): TreeFilter {
-  return given({
-    runId: optionalId('filter.run', filter?.run),
-    taskId: optionalId('filter.task', filter?.task),
-    environment: filter?.environment,
-    split: filter?.split,
-    taskDepth: filter?.taskDepth,
-    taskKind: filter?.taskKind,
-    closed: filter?.closed,
-    openedFrom: filter?.opened?.from,
-    openedUntil: filter?.opened?.until,
-    datasetId: optionalId('filter.dataset', filter?.dataset),
-  });
-}
+export const runFilter = reader<input.RunFilter, RunFilter>();
+export const treeFilter = reader<input.TreeFilter, TreeFilter>();
+export const datasetFilter = reader<input.DatasetFilter, DatasetFilter>();
+export const exampleFilter = reader<input.DatasetExampleFilter, Omit<ExampleFilter, 'datasetId'>>();
+export const annotationFilter = reader<input.AnnotationFilter, AnnotationFilter>();
+export const revisionFilter = reader<input.RevisionFilter, RevisionFilter>();
+export const anomalyFilter = reader<input.AnomalyFilter, AnomalyFilter>();
+export const quarantineFilter = reader<input.QuarantineFilter, QuarantineFilter>();
+export const replayFilter = reader<input.ReplayFilter, ReplayFilter>();
 
+const rolloutParts = reader<Omit<input.RolloutFilter, 'annotated'>, RolloutFilter>();
 export function rolloutFilter(filter: Input<input.RolloutFilter>): RolloutFilter {
-  return { ...shared(filter), ...given({ finished: filter?.finished }) };
+  const { annotated, ...parts } = filter ?? {};
+  return { ...rolloutParts(parts), ...annotatedPart(annotated) };
 }
 
+const trajectoryParts = reader<Omit<input.TrajectoryFilter, 'annotated'>, TrajectoryFilter>();
 export function trajectoryFilter(filter: Input<input.TrajectoryFilter>): TrajectoryFilter {
-  return {
-    ...shared(filter),
-    ...given({
-      returnFrom: filter?.return?.from,
-      returnUntil: filter?.return?.until,
-      stepsFrom: filter?.stepCount?.from,
-      stepsUntil: filter?.stepCount?.until,
-      datasetId: optionalId('filter.dataset', filter?.dataset),
-    }),
-  };
+  const { annotated, ...parts } = filter ?? {};
+  return { ...trajectoryParts(parts), ...annotatedPart(annotated) };
 }
 
-export function revisionFilter(filter: Input<input.RevisionFilter>): RevisionFilter {
-  return given({
-    state: filter?.state,
-    judge: filter?.judge,
-    datasetId: optionalId('filter.dataset', filter?.dataset),
-  });
-}
-
-export function datasetFilter(filter: Input<input.DatasetFilter>): DatasetFilter {
-  return given({
-    name: filter?.name,
-    format: filter?.format,
-    withdrawn: filter?.withdrawn,
-    runId: optionalId('filter.run', filter?.run),
-    treeId: optionalId('filter.tree', filter?.tree),
-    rolloutId: optionalId('filter.rollout', filter?.rollout),
-    revisionId: optionalId('filter.revision', filter?.revision),
-  });
-}
-
-export function exampleFilter(filter: Input<input.DatasetExampleFilter>): Omit<ExampleFilter, 'datasetId'> {
-  return given({
-    kind: filter?.kind,
-    treeId: optionalId('filter.tree', filter?.tree),
-    revisionId: optionalId('filter.revision', filter?.revision),
-    line: filter?.line,
-  });
-}
-
-export function annotationFilter(filter: Input<input.AnnotationFilter>): AnnotationFilter {
-  return given({
-    runId: optionalId('filter.run', filter?.run),
-    treeId: optionalId('filter.tree', filter?.tree),
-    kind: filter?.kind,
-    stepId: optionalId('filter.step', filter?.step),
-    rolloutId: optionalId('filter.rollout', filter?.rollout),
-    revisionId: optionalId('filter.revision', filter?.revision),
-    datasetId: optionalId('filter.dataset', filter?.dataset),
-    retracted: filter?.retracted,
-    ...said(filter),
-  });
-}
-
-function annotated(filter: Input<input.AnnotatedFilter>): AnnotatedFilter | null {
-  return filter ? { has: filter.has ?? true, ...given(said(filter)) } : null;
-}
-
-function said(filter: Input<Pick<input.AnnotationFilter, 'label' | 'by' | 'score'>>) {
-  const { label, by: principal, score } = filter ?? {};
-  return { label, principal, scoreFrom: score?.from, scoreUntil: score?.until };
-}
-
-export function anomalyFilter(filter: Input<input.AnomalyFilter>): AnomalyFilter {
-  return given({ kind: filter?.kind, stream: optionalId('filter.stream', filter?.stream) });
-}
-
-export function quarantineFilter(filter: Input<input.QuarantineFilter>): QuarantineFilter {
-  return given({ projection: filter?.projection, code: filter?.code, requeued: filter?.requeued });
-}
-
-export function replayFilter(filter: Input<input.ReplayFilter>): ReplayFilter {
-  return given({ runId: optionalId('filter.run', filter?.run), mode: filter?.mode, outcome: filter?.outcome });
-}
-
+const stepParts = reader<Omit<input.StepFilter, 'text' | 'reward' | 'annotated'>, StepFilter>();
 export function stepFilter(filter: Input<input.StepFilter>): StepFilter {
-  const { text, reward } = filter ?? {};
-  return {
-    ...ofTrees(filter),
-    ...given({
-      text: textQuery(text),
-      rolloutId: optionalId('filter.rollout', filter?.rollout),
-      action: filter?.action,
-      tool: filter?.tool,
-      reward: reward && given({ component: reward.component, from: reward.value?.from, until: reward.value?.until }),
-      verdict: filter?.verdict,
-      returnFrom: filter?.return?.from,
-      returnUntil: filter?.return?.until,
-      annotated: annotated(filter?.annotated),
-      sampleState: filter?.sampleState,
-      sampleReason: filter?.sampleReason,
-      policyId: filter?.policy,
-      policyVersion: filter?.policyVersion,
-      depthFrom: filter?.depth?.from,
-      depthUntil: filter?.depth?.until,
-      termination: filter?.termination,
-      wellFormatted: filter?.wellFormatted,
-      executable: filter?.executable,
-    }),
-  };
+  const { text, reward, annotated, ...parts } = filter ?? {};
+  const ofReward = reward && given({ component: reward.component, from: reward.value?.from, until: reward.value?.until });
+  return { ...stepParts(parts), ...textPart(text), ...annotatedPart(annotated), ...given({ reward: ofReward }) };
+}
+
+export const toolCallFilter = reader<input.ToolCallFilter, ToolCallFilter>();
+
+const sampleParts = reader<Omit<input.SampleFilter, 'text' | 'annotated'>, SampleFilter>();
+export function sampleFilter(filter: Input<input.SampleFilter>): SampleFilter {
+  const { text, annotated, ...parts } = filter ?? {};
+  return { ...sampleParts(parts), ...textPart(text), ...annotatedPart(annotated) };
+}
+
+const taskParts = reader<Omit<input.TaskFilter, 'kind'>, TaskFilter>();
+export function taskFilter(filter: Input<input.TaskFilter>): TaskFilter {
+  const { kind, ...parts } = filter ?? {};
+  return { ...taskParts(parts), ...given({ taskKind: kind }) };
+}
+
+const annotatedParts = reader<Omit<input.AnnotatedFilter, 'has'>, AnnotatedFilter>();
+function annotatedPart(filter: Input<input.AnnotatedFilter>): { readonly annotated?: AnnotatedFilter } {
+  if (!filter) return {};
+  const { has, ...parts } = filter;
+  return { annotated: { has: has ?? true, ...annotatedParts(parts) } };
 }
 
 /** Words that are searched; up to when they are indexed is read where they are. */
-function textQuery(text: Input<input.TextSearch>): TextQuery | null {
-  return text ? { words: text.words, fields: text.in ?? [], mark: null } : null;
-}
-
-export function toolCallFilter(filter: Input<input.ToolCallFilter>): ToolCallFilter {
-  return {
-    ...ofTrees(filter),
-    ...given({
-      tool: filter?.tool,
-      text: filter?.text,
-      outcome: filter?.outcome,
-      stepId: optionalId('filter.step', filter?.step),
-      durationFrom: filter?.durationMs?.from,
-      durationUntil: filter?.durationMs?.until,
-    }),
-  };
-}
-
-export function sampleFilter(filter: Input<input.SampleFilter>): SampleFilter {
-  return {
-    ...ofTrees(filter),
-    ...given({ policyId: filter?.policy, state: filter?.state, reason: filter?.reason, version: filter?.version }),
-    ...given({ text: textQuery(filter?.text), annotated: annotated(filter?.annotated) }),
-  };
-}
-
-export function taskFilter(filter: Input<input.TaskFilter>): TaskFilter {
-  return given({
-    text: filter?.text,
-    runId: optionalId('filter.run', filter?.run),
-    environment: filter?.environment,
-    split: filter?.split,
-    taskDepth: filter?.taskDepth,
-    taskKind: filter?.kind,
-  });
+function textPart(text: Input<input.TextSearch>): { readonly text?: TextQuery } {
+  return text ? { text: { words: text.words, fields: text.in ?? [], mark: null } } : {};
 }
 
 export const NAMED = 100; // runs or tasks that are summed up together
@@ -223,38 +172,6 @@ export function aggregateFilter(filter: Input<input.AggregateFilter>): Aggregate
     taskKind: filter?.taskKind,
     policyId: filter?.policy,
     policyVersion: filter?.policyVersion,
-  });
-}
-
-/** What is chosen by the trees that it lies in. */
-function ofTrees(
-  filter: Input<Pick<input.ToolCallFilter, 'run' | 'tree' | 'task' | 'environment' | 'split' | 'taskDepth' | 'taskKind'>>,
-): OfTrees {
-  return given({
-    runId: optionalId('filter.run', filter?.run),
-    treeId: optionalId('filter.tree', filter?.tree),
-    taskId: optionalId('filter.task', filter?.task),
-    environment: filter?.environment,
-    split: filter?.split,
-    taskDepth: filter?.taskDepth,
-    taskKind: filter?.taskKind,
-  });
-}
-
-function shared(filter: Input<Omit<input.RolloutFilter, 'finished'>>): RolloutFilter {
-  return given({
-    runId: optionalId('filter.run', filter?.run),
-    treeId: optionalId('filter.tree', filter?.tree),
-    taskId: optionalId('filter.task', filter?.task),
-    environment: filter?.environment,
-    outcomes: filter?.outcomes,
-    success: filter?.success,
-    annotated: annotated(filter?.annotated),
-    policyId: filter?.policy,
-    policyVersionFrom: filter?.policyVersion?.from,
-    policyVersionUntil: filter?.policyVersion?.until,
-    finishedFrom: filter?.finishedIn?.from,
-    finishedUntil: filter?.finishedIn?.until,
   });
 }
 

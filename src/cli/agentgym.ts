@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { SERVER_NAMES, type ServerName } from '../environments/agentgym/descriptor.ts';
+import { SERVER_NAMES, type ServerName } from '../environments/agentgym/descriptors.ts';
 import { type FoundServer, findServers } from '../environments/agentgym/find-servers.ts';
 import { openAgentGym } from '../environments/agentgym/open-agentgym.ts';
 import type { ServerProbe } from '../environments/agentgym/probe-server.ts';

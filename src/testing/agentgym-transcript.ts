@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
-import type { ServerName } from '../environments/agentgym/descriptor.ts';
+import type { ServerName } from '../environments/agentgym/descriptors.ts';
 import { type AgentGymKind, openAgentGym } from '../environments/agentgym/open-agentgym.ts';
 import type { Opening, StepResult } from '../environments/environment.ts';
 

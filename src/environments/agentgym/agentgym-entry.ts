@@ -3,7 +3,7 @@ import { defineEnvironment } from '../environment-entry.ts';
 import { address, oneOf, text, whole } from '../option-kinds.ts';
 import { withRestart } from '../with-restart.ts';
 import { CLIENT_REVISIONS } from './client-action.ts';
-import { SERVER_NAMES } from './descriptor.ts';
+import { SERVER_NAMES } from './descriptors.ts';
 import { LIMIT, openAgentGym, TIMEOUT_MS } from './open-agentgym.ts';
 
 /** An AgentGym server, as in `agentgym:sciworld@http://host:36001?timeout=600&limit=4&snap=agent-r#0-199`. */

@@ -11,8 +11,7 @@ import {
 } from '../../testing/agentgym-server-worlds.ts';
 import { openTextCraft } from '../textcraft/textcraft.ts';
 import { checkServer } from './check-server.ts';
-import { SERVER_NAMES, type ServerName } from './descriptor.ts';
-import { DESCRIPTORS } from './descriptors.ts';
+import { DESCRIPTORS, SERVER_NAMES, type ServerName } from './descriptors.ts';
 import { openAgentGym } from './open-agentgym.ts';
 
 const local = await openTextCraft();

@@ -3,8 +3,8 @@ import { cutText } from '../../domain/text/cut-text.ts';
 import { parseJson } from '../../domain/text/parse-json.ts';
 import { EnvironmentError } from '../environment.ts';
 import { abridge, type CallOptions, callServer } from '../http/server-call.ts';
-import { SERVER_NAMES, type ServerDescriptor } from './descriptor.ts';
-import { DESCRIPTORS } from './descriptors.ts';
+import type { ServerDescriptor } from './descriptor.ts';
+import { DESCRIPTORS, SERVER_NAMES } from './descriptors.ts';
 
 /** What a server can be seen to be, without creating anything on it. */
 export interface ServerReport {

@@ -1,16 +1,15 @@
 import type { ClientFamily } from './client-action.ts';
 
-export const SERVER_NAMES = ['textcraft', 'sciworld', 'webshop', 'alfworld', 'babyai', 'searchqa', 'maze', 'wordle'] as const;
-export type ServerName = (typeof SERVER_NAMES)[number];
-
 /**
  * All that is particular to one AgentGym server, as data (agent-r §4.1, read from the servers' sources). The two families: `id`
  * answers errors as HTTP 200 with `{"error"}` and names an environment `id`; `env_idx` answers them as HTTP 500.
  */
 export interface ServerDescriptor {
-  readonly name: ServerName;
+  readonly name: string;
   /** How the server calls itself, for people. */
   readonly title: string;
+  /** What an agent reads before the first observation, in our own words; the servers serve none. */
+  readonly instruction: string;
   readonly family: 'id' | 'env_idx';
   /** What precedes every route but `/`: LMRL-Gym serves two environments. */
   readonly prefix: '' | '/maze' | '/wordle';

@@ -1,4 +1,5 @@
-import type { ServerDescriptor, ServerName } from './descriptor.ts';
+import { INSTRUCTION as TEXTCRAFT } from '../textcraft/instruction.ts';
+import type { ServerDescriptor } from './descriptor.ts';
 
 const NEVER = /(?!)/;
 
@@ -35,12 +36,22 @@ const EPISODE_REWARD = {
 
 const OBJECT = { with: {}, answer: 'object', preface: null } as const;
 
-/** The servers that a plan may name. A new one is an entry here and an instruction in `instructions.ts`. */
-export const DESCRIPTORS: { readonly [Name in ServerName]: ServerDescriptor } = {
+const FORM = `Answer each time with one thought and one action, and nothing after it:
+Thought: what you know, and what to do next
+Action: the action`;
+
+/**
+ * Raised when an instruction below changes: a changed instruction is a changed task, so the fingerprint of every server holds this
+ * number.
+ */
+export const INSTRUCTIONS_REVISION = 1;
+
+const SERVERS = {
   textcraft: {
     ...FAMILY_ID,
     name: 'textcraft',
     title: 'TextCraft',
+    instruction: TEXTCRAFT,
     liveness: 'This is environment TextCraft.',
     create: {}, // the server asks for an object; `commands` and `goal` in it have no effect
     reset: { ...OBJECT, task: 'data_idx' },
@@ -59,6 +70,13 @@ export const DESCRIPTORS: { readonly [Name in ServerName]: ServerDescriptor } = 
     ...FAMILY_ID,
     name: 'sciworld',
     title: 'ScienceWorld',
+    instruction: `You work in a small house with a science laboratory and carry out the experiment that the task describes. Do only what it asks: focusing on the wrong thing ends the task.
+
+Actions (OBJ is a thing you see or carry, LOC a place):
+open OBJ, close OBJ, activate OBJ, deactivate OBJ, connect OBJ to OBJ, disconnect OBJ, use OBJ, use OBJ on OBJ, look around, look at OBJ, look in OBJ, read OBJ, move OBJ to OBJ, pick up OBJ, put down OBJ, pour OBJ into OBJ, dunk OBJ into OBJ, mix OBJ, go to LOC, eat OBJ, flush OBJ, focus on OBJ, inventory, task, wait, wait1.
+"focus on OBJ" marks the thing that the task is about. "wait" lets ten moments pass, "wait1" one. When asked which of several things you mean, answer with its number.
+
+${FORM}`,
     hints: 'simulator',
     liveness: 'This is environment ScienceWorld.',
     reset: { ...OBJECT, task: 'data_idx', preface: 'task_description' },
@@ -70,6 +88,14 @@ export const DESCRIPTORS: { readonly [Name in ServerName]: ServerDescriptor } = 
     ...FAMILY_ENV_IDX,
     name: 'webshop',
     title: 'WebShop',
+    instruction: `You shop in an online store. Find the product that the instruction describes, with its options and within its price, and buy it.
+
+Actions:
+- search[words]: look for products, where the page has a search bar.
+- click[text]: press a button, a link, a product or an option that the page shows, written as it stands there. Choose every option the instruction asks for before you click[buy now].
+Any other action does nothing.
+
+${FORM}`,
     hints: 'page',
     liveness: 'ok',
     needs: ['/create', '/reset', '/step', '/observation', '/instruction_text'],
@@ -81,6 +107,9 @@ export const DESCRIPTORS: { readonly [Name in ServerName]: ServerDescriptor } = 
     ...FAMILY_ID,
     name: 'alfworld',
     title: 'AlfWorld',
+    instruction: `You are in a home and carry out the household task that you are given. What you can do at the moment is listed below each observation as AVAILABLE ACTIONS: choose one of these and write it exactly as it stands there.
+
+${FORM}`,
     deterministic: true,
     liveness: 'This is environment AlfWorld.',
     reset: { ...OBJECT, task: 'game', with: { world_type: 'Text' } },
@@ -94,6 +123,12 @@ export const DESCRIPTORS: { readonly [Name in ServerName]: ServerDescriptor } = 
     ...FAMILY_ID,
     name: 'babyai',
     title: 'BabyAI',
+    instruction: `You are in a building of rooms and reach the goal that you are given.
+
+Actions: turn left, turn right, move forward, go to THING NUMBER, pickup THING NUMBER, go through DOOR NUMBER (an open door), toggle and go through DOOR NUMBER (a closed door; a locked one needs that you carry the key of its colour), toggle (the door right in front of you), drop, check available actions.
+What you can do at the moment is listed below each observation.
+
+${FORM}`,
     deterministic: true,
     liveness: 'This is environment BabyAI.',
     reset: { ...OBJECT, task: 'data_idx' },
@@ -108,6 +143,9 @@ export const DESCRIPTORS: { readonly [Name in ServerName]: ServerDescriptor } = 
     ...FAMILY_ENV_IDX,
     name: 'searchqa',
     title: 'SearchQA',
+    instruction: `You answer a question, and may look things up first. Think inside <think> and </think>. Then do one of these, and stop:
+<search>what to look up</search>: the passages found come back between <information> and </information>.
+<answer>the answer</answer>: short, without explanation. If it is wrong you are told so and may go on.`,
     liveness: 'ok',
     lacks: ['/instruction_text', '/list_envs'],
     create: { id: 0 },
@@ -122,6 +160,11 @@ export const DESCRIPTORS: { readonly [Name in ServerName]: ServerDescriptor } = 
     ...FAMILY_ID,
     name: 'maze',
     title: 'LMRL-Gym',
+    instruction: `You walk through a maze to its goal in as few steps as possible. You are told where the goal is, where you are, and which walls stand around you. Moving right raises the second coordinate by 1, moving down raises the first by 1. Against a wall you stay where you are.
+
+Actions: move up, move down, move left, move right.
+
+${FORM}`,
     deterministic: true,
     prefix: '/maze',
     liveness: 'This is environment LMRL-Gym.',
@@ -134,6 +177,10 @@ export const DESCRIPTORS: { readonly [Name in ServerName]: ServerDescriptor } = 
     ...FAMILY_ID,
     name: 'wordle',
     title: 'LMRL-Gym',
+    instruction: `You guess a hidden word of five letters in at most six guesses. Write a guess as letters with blanks between them, such as "s h i r e"; it must be one of the words listed.
+Each guess is answered letter by letter: "g" means right letter, right place; "y" means that the letter is in the word at another place; "b" means that it is not in the word. "invalid word" means that the guess did not count.
+
+${FORM}`,
     deterministic: true,
     prefix: '/wordle',
     liveness: 'This is environment LMRL-Gym.',
@@ -144,4 +191,10 @@ export const DESCRIPTORS: { readonly [Name in ServerName]: ServerDescriptor } = 
     refusal: /^invalid word/,
     goal: /^(?:Let's start )(.+?)!?$/m,
   },
-};
+} as const satisfies Readonly<Record<string, ServerDescriptor>>;
+
+export type ServerName = keyof typeof SERVERS;
+
+/** The servers that a plan may name; a new one is an entry of `SERVERS`. */
+export const DESCRIPTORS: Readonly<Record<ServerName, ServerDescriptor>> = SERVERS;
+export const SERVER_NAMES = Object.keys(SERVERS) as readonly ServerName[]; // its own keys

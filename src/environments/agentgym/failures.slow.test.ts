@@ -5,7 +5,7 @@ import { until } from '../../testing/until.ts';
 import type { Environment, EnvironmentKind } from '../environment.ts';
 import { openTextCraft } from '../textcraft/textcraft.ts';
 import { withRestart } from '../with-restart.ts';
-import type { ServerName } from './descriptor.ts';
+import type { ServerName } from './descriptors.ts';
 import { type AgentGymOptions, openAgentGym } from './open-agentgym.ts';
 
 const local = await openTextCraft();

@@ -1,8 +1,8 @@
 import { EnvironmentError } from '../environment.ts';
 import type { CallOptions } from '../http/server-call.ts';
 import { checkServer, livenessOf, type ServerReport } from './check-server.ts';
-import { SERVER_NAMES, type ServerDescriptor, type ServerName } from './descriptor.ts';
-import { DESCRIPTORS } from './descriptors.ts';
+import type { ServerDescriptor } from './descriptor.ts';
+import { DESCRIPTORS, SERVER_NAMES, type ServerName } from './descriptors.ts';
 import { hintsOf } from './hints.ts';
 import { baseOf } from './open-agentgym.ts';
 import { OVERRIDES_ROUTES } from './overrides.ts';
@@ -38,15 +38,15 @@ export async function findServers(
   calls: Omit<CallOptions, 'baseUrl'>,
   name: ServerName | null = null,
 ): Promise<readonly FoundServer[]> {
-  if (name !== null) return [await look(DESCRIPTORS[name], url, calls)];
+  if (name !== null) return [await look(name, url, calls)];
   const root = rootOf(url);
   const liveness = await livenessOf({ ...calls, baseUrl: root });
-  const likely = SERVER_NAMES.map((each) => DESCRIPTORS[each]).filter((descriptor) => descriptor.liveness === liveness);
+  const likely = SERVER_NAMES.filter((each) => DESCRIPTORS[each].liveness === liveness);
   const found: FoundServer[] = [];
   const lacking: EnvironmentError[] = [];
-  for (const descriptor of likely) {
+  for (const each of likely) {
     try {
-      found.push(await look(descriptor, root.href, calls));
+      found.push(await look(each, root.href, calls));
     } catch (error) {
       if (!(error instanceof EnvironmentError) || error.code !== 'protocol') throw error;
       lacking.push(error);
@@ -62,8 +62,9 @@ export async function findServers(
   );
 }
 
-async function look(descriptor: ServerDescriptor, url: string, calls: Omit<CallOptions, 'baseUrl'>): Promise<FoundServer> {
-  const { name, title, prefix, starts, deterministic, actions } = descriptor;
+async function look(name: ServerName, url: string, calls: Omit<CallOptions, 'baseUrl'>): Promise<FoundServer> {
+  const descriptor = DESCRIPTORS[name];
+  const { title, prefix, starts, deterministic, actions } = descriptor;
   const at = { ...calls, baseUrl: baseOf(url, prefix) };
   const report = await checkServer(descriptor, at);
   const canSnap = name === 'sciworld' ? await hasOverrides(descriptor, at) : null;

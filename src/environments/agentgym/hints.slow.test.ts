@@ -3,7 +3,7 @@ import { type AgentGymServer, type GymWorld, startAgentGymServer } from '../../t
 import { sciworldWorld, searchqaWorld, textcraftWorld, webshopWorld } from '../../testing/agentgym-server-worlds.ts';
 import type { Environment } from '../environment.ts';
 import { openTextCraft } from '../textcraft/textcraft.ts';
-import type { ServerName } from './descriptor.ts';
+import type { ServerName } from './descriptors.ts';
 import { commandsIn, fillTemplates } from './hints.ts';
 import { type AgentGymKind, openAgentGym } from './open-agentgym.ts';
 

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { Opening } from '../environment.ts';
-import { INSTRUCTIONS } from './instructions.ts';
 import { type RemoteOpening, readRemote, resetRemote, type Server } from './remote.ts';
 
 const GOAL_WITHIN = 16_384; // characters of an observation that a goal is looked for in; goals have at most 10,000
@@ -25,7 +24,7 @@ export async function shownOpening(
   const words = descriptor.words && (await readRemote(server, id, descriptor.words, z.array(z.string())));
   const listed = words?.filter((word) => word !== '');
   return {
-    instruction: INSTRUCTIONS[descriptor.name],
+    instruction: descriptor.instruction,
     observation: listed ? `${named} The words are:\n${listed.join('\n')}` : named,
     goal: descriptor.goal.exec(observation.slice(0, GOAL_WITHIN))?.[1]?.trim() ?? observation,
     depth: null,

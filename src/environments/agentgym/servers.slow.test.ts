@@ -11,8 +11,7 @@ import {
 } from '../../testing/agentgym-server-worlds.ts';
 import type { Environment, StepResult } from '../environment.ts';
 import { openTextCraft } from '../textcraft/textcraft.ts';
-import type { ServerName } from './descriptor.ts';
-import { INSTRUCTIONS } from './instructions.ts';
+import { DESCRIPTORS, type ServerName } from './descriptors.ts';
 import { type AgentGymKind, type AgentGymOptions, openAgentGym } from './open-agentgym.ts';
 
 let server: AgentGymServer;
@@ -76,7 +75,7 @@ describe('recorded sessions of every server', () => {
   test('ScienceWorld shows description and look, and splits the cumulative score of 100 into gains', async () => {
     await given('sciworld', sciworldWorld);
     expect(await start('1')).toEqual({
-      instruction: INSTRUCTIONS.sciworld,
+      instruction: DESCRIPTORS.sciworld.instruction,
       observation: 'Your task is to melt water.\nThis room is called the kitchen. You see a stove and a pot of water.',
       goal: 'Your task is to melt water.',
       depth: null,

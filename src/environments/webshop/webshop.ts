@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { sha256Hex } from '../../digest/sha256.ts';
 import { parseThoughtAction } from '../../domain/prompts/parse-thought-action.ts';
-import { INSTRUCTIONS } from '../agentgym/instructions.ts';
+import { DESCRIPTORS } from '../agentgym/descriptors.ts';
 import { type Environment, EnvironmentError, type EnvironmentKind } from '../environment.ts';
 import { defineEnvironment } from '../environment-entry.ts';
 import { whole } from '../option-kinds.ts';
@@ -22,6 +22,7 @@ export interface WebShopOptions {
 }
 
 const NAME = 'webshop-generated';
+const { instruction: INSTRUCTION } = DESCRIPTORS.webshop;
 
 /**
  * Opens WebShop with a generated catalogue: pages, actions and rewards of the published shop, products of our own. A task's alias
@@ -36,7 +37,7 @@ export async function openWebShop({ seed, products: size }: WebShopOptions): Pro
   const goals = generateGoals(products, seed);
   const splits = splitsOf(goals);
   const fingerprint = sha256Hex(
-    JSON.stringify([NAME, CATALOGUE_REVISION, INSTRUCTIONS.webshop, products, goals, splits]),
+    JSON.stringify([NAME, CATALOGUE_REVISION, INSTRUCTION, products, goals, splits]),
     shop.retriever.fingerprint,
   );
   const kind: Kind = { shop, goals, splits, fingerprint };
@@ -88,7 +89,7 @@ function createEpisode(kind: Kind, initial: Situation | null): Environment {
       situation = { goal, page: { kind: 'search' } };
       return {
         ...described(situation),
-        instruction: INSTRUCTIONS.webshop,
+        instruction: INSTRUCTION,
         goal: goal.instruction,
         depth: depthOf(goal),
         split: splits[index] ?? null,

@@ -2,12 +2,12 @@ import { cutText } from '../../domain/text/cut-text.ts';
 import { isObject } from '../../domain/text/parse-json.ts';
 import { catalogue, type EventType } from '../../events/catalogue.ts';
 import { contentHash, parseEnvelope, type Refusal } from '../../events/codec.ts';
-import { entityOf } from '../../events/entity-of.ts';
 import type { Envelope, Stamp } from '../../events/envelope.ts';
 import { wellFormed } from '../../events/well-formed.ts';
 import { uniqueKeysOf } from '../../projections/journal/journal-entries.ts';
 import { PROBLEM_LIMIT, type Problem, type Reply, refuse } from '../reply.ts';
 import { type ContentFault, findContentFault, unknownTrainingFields } from './content-fault.ts';
+import { conflictOf } from './refuse-events.ts';
 import { unsafePart } from './unsafe-part.ts';
 
 /** An event of a request and its place in it. */
@@ -111,32 +111,6 @@ export function dropRepetitions(
     }
   }
   return problems.length > 0 ? { kind: 'conflict', problems } : { kind: 'distinct', events: distinct };
-}
-
-/**
- * Describes an event whose id, or whose fact, is taken by another event of its stream with other content.
- * @param other the event that came first.
- */
-export function conflictOf({ index, event }: SentEvent, other: string, taken: 'id' | 'fact'): Problem {
-  if (taken === 'id')
-    return {
-      index,
-      id: event.id,
-      path: 'id',
-      message: `has other content than ${other} of the same id and stream`,
-      remedy: 'give a new fact a new id; an event that was appended is never changed',
-    };
-  const entity = entityOf(event);
-  return {
-    index,
-    id: event.id,
-    path: `data.${entity?.field}`,
-    message: `the ${event.type} of ${entity?.name} has other content in ${other}`,
-    remedy:
-      event.type === 'RewardAssigned'
-        ? 'change its value by RewardRevised; another reward has an id of its own'
-        : 'what is recorded of it is never changed; give another an id of its own',
-  };
 }
 
 function check(value: unknown, index: number, now: number, stamp: Stamp): SentEvent | Problem {

@@ -22,13 +22,13 @@ import { refusals } from '../openapi.ts';
 import { busy, createBodyBudget } from '../receive-bodies.ts';
 import { json, type Reply, refuse } from '../reply.ts';
 import { underivableIds } from './check-derived-ids.ts';
-import { checkEvents, conflictOf, dropRepetitions, type SentEvent } from './check-events.ts';
+import { checkEvents, dropRepetitions, type SentEvent } from './check-events.ts';
 import { checkNamed } from './check-named.ts';
 import { checkOwners, type KnownOwner, type OwnersWorld } from './check-owners.ts';
 import { eventSchemas } from './event-schemas.ts';
 import { createGate } from './gate.ts';
 import { mediaOf, parseBody, unknownMedia } from './parse-body.ts';
-import { refuseEvents, refuseUndecided } from './refuse-events.ts';
+import { conflictOf, refuseEvents, refuseUndecided } from './refuse-events.ts';
 import { staleEpochs } from './stale-epochs.ts';
 import { checkStreamTopics } from './stream-topics.ts';
 

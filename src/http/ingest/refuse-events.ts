@@ -1,3 +1,5 @@
+import { entityOf } from '../../events/entity-of.ts';
+import type { Envelope } from '../../events/envelope.ts';
 import { type Problem, type Reply, refuse } from '../reply.ts';
 
 /** Why a request of events is refused as a whole, and by which status. */
@@ -17,6 +19,36 @@ export function refuseEvents(reason: Reason, problems: readonly Problem[]): Repl
   const [status, message, remedy] = REASONS[reason];
   const first = reason === 'not-owned' || reason === 'replaced' ? problems[0] : undefined;
   return refuse(status, `${first?.message ?? message}; nothing was appended`, first?.remedy ?? remedy, { problems });
+}
+
+/**
+ * Describes an event whose id, or whose fact, is taken by another event of its stream with other content.
+ * @param other the event that came first.
+ */
+export function conflictOf(
+  { index, event }: { readonly index: number; readonly event: Envelope },
+  other: string,
+  taken: 'id' | 'fact',
+): Problem {
+  if (taken === 'id')
+    return {
+      index,
+      id: event.id,
+      path: 'id',
+      message: `has other content than ${other} of the same id and stream`,
+      remedy: 'give a new fact a new id; an event that was appended is never changed',
+    };
+  const entity = entityOf(event);
+  return {
+    index,
+    id: event.id,
+    path: `data.${entity?.field}`,
+    message: `the ${event.type} of ${entity?.name} has other content in ${other}`,
+    remedy:
+      event.type === 'RewardAssigned'
+        ? 'change its value by RewardRevised; another reward has an id of its own'
+        : 'what is recorded of it is never changed; give another an id of its own',
+  };
 }
 
 /** Answers 503 with the code `behind`: the read models are too far behind to decide, and the server is well. */

@@ -3,6 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { readLedgers } from '../../projections/training-pool/read-ledger.ts';
+import { rest } from '../../runtime/retry.ts';
 import { settle } from '../../testing/crashing-run.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { appendRecorded, recordBatches } from '../../testing/record-batches.ts';
@@ -62,6 +63,7 @@ function train(policyId: string, backend: Backend, rows: readonly StepRow[]) {
       updates: 1,
       settings: LINEAR_SETTINGS.ppo,
       readRows: async () => ({ rows, rewardsAt: '' }),
+      idle: (until) => rest(50, until),
       onTrouble: (trouble) => troubles.push(trouble),
     },
     signal,
@@ -124,6 +126,7 @@ describe('batches with contradictory rows', () => {
         backend: linearBackend(),
         settings: LINEAR_SETTINGS.grpo,
         onTrouble: (trouble) => troubles.push(trouble),
+        idle: (until) => rest(50, until),
         readRows: async ({ batchId }) => {
           await readBatchRows(db, platform.blobs, batchId);
           return { rows: [rowOf(1)] }; // the recorded tokens are no places among candidates

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { BlobStore } from '../../blobs/blob-store.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import { findMismatch } from '../../domain/training/correction/mismatch.ts';
@@ -26,8 +25,8 @@ interface TrainLoopOptions {
   readonly logProbs?: UpdateInput['logProbs'];
   /** Reads the rows of a leased batch, when the read models hold all of it: what is missing then is missing for ever. */
   readonly readRows: (lease: Lease, signal: AbortSignal) => Promise<ReadRows>;
-  /** Waits until there may be a batch; at most `POLL_MS`. */
-  readonly idle?: (signal: AbortSignal) => Promise<void>;
+  /** Waits until there may be a batch. */
+  readonly idle: (signal: AbortSignal) => Promise<void>;
   readonly ttlMs?: number;
   /** Ends after so many batches; until the signal when left out. */
   readonly updates?: number;
@@ -67,7 +66,6 @@ export class TrainingStuck extends Error {
 }
 
 const TTL_MS = 30_000;
-const POLL_MS = 100;
 const ATTEMPTS = 3; // of what may be a fault of the machine: what fails three times on the same bytes fails for ever
 
 /**
@@ -86,7 +84,7 @@ export async function trainLoop(options: TrainLoopOptions, signal: AbortSignal):
     const answer = await service.lease({ policyId, consumer, ttlMs: options.ttlMs ?? TTL_MS });
     if (answer.kind === 'refused') throw new TrainingStuck(`${answer.message}; ${answer.remedy}`);
     if (answer.kind === 'nothing') {
-      await (options.idle ?? pause)(signal).catch(() => undefined); // only the signal ends a pause early
+      await options.idle(signal).catch(() => undefined); // only the signal ends a pause early
       continue;
     }
     const outcome = await trainBatch(options, answer.lease, signal);
@@ -220,10 +218,6 @@ function oneBehindTheOther(rows: readonly ArrayLike<number>[]): Float32Array {
     at += row.length;
   }
   return values;
-}
-
-async function pause(signal: AbortSignal): Promise<void> {
-  await delay(POLL_MS, undefined, { signal });
 }
 
 interface Renewal {

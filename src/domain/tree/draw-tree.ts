@@ -1,3 +1,4 @@
+import { groupBy } from '../group-by.ts';
 import { type Tree, type TreeNode, type TreeStep, walkDown } from './grow-tree.ts';
 
 /** What a drawing shows of a step. */
@@ -102,13 +103,9 @@ function branchesBelow(group: Group, prefix: string, weight: Marks['weight']): B
 
 /** Groups nodes that did the same, the weightiest first: what a reader looks for. */
 function groupSame(nodes: Group, weight: Marks['weight']): Group[] {
-  const groups = new Map<string, TreeNode<DrawnStep>[]>();
-  for (const node of nodes) {
-    const key = JSON.stringify([node.step.action, node.step.observation, node.step.termination]);
-    const same = groups.get(key) ?? [];
-    same.push(node);
-    groups.set(key, same);
-  }
+  const groups = groupBy(nodes, ({ step: { action, observation, termination } }) =>
+    JSON.stringify([action, observation, termination]),
+  );
   return [...groups.values()].sort((a, b) => weight(b) - weight(a));
 }
 

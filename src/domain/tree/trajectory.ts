@@ -1,3 +1,4 @@
+import { groupBy } from '../group-by.ts';
 import { sumAmounts } from '../reward/amount.ts';
 import type { TreeStep } from './grow-tree.ts';
 
@@ -30,13 +31,14 @@ export interface RewardIndex<W extends TreeReward = TreeReward> {
 
 /** Files rewards under the step they stand on, and those without a step under their rollout. */
 export function indexRewards<W extends TreeReward>(rewards: readonly W[]): RewardIndex<W> {
-  const ofStep = new Map<string, W[]>();
-  const ofRollout = new Map<string, W[]>();
-  for (const reward of rewards) {
-    if (reward.stepId !== null) push(ofStep, reward.stepId, reward);
-    else if (reward.rolloutId !== null) push(ofRollout, reward.rolloutId, reward);
-  }
-  return { ofStep, ofRollout };
+  const isOfStep = ({ stepId }: W) => stepId !== null;
+  return {
+    ofStep: groupBy(rewards.filter(isOfStep), ({ stepId }) => stepId ?? ''),
+    ofRollout: groupBy(
+      rewards.filter((reward) => !isOfStep(reward) && reward.rolloutId !== null),
+      ({ rolloutId }) => rolloutId ?? '',
+    ),
+  };
 }
 
 /** Returns every reward that counts for a trajectory: those of its steps from the root down, then those on the rollout itself. */
@@ -49,14 +51,11 @@ export function rewardsAlong<W extends TreeReward>(
 
 /** Sums rewards by component, components in the order of their code units, so that equal rewards give equal text. */
 export function sumByComponent(rewards: readonly TreeReward[]): Readonly<Record<string, number>> {
-  const values = new Map<string, number[]>();
-  for (const { component, value } of rewards) push(values, component, value);
+  const values = groupBy(
+    rewards,
+    ({ component }) => component,
+    ({ value }) => value,
+  );
   const sums = [...values].map(([component, all]) => [component, sumAmounts(all)] as const);
   return Object.fromEntries(sums.sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
-  const list = map.get(key);
-  if (list) list.push(value);
-  else map.set(key, [value]);
 }

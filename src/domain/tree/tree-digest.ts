@@ -1,3 +1,4 @@
+import { groupBy } from '../group-by.ts';
 import { growTree, type Tree, type TreeNode, type TreeStep, walkDown } from './grow-tree.ts';
 import { indexRewards, type RewardIndex, type TreeReward, type TreeRollout } from './trajectory.ts';
 
@@ -88,15 +89,12 @@ function walksByPlace(
   depths: ReadonlyMap<string, number>,
   { ofRollout }: RewardIndex,
 ): ReadonlyMap<string, readonly string[]> {
-  const places = new Map<string, string[]>();
-  for (const { rolloutId, fromStepId, leafStepId, outcome, success } of rollouts) {
-    const place = leafStepId ?? fromStepId;
-    const text = JSON.stringify([depths.get(fromStepId) ?? null, outcome, success, scalars(ofRollout.get(rolloutId) ?? [])]);
-    const there = places.get(place);
-    if (there) there.push(text);
-    else places.set(place, [text]);
-  }
-  return places;
+  return groupBy(
+    rollouts,
+    ({ fromStepId, leafStepId }) => leafStepId ?? fromStepId,
+    ({ rolloutId, fromStepId, outcome, success }) =>
+      JSON.stringify([depths.get(fromStepId) ?? null, outcome, success, scalars(ofRollout.get(rolloutId) ?? [])]),
+  );
 }
 
 function scalars(rewards: readonly TreeReward[]): readonly string[] {

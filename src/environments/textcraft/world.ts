@@ -1,3 +1,4 @@
+import { groupBy } from '../../domain/group-by.ts';
 import type { Ingredient, RecipeFile } from './recipe-file.ts';
 
 /** A recipe of the world. `output.tag` is the kind of thing it makes, as its file's group says. */
@@ -60,7 +61,10 @@ export function buildWorld(files: readonly RecipeFile[]): World {
   const recipes = survivors.map((recipe) => ({ ...recipe, ingredients: recipe.ingredients.map((i) => itemise(i, itemised)) }));
   return {
     recipesByItem: groupBy(recipes, ({ output }) => output.item),
-    recipesByTag: groupBy(recipes, ({ output }) => output.tag),
+    recipesByTag: groupBy(
+      recipes.filter(({ output }) => output.tag !== null),
+      ({ output }) => output.tag ?? '',
+    ),
     items,
     tags,
     tagOfItem,
@@ -82,18 +86,6 @@ function findUncraftableTags(
 
 function itemise(ingredient: Ingredient, ids: ReadonlySet<string>): Ingredient {
   return ingredient.kind === 'tag' && ids.has(ingredient.id) ? { ...ingredient, kind: 'item' } : ingredient;
-}
-
-function groupBy(recipes: readonly Recipe[], keyOf: (recipe: Recipe) => string | null): Map<string, Recipe[]> {
-  const groups = new Map<string, Recipe[]>();
-  for (const recipe of recipes) {
-    const key = keyOf(recipe);
-    if (key === null) continue;
-    const group = groups.get(key);
-    if (group) group.push(recipe);
-    else groups.set(key, [recipe]);
-  }
-  return groups;
 }
 
 /** Finds the recipes for a name, be it an item or, failing that, a tag. */

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { groupBy } from '../../domain/group-by.ts';
 import type { Packed } from '../../events/schemas/values.ts';
 import { imageId as idOf } from '../../images/image-id.ts';
 import { PICTURE_LIMITS, type Picture, pictureSize } from '../../images/picture.ts';
@@ -79,9 +80,7 @@ function keyOfStep({ treeId, stepId }: PictureRow): string {
 async function idsIn(db: Db, from: RawBuilder<unknown>, keyOf: (row: PictureRow) => string): Promise<PictureIds> {
   const { rows } = await sql<PictureRow>`
     select p.tree_id, p.step_id, p.image_id from ${from} order by p.tree_id, p.step_id, p.ordinal`.execute(db);
-  const found = new Map<string, { readonly imageId: string }[]>();
-  for (const row of rows) found.set(keyOf(row), [...(found.get(keyOf(row)) ?? []), { imageId: row.imageId }]);
-  return found;
+  return groupBy(rows, keyOf, ({ imageId }) => ({ imageId }));
 }
 
 /** Reads the pictures of steps, in their order, without their bytes. */

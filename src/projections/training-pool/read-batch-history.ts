@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { groupBy } from '../../domain/group-by.ts';
 import { manifestHashOf } from '../../events/manifest-hash.ts';
 import type { Trx } from '../../postgres/database.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
@@ -15,8 +16,8 @@ export async function* readBatchHistory(trx: Trx, policies: readonly string[] | 
   let before: BatchRecord | undefined;
   for await (const rows of fetchAll<BatchRow>(trx, 'batch_history', selectBatches(policies), BATCHES)) {
     const ids = rows.map(({ batchId }) => batchId);
-    const samples = groupByBatch(await readSamples(trx, ids));
-    const leases = groupByBatch(await readLeases(trx, ids));
+    const samples = groupBy(await readSamples(trx, ids), batchOf, withoutBatch);
+    const leases = groupBy(await readLeases(trx, ids), batchOf, withoutBatch);
     for (const row of rows) {
       const earlier = before?.lineageId === row.lineageId ? before : undefined;
       before = toBatch(row, samples.get(row.batchId) ?? [], leases.get(row.batchId) ?? [], earlier);
@@ -156,14 +157,5 @@ async function* fetchAll<Row>(trx: Trx, name: string, select: RawBuilder<unknown
   await sql`close ${sql.ref(name)}`.execute(trx);
 }
 
-function groupByBatch<Row extends { readonly batchId: string }>(
-  rows: readonly Row[],
-): ReadonlyMap<string, Omit<Row, 'batchId'>[]> {
-  const groups = new Map<string, Omit<Row, 'batchId'>[]>();
-  for (const { batchId, ...rest } of rows) {
-    const group = groups.get(batchId);
-    if (group) group.push(rest);
-    else groups.set(batchId, [rest]);
-  }
-  return groups;
-}
+const batchOf = ({ batchId }: { readonly batchId: string }) => batchId;
+const withoutBatch = <Row extends { readonly batchId: string }>({ batchId: _, ...rest }: Row) => rest;

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { groupBy } from '../../domain/group-by.ts';
 import type { Readiness } from '../../domain/training/advantages/estimator.ts';
 import { awaitedComponents, type PlanRules } from '../../domain/training/planning/plan-rules.ts';
 import type { PoolGroup, PoolSample } from '../../domain/training/planning/pool.ts';
@@ -24,18 +25,15 @@ export interface PoolQuery {
  */
 export async function readPool(db: Db, query: PoolQuery): Promise<readonly PoolGroup[]> {
   const members = await readMembers(db, query);
-  const samplesOf = new Map<string, PoolSample[]>();
-  for (const { treeId, reason, rule, measured, ...facts } of members) {
-    const rejected = reason === null ? null : { reason, rule: rule ?? '', measured };
-    const sample: PoolSample = { ...facts, rejected, recordFault: null };
-    const of = samplesOf.get(treeId);
-    if (of) of.push(sample);
-    else samplesOf.set(treeId, [sample]);
-  }
+  const samplesOf = groupBy(members, ({ treeId }) => treeId, sampleOf);
   const groups = await readGroups(db, query, [...samplesOf.keys()]);
   return groups
     .map((group) => ({ ...group, samples: (samplesOf.get(group.treeId) ?? []).sort(byOrdinal) }))
     .sort((a, b) => compare(a.treeId, b.treeId));
+}
+
+function sampleOf({ treeId: _, reason, rule, measured, ...facts }: Member): PoolSample {
+  return { ...facts, rejected: reason === null ? null : { reason, rule: rule ?? '', measured }, recordFault: null };
 }
 
 function byOrdinal(a: PoolSample, b: PoolSample): number {

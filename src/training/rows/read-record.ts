@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { groupBy } from '../../domain/group-by.ts';
 import { type RewardWeights, weightOf } from '../../domain/training/planning/plan-rules.ts';
 import type { CapturedWalk, RecordedWalk } from '../../domain/training/planning/record-fault.ts';
 import type { Offsets } from '../../log/event-log.ts';
@@ -132,16 +133,12 @@ function byText(a: string, b: string): number {
 
 /** Groups rewards by their owner, those of components that are not trained on left out. */
 function byOwner(rows: readonly RewardRow[], weights: RewardWeights | undefined): ReadonlyMap<string, readonly BatchReward[]> {
-  const rewards = new Map<string, BatchReward[]>();
-  for (const { treeId, owner, component, value, scorer, revision } of rows) {
-    const weight = weightOf(weights, component);
-    if (weight === 0) continue;
-    const key = keyInTree(treeId, owner);
-    const list = rewards.get(key) ?? [];
-    rewards.set(key, list);
-    list.push({ component, value, weight, scorer: { name: scorer, revision } });
-  }
-  return rewards;
+  const weighed = rows.map((row) => ({ ...row, weight: weightOf(weights, row.component) })).filter(({ weight }) => weight !== 0);
+  return groupBy(
+    weighed,
+    ({ treeId, owner }) => keyInTree(treeId, owner),
+    ({ component, value, weight, scorer, revision }) => ({ component, value, weight, scorer: { name: scorer, revision } }),
+  );
 }
 
 interface RewardRow {

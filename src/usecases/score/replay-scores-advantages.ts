@@ -1,4 +1,5 @@
 import { largest as largestOf } from '../../domain/extremes.ts';
+import { groupBy } from '../../domain/group-by.ts';
 import { sumAmounts } from '../../domain/reward/amount.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import type { ConfiguredEstimator } from '../../domain/training/advantages/estimator.ts';
@@ -187,15 +188,7 @@ function memberOf(
 
 /** Step, or else rollout → its rewards. */
 function placeRewards(rewards: readonly RewardPair[]): ReadonlyMap<string, readonly RewardPair[]> {
-  const placed = new Map<string, RewardPair[]>();
-  for (const reward of rewards) {
-    const place = reward.stepId ?? reward.rolloutId;
-    if (place === null) continue; // on nothing: no return counts it
-    const list = placed.get(place) ?? [];
-    placed.set(place, list);
-    list.push(reward);
-  }
-  return placed;
+  return groupBy(rewards, ({ stepId, rolloutId }) => stepId ?? rolloutId ?? ''); // '': on nothing, so that no return counts it
 }
 
 function sumOf(rewards: readonly RewardPair[], state: 'before' | 'after'): number {

@@ -1,6 +1,6 @@
 import { choiceOption, numberOption, refuseOption } from '../options.ts';
 import { at, rowAt, spreadScalars } from '../rows/rows.ts';
-import { mapScores, measureGroups } from '../statistics/groups.ts';
+import { mapScores, measureGroups, positionsByKey } from '../statistics/groups.ts';
 import { ANY_ROWS, defineEstimator } from './estimator.ts';
 import { stepReturns } from './gae.ts';
 import { divisor, type GroupInput, groupRelative } from './group-estimators.ts';
@@ -162,12 +162,7 @@ function countMatching(left: readonly string[], right: readonly string[]): numbe
 }
 
 function indexPlaces(right: readonly string[]): Map<string, number[]> {
-  const places = new Map<string, number[]>();
-  for (const [j, character] of right.entries()) {
-    const found = places.get(character);
-    if (found) found.push(j);
-    else places.set(character, [j]);
-  }
+  const places = positionsByKey(right);
   if (right.length < AUTOJUNK_LENGTH) return places;
   const popular = Math.floor(right.length / 100) + 1;
   return new Map([...places].filter(([, found]) => found.length <= popular));

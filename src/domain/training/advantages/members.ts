@@ -60,11 +60,8 @@ export function scoreRows(rewards: Rows, masks: Masks, over: 'all-tokens' | 'tra
 
 /** Returns for every row the sum of the scores of its trajectory's rows. Source: Agent-R1 v0.1. */
 export function sumTrajectories(scores: ArrayLike<number>, trajectories: readonly string[]): Map<string, number> {
-  const parts = new Map<string, number[]>();
-  for (const [row, trajectory] of trajectories.entries()) {
-    const found = parts.get(trajectory) ?? [];
-    found.push(at(scores, row));
-    parts.set(trajectory, found);
-  }
-  return new Map([...parts].map(([trajectory, own]) => [trajectory, sumOf(own)]));
+  const sums = [...positionsByKey(trajectories)].map(
+    ([trajectory, rows]) => [trajectory, sumOf(rows.map((row) => at(scores, row)))] as const,
+  );
+  return new Map(sums);
 }

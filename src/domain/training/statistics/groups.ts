@@ -1,3 +1,4 @@
+import { groupBy } from '../../group-by.ts';
 import { at } from '../rows/rows.ts';
 import { measure } from './masked.ts';
 
@@ -16,13 +17,7 @@ export interface GroupMeasure {
 
 /** Lists the positions of each key, keys in the order in which they are first seen. */
 export function positionsByKey(keys: readonly string[]): Map<string, number[]> {
-  const positions = new Map<string, number[]>();
-  for (const [i, key] of keys.entries()) {
-    const found = positions.get(key);
-    if (found) found.push(i);
-    else positions.set(key, [i]);
-  }
-  return positions;
+  return groupBy(keys.keys(), (i) => keys[i] ?? ''); // at its own positions
 }
 
 /** Measures the scores of each group. @throws RangeError for a group of one when that is forbidden. */

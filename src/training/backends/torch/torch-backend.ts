@@ -3,6 +3,7 @@ import { createRandom } from '../../../domain/random/random.ts';
 import { planMicroBatches } from '../../../domain/training/batching/micro-batches.ts';
 import { type RefusedOption, refuseOption } from '../../../domain/training/options.ts';
 import { countTrained } from '../../../domain/training/rows/rows.ts';
+import { positionsByKey } from '../../../domain/training/statistics/groups.ts';
 import type { Backend, Updated, UpdateInput } from '../backend.ts';
 import { trajectoryOf } from '../step-row.ts';
 import {
@@ -238,8 +239,7 @@ function planMiniBatches(
     seed,
   }: { readonly epochs: number; readonly size: number; readonly tokenBudget: number; readonly seed: number },
 ): { readonly kind: 'planned'; readonly miniBatches: MiniBatches } | RefusedOption {
-  const rowsOf = new Map<string, number[]>();
-  for (const [row, trajectory] of trajectories.entries()) rowsOf.set(trajectory, [...(rowsOf.get(trajectory) ?? []), row]);
+  const rowsOf = positionsByKey(trajectories);
   const miniBatches: (readonly (readonly number[])[])[] = [];
   for (let epoch = 0; epoch < epochs; epoch++) {
     const order = createRandom(seed)

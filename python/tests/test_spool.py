@@ -411,9 +411,13 @@ with group.member(int(sys.argv[2])) as episode:
         self.assertEqual(self.installation.of("PromptShown")[0]["messages"][0]["parts"][1], {"kind": "image", "imageId": ids.pop()})
 
     def test_options_of_a_run_that_do_not_fit_are_refused_before_anything_is_recorded(self):
-        for field, options in (("name", {"name": ""}), ("durable", {"durable": "sometimes"}), ("full", {"full": "drop"}), ("seed", {"seed": 0.5}), ("policy", {"policy": 3}), ("policy", {"policy": "a/../b@1"}), ("policy", {"policy": "a\nb"}), ("policy", {"policy": "__proto__"}), ("config", {"config": {"a": object()}}), ("config", {"config": {"a": [12345678901234567891]}}), ("config", {"config": {"a": 10**400}}), ("training", {"config": {"training": 1}, "training": True})):
+        for field, options in (("name", {"name": ""}), ("durable", {"durable": "sometimes"}), ("full", {"full": "drop"}), ("seed", {"seed": 0.5}), ("policy", {"policy": 3}), ("config", {"config": {"a": object()}}), ("config", {"config": {"a": [12345678901234567891]}}), ("config", {"config": {"a": 10**400}}), ("training", {"config": {"training": 1}, "training": True})):
             with self.subTest(field=field):
                 self.refused(field, field, lambda options=options: self.db.run(**{"name": "r", "policy": "p", **options}))
+        invisible = ["\n", "\x7f", "\x85", "\xad", "\u061c", "\u200b", "\u200d", "\u200e", "\u200f", "\u2028", "\u202a", "\u202e", "\u2060", "\u2066", "\u2069", "\ufeff", "\U000e0041"]
+        for policy in [".", "..", "../x", "a/../b@1", "a/..", "a\\..\\b", "..\\b", "a\\..", "__proto__", *(f"a{each}b" for each in invisible)]:
+            with self.subTest(policy=policy):
+                self.refused("policy", "policy", lambda policy=policy: self.db.run("r", policy=policy))
         self.assertEqual((self.installation.events, self.spools()), ({}, []))
 
     def spool(self, *arguments):

@@ -40,19 +40,23 @@ def sha256_of(value: object, field: str) -> str:
 def label_of(value: object, field: str) -> str:
     """Reads the label of an annotation: `label` of src/events/schemas/annotations.ts."""
     name = name_of(value, field)
-    if units_of(name) > LONGEST_LABEL or any(category(each)[0] == "C" or category(each) in ("Zl", "Zp") for each in name):
+    if units_of(name) > LONGEST_LABEL or not _is_visible(name):
         refuse(field, f"{field} is {shown(value)}", f"give a text of 1 to {LONGEST_LABEL} characters without control characters")
     return name
 
 
-_NO_POLICY = re.compile(r"[\x00-\x1f\x7f-\x9f]|^__proto__$|(?:^|/)\.\.(?:/|$)")
+def _is_visible(name: str) -> bool:
+    return not any(category(each)[0] == "C" or category(each) in ("Zl", "Zp") for each in name)
+
+
+_NO_POLICY = re.compile(r"^(?:\.|__proto__)$|(?:^|[/\\])\.\.(?:[/\\]|$)")
 
 
 def policy_name_of(value: object, field: str) -> str:
     """Reads the name of a policy: `policyId` of src/events/schemas/values.ts. It becomes a part of paths and of addresses."""
     name = name_of(value, field)
-    if _NO_POLICY.search(name):
-        refuse(field, f"{field} is {shown(value)}", "give the policy a name without control characters and without `..` as a part, other than `__proto__`")
+    if not _is_visible(name) or _NO_POLICY.search(name):
+        refuse(field, f"{field} is {shown(value)}", "give the policy a name without control or formatting characters and without `..` as a part, other than `.` and `__proto__`")
     return name
 
 

@@ -5,7 +5,12 @@ test.each(['Qwen/Qwen2.5-7B-Instruct', 'a b', '模型', 'v..2', '..a', './models
   expect(policyId.safeParse(text).success).toBe(true);
 });
 
-test.each(['', '..', '../x', 'a/../b', 'a/..', '__proto__', 'a\nb', 'a\u0000', '\u007f', 'x'.repeat(201)])(
+const INVISIBLE = [
+  ...['\n', '\0', '\u007f', '\u0085', '\u00ad', '\u061c', '\u200b', '\u200d', '\u200e', '\u200f', '\u2028', '\u2029', '\u202a'],
+  ...['\u202e', '\u2060', '\u2066', '\u2069', '\ufeff', '\ud800', '\u{e0041}'],
+];
+const PARTS = ['.', '..', '../x', 'a/../b', 'a/..', 'a\\..\\b', '..\\b', 'a/..\\b', 'a\\..', '__proto__'];
+test.each(['', 'x'.repeat(201), ...PARTS, ...INVISIBLE.map((char) => `a${char}b`)])(
   '%j is refused as the name of a policy',
   (text) => {
     expect(policyId.safeParse(text).success).toBe(false);

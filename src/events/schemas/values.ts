@@ -74,12 +74,12 @@ export type Packed = z.infer<typeof packed>;
 /** Bytes that are payload: token ids, pictures, replies. */
 export const packedPayload = payload(packed.clone());
 
-const CONTROLS = '\\u0000-\\u001f\\u007f-\\u009f'; // as JSON Schema writes them
-const NO_POLICY = '^(?:__proto__|(?:.*/)?\\.\\.(?:/.*)?)$';
+/** A name that is shown in lists and written in addresses: nothing in it is invisible or changes the order of what is around it. */
+export const visibleName = name.regex(/^[^\p{C}\p{Zl}\p{Zp}]+$/u, 'must hold no control or formatting characters');
+const NO_POLICY = '^(?:\\.|__proto__|(?:.*[/\\\\])?\\.\\.(?:[/\\\\].*)?)$';
 /** It becomes a part of paths, of addresses and of names in programs; `Qwen/Qwen2.5-7B-Instruct` is one. */
-export const policyId = name
-  .regex(new RegExp(`^[^${CONTROLS}]*$`), 'must be without control characters')
-  .refine((text) => !new RegExp(NO_POLICY).test(text), 'must be without `..` as a part of it, and not `__proto__`')
+export const policyId = visibleName
+  .refine((text) => !new RegExp(NO_POLICY).test(text), 'must be without `..` as a part of it, and neither `.` nor `__proto__`')
   .meta({ not: { pattern: NO_POLICY } })
   .describe('Name of the policy.');
 export const policyVersion = count.describe(

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
-import type { PolicyRef } from '../../events/schemas/values.ts';
+import { type PolicyRef, policyId } from '../../events/schemas/values.ts';
 import { isPlaceName, LONGEST_NAME, type NamedPlace } from '../../usecases/capture/place.ts';
 
 const CONTROLS = '[\\u0000-\\u001f\\u007f-\\u009f]';
@@ -36,6 +36,10 @@ export const policyHeader = z.looseObject({
   'x-espalier-policy': z
     .string()
     .regex(POLICY, 'is not NAME@VERSION, as qwen@3')
+    .refine(
+      (text) => policyId.safeParse(POLICY.exec(text)?.[1]).success,
+      'names no policy: nothing invisible and no `..` is a part of a name',
+    )
     .optional()
     .describe('Policy that answers, as `NAME@VERSION`; that of the run, else the model at version 0, when left out.'),
 });
@@ -48,6 +52,6 @@ export function placeOf(params: Partial<PlaceParams>, headers: IncomingHttpHeade
 
 /** Reads the policy that a request names in a header that fits its schema. */
 export function policyOf(headers: IncomingHttpHeaders): { readonly policy?: PolicyRef } {
-  const [, policyId, version] = POLICY.exec(String(headers['x-espalier-policy'] ?? '')) ?? [];
-  return policyId === undefined ? {} : { policy: { policyId, version: Number(version) } };
+  const [, name, version] = POLICY.exec(String(headers['x-espalier-policy'] ?? '')) ?? [];
+  return name === undefined ? {} : { policy: { policyId: name, version: Number(version) } };
 }

@@ -1,6 +1,21 @@
 import { z } from 'zod';
 import { modelCall } from './trees.ts';
-import { count, eventData, id, name, packed, packedPayload, remark, sha256, text, toolId, treeId, usage } from './values.ts';
+import {
+  count,
+  eventData,
+  id,
+  name,
+  packed,
+  packedPayload,
+  remark,
+  sha256,
+  spokenName,
+  stopTexts,
+  text,
+  toolId,
+  treeId,
+  usage,
+} from './values.ts';
 
 export const role = z.enum(['system', 'user', 'assistant', 'tool']);
 
@@ -20,7 +35,7 @@ export const sampling = z.strictObject({
     .nullable()
     .describe('Divisor of the logits of tokens that occurred, 1 for none; null when the request leaves it to the server.'),
   maxTokens: count.nullable().describe('Longest reply in tokens; null when the request leaves it to the server.'),
-  stop: z.array(z.string()).max(100).describe('Texts at which sampling stops.'),
+  stop: stopTexts.describe('Texts at which sampling stops.'),
   seed: z.int().nullable().describe('Seed that was sent; null when none was.'),
   others: z
     .array(
@@ -52,7 +67,7 @@ const part = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('tool-call').describe('A call of a tool in a reply.'),
     id: toolId.nullable().describe('Id of the call by which its result names it; null when its server gave none.'),
-    name: toolId.describe('Name of the tool.'),
+    name: spokenName.describe('Name of the tool.'),
     blocks: z
       .array(sha256)
       .max(10_000)
@@ -85,7 +100,7 @@ export const promptShown = eventData('A policy was asked with a prompt, and its 
         role: role.describe('Role of the message.'),
         parts: z.array(part).max(10_000).describe('Parts of the message in order.'),
         toolCallId: toolId.exactOptional().describe('Id of the call that the message of a tool answers; absent when unknown.'),
-        name: toolId.exactOptional().describe('Tool or person that speaks; absent when unknown.'),
+        name: spokenName.exactOptional().describe('Tool or person that speaks; absent when unknown.'),
       }),
     )
     .max(10_000)

@@ -18,6 +18,7 @@ import {
   runId,
   scorer,
   sha256,
+  spokenName,
   stateHash,
   task,
   text,
@@ -100,7 +101,7 @@ export const modelCall = z.strictObject({
 /** A call of a tool in a reply, as the model wrote it. */
 const replyCall = z.strictObject({
   id: toolId.nullable().describe('Id of the call by which its result names it; null when its server gives none.'),
-  name: toolId.describe('Name of the tool.'),
+  name: spokenName.describe('Name of the tool.'),
   arguments: text.describe('Arguments as text, mostly JSON.'),
 });
 

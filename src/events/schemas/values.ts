@@ -16,7 +16,7 @@ export const id = z
   .meta({ format: 'uuid' });
 
 export const name = z.string().min(1).max(200);
-/** A name or an id that a model or its server gives a tool or a call of one; it may be empty. */
+/** An id that a server gives a call of a tool, by which its result names it; it may be empty. */
 export const toolId = z.string().max(10_000);
 /** A count that a 32-bit column holds. */
 export const count = z.int().min(0).max(2_147_483_647);
@@ -55,6 +55,10 @@ export function isPayload(schema: z.ZodType): boolean {
 
 /** Text from a model or an environment: inline, or a blob reference when its UTF-8 form is longer than 64 KiB. */
 export const text = payload(z.union([z.string(), blobRef]));
+/** The name that a model calls a tool by, or by which a message says who speaks; it may be empty. */
+export const spokenName = payload(z.string().max(10_000));
+/** Texts at which sampling stops. */
+export const stopTexts = payload(z.array(z.string()).max(100));
 /** What a program, a judge or a person said of something, in their own words. */
 export const remark = payload(z.string().max(10_000));
 /** A value as text that a comparison shows. */

@@ -168,9 +168,14 @@ async function failedTasks(platform: Platform, kind: EnvironmentKind, flags: Eva
 export function evaluationText(result: EvaluationRecord): Lines {
   const confidence = percent(result.bootstrap.confidence);
   const { successRate, successInterval, meanReturn, returnInterval } = result;
+  const rewarded = result.rewarded ?? result.episodes; // null of one that was recorded before it was counted
   const rows = [
     ['success', percent(successRate), `${percent(successInterval.low)} – ${percent(successInterval.high)}`],
-    ['return', meanReturn.toFixed(3), `${returnInterval.low.toFixed(3)} – ${returnInterval.high.toFixed(3)}`],
+    [
+      rewarded === result.episodes ? 'return' : `return of ${rewarded} rewarded`,
+      meanReturn?.toFixed(3) ?? '–',
+      returnInterval === null ? '' : `${returnInterval.low.toFixed(3)} – ${returnInterval.high.toFixed(3)}`,
+    ],
     ['steps', result.meanSteps.toFixed(1), ''],
     ...result.repeatedActions.map(({ length, perEpisode }) => [`repeats of ${length}`, perEpisode.toFixed(2), '']),
     ...result.byDepth.map(({ taskDepth, episodes, successes }) => [

@@ -86,7 +86,7 @@ export function describeTouched({ runs, trees, rollouts, datasets, batches, vers
     [['policy version', 'how'], versions.map((v) => [`${v.policyId}@${v.version}`, v.how])],
     [
       ['evaluation of', 'how', 'mean return', 'run'],
-      evaluations.map((e) => [`${e.policyId}@${e.version}`, e.how, e.meanReturn.toFixed(3), e.runId]),
+      evaluations.map((e) => [`${e.policyId}@${e.version}`, e.how, e.meanReturn?.toFixed(3) ?? '–', e.runId]),
     ],
   ];
   return [head, ...lists.filter(([, rows]) => rows.length > 0).map(([header, rows]) => ['', layOut(header, rows)])];

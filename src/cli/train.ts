@@ -131,7 +131,7 @@ function report(trained: TrainedPolicy, plan: TrainPlan): void {
       at,
       (100 * successRate).toFixed(1),
       `${(100 * interval.low).toFixed(1)} – ${(100 * interval.high).toFixed(1)}`,
-      meanReturn.toFixed(3),
+      meanReturn?.toFixed(3) ?? '–',
     ]);
     print(table(['version', 'success %', '95% over episodes', 'mean return'], rows));
     print();

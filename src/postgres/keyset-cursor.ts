@@ -4,7 +4,7 @@ import { isUuid } from '../domain/ids.ts';
 export interface Key {
   /** Qualified with its table: `rollouts.finished_at`. */
   readonly column: string;
-  readonly type: 'uuid' | 'text' | 'instant' | 'instant?' | 'float' | 'integer' | 'integer?';
+  readonly type: 'uuid' | 'text' | 'instant' | 'instant?' | 'float' | 'float?' | 'integer' | 'integer?';
 }
 export type KeyValue = string | null;
 
@@ -14,6 +14,8 @@ export type KeyValue = string | null;
 export interface Ordering {
   readonly name: string;
   readonly direction: 'asc' | 'desc';
+  /** `last` in both directions; else last in ascending order and first in descending order, as Postgres has it. */
+  readonly nulls?: 'last';
   readonly keys: readonly Key[];
 }
 
@@ -48,10 +50,12 @@ export function parseCursor(cursor: string, ordering: Ordering): readonly KeyVal
  * Compares two places in an ordering, as the database does: the first one comes first where the result is below 0.
  * @throws RangeError for a text: its order is that of the database's collation.
  */
-export function compareKeys(a: readonly KeyValue[], b: readonly KeyValue[], { keys, direction }: Ordering): number {
+export function compareKeys(a: readonly KeyValue[], b: readonly KeyValue[], { keys, direction, nulls }: Ordering): number {
   for (const [i, { type }] of keys.entries()) {
-    const compared = compareValues(a[i] ?? null, b[i] ?? null, type);
-    if (compared !== 0) return direction === 'asc' ? compared : -compared;
+    const [left = null, right = null] = [a[i], b[i]];
+    const compared = compareValues(left, right, type);
+    const ascends = direction === 'asc' || (nulls === 'last' && (left === null || right === null));
+    if (compared !== 0) return ascends ? compared : -compared;
   }
   return 0;
 }
@@ -65,6 +69,7 @@ function compareValues(a: KeyValue, b: KeyValue, type: Key['type']): number {
     case 'instant?':
       return a < b ? -1 : 1;
     case 'float':
+    case 'float?':
     case 'integer':
     case 'integer?':
       return Math.sign(Number(a) - Number(b));
@@ -97,6 +102,7 @@ function fits(type: Key['type'], value: KeyValue): boolean {
     case 'instant?':
       return isInstant(value);
     case 'float':
+    case 'float?':
       return /^-?\d+(\.\d+)?(e[+-]?\d{1,3})?$/.test(value) && Number.isFinite(Number(value));
     case 'integer':
     case 'integer?':

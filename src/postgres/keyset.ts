@@ -111,12 +111,12 @@ export interface UpTo {
 export async function countUpTo<DB, TB extends keyof DB>(
   db: QueryExecutorProvider,
   query: SelectQueryBuilder<DB, TB, unknown>,
-  { keys, direction }: Ordering,
+  ordering: Ordering,
   upTo: number,
 ): Promise<UpTo> {
   const ones = query.clearSelect().select(sql.lit(1).as('one'));
   let some = ones.where(IN_ONE_PROCESS).limit(upTo + 1);
-  for (const { column } of keys) some = some.orderBy(sql`${sql.ref(column)} ${sql.raw(direction)}`);
+  for (const key of inOrder(ordering, 'forwards')) some = some.orderBy(key);
   const { rows } = await sql<{ rows: number }>`select count(*) as rows from (${some}) counted`.execute(db);
   const count = rows[0]?.rows ?? 0;
   return { count: Math.min(count, upTo), complete: count <= upTo };
@@ -134,8 +134,7 @@ function pageOf<DB, TB extends keyof DB, Row>(query: SelectQueryBuilder<DB, TB, 
   let select = query.where(IN_ONE_PROCESS).limit(page.limit + 1); // one more shows whether there is a further page
   if (page.after !== null) select = select.where(beyond(ordering, parseCursor(page.after, ordering), 'after'));
   if (page.before !== null) select = select.where(beyond(ordering, parseCursor(page.before, ordering), 'before'));
-  const ascending = (ordering.direction === 'asc') === (page.towards === 'forwards');
-  for (const key of ordering.keys) select = select.orderBy(sql`${sql.ref(key.column)} ${ascending ? sql`asc` : sql`desc`}`);
+  for (const key of inOrder(ordering, page.towards)) select = select.orderBy(key);
   return select.select(sql<KeyValue[]>`array[${sql.join(ordering.keys.map(keyAsText))}]`.as('keysetValues'));
 }
 
@@ -154,7 +153,16 @@ function pageFrom<Row>(found: Keyed<Row>[], ordering: Ordering, page: PageReques
   };
 }
 
-/** The rows on one side of a cursor. Null keys stand last in ascending order, where Postgres and its indexes put them. */
+function inOrder({ keys, direction, nulls }: Ordering, towards: PageRequest['towards']): readonly RawBuilder<unknown>[] {
+  const forwards = towards === 'forwards';
+  const ascending = (direction === 'asc') === forwards;
+  const place = nulls === undefined || ascending === forwards ? '' : forwards ? ' nulls last' : ' nulls first';
+  return keys.map(
+    ({ column, type }) => sql`${sql.ref(column)} ${sql.raw(`${ascending ? 'asc' : 'desc'}${type.endsWith('?') ? place : ''}`)}`,
+  );
+}
+
+/** The rows on one side of a cursor, where null keys stand as the ordering has them. */
 function beyond(ordering: Ordering, values: readonly KeyValue[], side: 'after' | 'before'): RawBuilder<boolean> {
   const greater = (ordering.direction === 'asc') === (side === 'after');
   const operator = greater ? sql`>` : sql`<`;
@@ -163,11 +171,12 @@ function beyond(ordering: Ordering, values: readonly KeyValue[], side: 'after' |
   const [first, ...rest] = ordering.keys;
   if (first?.type.endsWith('?') !== true) return tuple(ordering.keys, values);
   const column = sql.ref(first.column);
+  const towardsNulls = ordering.nulls === 'last' ? side === 'after' : greater;
   if (values[0] !== null) {
-    return greater ? sql`(${tuple(ordering.keys, values)} or ${column} is null)` : tuple(ordering.keys, values);
+    return towardsNulls ? sql`(${tuple(ordering.keys, values)} or ${column} is null)` : tuple(ordering.keys, values);
   }
   const among = sql`(${column} is null and ${tuple(rest, values.slice(1))})`;
-  return greater ? sql`${among}` : sql`(${column} is not null or ${among})`;
+  return towardsNulls ? sql`${among}` : sql`(${column} is not null or ${among})`;
 }
 
 /** Returns a key as the exact text of the database. */
@@ -188,6 +197,7 @@ export function keyAsValue(key: Key, value: KeyValue): RawBuilder<unknown> {
     case 'instant?':
       return sql`${value}::timestamptz`;
     case 'float':
+    case 'float?':
       return sql`${value}::float8`;
     case 'integer':
     case 'integer?':

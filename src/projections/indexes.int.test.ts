@@ -20,7 +20,7 @@ async function readIndexes(): Promise<readonly Index[]> {
   const { rows } = await database.pool.query<Index>(
     `with each as (
        select n.nspname::text as schema, t.relname::text as "table", c.relname::text as name, i.indexrelid, i.indrelid,
-         i.indkey::int2[] as keys, i.indnkeyatts as count, i.indisunique as is_unique,
+         i.indkey::int2[] as keys, i.indoption::int2[] as orders, i.indnkeyatts as count, i.indisunique as is_unique,
          i.indpred is null and i.indexprs is null and m.amname = 'btree' and i.indnatts = i.indnkeyatts as plain,
          pg_get_indexdef(i.indexrelid, 1, true) as first,
          exists (select from pg_constraint k where k.conindid = i.indexrelid) as of_constraint
@@ -29,7 +29,7 @@ async function readIndexes(): Promise<readonly Index[]> {
      select e.schema, e."table", e.name, e.first, (
        select o.name from each o
        where o.indrelid = e.indrelid and o.indexrelid <> e.indexrelid and e.plain and not e.is_unique and o.plain
-         and o.keys[0:e.count - 1] = e.keys[0:e.count - 1] limit 1) as within
+         and o.keys[0:e.count - 1] = e.keys[0:e.count - 1] and o.orders[0:e.count - 1] = e.orders[0:e.count - 1] limit 1) as within
      from each e where not e.of_constraint order by e.name`,
   );
   return rows;

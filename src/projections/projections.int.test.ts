@@ -152,7 +152,7 @@ describe('returns', () => {
     expect(reward).toEqual([{ value: 2, assignedValue: 0.25, revisions: 1 }]);
   });
 
-  async function returns(): Promise<Record<string, number>> {
+  async function returns(): Promise<Record<string, number | null>> {
     const rows = await database.db.selectFrom('returns').select(['rolloutId', 'value']).execute();
     return Object.fromEntries(rows.map((row) => [row.rolloutId, row.value]));
   }

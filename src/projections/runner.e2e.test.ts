@@ -29,7 +29,7 @@ describeWithKafka('the runner over Kafka', () => {
       const before = await foldAll();
       await database.pool.query("delete from cursors where projection in ('rewards', 'runs')");
       await database.pool.query(
-        'truncate rewards_v3.rewards, rewards_v3.reward_edges, rewards_v3.reward_trees, rewards_v3.returns, rewards_v3.run_returns, runs_v2.runs',
+        'truncate rewards_v4.rewards, rewards_v4.reward_edges, rewards_v4.reward_trees, rewards_v4.returns, rewards_v4.run_returns, runs_v2.runs',
       );
       expect(await foldAll()).toEqual(before);
     } finally {

@@ -144,7 +144,7 @@ describe('the cursor in the database', () => {
     const { pool } = world.database;
     await pool.query("delete from cursors where projection = 'rewards'");
     await pool.query(
-      'truncate rewards_v3.rewards, rewards_v3.reward_revisions, rewards_v3.reward_edges, rewards_v3.reward_trees, rewards_v3.returns, rewards_v3.run_returns',
+      'truncate rewards_v4.rewards, rewards_v4.reward_revisions, rewards_v4.reward_edges, rewards_v4.reward_trees, rewards_v4.returns, rewards_v4.run_returns',
     );
     await start();
     await world.settled();

@@ -65,6 +65,6 @@ export function rewardsOfRun(db: Db, runId: string) {
 }
 
 /** Reads the return of a rollout of a run. */
-export async function returnOfRun(db: Db, runId: string): Promise<number | undefined> {
+export async function returnOfRun(db: Db, runId: string): Promise<number | null | undefined> {
   return (await db.selectFrom('returns').select('value').where('runId', '=', runId).executeTakeFirst())?.value;
 }

@@ -251,7 +251,7 @@ class PayloadForgottenData(TypedDict):
 
 
 class EvaluationFinishedDataReturnInterval(TypedDict):
-    """Bootstrap interval of the mean return."""
+    """An object within EvaluationFinishedDataReturn."""
 
     low: float
     """Lower end of the interval."""
@@ -334,7 +334,14 @@ class EvaluationFinishedDataTrained(_EvaluationFinishedDataTrainedOptional):
     """Number of actions with loss in the training data of the last iteration."""
 
 
-class EvaluationFinishedData(TypedDict):
+class _EvaluationFinishedDataOptional(TypedDict, total=False):
+    """Fields that may be absent."""
+
+    rewarded: int
+    """Number of episodes with a reward, as the others have no return; absent when not recorded."""
+
+
+class EvaluationFinishedData(_EvaluationFinishedDataOptional):
     """The policy of a run was evaluated on a set of tasks. Topic: runs; stream and key: data.runId."""
 
     runId: str
@@ -349,10 +356,10 @@ class EvaluationFinishedData(TypedDict):
     """Number of tasks."""
     episodes: int
     """Number of episodes over all tasks."""
-    meanReturn: float
-    """Mean return per episode."""
-    returnInterval: EvaluationFinishedDataReturnInterval
-    """Bootstrap interval of the mean return."""
+    meanReturn: Any
+    """Mean return per episode with a reward; null without one."""
+    returnInterval: EvaluationFinishedDataReturnInterval | None
+    """Bootstrap interval of the mean return; null without one."""
     successRate: float
     """Share of episodes that succeeded, from 0 to 1; failed and truncated episodes count as failures."""
     successInterval: EvaluationFinishedDataSuccessInterval

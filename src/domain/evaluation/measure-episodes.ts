@@ -5,7 +5,8 @@ import { type Bootstrap, bootstrapInterval, type Interval } from './bootstrap-in
 export interface Episode {
   readonly taskId: string;
   readonly taskDepth: number | null;
-  readonly return: number;
+  /** Null where nobody rewarded it. */
+  readonly return: number | null;
   /** False also for an episode that failed or was cut off: nothing was achieved that anyone saw. */
   readonly success: boolean;
   readonly actions: readonly string[];
@@ -14,8 +15,10 @@ export interface Episode {
 export interface Measures {
   readonly tasks: number;
   readonly episodes: number;
-  readonly meanReturn: number;
-  readonly returnInterval: Interval;
+  /** Episodes that have a return: mean and interval are of these, null without one. */
+  readonly rewarded: number;
+  readonly meanReturn: number | null;
+  readonly returnInterval: Interval | null;
   readonly successRate: number;
   readonly successInterval: Interval;
   readonly meanSteps: number;
@@ -33,19 +36,21 @@ const REPEATED_LENGTHS = [1, 2, 3, 4] as const;
 export function measureEpisodes(given: readonly Episode[], bootstrap: Bootstrap): Measures {
   const episodes = [...given].sort(byContent);
   const tasks = [...groupBy(episodes, ({ taskId }) => taskId).values()];
-  const returns = tasks.map((group) => group.map((episode) => episode.return));
+  const returns = tasks.map((group) => group.flatMap((episode) => episode.return ?? []));
+  const rewarded = returns.flat();
   const successes = tasks.map((group) => group.map(({ success }) => (success ? 1 : 0)));
-  const returnInterval = bootstrapInterval(returns, bootstrap); // refuses what is empty, before anything is divided
+  const successInterval = bootstrapInterval(successes, bootstrap); // refuses what is empty, before anything is divided
   const depths = [...groupBy(episodes, ({ taskDepth }) => taskDepth)].sort(
     ([a], [b]) => (a ?? Number.POSITIVE_INFINITY) - (b ?? Number.POSITIVE_INFINITY),
   );
   return {
     tasks: tasks.length,
     episodes: episodes.length,
-    meanReturn: mean(returns.flat()),
-    returnInterval,
+    rewarded: rewarded.length,
+    meanReturn: rewarded.length === 0 ? null : mean(rewarded),
+    returnInterval: rewarded.length === 0 ? null : bootstrapInterval(returns, bootstrap),
     successRate: mean(successes.flat()),
-    successInterval: bootstrapInterval(successes, bootstrap),
+    successInterval,
     meanSteps: mean(episodes.map(({ actions }) => actions.length)),
     repeatedActions: REPEATED_LENGTHS.map((length) => ({
       length,
@@ -62,7 +67,9 @@ export function measureEpisodes(given: readonly Episode[], bootstrap: Bootstrap)
 /** Episodes have no order of their own, and a sum of floating-point numbers has: equal episodes are to give equal bits. */
 function byContent(a: Episode, b: Episode): number {
   if (a.taskId !== b.taskId) return a.taskId < b.taskId ? -1 : 1;
-  return a.return - b.return || Number(a.success) - Number(b.success);
+  const [left, right] = [a.return ?? Number.POSITIVE_INFINITY, b.return ?? Number.POSITIVE_INFINITY];
+  if (left !== right) return left < right ? -1 : 1;
+  return Number(a.success) - Number(b.success);
 }
 
 function mean(values: readonly number[]): number {

@@ -37,8 +37,11 @@ export const evaluationFinished = eventData('The policy of a run was evaluated o
   split: name.nullable().describe('Split that the tasks were taken from; null when they were not chosen by a split.'),
   tasks: count.describe('Number of tasks.'),
   episodes: count.describe('Number of episodes over all tasks.'),
-  meanReturn: finite.describe('Mean return per episode.'),
-  returnInterval: interval.describe('Bootstrap interval of the mean return.'),
+  rewarded: counter
+    .optional()
+    .describe('Number of episodes with a reward, as the others have no return; absent when not recorded.'),
+  meanReturn: finite.nullable().describe('Mean return per episode with a reward; null without one.'),
+  returnInterval: interval.nullable().describe('Bootstrap interval of the mean return; null without one.'),
   successRate: share.describe('Share of episodes that succeeded, from 0 to 1; failed and truncated episodes count as failures.'),
   successInterval: interval.describe('Bootstrap interval of the success rate.'),
   bootstrap: z

@@ -1,15 +1,31 @@
 import { expect, test } from '@jest/globals';
+import { measureEpisodes } from '../../domain/evaluation/measure-episodes.ts';
 import { sumAmounts } from '../../domain/reward/amount.ts';
+import { joinPages } from '../../postgres/keyset.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
+import { readEpisodes } from '../evaluations/read-evaluations.ts';
+import { readTrajectories, TRAJECTORY_ORDERINGS } from '../rewards/read-trajectories.ts';
+import { findMiscounted } from '../runs/find-miscounted.ts';
+import { readDepthTotals, readRunTotals } from '../runs/read-run-totals.ts';
 import { readReturnVariances } from '../step-tree/read-trees.ts';
 import { AGGREGATE_BY, type AggregateBy, type AggregateFilter, type AggregatePart, aggregate } from './aggregate.ts';
 import { readTaskTotals } from './choose-tasks.ts';
+import { compareTaskResults } from './compare-task-results.ts';
 import { readPublishedMetrics } from './read-published-metrics.ts';
 import { readTaskResults } from './read-task-results.ts';
 
 const database = useTestDatabase({ emptied: 'before-each' });
+const TASK = {
+  environment: 'webshop',
+  serverFingerprint: 'w',
+  observationHash: 'a'.repeat(64),
+  alias: 'shelf',
+  goal: '',
+  depth: 1,
+  split: null,
+};
 const PARTS: ReadonlySet<AggregatePart> = new Set(['rollouts', 'steps', 'tools', 'components']);
 
 /** A run of two trees, the second one open; rollouts of two versions, a step of nobody, and calls of two tools. */
@@ -145,3 +161,111 @@ test('runs with equal rewards have equal means and variances, in whatever order 
   expect(new Set(trees.map(({ treeId }) => variances.get(treeId))).size).toBe(1);
   expect(variances.get(constant.treeId)).toBe(0);
 });
+
+test('a rollout that nobody rewarded has no return: no mean, bound, variance or comparison counts it, and the counts say so', async () => {
+  const builder = new EventBuilder('unrewarded');
+  const runs = ['one', 'other'].map((name) => builder.run(name));
+  const trees = runs.map((runId, i) => {
+    const task = builder.tree(runId, `shelf ${i}`, { task: { ...TASK, taskId: builder.id('task', 'shelf') } });
+    const silent = builder.tree(runId, `silent ${i}`, {
+      task: { ...TASK, taskId: builder.id('task', 'silent'), alias: 'silent' },
+    });
+    for (const [tree, values] of [
+      [task, [1, 3, null]],
+      [silent, [null]],
+    ] as const)
+      for (const [ordinal, value] of values.entries()) {
+        const rolloutId = builder.rollout(tree, ordinal);
+        const leaf = builder.step(tree, rolloutId, tree.rootStepId, 1);
+        if (value !== null) builder.reward(tree, leaf, value + i, { rolloutId });
+        builder.finishRollout(tree, rolloutId, leaf, { steps: 1, success: null });
+      }
+    return [task.treeId, silent.treeId] as const;
+  });
+  await givenEvents(database.db, builder.events);
+  const { db } = database;
+  const [run = ''] = runs;
+  const [[shelf = '', silent = ''] = []] = trees;
+  const ofRun = { finished: 4, rewarded: 2, meanReturn: 2 };
+  const [summed] = await aggregate(db, 'RUN', { runIds: [run] }, PARTS);
+  expect(summed?.rollouts).toMatchObject({ ...ofRun, minReturn: 1, maxReturn: 3 });
+  expect(await readRunTotals(db, [run])).toMatchObject([{ rewarded: 2, meanReturn: 2 }]);
+  expect(await readDepthTotals(db, [run])).toMatchObject([ofRun]);
+  expect(await findMiscounted(db)).toEqual([]);
+  const totals = new Map(
+    (await readTaskTotals(db, [builder.id('task', 'shelf'), builder.id('task', 'silent')])).map((each) => [each.taskId, each]),
+  );
+  expect(totals.get(builder.id('task', 'shelf'))).toMatchObject({ finished: 6, rewarded: 4, meanReturn: 2.5 });
+  expect(totals.get(builder.id('task', 'silent'))).toMatchObject({ finished: 2, rewarded: 0, meanReturn: null });
+  const metrics = await readPublishedMetrics(db, run);
+  expect(metrics.filter(({ name }) => name.startsWith('episode/reward'))).toEqual([
+    { name: 'episode/reward/mean', value: 2, count: 2 },
+    { name: 'episode/reward/max', value: 3, count: 2 },
+    { name: 'episode/reward/min', value: 1, count: 2 },
+  ]);
+  expect(metrics.find(({ name }) => name.includes('webshop_task_score'))).toMatchObject({ value: 2, count: 2 });
+  expect(await readReturnVariances(db, [shelf, silent])).toEqual(
+    new Map([
+      [shelf, 1],
+      [silent, null],
+    ]),
+  );
+  const [compared] = await compareTaskResults(db, runs, { confidence: 0.95, resamples: 10, seed: 1 });
+  expect(compared).toMatchObject({ tasks: 2, return: { tasks: 1, baselineMean: 2, otherMean: 3 } });
+  const measured = measureEpisodes(await readEpisodes(db, run), { confidence: 0.95, resamples: 10, seed: 1 });
+  expect(measured).toMatchObject({ episodes: 4, rewarded: 2, meanReturn: 2 });
+  expect(
+    measureEpisodes([{ taskId: 'a', taskDepth: null, return: null, success: false, actions: [] }], {
+      confidence: 0.95,
+      resamples: 10,
+      seed: 1,
+    }),
+  ).toMatchObject({ rewarded: 0, meanReturn: null, returnInterval: null });
+});
+
+test.each(['asc', 'desc'] as const)(
+  'ordered by return %s, what nobody rewarded comes last, page by page in both directions',
+  async (direction) => {
+    const builder = new EventBuilder(`ordered ${direction}`);
+    const run = builder.run();
+    const tree = builder.tree(run, 'tree');
+    for (const [ordinal, value] of [null, 2, null, 1, 3].entries()) {
+      const rolloutId = builder.rollout(tree, ordinal);
+      const leaf = builder.step(tree, rolloutId, tree.rootStepId, 1);
+      if (value !== null) builder.reward(tree, leaf, value, { rolloutId });
+      builder.finishRollout(tree, rolloutId, leaf, { steps: 1 });
+    }
+    builder.tree(run, 'open');
+    await givenEvents(database.db, builder.events);
+    const ordering = TRAJECTORY_ORDERINGS[direction === 'asc' ? 'RETURN_ASC' : 'RETURN_DESC'];
+    const page = async (request: { readonly after?: string; readonly before?: string }) => {
+      const towards = request.before === undefined ? 'forwards' : 'backwards';
+      const { after = null, before = null } = request;
+      const [found] = await readTrajectories(database.db, [{ runId: run }], ordering, { limit: 2, towards, after, before });
+      return found?.rows ?? [];
+    };
+    const forwards = [...(await page({}))];
+    for (
+      let next = await page({ after: forwards.at(-1)?.cursor ?? '' });
+      next.length > 0;
+      next = await page({ after: forwards.at(-1)?.cursor ?? '' })
+    )
+      forwards.push(...next);
+    const known = direction === 'asc' ? [1, 2, 3] : [3, 2, 1];
+    expect(forwards.map(({ row }) => row.return)).toEqual([...known, null, null]);
+    const backwards = [...forwards.slice(-1)];
+    for (
+      let next = await page({ before: backwards[0]?.cursor ?? '' });
+      next.length > 0;
+      next = await page({ before: backwards[0]?.cursor ?? '' })
+    )
+      backwards.unshift(...next);
+    expect(backwards.map(({ row }) => row.id)).toEqual(forwards.map(({ row }) => row.id));
+    const joined = joinPages(
+      forwards.toReversed().map((row) => ({ rows: [row], hasPrevious: false, hasNext: false })),
+      ordering,
+      { limit: 5, towards: 'forwards', after: null, before: null },
+    );
+    expect(joined.rows.map(({ row }) => row.id)).toEqual(forwards.map(({ row }) => row.id));
+  },
+);

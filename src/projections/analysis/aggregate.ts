@@ -38,6 +38,8 @@ export interface RolloutSums {
   readonly finished: number;
   readonly successes: number;
   readonly successRate: number | null;
+  /** Those that have a return: what nobody rewarded has none. */
+  readonly rewarded: number;
   readonly meanReturn: number | null;
   readonly minReturn: number | null;
   readonly maxReturn: number | null;
@@ -139,6 +141,7 @@ const NOTHING = {
     finished: 0,
     successes: 0,
     successRate: null,
+    rewarded: 0,
     meanReturn: null,
     minReturn: null,
     maxReturn: null,
@@ -215,7 +218,7 @@ function grouped(by: AggregateBy): RawBuilder<unknown> {
 
 function rolloutSums(asked: Asked): RawBuilder<GroupKey & RolloutSums> {
   return sql`
-    select ${key(asked.by)}, ${COUNTS}, ${exactMean(sql`g.value`)} as mean_return, min(g.value) as min_return, max(g.value) as max_return,
+    select ${key(asked.by)}, ${COUNTS}, count(g.value) as rewarded, ${exactMean(sql`g.value`)} as mean_return, min(g.value) as min_return, max(g.value) as max_return,
            avg(g.steps) filter (where g.finished_at is not null)::float8 as mean_steps
     from ${rolloutsOf(asked, 'returns')} group by ${grouped(asked.by)}`;
 }

@@ -83,6 +83,8 @@ export interface TaskTotals {
   readonly finished: number;
   readonly successes: number;
   readonly successRate: number | null;
+  /** Those that have a return: what nobody rewarded has none. */
+  readonly rewarded: number;
   readonly meanReturn: number | null;
 }
 
@@ -91,7 +93,7 @@ export async function readTaskTotals(db: Db, tasks: readonly string[]): Promise<
   const { rows } = await sql<TaskTotals>`
     select t.task_id, count(distinct t.run_id) as runs, count(distinct t.tree_id) as trees, count(o.rollout_id) as rollouts,
            count(o.finished_at) as finished, count(*) filter (where o.success) as successes,
-           ${successRate('o')} as success_rate, ${exactMean(sql`v.value`)} as mean_return
+           ${successRate('o')} as success_rate, count(v.value) as rewarded, ${exactMean(sql`v.value`)} as mean_return
     from trees t left join rollouts o using (tree_id) left join returns v using (rollout_id, tree_id)
     where t.task_id = any(${[...tasks]}::uuid[]) group by t.task_id`.execute(db);
   return rows;

@@ -52,6 +52,7 @@ function single(name: string, value: number | null, count: number): PublishedMet
 async function ofEpisodes(db: Db, runId: string): Promise<PublishedMetric[]> {
   const { rows } = await sql<{
     count: number;
+    rewarded: number;
     successRate: number | null;
     rewardMean: number | null;
     rewardMin: number | null;
@@ -60,13 +61,13 @@ async function ofEpisodes(db: Db, runId: string): Promise<PublishedMetric[]> {
     stepsMin: number | null;
     stepsMax: number | null;
   }>`
-    select count(*) as count, ${successRate('o')} as success_rate, ${exactMean(sql`v.value`)} as reward_mean, min(v.value) as reward_min,
+    select count(*) as count, count(v.value) as rewarded, ${successRate('o')} as success_rate, ${exactMean(sql`v.value`)} as reward_mean, min(v.value) as reward_min,
            max(v.value) as reward_max, avg(o.steps)::float8 as steps_mean, min(o.steps) as steps_min, max(o.steps) as steps_max
     from rollouts o left join ${returnsOf(runId)} v using (rollout_id, tree_id)
     where o.run_id = ${runId}::uuid and o.finished_at is not null`.execute(db);
   return rows.flatMap((row) => [
     ...single('episode/success_rate', row.successRate, row.count),
-    ...spread('episode/reward', { count: row.count, mean: row.rewardMean, min: row.rewardMin, max: row.rewardMax }),
+    ...spread('episode/reward', { count: row.rewarded, mean: row.rewardMean, min: row.rewardMin, max: row.rewardMax }),
     ...spread('episode/length', { count: row.count, mean: row.stepsMean, min: row.stepsMin, max: row.stepsMax }),
   ]);
 }
@@ -90,7 +91,7 @@ async function ofTasks(db: Db, runId: string): Promise<PublishedMetric[]> {
 /** What purchases in WebShop are worth, from 0 to 1; success is a purchase that is worth 1. The name is that of verl-agent. */
 async function ofShops(db: Db, runId: string): Promise<PublishedMetric[]> {
   const { rows } = await sql<{ count: number; mean: number | null }>`
-    select count(*) as count, ${exactMean(sql`coalesce(v.value, 0)`)} as mean
+    select count(v.value) as count, ${exactMean(sql`v.value`)} as mean
     from trees t join rollouts o using (tree_id) left join ${returnsOf(runId)} v using (rollout_id, tree_id)
     where t.run_id = ${runId}::uuid and t.environment ilike '%webshop%' and o.finished_at is not null`.execute(db);
   return rows.flatMap(({ count, mean }) => single('episode/webshop_task_score (not success_rate)', mean, count));

@@ -9,6 +9,7 @@ export interface TaskResults {
   readonly rollouts: number;
   /** 0 of a task of which nothing was judged, where the run has others that were: its rollouts failed or were cut off. */
   readonly successRate: number | null;
+  /** Of those that somebody rewarded; null where nobody did. */
   readonly meanReturn: number | null;
 }
 

@@ -163,7 +163,7 @@ function rewarded({ component, from, until }: NonNullable<StepFilter['reward']>)
 }
 
 function returned({ returnFrom, returnUntil }: Pick<StepFilter, 'returnFrom' | 'returnUntil'>): RawBuilder<unknown> {
-  const of = [sql`v.rollout_id = steps.rollout_id`, sql`v.tree_id = steps.tree_id`, sql`v.rewards > 0`];
+  const of = [sql`v.rollout_id = steps.rollout_id`, sql`v.tree_id = steps.tree_id`];
   if (returnFrom !== undefined) of.push(sql`v.value >= ${returnFrom}`);
   if (returnUntil !== undefined) of.push(sql`v.value < ${returnUntil}`);
   return sql`exists (select from returns v where ${sql.join(of, sql` and `)})`;

@@ -6,7 +6,7 @@ import { isOf, type Poison, type Projection } from '../projection.ts';
 import { tables } from './tables.ts';
 
 /** Folds the results of evaluations. A run has one: the first is the fact, a repetition changes nothing. */
-export const evaluations: Projection = { name: 'evaluations', version: 1, handles: ['EvaluationFinished'], project };
+export const evaluations: Projection = { name: 'evaluations', version: 2, handles: ['EvaluationFinished'], project };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const rows = batch.flatMap((delivery) => (isOf(delivery, 'EvaluationFinished') ? [rowOf(delivery.event)] : []));
@@ -23,9 +23,10 @@ function rowOf({ data, occurredAt }: Envelope<'EvaluationFinished'>): Row<typeof
     split: data.split,
     tasks: data.tasks,
     episodes: data.episodes,
+    rewarded: data.rewarded ?? null,
     meanReturn: data.meanReturn,
-    returnLow: data.returnInterval.low,
-    returnHigh: data.returnInterval.high,
+    returnLow: data.returnInterval?.low ?? null,
+    returnHigh: data.returnInterval?.high ?? null,
     successRate: data.successRate,
     successLow: data.successInterval.low,
     successHigh: data.successInterval.high,

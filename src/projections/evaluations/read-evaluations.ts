@@ -38,8 +38,8 @@ export async function readEvaluationsOfDatasets(
 }
 
 const RECORD = sql`run_id, json_build_object('policyId', policy_id, 'version', policy_version) as policy, environment, split,
-           tasks, episodes, mean_return, success_rate, mean_steps,
-           json_build_object('low', return_low, 'high', return_high) as return_interval,
+           tasks, episodes, rewarded, mean_return, success_rate, mean_steps,
+           case when mean_return is not null then json_build_object('low', return_low, 'high', return_high) end as return_interval,
            json_build_object('low', success_low, 'high', success_high) as success_interval,
            bootstrap, repeated_actions, by_depth, trained,
            case when recovered_run_id is not null then json_build_object('fromRunId', recovered_run_id) end as recovery,
@@ -58,7 +58,8 @@ export interface EpisodeRecord {
   readonly taskId: string;
   readonly taskDepth: number | null;
   readonly split: string | null;
-  readonly return: number;
+  /** Null where nobody rewarded it. */
+  readonly return: number | null;
   readonly success: boolean;
   readonly actions: readonly string[];
 }
@@ -70,7 +71,7 @@ export interface EpisodeRecord {
 export async function readEpisodes(db: Db, runId: string): Promise<readonly EpisodeRecord[]> {
   const { rows } = await sql<EpisodeRecord>`
     select o.rollout_id, o.task_id, t.task_depth, t.split,
-           coalesce(v.value, 0) as "return", coalesce(o.success, false) as success,
+           v.value as "return", coalesce(o.success, false) as success,
            coalesce(array_agg(s.action order by s.depth) filter (where s.step_id is not null), '{}') as actions
     from rollouts o
     join trees t using (tree_id)
@@ -82,7 +83,7 @@ export async function readEpisodes(db: Db, runId: string): Promise<readonly Epis
   return rows;
 }
 
-/** A rollout that was taken from the first observation to its end, and did not succeed. */
+/** A rollout that was taken from the first observation to its end, and did not succeed: its return or the environment says so. */
 export interface FailedRollout {
   readonly treeId: string;
   readonly rolloutId: string;
@@ -97,7 +98,7 @@ export async function readFailures(db: Db, runId: string): Promise<readonly Fail
   const { rows } = await sql<FailedRollout>`
     select o.tree_id, o.rollout_id, t.alias, o.steps
     from rollouts o join trees t using (tree_id) left join returns v using (rollout_id, tree_id)
-    where o.run_id = ${runId} and o.outcome in ('terminated', 'truncated') and o.success is not true and coalesce(v.value, 0) <= 0
+    where o.run_id = ${runId} and o.outcome in ('terminated', 'truncated') and o.success is not true and coalesce(v.value <= 0, not o.success, false)
       and o.from_step_id = t.root_step_id and o.steps >= 2
     order by t.tree_id, o.ordinal`.execute(db);
   return rows;

@@ -7,9 +7,10 @@ create table evaluations (
   split            text,
   tasks            integer          not null,
   episodes         integer          not null,
-  mean_return      double precision not null,
-  return_low       double precision not null,
-  return_high      double precision not null,
+  rewarded         integer, -- episodes that have a return; null where it was not recorded
+  mean_return      double precision,
+  return_low       double precision,
+  return_high      double precision,
   success_rate     double precision not null,
   success_low      double precision not null,
   success_high     double precision not null,

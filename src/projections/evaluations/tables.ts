@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: bc6b66374ed52472
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: c44c90a2ead28b99
 import type { Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -11,9 +11,10 @@ export const tables = {
     split: column<string | null>('text'),
     tasks: column<number>('integer'),
     episodes: column<number>('integer'),
-    meanReturn: column<number>('double precision'),
-    returnLow: column<number>('double precision'),
-    returnHigh: column<number>('double precision'),
+    rewarded: column<number | null>('integer'),
+    meanReturn: column<number | null>('double precision'),
+    returnLow: column<number | null>('double precision'),
+    returnHigh: column<number | null>('double precision'),
     successRate: column<number>('double precision'),
     successLow: column<number>('double precision'),
     successHigh: column<number>('double precision'),

@@ -59,7 +59,7 @@ export interface TouchedEvaluation {
   readonly runId: string;
   readonly policyId: string;
   readonly version: number;
-  readonly meanReturn: number;
+  readonly meanReturn: number | null;
   /** `measures`: a touched version. `counts`: touched rollouts are its episodes, or what its episodes went on from. */
   readonly how: 'measures' | 'counts';
 }

@@ -34,7 +34,7 @@ async function findLine(db: Db, release: string, line: number): Promise<TracedEn
   const row = sql`(select * from dataset_examples where dataset_id = ${datasetId} and line = ${found.line}) e`;
   const trajectory = (relation: string, column: 'goodRolloutId' | 'badRolloutId') => ({
     relation,
-    query: sql`select r.rollout_id as id, 'return ' || coalesce(t.value, 0) as text from ${row}
+    query: sql`select r.rollout_id as id, coalesce('return ' || t.value, 'no return') as text from ${row}
       join rollouts r on r.rollout_id = e.${sql.ref(column)} and r.tree_id = e.tree_id
       left join returns t on t.rollout_id = r.rollout_id and t.tree_id = r.tree_id`,
   });

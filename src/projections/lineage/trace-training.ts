@@ -155,7 +155,7 @@ function measuredBy(policyId: string, version: number) {
   return {
     relation: 'evaluations',
     query: sql`
-      select run_id as id, 'mean return ' || round(mean_return::numeric, 3) as text from evaluations
+      select run_id as id, coalesce('mean return ' || round(mean_return::numeric, 3), 'no return') as text from evaluations
       where policy_id = ${policyId} and policy_version = ${version} order by run_id`,
   };
 }

@@ -91,29 +91,25 @@ export async function readSearchedTrees(
     where o.tree_id = any(${ids}::uuid[]) and o.outcome in ('terminated', 'truncated')
     order by o.tree_id, o.ordinal, o.rollout_id`.execute(db);
   const earned = await readEarned(db, openSearches(steps, ends)); // a search counts the environment's score alone
-  const rewarded = await readRewarded(db, ids);
   const pictures = await readPictureIdsOfTrees(db, ids);
   const trees = new Map<string, SearchedTree>();
   for (const head of heads) {
     const own = <Row extends { readonly treeId: string }>(rows: readonly Row[]) =>
       rows.filter((row) => row.treeId === head.treeId);
-    trees.set(head.treeId, await growSearched(head, { rows: own(steps), ends: own(ends), earned, rewarded, pictures }, resolve));
+    trees.set(head.treeId, await growSearched(head, { rows: own(steps), ends: own(ends), earned, pictures }, resolve));
   }
   return trees;
 }
 
 async function growSearched(
   { blobs, ...head }: HeadRow,
-  { rows, ends, earned, rewarded, pictures }: TreeRows,
+  { rows, ends, earned, pictures }: TreeRows,
   resolve: ResolveText,
 ): Promise<SearchedTree> {
   const text = (inline: string, reference: BlobRef | undefined) =>
     reference ? resolve(reference.blob, reference.size, head.treeId) : inline;
   const searched = isSearched(rows);
-  const parents = parentsOf(rows);
-  const isRewarded = ({ treeId, rolloutId, leafStepId }: EndRow) =>
-    [rolloutId, ...upFrom(leafStepId, parents)].some((id) => rewarded.has(keyInTree(treeId, id)));
-  const known = searched ? ends : ends.filter(isRewarded);
+  const known = searched ? ends : ends.filter(({ value }) => value !== null);
   const worth = searched ? backedUp(rows, ends, earned) : summed(rows, known);
   const ended = new Set(known.map(({ leafStepId }) => leafStepId));
   const unrewarded = new Set(ends.flatMap(({ leafStepId }) => (ended.has(leafStepId) ? [] : [leafStepId])));
@@ -162,8 +158,6 @@ interface TreeRows {
   readonly rows: readonly StepRow[];
   readonly ends: readonly EndRow[];
   readonly earned: ReadonlyMap<string, number>;
-  /** Rollouts and steps that were rewarded, by `keyInTree`. */
-  readonly rewarded: ReadonlySet<string>;
   readonly pictures: PicturesOfSteps;
 }
 
@@ -171,7 +165,8 @@ interface EndRow {
   readonly treeId: string;
   readonly rolloutId: string;
   readonly leafStepId: string;
-  readonly value: number;
+  /** Null where nobody rewarded it. */
+  readonly value: number | null;
 }
 
 interface StepRow {
@@ -195,15 +190,6 @@ const UNVISITED: Worth = { visits: 0, valueSum: 0 };
 
 function isSearched(rows: readonly StepRow[]): boolean {
   return rows.some(({ visits }) => visits !== null);
-}
-
-/** Reads what of trees was rewarded: a rollout, or a step for all rollouts through it. */
-async function readRewarded(db: Db, treeIds: readonly string[]): Promise<ReadonlySet<string>> {
-  const { rows } = await sql<{ treeId: string; id: string }>`
-    select distinct tree_id, coalesce(rollout_id, step_id) as id from rewards where tree_id = any(${[...treeIds]}::uuid[])`.execute(
-    db,
-  );
-  return new Set(rows.map(({ treeId, id }) => keyInTree(treeId, id)));
 }
 
 /** Returns the searched trees in which a leaf ended that was not backed up. */
@@ -231,11 +217,11 @@ function backedUp(
   return worth;
 }
 
-/** Counts every end. Rollouts come by ordinal, so that the sums have one order. */
+/** Counts every end that somebody rewarded. Rollouts come by ordinal, so that the sums have one order. */
 function summed(rows: readonly StepRow[], ends: readonly EndRow[]): ReadonlyMap<string, Worth> {
   const parents = parentsOf(rows);
   const worth = new Map<string, Worth>();
-  for (const { leafStepId, value } of ends) count(worth, upFrom(leafStepId, parents), value);
+  for (const { leafStepId, value } of ends) if (value !== null) count(worth, upFrom(leafStepId, parents), value);
   return worth;
 }
 

@@ -12,18 +12,18 @@ export function partitionsIn(batch: readonly Delivery[]): PartitionOf {
   return new Map(batch.map(({ event, partition }) => [(event.data as { treeId: string }).treeId, partition]));
 }
 
-/** A return that is written; `written` is the value that it takes the place of, null for a first one. */
+/** A return that is written, null where nobody rewarded; `written` is what it takes the place of, null for a first one. */
 export interface SummedReturn {
   readonly treeId: string;
   readonly runId: string;
   readonly written: number | null;
-  readonly value: number;
+  readonly value: number | null;
 }
 
 const TYPES = { runId: 'uuid', partition: 'integer', written: 'double precision', value: 'double precision' } as const;
 
 /**
- * Adds returns to the totals of their runs. They are added as the decimals that a double is written as: sums of doubles would
+ * Adds returns to the totals of their runs; what nobody rewarded has none, and a reward is never taken back. They are added as the decimals that a double is written as: sums of doubles would
  * depend on the order of additions and corrections. `trim_scale` makes equal sums equal texts.
  */
 export async function countReturns(sums: readonly SummedReturn[], partitionOf: PartitionOf, trx: Trx): Promise<void> {

@@ -91,13 +91,13 @@ export interface ReturnRecord extends OfTree {
 /** Reads the returns of finished rollouts, in no order; rollouts that go on have none. */
 export async function readReturns(db: Db, rollouts: readonly OfTree[]): Promise<readonly ReturnRecord[]> {
   const { rows } = await sql<ReturnRecord>`
-    select r.tree_id, r.rollout_id as id, case when r.rewards > 0 then r.value end as value
+    select r.tree_id, r.rollout_id as id, r.value
     from ${pairsOf(rollouts)} w join returns r on r.rollout_id = w.id and r.tree_id = w.tree_id`.execute(db);
   return rows;
 }
 
-/** Reads the returns of the finished rollouts of a tree: rollout → return. */
-export async function readReturnsOfTree(db: Db, treeId: string): Promise<ReadonlyMap<string, number>> {
+/** Reads the returns of the finished rollouts of a tree: rollout → return, null where nobody rewarded it. */
+export async function readReturnsOfTree(db: Db, treeId: string): Promise<ReadonlyMap<string, number | null>> {
   const rows = await db.selectFrom('returns').select(['rolloutId', 'value']).where('treeId', '=', treeId).execute();
   return new Map(rows.map((row) => [row.rolloutId, row.value]));
 }

@@ -30,7 +30,7 @@ const ID = [
 ] as const;
 const FINISHED = [{ column: 'rollouts.finishedAt', type: 'instant?' }, ...ID] as const;
 const RETURN = [
-  { column: 'returns.value', type: 'float' },
+  { column: 'returns.value', type: 'float?' },
   { column: 'returns.rolloutId', type: 'uuid' },
   { column: 'returns.treeId', type: 'uuid' },
 ] as const;
@@ -38,8 +38,8 @@ const STEPS = [{ column: 'rollouts.steps', type: 'integer?' }, ...ID] as const;
 export const TRAJECTORY_ORDERINGS = {
   FINISHED_ASC: { name: 'trajectories/FINISHED_ASC', direction: 'asc', keys: FINISHED },
   FINISHED_DESC: { name: 'trajectories/FINISHED_DESC', direction: 'desc', keys: FINISHED },
-  RETURN_ASC: { name: 'trajectories/RETURN_ASC', direction: 'asc', keys: RETURN },
-  RETURN_DESC: { name: 'trajectories/RETURN_DESC', direction: 'desc', keys: RETURN },
+  RETURN_ASC: { name: 'trajectories/RETURN_ASC', direction: 'asc', keys: RETURN, nulls: 'last' },
+  RETURN_DESC: { name: 'trajectories/RETURN_DESC', direction: 'desc', keys: RETURN, nulls: 'last' },
   STEPS_ASC: { name: 'trajectories/STEPS_ASC', direction: 'asc', keys: STEPS },
   STEPS_DESC: { name: 'trajectories/STEPS_DESC', direction: 'desc', keys: STEPS },
 } as const satisfies Record<string, Ordering>;
@@ -80,7 +80,6 @@ export function chosenTrajectories(db: Db, filter: TrajectoryFilter) {
     .where('rollouts.finishedAt', 'is not', null);
   // By the run that `returns` keeps too, so that the index (run_id, value, rollout_id) serves the order by return.
   if (filter.runId !== undefined) query = query.where('returns.runId', '=', filter.runId);
-  if (filter.returnFrom !== undefined || filter.returnUntil !== undefined) query = query.where('returns.rewards', '>', 0);
   if (filter.returnFrom !== undefined) query = query.where('returns.value', '>=', filter.returnFrom);
   if (filter.returnUntil !== undefined) query = query.where('returns.value', '<', filter.returnUntil);
   if (filter.stepsFrom !== undefined) query = query.where('rollouts.steps', '>=', filter.stepsFrom);
@@ -93,10 +92,7 @@ export function chosenTrajectories(db: Db, filter: TrajectoryFilter) {
   return query;
 }
 
-const RETURNED = [
-  sql<number | null>`case when returns.rewards > 0 then returns.value end`.as('return'),
-  sql<string>`returns.leaf_step_id`.as('leaf'),
-] as const;
+const RETURNED = [sql<number | null>`returns.value`.as('return'), sql<string>`returns.leaf_step_id`.as('leaf')] as const;
 
 function toTrajectory(
   row: Selectable<Tables['rollouts']> & { readonly return: number | null; readonly leaf: string },

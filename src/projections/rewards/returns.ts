@@ -29,12 +29,12 @@ export async function writeReturns(
   if (finished.length === 0 && changed.length === 0) return;
   const sums = await sumReturns(finished, changed, trx);
   const ends = new Map(finished.map((rollout) => [keyInTree(rollout.treeId, rollout.rolloutId), rollout]));
-  const fresh = sums.flatMap(({ kind, treeId, rolloutId, value, rewards }) => {
+  const fresh = sums.flatMap(({ kind, treeId, rolloutId, value }) => {
     const end = kind === 'fresh' ? ends.get(keyInTree(treeId, rolloutId)) : undefined;
-    return end ? [{ ...end, value, rewards }] : [];
+    return end ? [{ ...end, value }] : [];
   });
-  const existing = sums.flatMap(({ kind, treeId, rolloutId, value, rewards }) =>
-    kind === 'existing' ? [{ rolloutId, treeId, value, rewards }] : [],
+  const existing = sums.flatMap(({ kind, treeId, rolloutId, value }) =>
+    kind === 'existing' ? [{ rolloutId, treeId, value }] : [],
   );
   await sideBySide(
     () => copyNew(trx, tables.returns, fresh),
@@ -46,7 +46,6 @@ export async function writeReturns(
 interface Sum extends SummedReturn {
   /** `existing`: the rollout's return is a row already. */
   readonly kind: 'fresh' | 'existing';
-  readonly rewards: number;
   readonly rolloutId: string;
 }
 
@@ -98,7 +97,7 @@ async function sumReturns(
           where step_id = u.step_id and tree_id = u.tree_id and parent_step_id is not null offset 0) e
       ),
       parts as (
-        select kind, rollout_id, tree_id, run_id, written, null::uuid as reward_id, null::float8 as value from affected -- without rewards: 0
+        select kind, rollout_id, tree_id, run_id, written, null::uuid as reward_id, null::float8 as value from affected -- those without rewards too
         union all
         select u.kind, u.rollout_id, u.tree_id, null, null, w.reward_id, w.value
         from (select kind, rollout_id, tree_id, array_agg(step_id) as steps from up group by kind, rollout_id, tree_id) u
@@ -108,7 +107,7 @@ async function sumReturns(
         cross join lateral (select reward_id, value from rewards where rollout_id = a.rollout_id and step_id is null and tree_id = a.tree_id offset 0) w
       )
     select kind, rollout_id, tree_id, (array_agg(run_id) filter (where run_id is not null))[1] as run_id, max(written) as written,
-           coalesce(${exactSum(sql`value`)}, 0) as value, count(value)::integer as rewards
+           ${exactSum(sql`value`)} as value
     from parts group by kind, rollout_id, tree_id`.execute(trx);
   return rows;
 }

@@ -22,7 +22,7 @@ const HANDLES: readonly EventType[] = [
  * same end an event sees only what lies before it: a revision before its reward, a reward before its step or rollout, a step before its
  * parent and an end before its leaf go to quarantine, like a reward of a step for a rollout that did not take it.
  */
-export const rewards: Projection = { name: 'rewards', version: 3, handles: HANDLES, project };
+export const rewards: Projection = { name: 'rewards', version: 4, handles: HANDLES, project };
 
 async function project(batch: readonly Delivery[], trx: Trx): Promise<readonly Poison[]> {
   const wanted = references(batch);

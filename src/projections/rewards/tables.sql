@@ -62,17 +62,18 @@ create table returns (
   tree_id      uuid             not null,
   run_id       uuid             not null,
   leaf_step_id uuid             not null,
-  value        double precision not null, -- 0 where there is no reward
-  rewards      integer          not null, -- how many it is the sum of
+  value        double precision, -- null where there is no reward: unknown, which is not 0
   primary key (rollout_id, tree_id)
 );
 create index returns_of_tree on returns (tree_id) include (rollout_id, value);
 create index returns_leaf on returns (leaf_step_id);
 create index returns_value on returns (value, rollout_id, tree_id);
+create index returns_value_desc on returns (value desc nulls last, rollout_id desc, tree_id desc);
 create index returns_run_value on returns (run_id, value, rollout_id, tree_id);
+create index returns_run_value_desc on returns (run_id, value desc nulls last, rollout_id desc, tree_id desc);
 create index returns_run_tree on returns (run_id, tree_id, rollout_id) include (value);
 
--- How many returns a run has and what they sum to, by the partition that its trees lie in. The sum is exact, as a decimal: any
+-- How many rewarded rollouts a run has and what their returns sum to, by the partition that its trees lie in. The sum is exact, as a decimal: any
 -- order of additions and corrections comes to the same.
 create table run_returns (
   run_id    uuid    not null,

@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: cfb240ca979f1696
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: fed79c5fd4f742d2
 import type { Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -48,8 +48,7 @@ export const tables = {
     treeId: column<string>('uuid'),
     runId: column<string>('uuid'),
     leafStepId: column<string>('uuid'),
-    value: column<number>('double precision'),
-    rewards: column<number>('integer'),
+    value: column<number | null>('double precision'),
   }),
   runReturns: table('run_returns', ['runId', 'partition'], {
     runId: column<string>('uuid'),

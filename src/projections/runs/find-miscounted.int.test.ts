@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { sumAmounts } from '../../domain/reward/amount.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { givenEvents } from '../../testing/given-events.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
@@ -47,7 +48,8 @@ test('totals are what a full count finds, also where rewards are revised behind 
       steps: 3,
       successes: 1,
       successRate: 0.25,
-      meanReturn: 0.25,
+      rewarded: 3,
+      meanReturn: sumAmounts([0.1, 0.2, 0.7]) / 3,
       promptTokens: 30,
       completionTokens: 3,
       unclearCalls: 0,
@@ -78,7 +80,7 @@ test('a run shows its events, why rollouts failed, and its last returns in order
   expect(await readFailureReasons(database.db, [run])).toEqual([
     { runId: run, reason: 'no answer', rollouts: 1, rolloutId: expect.any(String), treeId },
   ]);
-  expect((await readLastReturns(database.db, [run], 3)).map(({ value }) => value)).toEqual([0.2, 0.7, 0]);
+  expect((await readLastReturns(database.db, [run], 3)).map(({ value }) => value)).toEqual([0.2, 0.7]); // nobody rewarded the last one
 });
 
 test('runs are found by words of their name, their policy and a label, by an index each', async () => {

@@ -38,7 +38,8 @@ export const KEPT_COUNTS = [
     columns: ['run_id', 'partition', 'returns', 'total'],
     full: `
       select v.run_id, coalesce(e.partition, -1) as partition, count(*) as returns, trim_scale(sum(v.value::text::numeric)) as total
-      from returns v left join events e on e.stream = v.tree_id and e.position = 1 group by v.run_id, coalesce(e.partition, -1)`,
+      from returns v left join events e on e.stream = v.tree_id and e.position = 1 where v.value is not null
+      group by v.run_id, coalesce(e.partition, -1)`,
   },
   {
     table: 'run_events',

@@ -67,13 +67,15 @@ export interface LastReturn {
   readonly value: number;
 }
 
-/** Reads the returns of the rollouts of runs that finished last, in the order in which they finished, in one statement. */
+/** Reads the returns of the rollouts of runs that finished last, in the order in which they finished, in one statement; those that nobody rewarded have none. */
 export async function readLastReturns(db: Db, runs: readonly string[], last: number): Promise<readonly LastReturn[]> {
   const { rows } = await sql<LastReturn>`
     select r.run_id, v.value
     from unnest(${[...runs]}::uuid[]) as r(run_id) cross join lateral (
       select o.rollout_id, o.tree_id, o.finished_at from rollouts o where o.run_id = r.run_id and o.finished_at is not null
       order by o.finished_at desc, o.rollout_id desc, o.tree_id desc limit ${last}) o
-    join returns v using (rollout_id, tree_id) order by o.finished_at, o.rollout_id, o.tree_id`.execute(db);
+    join returns v using (rollout_id, tree_id) where v.value is not null order by o.finished_at, o.rollout_id, o.tree_id`.execute(
+    db,
+  );
   return rows;
 }

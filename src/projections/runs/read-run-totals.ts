@@ -7,6 +7,8 @@ import { ofRun } from '../journal/of-run.ts';
 export interface RunTotals extends Omit<Selectable<Tables['runCounts']>, 'partition' | 'judged'> {
   /** Successes per finished rollout; null where the environment judges none. */
   readonly successRate: number | null;
+  /** Finished rollouts that have a return: what nobody rewarded has none. */
+  readonly rewarded: number;
   readonly meanReturn: number | null;
 }
 export interface DepthTotals {
@@ -20,6 +22,8 @@ export interface DepthTotals {
   readonly successes: number;
   /** Successes per finished rollout; null where the environment judges none. */
   readonly successRate: number | null;
+  /** Those that have a return. */
+  readonly rewarded: number;
   readonly meanReturn: number | null;
   /** Of the finished rollouts, from where each began. */
   readonly meanSteps: number | null;
@@ -30,12 +34,12 @@ export interface DepthTotals {
 export async function readRunTotals(db: Db, runs: readonly string[]): Promise<readonly RunTotals[]> {
   const { rows } = await sql<RunTotals>`
     select r.run_id, c.trees, c.closed_trees, c.rollouts, c.terminated, c.truncated, c.failed, c.cancelled, c.steps, c.successes,
-           c.prompt_tokens, c.completion_tokens, c.unclear_calls, c.lost_parts, v.mean_return,
+           c.prompt_tokens, c.completion_tokens, c.unclear_calls, c.lost_parts, v.rewarded, v.mean_return,
            case when c.judged > 0 then c.successes / (c.terminated + c.truncated + c.failed + c.cancelled)::float8 end as success_rate
     from unnest(${[...runs]}::uuid[]) as r(run_id)
     cross join lateral (select ${sql.join(COUNTS.map(summed))} from run_counts where run_id = r.run_id) c
     cross join lateral (
-      select (sum(total) / nullif(sum(returns), 0))::float8 as mean_return from run_returns where run_id = r.run_id) v`.execute(
+      select coalesce(sum(returns), 0)::bigint as rewarded, (sum(total) / nullif(sum(returns), 0))::float8 as mean_return from run_returns where run_id = r.run_id) v`.execute(
     db,
   );
   return rows;
@@ -57,7 +61,7 @@ export async function readDepthTotals(db: Db, runs: readonly string[]): Promise<
     select t.run_id, t.task_depth, count(*) as trees, count(distinct t.task_id) as tasks, sum(o.rollouts)::bigint as rollouts,
            sum(o.finished)::bigint as finished, sum(o.successes)::bigint as successes,
            case when sum(o.judged) > 0 then sum(o.successes)::float8 / sum(o.finished)::float8 end as success_rate,
-           (sum(v.total) / nullif(sum(v.returns), 0))::float8 as mean_return,
+           sum(v.returns)::bigint as rewarded, (sum(v.total) / nullif(sum(v.returns), 0))::float8 as mean_return,
            (sum(o.steps) / nullif(sum(o.walked), 0))::float8 as mean_steps, max(o.longest) as max_steps
     from trees t
     cross join lateral (
@@ -65,7 +69,7 @@ export async function readDepthTotals(db: Db, runs: readonly string[]): Promise<
              sum(steps) filter (where finished_at is not null) as steps, count(steps) filter (where finished_at is not null) as walked,
              max(steps) filter (where finished_at is not null) as longest
       from rollouts where tree_id = t.tree_id) o
-    cross join lateral (select count(*) as returns, sum(value::text::numeric) as total from returns where tree_id = t.tree_id) v
+    cross join lateral (select count(value) as returns, sum(value::text::numeric) as total from returns where tree_id = t.tree_id) v
     where t.run_id = any(${[...runs]}::uuid[])
     group by t.run_id, t.task_depth
     order by t.run_id, t.task_depth nulls last`.execute(db);

@@ -44,14 +44,14 @@ const OPENED = [
   { column: 'trees.treeId', type: 'uuid' },
 ] as const;
 const VARIED = [
-  { column: 'varied.variance', type: 'float' },
+  { column: 'varied.variance', type: 'float?' },
   { column: 'trees.treeId', type: 'uuid' },
 ] as const;
 export const TREE_ORDERINGS = {
   OPENED_ASC: { name: 'trees/OPENED_ASC', direction: 'asc', keys: OPENED },
   OPENED_DESC: { name: 'trees/OPENED_DESC', direction: 'desc', keys: OPENED },
   /** For filters that name a run. */
-  RETURN_VARIANCE_DESC: { name: 'trees/RETURN_VARIANCE_DESC', direction: 'desc', keys: VARIED },
+  RETURN_VARIANCE_DESC: { name: 'trees/RETURN_VARIANCE_DESC', direction: 'desc', keys: VARIED, nulls: 'last' },
 } as const satisfies Record<string, Ordering>;
 
 const list = listOf((db, filter: TreeFilter) => chosen(db, filter).selectAll('trees'), toTree);
@@ -85,16 +85,16 @@ export async function readTree(db: Db, treeId: string): Promise<TreeRecord | und
 /** Exact: equal returns vary by 0, and a cursor holds every bit of a variance. */
 const VARIANCE = exactVariance(sql`v.value`);
 
-/** The trees of a run with how much the returns of their finished rollouts vary. */
+/** The trees of a run with how much the returns of their finished rollouts vary; null where nobody rewarded any. */
 function varied(db: Db, filter: TreeFilter) {
-  const variances = sql<{ treeId: string; variance: number }>`(select v.tree_id, ${VARIANCE} as variance from returns v
+  const variances = sql<{ treeId: string; variance: number | null }>`(select v.tree_id, ${VARIANCE} as variance from returns v
     where v.run_id = ${filter.runId ?? null}::uuid group by v.tree_id)`.as('varied');
   return chosen(db, filter).innerJoin(variances, 'varied.treeId', 'trees.treeId');
 }
 
-/** Reads how much the returns of the finished rollouts of trees vary: tree → population variance. */
-export async function readReturnVariances(db: Db, trees: readonly string[]): Promise<ReadonlyMap<string, number>> {
-  const { rows } = await sql<{ treeId: string; variance: number }>`
+/** Reads how much the returns of the finished rollouts of trees vary: tree → population variance, null where nobody rewarded any. */
+export async function readReturnVariances(db: Db, trees: readonly string[]): Promise<ReadonlyMap<string, number | null>> {
+  const { rows } = await sql<{ treeId: string; variance: number | null }>`
     select v.tree_id, ${VARIANCE} as variance from returns v where v.tree_id = any(${[...trees]}::uuid[]) group by v.tree_id`.execute(
     db,
   );

@@ -27,7 +27,7 @@ const COLUMNS: readonly TableColumn[] = [
   column(
     'return',
     'float64',
-    sql`case when returns.rewards > 0 then returns.value end`,
+    sql`returns.value`,
     'Sum of the rewards in force along the path and on it; null where there is none.',
   ),
   column(

@@ -6,7 +6,8 @@ export interface BatchOutcome {
   readonly batchId: string;
   /** Successes per sample; null where the environment judges none. */
   readonly successRate: number | null;
-  /** The mean of the sums of their rewards in force. */
+  /** Samples with a reward in force; the mean is of the sums of theirs. */
+  readonly rewarded: number;
   readonly meanReturn: number | null;
   /** The mean of versions between the oldest span of a sample and the version that the batch was trained on. */
   readonly staleness: number | null;
@@ -32,7 +33,8 @@ export async function readBatchOutcomes(db: Db, batches: readonly string[]): Pro
     from batches p cross join lateral (
       select case when count(s.success) filter (where ${ONCE}) > 0
                then (count(*) filter (where s.success and ${ONCE}))::float8 / count(*) filter (where ${ONCE}) end as success_rate,
-             (coalesce(sum(e.value::numeric), 0) / count(*) filter (where ${ONCE}))::float8 as mean_return,
+             count(*) filter (where e.place = 1) as rewarded,
+             (sum(e.value::numeric) / nullif(count(*) filter (where e.place = 1), 0))::float8 as mean_return,
              (avg(p.policy_version - s.oldest_version) filter (where ${ONCE}))::float8 as staleness,
              (sum(s.sampled_tokens) filter (where ${ONCE}))::bigint as sampled_tokens
       from (

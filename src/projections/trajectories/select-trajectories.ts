@@ -8,7 +8,8 @@ export interface Selected {
   readonly rolloutId: string;
   readonly treeId: string;
   readonly runId: string;
-  readonly returnValue: number;
+  /** Null where nobody rewarded it. */
+  readonly returnValue: number | null;
 }
 
 /** The chosen rollouts of one tree, by their ordinal. */
@@ -127,7 +128,6 @@ function conditions(query: TrajectoryQuery): RawBuilder<unknown>[] {
   const all = ofRollouts(query);
   if (tasks) all.push(sql`(t.task_id = any(${tasks.filter(isUuid)}::uuid[]) or t.alias = any(${[...tasks]}::text[]))`);
   if (splits) all.push(sql`t.split = any(${[...splits]}::text[])`);
-  if (returnMin !== null || returnMax !== null) all.push(sql`v.rewards > 0`); // what nobody rewarded has no known return
   if (returnMin !== null) all.push(sql`v.value >= ${returnMin}`);
   if (returnMax !== null) all.push(sql`v.value <= ${returnMax}`);
   return all;

@@ -92,7 +92,7 @@ async function cellsOfRecords(db: Db, records: readonly StageRecord[]): Promise<
     if (runId === undefined) continue;
     for (const { taskId: task, successRate, meanReturn } of await readTaskResults(db, [runId])) {
       if (successRate !== null) success.push({ task, seed, value: successRate });
-      returns.push({ task, seed, value: meanReturn ?? 0 });
+      if (meanReturn !== null) returns.push({ task, seed, value: meanReturn });
     }
   }
   return { success: cellsOf(success), return: cellsOf(returns) };

@@ -127,7 +127,7 @@ describe('rebuilds', () => {
     {
       what: 'a value that JSON does not distinguish',
       name: 'rewards',
-      forge: `update rewards_v3.rewards set value = '-0'`,
+      forge: `update rewards_v4.rewards set value = '-0'`,
       difference: { table: 'rewards', field: 'value', live: '-0', anew: '0' },
     },
     {

@@ -82,7 +82,7 @@ describe('the replay of projections', () => {
   });
 
   test.each([
-    ['changed', `update rewards_v3.rewards set scorer_revision = 'forged' where true`, 'rewards', 'scorer_revision'],
+    ['changed', `update rewards_v4.rewards set scorer_revision = 'forged' where true`, 'rewards', 'scorer_revision'],
     ['missing', `delete from runs_v2.runs`, 'runs', ''],
   ])('the replay names a live row that is %s without the fold', async (_, statement, name, field) => {
     await givenWalks();
@@ -95,12 +95,12 @@ describe('the replay of projections', () => {
   const forgeries: [string, string, [RegExp, unknown, unknown]][] = [
     [
       'a value that JSON does not distinguish',
-      `update rewards_v3.rewards set value = '-0' where value = 0`,
+      `update rewards_v4.rewards set value = '-0' where value = 0`,
       [/^rewards [^ ]+ [^ ]+, value$/, '-0', '0'],
     ],
     [
       'a table that is no more',
-      'drop table rewards_v3.reward_revisions cascade',
+      'drop table rewards_v4.reward_revisions cascade',
       [/^reward_revisions$/, 'no such table', 'a table'],
     ],
     [
@@ -110,8 +110,8 @@ describe('the replay of projections', () => {
     ],
     [
       'columns in another order, of which no row is to be named',
-      `alter table rewards_v3.rewards rename scorer to was; alter table rewards_v3.rewards add column scorer text;
-       update rewards_v3.rewards set scorer = was; alter table rewards_v3.rewards drop column was cascade`,
+      `alter table rewards_v4.rewards rename scorer to was; alter table rewards_v4.rewards add column scorer text;
+       update rewards_v4.rewards set scorer = was; alter table rewards_v4.rewards drop column was cascade`,
       [/^rewards$/, expect.stringMatching(/^\{"rows":6,"sum":"-?\d+"\}$/), expect.stringMatching(/^\{"rows":6,"sum":"-?\d+"\}$/)],
     ],
   ];

@@ -13,7 +13,7 @@ const { signal } = new AbortController();
 const database = useTestDatabase({ emptied: 'before-each' });
 
 /** The returns that the read model has after some events, rollout by rollout. */
-async function returnsAfter(events: readonly Envelope[]): Promise<ReadonlyMap<string, number>> {
+async function returnsAfter(events: readonly Envelope[]): Promise<ReadonlyMap<string, number | null>> {
   await emptyReadModels(database.db);
   await givenEvents(database.db, events);
   const rows = await database.db.selectFrom('returns').select(['rolloutId', 'value']).execute();
@@ -21,7 +21,11 @@ async function returnsAfter(events: readonly Envelope[]): Promise<ReadonlyMap<st
 }
 
 /** The rollouts of a run that have another return in two read models; those that are only in one are left out. */
-function changed(before: ReadonlyMap<string, number>, after: ReadonlyMap<string, number>, rollouts: ReadonlySet<string>) {
+function changed(
+  before: ReadonlyMap<string, number | null>,
+  after: ReadonlyMap<string, number | null>,
+  rollouts: ReadonlySet<string>,
+) {
   return [...before]
     .filter(([rolloutId, value]) => rollouts.has(rolloutId) && after.has(rolloutId) && after.get(rolloutId) !== value)
     .map(([rolloutId, value]) => ({ rolloutId, returns: { before: value, after: after.get(rolloutId) } }))

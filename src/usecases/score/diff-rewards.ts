@@ -90,7 +90,7 @@ export async function diffRewards(
       treeId,
       rolloutId,
       returns: { before, after },
-      advantages: advantages.get(keyInTree(treeId, rolloutId)) ?? { before: 0, after: 0 }, // a rollout without a step of its own has none
+      advantages: advantages.get(keyInTree(treeId, rolloutId)) ?? { before: null, after: null }, // a rollout without a step of its own has none
     }))
     .filter(({ returns, advantages: pair }) => returns.before !== returns.after || pair.before !== pair.after);
   return {

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { keyInTree } from '../../projections/of-tree.ts';
 import { changesOf, chooseEstimator, describeChange, estimateAdvantages, type ScoredGroup } from './replay-scores-advantages.ts';
 
-const group = (treeId: string, pairs: readonly (readonly [before: number, after: number])[]): ScoredGroup => ({
+const group = (treeId: string, pairs: readonly (readonly [before: number | null, after: number | null])[]): ScoredGroup => ({
   treeId,
   alias: `task ${treeId}`,
   members: pairs.map(([before, after], i) => ({
@@ -13,7 +13,7 @@ const group = (treeId: string, pairs: readonly (readonly [before: number, after:
     // Two steps each: what is earned is on the last, and a trajectory estimator sums them.
     rows: [
       { before: 0, after: 0, stateHash: null },
-      { before, after, stateHash: null },
+      { before: before ?? 0, after: after ?? 0, stateHash: null },
     ],
   })),
 });
@@ -60,6 +60,24 @@ describe('advantages in two states', () => {
       'group a (task a): mean return 0.5000 → 0.5000; 2 of 2 advantages other, by 1.41 at most, 2 with the other sign',
     ]);
   });
+});
+
+test('a member that nobody rewarded has no advantage and no part in the mean, and what a score changes is shown', () => {
+  const groups = [
+    group('a', [
+      [1, 1],
+      [3, 3],
+      [null, 5],
+    ]),
+  ];
+  const found = estimateAdvantages(groups, { before: drGrpo, after: drGrpo });
+  expect([...found.values()]).toEqual([
+    { before: -1, after: -2 },
+    { before: 1, after: 0 },
+    { before: null, after: 2 },
+  ]);
+  const [change] = changesOf(groups, found);
+  expect(change).toMatchObject({ returns: { before: 2, after: 3 }, otherReturns: 1, otherAdvantages: 3, largest: 1 });
 });
 
 test('an unknown estimator, and one that needs more than scores, is refused with the reason', () => {

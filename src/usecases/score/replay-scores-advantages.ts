@@ -1,6 +1,6 @@
 import { largest as largestOf } from '../../domain/extremes.ts';
 import { groupBy } from '../../domain/group-by.ts';
-import { sumAmounts } from '../../domain/reward/amount.ts';
+import { meanAmount, sumAmounts } from '../../domain/reward/amount.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import type { ConfiguredEstimator } from '../../domain/training/advantages/estimator.ts';
 import { configureEstimator } from '../../domain/training/advantages/estimators.ts';
@@ -12,10 +12,13 @@ import type { EstimatedStep } from '../../training/backends/estimator-batch.ts';
 import { estimateSteps } from '../../training/backends/linear/prepare-batch.ts';
 import { ReplayRefused } from '../replay/replay-environment.ts';
 
-/** What a rollout's advantage was and would be: the mean over its steps, which estimators of outcomes give all the same. */
+/**
+ * What a rollout's advantage was and would be: the mean over its steps, which estimators of outcomes give all the same. Null where
+ * nobody rewarded it: a planner does not train on it.
+ */
 export interface AdvantagePair {
-  readonly before: number;
-  readonly after: number;
+  readonly before: number | null;
+  readonly after: number | null;
 }
 
 /** The names by which `espalier train` knows the estimators that it trains by. */
@@ -49,7 +52,9 @@ export function estimateAdvantages(
 ): ReadonlyMap<string, AdvantagePair> {
   const before = estimateState(groups, estimators.before, 'before');
   const after = estimateState(groups, estimators.after, 'after');
-  return new Map([...before].map(([key, value]) => [key, { before: value, after: after.get(key) ?? 0 }]));
+  return new Map(
+    [...before.keys(), ...after.keys()].map((key) => [key, { before: before.get(key) ?? null, after: after.get(key) ?? null }]),
+  );
 }
 
 function estimateState(
@@ -58,7 +63,8 @@ function estimateState(
   state: 'before' | 'after',
 ): ReadonlyMap<string, number> {
   const rows = groups.flatMap(({ treeId: groupId, members }) =>
-    members.flatMap(({ rolloutId: id, rows: own }) => {
+    members.flatMap(({ rolloutId: id, rows: own, [state]: total }) => {
+      if (total === null) return [];
       const rolloutId = keyInTree(groupId, id);
       return own.map((row, step): EstimatedStep => ({ groupId, rolloutId, step, reward: row[state], stateHash: row.stateHash }));
     }),
@@ -98,12 +104,13 @@ export function changesOf(
     const otherReturns = members.filter(({ before, after }) => before !== after).length;
     const otherAdvantages = pairs.filter(({ before, after }) => before !== after).length;
     if (otherReturns + otherAdvantages === 0) return [];
-    const turned = pairs.filter(({ before, after }) => before * after < 0).length;
+    const known = pairs.flatMap(({ before, after }) => (before === null || after === null ? [] : [{ before, after }]));
+    const turned = known.filter(({ before, after }) => before * after < 0).length;
     const largest = largestOf(
-      pairs.map(({ before, after }) => Math.abs(after - before)),
+      known.map(({ before, after }) => Math.abs(after - before)),
       0,
     );
-    const mean = (state: 'before' | 'after') => members.reduce((sum, member) => sum + member[state], 0) / members.length;
+    const mean = (state: 'before' | 'after') => meanAmount(members.flatMap((member) => member[state] ?? []));
     const returns = { before: mean('before'), after: mean('after') };
     return [{ treeId, alias, members: members.length, returns, otherReturns, otherAdvantages, turned, largest }];
   });
@@ -111,7 +118,8 @@ export function changesOf(
 
 /** Writes the change of a group in a line. */
 export function describeChange({ treeId, alias, members, returns, otherAdvantages, turned, largest }: GroupChange): string {
-  const mean = `mean return ${returns.before.toFixed(4)} → ${returns.after.toFixed(4)}`;
+  const [before, after] = [returns.before, returns.after].map((value) => value?.toFixed(4) ?? 'unknown');
+  const mean = `mean return ${before} → ${after}`;
   const moved = `${otherAdvantages} of ${members} advantages other, by ${largest.toPrecision(3)} at most, ${turned} with the other sign`;
   return `group ${treeId} (${cutText(alias, 60)}): ${mean}; ${moved}`;
 }
@@ -130,9 +138,9 @@ export interface RewardPair {
 export interface Member {
   readonly rolloutId: string;
   readonly leafStepId: string;
-  /** Summed from the root to its leaf, as returns are. */
-  readonly before: number;
-  readonly after: number;
+  /** Summed from the root to its leaf, as returns are; null where there is no reward. */
+  readonly before: number | null;
+  readonly after: number | null;
   /** The steps that it took itself, as a trainer has them: rewards of the rollout stand on the last. */
   readonly rows: readonly { readonly before: number; readonly after: number; readonly stateHash: string | null }[];
 }
@@ -176,8 +184,8 @@ function memberOf(
   return {
     rolloutId,
     leafStepId,
-    before: sumOf(all, 'before'),
-    after: sumOf(all, 'after'),
+    before: returnOf(all, 'before'),
+    after: returnOf(all, 'after'),
     rows: own.map(({ stepId }, i) => {
       const mine = [...(placed.get(stepId) ?? []), ...(i === own.length - 1 ? ofRollout : [])];
       const stateHash = path[from + i]?.stateHash ?? null; // of the state before the action
@@ -189,6 +197,10 @@ function memberOf(
 /** Step, or else rollout → its rewards. */
 function placeRewards(rewards: readonly RewardPair[]): ReadonlyMap<string, readonly RewardPair[]> {
   return groupBy(rewards, ({ stepId, rolloutId }) => stepId ?? rolloutId ?? ''); // '': on nothing, so that no return counts it
+}
+
+function returnOf(rewards: readonly RewardPair[], state: 'before' | 'after'): number | null {
+  return rewards.some((reward) => reward[state] !== null) ? sumOf(rewards, state) : null;
 }
 
 function sumOf(rewards: readonly RewardPair[], state: 'before' | 'after'): number {

@@ -37,7 +37,7 @@ test('successes earn λ·ln(cf) at every step but the last, failures pay μ·ln(
 
   const paid = await pay({ lambda: 0.5, mu: 0.25, every: null });
   expect(paid[good.rolloutId]).toEqual([1.01, expect.closeTo(1 + 0.5 * (Math.log(2) + Math.log(3)), 12)]);
-  expect(paid[bad.rolloutId]).toEqual([0, expect.closeTo(-0.25 * (Math.log(2) + Math.log(3)), 12)]);
+  expect(paid[bad.rolloutId]).toEqual([null, expect.closeTo(-0.25 * (Math.log(2) + Math.log(3)), 12)]);
   const published = await pay({ lambda: null, mu: null, every: null });
   expect(published[good.rolloutId]?.[1]).toBeCloseTo(1 + 0.01 * (Math.log(2) + Math.log(3)), 12);
 });

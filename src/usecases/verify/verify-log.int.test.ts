@@ -62,7 +62,7 @@ describe('verify compares log, journal and read models', () => {
 
   test('rows without an event and events without a row are named', async () => {
     const { rows } = await run('delete from step_tree_v3.steps where depth = 2 returning step_id');
-    await run("update rewards_v3.rewards set reward_id = '00000000-0000-4000-8000-000000000001' where true");
+    await run("update rewards_v4.rewards set reward_id = '00000000-0000-4000-8000-000000000001' where true");
     const reward = builder.events.find((event) => event.type === 'RewardAssigned');
     const { faults } = await found();
     expect(faults).toContain(`read model missing: step-tree: steps ${rows[0]?.step_id}`);

@@ -175,7 +175,7 @@ function StepToReview({ step }: { readonly step: Item }) {
         </span>
         {rollout === null ? null : (
           <span
-            className={`reward ${(rollout.return ?? 0) <= 0 ? 'reward-bad' : ''}`}
+            className={`reward ${rollout.return !== null && rollout.return <= 0 ? 'reward-bad' : ''}`}
           >{`return ${decimal(rollout.return)}`}</span>
         )}
         <Rewards of={step.rewards} />

@@ -69,7 +69,7 @@ function Siblings({ rollouts }: { readonly rollouts: readonly Rollout[] }) {
   const compared = rollouts.filter((rollout) => rollout.return !== null);
   const advantages = advantagesBy(
     estimator,
-    compared.map((rollout) => rollout.return ?? 0),
+    compared.flatMap((rollout) => rollout.return ?? []),
   );
   const best = rollouts.toSorted((a, b) => (b.return ?? -Infinity) - (a.return ?? -Infinity))[0];
   const [low, high] = scaleOf(rollouts.flatMap((rollout) => rollout.return ?? []));

@@ -269,7 +269,7 @@ describe('export files', () => {
     const ofTrees = `trees.0:${trees}`;
     expect(position).toEqual({
       'step-tree@3': ofTrees,
-      'rewards@3': ofTrees,
+      'rewards@4': ofTrees,
       'prompts@2': ofTrees,
       'pictures@2': ofTrees,
       'annotations@2': ofTrees,

@@ -8,7 +8,8 @@ import type { RecordedRollout, RecordedStep, TreeHead } from '../../../projectio
 export interface ExportTrajectory {
   readonly head: TreeHead;
   readonly rollout: RecordedRollout;
-  readonly returnValue: number;
+  /** Null where nobody rewarded a step of its path, or it as a whole: unknown, which is not 0. */
+  readonly returnValue: number | null;
   /** Sums of the rewards along the path and on the rollout, by component. */
   readonly rewards: Readonly<Record<string, number>>;
   /** Of these the sums of those on the rollout itself, which no step holds. */
@@ -32,11 +33,6 @@ export interface ExportStep extends Omit<RecordedStep, 'reply'> {
   readonly pictures?: readonly string[];
   /** Null where the record holds none. */
   readonly prompt: RecordedPrompt | null;
-}
-
-/** Whether somebody rewarded a step of its path, or it as a whole. Without a reward its return is unknown, and not 0. */
-export function isRewarded({ rewards }: Pick<ExportTrajectory, 'rewards'>): boolean {
-  return Object.keys(rewards).length > 0;
 }
 
 /** What an export says of an annotation. */

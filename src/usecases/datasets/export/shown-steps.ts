@@ -132,7 +132,7 @@ export function originOf({ head, rollout, returnValue, rewards, steps, root, ann
     judgements: [],
     annotations,
     rejectedAnnotations: [],
-    scores: { ...(byComponent.length > 0 ? { return: returnValue } : {}), ...Object.fromEntries(byComponent) },
+    scores: { ...(returnValue === null ? {} : { return: returnValue }), ...Object.fromEntries(byComponent) },
   };
 }
 

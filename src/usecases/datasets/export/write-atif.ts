@@ -3,7 +3,7 @@ import type { PolicyMessage } from '../../../domain/prompts/policy-prompt.ts';
 import { messageText } from '../../../domain/prompts/same-message.ts';
 import { callsOf, chatTools, reasoningOf } from '../../../domain/prompts/served-message.ts';
 import { DatasetError } from '../dataset-error.ts';
-import { type ExportStep, type ExportTrajectory, isRewarded, labelLines } from './export-trajectory.ts';
+import { type ExportStep, type ExportTrajectory, labelLines } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
 import { float, RawJson } from './json-line.ts';
 import { argumentsValue, contentOf } from './message-forms.ts';
@@ -65,7 +65,7 @@ export function atifBody(trajectory: ExportTrajectory, { weights: rule }: Extrac
       total_steps: opening.length + replies.length,
     },
     extra: {
-      ...(isRewarded(trajectory) ? { reward: float(returnValue) } : {}),
+      ...(returnValue === null ? {} : { reward: float(returnValue) }),
       espalier: {
         run: head.runId,
         task: head.taskId,

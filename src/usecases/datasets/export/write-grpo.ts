@@ -22,6 +22,7 @@ export async function grpoBodies(
   shelf: PictureShelf,
 ): Promise<readonly object[]> {
   const { head, rewards, returnValue, rollout, steps } = trajectory;
+  if (returnValue === null) return []; // `writeRewarded` leaves it out and counts it
   const { context, own } = splitPolicy(trajectory);
   refuseOthers(own, trajectory);
   const says = metadata === 'include';

@@ -161,7 +161,7 @@ const trajectory = fc
           startedAt: new Date(1_700_000_000_123),
           finishedAt: new Date(1_700_000_000_456),
         },
-        returnValue,
+        returnValue: Object.keys(sums).length === 0 ? null : returnValue,
         rewards: sums,
         rolloutRewards: {},
         root,
@@ -227,7 +227,7 @@ describe('Parquet files of trajectories', () => {
       seed: String(rollout.seed),
       outcome: 'truncated',
       success: rollout.success,
-      return: Object.keys(rest.rewards).length === 0 ? 'NaN' : rest.returnValue,
+      return: rest.returnValue ?? 'NaN',
       rewards: pairs(rest.rewards),
       labels: [...new Set(rest.annotations.flatMap(({ label }) => label ?? []))].sort().join('\n'),
       annotations: rest.annotations.map(({ id, stepId, label, score, note }) => ({

@@ -8,7 +8,7 @@ import { unpack } from '../../../events/packed.ts';
 import type { Packed } from '../../../events/schemas/values.ts';
 import type { OfTree } from '../../../projections/of-tree.ts';
 import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
-import { type ExportTrajectory, isRewarded, labelLines } from './export-trajectory.ts';
+import { type ExportTrajectory, labelLines } from './export-trajectory.ts';
 import type { ByteSink, ExportFormat } from './format.ts';
 import {
   binary,
@@ -80,7 +80,7 @@ function parquetRow(
     seed: BigInt(rollout.seed),
     outcome: rollout.outcome,
     success: rollout.success,
-    return: isRewarded(trajectory) ? trajectory.returnValue : Number.NaN, // a missing number, as pandas has it
+    return: trajectory.returnValue ?? Number.NaN, // a missing number, as pandas has it
     rewards: componentRows(trajectory.rewards),
     labels: labelLines(trajectory.annotations),
     annotations: trajectory.annotations.map(({ id, stepId, label, score, note, principal, addedAt }) => ({
@@ -110,7 +110,7 @@ function parquetRow(
       well_formatted: step.wellFormatted,
       executable: step.executable,
       weight: weights[i] ?? 0,
-      reward: isRewarded(trajectory) ? sumAmounts(Object.values(step.rewards)) : Number.NaN,
+      reward: trajectory.returnValue === null ? Number.NaN : sumAmounts(Object.values(step.rewards)),
       rewards: componentRows(step.rewards),
       state_hash: step.stateHash,
       policy_spans: step.policySpans.map(({ from, to, policyId, version }) => ({ from, to, policy_id: policyId, version })),

@@ -5,7 +5,7 @@ import { promptMessages } from '../../../domain/history/prompt.ts';
 import { sharedMessages, textMessage } from '../../../domain/prompts/same-message.ts';
 import { callsOf, reasoningOf } from '../../../domain/prompts/served-message.ts';
 import { DatasetError } from '../dataset-error.ts';
-import { type ExportTrajectory, isRewarded } from './export-trajectory.ts';
+import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ExportFormat } from './format.ts';
 import { float, jsonText } from './json-line.ts';
 import { argumentsValue, markedText, toolsColumn } from './message-forms.ts';
@@ -40,7 +40,7 @@ export async function shareGptBodies(
           : shareGptRow(row, `trajectory ${rollout.rolloutId}`, shelf.pictures.any),
       ...toolsColumn(row.tools),
       ...(await imagesColumn(pictures, shelf)),
-      ...(isRewarded(trajectory) ? { reward: float(returnValue) } : {}),
+      ...(returnValue === null ? {} : { reward: float(returnValue) }),
       metadata: { ...metadata, ...picturesNamed(pictures, shelf.pictures) },
     });
   }

@@ -6,7 +6,7 @@ import type { Trx } from '../../../postgres/database.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { DatasetError } from '../dataset-error.ts';
 import type { ChatTokenizer } from './chat-tokenizer.ts';
-import { type ExportTrajectory, isRewarded } from './export-trajectory.ts';
+import type { ExportTrajectory } from './export-trajectory.ts';
 import type { ByteSink, ExportFormat } from './format.ts';
 import { jsonLine } from './json-line.ts';
 import type { ExportCounts } from './manifest.ts';
@@ -137,7 +137,7 @@ function sampledTokens({ steps, rollout }: ExportTrajectory, rule: WeightRule): 
 /** @throws DatasetError `bad-row`: trainers hold rewards in float32, where larger ones are infinite. */
 function refuseBeyondFloat32({ head, rollout, returnValue, rewards, steps }: ExportTrajectory): void {
   const ofSteps = steps.map((step) => Object.values(step.rewards));
-  const all = [returnValue, ...Object.values(rewards), ...ofSteps.flat(), ...ofSteps.map(sumAmounts)];
+  const all = [returnValue ?? 0, ...Object.values(rewards), ...ofSteps.flat(), ...ofSteps.map(sumAmounts)];
   const beyond = all.find((value) => !fitsFloat32(value));
   if (beyond === undefined) return;
   throw new DatasetError(
@@ -153,7 +153,7 @@ export async function writeRewarded(job: WriteJob, write: (job: WriteJob) => Pro
   const only = (trajectory: ExportTrajectory) => {
     if (job.only?.(trajectory) === false) return false;
     trees.add(trajectory.head.treeId);
-    if (isRewarded(trajectory)) {
+    if (trajectory.returnValue !== null) {
       refuseBeyondFloat32(trajectory);
       return true;
     }

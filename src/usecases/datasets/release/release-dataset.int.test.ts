@@ -44,7 +44,7 @@ describe('releases', () => {
       'images@2',
       'pictures@2',
       'prompts@2',
-      'rewards@3',
+      'rewards@4',
       'runs@2',
       'step-tree@3',
     ]);

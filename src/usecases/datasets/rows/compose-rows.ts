@@ -6,7 +6,6 @@ import { keepsForm, type RevisedTurn, splice } from '../../../domain/revision/sp
 import { isGood, isWorse } from '../../../domain/revision/thresholds.ts';
 import type { SearchedStep } from '../../../domain/search/search-tree.ts';
 import { growTree, pathTo, type Tree } from '../../../domain/tree/grow-tree.ts';
-import { rewardsAlong } from '../../../domain/tree/trajectory.ts';
 import type { AnnotationRecord } from '../../../projections/annotations/read-annotations.ts';
 import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
 import type { MinedJudgement, MinedRevision } from '../../../projections/revisions/read-mined-revisions.ts';
@@ -260,13 +259,12 @@ export async function mineTree(
       continue;
     }
     if (rollout.leafStepId === null || endedAt.has(rollout.leafStepId)) continue; // a leaf that was reached twice is one trajectory
-    const path = pathTo(recorded.tree, rollout.leafStepId);
-    if (rewardsAlong({ path, rollout }, recorded.rewards).length === 0) {
+    if (returnValue === null) {
       leftOut.unrewarded += 1; // unknown is not 0, which would be bad
       continue;
     }
     endedAt.set(rollout.leafStepId, rollout);
-    for (const { stepId } of path) {
+    for (const { stepId } of pathTo(recorded.tree, rollout.leafStepId)) {
       const { visits, valueSum } = counts.get(stepId) ?? { visits: 0, valueSum: 0 };
       // A disaster counts as nothing, as in the search (specification of Agent-R, §1.5).
       counts.set(stepId, { visits: visits + 1, valueSum: valueSum + Math.max(0, returnValue) });

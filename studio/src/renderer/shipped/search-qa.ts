@@ -4,7 +4,8 @@ import type { MakeElement, RendererInput, RendererOutput, RendererStep } from '.
 export function render({ steps, at, task }: RendererInput, h: MakeElement): readonly RendererOutput[] {
   const final = steps.map(({ action }) => answerIn(action)).findLast((text) => text !== undefined);
   const answered = steps[at] ? answerIn(steps[at].action) : undefined;
-  const reward = steps.at(-1)?.rewards.reduce((sum, { value }) => sum + value, 0) ?? 0;
+  const rewards = steps.at(-1)?.rewards ?? [];
+  const right = rewards.reduce((sum, { value }) => sum + value, 0) > 0;
   const question = (steps[0]?.observation ?? task.goal).replace(/^Question:\s*/, '') || task.goal;
   const turns = steps.slice(1, at + 1).flatMap((step, place) => {
     const query = queryIn(step.action);
@@ -32,7 +33,9 @@ export function render({ steps, at, task }: RendererInput, h: MakeElement): read
     ),
     answered === undefined
       ? null
-      : h('p', { class: reward > 0 ? 'good' : 'bad' }, `Answer (${reward > 0 ? 'right' : 'wrong'}): `, h('b', null, answered)),
+      : rewards.length === 0
+        ? h('p', null, 'Answer: ', h('b', null, answered))
+        : h('p', { class: right ? 'good' : 'bad' }, `Answer (${right ? 'right' : 'wrong'}): `, h('b', null, answered)),
   ];
 
   /** A text with what the rollout answered marked in it. */

@@ -1,4 +1,3 @@
-import type { Appender } from '../../append/appender.ts';
 import type { ChatMessage } from '../../domain/history/prompt.ts';
 import { type LeafPath, type PublishedPairing, pairAsPublished } from '../../domain/revision/pair-paths.ts';
 import {
@@ -14,14 +13,12 @@ import { publishedOpening } from '../../domain/search/published-prompt.ts';
 import type { SearchedStep } from '../../domain/search/search-tree.ts';
 import { growTree, type Tree } from '../../domain/tree/grow-tree.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
-import type { Judge } from '../../policies/judge.ts';
-import type { Db } from '../../postgres/database.ts';
 import { forgottenAmong } from '../../postgres/stream-keys.ts';
 import { readSearchedTree, type SearchedTree } from '../../projections/revisions/read-searched-trees.ts';
 import { type PublishedFile, readPublishedFiles } from '../../projections/runs/read-published-files.ts';
 import { forEachOf } from '../collect/all-or-stop.ts';
 import { RunRefused } from '../collect/hold-run.ts';
-import { refuseAnotherWorld } from './revise-run.ts';
+import { type ReviseOptions, refuseAnotherWorld } from './revise-run.ts';
 import { probePath } from './revise-tree.ts';
 import { type JudgeAnswer, openVerdicts, type Verdicts } from './revise-verdicts.ts';
 import { readRecordedRevisions } from './revised-tree.ts';
@@ -49,23 +46,14 @@ export type PublishedRun = { readonly rewardScale: number } & (
   | { readonly kind: 'imported'; readonly system: string | null; readonly acknowledgement: string | null }
 );
 
-interface FaithfulOptions {
-  readonly db: Db;
-  readonly runId: string;
-  /** How many trees the run was to collect; null where its plan is not known: then it is those that were opened. */
-  readonly plannedTrees: number | null;
+interface FaithfulOptions
+  extends Pick<
+    ReviseOptions,
+    'db' | 'runId' | 'plannedTrees' | 'judge' | 'kind' | 'appender' | 'resolve' | 'concurrency' | 'signal'
+  > {
   readonly run: PublishedRun;
   readonly plan: FaithfulPlan;
-  /** Null when nobody is asked. */
-  readonly judge: Judge | null;
-  /** The environment the trees were grown in; null when the judge does not plan. */
-  readonly kind: EnvironmentKind | null;
-  readonly appender: Appender;
-  /** Reads text that lies in the blob store. */
-  readonly resolve: (sha256: string) => Promise<string>;
-  /** Trees judged at a time; rows come in the order of the published program all the same. */
-  readonly concurrency: number;
-  readonly signal: AbortSignal;
+  /** Called in the order of the published program, whatever the concurrency. */
   readonly write: (row: PublishedPairRow | PublishedGoodRow) => Promise<void>;
   readonly progress?: (counts: FaithfulCounts) => void;
 }

@@ -11,23 +11,27 @@ import { DatasetError } from '../dataset-error.ts';
 /** The filters as given on a command line: one text each, alternatives separated by commas. */
 export type QueryTexts = { readonly [Name in keyof TrajectoryQuery]?: string | undefined };
 
+/** The filters by the options of a command and the parameters of a request that give them. */
+const CHOICES = {
+  run: 'runs',
+  environment: 'environments',
+  task: 'tasks',
+  split: 'splits',
+  outcome: 'outcomes',
+  success: 'success',
+  label: 'labels',
+  withoutLabel: 'withoutLabels',
+  unclear: 'unclear',
+  returnMin: 'returnMin',
+  returnMax: 'returnMax',
+  policy: 'policies',
+  from: 'finishedFrom',
+  before: 'finishedBefore',
+} as const satisfies Readonly<Record<string, keyof TrajectoryQuery>>;
+type Choice = keyof typeof CHOICES;
+
 /** The filters as options of a command and parameters of a request name them. */
-export interface QueryChoices {
-  readonly run?: string | undefined;
-  readonly environment?: string | undefined;
-  readonly task?: string | undefined;
-  readonly split?: string | undefined;
-  readonly outcome?: string | undefined;
-  readonly success?: string | undefined;
-  readonly label?: string | undefined;
-  readonly withoutLabel?: string | undefined;
-  readonly unclear?: string | undefined;
-  readonly returnMin?: string | undefined;
-  readonly returnMax?: string | undefined;
-  readonly policy?: string | undefined;
-  readonly from?: string | undefined;
-  readonly before?: string | undefined;
-}
+export type QueryChoices = { readonly [Name in Choice]?: string | undefined };
 
 const list = (item: z.ZodType<string, string>) =>
   z
@@ -103,22 +107,8 @@ export function parseTrajectoryQuery(given: QueryTexts): TrajectoryQuery {
 
 /** Reads filters by the names of options. @throws DatasetError `invalid-query` naming the filter. */
 export function parseChoices(given: QueryChoices): TrajectoryQuery {
-  return parseTrajectoryQuery({
-    runs: given.run,
-    environments: given.environment,
-    tasks: given.task,
-    splits: given.split,
-    outcomes: given.outcome,
-    success: given.success,
-    labels: given.label,
-    withoutLabels: given.withoutLabel,
-    unclear: given.unclear,
-    returnMin: given.returnMin,
-    returnMax: given.returnMax,
-    policies: given.policy,
-    finishedFrom: given.from,
-    finishedBefore: given.before,
-  });
+  const filters = Object.entries(CHOICES).map(([choice, filter]) => [filter, given[choice as Choice]]); // its own keys
+  return parseTrajectoryQuery(Object.fromEntries(filters));
 }
 
 /** Words a query for messages: `environments = textcraft, success = true`; all trajectories when nothing is filtered. */

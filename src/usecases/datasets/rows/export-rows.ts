@@ -1,7 +1,5 @@
 import { stat } from 'node:fs/promises';
-import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { sha256OfFile } from '../../../digest/sha256.ts';
-import type { Db } from '../../../postgres/database.ts';
 import { annotations } from '../../../projections/annotations/annotations.ts';
 import { images } from '../../../projections/images/images.ts';
 import { pictures } from '../../../projections/pictures/pictures.ts';
@@ -12,8 +10,7 @@ import { stepTree } from '../../../projections/step-tree/step-tree.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { DatasetError } from '../dataset-error.ts';
 import { AtomicFile, type Existing, publishWithManifest, refuseManifest } from '../export/atomic-file.ts';
-import type { ChatTokenizer } from '../export/chat-tokenizer.ts';
-import { openSelection } from '../export/export-trajectories.ts';
+import { type ExportOptions, openSelection } from '../export/export-trajectories.ts';
 import { describeQuery } from '../export/parse-trajectory-query.ts';
 import { PictureFolder } from '../export/pictures.ts';
 import { readSnapshot, type SnapshotPosition } from '../export/snapshot.ts';
@@ -22,25 +19,14 @@ import { checkRowOptions, ROW_FORMAT_VERSIONS, type RowFormat, type RowParameter
 import type { ChosenRevisions } from './stream-rows.ts';
 import { type RowCounts, type WrittenExample, writeRows } from './write-rows.ts';
 
-export interface RowExportOptions extends ChosenRevisions {
-  readonly db: Db;
-  readonly blobs: BlobStore;
-  readonly query: TrajectoryQuery;
+export interface RowExportOptions
+  extends ChosenRevisions,
+    Pick<ExportOptions, 'db' | 'blobs' | 'query' | 'tokenizer' | 'out' | 'codeVersion' | 'waitMs' | 'signal' | 'onPictures'> {
   readonly format: RowFormat;
   readonly parameters: RowParameters;
   readonly general: GeneralOptions | null;
-  /** That of `format.tokenizer`. */
-  readonly tokenizer?: ChatTokenizer | undefined;
-  /** The file to make; its manifest lies in `_manifests` next to it. */
-  readonly out: string;
   /** What becomes of a file that is there: `same` accepts one of the very content that is to be written. */
   readonly existing: Existing | 'same';
-  readonly codeVersion: string;
-  /** How long the projections may take to reach one another. */
-  readonly waitMs: number;
-  readonly signal: AbortSignal;
-  /** Called where prompts of what is exported show pictures. */
-  readonly onPictures?: () => void;
   readonly onProgress: (lines: number) => void;
   /** Called for every example as it is written. */
   readonly onExample?: (example: WrittenExample) => void;

@@ -6,12 +6,12 @@ import { jsonText } from '../../events/json-text.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Takes what could not be read, in words that begin with its path. */
-export type Lose = (what: string) => void;
+/** Takes what could not be read, in words that begin with its path; of a part also its type. */
+export type Lose = (what: string, type?: string) => void;
 
 /** Begins the path of what is lost. */
 export function below(lose: Lose, path: string | number): Lose {
-  return (what) => lose(`${path}.${what}`);
+  return (what, type) => lose(`${path}.${what}`, type);
 }
 
 /** Reads one message of chat completions, of a request or of a reply; null for what is none. */
@@ -182,7 +182,7 @@ function partsOf(content: unknown, lose: Lose): readonly CallPart[] {
     return [];
   }
   return (Array.isArray(content) ? content : [content]).flatMap((part: unknown, i) =>
-    partOf(part, (what) => lose(`content.${i} ${what}`)),
+    partOf(part, (what, type) => lose(`content.${i} ${what}`, type)),
   );
 }
 
@@ -198,7 +198,7 @@ function partOf(part: unknown, lose: Lose): readonly CallPart[] {
   const type = String(part.type);
   if (THINKING.includes(type)) {
     const isEmpty = [part.thinking, part.reasoning, part.text, part.content].includes('');
-    if (!isEmpty && thinkingIn(part) === '') lose('is thinking without a text');
+    if (!isEmpty && thinkingIn(part) === '') lose('is thinking without a text', type);
     return []; // the reasoning of the message
   }
   const said = string(part.text) ?? string(part.refusal) ?? (TEXTS.includes(type) ? string(part.content) : null);
@@ -207,7 +207,7 @@ function partOf(part: unknown, lose: Lose): readonly CallPart[] {
   if (picture !== null) return [{ kind: 'picture', url: picture }];
   const media = part.mime_type ?? part.mediaType ?? part.mimeType ?? part.modality;
   const of = media === undefined ? '' : ` (${cutText(String(media), 100)})`;
-  lose(`is a part of type ${cutText(jsonText(part.type), 100)}${of}, and is not recorded`); // sound, files, tools of the server
+  lose(`is a part of type ${cutText(jsonText(part.type), 100)}${of}, and is not recorded`, type); // sound, files, tools of the server
   return [];
 }
 

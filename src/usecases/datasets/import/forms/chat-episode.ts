@@ -158,6 +158,20 @@ export function readMessage(given: Chat[number]): CallMessage {
   return chatMessage(given, () => undefined) ?? SILENT;
 }
 
+/** Writes a message that was read as one of a chat; its pictures are parts without a text. */
+export function chatMessageOf(message: CallMessage): Chat[number] {
+  const { role, parts, reasoning, toolCalls, toolCallId, name } = message;
+  const isShown = parts.some(({ kind }) => kind === 'picture');
+  return {
+    role,
+    content: isShown ? parts.map((part) => (part.kind === 'text' ? part.text : { type: 'image_url' })) : textOf(message),
+    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    ...(toolCalls.length === 0 ? {} : { tool_calls: [...toolCalls] }),
+    ...(toolCallId === null ? {} : { tool_call_id: toolCallId }),
+    ...(name === null ? {} : { name }),
+  };
+}
+
 /** Names messages by a field that holds them all. */
 export function namesIn(all: string): ChatNames {
   return { all, at: (place) => `${all}.${place}` };

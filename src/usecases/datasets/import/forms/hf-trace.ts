@@ -1,8 +1,9 @@
+import type { CallMessage } from '../../../../domain/capture/call-message.ts';
 import { wellFormed } from '../../../../events/well-formed.ts';
-import { CHAT_ROLES } from '../../../../policies/openai/read-messages.ts';
+import { blockMessages, CHAT_ROLES, isSilent, type Lose, messagesOfItems } from '../../../../policies/openai/read-messages.ts';
 import { characterNotes, type RowNote, withNotes } from '../agent-traj-item.ts';
 import { readParsedRows } from '../read-rows.ts';
-import { type Chat, chat, chatEpisode, namesIn, refusedShape } from './chat-episode.ts';
+import { chatEpisode, chatMessageOf, namesIn } from './chat-episode.ts';
 import { type ItemForm, type ItemOfFile, isObject } from './item-of-file.ts';
 
 const TYPES = [
@@ -71,7 +72,7 @@ const OTHER_LINE: RowNote = { kind: 'line-not-read', field: null };
 const OTHER_PART: RowNote = { kind: 'part-not-read', field: null };
 
 interface Session {
-  readonly messages: Said[];
+  readonly messages: CallMessage[];
   readonly notes: RowNote[];
   /** The first line that cannot be read before its last one. */
   brokenAt: number | null;
@@ -81,7 +82,7 @@ function newSession(): Session {
   return { messages: [], notes: [], brokenAt: null };
 }
 
-function add(messages: Said[], said: Said): void {
+function add(messages: CallMessage[], said: CallMessage): void {
   const before = messages.at(-1);
   if (before?.role === 'assistant' && said.role === 'assistant') messages[messages.length - 1] = joined(before, said);
   else if (said.role === 'system' && messages.some(({ role }) => role === 'assistant')) messages.push({ ...said, role: 'user' });
@@ -94,21 +95,23 @@ function itemOf({ messages, notes, brokenAt }: Session, name: string, environmen
       'the session continues after this line, which cannot be read; repair the line, or the session is left out whole';
     return { line: brokenAt, parsed: { kind: 'refused', reason } };
   }
-  const parsed = chat.safeParse(messages);
-  if (!parsed.success) return { line: 1, parsed: refusedShape(parsed.error) };
   const facts = { environment: environment ?? 'trace', ...(name === '' ? {} : { alias: name }) };
-  return { line: 1, parsed: withNotes(chatEpisode(parsed.data as Chat, facts, namesIn('the session')), notes) };
+  return { line: 1, parsed: withNotes(chatEpisode(messages.map(chatMessageOf), facts, namesIn('the session')), notes) };
 }
 
-function joined(before: Said, said: Said): Said {
-  const calls = [...(before.tool_calls ?? []), ...(said.tool_calls ?? [])];
-  const thought = lines(before.reasoning_content ?? '', said.reasoning_content ?? '');
-  return {
-    role: 'assistant',
-    content: lines(before.content, said.content),
-    ...(thought === '' ? {} : { reasoning_content: thought }),
-    ...(calls.length === 0 ? {} : { tool_calls: calls }),
-  };
+function joined(before: CallMessage, said: CallMessage): CallMessage {
+  return inOneText({
+    ...before,
+    parts: [...before.parts, ...said.parts],
+    reasoning: lines(before.reasoning, said.reasoning),
+    toolCalls: [...before.toolCalls, ...said.toolCalls],
+  });
+}
+
+/** Texts of one message are lines. */
+function inOneText(message: CallMessage): CallMessage {
+  const text = lines(...message.parts.map((part) => (part.kind === 'text' ? part.text : '')));
+  return { ...message, parts: text === '' ? [] : [{ kind: 'text', text }] };
 }
 
 function lines(...texts: readonly string[]): string {
@@ -126,19 +129,10 @@ function sessionOf(line: Fields): string {
   return (found.find((each) => typeof each === 'string') as string | undefined) ?? '';
 }
 
-interface Said {
-  readonly role: string;
-  readonly content: string;
-  readonly reasoning_content?: string;
-  readonly tool_calls?: readonly { readonly id: string | null; readonly name: string; readonly arguments: unknown }[];
-  readonly tool_call_id?: string;
-  readonly name?: string;
-}
-
 /** Types of lines that say of a session which it is, or repeat what other lines hold. */
 const BOOKKEEPING = ['session', 'session_start', 'session_meta', 'event_msg'];
 
-function messagesOf(line: Fields, notes: RowNote[]): readonly Said[] {
+function messagesOf(line: Fields, notes: RowNote[]): readonly CallMessage[] {
   const { type, message, payload } = line;
   if (isObject(message)) return messagesIn(message, notes);
   if (type === 'response_item' && isObject(payload)) return messagesOfCodex(payload, notes);
@@ -151,98 +145,47 @@ function messagesOf(line: Fields, notes: RowNote[]): readonly Said[] {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function messagesIn(message: Fields, notes: RowNote[]): readonly Said[] {
-  const { role, content } = message;
+function messagesIn(message: Fields, notes: RowNote[]): readonly CallMessage[] {
+  const { role, content, toolCallId, toolName } = message;
   if (typeof role !== 'string') {
     notes.push(OTHER_LINE);
     return [];
   }
-  const parts = readParts(content, notes);
-  if (role === 'toolResult') return [{ role: 'tool', content: parts.text, ...answered(message.toolCallId, message.toolName) }];
-  // Pi has roles for its own commands and summaries (`bashExecution`, `branchSummary`); its model is shown them as the user's
-  const shown = CHAT_ROLES.includes(role) ? role : 'user';
-  const said = saidBy(shown, parts);
-  return [...parts.results, ...(said ? [said] : [])];
+  const said = Array.isArray(content) ? content.map(ofPi) : content;
+  const given = role === 'toolResult' ? { role: 'tool', tool_call_id: toolCallId, name: toolName } : { role: roleOf(role) };
+  return saidIn(blockMessages({ ...given, content: said }, loseIn(notes)), notes);
 }
 
-function messagesOfCodex(payload: Fields, notes: RowNote[]): readonly Said[] {
-  const { type, role, content, name, output, call_id: id } = payload;
-  switch (type) {
-    case 'message': {
-      if (typeof role !== 'string') {
-        notes.push({ kind: 'line-not-read', field: type });
-        return [];
-      }
-      const known = CHAT_ROLES.includes(role) ? role : 'user';
-      const said = saidBy(known === 'developer' ? 'system' : known, readParts(content, notes));
-      return said ? [said] : [];
-    }
-    case 'function_call':
-    case 'custom_tool_call': {
-      const given = payload.arguments ?? payload.input;
-      return [{ role: 'assistant', content: '', tool_calls: [calledTool(id, name, given)] }];
-    }
-    case 'function_call_output':
-    case 'custom_tool_call_output':
-      return [{ role: 'tool', content: typeof output === 'string' ? output : JSON.stringify(output), ...answered(id, null) }];
-    case 'reasoning': {
-      const thought = lines(readParts(payload.summary, notes).text, readParts(content, notes).text);
-      if (thought !== '') return [{ role: 'assistant', content: '', reasoning_content: thought }];
-      notes.push({ kind: 'part-not-read', field: 'reasoning' }); // encrypted
-      return [];
-    }
-    default:
-      notes.push({ kind: 'line-not-read', field: typeof type === 'string' ? type : null });
-      return [];
+/** Pi has roles for its own commands and summaries (`bashExecution`, `branchSummary`); its model is shown them as the user's. */
+function roleOf(role: unknown): unknown {
+  return typeof role !== 'string' || CHAT_ROLES.includes(role) ? role : 'user';
+}
+
+function ofPi(part: unknown): unknown {
+  return isObject(part) && part.type === 'toolCall' ? { ...part, type: 'tool_use', input: part.arguments } : part;
+}
+
+const ITEMS = ['function_call', 'custom_tool_call', 'function_call_output', 'custom_tool_call_output', 'reasoning'];
+
+function messagesOfCodex(payload: Fields, notes: RowNote[]): readonly CallMessage[] {
+  const { type, role, output } = payload;
+  if (!(type === 'message' && typeof role === 'string') && !ITEMS.includes(String(type))) {
+    notes.push({ kind: 'line-not-read', field: typeof type === 'string' ? type : null });
+    return [];
   }
+  const item = { ...payload, role: roleOf(role), output: isObject(output) && 'content' in output ? output.content : output };
+  const said = saidIn(messagesOfItems([item], loseIn(notes)), notes);
+  if (type === 'reasoning' && said.length === 0) notes.push({ kind: 'part-not-read', field: 'reasoning' }); // encrypted
+  return said;
 }
 
-interface Parts {
-  text: string;
-  thought: string;
-  readonly calls: ReturnType<typeof calledTool>[];
-  readonly results: Said[];
+function loseIn(notes: RowNote[]): Lose {
+  return (_, type) => notes.push(type === undefined ? OTHER_PART : { kind: 'part-not-read', field: type });
 }
 
-function saidBy(role: string, { text, thought, calls }: Parts): Said | null {
-  if (role !== 'assistant') return text === '' ? null : { role, content: text };
-  if (text === '' && thought === '' && calls.length === 0) return null;
-  return {
-    role,
-    content: text,
-    ...(thought === '' ? {} : { reasoning_content: thought }),
-    ...(calls.length === 0 ? {} : { tool_calls: calls }),
-  };
-}
-
-/** Takes the parts of a message apart: its text, what the model thought, its calls of tools, and results of tools. */
-function readParts(content: unknown, notes: RowNote[]): Parts {
-  const read: Parts = { text: '', thought: '', calls: [], results: [] };
-  for (const part of Array.isArray(content) ? content : [content]) {
-    if (typeof part === 'string') read.text = lines(read.text, part);
-    if (!isObject(part)) {
-      if (typeof part !== 'string' && part !== null && part !== undefined) notes.push(OTHER_PART);
-      continue;
-    }
-    const { type, text, thinking, name, input, id } = part;
-    if (type === 'thinking' && typeof thinking === 'string') read.thought = lines(read.thought, thinking);
-    else if (type === 'tool_use') read.calls.push(calledTool(id, name, input));
-    else if (type === 'toolCall') read.calls.push(calledTool(id, name, part.arguments));
-    else if (type === 'tool_result')
-      read.results.push({ role: 'tool', content: readParts(part.content, notes).text, ...answered(part.tool_use_id, null) });
-    else if (typeof text === 'string') read.text = lines(read.text, text);
-    else notes.push({ kind: 'part-not-read', field: typeof type === 'string' ? type : null });
-  }
-  return read;
-}
-
-function calledTool(id: unknown, name: unknown, given: unknown) {
-  return { id: typeof id === 'string' ? id : null, name: typeof name === 'string' ? name : '', arguments: given };
-}
-
-function answered(id: unknown, name: unknown): Pick<Said, 'tool_call_id' | 'name'> {
-  return {
-    ...(typeof id === 'string' && id !== '' ? { tool_call_id: id } : {}),
-    ...(typeof name === 'string' && name !== '' ? { name } : {}),
-  };
+/** Takes what messages say: pictures are noted, and one that says nothing is left out, but for a result of a tool. */
+function saidIn(messages: readonly CallMessage[], notes: RowNote[]): readonly CallMessage[] {
+  for (const { parts } of messages)
+    for (const { kind } of parts) if (kind === 'picture') notes.push({ kind: 'part-not-read', field: 'image' });
+  return messages.map(inOneText).filter((message) => message.role === 'tool' || !isSilent(message));
 }

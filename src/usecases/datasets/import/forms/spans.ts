@@ -1,10 +1,9 @@
-import { type CallMessage, textOf } from '../../../../domain/capture/call-message.ts';
 import { wellFormed } from '../../../../events/well-formed.ts';
 import { kindOf, placeOf, readModelSpan, withLogs } from '../../../capture/traces/read-model-span.ts';
 import { readLogs, readSpans, type Span } from '../../../capture/traces/read-spans.ts';
 import { characterNotes, type EpisodeTurn, type ParsedItem, type RowNote, withNotes } from '../agent-traj-item.ts';
 import { readParsedRows } from '../read-rows.ts';
-import { type Chat, chatEpisode, namesIn } from './chat-episode.ts';
+import { chatEpisode, chatMessageOf, namesIn } from './chat-episode.ts';
 import { type ItemForm, type ItemOfFile, isObject } from './item-of-file.ts';
 import { type CallOfTrace, longestConversation } from './longest-conversation.ts';
 
@@ -196,17 +195,4 @@ function parseTrace(traceId: string, { spans, logs, notes: ofRows }: Trace, envi
     return { ...turn, ...(usage ? { usage } : {}) };
   });
   return { ...read, episode: { ...read.episode, turns } };
-}
-
-function chatMessageOf(message: CallMessage): Chat[number] {
-  const { role, parts, reasoning, toolCalls, toolCallId, name } = message;
-  const isShown = parts.some(({ kind }) => kind === 'picture');
-  return {
-    role,
-    content: isShown ? parts.map((part) => (part.kind === 'text' ? part.text : { type: 'image_url' })) : textOf(message),
-    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
-    ...(toolCalls.length === 0 ? {} : { tool_calls: [...toolCalls] }),
-    ...(toolCallId === null ? {} : { tool_call_id: toolCallId }),
-    ...(name === null ? {} : { name }),
-  };
 }

@@ -72,13 +72,34 @@ function chatReply(body: unknown): ReadReply {
 function responsesReply(body: unknown): ReadReply {
   if (!isObject(body) || !Array.isArray(body.output))
     throw new Error("the model server's answer is no response: it has no output");
+  const { output, status, incomplete_details: details } = body;
+  const reason = isObject(details) ? string(details.reason) : null;
+  const finishReason = status === 'incomplete' ? (reason === 'max_output_tokens' ? 'length' : reason) : 'stop';
+  return replyOf(body, 'output', (lose) => messagesOfItems(output, lose), { raw: jsonText(output), finishReason });
+}
+
+function anthropicReply(body: unknown): ReadReply {
+  if (!isObject(body) || !Array.isArray(body.content))
+    throw new Error("the model server's answer is no message: it has no content");
+  const raw = { role: 'assistant', content: body.content };
+  const said = { raw: jsonText(raw), finishReason: string(body.stop_reason) };
+  return replyOf(body, 'content', (lose) => blockMessages(raw, lose), said);
+}
+
+/** Makes the reply of a protocol that has one message. Where there are more, or none although there is something, that is lost. */
+function replyOf(
+  body: Json,
+  field: 'output' | 'content',
+  read: (lose: Lose) => readonly CallMessage[],
+  said: Pick<ReadChoice, 'raw' | 'finishReason'>,
+): ReadReply {
   const losses: string[] = [];
-  const lose = below((what) => losses.push(what), 'output');
-  const message = oneOf(messagesOfItems(body.output, lose), body.output, lose);
-  for (const loss of lossesOfText(body.output)) lose(loss);
+  const lose = below((what) => losses.push(what), field);
+  const [message, ...more] = read(lose).filter(({ role }) => role === 'assistant');
+  if (more.length > 0) lose(`holds ${more.length + 1} messages, of which the first is the reply`);
+  if (message === undefined && list(body[field]).length > 0) lose('holds no message of the model');
+  for (const loss of lossesOfText(list(body[field]))) lose(loss);
   const usage = usageOf(body.usage);
-  const reasons = isObject(body.incomplete_details) ? string(body.incomplete_details.reason) : null;
-  const finishReason = body.status === 'incomplete' ? (reasons === 'max_output_tokens' ? 'length' : reasons) : 'stop';
   return {
     promptTokenIds: null,
     usage,
@@ -86,16 +107,8 @@ function responsesReply(body: unknown): ReadReply {
     model: string(body.model),
     fingerprint: null,
     losses,
-    choices: [{ message, raw: jsonText(body.output), tokens: null, namedTokens: null, usage, finishReason }],
+    choices: [{ message: message ?? SILENT, tokens: null, namedTokens: null, usage, ...said }],
   };
-}
-
-/** Returns the one message of a reply; where there are more, or none although there is something, that is lost. */
-function oneOf(messages: readonly CallMessage[], from: readonly unknown[], lose: Lose): CallMessage {
-  const [message, ...more] = messages.filter(({ role }) => role === 'assistant');
-  if (more.length > 0) lose(`holds ${more.length + 1} messages, of which the first is the reply`);
-  if (message === undefined && from.length > 0) lose('holds no message of the model');
-  return message ?? SILENT;
 }
 
 /**
@@ -129,9 +142,12 @@ const NOTHING_READ: Omit<ReadReply, 'losses'> = {
   fingerprint: null,
 };
 
+/** Anthropic counts what it had cached apart. */
 function usageOf(given: unknown): Usage | null {
   if (!isObject(given) || !Number.isInteger(given.input_tokens) || !Number.isInteger(given.output_tokens)) return null;
-  return { promptTokens: Number(given.input_tokens), completionTokens: Number(given.output_tokens) };
+  const counts = [given.input_tokens, given.cache_creation_input_tokens, given.cache_read_input_tokens];
+  const promptTokens = counts.reduce<number>((sum, count) => sum + (Number.isInteger(count) ? Number(count) : 0), 0);
+  return { promptTokens, completionTokens: Number(given.output_tokens) };
 }
 
 /** Puts the parts of a streamed reply together. */
@@ -299,40 +315,6 @@ function assembleResponse(): Parts {
     whole: () => last,
     isComplete: () => isComplete,
   };
-}
-
-function anthropicReply(body: unknown): ReadReply {
-  if (!isObject(body) || !Array.isArray(body.content))
-    throw new Error("the model server's answer is no message: it has no content");
-  const raw = { role: 'assistant', content: body.content };
-  const losses: string[] = [];
-  const lose = below((what) => losses.push(what), 'content');
-  for (const loss of lossesOfText(body.content)) lose(loss);
-  const usage = anthropicUsage(body.usage);
-  return {
-    promptTokenIds: null,
-    usage,
-    responseId: string(body.id),
-    model: string(body.model),
-    fingerprint: null,
-    losses,
-    choices: [
-      {
-        message: oneOf(blockMessages(raw, lose), body.content, lose),
-        raw: jsonText(raw),
-        ...{ tokens: null, namedTokens: null, usage, finishReason: string(body.stop_reason) },
-      },
-    ],
-  };
-}
-
-function anthropicUsage(given: unknown): ReadReply['usage'] {
-  if (!isObject(given) || !Number.isInteger(given.input_tokens) || !Number.isInteger(given.output_tokens)) return null;
-  const cached = [given.cache_creation_input_tokens, given.cache_read_input_tokens].map((count) =>
-    Number.isInteger(count) ? Number(count) : 0,
-  );
-  const promptTokens = cached.reduce((sum, count) => sum + count, Number(given.input_tokens));
-  return { promptTokens, completionTokens: Number(given.output_tokens) };
 }
 
 /** Puts the events of a streamed reply together. */

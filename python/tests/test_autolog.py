@@ -283,14 +283,18 @@ class Autolog(AutologCase):
 
         self.assertEqual(len({task("AAAA"), task("AAAA", cache_control={"type": "ephemeral"}), task("BBBB")}), 2)
 
-    def test_a_stream_that_the_program_leaves_is_recorded_as_far_as_it_came(self):
+    def test_a_stream_that_the_program_leaves_is_recorded_as_far_as_it_came_and_what_goes_on_with_that_is_of_its_rollout(self):
         er.autolog()
-        stream = self.ask(self.client(), "q", stream=True)
+        client = self.client()
+        stream = self.ask(client, "q", stream=True)
         next(iter(stream))
         stream.close()
         [call] = self.calls()
         self.assertEqual((call["outcome"], call["message"]), ("cancelled", "the program went away"))
         self.assertEqual(call["parts"][0]["choices"][0]["delta"]["content"], "r")
+        had = "".join(part["choices"][0]["delta"].get("content") or "" for part in call["parts"] if part["choices"])
+        self.ask(client, "q", had, "Go on.")
+        self.assertEqual([each["rollout"] for each in self.calls()], [call["rollout"]] * 2)
 
     def test_an_answer_or_a_request_that_cannot_be_read_is_recorded_as_far_as_it_can_and_reaches_the_program(self):
         er.autolog()

@@ -209,7 +209,7 @@ class Exchange:
             line += b',"reply":' + reply
         self.line = line + b"}\n"
         said: list[list[Any]] = []
-        if outcome == "answered" and self.api != "embeddings":
+        if outcome != "failed" and self.api != "embeddings":  # what a program has that went away it may go on with
             try:
                 said = replies(self.api, parsed, self._parsed if self._sse else None)
             except Exception:  # noqa: BLE001

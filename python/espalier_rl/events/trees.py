@@ -498,7 +498,7 @@ class CallCapturedData(_CallCapturedDataOptional):
     parentStepId: str
     """UUID of the step at which the call was made."""
     stepId: str | None
-    """UUID of the step that the reply becomes; null when it becomes none."""
+    """UUID of the step that the reply becomes, of a cancelled call if a later one shows it; null when it becomes none."""
     place: Literal["path", "branch"]
     """Whether the call goes on with the conversation that the rollout follows, or with one next to it, as a sub-agent does."""
     source: Literal["proxy", "trace", "client"]

@@ -108,7 +108,18 @@ describe('placeCall', () => {
     expect(placeCall(['', 'q'], [], [waiting], 'root')).toMatchObject({ kind: 'aside' });
   });
 
-  test('what arrived of a reply that was cut off is not continued', () => {
+  test('what arrived of a reply before its program went away is continued by a request that shows it, and missing in one with another', () => {
+    const cut = call({ state: 'cut' });
+    expect(placeCall(['', 'p', 'p r', 'p r o'], [], [cut], 'root')).toMatchObject({ kind: 'continues', call: cut, from: 2 });
+    const shown = [NONE, { calls: [], answers: null, reply: 'other' }, NONE];
+    expect(placeCall(['', 'p', 'p other', 'p other o'], shown, [cut], 'root')).toEqual({
+      kind: 'aside',
+      unclear: 'unrecorded-reply',
+    });
+    expect(openOnPath([cut], 'root')).toEqual([]);
+  });
+
+  test('what arrived of a reply that failed is not continued', () => {
     expect(placeCall(['', 'p', 'p r', 'p r o'], [], [call({ state: 'unanswered' })], 'root')).toEqual({ kind: 'follows' });
   });
 });

@@ -1,9 +1,12 @@
+/** Of a call that is `cut` its program went away and has the text that had arrived: that is its reply where a later call shows it. */
+export type CallState = 'in-flight' | 'answered' | 'recorded' | 'unanswered' | 'cut';
+
 /** A call of a rollout, as far as later calls are placed by it. */
 export interface PlacedCall {
   readonly place: 'path' | 'branch';
   /** The step at which it was made. */
   readonly parentStepId: string;
-  readonly state: 'in-flight' | 'answered' | 'recorded' | 'unanswered';
+  readonly state: CallState;
   /** Digest of the conversation that was sent. */
   readonly prompt: string | null;
   /** What the model returned: the digest of the conversation with it, and whether it waits for results of tools. */
@@ -81,7 +84,7 @@ function linkedReply<Call extends PlacedCall>(
   calls: readonly Call[],
 ): Continued<Call> | null {
   const replies = new Map<string, { readonly call: Call; readonly choice: number }>();
-  for (const call of calls.filter(isAnswered))
+  for (const call of calls.filter((each) => isAnswered(each) || each.state === 'cut'))
     for (const [choice, { conversation }] of call.choices.entries()) replies.set(conversation, { call, choice });
   const byToolCall = toolCallOwners(calls);
   let answered: Continued<Call> | null = null; // the reply whose results the request ends with
@@ -117,9 +120,14 @@ function lacksReply(
   from: number,
 ): boolean {
   const answered = new Set(calls.filter(isAnswered).map(({ prompt }) => prompt));
-  const lost = new Set(calls.flatMap(({ state, prompt }) => (state === 'unanswered' && !answered.has(prompt) ? prompt : [])));
+  const lost = new Set(calls.flatMap((call) => (hasNoReply(call) && !answered.has(call.prompt) ? call.prompt : [])));
   // one that it ends with is the beginning of a reply, which the model is to go on with
   return links.slice(0, -1).some(({ reply }, i) => i >= from && reply !== null && lost.has(prefixes[i] ?? ''));
+}
+
+/** Whether a call is over without a reply that later ones go on from. */
+export function hasNoReply({ state }: Pick<PlacedCall, 'state'>): boolean {
+  return state === 'unanswered' || state === 'cut';
 }
 
 function isAnswered({ state }: PlacedCall): boolean {

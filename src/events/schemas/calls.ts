@@ -46,7 +46,9 @@ export const callCaptured = eventData('A program of the user called a model: wha
   rolloutId,
   ordinal: count.describe('Number of the call in its rollout, from 0, in the order in which calls began.'),
   parentStepId: id.describe('UUID of the step at which the call was made.'),
-  stepId: id.nullable().describe('UUID of the step that the reply becomes; null when it becomes none.'),
+  stepId: id
+    .nullable()
+    .describe('UUID of the step that the reply becomes, of a cancelled call if a later one shows it; null when it becomes none.'),
   place: z
     .enum(['path', 'branch'])
     .describe(

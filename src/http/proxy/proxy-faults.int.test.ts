@@ -100,6 +100,42 @@ describe('a model server that fails', () => {
     expect(rollouts).toMatchObject([{ lostParts: 1 }]);
   });
 
+  test('what an agent has of a reply when it stops to read is a step where its next call shows it, also after a restart, and else none', async () => {
+    proxy.answer((body, res) => streamed('Thought.', body, res, { ends: false }));
+    for (const rollout of [0, 1]) {
+      const controller = new AbortController();
+      const response = await fetch(`${proxy.url}/v1/proxy/run/task/${rollout}/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        signal: controller.signal,
+        body: JSON.stringify({ messages: [user('q')], stream: true }),
+      });
+      let text = '';
+      for await (const chunk of response.body ?? []) {
+        text += Buffer.from(chunk).toString();
+        if (/"\."/.test(text)) break;
+      }
+      controller.abort();
+      await until(() => proxy.upstream.cut() === rollout + 1);
+      await until(async () => (await proxy.recorded()).calls.length === rollout + 1);
+    }
+    const base = await proxy.restart();
+    proxy.answer((body) => completion('done', body));
+    const messages = [user('q'), { role: 'assistant', content: 'Thought.' }, user('Observation.')];
+    await post('/run/task/0/chat/completions', { messages }, { base });
+    for (const rollout of [0, 1]) await post(`/run/task/${rollout}/end`, {}, { base });
+    const { rollouts, steps, prompts, calls } = await proxy.recorded();
+    expect(rollouts).toMatchObject([
+      { steps: 2, unclearCalls: 0, lostParts: 0 },
+      { steps: 0, unclearCalls: 0, lostParts: 0 },
+    ]);
+    expect(steps.slice(1)).toMatchObject([
+      { response: 'Thought.', observation: 'Observation.', finishReason: 'cancelled' },
+      { response: 'done', finishReason: 'stop' },
+    ]);
+    expect(prompts.get(calls[0]?.stepId ?? '')?.messages).toHaveLength(1);
+  });
+
   test('an agent that goes away ends the call of the model server, which is recorded as cancelled', async () => {
     proxy.answer((body, res) => streamed('on and on', body, res, { ends: false }));
     const controller = new AbortController();
@@ -113,7 +149,7 @@ describe('a model server that fails', () => {
     controller.abort();
     await until(() => proxy.upstream.cut() === 1);
     await until(async () => (await proxy.recorded()).calls.length === 1);
-    expect((await proxy.recorded()).calls).toMatchObject([{ outcome: 'cancelled', stepId: null }]);
+    expect((await proxy.recorded()).calls).toMatchObject([{ outcome: 'cancelled', choices: [{ finishReason: 'cancelled' }] }]);
     const whole = new AbortController();
     proxy.answer(() => new Promise(() => undefined));
     const waiting = post('/run/task/1/chat/completions', { messages: [user('q')] }, { signal: whole.signal });

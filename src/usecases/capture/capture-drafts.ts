@@ -137,7 +137,7 @@ export function callDraft(
       source,
       api,
       prompt,
-      stepId: call.state === 'answered' ? stepId : null,
+      stepId: call.state === 'unanswered' ? null : stepId,
       outcome: end.outcome,
       status: end.status,
       message: cutText(end.message, 10_000),

@@ -1,7 +1,7 @@
 import type { Appender, Draft } from '../../append/appender.ts';
 import { refusalOf } from '../../append/prepare-events.ts';
 import { type RememberedPrompt, shownPrompt } from '../../append/shown-prompt.ts';
-import { openOnPath, type PlaceCallOptions, placeCall, type UnclearPlace } from '../../domain/capture/place-call.ts';
+import { hasNoReply, openOnPath, type PlaceCallOptions, placeCall, type UnclearPlace } from '../../domain/capture/place-call.ts';
 import type { PolicyMessage } from '../../domain/prompts/policy-prompt.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import { derivedId } from '../../events/derived-id.ts';
@@ -177,7 +177,7 @@ export class CapturedRollout {
   /** Records the reply to a call, and what it was asked with. */
   answered(asked: AttachedCall, answered: AnsweredCall, end: Omit<CallEnd, 'outcome' | 'message'>, now: number): Promise<string> {
     return this.#inTurn(async () => {
-      const { call, pictures } = asked;
+      const { call } = asked;
       const { reply } = answered;
       call.choices = choicesOf(call, reply);
       call.answered = {
@@ -192,36 +192,49 @@ export class CapturedRollout {
       };
       Object.assign(call, { responseId: reply.responseId, policyMs: end.totalMs, answeredAt: now, state: 'answered' });
       if (this.state.ended) call.state = 'unanswered'; // nothing follows on it
-      const { besides, held } = otherPictures(pictures, this.state.pictures);
-      const ended = this.#withLosses({ ...end, outcome: 'answered', message: '' }, asked, reply);
-      const drafts = [callDraft(this.place, call, ended, besides)];
-      // what a span does not say of its prompt is unknown, and no empty one
-      const isUnknown = call.source === 'trace' && asked.request.messages.length === 0;
-      if (call.state === 'answered' && !isUnknown) drafts.push(this.#promptDraft(asked, held, answered));
       const at = call.source === 'client' ? now : null;
-      try {
-        for (const choice of call.choices) checkStep(this.place, call, choice);
-        return await this.#append(drafts, at);
-      } catch (error) {
-        return this.#setAside(error, call, ended, at);
-      }
+      return this.#recordCall(asked, { ...end, outcome: 'answered', message: '' }, answered, at);
     });
   }
 
-  /** Records that a call has no reply, or not all of it, and why. */
-  unanswered(asked: AttachedCall, end: CallEnd, partial: ReadReply | null, at: number | null = null): Promise<string> {
+  /** Records that a call has no reply, or not all of it, and why. @param at when it was over, ms since 1970; now when null. */
+  unanswered(
+    asked: AttachedCall,
+    end: CallEnd,
+    partial: ReadReply | null,
+    { server = null, at = null }: { readonly server?: string | null; readonly at?: number | null } = {},
+  ): Promise<string> {
     return this.#inTurn(async () => {
       const { call } = asked;
-      const { besides } = otherPictures(asked.pictures, this.state.pictures);
       call.state = 'unanswered';
       if (partial) call.choices = choicesOf(call, partial);
-      const ended = this.#withLosses(end, asked, partial);
-      try {
-        return await this.#append([callDraft(this.place, call, ended, besides)], at);
-      } catch (error) {
-        return this.#setAside(error, call, ended, at);
+      if (end.outcome === 'cancelled' && !this.state.ended && call.choices.some(isText)) {
+        call.choices = call.choices.map((choice) => ({ ...choice, finishReason: choice.finishReason ?? 'cancelled' }));
+        Object.assign(call, { policyMs: end.totalMs, answeredAt: at ?? Date.now(), state: 'cut' });
       }
+      return this.#recordCall(asked, end, partial && { reply: partial, server }, at);
     });
+  }
+
+  async #recordCall(
+    asked: AttachedCall,
+    given: CallEnd,
+    answered: Pick<AnsweredCall, 'reply' | 'server'> | null,
+    at: number | null,
+  ): Promise<string> {
+    const { call } = asked;
+    const { besides, held } = otherPictures(asked.pictures, this.state.pictures);
+    const end = this.#withLosses(given, asked, answered?.reply ?? null);
+    const drafts = [callDraft(this.place, call, end, besides)];
+    // what a span does not say of its prompt is unknown, and no empty one
+    const isUnknown = call.source === 'trace' && asked.request.messages.length === 0;
+    if (answered && call.state !== 'unanswered' && !isUnknown) drafts.push(this.#promptDraft(asked, held, answered));
+    try {
+      if (call.state !== 'unanswered') for (const choice of call.choices) checkStep(this.place, call, choice);
+      return await this.#append(drafts, at);
+    } catch (error) {
+      return this.#setAside(error, call, end, at);
+    }
   }
 
   /** Records of a call that no record takes why, as a loss: what follows of the rollout is recorded all the same. @throws the error. */
@@ -362,7 +375,7 @@ export class CapturedRollout {
         const { call, choice, from } = placing;
         const added = spoken(messages).slice(from);
         const followed = { added, pictures: picturesIn(added, pictures) };
-        const steps = call.state === 'answered' ? this.#record(call, choice, followed, 'none', now) : [];
+        const steps = call.state === 'answered' || call.state === 'cut' ? this.#record(call, choice, followed, 'none', now) : [];
         return at(call.stepId, call.stepId === state.leafStepId ? 'path' : 'branch', steps);
       }
       default:
@@ -402,7 +415,7 @@ export class CapturedRollout {
   #promptDraft(
     { call, request, pictures, before }: AttachedCall,
     held: ReadonlySet<string>,
-    { reply, server }: AnsweredCall,
+    { reply, server }: Pick<AnsweredCall, 'reply' | 'server'>,
   ): Draft {
     const { treeId, runId } = this.place;
     const known = before === null ? undefined : this.#prompts.get(before);
@@ -479,13 +492,13 @@ function countUnclear({ calls }: RolloutState): number {
     );
   const isBesideGivenUp = (from: Call) =>
     calls.some(
-      ({ place, state, parentStepId }) =>
-        place === 'path' && (state === 'unanswered' || state === 'in-flight') && parentStepId === from.parentStepId,
+      (call) =>
+        call.place === 'path' && (hasNoReply(call) || call.state === 'in-flight') && call.parentStepId === from.parentStepId,
     );
   return calls.filter(
     (call) =>
       call.unclear !== null &&
-      call.state !== 'unanswered' &&
+      !hasNoReply(call) &&
       (call.unclear === 'unrecorded-reply' || !goesOn(call)) &&
       (call.unclear !== 'overlapping' || isBesideGivenUp(call)),
   ).length;
@@ -524,6 +537,11 @@ interface GoneOn {
   readonly steps: readonly Draft[];
   readonly parentStepId: string;
   readonly place: Call['place'];
+}
+
+/** Whether a choice is a text: of a call of a tool that was cut off no program goes on. */
+function isText({ message: { parts, toolCalls } }: CallChoice): boolean {
+  return toolCalls.length === 0 && parts.length > 0;
 }
 
 function choicesOf({ prompt }: Call, { choices }: ReadReply): readonly CallChoice[] {

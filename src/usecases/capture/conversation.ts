@@ -1,6 +1,6 @@
 import { sha256Hex } from '../../digest/sha256.ts';
 import { type CalledTool, type CallMessage, type CallPart, keyOf } from '../../domain/capture/call-message.ts';
-import type { MessageLinks, PlacedCall, UnclearPlace } from '../../domain/capture/place-call.ts';
+import type { CallState, MessageLinks, PlacedCall, UnclearPlace } from '../../domain/capture/place-call.ts';
 import type { PolicyMessage, PolicyMessagePart } from '../../domain/prompts/policy-prompt.ts';
 import { cutText } from '../../domain/text/cut-text.ts';
 import { canonicalJson } from '../../events/canonical-json.ts';
@@ -67,7 +67,7 @@ export interface Call extends PlacedCall {
   readonly depth: number;
   place: 'path' | 'branch';
   readonly unclear: UnclearPlace | null;
-  state: 'in-flight' | 'answered' | 'recorded' | 'unanswered';
+  state: CallState;
   readonly prompt: string;
   choices: readonly CallChoice[];
   readonly source: 'proxy' | 'trace' | 'client';

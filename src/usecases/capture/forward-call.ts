@@ -284,7 +284,8 @@ class Recording {
   async #unanswered(end: CallEnd, partial: ReadReply | null): Promise<void> {
     const open = this.#open;
     if (!open) return;
-    await this.#orNote(() => open.rollout.unanswered(open.asked, end, partial));
+    const server = cutText(this.#world.upstream.shown, 500);
+    await this.#orNote(() => open.rollout.unanswered(open.asked, end, partial, { server }));
     this.#countLosses(open, partial);
   }
 

@@ -172,7 +172,7 @@ async function recordCall(
     if (reply && fault === null) await rollout.answered(asked, { reply, requestHash, attempts, server }, times, endedMs);
     else {
       const outcome = call.outcome === 'answered' ? 'failed' : call.outcome;
-      await rollout.unanswered(asked, { ...times, outcome, message: fault ?? '' }, reply, endedMs);
+      await rollout.unanswered(asked, { ...times, outcome, message: fault ?? '' }, reply, { server, at: endedMs });
     }
     return asked.request.losses.length + (reply?.losses.length ?? 0) > 0;
   });
@@ -192,7 +192,7 @@ async function recordEmbeddings(rollout: CapturedRollout, call: SeenCall, callId
       ? Buffer.from(first, 'base64').length / 4
       : null;
   const attributes = { input: body.input ?? null, vectors: vectors.length, dimensions, model, usage };
-  await rollout.unanswered(asked, { status, firstMs, totalMs, outcome, message, attributes }, null, beganMs + totalMs);
+  await rollout.unanswered(asked, { status, firstMs, totalMs, outcome, message, attributes }, null, { at: beganMs + totalMs });
 }
 
 /** Reads what a call was answered, and why that is not all of a reply; null where it is. */

@@ -146,7 +146,7 @@ async function callOf({ data, occurredAt }: Envelope<'CallCaptured'>, state: Rol
     prompt: prompt ?? '',
     stepId: data.stepId ?? '',
     depth: (state.depths.get(parentStepId) ?? 0) + 1,
-    state: data.stepId === null ? 'unanswered' : isRecorded ? 'recorded' : 'answered',
+    state: data.stepId === null ? 'unanswered' : isRecorded ? 'recorded' : data.outcome === 'answered' ? 'answered' : 'cut',
     policy: state.policy ?? { policyId: answered?.model?.slice(0, 200) || 'model', version: 0 },
     choices: await Promise.all(data.choices.map((choice) => choiceOf(choice, payloads))),
     responseId: answered?.responseId ?? null,

@@ -17,9 +17,8 @@ export type TrainedOnRecord = NonNullable<EvaluationRecord['trained']>;
 
 /** Reads the evaluations of runs, in one statement, in no order; runs without one are left out. */
 export async function readEvaluations(db: Db, runs: readonly string[]): Promise<readonly EvaluationRecord[]> {
-  const { rows } = await sql<EvaluationRecord>`
-    select ${RECORD} from evaluations where run_id = any(${[...runs]}::uuid[])`.execute(db);
-  return rows;
+  const { rows } = await sql<Row>`select ${RECORD} from evaluations where run_id = any(${[...runs]}::uuid[])`.execute(db);
+  return rows.map(withMeasures);
 }
 
 /**
@@ -30,18 +29,21 @@ export async function readEvaluationsOfDatasets(
   db: Db,
   datasets: readonly string[],
 ): Promise<readonly (EvaluationRecord & { readonly datasetId: string })[]> {
-  const { rows } = await sql<EvaluationRecord & { readonly datasetId: string }>`
+  const { rows } = await sql<Row & { readonly datasetId: string }>`
     select d.id as dataset_id, ${RECORD}
     from evaluations, jsonb_array_elements_text(coalesce(trained -> 'datasetIds', '[]')) as d(id)
     where d.id = any(${[...datasets]}::text[]) order by d.id, finished_at, run_id`.execute(db);
-  return rows;
+  return rows.map(withMeasures);
 }
 
-const RECORD = sql`run_id, json_build_object('policyId', policy_id, 'version', policy_version) as policy, environment, split,
-           tasks, episodes, rewarded, mean_return, success_rate, mean_steps,
-           case when mean_return is not null then json_build_object('low', return_low, 'high', return_high) end as return_interval,
-           json_build_object('low', success_low, 'high', success_high) as success_interval,
-           bootstrap, repeated_actions, by_depth, trained,
+type Columns = 'runId' | 'policy' | 'tasks' | 'meanReturn' | 'recovery' | 'trained' | 'finishedAt' | 'failedTrees' | 'treeFaults';
+type Row = Pick<EvaluationRecord, Columns> & { readonly measures: Omit<EvaluationRecord, Columns> };
+
+function withMeasures<R extends Row>({ measures, ...columns }: R) {
+  return { ...measures, ...columns };
+}
+
+const RECORD = sql`run_id, json_build_object('policyId', policy_id, 'version', policy_version) as policy, tasks, mean_return, measures, trained,
            case when recovered_run_id is not null then json_build_object('fromRunId', recovered_run_id) end as recovery,
            (select count(*)::int from trees t where t.run_id = evaluations.run_id and t.close_reason = 'failed') as failed_trees,
            (select coalesce(json_agg(json_build_object('fault', f.close_fault, 'trees', f.trees) order by f.trees desc, f.close_fault), '[]')

@@ -11,18 +11,17 @@ import { createPolicy, parsePolicyText } from '../../policies/policy-spec.ts';
 import type { StageOutput } from '../../projections/experiment-stages/read-stages.ts';
 import { RunRefused } from '../collect/hold-run.ts';
 import type { PlannedStage } from './declaration/experiment.ts';
+import { STAGES } from './stages/stages.ts';
 
 /** Looks up what the options of stages name, once for each name. */
 export type Fingerprints = (stage: PlannedStage) => Promise<Readonly<Record<string, string>>>;
 
-/**
- * Returns the seed of a stage in a repetition. Evaluations of one repetition share theirs whatever their name, so that they are
- * compared draw by draw; what is released is not drawn.
- */
-export function seedOf({ name, kind, options }: PlannedStage, repetition: number): number {
-  if (kind === 'release') return 0;
+/** Returns the seed of a stage in a repetition; 0 where nothing is drawn. */
+export function seedOf({ name, kind, form, options }: PlannedStage, repetition: number): number {
+  const { seededBy } = STAGES[form];
+  if (seededBy === 'nothing') return 0;
   if ('seed' in options && options.seed !== undefined) return options.seed;
-  return seedFrom('experiment', kind === 'evaluate' ? 'evaluate' : name, repetition);
+  return seedFrom('experiment', seededBy === 'kind' ? kind : name, repetition);
 }
 
 /** Returns the key of a stage: see `stageKey`. */

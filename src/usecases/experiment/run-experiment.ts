@@ -11,9 +11,8 @@ import { RunBusy, whileHeld } from '../collect/hold-run.ts';
 import type { PlannedArm, PlannedStage } from './declaration/experiment.ts';
 import { keyOfStage, openFingerprints, seedOf } from './key-of-stage.ts';
 import { type DeclaredExperiment, recordDeclaration, recordStage } from './record-experiment.ts';
-import { restoreRelease } from './stages/data-stages.ts';
-import { runStage } from './stages/run-stage.ts';
 import { openTurns, type StageWork, settle, type Turns } from './stages/stage-work.ts';
+import { stageFormOf } from './stages/stages.ts';
 
 /** A stage in an arm and a repetition. */
 export interface StagePlace {
@@ -199,12 +198,12 @@ async function takeOrDo(working: Working, asked: Asked): Promise<StageEnd> {
     return { state: 'reused', message, ...(await restored(working, asked, output)), output };
   }
   run.onBegin?.(place);
-  const output = await runStage(workOf(working, asked));
+  const output = await stageFormOf(asked.stage.form).run(workOf(working, asked));
   await keepEnd(working, asked, { outcome: 'completed', message: '', reusedFrom: null, output });
   return { state: 'run', message: '', output };
 }
 
-function workOf({ platform, run, turns }: Working, { stage, place, ...asked }: Asked): StageWork<PlannedStage['form']> {
+function workOf({ platform, run, turns }: Working, { stage, place, ...asked }: Asked): StageWork {
   const { experimentId, experiment } = run.declared;
   const progress = (text: string) => run.onProgress?.(place, text);
   const { concurrency } = experiment;
@@ -213,13 +212,8 @@ function workOf({ platform, run, turns }: Working, { stage, place, ...asked }: A
 
 /** Makes again what a stage left on this machine, where it is gone. */
 async function restored(working: Working, asked: Asked, output: StageOutput): Promise<Pick<StageState, 'restored'>> {
-  const work = workOf(working, asked);
-  const said = isRelease(work) ? await restoreRelease(work, output) : '';
-  return said === '' ? {} : { restored: said };
-}
-
-function isRelease(work: StageWork<PlannedStage['form']>): work is StageWork<'release'> {
-  return work.stage.form === 'release';
+  const said = await stageFormOf(asked.stage.form).restore?.(workOf(working, asked), output);
+  return said ? { restored: said } : {};
 }
 
 /** Records the end of a stage; one at a time, because an appender counts the records of its stream. */

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { Options } from '../../../domain/experiment/change-options.ts';
 import { name } from '../../../events/schemas/values.ts';
 import { collectPlan } from '../../collect/plan.ts';
-import { type OptionsOf, STAGE_FIELDS, type StageKind, stageName } from './stage-fields.ts';
+import { stageName } from '../stages/option-fields.ts';
+import { type Form, type OptionsOf, STAGES, type StageKind } from '../stages/stages.ts';
 
 const armName = z
   .string()
@@ -38,14 +39,14 @@ export const experimentFields = z.strictObject({
 export type ExperimentFields = z.output<typeof experimentFields>;
 
 /** A stage of one arm, its options checked. */
-export type PlannedStage = { readonly [Form in keyof typeof STAGE_FIELDS]: PlannedStageOf<Form> }[keyof typeof STAGE_FIELDS];
+export type PlannedStage = { readonly [F in Form]: PlannedStageOf<F> }[Form];
 
-export interface PlannedStageOf<Form extends keyof typeof STAGE_FIELDS> {
+interface PlannedStageOf<F extends Form> {
   readonly name: string;
   readonly kind: StageKind;
   /** `clone` is a `train` on a released file. */
-  readonly form: Form;
-  readonly options: OptionsOf<Form>;
+  readonly form: F;
+  readonly options: OptionsOf<F>;
   /** The stages that it uses, by the option that names them. */
   readonly uses: Readonly<Record<string, string>>;
 }
@@ -75,9 +76,6 @@ export class ExperimentRefused extends Error {
   }
 }
 
-/** Refuses what is declared at a path. @throws ExperimentRefused. */
-export type Refuse = (path: readonly string[], message: string, remedy: string) => never;
-
 const DESCRIPTION = 'An experiment: the file of `espalier experiment run`.';
 
 /** Returns the JSON Schema (draft 2020-12) of a declaration, with the options of every kind of stage under `$defs`. */
@@ -95,7 +93,7 @@ export function experimentSchema(): Readonly<Record<string, unknown>> {
 
 /** The JSON Schemas of the stages; `train on a released file` has one of its own. */
 export function stageSchemas(): Readonly<Record<string, object>> {
-  const entries = Object.entries(STAGE_FIELDS).map(([form, fields]) => {
+  const entries = Object.entries(STAGES).map(([form, { fields }]) => {
     const { required = [], $schema: _, ...schema } = z.toJSONSchema(fields, { io: 'input', unrepresentable: 'any' });
     return [form, { ...schema, required: required.filter((name) => name !== 'stage') }] as const;
   });
@@ -103,7 +101,7 @@ export function stageSchemas(): Readonly<Record<string, object>> {
 }
 
 function stageRefs(): readonly object[] {
-  return Object.keys(STAGE_FIELDS).map((form) => ({ $ref: `#/$defs/${form}` }));
+  return Object.keys(STAGES).map((form) => ({ $ref: `#/$defs/${form}` }));
 }
 
 function object(value: unknown): object {

@@ -3,13 +3,10 @@ import { parseDocument } from 'yaml';
 import type { z } from 'zod';
 import { hasOption, isOptions, mergeOptions, type Options } from '../../../domain/experiment/change-options.ts';
 import { goalsOf, neededFor, orderStages, type StageNode } from '../../../domain/experiment/order-stages.ts';
-import { refuseThresholds } from '../../../domain/revision/thresholds.ts';
 import { closestName } from '../../../domain/text/closest-name.ts';
 import { parseEnvironment } from '../../../environments/open-environment.ts';
-import { parseJudgeText } from '../../../policies/judge.ts';
-import { parsePolicyText } from '../../../policies/policy-spec.ts';
-import { declarationFields } from '../../train/declaration/declaration-fields.ts';
-import { parseDeclaration } from '../../train/declaration/parse-declaration.ts';
+import { type Refuse, refuseText } from '../stages/stage-work.ts';
+import { STAGE_KINDS, STAGES, stageFormOf } from '../stages/stages.ts';
 import {
   type Experiment,
   type ExperimentFields,
@@ -17,24 +14,10 @@ import {
   experimentFields,
   type PlannedArm,
   type PlannedStage,
-  type Refuse,
 } from './experiment.ts';
-import { STAGE_FIELDS, STAGE_KINDS, type StageKind } from './stage-fields.ts';
 
 /** The arm of an experiment that declares none. */
 const ONLY_ARM = 'main';
-
-/** Stages whose runs hold trees that others may mine. */
-const COLLECTING = ['collect', 'search'] as const;
-
-/** Which kinds of stages an option may name. */
-const MAY_USE: Readonly<Record<string, readonly StageKind[]>> = {
-  policy: ['train'],
-  from: ['train'],
-  on: ['release'],
-  'revise.of': COLLECTING,
-  'release.of': ['revise', ...COLLECTING],
-};
 
 /**
  * Checks a declaration: its shape, the options of every stage in every arm, and that stages use what exists, without a cycle. An
@@ -99,9 +82,9 @@ function planArm(
 }
 
 /** @throws ExperimentRefused if a stage uses one of a kind that it cannot use. */
-function checkUses({ kind, options, uses }: PlannedStage, earlier: readonly PlannedStage[], refuseAt: Refuse): void {
+function checkUses({ kind, form, options, uses }: PlannedStage, earlier: readonly PlannedStage[], refuseAt: Refuse): void {
   for (const [field, used] of Object.entries(uses)) {
-    const kinds = MAY_USE[field] ?? MAY_USE[`${kind}.${field}`];
+    const kinds = stageFormOf(form).uses[field];
     const found = earlier.find(({ name }) => name === used)?.kind;
     if (kinds && found && !kinds.includes(found))
       refuseAt(
@@ -148,13 +131,15 @@ function parseStage(name: string, options: Options, environment: string | undefi
     );
   }
   const form = kind === 'train' && Object.hasOwn(options, 'on') ? 'clone' : kind;
-  const { shape } = STAGE_FIELDS[form];
+  const { fields, check } = stageFormOf(form);
+  const { shape } = fields;
   const inherited = Object.hasOwn(shape, 'environment') && environment !== undefined ? { environment } : {};
-  const parsed = STAGE_FIELDS[form].safeParse({ ...inherited, ...options, stage: kind });
+  const parsed = fields.safeParse({ ...inherited, ...options, stage: kind });
   if (!parsed.success) return refuseShape(parsed.error, Object.keys(shape), refuse);
   // the schema of this form made the options
   const planned = { name, kind, form, options: parsed.data, uses: usesOf(parsed.data) } as PlannedStage;
-  checkNames(planned, refuse);
+  checkEnvironment(planned, refuse);
+  check?.(planned.options, refuse);
   return planned;
 }
 
@@ -178,47 +163,12 @@ export function usesOf(options: object): Readonly<Record<string, string>> {
   return Object.fromEntries(entries);
 }
 
-/** Refuses what a run would only refuse when the stages before it are done. */
-function checkNames({ form, options }: PlannedStage, refuse: Refuse): void {
-  const { environment, judge, ...named } = options as Options;
-  if (Object.hasOwn(STAGE_FIELDS[form].shape, 'environment') && environment === undefined)
-    refuse(['environment'], 'is missing', 'name one here, or for the whole experiment');
-  const check = (field: string, value: unknown, parse: (text: string) => unknown) => {
-    if (typeof value !== 'string') return;
-    try {
-      parse(value);
-    } catch (error) {
-      refuse([field], error instanceof Error ? error.message : String(error), 'correct it');
-    }
-  };
-  check('environment', environment, parseEnvironment);
-  check('policy', named.policy, refuseMoving);
-  if (form === 'clone') check('from', named.from, refuseMoving);
-  if (judge !== 'self') check('judge', judge, (text) => parseJudgeText(text, null));
-  const thresholds = form === 'revise' ? refuseThresholds(options) : null;
-  if (thresholds !== null) refuse(['alpha'], thresholds, 'correct it');
-  if (form === 'train') {
-    const training = parseDeclaration(declarationPart(options));
-    if (training.kind === 'refused')
-      refuse(training.field.split('.').filter(Boolean), training.message.replace(`${training.field}: `, ''), training.remedy);
-  }
-  if (form === 'search' && options.maxTokenLength !== undefined && options.compat === undefined)
-    refuse(['maxTokenLength'], 'goes with compat', 'add compat: agent-r, or leave it out');
-}
-
-/** @throws Error for a policy that changes while the experiment runs; PolicySpecError. */
-function refuseMoving(text: string): void {
-  const spec = parsePolicyText(text);
-  if (spec.kind === 'live' && spec.version === undefined)
-    throw new Error(`${text} follows the newest version, which would change what repetitions measure; name one: ${text}@VERSION`);
-}
-
-/** Returns the options of a stage that a declaration of training has. */
-export function declarationPart(options: object): Options {
-  const own = Object.entries(options).filter(
-    ([field, value]) => Object.hasOwn(declarationFields.shape, field) && value !== undefined,
-  );
-  return Object.fromEntries(own);
+/** Refuses a stage that acts nowhere, or in no environment that there is. */
+function checkEnvironment({ form, options }: PlannedStage, refuse: Refuse): void {
+  if (!Object.hasOwn(STAGES[form].fields.shape, 'environment')) return;
+  const { environment } = options as Options;
+  if (environment === undefined) refuse(['environment'], 'is missing', 'name one here, or for the whole experiment');
+  refuseText('environment', environment, parseEnvironment, refuse);
 }
 
 const LARGEST = 10_000_000; // characters: a file of that size is no declaration

@@ -2,24 +2,82 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { sha256Hex } from '../../../digest/sha256.ts';
-import { THRESHOLD_DEFAULTS } from '../../../domain/revision/thresholds.ts';
+import { refuseThresholds, THRESHOLD_DEFAULTS } from '../../../domain/revision/thresholds.ts';
 import { positionAfter } from '../../../log/position.ts';
 import { CODE_VERSION } from '../../../platform/code-version.ts';
 import { makeFolder } from '../../../platform/make-folder.ts';
 import { openAppender } from '../../../platform/open-appender.ts';
+import { parseJudgeText } from '../../../policies/judge.ts';
 import { type DatasetRecord, readDatasetsById, readDatasetsOfName } from '../../../projections/datasets/read-datasets.ts';
 import type { StageOutput } from '../../../projections/experiment-stages/read-stages.ts';
 import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
 import { waitUntilProjected } from '../../../projections/wait-until.ts';
 import { DatasetError } from '../../datasets/dataset-error.ts';
 import { releaseDataset } from '../../datasets/release/release-dataset.ts';
+import type { RowFormat } from '../../datasets/rows/row-options.ts';
 import { revise } from '../../revise/revise.ts';
-import { numbers, outputOf, type StageWork, settle, usedBy } from './stage-work.ts';
+import { is, seed, stageName, threshold } from './option-fields.ts';
+import { numbers, outputOf, refuseText, type StageWork, settle, stageForm, usedBy } from './stage-work.ts';
+
+/** Kinds whose runs hold trees that others may mine. */
+const COLLECTING = ['collect', 'search'];
+
+const reviseFields = z.strictObject({
+  stage: is('revise'),
+  of: stageName.describe('Stage that collected or searched the trees.'),
+  alpha: threshold.default(THRESHOLD_DEFAULTS.alpha).describe('What a good trajectory must reach, above 0.'),
+  beta: threshold.default(THRESHOLD_DEFAULTS.beta).describe('By how much it must be better than the bad one.'),
+  judge: z.string().min(1).max(2_000).default('planner').describe('Who finds the first error, as `--judge` takes it.'),
+  verify: z.boolean().default(true).describe('Whether every revision is executed.'),
+  signal: z
+    .enum(['thought', 'turn'])
+    .default('thought')
+    .describe('Where the reflection lies: in the first good reply, or its own turn.'),
+  unparsed: z.enum(['continue', 'stop']).default('continue').describe('What follows a reply of the judge without a verdict.'),
+  beforeBranch: z.enum(['clamp', 'drop']).default('clamp').describe('What becomes of an error in a step that both share.'),
+  seed,
+});
+
+/** Formats that a release is trained from; preferences (dpo) are not made of good trajectories. */
+const TRAIN_FORMATS = ['agent-r', 'xtuner', 'sharegpt', 'openai', 'trl'] as const satisfies readonly RowFormat['kind'][];
+
+const releaseFields = z.strictObject({
+  stage: is('release'),
+  of: stageName.describe('Stage that revised, collected or searched what is released.'),
+  data: z
+    .enum(['good', 'revisions', 'both'])
+    .optional()
+    .describe('Good trajectories, revisions, or both; left out, both where `of` revised and else the good ones.'),
+  alpha: threshold.optional().describe('What a good trajectory must reach; left out, as where `of` revised, else 0.5.'),
+  format: z.enum(TRAIN_FORMATS).default('openai').describe('Format of the file; `train` clones from `openai`.'),
+  state: z.enum(['verified', 'composed']).default('verified').describe('Whether revisions that nobody executed are taken too.'),
+  perTask: z.int().min(1).default(8).describe('Most good trajectories, and revisions, of one task.'),
+});
+
+export const reviseStage = stageForm({
+  fields: reviseFields,
+  uses: { of: COLLECTING },
+  seededBy: 'name',
+  check(options, refuse) {
+    if (options.judge !== 'self') refuseText('judge', options.judge, (text) => parseJudgeText(text, null), refuse);
+    const thresholds = refuseThresholds(options);
+    if (thresholds !== null) refuse(['alpha'], thresholds, 'correct it');
+  },
+  run: revised,
+});
+
+export const releaseStage = stageForm({
+  fields: releaseFields,
+  uses: { of: ['revise', ...COLLECTING] },
+  seededBy: 'nothing',
+  run: releasedOutput,
+  restore: restoreRelease,
+});
 
 const listed = z.array(z.string());
 
 /** Mines the revisions of a stage's run. Their ids are kept: another stage may have mined the same trees by other rules. */
-export async function reviseStage(work: StageWork<'revise'>): Promise<StageOutput> {
+async function revised(work: StageWork<z.output<typeof reviseFields>>): Promise<StageOutput> {
   const { platform, seed, concurrency, signal, progress, turns } = work;
   const { alpha, beta, unparsed, beforeBranch, ...options } = work.stage.options;
   const [runId = ''] = usedBy(work, 'of').runIds;
@@ -54,6 +112,8 @@ export async function reviseStage(work: StageWork<'revise'>): Promise<StageOutpu
   });
 }
 
+type ReleaseWork = StageWork<z.output<typeof releaseFields>>;
+
 const WAIT_MS = 120_000;
 const counted = z.object({ good: z.int(), revisions: z.int(), trained: z.int() });
 
@@ -62,7 +122,7 @@ const counted = z.object({ good: z.int(), revisions: z.int(), trained: z.int() }
  * before is taken as it is, whatever was mined since. An output without a dataset where there is nothing to learn from.
  * @throws DatasetError.
  */
-export async function releaseStage(work: StageWork<'release'>): Promise<StageOutput> {
+async function releasedOutput(work: ReleaseWork): Promise<StageOutput> {
   const source = usedBy(work, 'of');
   const dataset = await released(work, source);
   if (!dataset) return outputOf({ digest: sha256Hex('nothing to learn from'), values: { good: 0, revisions: 0, trained: 0 } });
@@ -76,7 +136,7 @@ export async function releaseStage(work: StageWork<'release'>): Promise<StageOut
 }
 
 async function released(
-  { platform, key, signal, stage }: StageWork<'release'>,
+  { platform, key, signal, stage }: ReleaseWork,
   { runIds: [runId = ''], judge, kept, values }: StageOutput,
 ): Promise<DatasetRecord | null> {
   const { blobs } = platform;
@@ -131,14 +191,14 @@ async function released(
  * Writes the released file of a stage that was done before again, where it is not there or has another size. Returns '' where it
  * is there, else what became of it: a release whose examples are gone cannot be made again, and only what reads it needs it.
  */
-export async function restoreRelease(work: StageWork<'release'>, { datasetId, digest }: StageOutput): Promise<string> {
+async function restoreRelease(work: ReleaseWork, { datasetId, digest }: StageOutput): Promise<string> {
   const { database, config } = work.platform;
   const [dataset] = datasetId === null ? [] : await readDatasetsById(database.db, [datasetId]);
   if (!dataset || dataset.withdrawnAt) return '';
   const file = join(releasesFolder(config.home), `${dataset.name}.jsonl`);
   if ((await stat(file).catch(() => undefined))?.size === dataset.bytes) return '';
   try {
-    const again = await releaseStage(work);
+    const again = await releasedOutput(work);
     return again.digest === digest ? 'its file was written again' : `its file ${file} is gone, and its examples are others now`;
   } catch (error) {
     if (work.signal.aborted) throw error;

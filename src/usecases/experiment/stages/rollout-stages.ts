@@ -1,4 +1,7 @@
+import { z } from 'zod';
 import { sha256Hex } from '../../../digest/sha256.ts';
+import { BOOTSTRAP_DEFAULTS } from '../../../domain/evaluation/bootstrap-interval.ts';
+import { SEARCH_DEFAULTS } from '../../../domain/search/next-search-step.ts';
 import { agentRAction } from '../../../environments/agentgym/agentgym-entry.ts';
 import { rewardScaleOf } from '../../../environments/agentgym/reward-scale.ts';
 import type { EnvironmentKind } from '../../../environments/environment.ts';
@@ -15,27 +18,102 @@ import { type CollectPlan, collectPlan, type PlannedTask } from '../../collect/p
 import { runDigest } from '../../datasets/digest-trees.ts';
 import { evaluate } from '../../evaluate/evaluate.ts';
 import { promptPlanOf } from '../../train/declaration/prompt-fields.ts';
-import type { OptionsOf } from '../declaration/stage-fields.ts';
-import { numbers, outputOf, type StageWork, settle } from './stage-work.ts';
-import { actingPolicy } from './train-stages.ts';
+import { acting, is } from './option-fields.ts';
+import { numbers, outputOf, type Refuse, type StageWork, settle, stageForm } from './stage-work.ts';
+import { actingPolicy, refuseMoving } from './train-stages.ts';
+
+const plan = collectPlan.shape;
+const task = plan.tasks.element.shape;
+const search = plan.search.unwrap().shape;
+const evaluation = plan.evaluation.unwrap().shape;
+const maxSteps = plan.maxSteps.default(30).describe('Steps after which a rollout is truncated.');
+
+const collectFields = z.strictObject({
+  stage: is('collect'),
+  ...acting,
+  rollouts: task.rollouts.default(8).describe('Rollouts per task.'),
+  branching: task.branching.default('root').describe('Where rollouts start: all at the root, or anywhere in the tree.'),
+  maxSteps,
+});
+
+const searchFields = z.strictObject({
+  stage: is('search'),
+  ...acting,
+  iterations: search.iterations.default(SEARCH_DEFAULTS.iterations).describe('Walks from the root.'),
+  candidates: search.candidates.default(SEARCH_DEFAULTS.candidates).describe('Replies asked for at each node.'),
+  maxDepth: search.maxDepth.default(SEARCH_DEFAULTS.maxDepth).describe('A path has at most this many actions and one more.'),
+  exploration: search.exploration.default(SEARCH_DEFAULTS.exploration).describe('Constant of UCT.'),
+  compat: z.literal('agent-r').optional().describe('Search by the rules of the published Agent-R.'),
+  maxTokenLength: search.compat
+    .unwrap()
+    .shape.maxTokenLength.optional()
+    .describe('`compat`: its MAX_TOKEN_LENGTH; null for none.'),
+  maxSteps,
+});
+
+const evaluateFields = z.strictObject({
+  stage: is('evaluate'),
+  ...acting,
+  rollouts: task.rollouts.default(1).describe('Episodes per task.'),
+  maxSteps: plan.maxSteps.default(100).describe('Steps after which an episode is cut off.'),
+  resamples: evaluation.resamples.default(BOOTSTRAP_DEFAULTS.resamples).describe('Resamples of its own intervals.'),
+});
+
+type Acting = z.output<typeof collectFields | typeof searchFields | typeof evaluateFields>;
+type ActingWork = StageWork<Acting>;
+
+const ACTS = { uses: { policy: ['train'] } } as const;
+
+export const collectStage = stageForm({
+  ...ACTS,
+  fields: collectFields,
+  seededBy: 'name',
+  check: refuseMovingPolicy,
+  run: collected,
+});
+
+export const searchStage = stageForm({
+  ...ACTS,
+  fields: searchFields,
+  seededBy: 'name',
+  check(options, refuse) {
+    refuseMovingPolicy(options, refuse);
+    if (options.maxTokenLength !== undefined && options.compat === undefined)
+      refuse(['maxTokenLength'], 'goes with compat', 'add compat: agent-r, or leave it out');
+  },
+  run: collected,
+});
+
+/** Evaluations of one repetition share their seed whatever their names, so that they are compared draw by draw. */
+export const evaluateStage = stageForm({
+  ...ACTS,
+  fields: evaluateFields,
+  seededBy: 'kind',
+  check: refuseMovingPolicy,
+  run: evaluated,
+});
+
+function refuseMovingPolicy({ policy }: Acting, refuse: Refuse): void {
+  refuseMoving('policy', policy, refuse);
+}
 
 /** Collects rollouts, or searches, as a run whose id follows from the key: a killed one is resumed. @throws RunFailed. */
-export async function collectStage(work: StageWork<'collect' | 'search'>): Promise<StageOutput> {
+async function collected(work: ActingWork): Promise<StageOutput> {
   const { platform, signal } = work;
   const collection = await collectionOf(work);
-  const collected = await collect(platform, collection);
+  const result = await collect(platform, collection);
   signal.throwIfAborted();
-  if (collected.state !== 'completed') throw new RunFailed(collection.runId, collected);
+  if (result.state !== 'completed') throw new RunFailed(collection.runId, result);
   await settle(platform, signal);
   const { runId } = collection;
   const { digest } = await runDigest(platform, runId);
-  const { trees, rollouts, steps, succeeded, failed } = collected;
+  const { trees, rollouts, steps, succeeded, failed } = result;
   const values = numbers({ trees, rollouts, steps, succeeded, failed, ...(await imageValues(work, runId)) });
   return outputOf({ digest, runIds: [runId], values });
 }
 
 /** Measures a policy. @throws RunFailed when nothing could be measured. */
-export async function evaluateStage(work: StageWork<'evaluate'>): Promise<StageOutput> {
+async function evaluated(work: ActingWork): Promise<StageOutput> {
   const { platform, signal } = work;
   const collection = await collectionOf(work);
   const { result, collected } = await evaluate(platform, collection);
@@ -52,7 +130,7 @@ export async function evaluateStage(work: StageWork<'evaluate'>): Promise<StageO
   });
 }
 
-async function collectionOf(work: StageWork<'collect' | 'search' | 'evaluate'>): Promise<Collection> {
+async function collectionOf(work: ActingWork): Promise<Collection> {
   const { experimentId, stage, key, seed, concurrency, signal, progress } = work;
   return {
     runId: derivedId('experiment run', key),
@@ -72,7 +150,7 @@ function progressText({ trees, plannedTrees, rollouts, steps, succeeded }: Progr
 }
 
 /** What the histories cost as images, and would cost as text, per step. */
-async function imageValues({ platform, stage }: StageWork<'collect' | 'search' | 'evaluate'>, runId: string) {
+async function imageValues({ platform, stage }: ActingWork, runId: string) {
   if (stage.options.prompt?.mode !== 'image') return {};
   const [totals] = await readImageTotalsOfRuns(platform.database.db, [runId]);
   if (!totals || totals.steps === 0) return {};
@@ -80,12 +158,10 @@ async function imageValues({ platform, stage }: StageWork<'collect' | 'search' |
   return { 'vision-tokens': visionTokens / steps, 'text-tokens': textTokens / steps, factor: meanFactor };
 }
 
-type Acting = OptionsOf<'collect' | 'search' | 'evaluate'>;
-
 const USUAL_TASKS = 32; // as `espalier collect` takes where none are named; an evaluation takes all
 
 /** Makes the plan of the run of a stage. @throws RunRefused, TasksRefused, NoTemplate, EnvironmentError. */
-async function rolloutPlan(work: StageWork<'collect' | 'search' | 'evaluate'>): Promise<CollectPlan> {
+async function rolloutPlan(work: ActingWork): Promise<CollectPlan> {
   const { options } = work.stage;
   const given = options.environment ?? ''; // the declaration was checked: it names one
   const environment = options.stage === 'search' && options.compat ? agentRAction(given) : given;
@@ -118,7 +194,10 @@ async function rolloutPlan(work: StageWork<'collect' | 'search' | 'evaluate'>): 
   }
 }
 
-function searchOf({ iterations, candidates, maxDepth, exploration, ...options }: OptionsOf<'search'>, environment: string) {
+function searchOf(
+  { iterations, candidates, maxDepth, exploration, ...options }: z.output<typeof searchFields>,
+  environment: string,
+) {
   const sizes = { iterations, candidates, maxDepth, exploration };
   if (!options.compat) return sizes;
   const compat = { system: options.compat, maxTokenLength: options.maxTokenLength ?? null };

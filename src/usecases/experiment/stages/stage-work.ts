@@ -1,15 +1,41 @@
+import type { z } from 'zod';
 import { TOPICS } from '../../../events/catalogue.ts';
 import type { Platform } from '../../../platform/open-platform.ts';
 import type { StageOutput } from '../../../projections/experiment-stages/read-stages.ts';
 import { waitUntilProjected } from '../../../projections/wait-until.ts';
-import type { PlannedStageOf } from '../declaration/experiment.ts';
-import type { STAGE_FIELDS } from '../declaration/stage-fields.ts';
+
+/** Refuses what is declared at a path. @throws ExperimentRefused. */
+export type Refuse = (path: readonly string[], message: string, remedy: string) => never;
+
+/** Everything that is particular to one kind of stage; training on a released file is a form of its own. */
+export interface StageForm<Fields extends z.ZodObject = z.ZodObject> {
+  /** What it takes. */
+  readonly fields: Fields;
+  /** The kinds of stages that its options may name, by the option. */
+  readonly uses: Readonly<Record<string, readonly string[]>>;
+  /** What its draws follow from, with the seed of the repetition: its name, its kind whatever its name, or nothing is drawn. */
+  readonly seededBy: 'name' | 'kind' | 'nothing';
+  /** Refuses what a run would only refuse when the stages before it are done. */
+  check?(options: z.output<Fields>, refuse: Refuse): void;
+  /**
+   * Does its work. Every id follows from its key: who does it again after a kill goes on where the record ends, and comes to the
+   * same. @throws what the use case throws; what the signal aborts with.
+   */
+  run(work: StageWork<z.output<Fields>>): Promise<StageOutput>;
+  /** Makes again what it left on this machine, where it is gone. Returns '' where it is there, else what became of it. */
+  restore?(work: StageWork<z.output<Fields>>, output: StageOutput): Promise<string>;
+}
+
+/** Returns a form whose functions get what its fields parse. */
+export function stageForm<Fields extends z.ZodObject>(form: StageForm<Fields>): StageForm<Fields> {
+  return form;
+}
 
 /** A stage that is to be done: everything that it draws follows from its key and its seed. */
-export interface StageWork<Form extends keyof typeof STAGE_FIELDS> {
+export interface StageWork<Options = Record<string, unknown>> {
   readonly platform: Platform;
   readonly experimentId: string;
-  readonly stage: PlannedStageOf<Form>;
+  readonly stage: { readonly name: string; readonly options: Options };
   readonly key: string;
   readonly seed: number;
   /** What the stages that it uses came to, by the option that names them. */
@@ -19,6 +45,16 @@ export interface StageWork<Form extends keyof typeof STAGE_FIELDS> {
   readonly progress: (text: string) => void;
   /** Stages of other arms go on at the same time: what appends to the streams of a run takes turns under its id. */
   readonly turns: Turns;
+}
+
+/** Refuses a text that a parser throws at; what is no text names a stage. */
+export function refuseText(field: string, value: unknown, parse: (text: string) => unknown, refuse: Refuse): void {
+  if (typeof value !== 'string') return;
+  try {
+    parse(value);
+  } catch (error) {
+    refuse([field], error instanceof Error ? error.message : String(error), 'correct it');
+  }
 }
 
 const CATCH_UP_MS = 120_000;
@@ -34,10 +70,7 @@ export function outputOf(part: Pick<StageOutput, 'digest'> & Partial<StageOutput
 }
 
 /** The outcome of the stage that an option names. The declaration was checked: it is there. */
-export function usedBy(
-  { stage, used }: Pick<StageWork<keyof typeof STAGE_FIELDS>, 'stage' | 'used'>,
-  option: string,
-): StageOutput {
+export function usedBy({ stage, used }: Pick<StageWork, 'stage' | 'used'>, option: string): StageOutput {
   const found = used[option];
   if (!found) throw new RangeError(`stage ${stage.name} names nothing by ${option}`);
   return found;

@@ -34,7 +34,8 @@ async function recordRollouts(name: string, count: number): Promise<void> {
     const policyVersion = i % 3;
     const [length, value] = [1 + (i % 2), [0, 1, 0.1 + 0.2, -1e-7][(i * 7) % 4] ?? 0];
     const rolloutId = builder.rollout(tree, i, { policy: { policyId: 'random', version: policyVersion } });
-    const leaf = builder.step(tree, rolloutId, tree.rootStepId, 1);
+    let leaf = tree.rootStepId;
+    for (let depth = 1; depth <= length; depth++) leaf = builder.step(tree, rolloutId, leaf, depth);
     builder.reward(tree, leaf, value);
     const finished = i % 8 !== 7;
     if (finished) builder.finishRollout(tree, rolloutId, leaf, { steps: length, success: value >= 1 });

@@ -197,6 +197,7 @@ function fact(world: World, random: Random, at: number): Envelope {
   const say = <T extends EventType>(type: T, data: DataOf<T>) => envelope(world, random, type, data, runId);
   // what is said of an entity follows from its tree and its id
   const own = (id: string) => createRandom(`${world.name} ${treeId} ${id}`);
+  const takerOf = (id: string) => (own(id).next() < 0.3 ? null : (rollouts[own(id).int(rollouts.length)] as string));
   const textOf = (id: string): string => {
     const drawn = own(id);
     const kind = drawn.next();
@@ -233,7 +234,7 @@ function fact(world: World, random: Random, at: number): Envelope {
     });
   if (kind < 0.5) {
     const parent = (step - 1) >> 1;
-    const taker = own(stepId).next() < 0.3 ? null : (rollouts[own(stepId).int(rollouts.length)] as string);
+    const taker = takerOf(stepId);
     return built(world, random, (builder) =>
       builder.step({ treeId, runId }, taker, steps[parent] as string, Math.floor(Math.log2(step + 1)), {
         stepId,
@@ -244,16 +245,18 @@ function fact(world: World, random: Random, at: number): Envelope {
       }),
     );
   }
-  if (kind < 0.58)
+  if (kind < 0.58) {
+    const leaf = steps.slice(1, 3).find((id) => takerOf(id) === rolloutId); // below the root
     return say('RolloutFinished', {
       rolloutId,
       treeId,
-      leafStepId: steps[1 + (rollouts.indexOf(rolloutId) % 2)] as string,
+      leafStepId: leaf ?? root,
       outcome: 'terminated',
       success: own(rolloutId).choice([true, false, null]),
-      steps: 1,
+      steps: leaf === undefined ? 0 : 1,
       reason: textOf(rolloutId).slice(0, 100).toWellFormed().replaceAll('\0', ''),
     });
+  }
   if (kind < 0.72) {
     const rewardId = random.choice(rewards);
     const ofStep = steps[1 + (rewards.indexOf(rewardId) % 3)] as string;

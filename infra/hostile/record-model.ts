@@ -175,8 +175,7 @@ export class ModelTree {
         return;
       }
       case 'RolloutFinished':
-        if (this.rollouts.has(event.data.rolloutId) && this.steps.has(event.data.leafStepId))
-          this.ends.set(event.data.rolloutId, event.data);
+        if (this.#mayEnd(event.data)) this.ends.set(event.data.rolloutId, event.data);
         return;
       case 'RevisionComposed': {
         const { revisionId, reflection } = event.data;
@@ -227,6 +226,14 @@ export class ModelTree {
   #mayReward({ stepId, rolloutId }: Envelope<'RewardAssigned'>['data']): boolean {
     if (stepId === null) return rolloutId === null || this.#begun.has(rolloutId);
     return this.#taken.has(stepId) && (rolloutId === null || this.#taken.get(stepId) === rolloutId);
+  }
+
+  /** A rollout ends at a step that it took, or where it began, behind as many steps as it says. */
+  #mayEnd({ rolloutId, leafStepId, steps }: Envelope<'RolloutFinished'>['data']): boolean {
+    const from = this.rollouts.get(rolloutId)?.fromStepId;
+    const leaf = this.steps.get(leafStepId);
+    if (from === undefined || leaf === undefined || (leafStepId !== from && leaf?.rolloutId !== rolloutId)) return false;
+    return steps === (leaf?.depth ?? 0) - (this.steps.get(from)?.depth ?? 0);
   }
 
   /** The tree as GraphQL answers `TREE_FIELDS`, lists by id; null before it was opened. */

@@ -46,7 +46,8 @@ export interface Poison {
     | 'digest'
     | 'range'
     | 'conflict'
-    | 'depth';
+    | 'depth'
+    | 'steps';
   readonly field: string;
   readonly reason: string;
 }

@@ -257,6 +257,38 @@ describe('valid events with unusual content', () => {
     expect(await database.db.selectFrom('runs').select(['name', 'config']).execute()).toEqual([{ name: 'a', config: {} }]);
   });
 
+  test('the end of a rollout at a step that it did not take, and one that counts other steps than lead to it, wait with the reason', async () => {
+    const builder = new EventBuilder('ends');
+    const tree = builder.tree(builder.run());
+    const walked = builder.walk(tree, 0, 2, 1);
+    const [shared = '', leaf = ''] = walked.steps;
+    const candidate = builder.step(tree, null, tree.rootStepId, 1);
+    const ends = [
+      [leaf, 2, 'not-taken', 'data.leafStepId'], // another took it
+      [candidate, 0, 'not-taken', 'data.leafStepId'], // nobody did
+      [shared, 1, 'steps', 'data.steps'], // where it began
+    ] as const;
+    for (const [i, [leafStepId, steps]] of ends.entries())
+      builder.finishRollout(tree, builder.rollout(tree, i + 1, { fromStepId: shared }), leafStepId, { steps });
+    const long = builder.rollout(tree, 9, { fromStepId: shared });
+    builder.finishRollout(tree, long, builder.step(tree, long, shared, 2), { steps: 55 });
+    const branched = builder.rollout(tree, 10, { fromStepId: shared });
+    builder.finishRollout(tree, branched, builder.step(tree, branched, shared, 2), { steps: 1 });
+    builder.finishRollout(tree, builder.rollout(tree, 11, { fromStepId: shared }), shared, { steps: 0 });
+    await given(builder.events);
+    const refused = [...ends.map(([, , code, field]) => ({ code, field })), { code: 'steps', field: 'data.steps' }];
+    for (const projection of ['step-tree', 'rewards'])
+      expect((await waiting()).filter((each) => each.projection === projection)).toMatchObject(refused);
+    const rows = await database.db
+      .selectFrom('rollouts')
+      .select('steps')
+      .where('finishedAt', 'is not', null)
+      .orderBy('ordinal')
+      .execute();
+    expect(rows).toEqual([{ steps: 2 }, { steps: 1 }, { steps: 0 }]);
+    expect(await database.db.selectFrom('returns').select('rolloutId').execute()).toHaveLength(3);
+  });
+
   test('events whose parents form a ring wait, and the walk to the root ends', async () => {
     const builder = new EventBuilder('ring');
     const runId = builder.run();

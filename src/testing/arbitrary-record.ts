@@ -60,7 +60,7 @@ function recordTree(
       tokens:
         i % 3 === 0 ? { ids: pack('int32', [i, -1, at % 1_000]), logProbs: pack('float32', [0.5, -2, 0]), mask: null } : null,
     });
-    steps.push({ id, depth: parent.depth + 1, owner: walk.id });
+    steps.push({ id, depth: parent.depth + 1, owner: at % 7 === 0 ? '' : walk.id });
     const path = [opened.rootStepId, id];
     if (i % 4 === 0)
       builder.record('ValueBackedUp', { treeId: opened.treeId, simulation: i, leafStepId: id, value: 0.5, path }, runId);
@@ -93,8 +93,9 @@ function recordTree(
       builder.record('RewardRevised', { rewardId, treeId: opened.treeId, value: value / 2, scorer, reason: 'seen again' }, runId);
   }
   for (const { id, open, from, success } of walks) {
-    const leaf = steps[from % steps.length];
-    if (!open && leaf) builder.finishRollout(opened, id, leaf.id, { success, steps: leaf.depth });
+    const own = steps.filter(({ depth, owner }) => depth === 0 || owner === id); // the root, or a step that it took
+    const leaf = own[from % own.length];
+    if (!open && leaf) builder.finishRollout(opened, id, leaf.id, { success });
   }
   if (closed) builder.closeTree(opened, rollouts.length);
 }

@@ -13,6 +13,8 @@ export class EventBuilder {
   readonly events: Envelope[] = [];
   readonly #name: string;
   readonly #sequences = new Map<string, number>();
+  /** Depth of each step, and of the one that each rollout began at, by tree and id. */
+  readonly #depths = new Map<string, number>();
   #clock = Date.UTC(2026, 0, 1);
 
   constructor(name = 'story') {
@@ -42,7 +44,15 @@ export class EventBuilder {
       data,
     } as Envelope<T>; // type and data are tied by T
     this.events.push(event as Envelope);
+    this.#place(event as Envelope);
     return event;
+  }
+
+  #place({ type, data }: Envelope): void {
+    if (type === 'TreeOpened') this.#depths.set(`${data.treeId} ${data.rootStepId}`, 0);
+    if (type === 'StepTaken') this.#depths.set(`${data.treeId} ${data.stepId}`, data.depth);
+    if (type !== 'RolloutStarted') return;
+    this.#depths.set(`${data.treeId} of ${data.rolloutId}`, this.#depths.get(`${data.treeId} ${data.fromStepId}`) ?? 0);
   }
 
   run(name = 'run', overrides: Partial<DataOf<'RunStarted'>> = {}): string {
@@ -182,19 +192,22 @@ export class EventBuilder {
     return rewardId;
   }
 
+  /** Ends a rollout; how many steps it took follows unless overridden. */
   finishRollout(
     tree: { treeId: string; runId: string },
     rolloutId: string,
     leafStepId: string,
     overrides: Partial<DataOf<'RolloutFinished'>> = {},
   ): void {
+    const from = this.#depths.get(`${tree.treeId} of ${rolloutId}`) ?? 0;
+    const leaf = this.#depths.get(`${tree.treeId} ${leafStepId}`) ?? from + 1;
     const data: DataOf<'RolloutFinished'> = {
       rolloutId,
       treeId: tree.treeId,
       leafStepId,
       outcome: 'terminated',
       success: true,
-      steps: 1,
+      steps: Math.max(0, leaf - from),
       reason: '',
       ...overrides,
     };

@@ -26,7 +26,7 @@ function record() {
       const rolloutId = builder.rollout(tree, ordinal, { policy: { ...POLICY, version } });
       const leaf = builder.step(tree, rolloutId, tree.rootStepId, 1);
       steps.push(leaf, builder.step(tree, rolloutId, leaf, 2));
-      builder.finishRollout(tree, rolloutId, leaf, { steps: 2, success: ordinal === 0 });
+      builder.finishRollout(tree, rolloutId, leaf, { success: ordinal === 0 });
     }
     if (name === 'searched') steps.push(builder.step(tree, null, tree.rootStepId, 1));
     const shown = name === 'partly' ? [...steps.slice(1), builder.id('a step that is not on record')] : steps;

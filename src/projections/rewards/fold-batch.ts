@@ -1,7 +1,8 @@
 import type { DataOf } from '../../events/catalogue.ts';
 import type { Delivery, Envelope } from '../../events/envelope.ts';
 import { isOf, type Poison } from '../projection.ts';
-import { missingReward, missingRollout, missingStep, missingTree, notTaken } from './refusals.ts';
+import { type KnownRollout, type KnownStep, missingRollout, missingStep, wrongDepth, wrongEnd } from '../step-tree/refusals.ts';
+import { missingReward, missingTree, notTaken } from './refusals.ts';
 import type { FinishedRollout } from './returns.ts';
 import type { EdgeRow, RevisedReward, RolloutRow } from './rows.ts';
 
@@ -12,10 +13,10 @@ import type { EdgeRow, RevisedReward, RolloutRow } from './rows.ts';
 export interface RewardState {
   runOf(treeId: string): string | undefined;
   addTree(treeId: string, runId: string): void;
-  hasStep(treeId: string, stepId: string): boolean;
+  stepOf(treeId: string, stepId: string): KnownStep | undefined;
   /** Whether a step was taken by a rollout; the root and steps of a search that no walk ended in were taken by none. */
   hasTaken(treeId: string, rolloutId: string, stepId: string): boolean;
-  hasRollout(treeId: string, rolloutId: string): boolean;
+  rolloutOf(treeId: string, rolloutId: string): KnownRollout | undefined;
   /** @returns whether it is new, and so with the other additions. */
   addStep(step: EdgeRow): boolean;
   addRollout(rollout: RolloutRow): boolean;
@@ -40,7 +41,8 @@ export interface RewardRows {
 /**
  * Folds a batch into what it adds to what is known. It is the one fold of rewards: of the tables and of rewards as of a position. An event sees only what
  * lies before it: a revision before its reward, a reward before its step or rollout, a step before its parent and an end before its
- * leaf are refused, and a reward of a step for a rollout that did not take it: it would be of two.
+ * leaf are refused, a reward of a step for a rollout that did not take it, which would be of two, and an end that `step-tree` refuses:
+ * readers join both.
  */
 export function foldBatch(batch: readonly Delivery[], state: RewardState): RewardRows {
   const folded: RewardRows = { trees: [], edges: [], rollouts: [], assigned: [], revised: [], finished: [], poison: [] };
@@ -62,18 +64,24 @@ function fold(delivery: Delivery, state: RewardState, folded: RewardRows): Omit<
       state.addTree(treeId, runId); // the first word is the fact
       folded.trees.push({ treeId, runId });
     }
-    addStep({ stepId: rootStepId, treeId, parentStepId: null, rolloutId: null });
+    addStep({ stepId: rootStepId, treeId, parentStepId: null, rolloutId: null, depth: 0 });
     return undefined;
   }
   const runId = state.runOf(treeId);
   if (runId === undefined) return missingTree(treeId);
   if (isOf(delivery, 'StepTaken')) {
-    const { stepId, parentStepId, rolloutId } = delivery.event.data;
-    if (!state.hasStep(treeId, parentStepId)) return missingStep('data.parentStepId', parentStepId, treeId);
-    addStep({ stepId, treeId, parentStepId, rolloutId });
+    const { stepId, parentStepId, rolloutId, depth } = delivery.event.data;
+    const parent = state.stepOf(treeId, parentStepId);
+    if (!parent) return missingStep('data.parentStepId', parentStepId, treeId);
+    const elsewhere = wrongDepth(depth, parent);
+    if (elsewhere) return elsewhere;
+    addStep({ stepId, treeId, parentStepId, rolloutId, depth });
   }
   if (isOf(delivery, 'RolloutStarted')) {
-    const rollout = { rolloutId: delivery.event.data.rolloutId, treeId };
+    const { rolloutId, fromStepId } = delivery.event.data;
+    const from = state.stepOf(treeId, fromStepId);
+    if (!from) return missingStep('data.fromStepId', fromStepId, treeId);
+    const rollout = { rolloutId, treeId, fromStepId, fromDepth: from.depth };
     if (state.addRollout(rollout)) folded.rollouts.push(rollout);
   }
   if (isOf(delivery, 'RewardAssigned')) {
@@ -88,16 +96,21 @@ function fold(delivery: Delivery, state: RewardState, folded: RewardRows): Omit<
   }
   if (isOf(delivery, 'RolloutFinished')) {
     const { rolloutId, leafStepId } = delivery.event.data;
-    if (!state.hasStep(treeId, leafStepId)) return missingStep('data.leafStepId', leafStepId, treeId);
-    const rollout = { rolloutId, treeId, runId, leafStepId };
-    if (state.addEnd(rollout)) folded.finished.push(rollout);
+    const rollout = state.rolloutOf(treeId, rolloutId);
+    if (!rollout) return missingRollout(rolloutId, treeId);
+    const leaf = state.stepOf(treeId, leafStepId);
+    if (!leaf) return missingStep('data.leafStepId', leafStepId, treeId);
+    const wrong = wrongEnd(delivery.event.data, rollout, leaf);
+    if (wrong) return wrong;
+    const end = { rolloutId, treeId, runId, leafStepId };
+    if (state.addEnd(end)) folded.finished.push(end);
   }
   return undefined;
 }
 
 function refusedReward({ treeId, stepId, rolloutId }: DataOf<'RewardAssigned'>, state: RewardState) {
-  if (stepId !== null && !state.hasStep(treeId, stepId)) return missingStep('data.stepId', stepId, treeId);
+  if (stepId !== null && !state.stepOf(treeId, stepId)) return missingStep('data.stepId', stepId, treeId);
   if (rolloutId === null) return undefined;
   if (stepId !== null) return state.hasTaken(treeId, rolloutId, stepId) ? undefined : notTaken(rolloutId, stepId);
-  return state.hasRollout(treeId, rolloutId) ? undefined : missingRollout(rolloutId, treeId);
+  return state.rolloutOf(treeId, rolloutId) ? undefined : missingRollout(rolloutId, treeId);
 }

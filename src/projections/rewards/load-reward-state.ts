@@ -5,15 +5,16 @@ import { rowsWhere } from '../../postgres/rows-where.ts';
 import { sideBySide } from '../../postgres/side-by-side.ts';
 import { keyInTree, keyOf, type OfTree, pairsOf } from '../of-tree.ts';
 import { isOf } from '../projection.ts';
+import type { KnownRollout, KnownStep } from '../step-tree/refusals.ts';
 import type { RewardState } from './fold-batch.ts';
 
 /** What the tables hold of what a batch refers to; the fold adds what the batch itself brings. */
 interface Facts {
   /** Tree → its run. */
   readonly runs: Map<string, string>;
-  /** Steps, rollouts and rewards by `keyInTree`. Step → the rollout that took it. */
-  readonly steps: Map<string, string | null>;
-  readonly rollouts: Set<string>;
+  /** Steps, rollouts and rewards by `keyInTree`. */
+  readonly steps: Map<string, KnownStep>;
+  readonly rollouts: Map<string, KnownRollout>;
   readonly rewards: Map<string, { revisions: number }>;
   /** Revisions that were applied before: their tree and event, with a blank between. */
   readonly revised: Set<string>;
@@ -25,16 +26,21 @@ export function rewardStateOf({ runs, steps, rollouts, rewards, revised }: Facts
   return {
     runOf: (treeId) => runs.get(treeId),
     addTree: (treeId, runId) => void runs.set(treeId, runId),
-    hasStep: (treeId, stepId) => steps.has(keyInTree(treeId, stepId)),
-    hasTaken: (treeId, rolloutId, stepId) => steps.get(keyInTree(treeId, stepId)) === rolloutId,
-    hasRollout: (treeId, rolloutId) => rollouts.has(keyInTree(treeId, rolloutId)),
-    addStep({ treeId, stepId, rolloutId }) {
+    stepOf: (treeId, stepId) => steps.get(keyInTree(treeId, stepId)),
+    hasTaken: (treeId, rolloutId, stepId) => steps.get(keyInTree(treeId, stepId))?.rolloutId === rolloutId,
+    rolloutOf: (treeId, rolloutId) => rollouts.get(keyInTree(treeId, rolloutId)),
+    addStep({ treeId, stepId, rolloutId, depth }) {
       const key = keyInTree(treeId, stepId);
       if (steps.has(key)) return false;
-      steps.set(key, rolloutId);
+      steps.set(key, { rolloutId, depth });
       return true;
     },
-    addRollout: ({ treeId, rolloutId }) => addNew(rollouts, keyInTree(treeId, rolloutId)),
+    addRollout({ treeId, rolloutId, fromStepId, fromDepth }) {
+      const key = keyInTree(treeId, rolloutId);
+      if (rollouts.has(key)) return false;
+      rollouts.set(key, { fromStepId, fromDepth });
+      return true;
+    },
     reward: (treeId, rewardId) => rewards.get(keyInTree(treeId, rewardId)),
     addReward({ data: { rewardId, treeId } }) {
       const key = keyInTree(treeId, rewardId);
@@ -55,7 +61,7 @@ function addNew(keys: Set<string>, key: string): boolean {
 }
 
 function noFacts(): Facts {
-  return { runs: new Map(), steps: new Map(), rollouts: new Set(), rewards: new Map(), revised: new Set() };
+  return { runs: new Map(), steps: new Map(), rollouts: new Map(), rewards: new Map(), revised: new Set() };
 }
 
 /**
@@ -73,12 +79,12 @@ export async function loadRewardState(wanted: ReturnType<typeof references>, trx
             trx,
             'rewardRollouts',
             { treeId: wanted.trees, rolloutId: [...wanted.rollouts.values()].map(({ id }) => id) },
-            ['treeId', 'rolloutId'],
+            ['treeId', 'rolloutId', 'fromStepId', 'fromDepth'],
           ),
   );
   for (const { treeId, runId } of trees) known.runs.set(treeId, runId);
-  for (const step of steps) known.steps.set(keyOf(step), step.rolloutId);
-  for (const { treeId, rolloutId } of rollouts) known.rollouts.add(keyInTree(treeId, rolloutId));
+  for (const { rolloutId, depth, ...of } of steps) known.steps.set(keyOf(of), { rolloutId, depth });
+  for (const { treeId, rolloutId, ...from } of rollouts) known.rollouts.set(keyInTree(treeId, rolloutId), from);
   if (wanted.revisions.length === 0) return rewardStateOf(known);
   for (const { treeId, id, revisions } of await rewardsOf([...wanted.rewards.values()], trx))
     known.rewards.set(keyInTree(treeId, id), { revisions });
@@ -92,9 +98,9 @@ export async function loadRewardState(wanted: ReturnType<typeof references>, trx
 
 // a look-up by the key for each, whatever the planner expects
 async function edgesOf(wanted: readonly OfTree[], trx: Trx) {
-  const { rows } = await sql<OfTree & { readonly rolloutId: string | null }>`
+  const { rows } = await sql<OfTree & KnownStep>`
     select e.* from ${pairsOf(wanted)} w cross join lateral (
-      select tree_id, step_id as id, rollout_id from reward_edges where step_id = w.id and tree_id = w.tree_id offset 0) e`.execute(
+      select tree_id, step_id as id, rollout_id, depth from reward_edges where step_id = w.id and tree_id = w.tree_id offset 0) e`.execute(
     trx,
   );
   return rows;
@@ -129,7 +135,11 @@ export function references(batch: readonly Delivery[]) {
       if (stepId !== null) add(steps, stepId);
       else if (rolloutId !== null) add(rollouts, rolloutId);
     }
-    if (isOf(delivery, 'RolloutFinished')) add(steps, delivery.event.data.leafStepId);
+    if (isOf(delivery, 'RolloutStarted')) add(steps, delivery.event.data.fromStepId);
+    if (isOf(delivery, 'RolloutFinished')) {
+      add(steps, delivery.event.data.leafStepId);
+      add(rollouts, delivery.event.data.rolloutId);
+    }
     if (!isOf(delivery, 'RewardRevised')) continue;
     add(rewards, delivery.event.data.rewardId);
     revisions.push(delivery.event.id);

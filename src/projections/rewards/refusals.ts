@@ -14,20 +14,8 @@ export function missingReward({ treeId, rewardId }: DataOf<'RewardRevised'>): Re
   return { code: 'missing-reward', field: 'data.rewardId', reason };
 }
 
-/** Refuses the reward of a rollout that did not start before it. */
-export function missingRollout(rolloutId: string, treeId: string): Refused {
-  const reason = `tree ${treeId} has no rollout ${rolloutId}; append its RolloutStarted first, then requeue this event`;
-  return { code: 'missing-rollout', field: 'data.rolloutId', reason };
-}
-
 /** Refuses a reward that names a step and a rollout that did not take it: of which of the two it is cannot be decided. */
 export function notTaken(rolloutId: string, stepId: string): Refused {
   const reason = `rollout ${rolloutId} did not take step ${stepId}; append another reward that names the rollout which took it, or null`;
   return { code: 'not-taken', field: 'data.rolloutId', reason };
-}
-
-/** Refuses what hangs on a step that was not recorded before it: `step-tree` refuses it by the same words. */
-export function missingStep(field: string, stepId: string, treeId: string): Refused {
-  const reason = `tree ${treeId} has no step ${stepId}; append that step first, then requeue this event`;
-  return { code: 'missing-parent', field, reason };
 }

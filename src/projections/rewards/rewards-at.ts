@@ -42,7 +42,12 @@ export async function foldRewardsAt(db: Db, trees: readonly string[], position: 
   const below: Offsets = new Map([[TOPIC, position.get(TOPIC) ?? new Map<number, number>()]]);
   const refused = await readRefused(db, trees);
   // rewards of steps and rollouts that are not there the live version has refused
-  const known = { ...rewardStateOf(), hasStep: () => true, hasTaken: () => true, hasRollout: () => true };
+  const known = {
+    ...rewardStateOf(),
+    stepOf: () => ({ depth: 0, rolloutId: null }),
+    hasTaken: () => true,
+    rolloutOf: () => ({ fromStepId: '', fromDepth: 0 }),
+  };
   const current = new Map<string, CurrentReward>();
   for await (const batch of readRecords(db, below, { kind: 'streams', streams: trees }, FOLDED)) {
     const slice = { ...batch, items: await decodeRecords(db, batch) };

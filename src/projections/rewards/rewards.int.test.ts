@@ -121,15 +121,15 @@ describe('events recorded before those they depend on', () => {
   });
 });
 
-test('a rollout that ends at the root and one without a start are finished all the same', async () => {
+test('a rollout that ends at the root is finished, and the end of one without a start waits', async () => {
   const builder = new EventBuilder('short');
   const tree = builder.tree(builder.run());
   builder.reward(tree, tree.rootStepId, 2);
   builder.finishRollout(tree, builder.rollout(tree), tree.rootStepId, { steps: 0 });
   builder.finishRollout(tree, builder.id('never started'), builder.step(tree, null, tree.rootStepId, 1));
   const { returns, waiting } = await foldedEitherWay(builder.events);
-  expect(returns).toEqual([{ value: 2 }, { value: 2 }]);
-  expect(waiting).toEqual([]);
+  expect(returns).toEqual([{ value: 2 }]);
+  expect(waiting).toEqual([{ type: 'RolloutFinished', code: 'missing-rollout', field: 'data.rolloutId' }]);
 });
 
 test('a tree opened in two runs stays in the first', async () => {
@@ -176,8 +176,8 @@ test('a reward of a step for a rollout that did not take it, and one of a rollou
     builder.reward(tree, tree.rootStepId, 16, { rolloutId: one }),
   ];
   const lateReward = builder.reward(tree, null, 32, { rolloutId: late });
-  builder.finishRollout(tree, one, shared, { steps: 1 });
-  builder.finishRollout(tree, other, leaf, { steps: 1 });
+  builder.finishRollout(tree, one, shared);
+  builder.finishRollout(tree, other, leaf);
   builder.record('RolloutStarted', { ...startOf(builder, one), rolloutId: late, ordinal: 2 }, tree.runId);
 
   const { rewards, returns, waiting } = await foldedEitherWay(builder.events);

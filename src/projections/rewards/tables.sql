@@ -43,12 +43,15 @@ create table reward_edges (
   tree_id        uuid not null,
   parent_step_id uuid,
   rollout_id     uuid,
+  depth          integer not null,
   primary key (step_id, tree_id)
 );
 create index reward_edges_parent on reward_edges (parent_step_id);
 create table reward_rollouts (
-  rollout_id uuid not null,
-  tree_id    uuid not null,
+  rollout_id   uuid    not null,
+  tree_id      uuid    not null,
+  from_step_id uuid    not null,
+  from_depth   integer not null,
   primary key (rollout_id, tree_id)
 );
 create table reward_trees (

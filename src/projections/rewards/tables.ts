@@ -1,4 +1,4 @@
-// Generated from tables.sql by `npm run codegen:tables`; digest of both: fed79c5fd4f742d2
+// Generated from tables.sql by `npm run codegen:tables`; digest of both: 917727f3cb29fe49
 import type { Instant, Json } from '../../postgres/column-types.ts';
 import { column, type TypesOf, table } from '../../postgres/table.ts';
 
@@ -34,10 +34,13 @@ export const tables = {
     treeId: column<string>('uuid'),
     parentStepId: column<string | null>('uuid'),
     rolloutId: column<string | null>('uuid'),
+    depth: column<number>('integer'),
   }),
   rewardRollouts: table('reward_rollouts', ['rolloutId', 'treeId'], {
     rolloutId: column<string>('uuid'),
     treeId: column<string>('uuid'),
+    fromStepId: column<string>('uuid'),
+    fromDepth: column<number>('integer'),
   }),
   rewardTrees: table('reward_trees', ['treeId'], {
     treeId: column<string>('uuid'),

@@ -40,8 +40,9 @@ test('the success rate of a run, of a depth and of an evaluation is one number: 
   ] as const;
   ends.forEach((end, ordinal) => {
     const rolloutId = builder.rollout(tree, ordinal);
-    const leaf = builder.step(tree, rolloutId, tree.rootStepId, 1, {});
-    builder.finishRollout(tree, rolloutId, leaf, { steps: ordinal + 1, ...end });
+    let leaf = tree.rootStepId;
+    for (let depth = 1; depth <= ordinal + 1; depth++) leaf = builder.step(tree, rolloutId, leaf, depth);
+    builder.finishRollout(tree, rolloutId, leaf, end);
   });
   builder.rollout(tree, ends.length); // goes on
   await givenEvents(database.db, builder.events);

@@ -4,7 +4,7 @@ import { isOf, type Poison } from '../projection.ts';
 import { RunCounts } from './count-runs.ts';
 import { foldRevision, type RevisionRows } from './fold-revisions.ts';
 import type { TreeState } from './load-tree-state.ts';
-import { missingStep, type Refusal } from './refusals.ts';
+import { missingRollout, missingStep, type Refusal, wrongDepth, wrongEnd } from './refusals.ts';
 import * as row from './rows.ts';
 
 /** Folds a batch into rows and into what is known; returns what breaks an invariant, with the reason. */
@@ -63,7 +63,7 @@ function fold(delivery: Delivery, state: TreeState, rows: TreeRows): Refusal | u
       environment: event.data.task.environment,
     });
     rows.trees.push(opened);
-    state.steps.set(keyInTree(event.data.treeId, event.data.rootStepId), { parentId: null, depth: 0 });
+    state.steps.set(keyInTree(event.data.treeId, event.data.rootStepId), { parentId: null, depth: 0, rolloutId: null });
     rows.steps.push(row.rootRow(delivery));
     rows.counts.add(delivery, event.data.runId, { trees: 1 });
     return undefined;
@@ -87,11 +87,15 @@ function fold(delivery: Delivery, state: TreeState, rows: TreeRows): Refusal | u
     }
     const parent = stepOf(data.parentStepId);
     if (!parent) return missingStep('data.parentStepId', data.parentStepId, treeId);
-    if (data.depth !== parent.depth + 1)
-      return { code: 'depth', field: 'data.depth', reason: `must be ${parent.depth + 1}, one more than its parent's` };
+    const elsewhere = wrongDepth(data.depth, parent);
+    if (elsewhere) return elsewhere;
     if (data.rolloutId !== null && !state.rollouts.has(keyInTree(treeId, data.rolloutId)))
       return missingRollout(data.rolloutId, treeId);
-    state.steps.set(keyInTree(treeId, data.stepId), { parentId: data.parentStepId, depth: data.depth });
+    state.steps.set(keyInTree(treeId, data.stepId), {
+      parentId: data.parentStepId,
+      depth: data.depth,
+      rolloutId: data.rolloutId,
+    });
     rows.steps.push(row.stepRow(delivery));
     const { promptTokens = 0, completionTokens = 0 } = data.usage ?? {};
     rows.counts.add(delivery, tree.runId, { steps: 1, promptTokens, completionTokens });
@@ -99,18 +103,23 @@ function fold(delivery: Delivery, state: TreeState, rows: TreeRows): Refusal | u
   if (isOf(delivery, 'RolloutStarted')) {
     const { data } = delivery.event;
     const key = keyInTree(treeId, data.rolloutId);
-    if (!stepOf(data.fromStepId)) return missingStep('data.fromStepId', data.fromStepId, treeId);
+    const from = stepOf(data.fromStepId);
+    if (!from) return missingStep('data.fromStepId', data.fromStepId, treeId);
     if (state.rollouts.has(key)) return undefined;
-    state.rollouts.add(key);
+    state.rollouts.set(key, { fromStepId: data.fromStepId, fromDepth: from.depth });
     rows.rollouts.push(row.rolloutRow(delivery.event, tree));
     rows.counts.add(delivery, tree.runId, { rollouts: 1 });
   }
   if (isOf(delivery, 'RolloutFinished')) {
     const { data } = delivery.event;
     const key = keyInTree(treeId, data.rolloutId);
-    if (!state.rollouts.has(key)) return missingRollout(data.rolloutId, treeId);
-    if (!stepOf(data.leafStepId)) return missingStep('data.leafStepId', data.leafStepId, treeId);
+    const rollout = state.rollouts.get(key);
+    if (!rollout) return missingRollout(data.rolloutId, treeId);
+    const leaf = stepOf(data.leafStepId);
+    if (!leaf) return missingStep('data.leafStepId', data.leafStepId, treeId);
     if (state.ended.has(key)) return undefined;
+    const wrong = wrongEnd(data, rollout, leaf);
+    if (wrong) return wrong;
     state.ended.add(key);
     rows.ends.push(row.endRow(delivery.event));
     rows.counts.add(delivery, tree.runId, {
@@ -133,12 +142,4 @@ function fold(delivery: Delivery, state: TreeState, rows: TreeRows): Refusal | u
     rows.counts.add(delivery, tree.runId, { closedTrees: 1 });
   }
   return foldRevision(delivery, state, rows);
-}
-
-function missingRollout(rolloutId: string, treeId: string): Refusal {
-  return {
-    code: 'missing-rollout',
-    field: 'data.rolloutId',
-    reason: `tree ${treeId} has no rollout ${rolloutId}; append its RolloutStarted first`,
-  };
 }

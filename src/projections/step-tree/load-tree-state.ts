@@ -5,6 +5,7 @@ import { rowsWhere } from '../../postgres/rows-where.ts';
 import { sideBySide } from '../../postgres/side-by-side.ts';
 import { keyInTree, type OfTree, pairsOf } from '../of-tree.ts';
 import { isOf } from '../projection.ts';
+import type { KnownRollout, KnownStep } from './refusals.ts';
 import type { KnownTree } from './rows.ts';
 
 /**
@@ -13,8 +14,8 @@ import type { KnownTree } from './rows.ts';
  */
 export interface TreeState {
   readonly trees: Map<string, KnownTree>;
-  readonly steps: Map<string, { readonly parentId: string | null; readonly depth: number }>;
-  readonly rollouts: Set<string>;
+  readonly steps: Map<string, KnownStep & { readonly parentId: string | null }>;
+  readonly rollouts: Map<string, KnownRollout>;
   readonly ended: Set<string>;
   readonly closed: Set<string>;
   /** The states of revisions. */
@@ -27,7 +28,7 @@ export async function loadTreeState(batch: readonly Delivery[], trx: Trx): Promi
   const known: TreeState = {
     trees: new Map(),
     steps: new Map(),
-    rollouts: new Set(),
+    rollouts: new Map(),
     ended: new Set(),
     closed: new Set(),
     revisions: new Map(),
@@ -47,10 +48,10 @@ export async function loadTreeState(batch: readonly Delivery[], trx: Trx): Promi
     known.trees.set(tree.treeId, tree);
     if (tree.closed) known.closed.add(tree.treeId);
   }
-  for (const { treeId, stepId, parentId, depth } of steps) known.steps.set(keyInTree(treeId, stepId), { parentId, depth });
-  for (const { treeId, rolloutId, ended } of rollouts) {
+  for (const { treeId, stepId, ...step } of steps) known.steps.set(keyInTree(treeId, stepId), step);
+  for (const { treeId, rolloutId, ended, ...from } of rollouts) {
     const key = keyInTree(treeId, rolloutId);
-    known.rollouts.add(key);
+    known.rollouts.set(key, from);
     if (ended) known.ended.add(key);
   }
   for (const { treeId, revisionId, state } of revisions) known.revisions.set(keyInTree(treeId, revisionId), state);
@@ -60,12 +61,12 @@ export async function loadTreeState(batch: readonly Delivery[], trx: Trx): Promi
 /** Reads steps, each by a look-up by its key, whatever the planner expects. @param revised of these trees all above them too. */
 async function stepsOf(wanted: readonly OfTree[], revised: readonly string[], trx: Trx) {
   const stepOf = (id: string) => sql`lateral (
-    select step_id, tree_id, parent_step_id as parent_id, depth from steps
+    select step_id, tree_id, parent_step_id as parent_id, depth, rollout_id from steps
     where step_id = w.${sql.raw(id)} and tree_id = w.tree_id offset 0) s`;
   const named = sql`select s.* from ${pairsOf(wanted)} w cross join ${stepOf('id')}`;
   const above = sql`select s.* from path w cross join ${stepOf('parent_id')} where w.tree_id = any(${revised}::uuid[])`;
   const steps = revised.length === 0 ? named : sql`with recursive path as (${named} union ${above}) select * from path`;
-  const { rows } = await sql<{ stepId: string; treeId: string; parentId: string | null; depth: number }>`${steps}`.execute(trx);
+  const { rows } = await sql<KnownStep & { stepId: string; treeId: string; parentId: string | null }>`${steps}`.execute(trx);
   return rows;
 }
 
@@ -75,10 +76,11 @@ async function revisionsOf(wanted: readonly OfTree[], trx: Trx) {
 }
 
 async function rolloutsOf(wanted: readonly OfTree[], trx: Trx) {
-  const { rows } = await sql<{ rolloutId: string; treeId: string; ended: boolean }>`
+  const { rows } = await sql<KnownRollout & { rolloutId: string; treeId: string; ended: boolean }>`
     select r.* from ${pairsOf(wanted)} w cross join lateral (
-      select rollout_id, tree_id, finished_at is not null as ended from rollouts
-      where rollout_id = w.id and tree_id = w.tree_id offset 0) r`.execute(trx);
+      select o.rollout_id, o.tree_id, o.finished_at is not null as ended, o.from_step_id, s.depth as from_depth
+      from rollouts o join steps s on s.step_id = o.from_step_id and s.tree_id = o.tree_id
+      where o.rollout_id = w.id and o.tree_id = w.tree_id offset 0) r`.execute(trx);
   return rows;
 }
 

@@ -40,7 +40,7 @@ async function given({ drawn, config = {}, worseAsked }: Given) {
   builder.reward(tree, best, 1, { rolloutId: good });
   builder.reward(tree, worse, 0, { rolloutId: bad });
   builder.finishRollout(tree, good, best, { steps: 2 });
-  builder.finishRollout(tree, bad, worse, { steps: 1, success: false });
+  builder.finishRollout(tree, bad, worse, { success: false });
   const { imageIds } = drawn
     ? recordDrawnHistories(builder, tree, [first, best], { records: ['a hall'], factors: [1, 2] })
     : { imageIds: [] };

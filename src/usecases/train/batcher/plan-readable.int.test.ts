@@ -140,9 +140,15 @@ test('a rollout whose end contradicts its path is rejected with the reason, and 
   expect(planned).toEqual({ kind: 'planned', batches: 3, samples: 4, rejected: 1 });
   await world.project();
   const [rejection] = await database.db.selectFrom('sampleRejections').selectAll().execute();
-  const rule = `rollout ${broken} took 3 steps by its end, and its path holds 2 of them`;
+  const rule = `the end of rollout ${broken} is not in its tree: it was refused there`;
   expect(rejection).toMatchObject({ rolloutId: broken, reason: 'incomplete-record', rule, measured: null });
-  expect(await database.db.selectFrom('quarantine').selectAll().execute()).toEqual([]);
+  const refused = await database.db
+    .selectFrom('quarantine')
+    .select(['projection', 'code', 'reason'])
+    .orderBy('projection')
+    .execute();
+  const reason = `must be 2, the steps from where rollout ${broken} began to its leaf`;
+  expect(refused).toEqual(['rewards', 'step-tree'].map((projection) => ({ projection, code: 'steps', reason })));
 });
 
 test('a group that is folded into the pool before its steps are into the tree is planned when they are, and not rejected', async () => {

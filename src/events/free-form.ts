@@ -10,7 +10,7 @@ const known = new Map<EventType, ReadonlySet<string>>();
 export function freeFormFields(type: EventType): ReadonlySet<string> {
   let fields = known.get(type);
   if (!fields) {
-    fields = new Set(fieldsIn(catalogue[type].data, ''));
+    fields = new Set(fieldsOfKind(catalogue[type].data, isFreeForm));
     known.set(type, fields);
   }
   return fields;
@@ -21,13 +21,25 @@ export function pathIn(path: string, key: string): string {
   return path === '' ? key : `${path}.${key}`;
 }
 
-function fieldsIn(schema: unknown, path: string): readonly string[] {
-  if (schema instanceof z.ZodUnknown) return [path]; // `json` with the description of the field, which makes it another object
-  if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional || schema instanceof z.ZodDefault)
-    return fieldsIn(schema.unwrap(), path);
-  if (schema instanceof z.ZodArray) return fieldsIn(schema.element, pathIn(path, '*'));
-  if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => fieldsIn(option, path));
+/** Lists the paths of the fields of a schema that are of a kind; `*` stands for every item of a list. Nothing below such a field is looked at. */
+export function fieldsOfKind(schema: unknown, isOfKind: (schema: unknown) => boolean, path = ''): readonly string[] {
+  const below = (next: unknown, at = path) => fieldsOfKind(next, isOfKind, at);
+  if (isOfKind(schema)) return [path];
+  if (
+    schema instanceof z.ZodNullable ||
+    schema instanceof z.ZodOptional ||
+    schema instanceof z.ZodExactOptional ||
+    schema instanceof z.ZodDefault
+  )
+    return below(schema.unwrap());
+  if (schema instanceof z.ZodArray) return below(schema.element, pathIn(path, '*'));
+  if (schema instanceof z.ZodUnion) return [...new Set(schema.options.flatMap((option) => below(option)))];
   if (schema instanceof z.ZodObject)
-    return Object.entries(schema.shape).flatMap(([key, field]) => fieldsIn(field, pathIn(path, key)));
+    return Object.entries(schema.shape).flatMap(([key, field]) => below(field, pathIn(path, key)));
   return [];
+}
+
+/** `json` with the description of a field is another object than `json`. */
+function isFreeForm(schema: unknown): boolean {
+  return schema instanceof z.ZodUnknown;
 }

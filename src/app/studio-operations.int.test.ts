@@ -155,18 +155,19 @@ describeWithBrowser('the operations of the studio', () => {
     expect(await ask('"somewhere"')).toMatchObject({ errors: [{ extensions: { code: 'BAD_USER_INPUT' } }] });
   });
 
-  test('captured calls that may belong to the path are counted on the page of the run, and marked on that of the rollout', async () => {
+  test('what is not certain or not recorded of captured calls is counted on the page of the run, and marked on that of the rollout', async () => {
     const from = builder.events.length;
     const run = builder.run('unclear');
     const tree = builder.tree(run, 'unclear');
     const rollout = builder.rollout(tree, 0);
     const leaf = builder.step(tree, rollout, tree.rootStepId, 1);
-    builder.finishRollout(tree, rollout, leaf, { steps: 1, unclearCalls: 2 });
+    builder.finishRollout(tree, rollout, leaf, { steps: 1, unclearCalls: 2, lostParts: 3 });
     await append(builder.events.slice(from));
     await page.goto(`${server.url}/view/run/${run}`);
     await page.getByText('unclear calls').waitFor();
     await page.goto(`${server.url}/view/trajectory/${rollout}`);
     await page.getByText('2 unclear calls').waitFor();
+    await page.getByText('3 unreadable parts').waitFor();
     expect(await hindrances(page)).toEqual([]);
   });
 

@@ -98,6 +98,11 @@ function Head({ rollout }: { readonly rollout: Rollout }) {
             {count(rollout.unclearCalls, 'unclear call')}
           </span>
         ) : null}
+        {rollout.lostParts ? (
+          <span className="state state-failed" title="They were shown or answered, and are not recorded: each call names them.">
+            {count(rollout.lostParts, 'unreadable part')}
+          </span>
+        ) : null}
         <span>
           policy <bdi>{`${visible(policy.id)}@${policy.version}`}</bdi>
         </span>

@@ -28,7 +28,7 @@ export async function benchAutolog(stage: Stage): Promise<BenchResult> {
   const server = await serveApi(platform, SILENT);
   stage.closing(() => server.close());
   const { key } = await createKey(platform.database.db, { name: 'bench', scopes: ['ingest', 'read'], projects: 'all' });
-  const script = fileURLToPath(new URL('./autolog_calls.py', import.meta.url));
+  const script = fileURLToPath(new URL('./calls/autolog_calls.py', import.meta.url));
   const env = childEnvironment({
     PYTHONPATH: PYTHON_PACKAGE,
     PYTHONDONTWRITEBYTECODE: '1',

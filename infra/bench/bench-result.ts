@@ -15,7 +15,7 @@ export interface Figure {
   /** Null for a figure that only informs. */
   readonly floor: Floor | null;
 }
-export type Unit = 'events/s' | 'steps/s' | 'images/s' | 'MB/s' | 'min' | 'ms' | 'bytes';
+export type Unit = 'events/s' | 'steps/s' | 'calls/s' | 'images/s' | 'MB/s' | 'min' | 'ms' | 'bytes' | '%';
 
 /** `ratio-*` bound figure / baseline, the others the figure itself. */
 export interface Floor {

@@ -1,7 +1,7 @@
 import './production.ts';
 import { parseArgs } from 'node:util';
 import { describeOutcome, isMet } from './bench-result.ts';
-import { BENCHES, isBench, SIDE_BY_SIDE } from './benches.ts';
+import { BENCHES, COMPARING, isBench } from './benches.ts';
 import { openStage } from './stage.ts';
 
 const HELP = `Measures the floors below which the speed may not fall, each figure with a baseline of the same run; exits 1 where one is not met.
@@ -11,7 +11,7 @@ const HELP = `Measures the floors below which the speed may not fall, each figur
   --quick   small sizes: shows that the benches run; the figures mean nothing
   --json    one JSON object per bench
 
-Without names it runs all but ${SIDE_BY_SIDE}, which installs other systems from PyPI. Postgres and Kafka are started in temporary folders (Kafka
+Without names it runs all but ${COMPARING.join(' and ')}, which install other systems from PyPI. Postgres and Kafka are started in temporary folders (Kafka
 needs Java 17 and Maven); DATABASE_URL and KAFKA_BROKERS name others to use.
 `;
 
@@ -25,7 +25,7 @@ else if (unknown !== undefined) refuse(`there is no bench ${unknown}; there are 
 else await run();
 
 async function run(): Promise<void> {
-  const all = Object.keys(BENCHES).filter((name) => name !== SIDE_BY_SIDE);
+  const all = Object.keys(BENCHES).filter((name) => !COMPARING.includes(name));
   for (const name of (positionals.length > 0 ? positionals : all).filter(isBench)) {
     const stage = openStage(values.quick ? 'quick' : 'full');
     try {

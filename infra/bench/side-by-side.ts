@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { serveApi } from '../../src/app/serve-api.ts';
 import { createKey } from '../../src/postgres/keys.ts';
 import { runProjections } from '../../src/projections/runner.ts';
@@ -5,7 +6,7 @@ import { readConfig } from '../../src/runtime/config.ts';
 import { SILENT } from '../../src/runtime/logger.ts';
 import { PYTHON_PACKAGE } from '../../src/runtime/python-server.ts';
 import type { BenchResult, Figure, Unit } from './bench-result.ts';
-import { installPython, type Measured, measureSystem, runScript, SCRIPTS } from './side-by-side/measure-system.ts';
+import { installPython, type Measured, measureSystem, type Reply, runScript, SCRIPTS } from './side-by-side/measure-system.ts';
 import { SYSTEMS } from './side-by-side/systems.ts';
 import { openStagePlatform, type Size, type Stage } from './stage.ts';
 
@@ -31,11 +32,11 @@ export async function benchSideBySide(stage: Stage): Promise<BenchResult> {
   const episodes = EPISODES[stage.size];
   const own = await recordOwn(stage, episodes);
   const others: { name: string; keeps: string; measured: Measured }[] = [];
-  for (const system of stage.size === 'full' ? SYSTEMS : []) {
-    const python = await installPython([system.pin]);
-    process.stderr.write(`side-by-side: recording by ${system.pin}\n`);
+  for (const system of stage.size === 'full' ? SYSTEMS.filter(({ steps }) => steps !== null) : []) {
+    const python = await installPython(system.pins);
+    process.stderr.write(`side-by-side: recording by ${system.pins[0]}\n`);
     others.push({
-      name: system.pin.replace('==', ' '),
+      name: system.pins[0].replace('==', ' '),
       keeps: system.keeps,
       measured: await measureSystem(system, python, episodes),
     });
@@ -82,6 +83,6 @@ async function recordOwn(stage: Stage, episodes: number): Promise<Measured> {
   const python = readConfig().consumersPython ?? (await installPython(PACKAGES));
   const before = await size();
   const env = { PYTHONPATH: `${PYTHON_PACKAGE}:${SCRIPTS}`, TOKEN: key };
-  const reply = await runScript(python, 'record_espalier.py', [server.url, `${episodes}`, '1'], env);
+  const reply: Reply = await runScript(python, join(SCRIPTS, 'record_espalier.py'), [server.url, `${episodes}`, '1'], env);
   return { ...reply, bytes: (await size()) - before };
 }

@@ -18,7 +18,7 @@ const RECORD_MS = 600_000;
 const INSTALL_MS = 1_800_000; // most of a gigabyte each
 
 /** What a script prints. Seconds; `durable_s` is null where nothing ever is. */
-interface Reply {
+export interface Reply {
   readonly steps: number;
   readonly fetched: number;
   readonly sent_s: number;
@@ -51,52 +51,84 @@ export async function installPython(pins: readonly string[]): Promise<string> {
 
 /** Records the work into a server of the system, in a folder of its own. */
 export async function measureSystem(system: System, python: string, episodes: number): Promise<Measured> {
-  const folder = await mkdtemp(join(tmpdir(), 'espalier-side-by-side-'));
-  const port = await freePort();
-  const { args, env, healthy } = await system.server(folder, port);
-  const url = `http://127.0.0.1:${port}`;
-  const server = spawn(python, args, {
-    cwd: folder,
-    env: childEnvironment({ ...env, HOME: folder }),
-    stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true, // it may start workers: all are ended together
-  });
-  let printed = '';
-  for (const stream of [server.stdout, server.stderr])
-    stream.on('data', (chunk: Buffer) => {
-      printed = (printed + chunk.toString()).slice(-2_000);
-    });
-  try {
-    await until(async () => {
-      if (server.exitCode !== null) throw new Error(`the server of ${system.name} ended: ${printed}`);
-      return (await fetch(`${url}${healthy}`).catch(() => null))?.ok === true;
-    }, START_MS);
+  if (system.steps === null) throw new Error(`${system.name} records no steps`);
+  const { script, batch } = system.steps;
+  return withServer(system, python, async ({ url, folder, env }) => {
     const before = await bytesIn(folder);
-    const reply = await runScript(python, system.script, [url, `${episodes}`, `${system.batch}`], { ...env, HOME: folder });
+    const reply: Reply = await runScript(python, join(SCRIPTS, script), [url, `${episodes}`, `${batch}`], env);
     const bytes = (await bytesIn(folder)) - before;
     return { ...reply, bytes: reply.durable_s === null ? null : bytes };
+  });
+}
+
+/** A server of a system, which can go away. */
+export interface RunningServer {
+  readonly url: string;
+  readonly folder: string;
+  /** What its clients are given. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Kills it. */
+  leave(): Promise<void>;
+  /** Starts it again, at the same address with what it kept. */
+  comeBack(): Promise<void>;
+}
+
+/** Starts a server of the system in a folder of its own, which goes with it when the work is done. */
+export async function withServer<T>(system: System, python: string, work: (server: RunningServer) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'espalier-side-by-side-'));
+  const home = await mkdtemp(join(tmpdir(), 'espalier-side-by-side-home-')); // of its clients
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const { args, env, healthy } = await system.server(folder, port);
+  let server: ChildProcess | null = null;
+  const start = async () => {
+    const child = spawn(python, args, {
+      cwd: folder,
+      env: childEnvironment({ ...env, HOME: folder }),
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true, // it may start workers: all are ended together
+    });
+    server = child;
+    let printed = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => {
+        printed = (printed + chunk.toString()).slice(-2_000);
+      });
+    await until(async () => {
+      if (child.exitCode !== null) throw new Error(`the server of ${system.name} ended: ${printed}`);
+      return (await fetch(`${url}${healthy}`).catch(() => null))?.ok === true;
+    }, START_MS);
+  };
+  const leave = async () => {
+    if (server !== null) await end(server);
+    server = null;
+  };
+  try {
+    await start();
+    return await work({ url, folder, env: { ...env, HOME: home }, leave, comeBack: start });
   } finally {
-    await end(server);
-    await rm(folder, { recursive: true, force: true });
+    await leave();
+    await Promise.all([folder, home].map((each) => rm(each, { recursive: true, force: true })));
   }
 }
 
-/** Runs one of the scripts of this folder. @throws Error with what it printed. */
-export async function runScript(
+/** Runs a script; returns the object that it prints last. @throws Error with what it printed. */
+export async function runScript<T>(
   python: string,
   script: string,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
-): Promise<Reply> {
-  const { stdout } = await run(python, [join(SCRIPTS, script), ...args], {
+): Promise<T> {
+  const { stdout } = await run(python, [script, ...args], {
     env: childEnvironment({ PYTHONDONTWRITEBYTECODE: '1', ...env }),
     timeout: RECORD_MS,
     maxBuffer: 2 ** 24,
   });
-  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Reply; // as the script writes it
+  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as T; // as the script writes it
 }
 
-async function bytesIn(folder: string): Promise<number> {
+/** Returns the bytes of the files in a folder. */
+export async function bytesIn(folder: string): Promise<number> {
   const names = await readdir(folder, { recursive: true });
   const sizes = await Promise.all(names.map(async (name) => stat(join(folder, name)).catch(() => null)));
   return sizes.reduce((sum, each) => sum + (each?.isFile() ? each.size : 0), 0);

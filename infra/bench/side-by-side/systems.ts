@@ -1,14 +1,24 @@
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { freePort } from '../../../src/runtime/free-port.ts';
 
-/** A system that is compared: what is installed of it, its server, and the script that records by its client. */
+/** A system that is compared: what is installed of it, its server, and the scripts that record by its client. */
 export interface System {
   readonly name: string;
-  /** Its package on PyPI. */
-  readonly pin: string;
-  readonly script: string;
-  /** How many spans its client sends at a time: of the settings that it has, the one by which this work is queryable first. */
-  readonly batch: number;
+  /** Packages on PyPI, its own first. */
+  readonly pins: readonly [string, ...string[]];
+  /** Of the bench of steps; null: it is not part of it. */
+  readonly steps: {
+    readonly script: string;
+    /** How many spans its client sends at a time: of the settings that it has, the one by which this work is queryable first. */
+    readonly batch: number;
+  } | null;
+  /** Of the bench of calls; null: it is not part of it. */
+  readonly calls: {
+    readonly script: string;
+    /** What runs besides the program. */
+    readonly services: string;
+  } | null;
   /** The arguments of Python that start its server, with what it keeps in `folder`. */
   server(folder: string, port: number): Promise<ServerCommand>;
   /** How durable its storage is, for the conditions. */
@@ -21,13 +31,25 @@ export interface ServerCommand {
   readonly healthy: string;
 }
 
+/** The scripts of the bench of calls. */
+export const CALLS = fileURLToPath(new URL('../calls/', import.meta.url));
+/** The client of the bench of calls. */
+export const OPENAI = 'openai==3.54.0';
+
+const SENT = 'a file of what was sent';
+const standIn: System['server'] = async (folder, port) => ({
+  args: [join(CALLS, 'store.py'), folder, `${port}`],
+  env: {},
+  healthy: '/count',
+});
+
 /** The systems as they are installed from PyPI, each with the storage that it has without further set-up. */
 export const SYSTEMS: readonly System[] = [
   {
     name: 'MLflow',
-    pin: 'mlflow==3.17.2',
-    script: 'record_mlflow.py',
-    batch: 1_000,
+    pins: ['mlflow==3.17.2', OPENAI],
+    steps: { script: 'record_mlflow.py', batch: 1_000 },
+    calls: { script: 'calls_mlflow.py', services: 'its server, on SQLite' },
     keeps: 'SQLite, synchronous=FULL',
     server: async (folder, port) => ({
       args: [
@@ -45,9 +67,9 @@ export const SYSTEMS: readonly System[] = [
   },
   {
     name: 'Phoenix',
-    pin: 'arize-phoenix==20.26.1',
-    script: 'record_phoenix.py',
-    batch: 512,
+    pins: ['arize-phoenix==20.26.1', 'openinference-instrumentation-openai==0.1.66', OPENAI],
+    steps: { script: 'record_phoenix.py', batch: 512 },
+    calls: { script: 'calls_phoenix.py', services: 'its server, on SQLite' },
     keeps: 'SQLite, WAL',
     server: async (folder, port) => ({
       args: ['-m', 'phoenix.server.main', 'serve'],
@@ -63,14 +85,37 @@ export const SYSTEMS: readonly System[] = [
   },
   {
     name: 'Agent Lightning',
-    pin: 'agentlightning==0.3.0',
-    script: 'record_agentlightning.py',
-    batch: 20, // a request holds spans of one rollout, which has 20
+    pins: ['agentlightning==0.3.0'],
+    steps: { script: 'record_agentlightning.py', batch: 20 }, // a request holds spans of one rollout, which has 20
+    calls: null,
     keeps: 'memory',
     server: async (_, port) => ({
       args: ['-m', 'agentlightning.cli.store', '--host', '127.0.0.1', '--port', `${port}`],
       env: { LITELLM_LOCAL_MODEL_COST_MAP: 'True' },
       healthy: '/v1/agl/health',
     }),
+  },
+  {
+    name: 'Langfuse',
+    pins: ['langfuse==5.0.4', OPENAI],
+    steps: null,
+    calls: {
+      script: 'calls_langfuse.py',
+      services:
+        'two servers, Postgres, ClickHouse, Redis and an object store: none was run, a stand-in takes what its client sends',
+    },
+    keeps: SENT,
+    server: standIn,
+  },
+  {
+    name: 'Weave',
+    pins: ['weave==0.54.0', OPENAI],
+    steps: null,
+    calls: {
+      script: 'calls_weave.py',
+      services: 'a service of Weights & Biases, with ClickHouse: none was run, a stand-in takes what its client sends',
+    },
+    keeps: SENT,
+    server: standIn,
   },
 ];

@@ -93,6 +93,7 @@ export default defineConfig({
           page('Crashes', '/evidence/crashes'),
           page('Formats and their readers', '/evidence/formats'),
           page('Hostile input', '/evidence/hostile-input'),
+          page('Imported formats', '/evidence/imports'),
           page('Promises', '/evidence/promises'),
         ],
       },

@@ -53,6 +53,7 @@ Rows "with pictures" are a run whose pictures begin after ${UNPICTURED} rows of 
 TRL's trainer of vision-language models is shown every picture of such a file; those of verl and LLaMA-Factory are not run on pictures.
 What \`batches\` trains on are its samples, the sum of weights that of their scores; what \`jsonl\` holds is read by \`espalier import\` into an empty installation.
 torchtune and FastChat are not run here: they read \`openai\` and \`sharegpt\`, in which every reply is trained on.
+Files of other programs that \`espalier import\` reads are in [Imported formats](./imports.md).
 
 | format | reader | reads | rows | trained tokens | sum of weights |
 |---|---|---|---|---|---|

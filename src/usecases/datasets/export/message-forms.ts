@@ -94,6 +94,12 @@ export function lossMessages(messages: readonly RowMessage[], place: string): re
 /** Writes messages as xtuner takes them. @throws DatasetError `picture`, `no-turn`: there is no place for it. */
 export function xtunerConversation(shown: readonly RowMessage[], place: string): XtunerConversation {
   const messages = lossMessages(shown, place);
+  const late = messages.findIndex(({ role }, i) => role === 'system' && i > 0);
+  if (late >= 0)
+    throw new DatasetError(
+      'no-turn',
+      `${place}: message ${late} of its prompt, of the system, is not the first one, and xtuner has a place for that alone; export --format openai or trl, or leave the run out by a filter`,
+    );
   const reply = replyWithoutUser(messages);
   if (reply >= 0)
     throw new DatasetError(

@@ -1,5 +1,6 @@
 import { type PromptSource, pictureIds, type ShownRow, type ShownStep, shownRows } from '../../../domain/dataset/shown-rows.ts';
 import { promptMessages } from '../../../domain/history/prompt.ts';
+import { areFlattened, unflattened } from '../../../domain/prompts/flattened-message.ts';
 import type { PolicyMessage } from '../../../domain/prompts/policy-prompt.ts';
 import { textMessage } from '../../../domain/prompts/same-message.ts';
 import type { OfTree } from '../../../projections/of-tree.ts';
@@ -27,7 +28,7 @@ interface ShownPath {
 
 /**
  * Returns what each step of a path was asked with: the recorded prompt, else the chat of the environment, which is then composed
- * again.
+ * again. Calls of tools that an earlier capture recorded in texts are calls again.
  */
 export function shownSteps(
   { instruction, firstObservation, firstPictures = [], steps }: ShownPath,
@@ -38,13 +39,21 @@ export function shownSteps(
     seenMessage(textMessage(role, content), role === 'user' ? (pictures.next().value ?? []) : []),
   );
   const opening = chat.length - 2 * steps.length;
-  return steps.map(({ response, message, prompt }, i) => ({
-    prompt: prompt?.messages ?? chat.slice(0, opening + 2 * i),
-    reply: message ?? textMessage('assistant', response),
-    weight: weights[i] ?? 0,
-    tools: prompt?.tools ?? null,
-    source: prompt ? 'recorded' : 'composed',
-  }));
+  const replies = steps.map(({ response, message }) => message ?? textMessage('assistant', response));
+  const distinct = new Set(replies); // a prompt holds the messages of the one that it continues
+  for (const { prompt } of steps) for (const each of prompt?.messages ?? []) distinct.add(each);
+  const isFlat = areFlattened([...distinct]);
+  const read = (messages: readonly PolicyMessage[]) => (isFlat ? messages.map(unflattened) : messages);
+  return read(replies).map((reply, i) => {
+    const prompt = steps[i]?.prompt;
+    return {
+      prompt: prompt ? read(prompt.messages) : chat.slice(0, opening + 2 * i),
+      reply,
+      weight: weights[i] ?? 0,
+      tools: prompt?.tools ?? null,
+      source: prompt ? 'recorded' : 'composed',
+    };
+  });
 }
 
 /** Puts pictures behind the text of a message, in the place of an empty one. */

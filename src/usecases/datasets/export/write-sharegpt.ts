@@ -82,6 +82,12 @@ export function shareGptRow({ messages }: ShownRow, place: string, withPictures:
       'structure',
       `${place}: message ${second} is the result of a tool behind another one, and readers of this format take one between two replies; export --format openai or trl, or leave the run out by a filter`,
     );
+  const late = turns.findIndex(({ from }, i) => from === 'system' && i > 0);
+  if (late >= 0)
+    throw new DatasetError(
+      'structure',
+      `${place}: message ${late} of the system is not the first one, and readers of this format take one at the beginning; export --format openai or trl, or leave the run out by a filter`,
+    );
   return turns;
 }
 

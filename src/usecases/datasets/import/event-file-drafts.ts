@@ -8,9 +8,9 @@ import { isTreeEvent, TreeShape } from '../tree-shape.ts';
 import type { LinedDraft } from './check-against-record.ts';
 import { badRow, readRows } from './read-rows.ts';
 
-/** Returns whether the first row of a file is the header of our own JSONL. */
-export function isEventFile(firstRow: unknown): boolean {
-  return typeof firstRow === 'object' && firstRow !== null && 'format' in firstRow && firstRow.format === HEADER.format;
+/** Returns whether a row is the header of our own JSONL. */
+export function isEventFile(row: unknown): boolean {
+  return typeof row === 'object' && row !== null && 'format' in row && row.format === HEADER.format;
 }
 
 /**

@@ -11,7 +11,7 @@ import type { Episode } from './agent-traj-item.ts';
 import type { AgentTrajOptions } from './agent-traj-options.ts';
 import { chunkDrafts, type LinedDraft, newToRecord, preparedEvent } from './check-against-record.ts';
 import { eventFileDrafts, isEventFile } from './event-file-drafts.ts';
-import { detectForm, firstRow, type ItemFormName, itemFormOf } from './forms/item-form.ts';
+import { detectForm, type ItemFormName, itemFormOf, tellingRow } from './forms/item-form.ts';
 import type { ItemForm } from './forms/item-of-file.ts';
 import { type ImportNote, type SkippedRows, surveyAgentTraj } from './import-notes.ts';
 
@@ -124,12 +124,12 @@ async function planSearches({ source, agentTraj, badRows }: ImportOptions): Prom
 }
 
 async function planImport({ source, form: asked, agentTraj, blobs, badRows }: ImportOptions): Promise<ImportPlan> {
-  const first = asked === 'detect' ? await firstRow(source) : null;
-  if (isEventFile(first)) {
+  const telling = asked === 'detect' ? await tellingRow(source) : null;
+  if (isEventFile(telling)) {
     refuseSkipping(source, badRows);
     return { source: 'events', ...WHOLE, drafts: () => eventFileDrafts(source, blobs) };
   }
-  const form = asked === 'detect' || asked === 'agent-r' ? await detectForm(source, first) : itemFormOf(asked);
+  const form = asked === 'detect' || asked === 'agent-r' ? await detectForm(source, telling) : itemFormOf(asked);
   const refusal = badRows === 'skip' ? (episode: Episode) => refusalOf(form, episode, agentTraj) : null;
   const survey = await surveyAgentTraj(form, source, agentTraj, refusal);
   if (survey.episodes.size === 0)

@@ -39,6 +39,7 @@ const own = z.object({
   policy: z.object({ id: z.string().min(1), version: z.number().int() }),
   outcome: z.enum(['terminated', 'truncated', 'failed', 'cancelled']),
   success: z.boolean().nullable(),
+  opening: z.object({ instruction: z.string(), observation: z.string() }).optional(),
   rewards: z.array(z.object({ component: z.string().min(1), value: z.number(), step: z.number().int().nullable() })),
 });
 const trajectory = z.looseObject({
@@ -61,9 +62,11 @@ export const readAtif: ItemForm['items'] = async function* items(path, { environ
 };
 
 /**
- * Reads one trajectory. What the system says is the instruction; what the user says before the agent the first observation; each
- * step of the agent a step, the results of its observation and what the user says behind it what followed. What a step of the
- * system or the user shows is a message of the user. A step that was copied as context is not trained on. Token ids and log-probabilities of replies are kept.
+ * Reads one trajectory. What the system says before the agent is the instruction, what the user says the first observation; each
+ * step of the agent is a step, the results of its observation and what the system and the user say behind it are what followed. What
+ * a step of the system or the user shows is a message of the user. A step that was copied as context is not trained on; where a file
+ * of ours says how a task opens, what comes before its first recorded step is its first prompt. Token ids and log-probabilities of
+ * replies are kept.
  */
 export function parseAtif(value: unknown, environment: string | null): ParsedItem {
   const { value: given } = wellFormed(value);
@@ -83,7 +86,10 @@ export function parseAtif(value: unknown, environment: string | null): ParsedIte
       kind: 'refused',
       reason: `steps.${picture}: shows a picture; an import takes texts alone, so leave the trajectory out, or export events (jsonl)`,
     };
-  const replies = steps.filter(({ source }) => source === 'agent');
+  const said = extra?.espalier;
+  const from = said?.opening ? Math.max(0, steps.findIndex(isStepOfOurs)) : 0;
+  const path = steps.slice(from);
+  const replies = path.filter(({ source }) => source === 'agent');
   const uneven = replies.find(
     ({ metrics }) =>
       metrics?.completion_token_ids && metrics.logprobs && metrics.logprobs.length !== metrics.completion_token_ids.length,
@@ -93,8 +99,7 @@ export function parseAtif(value: unknown, environment: string | null): ParsedIte
       kind: 'refused',
       reason: `step ${uneven.step_id}: ${uneven.metrics?.completion_token_ids?.length} completion_token_ids and ${uneven.metrics?.logprobs?.length} logprobs; give one of each`,
     };
-  const messages = steps.flatMap((each) => messagesOf(each));
-  const said = extra?.espalier;
+  const messages = path.flatMap((each) => messagesOf(each, said !== undefined));
   const policy = said
     ? { policyId: said.policy.id, version: said.policy.version }
     : { policyId: agent.model_name ?? agent.name, version: 0 };
@@ -103,6 +108,7 @@ export function parseAtif(value: unknown, environment: string | null): ParsedIte
     reward: said ? null : (extra?.reward ?? null),
     policy,
     tools: agent.tool_definitions,
+    ...(said?.opening ? { opening: openingOf(said.opening, steps.slice(0, from)) } : {}),
     ...(said ? { alias: said.alias, goal: said.goal, success: said.success, outcome: said.outcome } : {}),
     ...(said ? { rewards: said.rewards.map(({ component, value, step: at }) => ({ component, value, turn: at })) } : {}),
   };
@@ -113,11 +119,20 @@ export function parseAtif(value: unknown, environment: string | null): ParsedIte
   return withNotes({ kind: 'episode', episode: { ...read.episode, turns } }, notes);
 }
 
+function openingOf({ instruction, observation }: { instruction: string; observation: string }, steps: readonly Step[]) {
+  return { instruction, firstObservation: observation, messages: steps.flatMap((each) => messagesOf(each, true)) };
+}
+
+/** Whether a step is one on record, by what our own files say of each. */
+function isStepOfOurs({ extra }: Step): boolean {
+  return isObject(extra) && typeof extra.step_id === 'string';
+}
+
 const TRAJECTORY_READ = [
   ...['schema_version', 'session_id', 'trajectory_id', 'agent', 'steps', 'final_metrics', 'extra'],
   'subagent_trajectories',
 ];
-const OWN_READ = ['run', 'task', 'environment', 'fingerprint', 'alias', 'goal', 'policy', 'outcome', 'success', 'rewards'];
+const OWN_READ = ['run', 'task', 'fingerprint', ...Object.keys(own.shape)];
 const STEP_READ = ['step_id', 'source', 'message', 'observation', 'is_copied_context', 'extra'];
 const REPLY_READ = [...STEP_READ, 'reasoning_content', 'tool_calls', 'metrics'];
 const METRICS_READ = ['prompt_tokens', 'completion_tokens', 'completion_token_ids', 'logprobs'];
@@ -157,28 +172,32 @@ function stepLosses(each: Step, isOwn: boolean, model: string | null | undefined
     ),
     ...unreadNotes(observation, ['results'], 'steps[].observation.'),
     ...(observation?.results ?? []).flatMap((result) =>
-      unreadNotes(result, isReply ? ['source_call_id', 'content'] : ['content'], 'steps[].observation.results[].'),
+      unreadNotes(
+        result,
+        ['content', ...(isReply ? ['source_call_id'] : []), ...(isOwn ? ['extra'] : [])],
+        'steps[].observation.results[].',
+      ),
     ),
-    ...unreadNotes(extra, isOwn ? ['step_id', 'action', ...(isExecuted ? ['executable'] : [])] : [], 'steps[].extra.'),
+    ...unreadNotes(extra, isOwn ? ['step_id', 'action', 'name', ...(isExecuted ? ['executable'] : [])] : [], 'steps[].extra.'),
   ];
 }
 
-function messagesOf({
-  source,
-  message,
-  reasoning_content: thought,
-  tool_calls: calls,
-  observation,
-  is_copied_context: copied,
-}: Step): Chat {
+/** @param isOwn whether our own files wrote it, where `extra` names who speaks. */
+function messagesOf(step: Step, isOwn: boolean): Chat {
+  const { source, message, reasoning_content: thought, tool_calls: calls, observation, is_copied_context: copied } = step;
   const said = textOf(message);
   const hasCalls = source === 'agent' && calls != null && calls.length > 0;
-  const results = (observation?.results ?? []).map(({ source_call_id: of, content: result }) => {
+  const namedIn = ({ extra }: Readonly<Record<string, unknown>>) =>
+    isOwn && isObject(extra) && typeof extra.name === 'string' ? { name: extra.name } : {};
+  const results = (observation?.results ?? []).map((result) => {
+    const { source_call_id: of, content: shown } = result;
     const isOfCall = hasCalls || (source === 'agent' && of != null);
     // else what the environment, or a program, showed besides
-    return { role: isOfCall ? 'tool' : 'user', content: textOf(result), ...(of && isOfCall ? { tool_call_id: of } : {}) };
+    const answers = of && isOfCall ? { tool_call_id: of } : {};
+    return { role: isOfCall ? 'tool' : 'user', content: textOf(shown), ...answers, ...namedIn(result) };
   });
-  if (source !== 'agent') return [{ role: source, content: said }, ...results].filter(({ content: text }) => text !== '');
+  if (source !== 'agent')
+    return [{ role: source, content: said, ...namedIn(step) }, ...results].filter(({ content: text }) => text !== '');
   const reply = {
     role: 'assistant',
     content: said,
@@ -187,6 +206,7 @@ function messagesOf({
       ? { tool_calls: calls.map((call) => ({ id: call.tool_call_id, name: call.function_name, arguments: call.arguments })) }
       : {}),
     ...(copied === true ? { weight: 0 } : {}),
+    ...namedIn(step),
   };
   return [reply, ...results];
 }

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { sha256Hex } from '../../../../digest/sha256.ts';
 import { type CallMessage, textOf } from '../../../../domain/capture/call-message.ts';
+import { areFlattened, unflattened } from '../../../../domain/prompts/flattened-message.ts';
 import type { PolicyMessage } from '../../../../domain/prompts/policy-prompt.ts';
-import { isStructured } from '../../../../domain/prompts/same-message.ts';
+import { isStructured, messageText } from '../../../../domain/prompts/same-message.ts';
 import { cutText } from '../../../../domain/text/cut-text.ts';
 import { CHAT_ROLES, chatMessage, SILENT } from '../../../../policies/openai/read-messages.ts';
 import type { Episode, EpisodeTurn, ParsedItem } from '../agent-traj-item.ts';
@@ -44,6 +45,8 @@ export type Chat = z.infer<typeof chat>;
 export type ChatFacts = Partial<Omit<Episode, 'instruction' | 'acknowledgement' | 'firstObservation' | 'turns'>> & {
   /** Schemas of the tools that the model was offered, as JSON. */
   readonly tools?: string | null;
+  /** What comes before the chat where the file tells it apart: replies in it, such as examples, are no steps. */
+  readonly opening?: { readonly instruction: string; readonly firstObservation: string; readonly messages: Chat };
 };
 
 const FIRST = ['system', 'developer'];
@@ -57,12 +60,13 @@ const MESSAGES = namesIn('messages');
 
 /**
  * Reads a chat as a trajectory: what the system says is the instruction, what comes before the first reply the first observation,
- * each reply of the assistant a step, what people and tools say behind it its observation. Where a chat has calls of tools, their
- * results, reasoning or names, each reply has the messages that it follows. A reply with weight 0 is context. Refused are a chat without a reply and a role
- * that nobody knows: who imports would miss the one, and train on the other as on what a person said.
+ * each reply of the assistant a step, what follows it its observation. Where a chat has calls of tools, their results, reasoning or
+ * names, or the system speaks behind a reply, each reply has the messages that it follows. A reply with weight 0 is context. Refused
+ * are a chat without a reply and a role that nobody knows: who imports would miss the one, and train on the other as on what a
+ * person said.
  */
-export function chatEpisode(messages: Chat, { tools = null, ...facts }: ChatFacts, names = MESSAGES): ParsedItem {
-  const opening = messages.findIndex(({ role }) => role === 'assistant');
+export function chatEpisode(messages: Chat, { tools = null, opening, ...facts }: ChatFacts, names = MESSAGES): ParsedItem {
+  const first = messages.findIndex(({ role }) => role === 'assistant');
   const stranger = messages.findIndex(({ role }) => !CHAT_ROLES.includes(role));
   if (stranger >= 0) {
     const role = JSON.stringify(cutText(messages[stranger]?.role ?? '', 50));
@@ -71,7 +75,7 @@ export function chatEpisode(messages: Chat, { tools = null, ...facts }: ChatFact
       reason: `${names.at(stranger)}.role: ${role} is none of ${CHAT_ROLES.join(', ')}; write it as one of them, or leave the row out`,
     };
   }
-  if (opening < 0)
+  if (first < 0)
     return {
       kind: 'refused',
       reason: `${names.all}: holds no reply of an assistant, and a trajectory is made of replies; add what was answered, or leave the row out`,
@@ -86,55 +90,61 @@ export function chatEpisode(messages: Chat, { tools = null, ...facts }: ChatFact
       kind: 'refused',
       reason: `${names.at(shown)}.content: holds a part that is no text; an import takes texts alone, so leave the row out, or export events (jsonl)`,
     };
-  const before = messages.slice(0, opening);
-  const said = (some: Chat) =>
-    some
-      .map((each) => textOf(readMessage(each)))
-      .filter((text) => text !== '')
-      .join('\n\n');
-  const instruction = said(before.filter(({ role }) => FIRST.includes(role)));
-  const firstObservation = said(before.filter(({ role }) => !FIRST.includes(role)));
-  const turns: (Omit<EpisodeTurn, 'observation'> & { observation: Chat })[] = [];
-  const asked = isStructuredChat(messages) || tools !== null ? messages.map(askedMessage) : null;
-  for (const [i, each] of messages.slice(opening).entries()) {
-    if (FIRST.includes(each.role))
-      return {
-        kind: 'refused',
-        reason: `${names.at(opening + i)}: a ${each.role} message follows a reply; put it first, or make it a user message`,
-      };
-    if (each.role === 'assistant') {
-      const shown = asked && { messages: asked.slice(0, opening + i), reply: askedMessage(each), tools };
+  const led = opening?.messages ?? [];
+  const asked = policyMessages([...led, ...messages]);
+  const read = asked.slice(led.length);
+  const before = read.slice(0, first);
+  const instruction = opening?.instruction ?? joinedTexts(before.filter(({ role }) => role === 'system'));
+  const firstObservation = opening?.firstObservation ?? joinedTexts(before.filter(({ role }) => role !== 'system'));
+  const isWhole = isStructuredChat(messages) || tools !== null || opening !== undefined;
+  const turns: (Omit<EpisodeTurn, 'observation'> & { observation: PolicyMessage[] })[] = [];
+  for (const [i, reply] of read.entries()) {
+    if (reply.role === 'assistant')
       turns.push({
-        response: textOf(readMessage(each)),
+        response: messageText(reply),
         observation: [],
-        trained: each.weight !== 0,
-        ...(shown ? { shown } : {}),
+        trained: messages[i]?.weight !== 0,
+        ...(isWhole ? { shown: { messages: asked.slice(0, led.length + i), reply, tools } } : {}),
       });
-    }
-    if (each.role !== 'assistant') turns.at(-1)?.observation.push(each);
+    else turns.at(-1)?.observation.push(reply);
   }
   // where the model speaks first, what it said and was told then is what its task is known by
-  const opens = firstObservation === '' && instruction === '' ? messages.slice(0, opening + 2) : before;
-  const key = sha256Hex(opens === before ? `${instruction}\n${firstObservation}` : said(opens)).slice(0, 16);
+  const opens = firstObservation === '' && instruction === '' ? joinedTexts(read.slice(0, first + 2)) : null;
   return {
     kind: 'episode',
     episode: {
       environment: 'chat',
-      alias: key,
+      alias: sha256Hex(opens ?? `${instruction}\n${firstObservation}`).slice(0, 16),
       reward: null,
       success: null,
       ...facts,
       instruction,
       acknowledgement: null,
       firstObservation,
-      turns: turns.map((turn) => ({ ...turn, observation: said(turn.observation) })),
+      turns: turns.map((turn) => ({ ...turn, observation: joinedTexts(turn.observation) })),
     },
   };
 }
 
-/** Whether messages of a chat are more than texts: then the chat is recorded as prompts too. */
+/** Joins the texts of messages, an empty line between them. */
+export function joinedTexts(messages: readonly PolicyMessage[]): string {
+  return messages
+    .map(messageText)
+    .filter((text) => text !== '')
+    .join('\n\n');
+}
+
+/** Returns the messages of a chat as prompts hold them; calls of tools that an earlier capture wrote in texts are calls again. */
+export function policyMessages(messages: Chat): readonly PolicyMessage[] {
+  const asked = messages.map(askedMessage);
+  return areFlattened(asked) ? asked.map(unflattened) : asked;
+}
+
+/** Whether a chat is more than a system text and texts in turn: then it is recorded as prompts too. */
 export function isStructuredChat(messages: Chat): boolean {
-  return messages.some((each) => isStructured(askedMessage(each)));
+  const first = messages.findIndex(({ role }) => role === 'assistant');
+  const isBehindReply = ({ role }: Chat[number], at: number) => FIRST.includes(role) && first >= 0 && at > first;
+  return messages.some((each, at) => isBehindReply(each, at) || isStructured(askedMessage(each)));
 }
 
 function askedMessage(given: Chat[number]): PolicyMessage {
@@ -154,7 +164,7 @@ function askedMessage(given: Chat[number]): PolicyMessage {
 }
 
 /** Reads a message; one of a role that nobody knows, for which its chat is refused, as one that says nothing. */
-export function readMessage(given: Chat[number]): CallMessage {
+function readMessage(given: Chat[number]): CallMessage {
   return chatMessage(given, () => undefined) ?? SILENT;
 }
 

@@ -531,6 +531,170 @@ describe('files of others', () => {
     },
   );
 
+  test.each<[string, object]>([
+    ['the summary of another session', { type: 'summary', summary: 'List files', leafUuid: 'u' }],
+    ['a snapshot of files', { type: 'file-history-snapshot', messageId: 'm', snapshot: { messageId: 'm' } }],
+    ['a queued prompt', { type: 'queue-operation', operation: 'enqueue', sessionId: 's' }],
+    ['a line of the system', { type: 'system', subtype: 'init', session_id: 's' }],
+  ])('a session of Claude Code that begins with %s is known by what follows, and counts such lines', async (_, line) => {
+    const said = (role: string) => ({ type: role, sessionId: 's', message: { role, content: role } });
+    await write(...Array(30).fill(line), said('user'), said('assistant'));
+    const { notes, ...report } = await shop.importing();
+    expect(report).toMatchObject({ source: 'hf-trace', rollouts: 1, steps: 1 });
+    expect(notes).toMatchObject([{ kind: 'line-not-read', rows: 1 }]);
+  });
+
+  test.each<[string, readonly object[]]>([
+    [
+      'openai',
+      [
+        {
+          messages: [
+            { role: 'user', content: 'q' },
+            { role: 'assistant', content: 'a' },
+            { role: 'system', content: 'Hurry.' },
+            { role: 'assistant', content: 'b' },
+          ],
+        },
+      ],
+    ],
+    [
+      'atif',
+      [
+        {
+          schema_version: 'ATIF-v1.7',
+          agent: { name: 'a' },
+          steps: [
+            { step_id: 1, source: 'user', message: 'q' },
+            { step_id: 2, source: 'agent', message: 'a' },
+            { step_id: 3, source: 'system', message: 'Hurry.' },
+            { step_id: 4, source: 'agent', message: 'b' },
+          ],
+        },
+      ],
+    ],
+    [
+      'hf-trace',
+      ['user q', 'assistant a', 'developer Hurry.', 'assistant b'].map((said) => {
+        const [role, text] = said.split(' ');
+        return { type: 'response_item', payload: { type: 'message', role, content: [{ type: 'input_text', text }] } };
+      }),
+    ],
+  ])('what the system says behind a reply is a message of the system before the next one (%s)', async (source, rows) => {
+    await write(...rows);
+    expect(await shop.importing()).toMatchObject({ source, steps: 2, notes: [] });
+    expect((await steps()).map(({ observation }) => observation)).toEqual(['Hurry.', '']);
+    for (const format of ['openai', 'atif'] as const) {
+      await exported('source', format === 'atif' ? { kind: 'atif', weights: 'own' } : OPENAI);
+      await shop.startAgain();
+      await shop.importing();
+      const [line] = await exported('again', OPENAI);
+      expect(line.messages.map(({ role, content }: { role: string; content: string }) => `${role} ${content}`)).toEqual([
+        'user q',
+        'assistant a',
+        'system Hurry.',
+        'assistant b',
+      ]);
+    }
+    for (const kind of ['sharegpt', 'xtuner'] as const)
+      await expect(shop.exportTo('out', { kind, weights: 'own', metadata: 'omit' })).rejects.toThrow('not the first one');
+  });
+
+  test.each<[string, ExportFormat]>([
+    ['atif', { kind: 'atif', weights: 'own' }],
+    ['verl', { kind: 'verl', layout: 'step' }],
+    ['jsonl', { kind: 'jsonl', scope: 'trajectories' }],
+  ])(
+    'examples between the instruction and the question of a task come back from a file of ours in the form %s',
+    async (_, format) => {
+      await givenEvents(shop.db, withExamples().events);
+      const before = await exported('before', OPENAI);
+      await shop.exportTo('source', format);
+      await shop.startAgain();
+      expect(await shop.importing()).toMatchObject({ trees: 1, rollouts: 1, steps: 2 });
+      const root = await shop.db.selectFrom('steps').select('observation').where('depth', '=', 0).executeTakeFirstOrThrow();
+      expect(root.observation).toBe('2+2?');
+      expect(await shop.db.selectFrom('trees').select('instruction').executeTakeFirstOrThrow()).toEqual({ instruction: 'Add.' });
+      expect(await exported('after', OPENAI)).toEqual(before);
+      expect(before[0]).toMatchObject({ messages: Array(9).fill({}) });
+    },
+  );
+
+  test('a line of ATIF has the examples of a task as copied context', async () => {
+    await givenEvents(shop.db, withExamples().events);
+    const [line] = await exported('atif', { kind: 'atif', weights: 'own' });
+    const said = (line.steps as readonly Record<string, unknown>[]).map(
+      ({ source, message, is_copied_context: copied, observation }) => ({ source, message, copied, observation }),
+    );
+    const results = [{ source_call_id: 'e1', content: '2' }];
+    expect(said).toEqual([
+      { source: 'system', message: 'Add.' },
+      { source: 'user', message: '1+1?', copied: true },
+      { source: 'agent', message: '', copied: true, observation: { results } },
+      { source: 'agent', message: 'It is 2.', copied: true },
+      { source: 'user', message: '2+2?' },
+      { source: 'agent', message: '4?', observation: { results: [{ content: 'sure?' }] } },
+      { source: 'agent', message: 'yes' },
+    ]);
+  });
+
+  test('calls and results that an earlier capture recorded in texts are structure in exports and imports, and one alone is named', async () => {
+    const call = { id: 'c1', name: 'look', arguments: '{"at":"x"}' };
+    const flat = (reply: string, result: string): PolicyMessage[] => [
+      textMessage('user', 'Look.'),
+      textMessage('assistant', reply),
+      textMessage('tool', result),
+    ];
+    const text = JSON.stringify({ tool_calls: [call] });
+    const [opening, , result] = flat(text, `a cat${JSON.stringify({ tool_call_id: 'c1' })}`) as [
+      PolicyMessage,
+      PolicyMessage,
+      PolicyMessage,
+    ];
+    const builder = new EventBuilder('flat');
+    const tree = builder.tree(builder.run('flat'), 'task');
+    const rollout = builder.rollout(tree, 0);
+    const first = builder.step(tree, rollout, tree.rootStepId, 1, { response: `I look.\n${text}`, observation: 'a cat' });
+    const last = builder.step(tree, rollout, first, 2, { response: 'A cat.', observation: '', termination: 'terminated' });
+    const asked: PolicyMessage = {
+      role: 'assistant',
+      parts: [...textMessage('assistant', 'I look.').parts, ...textMessage('assistant', text).parts],
+    };
+    recordMessages(builder, tree, first, [opening]);
+    recordMessages(builder, tree, last, [opening, asked, result]);
+    builder.finishRollout(tree, rollout, last, { steps: 2 });
+    await givenEvents(shop.db, builder.events);
+    const { name, arguments: given } = call;
+    const structured = {
+      messages: [
+        { role: 'user', content: 'Look.' },
+        {
+          role: 'assistant',
+          content: 'I look.',
+          tool_calls: [{ id: 'c1', type: 'function', function: { name, arguments: given } }],
+          weight: 1,
+        },
+        { role: 'tool', content: 'a cat', tool_call_id: 'c1' },
+        { role: 'assistant', content: 'A cat.', weight: 1 },
+      ],
+    };
+    expect(await exported('out', OPENAI)).toEqual([structured]);
+    const plain = (message: PolicyMessage) => ({
+      role: message.role,
+      content: message.parts.map((each) => ('text' in each ? each.text : '')).join(''),
+    });
+    await shop.startAgain();
+    await write({ messages: [opening, asked, result].map(plain).concat({ role: 'assistant', content: 'A cat.' }) });
+    expect(await shop.importing()).toMatchObject({ steps: 2, notes: [] });
+    expect((await steps())[0]?.reply?.toolCalls).toEqual([call]);
+    expect(await exported('out', OPENAI)).toEqual([structured]);
+    await shop.startAgain();
+    await write({
+      messages: [opening, asked, textMessage('tool', 'a cat')].map(plain).concat({ role: 'assistant', content: 'A cat.' }),
+    });
+    expect((await shop.importing()).notes).toMatchObject([{ kind: 'calls-as-text' }]);
+  });
+
   test.each<[string, readonly object[], string]>([
     ['a message without a role', [{ messages: [{ content: 'x' }] }], 'source line 1: messages.0.role:'],
     [
@@ -615,6 +779,30 @@ describe('files of others', () => {
     expect(await shop.db.selectFrom('runs').selectAll().execute()).toEqual([]);
   });
 });
+
+const OPENAI: ExportFormat = { kind: 'openai', weights: 'own', metadata: 'omit' };
+
+/** A rollout of a task with examples between its instruction and its question, as the Python client records them. */
+function withExamples(): EventBuilder {
+  const builder = new EventBuilder('examples');
+  const tree = builder.tree(builder.run('examples'), 'task', { instruction: 'Add.', observation: '2+2?' });
+  const rollout = builder.rollout(tree, 0);
+  const first = builder.step(tree, rollout, tree.rootStepId, 1, { response: '4?', observation: 'sure?' });
+  const last = builder.step(tree, rollout, first, 2, { response: 'yes', observation: '', termination: 'terminated' });
+  const opening: PolicyMessage[] = [
+    textMessage('system', 'Add.'),
+    textMessage('user', '1+1?'),
+    { role: 'assistant', parts: [{ kind: 'tool-call', id: 'e1', name: 'add', arguments: '{"of":[1,1]}' }] },
+    { ...textMessage('tool', '2'), toolCallId: 'e1' },
+    textMessage('assistant', 'It is 2.'),
+    textMessage('user', '2+2?'),
+  ];
+  recordMessages(builder, tree, first, opening);
+  recordMessages(builder, tree, last, [...opening, textMessage('assistant', '4?'), textMessage('user', 'sure?')]);
+  builder.reward(tree, last, 1, { rolloutId: rollout, component: 'environment' });
+  builder.finishRollout(tree, rollout, last, { success: true, steps: 2 });
+  return builder;
+}
 
 /** A rollout that thinks, calls a tool and says what came of it. */
 function withCall(): EventBuilder {

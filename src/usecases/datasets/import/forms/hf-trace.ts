@@ -21,8 +21,8 @@ const TYPES = [
 ];
 
 /** Returns whether a line is one of an agent's session as the Hugging Face hub shows them (Claude Code, Codex, Pi, Droid). */
-export function isTraceLine(first: Readonly<Record<string, unknown>>): boolean {
-  return typeof first.type === 'string' && (TYPES.includes(first.type) || 'sessionId' in first);
+export function isTraceLine(line: Readonly<Record<string, unknown>>): boolean {
+  return typeof line.type === 'string' && (TYPES.includes(line.type) || 'sessionId' in line);
 }
 
 /**
@@ -85,7 +85,6 @@ function newSession(): Session {
 function add(messages: CallMessage[], said: CallMessage): void {
   const before = messages.at(-1);
   if (before?.role === 'assistant' && said.role === 'assistant') messages[messages.length - 1] = joined(before, said);
-  else if (said.role === 'system' && messages.some(({ role }) => role === 'assistant')) messages.push({ ...said, role: 'user' });
   else messages.push(said);
 }
 

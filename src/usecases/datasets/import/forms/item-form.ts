@@ -2,6 +2,7 @@ import type { Sha256 } from '../../../../digest/sha256.ts';
 import { DatasetError } from '../../dataset-error.ts';
 import type { ParsedItem } from '../agent-traj-item.ts';
 import type { AgentTrajOptions } from '../agent-traj-options.ts';
+import { isEventFile } from '../event-file-drafts.ts';
 import { badRow } from '../read-rows.ts';
 import { isZip } from '../read-zip.ts';
 import { readAtif } from './atif.ts';
@@ -29,11 +30,11 @@ import { tauBenchForm } from './tau-bench.ts';
 import { verifiersTracesForm } from './verifiers-traces.ts';
 import { isParquet, parseVerlRow, readVerlSteps, VERL_FIELDS } from './verl-steps.ts';
 
-/** The forms that files of others are read in; a file is of the first one that recognizes its first row. */
+/** The forms that files of others are read in; a file is of the first one that recognizes the row that tells it. */
 const FORMS = [
   {
     name: 'atif',
-    importer: 'atif/2',
+    importer: 'atif/3',
     title: 'ATIF',
     policyId: 'atif',
     notKept: 'ids of prompts, costs, and prompts that were worded otherwise than as one chat',
@@ -89,7 +90,7 @@ const FORMS = [
   },
   {
     name: 'hf-trace',
-    importer: 'hf-trace/1',
+    importer: 'hf-trace/2',
     title: 'trace',
     policyId: 'hf-trace',
     notKept: 'usage, thinking and times',
@@ -107,19 +108,23 @@ export function itemFormOf(name: ItemFormName): ItemForm & { readonly name: Item
   return form;
 }
 
-/** Finds the form of a file by its first row. @throws DatasetError `bad-row` that names the forms. */
-export async function detectForm(path: string, first: unknown): Promise<ItemForm & { readonly name: ItemFormName }> {
-  const form = isObject(first) ? FORMS.find((each) => each.recognizes(first)) : undefined;
+/** Finds the form of a file by the row that `tellingRow` found. @throws DatasetError `bad-row` that names the forms. */
+export async function detectForm(path: string, telling: unknown): Promise<ItemForm & { readonly name: ItemFormName }> {
+  const form = formOf(telling);
   if (form) return form;
   if (await isZip(path)) return inspectForm; // which names what it lacks
   if (await isParquet(path)) return itemFormOf('verl'); // which says what Parquet is read
-  const has = isObject(first)
-    ? `its first row has ${Object.keys(first).slice(0, 8).join(', ') || 'no field'}`
+  const has = isObject(telling)
+    ? `its first row has ${Object.keys(telling).slice(0, 8).join(', ') || 'no field'}`
     : 'its first row is no object';
   throw new DatasetError(
     'bad-row',
     `${path} line 1: is in no form that is known: ${has}; name one by --format: events of our own (jsonl), ${ITEM_FORMS.join(', ')}`,
   );
+}
+
+function formOf(row: unknown) {
+  return isObject(row) ? FORMS.find((each) => each.recognizes(row)) : undefined;
 }
 
 /** What tells the form of a file, of the columns of Parquet. */
@@ -128,16 +133,28 @@ const TELLING = [
   ...['input', 'output', 'type', 'sessionId'],
 ];
 
-/** Reads the first row of a file that can be read, of Parquet what tells its form; null of a zip. @throws DatasetError `bad-row` where there is none. */
-export async function firstRow(path: string): Promise<unknown> {
+const TOLD_WITHIN = 200; // rows: sessions of Claude Code begin with a line for each summary and snapshot of others
+
+/**
+ * Reads the row that tells the form of a file: the first that a form recognizes among its first rows, else its first that can be
+ * read; of Parquet only what tells it; null of a zip. @throws DatasetError `bad-row` where no row can be read.
+ */
+export async function tellingRow(path: string): Promise<unknown> {
   if (await isZip(path)) return null;
   let refused: { readonly line: number; readonly reason: string } | undefined;
+  let [first, read]: [unknown, number] = [undefined, 0];
   for await (const row of readFileRows(path, TELLING, undefined, 'null')) {
-    if (row.kind === 'row') return row.value;
-    refused ??= row;
+    if (row.kind === 'refused') {
+      refused ??= row;
+      continue;
+    }
+    if (formOf(row.value) || isEventFile(row.value)) return row.value;
+    if (read === 0) first = row.value;
+    read += 1;
+    if (read === TOLD_WITHIN) break;
   }
-  if (refused) throw badRow(path, refused.line, refused.reason);
-  return undefined;
+  if (refused && read === 0) throw badRow(path, refused.line, refused.reason);
+  return first;
 }
 
 type ParseRow = (value: unknown, environment: string | null) => ParsedItem;

@@ -190,6 +190,23 @@ describe('trajectories of SWE-agent', () => {
     expect(await shop.importing()).toMatchObject({ alreadyThere: report.events });
   });
 
+  test('a trajectory of mini-SWE-agent is its messages, with calls and results; how it ended is no message of it', async () => {
+    const source = join(import.meta.dirname, '../fixtures/mini-swe-agent.traj.json');
+    const report = await shop.importing({ source });
+    expect(report).toMatchObject({ source: 'swe-agent', rollouts: 1, steps: 2 });
+    expect(noted(report.notes)).toEqual(
+      expect.arrayContaining(['field-not-read info.submission', 'field-not-read messages[].extra']),
+    );
+    const [first, last] = await steps();
+    expect(first).toMatchObject({ observation: 'a.py', reply: { toolCalls: [{ id: 'c1', name: 'bash' }] } });
+    expect(last).toMatchObject({ response: 'submit', observation: '', policySpans: [{ policyId: 'm' }] });
+    expect(await rollouts()).toMatchObject([{ outcome: 'terminated', success: null }]);
+    await write({ ...JSON.parse(await readFile(source, 'utf8')), info: { exit_status: 'LimitsExceeded' } });
+    await shop.startAgain();
+    await shop.importing();
+    expect(await rollouts()).toMatchObject([{ outcome: 'truncated' }]);
+  });
+
   test('a file whose history has a message without a role is refused with the field', async () => {
     await write({ ...file, history: [{ content: 'x' }] });
     await expect(shop.importing()).rejects.toThrow('source line 1: history.0.role:');

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { textOf } from '../../../../domain/capture/call-message.ts';
+import { messageText } from '../../../../domain/prompts/same-message.ts';
+import { callsOf } from '../../../../domain/prompts/served-message.ts';
 import { wellFormed } from '../../../../events/well-formed.ts';
 import { type ParsedItem, parseAgentTrajItem, type RowNote, unreadNotes, withNotes } from '../agent-traj-item.ts';
 import {
@@ -9,7 +10,7 @@ import {
   chatEpisode,
   isStructuredChat,
   MESSAGE_FIELDS,
-  readMessage,
+  policyMessages,
   refusedShape,
 } from './chat-episode.ts';
 import { isObject } from './item-of-file.ts';
@@ -226,11 +227,13 @@ const KEPT = ['system', 'developer', 'user', 'assistant', 'tool'];
 export function chatNotes(messages: Chat): readonly RowNote[] {
   const notes: RowNote[] = [];
   const say = (kind: RowNote['kind'], field: string | null = null) => notes.push({ kind, field });
-  for (const each of messages) {
+  const read = policyMessages(messages);
+  for (const [i, each] of messages.entries()) {
     if (!KEPT.includes(each.role)) say('role-not-kept', each.role);
     if (typeof each.weight === 'number' && each.weight !== 0 && each.weight !== 1) say('weight-read-as-1');
     for (const note of unreadNotes(each, MESSAGE_FIELDS, 'messages[].')) notes.push(note);
-    if (each.role === 'assistant' && readMessage(each).toolCalls.length === 0 && CALLS_AS_TEXT.test(textOf(readMessage(each))))
+    const message = read[i]!; // one for each
+    if (message.role === 'assistant' && callsOf(message).length === 0 && CALLS_AS_TEXT.test(messageText(message)))
       say('calls-as-text');
   }
   if (isStructuredChat(messages)) return notes; // its messages are on record as they are
@@ -250,7 +253,8 @@ export function chatNotes(messages: Chat): readonly RowNote[] {
 }
 
 /** How templates of chats write calls of tools, and JSON of a message with them. */
-const CALLS_AS_TEXT = /<tool_call>|<function_call>|<function=|\[TOOL_CALLS\]|<\|python_tag\|>|^\s*\{[\s\S]*"tool_calls"\s*:\s*\[/;
+const CALLS_AS_TEXT =
+  /<tool_call>|<function_call>|<function=|\[TOOL_CALLS\]|<\|python_tag\|>|^\s*\{[\s\S]*"tool_calls"\s*:\s*\[|\{"tool_calls":\[/;
 
 /** The messages before the first reply, then those behind each. */
 function blocksOf(messages: Chat): readonly Chat[] {

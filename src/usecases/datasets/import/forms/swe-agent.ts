@@ -3,6 +3,7 @@ import { wellFormed } from '../../../../events/well-formed.ts';
 import { type ParsedItem, type RowNote, unreadNotes, withNotes } from '../agent-traj-item.ts';
 import { chat, chatEpisode, MESSAGE_FIELDS, namesIn, refusedShape } from './chat-episode.ts';
 import { type ItemForm, isObject } from './item-of-file.ts';
+import { chatNotes } from './messages-row.ts';
 import { readItems } from './read-items.ts';
 
 const step = z.looseObject({ observation: z.string().nullish() });
@@ -23,15 +24,19 @@ type Said = z.infer<typeof said>;
 const READ = ['trajectory', 'history', 'replay_config'];
 const MESSAGE_READ = [...MESSAGE_FIELDS, 'agent', 'is_demo', 'tool_call_ids', 'thinking_blocks'];
 
-/** Trajectories of SWE-agent (`.traj`): a file each, or one per line. */
+/** Trajectories of SWE-agent (`.traj`) and mini-SWE-agent (`.traj.json`): a file each, or one per line. */
 export const sweAgentForm = {
   name: 'swe-agent',
-  importer: 'swe-agent/1',
+  importer: 'swe-agent/2',
   title: 'SWE-agent',
   policyId: 'swe-agent',
   notKept: 'actions as they were parsed, states, times, the patch, costs, and prompts that a history processor shortened',
-  recognizes: ({ trajectory: steps, history, info }) => Array.isArray(steps) && Array.isArray(history) && isObject(info),
-  items: (path, { environment }, hash) => readItems(path, hash, READ, (value) => parseSweAgent(value, environment)),
+  recognizes: (first) =>
+    isMini(first) || (Array.isArray(first.trajectory) && Array.isArray(first.history) && isObject(first.info)),
+  items: (path, { environment }, hash) =>
+    readItems(path, hash, [...READ, ...MINI_READ], (value) =>
+      isMini(value) ? parseMini(value, environment) : parseSweAgent(value, environment),
+    ),
 } as const satisfies ItemForm;
 
 /**
@@ -65,6 +70,41 @@ export function parseSweAgent(value: unknown, environment: string | null): Parse
     namesIn('history'),
   );
   return withNotes(read, notes);
+}
+
+function isMini(value: unknown): boolean {
+  return isObject(value) && String(value.trajectory_format).startsWith('mini-swe-agent') && Array.isArray(value.messages);
+}
+
+const miniTrajectory = z.looseObject({
+  messages: z.array(z.looseObject({ role: z.string() })),
+  info: z.looseObject({
+    exit_status: z.string().nullish(),
+    config: z.looseObject({ model: z.looseObject({ model_name: z.string().nullish() }).nullish() }).nullish(),
+  }),
+  instance_id: z.string().nullish(),
+});
+const MINI_READ = ['messages', 'instance_id', 'trajectory_format'];
+
+/** Reads a trajectory of mini-SWE-agent by its messages; the last one says how it ended (`exit`), which was shown to no model. */
+function parseMini(value: unknown, environment: string | null): ParsedItem {
+  const parsed = miniTrajectory.safeParse(wellFormed(value).value);
+  if (!parsed.success) return refusedShape(parsed.error);
+  const { messages: given, info, instance_id: alias } = parsed.data;
+  const messages = chat.safeParse(given.filter(({ role }) => role !== 'exit'));
+  if (!messages.success) return refusedShape(messages.error);
+  const { exit_status: status, config } = info;
+  const read = chatEpisode(messages.data, {
+    environment: environment ?? 'swe-agent',
+    ...(alias ? { alias } : {}),
+    outcome: !status || status === 'Submitted' ? 'terminated' : /Exceeded$/.test(status) ? 'truncated' : 'failed',
+    policy: { policyId: config?.model?.model_name ?? 'mini-swe-agent', version: 0 },
+  });
+  return withNotes(read, [
+    ...chatNotes(messages.data),
+    ...unreadNotes(parsed.data, [...MINI_READ, 'info']),
+    ...unreadNotes(info, ['exit_status', 'config'], 'info.'),
+  ]);
 }
 
 /** What a step repeats of the history. */

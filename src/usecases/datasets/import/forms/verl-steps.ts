@@ -5,7 +5,16 @@ import { wellFormed } from '../../../../events/well-formed.ts';
 import { DatasetError } from '../../dataset-error.ts';
 import { filledColumns, readParquet } from '../../prepare/read-source.ts';
 import { characterNotes, type EpisodeTurn, type ParsedItem, type RowNote, unreadNotes, withNotes } from '../agent-traj-item.ts';
-import { type Chat, type ChatFacts, chat, chatEpisode, namesIn, refusedShape } from './chat-episode.ts';
+import {
+  type Chat,
+  type ChatFacts,
+  chat,
+  chatEpisode,
+  joinedTexts,
+  namesIn,
+  policyMessages,
+  refusedShape,
+} from './chat-episode.ts';
 import type { ItemForm, ItemOfFile } from './item-of-file.ts';
 import { offeredTools } from './messages-row.ts';
 
@@ -124,9 +133,7 @@ function episodeOf(steps: readonly Row[], environment: string | null): ParsedIte
       kind: 'refused',
       reason: 'images: an import takes texts alone, so leave the trajectory out, or export events (jsonl)',
     };
-  const context = opening.raw_prompt.filter(({ role }) => role === 'assistant').length;
-  let messages: Chat[number][] = opening.raw_prompt.map((each) => (each.role === 'assistant' ? { ...each, weight: 0 } : each));
-  messages.push(replyOf(opening));
+  let messages: Chat[number][] = [...opening.raw_prompt, replyOf(opening)];
   for (const [i, step] of rest.entries()) {
     const goesOn = messages.every((each, at) => {
       const asked = step.raw_prompt[at];
@@ -147,7 +154,9 @@ function episodeOf(steps: readonly Row[], environment: string | null): ParsedIte
       reason:
         'response_text of its last step is empty: a reply that calls tools and nothing else is not in the file, so leave the trajectory out, or export events (jsonl)',
     };
+  const led = openingOf(opening.raw_prompt);
   const facts: ChatFacts = {
+    ...(led ? { opening: led } : {}),
     environment: environment ?? last.data_source,
     alias: last.extra_info.task_alias,
     tools: opening.tools,
@@ -156,14 +165,27 @@ function episodeOf(steps: readonly Row[], environment: string | null): ParsedIte
     outcome: last.outcome,
     policy: { policyId: last.policy_id, version: last.param_version_start },
     rewards: [
-      ...steps.flatMap((step, i) => step.rewards.map((each) => ({ ...each, turn: context + i }))),
+      ...steps.flatMap((step, i) => step.rewards.map((each) => ({ ...each, turn: i }))),
       ...last.trajectory_rewards.map((each) => ({ ...each, turn: null })),
     ],
   };
-  const read = chatEpisode(messages, facts, namesIn('raw_prompt'));
+  const read = chatEpisode(messages.slice(led?.messages.length ?? 0), facts, namesIn('raw_prompt'));
   if (read.kind !== 'episode') return read;
-  const turns = read.episode.turns.map((turn, i) => ({ ...turn, ...tokensOf(steps[i - context]) }));
+  const turns = read.episode.turns.map((turn, i) => ({ ...turn, ...tokensOf(steps[i]) }));
   return { kind: 'episode', episode: { ...read.episode, turns } };
+}
+
+/** What a prompt with replies opens a task with, which are no steps: the instruction first, the observation behind the last of them. */
+function openingOf(prompt: Chat): ChatFacts['opening'] {
+  const replied = prompt.findLastIndex(({ role }) => role === 'assistant');
+  if (replied < 0) return undefined;
+  const read = policyMessages(prompt);
+  const spoken = read.findIndex(({ role }) => role !== 'system');
+  return {
+    instruction: joinedTexts(read.slice(0, spoken)),
+    firstObservation: joinedTexts(read.slice(replied + 1)),
+    messages: prompt,
+  };
 }
 
 /** A reply that nothing was sampled for, or that the policy's context took, is context. */

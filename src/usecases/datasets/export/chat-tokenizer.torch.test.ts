@@ -60,15 +60,8 @@ for chat in json.load(open(sys.argv[2])):
 /** What TRL's package holds as these models publish it, and how many calls of tools a reply may have by it. */
 const PUBLISHED = { qwen2_5: 2, qwen3: 2, qwen3_instruct_2507: 2, llama3_1: 1, llama3_2: 1 } as const;
 
-/** No package holds the published ones: templates with the constructs by which those write tools, calls and results. */
+/** Of a version that no package holds as it was published: a template with the constructs by which it writes tools, calls and results. */
 const ALIKE = {
-  Hermes: `{%- macro kind(spec) %}{%- set names = {"string": "str", "integer": "int"} %}{%- if names[spec.type] is defined %}{{- names[spec.type] }}{%- else %}{{- "Any" }}{%- endif %}{%- endmacro %}
-{%- if tools is iterable and tools | length > 0 %}{%- for tool in tools %}{%- set tool = tool.function %}{{- tool.name + '(' }}{%- for name, spec in tool.parameters.properties|items %}{{- name + ": " + kind(spec) }}{%- if not loop.last %}{{- ", " }}{%- endif %}{%- endfor %}{{- ')' }}{{- tool.parameters|tojson }}{%- endfor %}{%- endif %}
-{%- for message in messages %}
-  {%- if message.role == "assistant" and message.tool_calls is defined %}{%- for tool_call in message.tool_calls %}{{- '{"arguments": ' }}{{- tool_call.function.arguments|tojson }}{{- ', "name": "' + tool_call.function.name + '"}<|im_end|>' }}{%- endfor %}
-  {%- elif message.role == "tool" %}{{- '<tool_response>' + message.content|tojson + '<|im_end|>' }}
-  {%- else %}{{- '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>\n' }}{%- endif %}
-{%- endfor %}`,
   Mistral: `{%- set users = messages | selectattr("role", "equalto", "user") | list %}{%- set ns = namespace(index=0) %}
 {%- for message in messages %}
   {%- if message["role"] == "user" %}{%- if tools is not none and message == users[-1] %}{{- "[AVAILABLE_TOOLS][" }}{%- for tool in tools %}{%- set tool = tool.function %}{{- '{"type": "function", "function": {' }}{%- for key, val in tool.items() if key != "return" %}{%- if val is string %}{{- '"' + key + '": "' + val + '"' }}{%- else %}{{- '"' + key + '": ' + val|tojson }}{%- endif %}{%- if not loop.last %}{{- ", " }}{%- endif %}{%- endfor %}{{- "}}" }}{%- endfor %}{{- "]" }}{%- endif %}{{- "[INST]" + message["content"] + "[/INST]" }}
@@ -84,7 +77,12 @@ const TOOLS = JSON.stringify([
     function: {
       name: 'weather',
       description: "It's <b>Ulm's</b> weather & more: é🌳",
-      parameters: { type: 'object', properties: { city: { type: 'string' }, days: { type: 'integer' } }, required: ['city'] },
+      parameters: {
+        type: 'object',
+        // Hermes trims descriptions, of which @huggingface/jinja refuses one that is not there
+        properties: { city: { type: 'string', description: 'Where. ' }, days: { type: 'integer', description: 'How many.' } },
+        required: ['city'],
+      },
     },
   },
 ]);
@@ -140,20 +138,19 @@ async function expectTheirIds(python: string, template: string, mostCalls: numbe
   (_, template) => expectTheirIds(found.kind === 'found' ? found.python : '', template, 2),
 );
 
-/** Those that Mistral publishes for its tokenizers (`fixtures/chat-templates/README.md`). */
-const mistral = (version: string) =>
-  readFile(new URL(`./fixtures/chat-templates/mistral-${version}.jinja`, import.meta.url), 'utf8');
+/** Templates as they are published (`fixtures/chat-templates/README.md`). */
+const published = (name: string) => readFile(new URL(`./fixtures/chat-templates/${name}.jinja`, import.meta.url), 'utf8');
 
-(found.kind === 'found' ? test : test.skip)(
-  'chats with tools, their calls and results have the ids that transformers makes of the exported messages by a template that Mistral publishes',
-  async () => expectTheirIds(found.kind === 'found' ? found.python : '', await mistral('v13'), 2),
+(found.kind === 'found' ? test : test.skip).each(['mistral-v13', 'hermes'])(
+  'chats with tools, their calls and results have the ids that transformers makes of the exported messages, by the template %s of a package',
+  async (name) => expectTheirIds(found.kind === 'found' ? found.python : '', await published(name), 2),
 );
 
 test('a template is refused that joins what it marks as safe to other text, which transformers escapes', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'espalier-tokenizer-'));
   try {
     await writeTinyTokenizer(folder);
-    await writeFile(join(folder, 'chat_template.jinja'), await mistral('v7'));
+    await writeFile(join(folder, 'chat_template.jinja'), await published('mistral-v7'));
     await expect(openChatTokenizer(folder)).rejects.toThrow(
       /it joins arguments, which it marks as safe, .*: drop `\|safe` from it/,
     );

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { amount, count, eventData, id, remark, treeId, visibleName } from './values.ts';
+import { amount, count, eventData, id, name, remark, treeId } from './values.ts';
 
 const annotationId = id.describe('UUID of the annotation; also the id of the event that added it.');
 
-/** A word that people filter by. */
-export const label = visibleName.max(100);
+/** A word that people filter by: it is shown in lists and written in addresses, so it holds nothing that cannot be seen. */
+export const label = name.max(100).regex(/^[^\p{C}\p{Zl}\p{Zp}]+$/u, 'must hold no control or formatting characters');
 
 const subject = z
   .discriminatedUnion('kind', [

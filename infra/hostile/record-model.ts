@@ -213,6 +213,7 @@ export class ModelTree {
     const end = this.ends.get(rolloutId);
     if (end?.outcome !== 'terminated') return null;
     const path = this.pathTo(end.leafStepId);
+    if (path.length === 1) return null; // where no step was taken there is nothing to train on
     const counts = [...this.rewards.values()].filter(({ first }) =>
       first.stepId === null ? first.rolloutId === rolloutId : path.includes(first.stepId),
     );

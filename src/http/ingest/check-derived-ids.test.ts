@@ -79,6 +79,16 @@ test('trees in the order of their tasks are accepted, any number of them', () =>
   expect(problemsOf(openings(Array.from({ length: 4_000 }, (_, i) => i)))).toEqual([]);
 });
 
+test('trees of many tasks, each the first of its task, are accepted, and so is a second one of each', () => {
+  const builder = new EventBuilder('many tasks');
+  for (const occurrence of [0, 1])
+    for (let i = 0; i < 100; i++) {
+      const treeId = derivedId('tree', RUN, occurrence, `task ${i}`);
+      builder.tree(RUN, `task ${i}`, { treeId, rootStepId: derivedId('root', treeId) });
+    }
+  expect(problemsOf(builder.events)).toEqual([]);
+});
+
 test('a request that would have thousands of ordinals tried for every event is refused with the remedy', () => {
   const [problem] = problemsOf(openings(Array(4_000).fill(4_095)));
   expect(problem).toMatchObject({

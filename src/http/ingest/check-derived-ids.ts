@@ -70,18 +70,29 @@ function openedBy(event: Envelope): Opened | undefined {
   }
 }
 
-/** Looks for the ordinals that ids of trees come from, of a run from behind the last that was found, within a number of tries. */
+/**
+ * Looks for the ordinals that ids of trees come from, within a number of tries: the Python client counts the trees of each task, so that
+ * nearly all are the first; collectors count tasks, so that of a run it is tried from behind the last that was found.
+ */
 class TreeSearch {
   left = TRIES;
   readonly #next = new Map<string, number>();
+  readonly #occurrences = new Map<string, number>();
 
   follows(treeId: string, runId: string, alias: string): boolean {
     if (derivedId('tree', runId, alias) === treeId) return true;
+    const task = `${runId} ${alias}`;
+    const occurrence = this.#occurrences.get(task) ?? 0;
+    if (derivedId('tree', runId, occurrence, alias) === treeId) {
+      this.#occurrences.set(task, occurrence + 1);
+      return true;
+    }
     const first = this.#next.get(runId) ?? 0;
     for (let i = 0; i < TASKS && this.left > 0; i++, this.left--) {
       const ordinal = (first + i) % TASKS;
       if (derivedId('tree', runId, ordinal, alias) !== treeId) continue;
       this.#next.set(runId, (ordinal + 1) % TASKS);
+      this.#occurrences.set(task, ordinal + 1);
       return true;
     }
     return false;

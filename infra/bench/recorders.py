@@ -18,6 +18,15 @@ processes, episodes = int(sys.argv[1]), int(sys.argv[2])
 
 
 def record(rank, barrier, times):
+    try:
+        measure(rank, barrier, times)
+    except BaseException:
+        barrier.abort()  # the others wait for this one
+        times.put(None)
+        raise
+
+
+def measure(rank, barrier, times):
     draw = random.Random(rank)
 
     def text():
@@ -44,7 +53,10 @@ barrier, times = context.Barrier(processes), context.SimpleQueue()
 started = [context.Process(target=record, args=(rank, barrier, times)) for rank in range(processes)]
 for each in started:
     each.start()
-began, kept, sent = zip(*(times.get() for _ in started))
+measured = [times.get() for _ in started]
 for each in started:
     each.join()
+if None in measured:
+    sys.exit(f"{measured.count(None)} of {processes} processes failed")
+began, kept, sent = zip(*measured)
 print(json.dumps({"steps": processes * episodes * STEPS, "kept_s": max(kept) - min(began), "sent_s": max(sent) - min(began)}))

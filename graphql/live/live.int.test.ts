@@ -8,6 +8,7 @@ import type { Subscription } from '../../src/log/event-log.ts';
 import { formatPosition, positionAfter } from '../../src/log/position.ts';
 import type { Notices } from '../../src/postgres/notices.ts';
 import { projections } from '../../src/projections/registry.ts';
+import { rewards } from '../../src/projections/rewards/rewards.ts';
 import { runProjections } from '../../src/projections/runner.ts';
 import { EventBuilder } from '../../src/testing/event-builder.ts';
 import { openTestGraphql, type TestGraphql } from '../testing/open-test-graphql.ts';
@@ -127,7 +128,7 @@ describe('waitFor(position)', () => {
       const { lag } = (await api.ask(`{ lag { projection version build builds { ${fields} } } }`)).data;
       expect(lag.find(({ projection }: { projection: string }) => projection === 'rewards')).toEqual({
         projection: 'rewards',
-        version: 3,
+        version: rewards.version,
         build: 1,
         builds: [{ version: 2, build: 3, state: 'building', ...progress, secondsLeft: 2, toldAt: '2026-01-01T00:00:00.000Z' }],
       });

@@ -2,7 +2,7 @@ import type { EventType } from '../../src/events/catalogue.ts';
 
 /** What is read of a JSON Schema. */
 export interface Schema {
-  readonly type?: string;
+  readonly type?: string | readonly string[];
   readonly description?: string;
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
@@ -119,6 +119,7 @@ function typeOf(name: string, schema: Schema, written: string[]): string {
   if (schema.const !== undefined) return `Literal[${literal(schema.const)}]`;
   if (schema.enum) return `Literal[${schema.enum.map(literal).join(', ')}]`;
   if (schema.properties) return sharedNameOf(schema) ?? writeClass(name, schema, written);
+  if (typeof schema.type === 'object') return schema.type.map((type) => typeOf(name, { ...schema, type }, written)).join(' | ');
   if (schema.type === 'array') return `list[${schema.items ? typeOf(name, schema.items, written) : 'Any'}]`;
   if (schema.type === 'object') {
     const { additionalProperties: values } = schema;

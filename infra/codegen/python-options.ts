@@ -66,7 +66,7 @@ function typeOf(schema: Schema, named: string, classes: string[]): string {
   }
   if (typeof additionalProperties === 'object') return `dict[str, ${typeOf(additionalProperties, named, classes)}]`;
   if (items) return `list[${typeOf(items, named, classes)}]`;
-  return PLAIN[schema.type ?? ''] ?? 'Any';
+  return PLAIN[String(schema.type)] ?? 'Any';
 }
 
 /** The form for fields whose names Python keeps to itself. */

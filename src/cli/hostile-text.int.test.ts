@@ -6,16 +6,14 @@ import { waitUntilProjected } from '../projections/wait-until.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { EventBuilder } from '../testing/event-builder.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
-import { appendRecorded, recordBatches } from '../testing/record-batches.ts';
+import { appendRecorded } from '../testing/record-batches.ts';
 import { killRunning, runEspalier } from '../testing/worker-process.ts';
 
 const NAME = 'mine\n00000000  yours  \x1b[2J\u202eneddih\x9b31m';
-const POLICY = 'mine \u202eneddih'; // control characters are refused in the name of a policy
 const REPLY = 'look\x1b]0;owned\x07 around\n└ forged line';
 
 let platform: Platform & { readonly home: string };
 let tree = '';
-let run = '';
 beforeAll(async () => {
   platform = await openTestPlatform();
   const builder = new EventBuilder('hostile text');
@@ -24,7 +22,6 @@ beforeAll(async () => {
   const parent = builder.step(opened, rollout, opened.rootStepId, 1, { action: REPLY, response: REPLY });
   builder.step(opened, rollout, parent, 2, { observation: REPLY, termination: 'terminated' });
   tree = opened.treeId;
-  run = recordBatches(builder, { policyId: POLICY, batches: 1 }).runId;
   await appendRecorded(platform.log, builder.events);
   const projector = await runProjections(platform);
   await waitUntilProjected(platform.database.db, await platform.log.ends(TOPICS), { timeoutMs: 30_000 });
@@ -39,17 +36,14 @@ afterAll(async () => {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
 const ACTED_ON = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/;
 
-test.each([['status'], ['tree'], ['ledger'], ['trace'], ['recall']])(
-  '%s writes names and replies as escapes, on one line each',
-  async (command) => {
-    const args = { tree: [tree, '--ids'], trace: [tree], recall: ['--run', run] }[command] ?? [];
-    const { code, stdout, stderr } = await runEspalier([command, ...args], environmentOf(platform));
-    expect([code, stderr]).toEqual([0, '']);
-    expect(stdout).not.toMatch(ACTED_ON);
-    expect(stdout).toMatch(/\\u(001b|202e)/);
-    expect(stdout.split('\n').filter((line) => /^(00000000 {2}yours|└ forged)/.test(line))).toEqual([]);
-  },
-);
+test.each([['status'], ['tree'], ['trace']])('%s writes names and replies as escapes, on one line each', async (command) => {
+  const args = { tree: [tree, '--ids'], trace: [tree] }[command] ?? [];
+  const { code, stdout, stderr } = await runEspalier([command, ...args], environmentOf(platform));
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).not.toMatch(ACTED_ON);
+  expect(stdout).toMatch(/\\u(001b|202e)/);
+  expect(stdout.split('\n').filter((line) => /^(00000000 {2}yours|└ forged)/.test(line))).toEqual([]);
+});
 
 test('a message that quotes what was typed holds no control character', async () => {
   const { code, stderr } = await runEspalier(['tree', 'a\x1b[2Jb'], environmentOf(platform));

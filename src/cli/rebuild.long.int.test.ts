@@ -74,7 +74,7 @@ test('a rebuild killed midway resumes, takes over, swaps back and is retired', a
   const [unfinished] = (await status()).builds;
   expect(unfinished).toMatchObject({
     projection: 'step-tree',
-    version: 2,
+    version: 3,
     build: 2,
     schema: 'step_tree_v3_b2',
     state: 'building',
@@ -99,14 +99,14 @@ test('a rebuild killed midway resumes, takes over, swaps back and is retired', a
     '',
   ]);
   const { projections: live, builds } = await status();
-  expect(live).toContainEqual(expect.objectContaining({ name: 'step-tree', version: 2, build: 2, state: 'running' }));
+  expect(live).toContainEqual(expect.objectContaining({ name: 'step-tree', version: 3, build: 2, state: 'running' }));
   expect(builds).toEqual([
-    expect.objectContaining({ version: 2, build: 1, schema: 'step_tree_v3', state: 'kept', progress: null }),
+    expect.objectContaining({ version: 3, build: 1, schema: 'step_tree_v3', state: 'kept', progress: null }),
   ]);
   const back = rebuild('--back', '--json');
   expect([await back.ended, back.stdout()]).toEqual([
     0,
-    '{"kind":"swapped","from":{"version":2,"build":2},"to":{"version":2,"build":1}}\n',
+    '{"kind":"swapped","from":{"version":3,"build":2},"to":{"version":3,"build":1}}\n',
   ]);
   const retired = rebuild('--retire');
   expect([await retired.ended, retired.stdout()]).toEqual([0, 'dropped step_tree_v3_b2\n']);
@@ -138,11 +138,11 @@ test('a swap back that is killed midway leaves the version to swap back to', asy
   } finally {
     await reader.rollback().execute();
   }
-  expect((await status()).builds).toEqual([expect.objectContaining({ version: 2, build: 1, state: 'kept', progress: null })]);
+  expect((await status()).builds).toEqual([expect.objectContaining({ version: 3, build: 1, state: 'kept', progress: null })]);
   const back = rebuild('--back', '--json');
   expect([await back.ended, back.stdout()]).toEqual([
     0,
-    '{"kind":"swapped","from":{"version":2,"build":2},"to":{"version":2,"build":1}}\n',
+    '{"kind":"swapped","from":{"version":3,"build":2},"to":{"version":3,"build":1}}\n',
   ]);
 });
 

@@ -115,9 +115,9 @@ export const INDEX_QUESTIONS: Readonly<Record<string, readonly [file: string, qu
   policy_versions_policy: ['training-pool/read-policy-updates', `where policy_id = 'p' ${page('version desc')}`],
   sample_rejections_policy: ['training-pool/read-ledger', `where policy_id = 'p'`],
   sample_rejections_reason: ['analysis/sample-state', `where reason = 'stale' ${page('rollout_id')}`],
-  sample_rewards_rollout: ['training-pool/sum-samples', `where rollout_id = ${U}`],
-  sample_rewards_step: ['training-pool/sum-samples', `where step_id = ${U} and rollout_id is null`],
-  sample_steps_rollout: ['training-pool/sum-samples', `where rollout_id = ${U}`],
+  sample_rewards_rollout: ['training-pool/fold-trees', `where rollout_id = ${U}`],
+  sample_rewards_step: ['training-pool/fold-trees', `where step_id = ${U} and rollout_id is null`],
+  sample_steps_rollout: ['training-pool/fold-trees', `where rollout_id = ${U}`],
   samples_tree: ['training-pool/read-samples', `where tree_id = ${U} order by ordinal`],
   training_runs_policy: ['training-pool/read-pool', `where policy_id = 'p' and channel = 'train'`],
 };

@@ -32,7 +32,7 @@ class _StageFinishedDataOutputTrainedOptional(TypedDict, total=False):
 
     datasetIds: list[str]
     """UUIDs of the datasets trained on, in order, of which the last made this version; absent when not recorded."""
-    revisionLength: Any
+    revisionLength: float | None
     """Mean number of steps judged per revision of the last iteration; null when none was; absent when unknown."""
 
 
@@ -311,7 +311,7 @@ class _EvaluationFinishedDataTrainedOptional(TypedDict, total=False):
 
     datasetIds: list[str]
     """UUIDs of the datasets trained on, in order, of which the last made this version; absent when not recorded."""
-    revisionLength: Any
+    revisionLength: float | None
     """Mean number of steps judged per revision of the last iteration; null when none was; absent when unknown."""
 
 
@@ -356,7 +356,7 @@ class EvaluationFinishedData(_EvaluationFinishedDataOptional):
     """Number of tasks."""
     episodes: int
     """Number of episodes over all tasks."""
-    meanReturn: Any
+    meanReturn: float | None
     """Mean return per episode with a reward; null without one."""
     returnInterval: EvaluationFinishedDataReturnInterval | None
     """Bootstrap interval of the mean return; null without one."""

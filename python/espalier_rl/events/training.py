@@ -83,7 +83,7 @@ class SampleRejectedData(TypedDict):
     """Kind of the rejection."""
     rule: str
     """Rule that rejected the rollout."""
-    measured: Any
+    measured: float | None
     """Value that the rule measured; null when it measures none."""
 
 

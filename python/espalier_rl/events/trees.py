@@ -317,15 +317,15 @@ class PromptShownDataSamplingOthers(TypedDict):
 class PromptShownDataSampling(TypedDict):
     """Sampling parameters of the request."""
 
-    temperature: Any
+    temperature: float | None
     """Sampling temperature; null when the request leaves it to the server."""
-    topP: Any
+    topP: float | None
     """Nucleus sampling threshold; null when the request leaves it to the server."""
     topK: int | None
     """Number of likeliest tokens that are drawn from, -1 for all; null when the request leaves it to the server."""
-    minP: Any
+    minP: float | None
     """Least probability of a token, as a share of the likeliest one; null when the request leaves it to the server."""
-    repetitionPenalty: Any
+    repetitionPenalty: float | None
     """Divisor of the logits of tokens that occurred, 1 for none; null when the request leaves it to the server."""
     maxTokens: int | None
     """Longest reply in tokens; null when the request leaves it to the server."""
@@ -720,13 +720,13 @@ class RolloutFinishedData(_RolloutFinishedDataOptional):
     treeId: str
     """UUID of the tree; also the stream and the log key of its events."""
     leafStepId: str
-    """UUID of the last step of the rollout."""
+    """UUID of the last step that the rollout took, or of the one that it began at; another one is refused by its tree."""
     outcome: Literal["terminated", "truncated", "failed", "cancelled"]
     """How the rollout ended: by the environment, by a limit, by a fault, or by cancellation."""
-    success: Any
+    success: bool | None
     """Whether the environment reports success; null when it does not report it."""
     steps: int
-    """Number of steps that the rollout took."""
+    """Number of steps from where the rollout began to its last one; another number is refused by its tree."""
     reason: str
     """Details of the end; empty when there are none."""
 
@@ -932,7 +932,7 @@ class RevisionRejectedData(TypedDict):
     """UUID of the tree; also the stream and the log key of its events."""
     reason: Literal["diverged", "impossible", "below", "malformed"]
     """Reason: the bad prefix differs, the good steps do, the score is too low, or the reflected reply is malformed."""
-    reached: Any
+    reached: float | None
     """Score that the execution reached; null when it stopped before its end."""
     stepId: str | None
     """UUID of the step at which the revision failed; null when it failed at none."""

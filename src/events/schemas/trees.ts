@@ -233,12 +233,14 @@ export const replayDiverged = eventData('Recorded actions were executed again an
 export const rolloutFinished = eventData('A rollout finished: it reached an end, or nothing more of it follows.', {
   rolloutId,
   treeId,
-  leafStepId: id.describe('UUID of the last step of the rollout.'),
+  leafStepId: id.describe(
+    'UUID of the last step that the rollout took, or of the one that it began at; another one is refused by its tree.',
+  ),
   outcome: z
     .enum(['terminated', 'truncated', 'failed', 'cancelled'])
     .describe('How the rollout ended: by the environment, by a limit, by a fault, or by cancellation.'),
   success: z.boolean().nullable().describe('Whether the environment reports success; null when it does not report it.'),
-  steps: count.describe('Number of steps that the rollout took.'),
+  steps: count.describe('Number of steps from where the rollout began to its last one; another number is refused by its tree.'),
   reason: remark.describe('Details of the end; empty when there are none.'),
   unclearCalls: count
     .optional()

@@ -78,14 +78,17 @@ export type Packed = z.infer<typeof packed>;
 /** Bytes that are payload: token ids, pictures, replies. */
 export const packedPayload = payload(packed.clone());
 
-// As JSON Schema writes them, whose readers do not all know classes: controls, what is invisible or changes the order of what is around
-// it, and the first half of the characters U+E0000 to U+E03FF.
+// As JSON Schema writes them, whose readers do not all know classes, and read what is above U+FFFF in different ways: controls, and what is
+// invisible or changes the order of what is around it.
 const INVISIBLE =
-  '\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb\\udb40';
+  '\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u180e\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb';
+const INVISIBLE_REFUSED = 'must hold no control or formatting characters';
+const TAGS = /[\u{e0000}-\u{e0fff}]/u;
 const NO_POLICY = '^(?:\\.|__proto__|(?:.*[/\\\\])?\\.\\.(?:[/\\\\].*)?)$';
 /** It becomes a part of paths, of addresses and of names in programs; `Qwen/Qwen2.5-7B-Instruct` is one. */
 export const policyId = name
-  .regex(new RegExp(`^[^${INVISIBLE}]*$`), 'must hold no control or formatting characters')
+  .regex(new RegExp(`^[^${INVISIBLE}]*$`), INVISIBLE_REFUSED)
+  .refine((text) => !TAGS.test(text), INVISIBLE_REFUSED)
   .refine((text) => !new RegExp(NO_POLICY).test(text), 'must be without `..` as a part of it, and neither `.` nor `__proto__`')
   .meta({ not: { pattern: NO_POLICY } })
   .describe('Name of the policy.');

@@ -203,7 +203,11 @@ describe('a remote trainer', () => {
     const { error } = (await rows.json()) as Body;
     expect([rows.status, error]).toEqual([
       410,
-      { code: 'unreadable', message: expect.stringContaining('took 9 steps'), remedy: expect.stringContaining('/abandon') },
+      {
+        code: 'unreadable',
+        message: expect.stringContaining('its end waits in quarantine'),
+        remedy: expect.stringContaining('/abandon'),
+      },
     ]);
     const abandoned = await post(`/leases/${lease.leaseId}/abandon`, { fence: 1, reason: error?.message });
     expect(abandoned).toMatchObject({ status: 200, body: { kind: 'abandoned', batchId: batchIds[0], ordinal: 0 } });

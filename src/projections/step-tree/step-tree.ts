@@ -25,7 +25,7 @@ const HANDLES: readonly EventType[] = [
 
 /**
  * Folds trees as adjacency lists, and what is mined from them. Its invariants: a step hangs on a step of its own tree, one level
- * below it; a rollout starts at a step of its tree and ends once; a revision is made of paths of its tree; nothing belongs to a
+ * below it; a rollout starts at a step of its tree and ends once, at a step that it took or began at; a revision is made of paths of its tree; nothing belongs to a
  * tree that was never opened. What breaks one goes to quarantine, with its descendants.
  */
 export const stepTree: Projection = { name: 'step-tree', version: 3, handles: HANDLES, project };

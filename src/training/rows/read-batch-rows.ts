@@ -134,7 +134,11 @@ interface World extends RecordedBatch {
 function trajectoryOf(world: World, group: number, { treeId, id: rolloutId }: OfTree): BatchTrajectory {
   const { batch, rollouts, paths, rewards } = world;
   const rollout = rollouts.get(keyInTree(treeId, rolloutId));
-  if (!rollout) throw missing(batch, `rollout ${rolloutId} is not finished in the read models`);
+  if (!rollout)
+    throw missing(
+      batch,
+      `rollout ${rolloutId} is not finished in the read models: its end waits in quarantine there, where its tree refused it`,
+    );
   const whole = paths.get(keyInTree(treeId, rollout.leafStepId)) ?? [];
   const fault = findWalkFault(rollout, whole);
   if (fault !== null) throw missing(batch, fault);
@@ -212,7 +216,7 @@ function unpackedStep(world: World, of: OfTree, before: RecordedStep): BatchStep
 }
 
 function missing({ batchId }: BatchManifest, what: string): RowsError {
-  return new RowsError('incomplete', `batch ${batchId}: ${what}; the projections may still be behind the plan`);
+  return new RowsError('incomplete', `batch ${batchId}: ${what}, or the projections are still behind the plan`);
 }
 
 /** Reads what a batch was planned to hold, in the order of its manifest. @throws RowsError `unknown-batch`. */

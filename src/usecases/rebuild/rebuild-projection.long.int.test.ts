@@ -81,8 +81,8 @@ describe('rebuilds', () => {
     await project();
     await world.settled();
     const before = await readModels(world.database.db);
-    expect(await rebuildProjection(world, stepTree, strict)).toMatchObject({ kind: 'swapped', from: 2, to: 1_000_002 });
-    expect(await liveVersion('step-tree')).toBe(1_000_002);
+    expect(await rebuildProjection(world, stepTree, strict)).toMatchObject({ kind: 'swapped', from: 3, to: 1_000_003 });
+    expect(await liveVersion('step-tree')).toBe(1_000_003);
 
     await record(); // the projector that runs since before the swap folds into what is live now
     await world.settled();
@@ -92,11 +92,11 @@ describe('rebuilds', () => {
     // of the schema that was retired: nobody wrote to it
     expect((await readModels(world.database.db)).steps).toEqual(before.steps);
 
-    expect(await swapBack(world, stepTree, quiet)).toEqual({ from: 1_000_002, to: 2 });
+    expect(await swapBack(world, stepTree, quiet)).toEqual({ from: 1_000_003, to: 3 });
     await record();
     await world.settled();
     expect(await countSteps()).toBe(20);
-    expect(await retireVersions(world, stepTree)).toEqual([1_000_002]);
+    expect(await retireVersions(world, stepTree)).toEqual([1_000_003]);
     expect(await schemasOf('step_tree_v')).toEqual(['step_tree_v3']);
     await expect(swapBack(world, stepTree, quiet)).rejects.toThrow(NoKeptVersion);
   });
@@ -108,16 +108,16 @@ describe('rebuilds', () => {
     await world.settled();
     await sql`update step_tree_v3.steps set action = 'forged' where depth = 2`.execute(world.database.db);
     const refused = await rebuildProjection(world, stepTree, strict);
-    expect(refused).toMatchObject({ kind: 'differs', build: 1_000_002 });
+    expect(refused).toMatchObject({ kind: 'differs', build: 1_000_003 });
     expect(refused.comparison?.differences).toMatchObject([
       { table: 'steps', field: 'action', live: 'forged', anew: 'inventory' },
       { table: 'steps', field: 'action', live: 'forged', anew: 'inventory' },
     ]);
-    expect(await liveVersion('step-tree')).toBe(2);
+    expect(await liveVersion('step-tree')).toBe(3);
     expect(await rebuildProjection(world, stepTree, { ...quiet, differing: 'accept' })).toMatchObject({
       kind: 'swapped',
-      from: 2,
-      to: 1_000_002, // the earlier build, not a third one
+      from: 3,
+      to: 1_000_003, // the earlier build, not a third one
     });
     const forged = await world.database.db.selectFrom('steps').select('stepId').where('action', '=', 'forged').execute();
     expect(forged).toEqual([]);
@@ -222,12 +222,12 @@ describe('rebuilds', () => {
 
     const { report } = await replayProjections(world, [stepTree], quiet);
     expect(report).toMatchObject({ outcome: 'equal', differing: 0 });
-    expect(await rebuildProjection(world, stepTree, strict)).toMatchObject({ from: 1_000_002, to: 2_000_002 });
+    expect(await rebuildProjection(world, stepTree, strict)).toMatchObject({ from: 1_000_003, to: 2_000_003 });
     expect(await readBuilds(db)).toMatchObject([{ build: 2 }, { build: 1 }]);
-    await reopenKeptVersion(world.database, world.log, stepTree, 1_000_002);
-    expect(await swapBack(world, stepTree, quiet)).toEqual({ from: 2_000_002, to: 1_000_002 });
-    await reopenKeptVersion(world.database, world.log, stepTree, 2_000_002);
-    expect(await retireVersions(world, stepTree)).toEqual([2_000_002, 2]);
+    await reopenKeptVersion(world.database, world.log, stepTree, 1_000_003);
+    expect(await swapBack(world, stepTree, quiet)).toEqual({ from: 2_000_003, to: 1_000_003 });
+    await reopenKeptVersion(world.database, world.log, stepTree, 2_000_003);
+    expect(await retireVersions(world, stepTree)).toEqual([2_000_003, 3]);
   });
 
   test('a swap back includes a partition that was created while the version was kept', async () => {
@@ -240,7 +240,7 @@ describe('rebuilds', () => {
       world.database.db,
     ); // as if it had met none of them
     expect(met.numAffectedRows).toBeGreaterThan(0n);
-    expect(await swapBack(world, stepTree, quiet)).toEqual({ from: 1_000_002, to: 2 });
+    expect(await swapBack(world, stepTree, quiet)).toEqual({ from: 1_000_003, to: 3 });
     await record();
     await world.settled();
     expect(await countSteps()).toBe(14);
@@ -251,15 +251,15 @@ describe('rebuilds', () => {
     await record();
     await project([stepTree]);
     await settled(stepTree);
-    const newer = { ...stepTree, version: 3 };
-    expect(await rebuildProjection(world, newer, strict)).toEqual({ kind: 'swapped', from: 2, to: 3, comparison: null });
+    const newer = { ...stepTree, version: 4 };
+    expect(await rebuildProjection(world, newer, strict)).toEqual({ kind: 'swapped', from: 3, to: 4, comparison: null });
     await record();
     const { db } = world.database;
     const reason = () =>
       db.selectFrom('projections').select(['state', 'reason']).where('name', '=', 'step-tree').executeTakeFirst();
     await until(async () => (await reason())?.state === 'stopped');
     expect((await reason())?.reason).toBe(
-      'version 3 of step-tree is live and this code folds version 2: `espalier rebuild step-tree` builds it next to the live one and swaps',
+      'version 4 of step-tree is live and this code folds version 3: `espalier rebuild step-tree` builds it next to the live one and swaps',
     );
     for (const runner of runners.splice(0)) await runner.close();
     await project([newer]);
@@ -322,7 +322,7 @@ describe('readers during writes and swaps', () => {
     }
     await world.settled();
     await compareInSnapshot();
-    expect(await liveVersion('step-tree')).toBe(2);
+    expect(await liveVersion('step-tree')).toBe(3);
     expect(Math.min(seen.counts, seen.prepared, seen.snapshots)).toBeGreaterThan(3);
   });
 
@@ -338,7 +338,7 @@ describe('readers during writes and swaps', () => {
     );
     expect((await shown()).rows).toEqual([{ steps: 8 }]);
     await reader.commit().execute();
-    expect(await rebuildProjection(world, stepTree, strict)).toMatchObject({ kind: 'swapped', to: 1_000_002 });
+    expect(await rebuildProjection(world, stepTree, strict)).toMatchObject({ kind: 'swapped', to: 1_000_003 });
     expect(await countSteps()).toBe(8);
   });
 });

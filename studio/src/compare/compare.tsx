@@ -72,7 +72,13 @@ function Pair({ pair }: { readonly pair: Comparison }) {
         <p className="faint">{`${whole(pair.unpaired)} tasks of the second run are not in the first.`}</p>
       ) : null}
       {pair.success ? <Difference name="success" of={pair.success} /> : null}
-      {pair.return ? <Difference name="return" of={pair.return} /> : <p className="faint">They share no task.</p>}
+      {pair.return ? (
+        <Difference name="return" of={pair.return} />
+      ) : (
+        <p className="faint">
+          {pair.tasks === 0 ? 'They share no task.' : 'Nobody rewarded a task that both have, in both of them.'}
+        </p>
+      )}
     </section>
   );
 }

@@ -41,7 +41,7 @@ export function keepTouched(events: readonly TreeEvent[], chosen: ReadonlySet<st
       case 'SpanReceived':
         return chosen.has(event.data.rolloutId);
       case 'CallCaptured':
-        return event.data.stepId === null ? chosen.has(event.data.rolloutId) : steps.has(event.data.stepId);
+        return isKeptCall(event, steps, chosen);
       case 'RepliesSampled':
         return steps.has(event.data.stepId) && !partly.has(event.data.stepId);
       case 'RewardAssigned':
@@ -116,6 +116,16 @@ function isOnKept(
   chosen: ReadonlySet<string>,
 ): boolean {
   return data.stepId === null ? data.rolloutId !== null && chosen.has(data.rolloutId) : steps.has(data.stepId);
+}
+
+/** A cancelled call names the step that its reply would be, of which nobody may have been shown anything. */
+function isKeptCall(
+  { data }: Extract<TreeEvent, { type: 'CallCaptured' }>,
+  steps: ReadonlySet<string>,
+  chosen: ReadonlySet<string>,
+): boolean {
+  if (data.stepId !== null && steps.has(data.stepId)) return true;
+  return (data.stepId === null || data.outcome === 'cancelled') && chosen.has(data.rolloutId);
 }
 
 function refuseUnknown(event: never): never {

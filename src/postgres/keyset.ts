@@ -33,7 +33,7 @@ export async function readPages<DB, TB extends keyof DB, Row>(
   ordering: Ordering,
   page: PageRequest,
 ): Promise<readonly Page<Row>[]> {
-  const parts = queries.map((query, index) => sql`(${pageOf(query, ordering, page).select(sql.lit(index).as('keysetQuery'))})`);
+  const parts = queries.map((query, index) => sql`(${pageOf(query, index, ordering, page)})`);
   if (parts.length === 0) return [];
   // Each part keeps its order: Postgres appends parts with a limit one after the other, never in parallel.
   const { rows } = await sql<Keyed<Row>>`${sql.join(parts, sql` union all `)}`.execute(db);
@@ -130,12 +130,30 @@ const IN_ONE_PROCESS = sql<boolean>`(true or current_schema() is null)`;
 
 type Keyed<Row> = Row & { readonly keysetQuery: number; readonly keysetValues: readonly KeyValue[] };
 
-function pageOf<DB, TB extends keyof DB, Row>(query: SelectQueryBuilder<DB, TB, Row>, ordering: Ordering, page: PageRequest) {
-  let select = query.where(IN_ONE_PROCESS).limit(page.limit + 1); // one more shows whether there is a further page
-  if (page.after !== null) select = select.where(beyond(ordering, parseCursor(page.after, ordering), 'after'));
-  if (page.before !== null) select = select.where(beyond(ordering, parseCursor(page.before, ordering), 'before'));
+/**
+ * The statement of one page. What lies beyond a cursor in two ranges, those with a first key and those without, is read range by
+ * range, each by conditions of an index, and the second one only where the first one does not fill the page.
+ */
+function pageOf<DB, TB extends keyof DB, Row>(
+  query: SelectQueryBuilder<DB, TB, Row>,
+  index: number,
+  ordering: Ordering,
+  page: PageRequest,
+): RawBuilder<unknown> {
+  const limit = page.limit + 1; // one more shows whether there is a further page
+  const beside = (side: 'after' | 'before', cursor = page[side]) =>
+    cursor === null ? [] : beyond(ordering, parseCursor(cursor, ordering), side);
+  const [after, before] = [beside('after'), beside('before')];
+  const [ranges, bound] = page.towards === 'forwards' ? [after, before] : [before, after];
+  let select = query.where(IN_ONE_PROCESS).limit(limit);
+  if (bound.length > 0) select = select.where(sql<boolean>`(${sql.join(bound, sql` or `)})`);
   for (const key of inOrder(ordering, page.towards)) select = select.orderBy(key);
-  return select.select(sql<KeyValue[]>`array[${sql.join(ordering.keys.map(keyAsText))}]`.as('keysetValues'));
+  const keyed = select.select([
+    sql<KeyValue[]>`array[${sql.join(ordering.keys.map(keyAsText))}]`.as('keysetValues'),
+    sql.lit(index).as('keysetQuery'),
+  ]);
+  const [first, second] = ranges.map((range) => keyed.where(range));
+  return second ? sql`select * from ((${first}) union all (${second})) ranges limit ${limit}` : sql`${first ?? keyed}`;
 }
 
 function pageFrom<Row>(found: Keyed<Row>[], ordering: Ordering, page: PageRequest): Page<Row> {
@@ -162,21 +180,22 @@ function inOrder({ keys, direction, nulls }: Ordering, towards: PageRequest['tow
   );
 }
 
+/** Conditions that choose no row twice, in the order in which their rows lie from a cursor on. */
+type Ranges = readonly RawBuilder<boolean>[];
+
 /** The rows on one side of a cursor, where null keys stand as the ordering has them. */
-function beyond(ordering: Ordering, values: readonly KeyValue[], side: 'after' | 'before'): RawBuilder<boolean> {
+function beyond(ordering: Ordering, values: readonly KeyValue[], side: 'after' | 'before'): Ranges {
   const greater = (ordering.direction === 'asc') === (side === 'after');
   const operator = greater ? sql`>` : sql`<`;
   const tuple = (keys: readonly Key[], of: readonly KeyValue[]) =>
     sql<boolean>`(${sql.join(keys.map((k) => sql.ref(k.column)))}) ${operator} (${sql.join(keys.map((k, i) => keyAsValue(k, of[i] ?? null)))})`;
   const [first, ...rest] = ordering.keys;
-  if (first?.type.endsWith('?') !== true) return tuple(ordering.keys, values);
+  if (first?.type.endsWith('?') !== true) return [tuple(ordering.keys, values)];
   const column = sql.ref(first.column);
   const towardsNulls = ordering.nulls === 'last' ? side === 'after' : greater;
-  if (values[0] !== null) {
-    return towardsNulls ? sql`(${tuple(ordering.keys, values)} or ${column} is null)` : tuple(ordering.keys, values);
-  }
-  const among = sql`(${column} is null and ${tuple(rest, values.slice(1))})`;
-  return towardsNulls ? sql`${among}` : sql`(${column} is not null or ${among})`;
+  if (values[0] !== null) return [tuple(ordering.keys, values), ...(towardsNulls ? [sql<boolean>`${column} is null`] : [])];
+  const among = sql<boolean>`(${column} is null and ${tuple(rest, values.slice(1))})`;
+  return [among, ...(towardsNulls ? [] : [sql<boolean>`${column} is not null`])];
 }
 
 /** Returns a key as the exact text of the database. */

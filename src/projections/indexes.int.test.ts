@@ -1,8 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
+import { type KyselyPlugin, RawNode, sql } from 'kysely';
 import { camelCase } from '../postgres/camel-case.ts';
+import type { Db } from '../postgres/database.ts';
+import { cursorOf } from '../postgres/keyset-cursor.ts';
 import { INDEX_QUESTIONS } from '../testing/index-questions.ts';
 import { useTestDatabase } from '../testing/use-test-database.ts';
+import { readTrajectories, TRAJECTORY_ORDERINGS } from './rewards/read-trajectories.ts';
+import { ROLLOUT_ORDERINGS, readRollouts } from './step-tree/read-rollouts.ts';
 
 const database = useTestDatabase({ emptied: 'never' });
 
@@ -77,4 +82,56 @@ test('no index is the beginning of another one, or of a key, of its table', asyn
   await database.pool.query('create index planted on step_tree_v3.divergences (tree_id)');
   expect(await repeated()).toEqual(['planted in divergences_pkey']);
   await database.pool.query('drop index step_tree_v3.planted');
+});
+
+/** Returns the plan of what a reader sends, of empty tables and so of what the planner can do at all. */
+async function planOf(read: (db: Db) => Promise<unknown>): Promise<readonly string[]> {
+  const plan: string[] = [];
+  const explain: KyselyPlugin = {
+    // the whole, which is raw, and not the queries in it
+    transformQuery: ({ node }) => (RawNode.is(node) ? RawNode.create(['explain (costs off) ', ''], [node]) : node),
+    async transformResult({ result }) {
+      plan.push(...result.rows.flatMap((row) => Object.values(row).map(String)));
+      return { ...result, rows: [] };
+    },
+  };
+  await database.db.transaction().execute(async (trx) => {
+    for (const way of ['seqscan', 'bitmapscan', 'sort', 'hashjoin', 'mergejoin'])
+      await sql`set local ${sql.raw(`enable_${way}`)} = off`.execute(trx);
+    await read(trx.withPlugin(explain));
+  });
+  return plan;
+}
+
+const ID = '00000000-0000-4000-8000-000000000000';
+const LISTS = {
+  finished: { column: 'finished_at', value: '2026-01-31T09:30:00.123456Z', read: readRollouts, orderings: ROLLOUT_ORDERINGS },
+  returns: { column: 'value', value: '0.5', read: readTrajectories, orderings: TRAJECTORY_ORDERINGS },
+} as const;
+
+test.each([
+  ['finished', 'FINISHED_ASC', 'after', 'a value', ['>', 'IS NULL']],
+  ['finished', 'FINISHED_ASC', 'after', 'none', ['IS NULL >']],
+  ['finished', 'FINISHED_ASC', 'before', 'a value', ['<']],
+  ['finished', 'FINISHED_ASC', 'before', 'none', ['IS NULL <', 'IS NOT NULL']],
+  ['finished', 'FINISHED_DESC', 'after', 'a value', ['<']],
+  ['finished', 'FINISHED_DESC', 'after', 'none', ['IS NULL <', 'IS NOT NULL']],
+  ['finished', 'FINISHED_DESC', 'before', 'a value', ['>', 'IS NULL']],
+  ['returns', 'RETURN_ASC', 'after', 'a value', ['>', 'IS NULL']],
+  ['returns', 'RETURN_ASC', 'after', 'none', ['IS NULL >']],
+  ['returns', 'RETURN_ASC', 'before', 'none', ['IS NULL <', 'IS NOT NULL']],
+  ['returns', 'RETURN_DESC', 'after', 'a value', ['<', 'IS NULL']],
+  ['returns', 'RETURN_DESC', 'after', 'none', ['IS NULL <']],
+  ['returns', 'RETURN_DESC', 'before', 'none', ['IS NULL >', 'IS NOT NULL']],
+] as const)('a page of %s in %s %s a row with %s is read by conditions of its index', async (list, order, side, key, ranges) => {
+  const { column, value, read, orderings } = LISTS[list];
+  const ordering = Object.values(orderings).find(({ name }) => name.endsWith(`/${order}`)) ?? orderings.FINISHED_ASC;
+  const cursor = cursorOf(ordering, [key === 'none' ? null : value, ID, ID]);
+  const towards = side === 'after' ? 'forwards' : 'backwards';
+  const page = { limit: 50, towards, after: null, before: null, [side]: cursor } as const;
+  const plan = await planOf((db) => read(db, [{ runId: ID }], ordering, page));
+  const conditions = plan.filter((line) => /(Cond|Filter): /.test(line) && line.includes(column));
+  const found = conditions.map((line) => `${line.match(/Index Cond|Filter|IS (NOT )?NULL|[<>](?= ROW)/g)?.join(' ')}`);
+  expect({ plan, found }).toEqual({ plan, found: ranges.map((range) => `Index Cond ${range}`) });
+  expect(plan.filter((line) => line.includes('Sort'))).toEqual([]);
 });

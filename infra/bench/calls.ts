@@ -161,20 +161,36 @@ async function measureCalls(stage: Stage, python: string, name: string, store: S
   };
 }
 
-/** Runs a program whose store is away from its first call to its end; returns the milliseconds in between. */
-async function whileAway(python: string, args: readonly string[], store: Store): Promise<number> {
+/**
+ * Runs a program whose store is away from its first call to its end; returns the milliseconds in between. @throws Error with what
+ * the program printed where it ends before it calls.
+ */
+export async function whileAway(
+  python: string,
+  args: readonly string[],
+  store: Pick<Store, 'env' | 'leave' | 'comeBack'>,
+): Promise<number> {
   const child = spawn(python, args, {
     env: childEnvironment({ PYTHONDONTWRITEBYTECODE: '1', ...store.env }),
-    stdio: ['pipe', 'pipe', 'ignore'],
-    timeout: LONGEST_MS,
+    stdio: 'pipe',
   });
-  const ended = once(child, 'close');
-  await once(child.stdout, 'data');
+  setTimeout(() => child.kill(), LONGEST_MS).unref(); // the option `timeout` waits also for what could not be started
+  let printed = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    printed = (printed + chunk.toString()).slice(-2_000);
+  });
+  child.stdin.on('error', () => {}); // of a program that has ended
+  let end = 0; // of itself: what it started may print on
+  child.once('exit', () => {
+    end = performance.now();
+  });
+  const ended = once(child, 'close'); // or rejects, where the program cannot be started
+  const ready = await Promise.race([once(child.stdout, 'data'), ended.then(() => null)]);
+  if (ready === null) throw new Error(`${args[0]} ended before its first call: ${printed}`);
   await store.leave();
   const began = performance.now();
   child.stdin.end('\n');
   await ended;
-  const ms = performance.now() - began;
   await store.comeBack();
-  return ms;
+  return end - began;
 }

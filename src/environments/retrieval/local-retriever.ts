@@ -5,9 +5,9 @@ import { openCache } from '../../runtime/cache.ts';
 import type { CorpusDocument, RetrievedDocument, Retriever } from './retriever.ts';
 
 /**
- * Raised when the same corpus yields other answers; it represents MiniSearch 7.2 with the words of `words-of.ts` and the settings
- * below. Revision 1 cut texts into other words where a script has no spaces or lower case does not fold all: a corpus without
- * such texts is the same world as before, and keeps its name.
+ * Raised when the same corpus yields other answers; it represents MiniSearch 7.2 with the words and the settings below. Revision 1
+ * cut texts into other words where a script has no spaces or lower case does not fold all: a corpus without such texts is the same
+ * world as before, and keeps its name.
  */
 const INDEX_REVISIONS = { plain: 1, cut: 2 } as const;
 /** k and d are MiniSearch's own, b = 0.75 is the usual choice (Robertson and Zaragoza, 2009). */

@@ -1,4 +1,5 @@
 import type { Envelope } from '../../events/envelope.ts';
+import { type KnownRollout, type KnownStep, wrongEnd } from '../../projections/step-tree/refusals.ts';
 
 /** The events that record a tree; every other type belongs to a run. */
 export type TreeEvent = Extract<Envelope, { data: { treeId: string } }>;
@@ -14,8 +15,8 @@ export function isTreeEvent(event: Envelope): event is TreeEvent {
  * before the event that makes them, and others only somewhere in the tree: a reward counts on a step that comes after it.
  */
 export class TreeShape {
-  readonly #depths = new Map<string, number>();
-  readonly #rollouts = new Set<string>();
+  readonly #steps = new Map<string, KnownStep>();
+  readonly #rollouts = new Map<string, KnownRollout>();
   readonly #ended = new Set<string>();
   readonly #rewards = new Set<string>();
   readonly #revisions = new Set<string>();
@@ -36,22 +37,18 @@ export class TreeShape {
     if (event.type === 'TreeOpened') {
       if (this.#opened) return 'the tree was opened before';
       this.#opened = true;
-      this.#depths.set(event.data.rootStepId, 0);
+      this.#steps.set(event.data.rootStepId, { depth: 0, rolloutId: null });
       return null;
     }
     if (event.type === 'SpanReceived') return null; // the first ones come before the tree that they become
     if (!this.#opened) return 'the tree has not been opened; its TreeOpened comes first';
     switch (event.type) {
       case 'RolloutStarted':
-        return this.#unknownStep(event.data.fromStepId) ?? once(this.#rollouts, event.data.rolloutId, 'rollout');
+        return this.#refuseStart(event);
       case 'StepTaken':
         return this.#refuseStep(event);
       case 'RolloutFinished':
-        return (
-          this.#unknownRollout(event.data.rolloutId) ??
-          this.#unknownStep(event.data.leafStepId) ??
-          once(this.#ended, event.data.rolloutId, 'end of rollout')
-        );
+        return this.#refuseEnd(event);
       case 'RewardAssigned':
         return (
           once(this.#rewards, event.data.rewardId, 'reward') ?? this.#expect(event, [event.data.stepId], event.data.rolloutId)
@@ -114,14 +111,30 @@ export class TreeShape {
     }
   }
 
+  #refuseStart({ data: { rolloutId, fromStepId } }: Extract<TreeEvent, { type: 'RolloutStarted' }>): string | null {
+    const from = this.#steps.get(fromStepId);
+    if (!from) return this.#unknownStep(fromStepId);
+    if (this.#rollouts.has(rolloutId)) return `rollout ${rolloutId} occurs twice`;
+    this.#rollouts.set(rolloutId, { fromStepId, fromDepth: from.depth });
+    return null;
+  }
+
+  #refuseEnd({ data }: Extract<TreeEvent, { type: 'RolloutFinished' }>): string | null {
+    const [rollout, leaf] = [this.#rollouts.get(data.rolloutId), this.#steps.get(data.leafStepId)];
+    if (!rollout || !leaf) return this.#unknownRollout(data.rolloutId) ?? this.#unknownStep(data.leafStepId);
+    const wrong = wrongEnd(data, rollout, leaf);
+    return wrong ? `${wrong.field}: ${wrong.reason}` : once(this.#ended, data.rolloutId, 'end of rollout');
+  }
+
   #refuseStep({ data }: Extract<TreeEvent, { type: 'StepTaken' }>): string | null {
-    const parent = this.#depths.get(data.parentStepId);
-    if (parent === undefined) return `the tree has no step ${data.parentStepId} before this event`;
-    if (data.depth !== parent + 1) return `depth must be ${parent + 1}, one more than its parent's, not ${data.depth}`;
-    if (this.#depths.has(data.stepId)) return `step ${data.stepId} occurs twice`;
+    const parent = this.#steps.get(data.parentStepId);
+    if (!parent) return this.#unknownStep(data.parentStepId);
+    if (data.depth !== parent.depth + 1)
+      return `depth must be ${parent.depth + 1}, one more than its parent's, not ${data.depth}`;
+    if (this.#steps.has(data.stepId)) return `step ${data.stepId} occurs twice`;
     const unknown = this.#unknownRollout(data.rolloutId);
     if (unknown) return unknown;
-    this.#depths.set(data.stepId, data.depth);
+    this.#steps.set(data.stepId, { depth: data.depth, rolloutId: data.rolloutId });
     return null;
   }
 
@@ -163,7 +176,7 @@ export class TreeShape {
   }
 
   #unknownStep(stepId: string | null): string | null {
-    return stepId === null || this.#depths.has(stepId) ? null : `the tree has no step ${stepId} before this event`;
+    return stepId === null || this.#steps.has(stepId) ? null : `the tree has no step ${stepId} before this event`;
   }
 
   #unknownRollout(rolloutId: string | null): string | null {

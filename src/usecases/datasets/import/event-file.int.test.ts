@@ -327,6 +327,22 @@ describe('JSONL files of events', () => {
       ['a type is unknown', change(4, /"StepTaken"/, '"StepTook"'), 'line 5: type "StepTook" is not in the catalogue'],
       ['a field is of another kind', change(4, /"depth":1/, '"depth":"1"'), 'line 5: data.depth'],
       ['a depth does not follow', change(5, /"depth":2/, '"depth":3'), 'line 6: StepTaken'],
+      [
+        'an end counts other steps than lead to it',
+        change(7, /"steps":2/, '"steps":3'),
+        'data.steps: must be 2, the steps from where rollout',
+      ],
+      [
+        'a rollout ends at a step that it did not take',
+        (lines) => {
+          const end = JSON.parse(lines[7] ?? '');
+          const other = { ...JSON.parse(lines[3] ?? ''), id: end.correlationId };
+          const started = { ...other, data: { ...other.data, rolloutId: other.data.fromStepId, ordinal: 1 } };
+          const ended = { ...end, data: { ...end.data, rolloutId: other.data.fromStepId } };
+          return lines.toSpliced(7, 1, JSON.stringify(started), JSON.stringify(ended));
+        },
+        'name the last step that it took, or the one that it began at',
+      ],
       ['a step is missing', (lines) => lines.filter((_, i) => i !== 4), 'has no step'],
       ['a step comes before its parent', (lines) => lines.toSpliced(4, 2, lines[5] ?? '', lines[4] ?? ''), 'line 5: StepTaken'],
       [

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { messageText } from '../domain/prompts/same-message.ts';
 import { TOPICS } from '../events/catalogue.ts';
 import { formatPosition } from '../log/position.ts';
 import { openCapture } from '../usecases/capture/open-capture.ts';
@@ -205,6 +206,37 @@ test('reasoning, text and calls that the responses protocol has as items of thei
     { response: 'Rain.', finishReason: 'stop' },
   ]);
   expect(tools.map(({ output }) => output)).toEqual(['of a', 'of b']);
+});
+
+test('a call that continues a response by its id has the prompt of that before its own; what continues an unknown prompt is unknown, and a loss each', async () => {
+  const asked = (i: number, role: string, content: string) => ({
+    [`llm.input_messages.${i}.message.role`]: role,
+    [`llm.input_messages.${i}.message.content`]: content,
+  });
+  const responds = (n: number, previous: string, input: object) =>
+    span(String(n), 100 * n, {
+      ...{ 'openinference.span.kind': 'LLM', 'llm.model_name': 'm', ...input },
+      'llm.invocation_parameters': JSON.stringify({ previous_response_id: previous }),
+      'llm.output_messages.0.message.role': 'assistant',
+      'llm.output_messages.0.message.content': `answer ${n}`,
+      'output.value': JSON.stringify({ id: `resp-${n}`, object: 'response' }),
+    });
+  const first = { ...asked(0, 'system', 'Be brief.'), ...asked(1, 'developer', 'Use metres.'), ...asked(2, 'user', 'q') };
+  const { path, prompts, calls, rollouts } = await recordedOf([
+    responds(1, '', first),
+    responds(2, 'resp-1', asked(1, 'user', 'go on')),
+    responds(3, 'resp-2', {}),
+    responds(4, 'resp-3', asked(1, 'user', 'why')),
+    responds(5, 'resp-4', asked(1, 'user', 'more')),
+  ]);
+  const texts = path.map(({ stepId }) => prompts.get(stepId)?.messages.map((message) => messageText(message)));
+  expect(texts).toEqual([
+    ['Be brief.', 'Use metres.', 'q'],
+    ['Use metres.', 'q', 'answer 1', 'go on'],
+    ...Array(3).fill(undefined),
+  ]);
+  expect(calls.map(({ attributes: of }) => JSON.parse(String(of)).losses?.length)).toEqual([...Array(3).fill(undefined), 1, 1]);
+  expect(rollouts).toMatchObject([{ steps: 5, unclearCalls: 0, lostParts: 2 }]);
 });
 
 test('reasoning parts are the thought of a reply, each result of a message is its own, and other parts are counted losses', async () => {

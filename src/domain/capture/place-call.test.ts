@@ -119,6 +119,15 @@ describe('placeCall', () => {
     expect(openOnPath([cut], 'root')).toEqual([]);
   });
 
+  test('a text that is a whole reply and what arrived of another is continued as the whole one', () => {
+    const [cut, whole] = [call({ state: 'cut' }), call({ state: 'recorded' })];
+    for (const calls of [
+      [cut, whole],
+      [whole, cut],
+    ])
+      expect(placeCall(['', 'p', 'p r', 'p r o'], [], calls, 'root')).toMatchObject({ kind: 'continues', call: whole });
+  });
+
   test('what arrived of a reply that failed is not continued', () => {
     expect(placeCall(['', 'p', 'p r', 'p r o'], [], [call({ state: 'unanswered' })], 'root')).toEqual({ kind: 'follows' });
   });

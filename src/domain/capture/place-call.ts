@@ -84,7 +84,8 @@ function linkedReply<Call extends PlacedCall>(
   calls: readonly Call[],
 ): Continued<Call> | null {
   const replies = new Map<string, { readonly call: Call; readonly choice: number }>();
-  for (const call of calls.filter((each) => isAnswered(each) || each.state === 'cut'))
+  // of one text a whole reply comes before one that was cut
+  for (const call of [...calls.filter(({ state }) => state === 'cut'), ...calls.filter(isAnswered)])
     for (const [choice, { conversation }] of call.choices.entries()) replies.set(conversation, { call, choice });
   const byToolCall = toolCallOwners(calls);
   let answered: Continued<Call> | null = null; // the reply whose results the request ends with

@@ -81,23 +81,30 @@ describe('a model server that fails', () => {
     ]);
   });
 
-  test('a stream that ends without a finish reason is a step, and a reply of which nothing can be read is a counted loss', async () => {
+  test('a stream that ends without a finish reason is a step, and a reply of which nothing can be read is a named loss, which counts for none where it is asked again', async () => {
     proxy.answer((body, res) => {
-      if (!body.stream) return { choices: [{ index: 0, message: null, finish_reason: 'stop' }] };
+      if (proxy.upstream.requests.length % 3 === 2) return { choices: [{ index: 0, message: null, finish_reason: 'stop' }] };
+      if (!body.stream) return completion('came', body);
       res.writeHead(200, { 'content-type': 'text/event-stream' });
       res.end('data: {"choices":[{"index":0,"delta":{"content":"went"}}]}\n\ndata: [DONE]\n\n');
       return undefined;
     });
-    await chat([user('q')], { stream: true });
-    await chat([user('q'), { role: 'assistant', content: 'went' }, user('r')]);
+    for (const place of ['/run/task/0', '/run/task/1']) {
+      await chat([user('q')], { stream: true }, place);
+      for (let i = 0; i < 2; i++) await chat([user('q'), assistant('went'), user('r')], {}, place);
+    }
     await post('/run/task/0/end', {});
+    await post('/run/task/1/end', {}, { base: await proxy.restart() });
     const { calls, steps, rollouts } = await proxy.recorded();
-    expect(calls.map(({ outcome, message }) => [outcome, message])).toEqual([
+    const once = [
       ['answered', ''],
       ['failed', expect.stringContaining('choices.0.message Invalid input')],
-    ]);
+      ['answered', ''],
+    ];
+    expect(calls.map(({ outcome, message }) => [outcome, message])).toEqual([...once, ...once]);
+    expect(JSON.parse(String(calls[1]?.attributes)).losses).toEqual([expect.stringContaining('choices.0.message Invalid input')]);
     expect(steps[1]).toMatchObject({ response: 'went', finishReason: null });
-    expect(rollouts).toMatchObject([{ lostParts: 1 }]);
+    expect(rollouts).toMatchObject(Array(2).fill({ steps: 2, unclearCalls: 0, lostParts: 0 }));
   });
 
   test('what an agent has of a reply when it stops to read is a step where its next call shows it, also after a restart, and else none', async () => {

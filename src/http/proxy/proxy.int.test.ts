@@ -355,6 +355,37 @@ test('a call that continues a response of before the rollout is unclear, and the
   ]);
 });
 
+test('messages of an input are carried over to the response that continues it, in their places, and instructions are not, also after a restart', async () => {
+  proxy.answer(() => {
+    const n = proxy.upstream.requests.length;
+    const content = [{ type: 'output_text', text: `answer ${n}` }];
+    return {
+      id: `resp-${n}`,
+      object: 'response',
+      status: 'completed',
+      output: [{ type: 'message', role: 'assistant', content }],
+    };
+  });
+  const told = (content: string) => ({ role: 'developer', content });
+  const respond = (body: object, base = proxy.url) => post('/run/task/0/responses', { model: 'served', ...body }, { base });
+  await respond({ instructions: 'Be brief.', input: [told('Use metres.'), user('q')] });
+  await respond({ previous_response_id: 'resp-1', input: 'go on' });
+  const base = await proxy.restart();
+  await respond({ previous_response_id: 'resp-2', instructions: 'Be long.', input: [user('why'), told('Use feet.')] }, base);
+  await respond({ previous_response_id: 'resp-1', input: 'again' }, base);
+  await post('/run/task/0/end', {}, { base });
+  const { rollouts, calls, prompts, quarantined } = await proxy.recorded();
+  expect(quarantined).toEqual([]);
+  expect(rollouts).toMatchObject([{ steps: 3, unclearCalls: 0, lostParts: 0 }]);
+  const texts = calls.map(({ stepId }) => prompts.get(stepId ?? '')?.messages.map((message) => messageText(message)));
+  expect(texts).toEqual([
+    ['Be brief.', 'Use metres.', 'q'],
+    ['Use metres.', 'q', 'answer 1', 'go on'],
+    ['Be long.', 'Use metres.', 'q', 'answer 1', 'go on', 'answer 2', 'why', 'Use feet.'],
+    ['Use metres.', 'q', 'answer 1', 'again'],
+  ]);
+});
+
 function streamedRest(body: { readonly [field: string]: unknown }, res: Parameters<typeof streamed>[2]): void {
   const part = (choice: object) => res.write(`data: ${JSON.stringify({ id: 's', choices: [choice] })}\n\n`);
   const logprobs = { content: [120, 121].map((id) => ({ token: `token_id:${id}`, logprob: -1 })) };

@@ -26,7 +26,7 @@ const tokenId = z
 
 const spoken = z.object({
   token: z.string(),
-  logprob: z.number(),
+  logprob: z.number().nullish(), // some servers leave out that of the first token
   bytes: z.array(z.int().min(0).max(255)).nullish().catch(null),
   entropy: z.number().min(0).nullish().catch(null), // in nats; no part of the protocol: our own server returns it
 });
@@ -173,7 +173,8 @@ const MOST_CHARACTERS = 10_000;
  * may give other ids than were sampled, and training on those is wrong without any sign of it.
  */
 function tokensOf(one: Choice): Act['tokens'] {
-  const stated = one.logprobs?.content?.map((entry) => entry.logprob) ?? null;
+  const said = one.logprobs?.content?.map(({ logprob }) => logprob ?? null);
+  const stated = said?.every((each) => each !== null) ? said : null;
   if (one.token_ids) {
     return { ids: one.token_ids, logProbs: stated?.length === one.token_ids.length ? stated : null };
   }

@@ -168,6 +168,12 @@ export function thoughtIn(thought: unknown): string {
   return thoughtIn(thought.text ?? thought.thinking ?? thought.summary ?? thought.content);
 }
 
+/** Whether a thought is an empty text, or a list of none but such. */
+function saysNothing(thought: unknown): boolean {
+  if (Array.isArray(thought)) return thought.every((each) => saysNothing(isObject(each) ? each.text : each));
+  return thought === '';
+}
+
 /** Whether a value says something. */
 export function isFilled(value: unknown): boolean {
   return isSet(value) && value !== '' && jsonText(value) !== '[]' && jsonText(value) !== '{}';
@@ -197,7 +203,7 @@ function partOf(part: unknown, lose: Lose): readonly CallPart[] {
   }
   const type = String(part.type);
   if (THINKING.includes(type)) {
-    const isEmpty = [part.thinking, part.reasoning, part.text, part.content].includes('');
+    const isEmpty = [part.thinking, part.reasoning, part.text, part.content].some(saysNothing);
     if (!isEmpty && thinkingIn(part) === '') lose('is thinking without a text', type);
     return []; // the reasoning of the message
   }

@@ -90,7 +90,12 @@ export interface AttachedCall {
   readonly policy: PolicyRef;
   /** The prompt that it goes on with, by the step that this became. */
   readonly before: string | null;
+  /** What its server puts before its input: the prompt of the response that it continues, with the reply. Null where that is not known. */
+  readonly history: readonly PolicyMessage[] | null;
 }
+
+/** Reads the messages of the prompt of a step from the record; null where it holds none that can be read. */
+export type ReadPrompt = (place: CapturePlace, stepId: string) => Promise<readonly PolicyMessage[] | null>;
 
 /** How a call was answered. */
 export interface AnsweredCall {
@@ -110,16 +115,23 @@ export class CapturedRollout {
   readonly state: RolloutState;
   readonly #appender: Appender;
   readonly #readPictures: PictureReader;
+  readonly #readPrompt: ReadPrompt;
   /** Calls of tools that spans describe, for the steps that made them. */
   toolSpans: readonly ToolSpan[] = [];
   readonly #prompts = new Map<string, RememberedPrompt>();
   #tail: Promise<unknown> = Promise.resolve();
 
-  constructor(place: CapturePlace, state: RolloutState, appender: Appender, readPictures: PictureReader) {
+  constructor(
+    place: CapturePlace,
+    state: RolloutState,
+    appender: Appender,
+    { readPictures, readPrompt }: { readonly readPictures: PictureReader; readonly readPrompt: ReadPrompt },
+  ) {
     this.place = place;
     this.state = state;
     this.#appender = appender;
     this.#readPictures = readPictures;
+    this.#readPrompt = readPrompt;
   }
 
   /** Finds the place of a call, and records what it shows: the observation that follows on the reply before it. */
@@ -144,8 +156,8 @@ export class CapturedRollout {
       const isUnrecorded = request.previousResponseId !== null && !continued;
       const found = this.#placing(request, prefixes, continued);
       const placing = asideOr(isUnrecorded && found.kind === 'follows' ? { kind: 'aside', unclear: null } : found, asking.aside);
-      if (continued && this.#historyOf(continued) === null)
-        request.losses.push('previous_response_id names a response whose own prompt is not remembered here');
+      const history = continued ? await this.#historyOf(continued) : [];
+      if (history === null) request.losses.push('previous_response_id names a response whose own prompt is not on record');
       const { steps, parentStepId, place } = this.#goOn(placing, { ...request, pictures }, asking.now);
       await this.#append(steps, at);
       state.policy ??= policy;
@@ -166,11 +178,12 @@ export class CapturedRollout {
         choices: [],
         answered: null,
         responseId: null,
+        hasInstructions: request.hasInstructions,
         policyMs: 0,
         answeredAt: null,
       };
       state.calls.push(call);
-      return { call, request, pictures, policy, before: placing.kind === 'aside' ? null : parentStepId };
+      return { call, request, pictures, policy, before: placing.kind === 'aside' ? null : parentStepId, history };
     });
   }
 
@@ -224,14 +237,17 @@ export class CapturedRollout {
   ): Promise<string> {
     const { call } = asked;
     const { besides, held } = otherPictures(asked.pictures, this.state.pictures);
-    const end = this.#withLosses(given, asked, answered?.reply ?? null);
+    const end = this.#withNotes(given, asked, answered?.reply ?? null);
     const drafts = [callDraft(this.place, call, end, besides)];
-    // what a span does not say of its prompt is unknown, and no empty one
-    const isUnknown = call.source === 'trace' && asked.request.messages.length === 0;
+    // what a span does not say of its prompt is unknown, and no empty one; so is one whose beginning is not known
+    const isUnknown = asked.history === null || (call.source === 'trace' && asked.request.messages.length === 0);
     if (answered && call.state !== 'unanswered' && !isUnknown) drafts.push(this.#promptDraft(asked, held, answered));
     try {
       if (call.state !== 'unanswered') for (const choice of call.choices) checkStep(this.place, call, choice);
-      return await this.#append(drafts, at);
+      const position = await this.#append(drafts, at);
+      // of one that becomes no step nothing is missing
+      if (call.state !== 'unanswered') this.state.lostParts += stringsIn(end.attributes?.losses).length;
+      return position;
     } catch (error) {
       return this.#setAside(error, call, end, at);
     }
@@ -311,16 +327,21 @@ export class CapturedRollout {
     });
   }
 
-  /** Adds to the attributes of a call what of its request and its reply could not be read, and counts it. */
-  #withLosses(end: CallEnd, { request }: AttachedCall, reply: ReadReply | null): CallEnd {
+  /**
+   * Adds to the attributes of a call what of its request and its reply could not be read, and whether it begins with what no
+   * response carries over that continues it.
+   */
+  #withNotes(end: CallEnd, { call, request }: AttachedCall, reply: ReadReply | null): CallEnd {
     const losses = [
       ...request.losses.map((loss) => `request: ${loss}`),
       ...(reply?.losses ?? []).map((loss) => `reply: ${loss}`),
     ];
-    if (losses.length === 0) return end;
     const named = losses.slice(0, MOST_LOSSES).map((loss) => cutText(loss, 500));
-    this.state.lostParts += named.length;
-    return { ...end, attributes: { ...end.attributes, losses: named } };
+    const notes = {
+      ...(call.hasInstructions ? { instructions: true } : {}),
+      ...(named.length > 0 ? { losses: named } : {}),
+    };
+    return Object.keys(notes).length === 0 ? end : { ...end, attributes: { ...end.attributes, ...notes } };
   }
 
   /** Appends what belongs to the rollout and changes nothing of its path. */
@@ -339,12 +360,12 @@ export class CapturedRollout {
     return placeCall(prefixes, spoken(messages).map(linksOf), calls, leafStepId);
   }
 
-  /** Returns what a call was asked with and answered, but for its instructions, which its server does not carry over; null where it is not remembered. */
-  #historyOf({ stepId, choices: [choice] }: Call): readonly PolicyMessage[] | null {
-    const known = this.#prompts.get(stepId);
-    if (!known || !choice) return null;
+  /** Returns what a call was asked with and answered, but for its instructions; null where it is not on record. */
+  async #historyOf({ stepId, hasInstructions, choices: [choice] }: Call): Promise<readonly PolicyMessage[] | null> {
+    const asked = this.#prompts.get(stepId)?.messages ?? (await this.#readPrompt(this.place, stepId));
+    if (!asked || !choice) return null;
     const reply = promptMessagesOf([choice.message], { shown: new Map(), held: new Set() });
-    return [...known.messages.filter(({ role }) => role !== 'system'), ...reply];
+    return [...asked.slice(hasInstructions ? 1 : 0), ...reply];
   }
 
   /** Records what a request shows of the calls before it, and says where its own step will be. */
@@ -413,17 +434,16 @@ export class CapturedRollout {
   }
 
   #promptDraft(
-    { call, request, pictures, before }: AttachedCall,
+    { call, request, pictures, before, history }: AttachedCall,
     held: ReadonlySet<string>,
     { reply, server }: Pick<AnsweredCall, 'reply' | 'server'>,
   ): Draft {
     const { treeId, runId } = this.place;
     const known = before === null ? undefined : this.#prompts.get(before);
     const own = promptMessagesOf(request.messages, { shown: pictures, held });
-    const [named, isSystem] = [this.#named(request), ({ role }: PolicyMessage) => role === 'system'];
-    const history = named ? this.#historyOf(named) : null;
+    const first = request.hasInstructions ? 1 : 0;
     const asked = {
-      messages: history ? [...own.filter(isSystem), ...history, ...own.filter((each) => !isSystem(each))] : own,
+      messages: [...own.slice(0, first), ...(history ?? []), ...own.slice(first)],
       tools: request.tools,
       server,
       sampling: request.sampling,

@@ -76,6 +76,8 @@ export interface Call extends PlacedCall {
   readonly policy: PolicyRef;
   answered: ModelCall | null;
   responseId: string | null;
+  /** Whether the first message of its prompt is one that no response carries over which continues it. */
+  readonly hasInstructions: boolean;
   policyMs: number;
   /** When its reply had come, ms since 1970; null until then. */
   answeredAt: number | null;

@@ -1,7 +1,9 @@
 import type { Appender, Draft } from '../../append/appender.ts';
+import { isLostBlob } from '../../blobs/blob-store.ts';
 import type { Topic } from '../../events/catalogue.ts';
 import { derivedId, isDerived } from '../../events/derived-id.ts';
 import { newId } from '../../events/new-id.ts';
+import type { BlobRef } from '../../events/schemas/values.ts';
 import { type AppendingWorld, openAppender } from '../../platform/open-appender.ts';
 import type { Json } from '../../policies/openai/read-messages.ts';
 import type { HeldTransaction } from '../../postgres/hold-transaction.ts';
@@ -12,14 +14,18 @@ import { readWaitingRollouts } from '../../projections/held-spans/read-waiting.t
 import { journal } from '../../projections/journal/journal.ts';
 import { readEventsOfTypes } from '../../projections/journal/read-events-of-types.ts';
 import { hasFact } from '../../projections/journal/read-stream-topics.ts';
+import { keyInTree } from '../../projections/of-tree.ts';
 import { owners } from '../../projections/owners/owners.ts';
 import { type Owner, readOwners } from '../../projections/owners/read-owners.ts';
+import { PromptUnreadable } from '../../projections/prompts/prompt-unreadable.ts';
+import { prompts } from '../../projections/prompts/prompts.ts';
+import { readShownPrompts } from '../../projections/prompts/read-prompts.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { openCache } from '../../runtime/cache.ts';
 import { createExclusive } from '../../runtime/exclusive.ts';
 import { limitOf } from '../../runtime/limit.ts';
 import { CaptureRefused, isOver, NotRecorded } from './capture-errors.ts';
-import { CapturedRollout, type RolloutOutcome } from './captured-rollout.ts';
+import { CapturedRollout, type ReadPrompt, type RolloutOutcome } from './captured-rollout.ts';
 import { type CloseOptions, type CloseResult, createClosing } from './close-captured.ts';
 import { openPictureReader } from './conversation.ts';
 import {
@@ -106,15 +112,27 @@ export function openCapture(world: CaptureWorld): Capture {
   const closed = openCache<'closed'>({ max: 50_000 }); // runs and trees that take no further rollout
   const close = createClosing({ db, exclusive, closed, folded, projectOf, using, appenderOf });
 
-  async function folded(topics: readonly Topic[]): Promise<void> {
+  async function folded(topics: readonly Topic[], projections = [journal, owners, heldSpans]): Promise<void> {
     try {
-      await waitUntilProjected(db, await log.ends(topics), { timeoutMs: catchUpMs, projections: [journal, owners, heldSpans] });
+      await waitUntilProjected(db, await log.ends(topics), { timeoutMs: catchUpMs, projections });
     } catch (cause) {
       throw new NotRecorded(`the read models are behind the log: ${cause instanceof Error ? cause.message : String(cause)}`, {
         cause,
       });
     }
   }
+
+  const readPrompt: ReadPrompt = async ({ treeId }, id) => {
+    await folded(['trees'], [prompts]);
+    const bytes = ({ blob }: BlobRef) => blobs.get(blob);
+    const text = async (reference: BlobRef) => Buffer.from(await bytes(reference)).toString('utf8');
+    try {
+      return (await readShownPrompts(db, [{ treeId, id }], { bytes, text })).get(keyInTree(treeId, id))?.messages ?? null;
+    } catch (error) {
+      if (error instanceof PromptUnreadable || isLostBlob(error)) return null;
+      throw error;
+    }
+  };
 
   /** Returns the project that a run's events are stamped with. @throws CaptureRefused where it is another's. */
   async function projectOf(run: string, principal: Principal): Promise<string> {
@@ -197,7 +215,10 @@ export function openCapture(world: CaptureWorld): Capture {
       // one that is named by ids is that which its names opened
       const same = rollouts.get(names.get(place.rolloutId) ?? '');
       if (same && isUsable(same, principal) && (same.state.ended !== null || state.ended === null)) return same;
-      const rollout = new CapturedRollout(place, state, appenderOf(principal.principal, project), readPictures);
+      const rollout = new CapturedRollout(place, state, appenderOf(principal.principal, project), {
+        readPictures,
+        readPrompt,
+      });
       senders.set(rollout, principal);
       rollouts.set(key, rollout);
       names.set(place.rolloutId, key);

@@ -35,9 +35,10 @@ test('arguments that a server sends as an object are kept as JSON', () => {
   ]);
 });
 
-test('the texts of a reply in parts are its text, and its thinking is its thought', () => {
+test('the texts of a reply in parts are its text, and its thinking is its thought; those of a stream grow together', () => {
   const content = [
-    { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] },
+    { type: 'thinking', thinking: [{ type: 'text', text: 'h' }] },
+    { type: 'thinking', thinking: [{ type: 'text', text: 'm' }] },
     { type: 'text', text: 'the ' },
     { type: 'text', text: 'end' },
   ];
@@ -46,6 +47,11 @@ test('the texts of a reply in parts are its text, and its thinking is its though
     expect(choice?.message.reasoning).toBe('hm');
     expect(choice?.message.parts.map((one) => (one.kind === 'text' ? one.text : '')).join('')).toBe('the end');
   }
+  const grown = readReply('chat.completions', streamed(content.map((one) => ({ content: [one] })))).choices[0]?.raw;
+  expect(JSON.parse(String(grown)).content).toEqual([
+    { type: 'thinking', thinking: [{ type: 'text', text: 'hm' }] },
+    { type: 'text', text: 'the end' },
+  ]);
 });
 
 test('calls that a server all numbers 0 stay apart, also where later parts have no id', () => {
@@ -119,14 +125,32 @@ test.each([
   expect(readReply('chat.completions', chat({ content: 'a', tool_calls: calls })).choices[0]?.message.toolCalls).toEqual(read);
 });
 
-test('thinking without a text is no part of what is said in a stream, and a refusal is', () => {
+test('thinking without a text is no part of what is said in a stream and no loss, and a refusal is a part', () => {
   const parts = assemble('chat.completions');
   for (const part of [
     { type: 'thinking', thinking: [] },
+    { type: 'thinking', thinking: [{ type: 'text', text: '' }] },
     { type: 'refusal', refusal: 'No.' },
   ])
     parts.add({ choices: [{ index: 0, delta: { content: [part] } }] });
-  expect(readParts('chat.completions', parts).choices[0]?.message.parts).toEqual([{ kind: 'text', text: 'No.' }]);
+  const { choices, losses } = readParts('chat.completions', parts);
+  expect([choices[0]?.message.parts, losses]).toEqual([[{ kind: 'text', text: 'No.' }], []]);
+});
+
+test('log-probabilities of which a server leaves out one are kept under their tokens', () => {
+  const logprobs = {
+    content: [
+      { token: 'a', logprob: null },
+      { token: 'b', logprob: -1 },
+    ],
+  };
+  const read = (more: object) => readReply('chat.completions', { choices: [{ message: { content: 'ab' }, logprobs, ...more }] });
+  const namedTokens = '[["a",null],["b",-1]]';
+  expect(read({})).toMatchObject({ losses: [], choices: [{ tokens: null, namedTokens }] });
+  expect(read({ token_ids: [5, 6] })).toMatchObject({
+    losses: [],
+    choices: [{ tokens: { ids: [5, 6], logProbs: null }, namedTokens }],
+  });
 });
 
 test('what cannot be read of a reply is a loss, and no empty value', () => {

@@ -192,7 +192,7 @@ interface GrowingTool {
   readonly function: { name: string; arguments: string };
 }
 
-type Content = string | readonly unknown[] | null;
+type Content = string | unknown[] | null;
 
 interface Growing {
   index: number;
@@ -255,7 +255,7 @@ function grow(message: Growing['message'], delta: Json, lose: Lose): void {
     else if (isFilled(delta[field])) lose(`${field} holds no text`);
   }
   for (const field of ['thinking_blocks', 'reasoning_details'])
-    if (list(delta[field]).length > 0) message[field] = [...list(message[field]), ...list(delta[field])];
+    if (list(delta[field]).length > 0) message[field] = contentWith(list(message[field]) as unknown[], delta[field]); // as made here
   if (isObject(delta.audio)) {
     const before = isObject(message.audio) ? message.audio : {};
     const transcript = `${string(before.transcript) ?? ''}${string(delta.audio.transcript) ?? ''}`;
@@ -282,11 +282,29 @@ function grow(message: Growing['message'], delta: Json, lose: Lose): void {
   if (calls.length > 0) message.tool_calls = calls;
 }
 
-/** Texts are joined; where any is a list of parts, so is the whole. */
+/** Texts are joined; where any is a list of parts, so is the whole. A list of before grows: it was made here. */
 function contentWith(before: Content, more: unknown): Content {
   if (more === undefined || more === null) return before;
   if (typeof more === 'string' && !Array.isArray(before)) return `${before ?? ''}${more}`;
-  return [...(Array.isArray(before) ? before : before ? [before] : []), ...(Array.isArray(more) ? more : [more])];
+  const parts = Array.isArray(before) ? before : before ? [before] : [];
+  for (const part of Array.isArray(more) ? more : [more]) addPart(parts, part);
+  return parts;
+}
+
+/** Adds a part behind others: to the last one where both are of one type, and nothing but a text or a thought. */
+function addPart(parts: unknown[], part: unknown): void {
+  const [last, field] = [parts.at(-1), saidIn(part)];
+  if (field === null || !isObject(part)) return void parts.push(part);
+  const goesOn = isObject(last) && last.type === part.type && saidIn(last) === field;
+  const said = contentWith(goesOn ? (last[field] as Content) : null, part[field]); // as `saidIn` has seen
+  parts.splice(goesOn ? -1 : parts.length, 1, { ...part, [field]: said });
+}
+
+/** The field that holds what a part says, where it has no other but its type. */
+function saidIn(part: unknown): 'text' | 'thinking' | null {
+  if (!isObject(part) || !('type' in part) || Object.keys(part).length !== 2) return null;
+  const isSaid = (given: unknown) => typeof given === 'string' || Array.isArray(given);
+  return isSaid(part.text) ? 'text' : isSaid(part.thinking) ? 'thinking' : null;
 }
 
 /** The index that a server gave a call that grows. */
@@ -332,7 +350,8 @@ function assembleAnthropic(): Parts {
     if (type === 'signature_delta') block.signature = signature;
     if (type !== 'input_json_delta') return;
     inputs.set(at, `${inputs.get(at) ?? ''}${partial_json}`);
-    block.input = tryJsonText(inputs.get(at) ?? '') ?? inputs.get(at); // those that broke off stay a text
+    const input = tryJsonText(inputs.get(at) ?? '');
+    block.input = input === undefined ? inputs.get(at) : input; // those that broke off stay a text
   };
   return {
     losses,

@@ -25,6 +25,8 @@ export interface ReadRequest {
   readonly messages: readonly CallMessage[];
   /** The response that it continues on the server's side. */
   readonly previousResponseId: string | null;
+  /** Whether its first message is of `instructions`, which its server carries over to no later response. */
+  readonly hasInstructions: boolean;
   readonly model: string | null;
   /** Schemas of the tools as JSON; null where it has none. */
   readonly tools: string | null;
@@ -49,7 +51,8 @@ export function readRequest(api: Api, body: Json): ReadRequest {
   return {
     losses,
     messages: given.filter((message) => message !== null),
-    previousResponseId: string(body.previous_response_id),
+    previousResponseId: string(body.previous_response_id) || null,
+    hasInstructions: api === 'responses' && instructionsIn(body).length > 0,
     model: string(body.model),
     tools: list(body.tools).length === 0 ? null : jsonText(body.tools),
     sampling: {
@@ -77,12 +80,16 @@ const READERS: Readonly<Record<Api, (body: Json, lose: Lose) => readonly (CallMe
   messages: anthropicMessages,
 };
 
-function responsesMessages({ instructions, input, conversation, prompt }: Json, lose: Lose): readonly CallMessage[] {
+function responsesMessages({ input, conversation, prompt, ...body }: Json, lose: Lose): readonly CallMessage[] {
   if (isSet(conversation)) lose('conversation names messages that its server keeps, which are not recorded');
   if (isSet(prompt)) lose('prompt names a template that its server keeps, whose messages are not recorded');
-  const system = typeof instructions === 'string' && instructions !== '' ? [callMessage('system', [text(instructions)])] : [];
+  const system = instructionsIn(body);
   if (typeof input === 'string') return [...system, callMessage('user', [text(input)])];
   return [...system, ...messagesOfItems(listOf(input, 'input', lose), below(lose, 'input'))];
+}
+
+function instructionsIn({ instructions }: Json): readonly CallMessage[] {
+  return typeof instructions === 'string' && instructions !== '' ? [callMessage('system', [text(instructions)])] : [];
 }
 
 /** Messages of Anthropic's protocol, whose contents are blocks. */

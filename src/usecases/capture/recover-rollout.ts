@@ -7,7 +7,7 @@ import type { Envelope } from '../../events/envelope.ts';
 import { tryJsonText } from '../../events/json-text.ts';
 import { unpack } from '../../events/packed.ts';
 import type { PolicyRef, Text } from '../../events/schemas/values.ts';
-import { blockMessages, isObject, type Json, messagesOfItems, SILENT } from '../../policies/openai/read-messages.ts';
+import { blockMessages, isObject, type Json, list, messagesOfItems, SILENT } from '../../policies/openai/read-messages.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readEventsOfTypes } from '../../projections/journal/read-events-of-types.ts';
 import { FINGERPRINT, rolloutDraft, runDraft, treeDraft } from './capture-drafts.ts';
@@ -94,9 +94,14 @@ export async function recoverRollout(db: Db, place: NamedPlace, runId: string, p
     state.depths.set(data.stepId, data.depth);
     if (data.rolloutId === rolloutId && data.parentStepId === state.leafStepId) state.leafStepId = data.stepId;
   }
-  for (const event of captured) state.calls[event.data.ordinal] ??= await callOf(event, state, payloads);
-  for (const { data } of captured)
-    state.lostParts += lossesIn(data.attributes === undefined ? '' : await textOf(data.attributes, payloads));
+  for (const event of captured) {
+    const { ordinal, attributes = '', stepId } = event.data;
+    const read = tryJsonText(await textOf(attributes, payloads)); // those that are forgotten are no JSON
+    const notes = isObject(read) ? read : {};
+    state.calls[ordinal] ??= await callOf(event, notes, state, payloads);
+    // of a call that is no step, only that no record takes it
+    state.lostParts += list(notes.losses).filter((loss) => stepId !== null || !/^(request|reply): /.test(String(loss))).length;
+  }
   // a call that was in flight when its server ended left nothing
   for (let i = 0; i < state.calls.length; i++) state.calls[i] ??= lost(state, i);
   const held = { environments: run?.environments ?? null, hasTree: tree !== null, rootStepId };
@@ -131,7 +136,12 @@ export function openingDrafts(
 /** The environment of what is not said to be in another. */
 const CAPTURED = { environment: 'captured', fingerprint: FINGERPRINT };
 
-async function callOf({ data, occurredAt }: Envelope<'CallCaptured'>, state: RolloutState, payloads: Payloads): Promise<Call> {
+async function callOf(
+  { data, occurredAt }: Envelope<'CallCaptured'>,
+  notes: Json,
+  state: RolloutState,
+  payloads: Payloads,
+): Promise<Call> {
   const isRecorded = data.stepId !== null && state.depths.has(data.stepId);
   const { callId, ordinal, parentStepId, place, source, prompt, call: answered, timings } = data;
   return {
@@ -150,6 +160,7 @@ async function callOf({ data, occurredAt }: Envelope<'CallCaptured'>, state: Rol
     policy: state.policy ?? { policyId: answered?.model?.slice(0, 200) || 'model', version: 0 },
     choices: await Promise.all(data.choices.map((choice) => choiceOf(choice, payloads))),
     responseId: answered?.responseId ?? null,
+    hasInstructions: notes.instructions === true,
     policyMs: timings.totalMs,
     answeredAt: Date.parse(occurredAt),
   };
@@ -182,12 +193,6 @@ async function choiceOf(
   };
 }
 
-/** Counts what the attributes of a call name as lost; those that are forgotten are no JSON. */
-function lossesIn(attributes: string): number {
-  const parsed = tryJsonText(attributes);
-  return isObject(parsed) && Array.isArray(parsed.losses) ? parsed.losses.length : 0;
-}
-
 /** A place among the calls that nothing is known of. */
 function lost({ rootStepId }: RolloutState, ordinal: number): Call {
   return {
@@ -206,6 +211,7 @@ function lost({ rootStepId }: RolloutState, ordinal: number): Call {
     choices: [],
     answered: null,
     responseId: null,
+    hasInstructions: false,
     policyMs: 0,
     answeredAt: null,
   };

@@ -50,6 +50,12 @@ test('content that an instrumentation does not record is unknown: no empty promp
   expect(empty.reply).toMatchObject({ choices: [{ message: { parts: [] } }], losses: [] });
 });
 
+test('an attribute that is null as JSON says nothing', () => {
+  const none = { 'gen_ai.system_instructions': null, 'llm.invocation_parameters': null, 'gen_ai.output.messages': null };
+  const { request } = readModelSpan(spanOf({ ...none, 'gen_ai.input.messages': [text('q')] }));
+  expect(request).toMatchObject({ messages: [{ role: 'user', parts: [{ text: 'q' }] }], losses: [] });
+});
+
 test('messages of chat completions in place of lists of parts are read', () => {
   const called = [{ id: 'c', type: 'function', function: { name: 'f', arguments: { x: 1 } } }];
   const { request, reply } = ofMessages(

@@ -82,7 +82,14 @@ export function readModelSpan(given: Span): ModelSpan {
   const usage = promptTokens === null || completionTokens === null ? null : { promptTokens, completionTokens };
   const reasons = list(jsonOf(of.get('gen_ai.response.finish_reasons')) ?? [of.get('llm.finish_reason')]);
   const read = readRequest('chat.completions', body);
-  const request = { ...read, losses: [...new Set([...losses, ...read.losses])] };
+  const output = jsonOf(of.get('output.value')); // the body of the answer, where OpenInference wrote it
+  const answer = isObject(output) ? output : {};
+  const request = {
+    ...read,
+    losses: [...new Set([...losses, ...read.losses])],
+    // OpenInference keeps that place for them
+    hasInstructions: answer.object === 'response' && of.get('llm.input_messages.0.message.role') === 'system',
+  };
   return {
     request,
     losses: request.losses,
@@ -90,7 +97,7 @@ export function readModelSpan(given: Span): ModelSpan {
       losses: lost,
       promptTokenIds: null,
       usage,
-      responseId: text(of, 'gen_ai.response.id'),
+      responseId: text(of, 'gen_ai.response.id') ?? string(answer.id),
       model: text(of, 'gen_ai.response.model', 'llm.model_name'),
       fingerprint: null,
       choices: said.flatMap((given, i) => {
@@ -121,6 +128,7 @@ function lossOf(name: string, given: unknown): string | null {
     return first === undefined ? null : `${name}: ${first}`;
   }
   const value = jsonOf(given);
+  if (value === null) return null;
   const mayBeText = name === 'gen_ai.system_instructions' && !/^\s*[[{]/.test(given);
   if (value === given) return mayBeText ? null : `${name} is no JSON, as if it had been cut off`;
   if (name.endsWith('.messages') && !Array.isArray(value)) return `${name} is no list of messages`;
@@ -331,7 +339,8 @@ function numbered(attributes: Attributes, prefix: string): readonly Attributes[]
 }
 
 function jsonOf(given: unknown): unknown {
-  return typeof given === 'string' ? (tryJsonText(given) ?? given) : given;
+  const read = typeof given === 'string' ? tryJsonText(given) : given;
+  return read === undefined ? given : read;
 }
 
 function written(given: unknown): string {

@@ -171,9 +171,9 @@ test('a replay of projections exits with 1 where a table differs, names the row,
   const replay = (...flags: string[]) =>
     startProcess('src/cli/main.ts', ['replay', 'projections', ...flags], environmentOf(platform));
   const equal = replay('--name', 'step-tree', 'runs', '--run', run.runId);
-  expect([await equal.ended, equal.stdout().split('\n').at(-2)]).toEqual([0, 'equal: projections, 11 compared']);
+  expect([await equal.ended, equal.stdout().split('\n').at(-2)]).toEqual([0, 'equal: projections, 12 compared']);
   const recorded = await db.selectFrom('replays').select(['runId', 'mode', 'outcome', 'compared']).execute();
-  expect(recorded).toEqual([{ runId: run.runId, mode: 'projections', outcome: 'equal', compared: 11 }]);
+  expect(recorded).toEqual([{ runId: run.runId, mode: 'projections', outcome: 'equal', compared: 12 }]);
 
   const step = await db
     .selectFrom('steps')

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { TOPICS } from '../events/catalogue.ts';
 import { derivedId } from '../events/derived-id.ts';
 import { newId } from '../events/new-id.ts';
+import { formatPosition } from '../log/position.ts';
 import { createKey } from '../postgres/keys.ts';
 import { nameOfWaiting, readWaitingRollouts } from '../projections/held-spans/read-waiting.ts';
 import { readOwners } from '../projections/owners/read-owners.ts';
@@ -148,4 +150,20 @@ test('a request that is refused with what the record asks for takes the tokens o
   expect((await ask(theirs, {})).status).toBe(200);
   const { requests } = proxy.upstream;
   expect(requests.map(({ body }) => body.return_token_ids === true)).toEqual([true, false, false, true]);
+});
+
+test('a rollout of a program that is gone is ended with the steps that it took from where it began', async () => {
+  const mine = await keyOf('mine');
+  const builder = new DrawnBuilder();
+  const tree = builder.tree(builder.run());
+  const first = builder.rollout(tree, 0);
+  const shared = builder.step(tree, first, tree.rootStepId, 1);
+  const branch = builder.rollout(tree, 1, { fromStepId: shared });
+  const leaf = builder.step(tree, branch, shared, 2);
+  expect((await proxy.api.post(builder.events, mine)).status).toBe(200);
+  await proxy.api.projected(formatPosition(await proxy.api.log.ends(TOPICS)));
+  const ended = await postTo(url, `/${tree.runId}/${tree.treeId}/${branch}/end`, { outcome: 'cancelled' }, { headers: mine });
+  expect([ended.status, await ended.json()]).toEqual([200, expect.anything()]);
+  const { rollouts } = await proxy.recorded();
+  expect(rollouts.find(({ rolloutId }) => rolloutId === branch)).toMatchObject({ leafStepId: leaf, steps: 1 });
 });

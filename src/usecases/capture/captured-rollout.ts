@@ -35,6 +35,8 @@ import type { Api, ReadRequest } from './read-request.ts';
 /** What the record holds of a rollout, as far as later calls need it. */
 export interface RolloutState {
   readonly rootStepId: string;
+  /** Where it began: the root, or a step of another rollout. */
+  readonly fromStepId: string;
   /** Of steps, by their ids. */
   readonly depths: Map<string, number>;
   /** The last step of the path. */
@@ -315,7 +317,7 @@ export class CapturedRollout {
           leafStepId: state.leafStepId,
           outcome,
           success,
-          steps: state.depths.get(state.leafStepId) ?? 0,
+          steps: (state.depths.get(state.leafStepId) ?? 0) - (state.depths.get(state.fromStepId) ?? 0),
           reason: cutText(reason, 10_000),
           unclearCalls,
           lostParts: state.lostParts,

@@ -68,9 +68,11 @@ export async function recoverRollout(db: Db, place: NamedPlace, runId: string, p
   if (start === null && over !== null) throw isOver(over);
   const captured = events.filter(isOf('CallCaptured')).filter(({ data }) => data.rolloutId === rolloutId);
   const rootStepId = tree?.rootStepId ?? derivedId('root', treeId);
+  const fromStepId = start?.fromStepId ?? rootStepId;
   const state: RolloutState = {
     rootStepId,
-    leafStepId: start?.fromStepId ?? rootStepId,
+    fromStepId,
+    leafStepId: fromStepId,
     depths: new Map([[rootStepId, 0]]),
     calls: [],
     lostParts: 0,

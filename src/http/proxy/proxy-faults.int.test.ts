@@ -81,7 +81,7 @@ describe('a model server that fails', () => {
     ]);
   });
 
-  test('a stream that ends without a finish reason is a step, and a reply of which nothing can be read is a named loss, which counts for none where it is asked again', async () => {
+  test('a stream that ends without a finish reason is a step, and a reply of which nothing can be read is a loss unless the same is asked again', async () => {
     proxy.answer((body, res) => {
       if (proxy.upstream.requests.length % 3 === 2) return { choices: [{ index: 0, message: null, finish_reason: 'stop' }] };
       if (!body.stream) return completion('came', body);
@@ -93,18 +93,21 @@ describe('a model server that fails', () => {
       await chat([user('q')], { stream: true }, place);
       for (let i = 0; i < 2; i++) await chat([user('q'), assistant('went'), user('r')], {}, place);
     }
+    await chat([user('lost')], { stream: true }, '/run/task/2');
+    await chat([user('lost'), assistant('went'), user('r')], {}, '/run/task/2'); // which nobody asks again
     await post('/run/task/0/end', {});
     await post('/run/task/1/end', {}, { base: await proxy.restart() });
+    await post('/run/task/2/end', {}, { base: await proxy.restart() });
     const { calls, steps, rollouts } = await proxy.recorded();
     const once = [
       ['answered', ''],
       ['failed', expect.stringContaining('choices.0.message Invalid input')],
       ['answered', ''],
     ];
-    expect(calls.map(({ outcome, message }) => [outcome, message])).toEqual([...once, ...once]);
+    expect(calls.map(({ outcome, message }) => [outcome, message])).toEqual([...once, ...once, ...once.slice(0, 2)]);
     expect(JSON.parse(String(calls[1]?.attributes)).losses).toEqual([expect.stringContaining('choices.0.message Invalid input')]);
     expect(steps[1]).toMatchObject({ response: 'went', finishReason: null });
-    expect(rollouts).toMatchObject(Array(2).fill({ steps: 2, unclearCalls: 0, lostParts: 0 }));
+    expect(rollouts).toMatchObject([...Array(2).fill({ steps: 2, unclearCalls: 0, lostParts: 0 }), { steps: 1, lostParts: 1 }]);
   });
 
   test('what an agent has of a reply when it stops to read is a step where its next call shows it, also after a restart, and else none', async () => {

@@ -44,8 +44,6 @@ export interface RolloutState {
   readonly calls: Call[];
   /** Ids of the calls that the record held when it was read, also of those whose ordinal an earlier one has. */
   readonly callIds: ReadonlySet<string>;
-  /** Parts of its calls that could not be read. */
-  lostParts: number;
   /** Ids of the pictures that the record of the tree holds. */
   readonly pictures: Set<string>;
   ended: {
@@ -181,6 +179,7 @@ export class CapturedRollout {
         answered: null,
         responseId: null,
         hasInstructions: request.hasInstructions,
+        losses: [],
         policyMs: 0,
         answeredAt: null,
       };
@@ -247,8 +246,7 @@ export class CapturedRollout {
     try {
       if (call.state !== 'unanswered') for (const choice of call.choices) checkStep(this.place, call, choice);
       const position = await this.#append(drafts, at);
-      // of one that becomes no step nothing is missing
-      if (call.state !== 'unanswered') this.state.lostParts += stringsIn(end.attributes?.losses).length;
+      call.losses = stringsIn(end.attributes?.losses);
       return position;
     } catch (error) {
       return this.#setAside(error, call, end, at);
@@ -262,7 +260,7 @@ export class CapturedRollout {
     this.#prompts.delete(call.stepId);
     const losses = [...stringsIn(end.attributes?.losses), cutText(error.message, 500)];
     const refused = { ...end, outcome: 'failed', message: error.message, attributes: { ...end.attributes, losses } } as const;
-    this.state.lostParts += 1;
+    call.losses = losses;
     await this.#append([callDraft(this.place, call, refused, [])], at);
     throw error;
   }
@@ -299,7 +297,7 @@ export class CapturedRollout {
           'an end that is recorded stays as it is',
         );
       }
-      const unclearCalls = countUnclear(state);
+      const [unclearCalls, lostParts] = [countUnclear(state), countLost(state)];
       const last = openOnPath(state.calls, state.leafStepId).at(-1);
       const others = state.calls.filter((call) => call.state === 'answered' && call !== last);
       const termination = outcome === 'terminated' || outcome === 'truncated' ? outcome : 'none';
@@ -320,11 +318,11 @@ export class CapturedRollout {
           steps: (state.depths.get(state.leafStepId) ?? 0) - (state.depths.get(state.fromStepId) ?? 0),
           reason: cutText(reason, 10_000),
           unclearCalls,
-          lostParts: state.lostParts,
+          lostParts,
         },
       };
       const position = await this.#append([...steps, end]);
-      state.ended = { outcome, success, reason, unclearCalls, lostParts: state.lostParts };
+      state.ended = { outcome, success, reason, unclearCalls, lostParts };
       return position;
     });
   }
@@ -524,6 +522,17 @@ function countUnclear({ calls }: RolloutState): number {
       (call.unclear === 'unrecorded-reply' || !goesOn(call)) &&
       (call.unclear !== 'overlapping' || isBesideGivenUp(call)),
   ).length;
+}
+
+/**
+ * Counts the parts of calls that could not be read. Of one without a reply only what is said of the reply counts, and nothing where the
+ * same was asked again and answered: its program went on from that answer.
+ */
+function countLost({ calls }: RolloutState): number {
+  const answered = new Set(calls.flatMap((call) => (hasNoReply(call) || call.prompt === '' ? [] : [call.prompt])));
+  return calls
+    .filter((call) => !hasNoReply(call) || !answered.has(call.prompt))
+    .flatMap((call) => call.losses.filter((loss) => !hasNoReply(call) || !loss.startsWith('request: '))).length;
 }
 
 const MOST_LOSSES = 40;

@@ -78,6 +78,8 @@ export interface Call extends PlacedCall {
   responseId: string | null;
   /** Whether the first message of its prompt is one that no response carries over which continues it. */
   readonly hasInstructions: boolean;
+  /** What of it could not be read; of its request where it begins so. */
+  losses: readonly string[];
   policyMs: number;
   /** When its reply had come, ms since 1970; null until then. */
   answeredAt: number | null;

@@ -75,7 +75,6 @@ export async function recoverRollout(db: Db, place: NamedPlace, runId: string, p
     leafStepId: fromStepId,
     depths: new Map([[rootStepId, 0]]),
     calls: [],
-    lostParts: 0,
     callIds: new Set(captured.map(({ data }) => data.callId)),
     pictures: new Set(
       events.flatMap(({ data }) => ('pictures' in data ? (data.pictures ?? []) : [])).map(({ imageId }) => imageId),
@@ -97,12 +96,10 @@ export async function recoverRollout(db: Db, place: NamedPlace, runId: string, p
     if (data.rolloutId === rolloutId && data.parentStepId === state.leafStepId) state.leafStepId = data.stepId;
   }
   for (const event of captured) {
-    const { ordinal, attributes = '', stepId } = event.data;
+    const { ordinal, attributes = '' } = event.data;
     const read = tryJsonText(await textOf(attributes, payloads)); // those that are forgotten are no JSON
     const notes = isObject(read) ? read : {};
     state.calls[ordinal] ??= await callOf(event, notes, state, payloads);
-    // of a call that is no step, only that no record takes it
-    state.lostParts += list(notes.losses).filter((loss) => stepId !== null || !/^(request|reply): /.test(String(loss))).length;
   }
   // a call that was in flight when its server ended left nothing
   for (let i = 0; i < state.calls.length; i++) state.calls[i] ??= lost(state, i);
@@ -163,6 +160,7 @@ async function callOf(
     choices: await Promise.all(data.choices.map((choice) => choiceOf(choice, payloads))),
     responseId: answered?.responseId ?? null,
     hasInstructions: notes.instructions === true,
+    losses: list(notes.losses).map(String),
     policyMs: timings.totalMs,
     answeredAt: Date.parse(occurredAt),
   };
@@ -214,6 +212,7 @@ function lost({ rootStepId }: RolloutState, ordinal: number): Call {
     answered: null,
     responseId: null,
     hasInstructions: false,
+    losses: [],
     policyMs: 0,
     answeredAt: null,
   };

@@ -1,14 +1,10 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { serveApi } from '../../src/app/serve-api.ts';
-import { startInThread } from '../../src/app/start-in-thread.ts';
-import { createKey } from '../../src/postgres/keys.ts';
 import { childEnvironment, readConfig } from '../../src/runtime/config.ts';
-import { SILENT } from '../../src/runtime/logger.ts';
 import { PYTHON_PACKAGE } from '../../src/runtime/python-server.ts';
 import { type BenchResult, type Figure, median } from './bench-result.ts';
-import { homeOf, openStagePlatform, type Size, type Stage } from './stage.ts';
+import { homeOf, type Size, type Stage, serveStage } from './stage.ts';
 
 const ROUNDS: Record<Size, number> = { full: 5, quick: 1 };
 const CALLS: Record<Size, number> = { full: 30, quick: 2 }; // of a round, of each kind and way
@@ -22,17 +18,12 @@ type Took = Readonly<Record<'whole' | 'streamed', Readonly<Record<'with' | 'with
  * server of this process meanwhile.
  */
 export async function benchAutolog(stage: Stage): Promise<BenchResult> {
-  const platform = await openStagePlatform(stage);
-  const projector = await startInThread('project', platform, SILENT);
-  stage.closing(() => projector.close());
-  const server = await serveApi(platform, SILENT);
-  stage.closing(() => server.close());
-  const { key } = await createKey(platform.database.db, { name: 'bench', scopes: ['ingest', 'read'], projects: 'all' });
+  const { url, key } = await serveStage(stage);
   const script = fileURLToPath(new URL('./calls/autolog_calls.py', import.meta.url));
   const env = childEnvironment({
     PYTHONPATH: PYTHON_PACKAGE,
     PYTHONDONTWRITEBYTECODE: '1',
-    ESPALIER_URL: server.url,
+    ESPALIER_URL: url,
     ESPALIER_TOKEN: key,
     ESPALIER_SPOOL: await homeOf(stage),
   });

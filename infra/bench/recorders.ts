@@ -1,26 +1,17 @@
 import { fileURLToPath } from 'node:url';
-import { serveApi } from '../../src/app/serve-api.ts';
-import { startInThread } from '../../src/app/start-in-thread.ts';
-import { createKey } from '../../src/postgres/keys.ts';
 import { readConfig } from '../../src/runtime/config.ts';
-import { SILENT } from '../../src/runtime/logger.ts';
 import { PYTHON_PACKAGE } from '../../src/runtime/python-server.ts';
 import type { BenchResult, Figure } from './bench-result.ts';
 import { runScript } from './side-by-side/measure-system.ts';
-import { homeOf, openStagePlatform, type Size, type Stage } from './stage.ts';
+import { homeOf, type Size, type Stage, serveStage } from './stage.ts';
 
 const PROCESSES: Record<Size, number> = { full: 64, quick: 2 };
 const EPISODES: Record<Size, number> = { full: 10, quick: 2 }; // of each process, of 20 steps
 
 /** Measures how fast many processes record into one run by the Python client: until it is in their spools, and until the server has it. */
 export async function benchRecorders(stage: Stage): Promise<BenchResult> {
-  const platform = await openStagePlatform(stage);
-  const projector = await startInThread('project', platform, SILENT);
-  stage.closing(() => projector.close());
-  const server = await serveApi(platform, SILENT);
-  stage.closing(() => server.close());
-  const { key } = await createKey(platform.database.db, { name: 'bench', scopes: ['ingest', 'read'], projects: 'all' });
-  const env = { PYTHONPATH: PYTHON_PACKAGE, ESPALIER_URL: server.url, ESPALIER_TOKEN: key, ESPALIER_SPOOL: await homeOf(stage) };
+  const { url, key } = await serveStage(stage);
+  const env = { PYTHONPATH: PYTHON_PACKAGE, ESPALIER_URL: url, ESPALIER_TOKEN: key, ESPALIER_SPOOL: await homeOf(stage) };
   const script = fileURLToPath(new URL('./recorders.py', import.meta.url));
   const python = readConfig().python ?? 'python3';
   const [processes, episodes] = [PROCESSES[stage.size], EPISODES[stage.size]];

@@ -3,6 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Kafka, logLevel } from 'kafkajs';
+import { serveApi } from '../../src/app/serve-api.ts';
+import { startInThread } from '../../src/app/start-in-thread.ts';
 import { openEmbeddedLog } from '../../src/log/embedded-log.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
 import { openKafkaLog } from '../../src/log/kafka-log.ts';
@@ -10,9 +12,11 @@ import { prefixedLog } from '../../src/log/prefixed-log.ts';
 import { openPlatform, type Platform } from '../../src/platform/open-platform.ts';
 import { type Database, openDatabase } from '../../src/postgres/database.ts';
 import { startEmbeddedPostgres } from '../../src/postgres/embedded-server.ts';
+import { createKey } from '../../src/postgres/keys.ts';
 import { migrate } from '../../src/postgres/migrate.ts';
 import { installProjections } from '../../src/projections/install.ts';
 import { readConfig } from '../../src/runtime/config.ts';
+import { SILENT } from '../../src/runtime/logger.ts';
 import { createDatabase } from '../../src/testing/database.ts';
 import { writeLocalToken } from '../../src/testing/local-token.ts';
 import { startKafka } from '../kafka/start-kafka.ts';
@@ -142,6 +146,17 @@ export async function openStagePlatform(stage: Stage): Promise<Platform> {
   const platform = await openPlatform(config, 'bench');
   stage.closing(() => platform.close());
   return platform;
+}
+
+/** Serves the platform of a stage with its projections, and makes a key for recorders. They close with the stage. */
+export async function serveStage(stage: Stage): Promise<{ readonly url: string; readonly key: string }> {
+  const platform = await openStagePlatform(stage);
+  const projector = await startInThread('project', platform, SILENT);
+  stage.closing(() => projector.close());
+  const server = await serveApi(platform, SILENT);
+  stage.closing(() => server.close());
+  const { key } = await createKey(platform.database.db, { name: 'bench', scopes: ['ingest', 'read'], projects: 'all' });
+  return { url: server.url, key };
 }
 
 /** Makes an empty ESPALIER_HOME that is removed with the stage. */

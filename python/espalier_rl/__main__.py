@@ -14,8 +14,7 @@ from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from .environments.agentgym import make_agentgym_server
-from .environments.published import NEEDS_HASH_SEED, PUBLISHED, WRITABLE, open_published, options_of, write_published
+from .environments.published import PUBLISHED, WRITABLE, open_published, options_of, write_published
 from .rewards import load_reward, make_reward_server
 from .serving import load, make_server
 from .tools import load_tools, make_tool_server
@@ -50,8 +49,7 @@ def read_arguments() -> argparse.Namespace:
     published = commands.add_parser("serve-published", help="serve an environment from a package of PyPI")
     published.add_argument("name", help=", ".join(PUBLISHED))
     published.add_argument("options", nargs="*", help="KEY=VALUE")
-    published.add_argument("--agentgym", action="store_true", help="speak the protocol of AgentGym's server for this environment")
-    published.set_defaults(make=make_published)
+    published.set_defaults(make=lambda given, **at: make_server(open_published(given.name, options_of(given.options)), **at))
 
     games = commands.add_parser("write-games", help="write games of an environment from a package of PyPI, as its own programs read them")
     games.add_argument("name", help=", ".join(WRITABLE))
@@ -98,13 +96,6 @@ def read_arguments() -> argparse.Namespace:
         command.add_argument("--port", type=int, default=8900, help="0 takes a free one")
         command.add_argument("--end-with-stdin", action="store_true", help="end when standard input is closed")
     return parser.parse_args()
-
-
-def make_published(given: argparse.Namespace, **at: Any) -> ThreadingHTTPServer:
-    if given.name in NEEDS_HASH_SEED and os.environ.get("PYTHONHASHSEED", "random") == "random":
-        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, "PYTHONHASHSEED": "0"})
-    kind = open_published(given.name, options_of(given.options))
-    return make_agentgym_server(kind, **at) if given.agentgym else make_server(kind, **at)
 
 
 def make_retriever(given: argparse.Namespace, **at: Any) -> ThreadingHTTPServer:

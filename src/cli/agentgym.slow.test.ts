@@ -4,8 +4,7 @@ import { freePort } from '../runtime/free-port.ts';
 import { type AgentGymServer, startAgentGymServer } from '../testing/agentgym-server.ts';
 import { lmrlgymWorld, sciworldWorld, textcraftWorld } from '../testing/agentgym-server-worlds.ts';
 import { sharedRandomTextcraft } from '../testing/shared-random-textcraft.ts';
-import { until } from '../testing/until.ts';
-import { runEspalier, startProcess } from '../testing/worker-process.ts';
+import { runEspalier } from '../testing/worker-process.ts';
 
 const servers: AgentGymServer[] = [];
 let textcraft: AgentGymServer;
@@ -32,8 +31,6 @@ describe('espalier agentgym check', () => {
     expect(stdout).toMatch(/ {2}closing {5}yes\n/);
     expect(stdout).toContain(
       [
-        '  copies      no /fork: a search plays the beginning of an episode again',
-        '  replays     no /replay: a beginning is one request for each action',
         '  hints       for policies that choose from a list, such as random: the commands of the opening',
         '  answers     equal actions are answered alike: what was seen is not asked again',
         '  at once     a run starts one task at a time: tasks share a random state there',
@@ -77,28 +74,5 @@ describe('espalier agentgym check', () => {
       expect({ stdout, code }).toEqual({ stdout: '', code: 1 });
       expect(stderr).toMatch(message);
     }
-  });
-});
-
-describe('espalier agentgym serve', () => {
-  test("TextCraft is served until it is stopped, as AgentGym's server and with copies", async () => {
-    const served = startProcess('src/cli/main.ts', ['agentgym', 'serve', 'textcraft', '--port', '0'], {});
-    await until(() => served.stdout().includes('listening'));
-    const [, url = ''] = /^listening on (\S+)\n/.exec(served.stdout()) ?? [];
-    const { stdout } = await check('--open', url);
-    expect(stdout).toContain('TextCraft (textcraft) at ');
-    expect(stdout).toContain('a task opens alike every time');
-    expect(stdout).toMatch(/\/fork .*\/replay/);
-    expect(stdout).toContain('copies      yes, by /fork (measured: a copy answers as its original)\n');
-    expect(stdout).toContain('replays     yes, by /replay (measured: it answers as one by one)\n');
-    expect(stdout).toContain('what was seen is not asked again (measured: they were)\n');
-    served.kill('SIGINT');
-    expect(await served.ended).toBe(0);
-  });
-
-  test('another environment is refused by name', async () => {
-    const { stderr, code } = await runEspalier(['agentgym', 'serve', 'echo'], {});
-    expect(code).toBe(1);
-    expect(stderr).toContain('echo is not served here; name textcraft');
   });
 });

@@ -1,9 +1,7 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { createInterface } from 'node:readline';
+import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Platform } from '../platform/open-platform.ts';
-import { again, playSession, readTranscript } from '../testing/agentgym-transcript.ts';
 import { environmentOf } from '../testing/crashing-run.ts';
 import { openTestPlatform } from '../testing/open-test-platform.ts';
 import { startOpenAiServer } from '../testing/openai-server.ts';
@@ -14,12 +12,10 @@ const worlds = await worldsForTests();
 const withWorlds = worlds.kind === 'found' ? describe : describe.skip;
 
 let platform: Platform & { readonly home: string };
-const servers: ChildProcess[] = [];
 beforeAll(async () => {
   platform = await openTestPlatform();
 });
 afterAll(async () => {
-  for (const server of servers) server.stdin?.end();
   await killRunning();
   await platform.close();
 });
@@ -47,34 +43,6 @@ async function collectAndReplay(environment: string, ...how: readonly string[]):
   return said;
 }
 
-/** Starts a server that speaks AgentGym's protocol; it ends with this process. */
-function serveAgentGym(name: string, ...options: readonly string[]): Promise<string> {
-  const command = ['-m', 'espalier_rl', 'serve-published', name, ...options, '--agentgym', '--port', '0', '--end-with-stdin'];
-  const server = spawn(python, command, { env: { ...process.env, PYTHONPATH: 'python' }, stdio: ['pipe', 'ignore', 'pipe'] });
-  servers.push(server);
-  return new Promise((resolve, reject) => {
-    const said: string[] = [];
-    createInterface({ input: server.stderr }).on('line', (line) => {
-      said.push(line);
-      const [, url] = /^listening on (\S+)$/.exec(line) ?? [];
-      if (url !== undefined) resolve(url);
-    });
-    server.once('close', () => reject(new Error(said.join('\n'))));
-  });
-}
-
-withWorlds("AgentGym's protocol, answered in place of its own servers", () => {
-  test.each([
-    ['babyai', 'babyai'],
-    ['sciworld', 'scienceworld'],
-  ] as const)('episodes of %s come out as on the server of AgentGym that was recorded', async (server, name) => {
-    const { episodes, unknown } = readTranscript(server);
-    const played = episodes.map(({ alias, actions }) => ({ alias, next: again(actions) }));
-    const session = await playSession(server, await serveAgentGym(name), played, unknown.alias);
-    expect(JSON.parse(JSON.stringify(session))).toEqual({ episodes, unknown });
-  });
-});
-
 withWorlds('ScienceWorld, in the simulator of its package', () => {
   const environment = 'scienceworld:kinds=find-plant';
 
@@ -88,19 +56,9 @@ withWorlds('ScienceWorld, in the simulator of its package', () => {
     await collectAndReplay(environment, ...how, '--tasks', '1');
   });
 
-  test('a client of AgentGym collects from it unchanged', async () => {
-    const url = await serveAgentGym('scienceworld', 'hints=none');
-    const model = await startOpenAiServer({ reply: () => 'Thought: where am I?\nAction: look around' });
-    const how = ['--policy', `openai:stand-in@${model.url}`, '--tasks', '1', '--rollouts', '1', '--max-steps', '2'];
-    expect(await collectAndReplay(`agentgym:sciworld@${url}#30`, ...how)).toContain('completed: 1 rollouts, 2 steps');
-    await model.close();
-  });
-
-  test("a policy that chooses from a list is given one where answers hold none, here and over AgentGym's protocol", async () => {
+  test('a policy that chooses from a list is given one where answers hold none', async () => {
     const how = ['--policy', 'random', '--tasks', '1', '--rollouts', '1', '--max-steps', '3'];
-    const url = await serveAgentGym('scienceworld', 'hints=none');
-    for (const silent of [`${environment};hints=none`, `agentgym:sciworld@${url}#30`])
-      expect(await collectAndReplay(silent, ...how)).toMatch(/completed: 1 rollouts, [1-3] steps/); // some acts are fatal
+    expect(await collectAndReplay(`${environment};hints=none`, ...how)).toMatch(/completed: 1 rollouts, [1-3] steps/); // some acts are fatal
   });
 
   test.each<[string, readonly string[], string]>([
@@ -166,12 +124,6 @@ withWorlds('ALFWorld, in games that are made from what its packages hold', () =>
     expect(await collectAndReplay(`alfworld:folder=${folder};splits=valid_seen`, ...how)).toMatch(/2 rollouts, .* 2 succeeded/);
   }, 600_000);
 
-  test('a client of AgentGym collects from it unchanged', async () => {
-    const url = await serveAgentGym('alfworld', 'games=1', 'splits=train');
-    const how = ['--policy', 'random', '--tasks', '1', '--rollouts', '1', '--max-steps', '3'];
-    expect(await collectAndReplay(`agentgym:alfworld@${url}#2`, ...how)).toContain('completed: 1 rollouts, 3 steps');
-  }, 600_000);
-
   test.each<[string, string, string]>([
     ['an unknown kind of task', 'alfworld:kinds=pick', "ALFWorld has no kind of task 'pick'"],
     ['a folder without games', 'alfworld:folder=python/tests', 'python/tests holds no games'],
@@ -179,31 +131,5 @@ withWorlds('ALFWorld, in games that are made from what its packages hold', () =>
     const { code, stderr } = await espalier('collect', '--policy', 'random', '--environment', environment);
     expect(code).toBe(1);
     expect(stderr).toContain(message);
-  });
-});
-
-withWorlds('BabyAI, in the grids of minigrid', () => {
-  const environment = 'babyai:levels=GoToDoor,OpenDoorLoc;seeds=2';
-
-  test('rollouts are collected from it, and everything that was executed comes out equal again', async () => {
-    const how = ['--policy', 'random', '--tasks', '4', '--rollouts', '2', '--max-steps', '10'];
-    expect(await collectAndReplay(environment, ...how)).toContain('completed: 8 rollouts');
-  });
-
-  test('a search copies its episodes, and everything that was executed comes out equal again', async () => {
-    const how = ['--search', 'mcts', '--policy', 'random', '--iterations', '4', '--candidates', '3', '--max-depth', '6'];
-    await collectAndReplay(environment, ...how, '--tasks', '2');
-  });
-
-  test('a client of AgentGym collects from it unchanged', async () => {
-    const url = await serveAgentGym('babyai');
-    const how = ['--policy', 'random', '--tasks', '2', '--rollouts', '1', '--max-steps', '4'];
-    expect(await collectAndReplay(`agentgym:babyai@${url}#9,53`, ...how)).toContain('completed: 2 rollouts');
-  });
-
-  test('an unknown level is refused by name', async () => {
-    const { code, stderr } = await espalier('collect', '--policy', 'random', '--environment', 'babyai:levels=Fly');
-    expect(code).toBe(1);
-    expect(stderr).toContain("BabyAI has no level 'Fly'");
   });
 });

@@ -9,11 +9,10 @@ import { formOf, listOptions, type OptionLine, readOptions, refusedAddress } fro
 import { searchQa } from './search-qa/search-qa-entry.ts';
 import { pythonEnvironment } from './server/open-python.ts';
 import { environmentServer } from './server/open-server.ts';
-import { agentEnvTextCraft, alfWorld, babyAi, scienceWorld } from './server/published-entries.ts';
+import { alfWorld, scienceWorld } from './server/published-entries.ts';
 import { textcraft } from './textcraft/textcraft.ts';
 import { toolEnv } from './tool-env/tool-env-entry.ts';
 import { isModule } from './tools/load-export.ts';
-import { webshopGenerated } from './webshop/webshop.ts';
 import { withPictures } from './with-pictures.ts';
 
 /** The environments that a plan may name. */
@@ -29,9 +28,6 @@ const ENTRIES = [
   environmentServer,
   scienceWorld,
   alfWorld,
-  babyAi,
-  agentEnvTextCraft,
-  webshopGenerated,
 ] as const;
 
 type AddressOf<Entry> =

@@ -250,6 +250,6 @@ test.each([
 test('an unknown name is refused with the names that there are', async () => {
   await expect(openEnvironment('guess')).rejects.toThrow(`there is no environment "guess"; name ${ENVIRONMENT_FORMS}`);
   expect(ENVIRONMENT_FORMS).toBe(
-    'textcraft[:FOLDER], search-qa[:KEY=VALUE;…], tool-env[:KEY=VALUE;…], chat[:KEY=VALUE;…], echo[:CHARACTERS], agentgym:SERVER@URL[?OPTION=VALUE&…]#TASKS, module:FILE[#EXPORT][;KEY=VALUE;…], python:FILE.py[#CLASS][;timeout=SECONDS], server:URL[;timeout=SECONDS], scienceworld[:KEY=VALUE;…], alfworld[:KEY=VALUE;…], babyai[:KEY=VALUE;…], agentenv-textcraft[:KEY=VALUE;…], webshop-generated[:KEY=VALUE;…]; or your own by ./FILE.ts, ./FILE.py, npm:PACKAGE, http://HOST:PORT (options: espalier environments)',
+    'textcraft[:FOLDER], search-qa[:KEY=VALUE;…], tool-env[:KEY=VALUE;…], chat[:KEY=VALUE;…], echo[:CHARACTERS], agentgym:SERVER@URL[?OPTION=VALUE&…]#TASKS, module:FILE[#EXPORT][;KEY=VALUE;…], python:FILE.py[#CLASS][;timeout=SECONDS], server:URL[;timeout=SECONDS], scienceworld[:KEY=VALUE;…], alfworld[:KEY=VALUE;…]; or your own by ./FILE.ts, ./FILE.py, npm:PACKAGE, http://HOST:PORT (options: espalier environments)',
   );
 });

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import type { EnvironmentKind } from '../environments/environment.ts';
-import { agentGymRoutes, TEXTCRAFT_LIVENESS } from '../environments/textcraft/serve-textcraft.ts';
+import type { Environment, EnvironmentKind } from '../environments/environment.ts';
 import { type GymRoute, type GymWorld, route } from './agentgym-server.ts';
 
 // Worlds with the routes, shapes and failures of the published AgentGym servers (sources at 3ef9235); small in content, exact in
@@ -39,14 +38,61 @@ function numbered<T extends { done: boolean }>() {
   };
 }
 
+/** An environment on the server, and what it answered last. */
+interface Place {
+  readonly episode: Environment;
+  last: { readonly observation: string; readonly reward: number; readonly done: boolean };
+}
+
 /**
- * TextCraft over a world of ours: the same observations, letter by letter. @param seed what the published server fixes as 42.
- * @param copies with the requests by which our own servers of this protocol copy an environment and play a beginning again.
+ * TextCraft over a world of ours: the same observations, letter by letter, and its texts for errors. A number of a task wraps
+ * around, a created environment has a task already, and after the goal the world goes on. @param seed what the published server
+ * fixes as 42.
  */
-export function textcraftWorld(kind: EnvironmentKind, seed = 0, copies = false): GymWorld {
-  const published = agentGymRoutes(kind, seed);
-  const routes = copies ? published : published.filter(({ path }) => path !== '/fork' && path !== '/replay');
-  return { liveness: TEXTCRAFT_LIVENESS, routes };
+export function textcraftWorld(kind: EnvironmentKind, seed = 0): GymWorld {
+  const places = new Map<number, Place>();
+  let next = 0;
+  const of = (id: number): Place => {
+    const place = places.get(id);
+    if (place === undefined) throw new Error(`The id ${id} is not valid.`);
+    return place;
+  };
+
+  const reset = async (place: Place, index: number) => {
+    const alias = kind.taskAliases[index % kind.taskAliases.length] ?? '';
+    const { observation } = await place.episode.reset({ alias, seed });
+    place.last = { observation, reward: 0, done: false };
+    return place.last;
+  };
+  const step = async (place: Place, action: string) => {
+    const { observation, reward, terminated } = await place.episode.step(action);
+    place.last = { observation, reward: reward.raw, done: terminated };
+    return place.last;
+  };
+
+  const routes = [
+    route('POST', '/create', z.looseObject({}), () =>
+      orError(async () => {
+        const place: Place = { episode: await kind.create(), last: { observation: '', reward: 0, done: false } };
+        const id = next++;
+        places.set(id, place);
+        return { id, ...(await reset(place, id)) };
+      }),
+    ),
+    route('POST', '/reset', z.object({ id: z.int(), data_idx: z.int().min(0).default(0) }), ({ id, data_idx }) =>
+      orError(async () => ({ id, ...(await reset(of(id), data_idx)) })),
+    ),
+    route('POST', '/step', z.object({ id: z.int(), action: z.string() }), ({ id, action }) =>
+      orError(() => step(of(id), action)),
+    ),
+    route('GET', '/observation', byId, ({ id }) => orError(() => of(id).last.observation)),
+    route('GET', '/detail', byId, ({ id }) => orError(() => of(id).last)),
+    route('POST', '/close', byId, async ({ id }) => {
+      await places.get(id)?.episode.close();
+      return places.delete(id);
+    }),
+  ];
+  return { liveness: 'This is environment TextCraft.', routes };
 }
 
 interface Science {

@@ -71,7 +71,7 @@ export function mypyForTests(): Promise<FoundPackages> {
  * Skipped where there is none, and required where torch is. @throws Error with the remedy.
  */
 export function worldsForTests(): Promise<FoundPackages> {
-  const packages = ['scienceworld', 'gymnasium', 'minigrid', 'alfworld', 'textworld', 'fast-downward-textworld'];
+  const packages = ['scienceworld', 'gymnasium', 'alfworld', 'textworld', 'fast-downward-textworld'];
   const requirements = 'python/requirements-worlds.txt and python/requirements-alfworld.txt';
   return packagesForTests(readConfig().worldsPython, packages, requirements);
 }

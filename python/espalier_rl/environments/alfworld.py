@@ -15,7 +15,6 @@ from copy import deepcopy
 from typing import Any
 
 from ..environment import Environment, Opening, Step
-from .agentgym import Dialect
 from .alfworld_games import KINDS, REVISION, SPLITS, make_game, write_games
 from .courses import Simulators, asked_alone
 
@@ -40,7 +39,6 @@ def alfworld(*, games: str = "100", kinds: str | None = None, splits: str | None
         simulators = Simulators(lambda: _Simulator(sources), limit=8)
 
     AlfWorld.limit, AlfWorld.sources = int(limit), sources
-    AlfWorld.dialect = type("AgentGym", (_AgentGym,), {"alias": staticmethod(list(sources).__getitem__)})
     return AlfWorld
 
 
@@ -83,27 +81,6 @@ def published_kind(alias: str) -> str:
     return kind_of(alias).removesuffix("_simple")
 
 
-class _AgentGym(Dialect):
-    liveness = "This is environment AlfWorld."
-    task_field = "game"
-
-    @staticmethod
-    def refusal(asked: dict[str, Any]) -> str | None:
-        return None if asked.get("world_type", "Text") == "Text" else 'world_type must be "Text": no other is served here'
-
-    @staticmethod
-    def opened(world: Any, opening: Opening) -> dict[str, Any]:
-        place = {"observation": opening.observation, "available_actions": opening.actions}
-        return {**place, "task_type": kind_of(world.course.task), "reward": 0}
-
-    @staticmethod
-    def stepped(world: Any, step: Step) -> dict[str, Any]:
-        return {"observation": step.observation, "reward": step.reward, "available_actions": step.actions or [], "done": step.terminated}
-
-
-_AgentGym.routes = {"/available_actions": lambda world: world.simulators.ask(world.course, _Simulator.actions)}
-
-
 class _AlfWorld(Environment):
     name = "alfworld"
     instruction = INSTRUCTION
@@ -111,7 +88,6 @@ class _AlfWorld(Environment):
     simulators: Simulators
     limit: int
     sources: dict[str, Any]
-    dialect: type[Dialect]
     reward = {"kind": "final", "scale": 1}
 
     def reset(self, task: str, seed: int) -> Opening:

@@ -11,11 +11,7 @@ from typing import Any
 PUBLISHED = {
     "scienceworld": ("scienceworld", "scienceworld", ["scienceworld"]),
     "alfworld": ("alfworld", "alfworld", ["alfworld", "textworld", "fast_downward"]),
-    "babyai": ("babyai", "babyai", ["minigrid"]),
-    "agentenv-textcraft": ("agentenv_textcraft", "agentenv_textcraft", []),
 }
-# of these, tasks open as the order of Python's sets has it, which is another one in every process
-NEEDS_HASH_SEED = {"agentenv-textcraft"}
 # name: (module here, function there) that writes games into a folder
 WRITABLE = {"alfworld": ("alfworld", "write_alfworld")}
 

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ..environment import BackendAway, Environment, Opening, Step
-from .agentgym import Dialect
 from .courses import Simulators, asked_alone
 
 # kind: variations, and how many of them, from the first, are for training and for development; the rest is for tests. Of 1.2.3.
@@ -45,10 +44,6 @@ KINDS = {
     "inclined-plane-friction-unnamed-surfaces": (162, 80, 40),
     "mendelian-genetics-known-plant": (120, 60, 30),
     "mendelian-genetics-unknown-plant": (480, 240, 120),
-}
-# AgentGym's server leaves these out and numbers the rest: 4,639 tasks
-LEFT_OUT_BY_AGENTGYM = {"grow-plant", "grow-fruit", "mendelian-genetics-known-plant", "mendelian-genetics-unknown-plant"} | {
-    kind for kind in KINDS if kind.startswith("inclined-plane-")
 }
 
 INSTRUCTION = """You work in a small house with a science laboratory and carry out the experiment that the task describes. Do only what it asks: focusing on the wrong thing ends the task.
@@ -98,52 +93,8 @@ def _known_simplifications(given: str) -> None:
             raise ValueError(f"ScienceWorld has no simplification {each!r}; it has {', '.join(sorted(known))}")
 
 
-class _AgentGym(Dialect):
-    liveness = "This is environment ScienceWorld."
-
-    @staticmethod
-    def alias(number: int) -> str:
-        return _agentgym_tasks()[number]
-
-    @staticmethod
-    def opened(world: Any, opening: Opening) -> dict[str, Any]:
-        kind, _, number = world.course.task.partition("/")
-        look = opening.observation[len(world.goal) + 1 :]
-        place = {"task_name": kind, "var_num": int(number), "task_description": world.goal}
-        return {**place, "observation": look, "reward": 0, "score": 0, "deleted": False, "done": False}
-
-    @staticmethod
-    def stepped(world: Any, step: Step) -> dict[str, Any]:
-        done = step.terminated or len(world.course.actions) + 1 > 100  # the first look counts there
-        return {"observation": step.observation, "reward": world.score - world.earned, "score": world.score, "done": done}
-
-
-def _golden(world: Any) -> dict[str, Any]:
-    return {"golden_action_seq": list(_gold_actions(world.course.task))}
-
-
-def _hint(world: Any) -> Any:
-    return world.ask(lambda simulator: {"possible_actions": simulator.action_forms(), "possible_objects": simulator.objects()})
-
-
-# those of the server, and those that Agent-R's authors added to theirs
-_AgentGym.routes = {
-    "/action_hint": _hint,
-    "/golden_action_seq": _golden,
-    "/valid_action_object_combinations": lambda world: {"get_valid_action_object_combinations": world.ask(_Simulator.valid_actions)},
-    "/inventory": lambda world: {"inventory": world.ask(_Simulator.inventory)},
-    "/look_around": lambda world: {"look_around": world.ask(_Simulator.look)},
-}
-
-
-@functools.cache
-def _agentgym_tasks() -> list[str]:
-    return [f"{kind}/{number}" for kind in KINDS if kind not in LEFT_OUT_BY_AGENTGYM for number in range(KINDS[kind][0])]
-
-
 class _ScienceWorld(Environment):
     name = "scienceworld"
-    dialect = _AgentGym
     instruction = INSTRUCTION
     reward = {"kind": "cumulative", "scale": 100}
     # of those that `scienceworld` returns
@@ -162,7 +113,7 @@ class _ScienceWorld(Environment):
 
     def step(self, action: str) -> Step:
         self.course, self.seen, simulator = self.simulators.act(self.course, self.seen, action)
-        self.earned, self.score, completed = self.score, simulator.score(), simulator.is_completed()
+        self.score, completed = simulator.score(), simulator.is_completed()
         fatal = self.score < 0
         over = completed or fatal
         truncated = not over and len(self.course.actions) >= self.limit
@@ -243,22 +194,6 @@ class _Simulator:
     @_alone
     def valid_actions(self) -> list[str]:
         return sorted(set(self._interface.getValidActionObjectCombinations()))
-
-    @_alone
-    def action_forms(self) -> list[str]:
-        return list(self._interface.getPossibleActions())
-
-    @_alone
-    def objects(self) -> list[str]:
-        return list(self._interface.getPossibleObjects())
-
-    @_alone
-    def inventory(self) -> str:
-        return str(self._interface.freeActionInventory())
-
-    @_alone
-    def look(self) -> str:
-        return str(self._interface.freeActionLook())
 
 
 def _java() -> Any:

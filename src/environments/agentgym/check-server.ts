@@ -15,10 +15,6 @@ export interface ServerReport {
   readonly routes: readonly string[];
   readonly routesFrom: 'openapi' | 'probes';
   readonly canClose: boolean;
-  /** It copies environments, as AgentGym's own servers do not. */
-  readonly canFork: boolean;
-  /** It begins a task and takes several actions in one request, as AgentGym's own servers do not. */
-  readonly canReplay: boolean;
 }
 
 /**
@@ -47,8 +43,7 @@ export async function checkServer(
   const lacksExtra = extra.filter((route) => !has(route));
   if (lacksExtra.length > 0)
     throw lacking(descriptor, url, lacksExtra, ' (stock AgentGym has them not; Agent-R patched its server)');
-  const canReplay = has('/replay') || (seen.routesFrom === 'probes' && (await isRoute(`${descriptor.prefix}/replay`, calls)));
-  return { url, liveness, ...seen, canClose: has('/close'), canFork: has('/fork'), canReplay };
+  return { url, liveness, ...seen, canClose: has('/close') };
 }
 
 /**
@@ -77,7 +72,7 @@ async function routesOf(descriptor: ServerDescriptor, calls: CallOptions, extra:
   if (published.status === 200 && read.success) return { routes: Object.keys(read.data.paths).sort(), routesFrom: 'openapi' };
 
   const { needs, lacks, words, prefix } = descriptor;
-  const wanted = [...needs, ...lacks, ...extra, ...(words ? [words] : []), '/close', '/fork'].map((route) => prefix + route);
+  const wanted = [...needs, ...lacks, ...extra, ...(words ? [words] : []), '/close'].map((route) => prefix + route);
   const routes = [];
   for (const route of wanted) if (await isRoute(route, calls)) routes.push(route);
   return { routes: routes.sort(), routesFrom: 'probes' }; // part of the fingerprint: a route that is asked for later is not among them

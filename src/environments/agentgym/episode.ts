@@ -1,20 +1,13 @@
-import {
-  type Environment,
-  EnvironmentError,
-  type Opening,
-  type ReplayResult,
-  type StepResult,
-  type TaskStart,
-} from '../environment.ts';
+import { type Environment, EnvironmentError, type Opening, type StepResult, type TaskStart } from '../environment.ts';
 import { abridge } from '../http/server-call.ts';
 import { type ClientRevision, clientAction } from './client-action.ts';
 import type { ServerDescriptor } from './descriptor.ts';
 import type { Hints } from './hints.ts';
 import type { Lease, LeasePool } from './lease-pool.ts';
-import { openTask, shownOpening, shownText } from './open-task.ts';
+import { openTask, shownText } from './open-task.ts';
 import { readOverrides } from './overrides.ts';
 import { parseResponse } from './parse-response.ts';
-import { forkRemote, type RemoteStep, replayRemote, type Server, stepRemote } from './remote.ts';
+import { type RemoteStep, type Server, stepRemote } from './remote.ts';
 import { snapAction } from './snap-action.ts';
 
 export interface EpisodeOptions {
@@ -45,23 +38,16 @@ interface Course {
 
 const FAULT_LIMIT = 3; // a server that fails over so many actions in a row fails over everything
 
-/** A copy of an episode, and where it is. */
-interface Copied {
-  readonly lease: Lease;
-  readonly course: Course;
-}
-
 /**
- * Opens an environment on a leased place of a server, or one that goes on where another one is. Nothing is sent before the first
- * reset. A step over which the server fails, while its environment is still there, is an observation that the agent sees and the
+ * Opens an environment on a leased place of a server. Nothing is sent before the first reset. A step over which the server fails, while its environment is still there, is an observation that the agent sees and the
  * record keeps; three in a row are an error.
  */
-export async function openEpisode(options: EpisodeOptions, copied?: Copied): Promise<Environment> {
+export async function openEpisode(options: EpisodeOptions): Promise<Environment> {
   const { server, pool, tasks } = options;
   const { title, step: rules, action: form } = server.descriptor;
-  let lease = copied?.lease ?? (await pool.take());
-  let phase: 'idle' | 'running' | 'broken' | 'closed' = copied ? 'running' : 'idle';
-  let course = copied?.course ?? begin();
+  let lease = await pool.take();
+  let phase: 'idle' | 'running' | 'broken' | 'closed' = 'idle';
+  let course = begin();
 
   function begin(): Course {
     return { reward: normaliseReward(rules, 0, 0), faults: 0, history: [], opening: '' };
@@ -97,41 +83,8 @@ export async function openEpisode(options: EpisodeOptions, copied?: Copied): Pro
     }
   }
 
-  /** Plays a beginning in one request, in an environment that the server creates for it. Null where the server fails over it. */
-  async function replayAtOnce({ alias, mode }: TaskStart, actions: readonly string[]): Promise<ReplayResult | null> {
-    if (phase === 'closed') throw closedBefore();
-    if (!tasks.has(alias)) throw unlisted(options, alias);
-    pool.touch();
-    if (phase === 'running') phase = 'idle';
-    const replayed = await replayRemote(server, Number(alias), actions, mode);
-    if (replayed.kind === 'failed') return null;
-    await pool.giveBack(lease, phase === 'broken' ? 'broken' : 'usable');
-    lease = pool.lendCopy(replayed.id);
-    phase = 'broken'; // until all of it is read
-    const opening = await shownOpening(server, lease.id, Number(alias), replayed.opening);
-    course = { ...begin(), opening: opening.observation };
-    const steps: StepResult[] = [];
-    for (const [i, result] of replayed.steps.entries()) {
-      course = after(course, rules, actions[i] ?? '', result);
-      steps.push(describe(server, result, course.reward));
-      if (steps.at(-1)?.terminated) break;
-    }
-    phase = 'running';
-    return { opening, steps };
-  }
-
   function possible(hints: Hints): Promise<readonly string[]> {
     return hints.read(server, running().id, course.opening);
-  }
-
-  async function replayOneByOne(task: TaskStart, actions: readonly string[]): Promise<ReplayResult> {
-    const opening = await reset(task);
-    const steps: StepResult[] = [];
-    for (const action of actions) {
-      steps.push(await step(action));
-      if (steps.at(-1)?.terminated) break;
-    }
-    return { opening, steps };
   }
 
   async function reset({ alias, mode }: TaskStart): Promise<Opening> {
@@ -175,15 +128,6 @@ export async function openEpisode(options: EpisodeOptions, copied?: Copied): Pro
     reset,
     step,
     parse: (response) => parseResponse(form, response),
-
-    // actions that are rewritten depend on what is seen on the way
-    ...(server.canReplay && options.rewrite.kind === 'none'
-      ? { replay: async (task, actions) => (await replayAtOnce(task, actions)) ?? replayOneByOne(task, actions) }
-      : {}),
-
-    ...(server.canFork
-      ? { clone: async () => openEpisode(options, { lease: pool.lendCopy(await forkRemote(server, running().id)), course }) }
-      : {}),
 
     close: async () => {
       if (phase === 'closed') return;

@@ -34,8 +34,6 @@ export class LeasePool {
   readonly #server: Server;
   readonly #options: PoolOptions;
   readonly #leased = new Map<number, Held>();
-  /** Copies of leased environments: they are as cheap as a server says that copies, and count for no limit. */
-  readonly #copies = new Map<number, Held>();
   readonly #idle: Held[] = [];
   readonly #waiters: Waiter[] = [];
   #creating = 0;
@@ -65,21 +63,8 @@ export class LeasePool {
     return this.#create();
   }
 
-  /** Lends a copy that was made of a leased environment. It is returned to the server when it is given back. */
-  lendCopy(id: number): Lease {
-    this.#forget(id);
-    const copy = { id, isForgotten: false };
-    this.#copies.set(id, copy);
-    this.#lastUse = performance.now();
-    return copy;
-  }
-
   /** Takes an environment back: to be lent again, or, when its state is not known or it is gone, to be given up. */
   async giveBack(lease: Lease, condition: 'usable' | 'broken'): Promise<void> {
-    if (this.#copies.get(lease.id) === lease) {
-      this.#copies.delete(lease.id);
-      return closeRemote(this.#server, lease.id);
-    }
     const held = this.#leased.get(lease.id);
     if (held !== lease) return; // forgotten: the id is another's now, or the pool was closed
     this.#leased.delete(lease.id);
@@ -103,9 +88,8 @@ export class LeasePool {
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const waiter of this.#waiters.splice(0)) waiter.reject(closed());
-    const ids = [...this.#leased.keys(), ...this.#copies.keys(), ...this.#idle.map(({ id }) => id)];
+    const ids = [...this.#leased.keys(), ...this.#idle.map(({ id }) => id)];
     this.#leased.clear();
-    this.#copies.clear();
     this.#idle.length = 0;
     await Promise.all(ids.map((id) => closeRemote(this.#server, id)));
   }
@@ -131,8 +115,8 @@ export class LeasePool {
 
   /** A server numbers its environments again after a restart, so an id that we hold already means that ours is no more. */
   #forget(id: number): void {
-    for (const older of [this.#leased.get(id), this.#copies.get(id)]) if (older) older.isForgotten = true;
-    this.#copies.delete(id);
+    const older = this.#leased.get(id);
+    if (older) older.isForgotten = true;
     const at = this.#idle.findIndex((idle) => idle.id === id);
     if (at >= 0) this.#idle.splice(at, 1);
   }

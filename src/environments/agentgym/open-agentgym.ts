@@ -1,6 +1,6 @@
 import { sha256Hex } from '../../digest/sha256.ts';
 import { withoutSlashes } from '../../domain/text/without-slashes.ts';
-import { COMPARED, EnvironmentError, type EnvironmentKind } from '../environment.ts';
+import { EnvironmentError, type EnvironmentKind } from '../environment.ts';
 import { liveAgent } from '../http/live-agent.ts';
 import type { CallOptions } from '../http/server-call.ts';
 import { startGateOf } from '../http/start-gate.ts';
@@ -12,7 +12,7 @@ import { openEpisode, type Rewrite } from './episode.ts';
 import { hintsOf } from './hints.ts';
 import { LeasePool } from './lease-pool.ts';
 import { OVERRIDES_ROUTES } from './overrides.ts';
-import { probeServer, type ServerProbe } from './probe-server.ts';
+import { repeatsActions } from './repeats-actions.ts';
 import { probeStarts, type StartProbe } from './probe-starts.ts';
 import { resetRemote, type Server } from './remote.ts';
 
@@ -43,8 +43,8 @@ export interface AgentGymKind extends EnvironmentKind {
   readonly starts: ServerDescriptor['starts'];
   /** Starts tasks at the same time on purpose and compares how they open. */
   probeStarts(): Promise<StartProbe>;
-  /** Takes actions twice, in a copy and in one request, and compares the answers. */
-  probe(): Promise<ServerProbe>;
+  /** Takes actions twice and compares the answers. */
+  repeatsActions(): Promise<boolean>;
 }
 
 export const TIMEOUT_MS = 300_000; // the default of AgentGym's clients
@@ -77,8 +77,7 @@ export async function openAgentGym(options: AgentGymOptions): Promise<AgentGymKi
     throw error;
   });
   const calls = { ...atOnce, patienceMs: options.patienceMs ?? PATIENCE_MS };
-  const { canClose, canFork, canReplay } = report;
-  const server = { descriptor, calls, canClose, canFork, canReplay, gate: startGateOf(calls.baseUrl) };
+  const server = { descriptor, calls, canClose: report.canClose, gate: startGateOf(calls.baseUrl) };
   const pool = new LeasePool(server, { limit: options.limit ?? LIMIT, idleLimitMs: options.idleLimitMs ?? IDLE_LIMIT_MS });
   const close = async () => {
     await pool.close();
@@ -98,12 +97,11 @@ export async function openAgentGym(options: AgentGymOptions): Promise<AgentGymKi
       tasks: options.tasks.map(() => ({ depth: null, split: null })), // as `openTask` says of each
       deterministic: descriptor.deterministic && repeats,
       ...(descriptor.restartCause === null ? {} : { restartCause: descriptor.restartCause }),
-      ...(canFork ? { unproven: { rate: COMPARED } } : {}),
       report,
       repeats,
       starts: descriptor.starts,
       probeStarts: () => probeStarts(server),
-      probe: () => probeServer(server),
+      repeatsActions: () => repeatsActions(server),
       create: () => openEpisode(episode),
       ...(hints ? { withHints: () => ({ ...kind, create: () => openEpisode({ ...episode, hints }) }) } : {}),
       close: () => close(),

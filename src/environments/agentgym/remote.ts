@@ -10,10 +10,6 @@ export interface Server {
   readonly descriptor: ServerDescriptor;
   readonly calls: CallOptions;
   readonly canClose: boolean;
-  /** It copies environments (`POST /fork`), as AgentGym's own servers do not. */
-  readonly canFork: boolean;
-  /** It begins a task and takes several actions in one request (`POST /replay`), as AgentGym's own servers do not. */
-  readonly canReplay: boolean;
   /** Through which every request goes that starts a task. */
   readonly gate: StartGate;
 }
@@ -52,20 +48,6 @@ export async function createRemote(server: Server): Promise<number> {
       `${descriptor.title} cannot create an environment: ${abridge(said)}; see its own output, and start it again`,
     );
   return idIn(descriptor, '/create', json);
-}
-
-/**
- * Copies an environment as it is and returns the id of the copy. @throws EnvironmentError `gone`, `unreachable` or `protocol`.
- */
-export async function forkRemote(server: Server, id: number): Promise<number> {
-  const { descriptor } = server;
-  // A copy whose answer was lost stays on the server, unused; the original is as it was.
-  const json = jsonOf(`POST ${descriptor.prefix}/fork`, await post(server, '/fork', { [descriptor.family]: id }, 'unsafe'));
-  const said = errorIn(json);
-  if (said === null) return idIn(descriptor, '/fork', json);
-  throw isGone(said)
-    ? gone(server, id, said)
-    : new EnvironmentError('protocol', `POST /fork: ${abridge(said)}; a server that cannot copy must not have the route`);
 }
 
 function idIn({ family }: ServerDescriptor, route: string, json: unknown): number {
@@ -115,45 +97,6 @@ export async function stepRemote(server: Server, id: number, action: string): Pr
     return { kind: 'failed', reason: said };
   }
   return stepIn(descriptor, json);
-}
-
-export type RemoteReplay =
-  | {
-      readonly kind: 'replayed';
-      readonly id: number;
-      readonly opening: RemoteOpening;
-      readonly steps: readonly Extract<RemoteStep, { kind: 'stepped' }>[];
-    }
-  /** The server has left no environment behind: it failed over the task or an action, and does not say over which. */
-  | { readonly kind: 'failed'; readonly reason: string };
-
-/**
- * Creates an environment, starts a task in it and takes actions until it is done, in one request. @param mode as of
- * `resetRemote`. @throws EnvironmentError `unknown-task`, `unreachable`, `gone` or `protocol`.
- */
-export async function replayRemote(
-  server: Server,
-  task: number,
-  actions: readonly string[],
-  mode?: 'alone',
-): Promise<RemoteReplay> {
-  const { descriptor } = server;
-  const { reset, prefix } = descriptor;
-  // An environment whose answer was lost stays on the server, unused: as cheap as a copy.
-  const start = () => post(server, '/replay', { [reset.task]: task, ...reset.with, actions }, 'safe');
-  const answer = await server.gate.pass(mode ?? descriptor.starts, start);
-  if (answer.status >= 500) return { kind: 'failed', reason: failureOf(answer) };
-  const json = jsonOf(`POST ${prefix}/replay`, answer);
-  const said = errorIn(json);
-  if (said !== null && descriptor.unknownTask.test(said)) throw unknownTask(descriptor, task, said);
-  if (said !== null) return { kind: 'failed', reason: said };
-  const { opening, steps } = parsed('/replay', z.looseObject({ opening: z.unknown(), steps: z.array(z.unknown()) }), json);
-  return {
-    kind: 'replayed',
-    id: idIn(descriptor, '/replay', json),
-    opening: openingIn(descriptor, opening),
-    steps: steps.map((step) => stepIn(descriptor, step)),
-  };
 }
 
 /** Returns an environment to the server, where it can take one. Never throws: what a server keeps is not the caller's failure. */

@@ -2,15 +2,13 @@ import { describe, expect, test } from '@jest/globals';
 import { startAgentGymServer } from '../../testing/agentgym-server.ts';
 import { babyaiWorld, sciworldWorld, textcraftWorld } from '../../testing/agentgym-server-worlds.ts';
 import { again, type Exchange, playSession, readTranscript, startRecordedServer } from '../../testing/agentgym-transcript.ts';
-import { serveTextCraft } from '../textcraft/serve-textcraft.ts';
 import { openTextCraft } from '../textcraft/textcraft.ts';
 
 const transcripts = (['textcraft', 'babyai', 'sciworld'] as const).map(readTranscript);
 
 const local = await openTextCraft();
-/** Servers of ours that answer in the place of the real ones: in tests, and to users. */
+/** Servers of ours that answer in the place of the real ones. */
 const OURS = [
-  ['textcraft', 'agentgym serve textcraft', () => serveTextCraft(local, { host: '127.0.0.1', port: 0 })],
   ['textcraft', 'the stand-in of tests', () => startAgentGymServer(() => textcraftWorld(local))],
   ['babyai', 'the stand-in of tests', () => startAgentGymServer(babyaiWorld)],
   ['sciworld', 'the stand-in of tests', () => startAgentGymServer(sciworldWorld)],

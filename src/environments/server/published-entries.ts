@@ -45,22 +45,3 @@ export const alfWorld = defineEnvironment({
   }),
   open: openPublished('alfworld'),
 });
-
-export const babyAi = defineEnvironment({
-  name: 'babyai',
-  summary: 'instructions in rooms of a grid, from the package minigrid, in the words of AgentGym',
-  options: z.strictObject({
-    levels: listOf('LEVEL', 'levels, such as GoToDoor; the 40 of AgentGym when left out').optional(),
-    seeds: whole(1, 25_000, 'worlds of each level').default(1_000),
-    limit: whole(1, 10_000, 'actions after which an episode is truncated').default(64),
-    timeout,
-  }),
-  open: openPublished('babyai'),
-});
-
-export const agentEnvTextCraft = defineEnvironment({
-  name: 'agentenv-textcraft',
-  summary: "TextCraft by AgentGym's own classes, where their package agentenv_textcraft is installed",
-  options: z.strictObject({ timeout }),
-  open: openPublished('agentenv-textcraft'),
-});

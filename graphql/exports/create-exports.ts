@@ -139,7 +139,7 @@ async function answerFile(
     beyond.headers.set('content-range', `bytes */${bytes}`);
     return beyond;
   }
-  const parquet = ['parquet', 'verl', 'verl-prompts'].includes(plan.format.kind);
+  const parquet = plan.kind === 'trajectories' && isParquet(plan.format);
   const { from, until } = range.kind === 'part' ? range : { from: 0, until: bytes };
   const part = await openPart(path, { from, until });
   if (part === undefined) return undefined;

@@ -29,7 +29,7 @@ import { until } from '../../src/testing/until.ts';
 import { type ChildProcess, startRole } from '../../src/testing/worker-process.ts';
 import { DatasetError } from '../../src/usecases/datasets/dataset-error.ts';
 import { exportTrajectories } from '../../src/usecases/datasets/export/export-trajectories.ts';
-import type { ExportFormat } from '../../src/usecases/datasets/export/format.ts';
+import type { ExportFormat } from '../../src/usecases/datasets/export/formats.ts';
 import { agentTrajDefaults } from '../../src/usecases/datasets/import/agent-traj-options.ts';
 import { importTrajectories } from '../../src/usecases/datasets/import/import-trajectories.ts';
 import { drawOther, drawRequests, drawWorld, type World } from './record-draws.ts';

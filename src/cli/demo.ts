@@ -14,7 +14,7 @@ import { collect, throwIfFailed } from '../usecases/collect/collect.ts';
 import type { Progress } from '../usecases/collect/collect-run.ts';
 import { runDigest } from '../usecases/datasets/digest-trees.ts';
 import { exportTrajectories } from '../usecases/datasets/export/export-trajectories.ts';
-import type { ExportFormat } from '../usecases/datasets/export/format.ts';
+import type { ExportFormat } from '../usecases/datasets/export/formats.ts';
 import type { BatchOptions } from '../usecases/train/batcher/run-batcher.ts';
 import { progressText } from './collect.ts';
 import { proveSurvived, trainThroughCrashes } from './demo/crash.ts';

@@ -11,7 +11,7 @@ import type { Existing } from '../usecases/datasets/export/atomic-file.ts';
 import { openChatTokenizer } from '../usecases/datasets/export/chat-tokenizer.ts';
 import { exportFolder } from '../usecases/datasets/export/export-folder.ts';
 import { exportTrajectories } from '../usecases/datasets/export/export-trajectories.ts';
-import { EXPORT_FORMATS, formatEntry } from '../usecases/datasets/export/formats.ts';
+import { formatEntry, isExportFormat } from '../usecases/datasets/export/formats.ts';
 import { type ExportCounts, type Manifest, manifestPath } from '../usecases/datasets/export/manifest.ts';
 import { parseChoices, type QueryChoices } from '../usecases/datasets/export/parse-trajectory-query.ts';
 import { picturesPath } from '../usecases/datasets/export/pictures.ts';
@@ -151,7 +151,7 @@ export function addExport(program: Command): void {
           onProgress: ({ done, total }) => line.show(`exporting: ${done}/${total} trajectories`),
         });
         line.end();
-        noteReaders(formatEntry(format).notes(format), EXPORT_FORMATS[format.kind].container === 'lines');
+        noteReaders(formatEntry(format).notes(format), formatEntry(format).container === 'lines');
         return print(wantsJson(command) ? JSON.stringify(made) : describeFolder(flags.out, made));
       }
       const manifest = await exportTrajectories({
@@ -164,7 +164,7 @@ export function addExport(program: Command): void {
         onProgress: ({ done, total }) => line.show(`exporting: ${done}/${total} trajectories`),
       });
       line.end();
-      noteReaders(formatEntry(format).notes(format), EXPORT_FORMATS[format.kind].container === 'lines');
+      noteReaders(formatEntry(format).notes(format), formatEntry(format).container === 'lines');
       print(wantsJson(command) ? JSON.stringify(manifest) : describeManifest(flags.out, manifest));
     });
   });
@@ -310,7 +310,7 @@ function lostText({ replies, tokens, rows }: Lost): string {
 /** @throws Error for a name whose ending says another form than the file has: readers follow it. */
 function refuseEnding({ out, format, layout, tokenizer }: ExportFlags): void {
   if (isFolder({ layout }) || (format === 'trl' && tokenizer !== undefined)) return;
-  const isParquet = format === 'parquet' || format === 'verl';
+  const isParquet = isExportFormat(format) && formatEntry({ kind: format }).container === 'parquet';
   if (!isParquet && out.endsWith('.parquet'))
     throw new Error(
       `--format ${format} writes JSON lines: name the file .jsonl; Parquet is --format parquet, verl, batches, or trl --tokenizer DIR`,

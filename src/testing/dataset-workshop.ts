@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
 import { type Database, openDatabase } from '../postgres/database.ts';
 import { exportTrajectories } from '../usecases/datasets/export/export-trajectories.ts';
-import type { ExportFormat } from '../usecases/datasets/export/format.ts';
+import type { ExportFormat } from '../usecases/datasets/export/formats.ts';
 import { parseTrajectoryQuery, type QueryTexts } from '../usecases/datasets/export/parse-trajectory-query.ts';
 import { agentTrajDefaults } from '../usecases/datasets/import/agent-traj-options.ts';
 import { type ImportOptions, type ImportReport, importTrajectories } from '../usecases/datasets/import/import-trajectories.ts';

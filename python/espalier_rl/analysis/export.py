@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import httpx
 
 Texts = str | Sequence[str]
-PARQUET = ("parquet", "verl")
 LONGEST_PAUSE_S = 10.0
 
 
@@ -73,9 +72,10 @@ def dataset(connection: Connection, run: Any, format: str, options: Mapping[str,
     """Reads an export into memory as a data set."""
     load = package("datasets").load_dataset
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "export.parquet" if format in PARQUET else "export.jsonl")
+        path = Path(folder, "export")
         export(connection, run, format, path, options)
-        kind = "parquet" if format in PARQUET else "json"
+        with path.open("rb") as file:
+            kind = "parquet" if file.read(4) == b"PAR1" else "json"
         return load(kind, data_files=str(path), split="train", cache_dir=str(Path(folder, "cache")), keep_in_memory=True)
 
 

@@ -1,6 +1,6 @@
 import type { PreferenceSpan } from '../../domain/dataset/preference.ts';
 import type { WeightRule } from '../../domain/dataset/turn-weights.ts';
-import type { ExportFormat } from './export/format.ts';
+import { EXPORT_FORMATS, type ExportFormat } from './export/formats.ts';
 import type { ContextRule } from './export/without-context.ts';
 import { ROW_FORMATS, type RowData, type RowFormatKind, type RowParameters } from './rows/row-options.ts';
 
@@ -18,12 +18,11 @@ export const DATA = ['trajectories', 'prompts', 'good', 'revisions', 'both', 'pa
   | 'prompts'
 )[];
 
+export type FileFormat = RowFormatKind | Exclude<ExportFormat['kind'], 'verl-prompts'>;
 /** The formats of a file, by name: those of mined examples, and those of whole trajectories alone. */
-export const FILE_FORMATS = [...ROW_FORMATS, 'trl-grpo', 'atif', 'parquet', 'verl', 'jsonl'] as const satisfies readonly (
-  | RowFormatKind
-  | ExportFormat['kind']
-)[];
-export type FileFormat = (typeof FILE_FORMATS)[number];
+export const FILE_FORMATS: readonly FileFormat[] = [...new Set([...ROW_FORMATS, ...EXPORT_FORMATS])].filter(
+  (kind) => kind !== 'verl-prompts', // it is verl with --data prompts
+);
 
 /** What is said of mined examples. */
 export interface RowChoices {

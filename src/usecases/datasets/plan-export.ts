@@ -2,11 +2,10 @@ import type { Moment } from '../../projections/as-of/moment.ts';
 import type { TrajectoryQuery } from '../../projections/trajectories/trajectory-query.ts';
 import { DatasetError } from './dataset-error.ts';
 import type { ChatTokenizer } from './export/chat-tokenizer.ts';
-import type { ExportFormat } from './export/format.ts';
-import { EXPORT_FORMATS } from './export/formats.ts';
+import { contextOf } from './export/format.ts';
+import { type ExportFormat, formatEntry, isExportFormat } from './export/formats.ts';
 import { parseChoices } from './export/parse-trajectory-query.ts';
 import type { Truths } from './export/truths.ts';
-import { contextOf } from './export/write-trajectories.ts';
 import type { ExportChoices, RowChoices } from './export-choices.ts';
 import type { ExportParameters } from './export-query.ts';
 import { ROW_FORMATS, type RowData, type RowFormat, type RowGates, type RowParameters } from './rows/row-options.ts';
@@ -75,14 +74,10 @@ function trajectoryFormatOf(choices: ExportChoices, helpers: ExportHelpers): Exp
   const { format: kind, weights, data, context, scope, layout } = choices;
   if (kind === 'verl' && data === 'prompts') return { kind: 'verl-prompts', truths: helpers.truths?.sha256 ?? null };
   if (data !== undefined && data !== 'trajectories') return null;
-  if (!isExported(kind)) return null; // agent-r and dpo are made of mined examples only
+  if (!isExportFormat(kind)) return null; // agent-r and dpo are made of mined examples only
   const metadata = choices.metadata ? 'include' : 'omit';
   const options = { weights, metadata, context, scope, layout, ...tokensOf(helpers) } as const;
-  return { kind, ...EXPORT_FORMATS[kind].options(options) } as ExportFormat; // the registry is typed by kind
-}
-
-function isExported(kind: string): kind is ExportFormat['kind'] {
-  return Object.hasOwn(EXPORT_FORMATS, kind);
+  return { kind, ...formatEntry({ kind }).options(options) } as ExportFormat; // of this kind, as its own options are
 }
 
 function rowFormatWith(choices: ExportChoices, helpers: ExportHelpers): RowFormat {

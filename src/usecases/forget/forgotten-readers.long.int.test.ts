@@ -18,7 +18,7 @@ import { useTestPlatform } from '../../testing/use-test-platform.ts';
 import { killRunning, runInProcess } from '../../testing/worker-process.ts';
 import { collect } from '../collect/collect.ts';
 import { exportTrajectories } from '../datasets/export/export-trajectories.ts';
-import type { ExportFormat } from '../datasets/export/format.ts';
+import type { ExportFormat } from '../datasets/export/formats.ts';
 import { exportRows } from '../datasets/rows/export-rows.ts';
 import { ROW_FORMATS } from '../datasets/rows/row-options.ts';
 import { planFork } from '../fork/fork.ts';

@@ -10,8 +10,8 @@ import { exportRows } from '../rows/export-rows.ts';
 import { exportRowsFolder } from '../rows/export-rows-folder.ts';
 import { ROW_FORMATS, type RowFormatKind } from '../rows/row-options.ts';
 import { exportTrajectories } from './export-trajectories.ts';
-import type { ExportFormat } from './format.ts';
-import { EXPORT_FORMATS, isParquet } from './formats.ts';
+import type { ExportFormat } from './formats.ts';
+import { formatEntry, isParquet } from './formats.ts';
 
 const shop = datasetWorkshop();
 
@@ -76,7 +76,7 @@ const OF_REWARDS: readonly string[] = ['trl-grpo', 'verl'];
 const formatOf = (kind: ExportFormat['kind'], layout: 'trajectory' | 'step' = 'trajectory') =>
   ({
     kind,
-    ...EXPORT_FORMATS[kind].options({
+    ...formatEntry({ kind }).options({
       weights: 'own',
       metadata: 'include',
       context: 'keep',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatasetError } from '../dataset-error.ts';
 import { fillFolder } from '../prepare/atomic-folder.ts';
 import { type ExportOptions, nothingMatches, openSelection, projectionsOf } from './export-trajectories.ts';
-import { EXPORT_FORMATS, isParquet, writeFormat } from './formats.ts';
+import { formatEntry, isParquet, writeFormat } from './formats.ts';
 import {
   countUnfinished,
   type ExportCounts,
@@ -79,7 +79,7 @@ export async function exportFolder(options: ExportOptions): Promise<FolderManife
         return {
           schema,
           format,
-          formatVersion: EXPORT_FORMATS[format.kind].version,
+          formatVersion: formatEntry(format).version,
           query,
           codeVersion,
           position,

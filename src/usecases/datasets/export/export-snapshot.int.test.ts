@@ -15,7 +15,7 @@ import { appendTo, projectSlice, testLog } from '../../../testing/given-events.t
 import { MemoryBlobs } from '../../../testing/memory-blobs.ts';
 import { openTestWorld, type TestWorld } from '../../../testing/open-test-log.ts';
 import { exportTrajectories } from './export-trajectories.ts';
-import type { ExportFormat } from './format.ts';
+import type { ExportFormat } from './formats.ts';
 
 let world: TestWorld;
 let folder: string;

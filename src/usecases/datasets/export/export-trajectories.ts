@@ -14,8 +14,7 @@ import type { TrajectoryQuery } from '../../../projections/trajectories/trajecto
 import { DatasetError, payloadForgotten } from '../dataset-error.ts';
 import { AtomicFile, type Existing, publishWithManifest, refuseManifest } from './atomic-file.ts';
 import type { ChatTokenizer } from './chat-tokenizer.ts';
-import type { ExportFormat } from './format.ts';
-import { EXPORT_FORMATS, writeFormat } from './formats.ts';
+import { type ExportFormat, formatEntry, writeFormat } from './formats.ts';
 import {
   checkUnclear,
   countUnfinished,
@@ -133,7 +132,7 @@ async function publish(
   position: SnapshotPosition,
 ): Promise<Manifest> {
   const { bytes, sha256 } = await file.seal();
-  const formatVersion = EXPORT_FORMATS[format.kind].version;
+  const formatVersion = formatEntry(format).version;
   const schema = 'espalier-manifest/1';
   const manifest: Manifest = { schema, format, formatVersion, query, codeVersion, position, counts, bytes, sha256 };
   await publishWithManifest(file, manifestText(manifest), existing);

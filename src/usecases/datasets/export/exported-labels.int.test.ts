@@ -4,7 +4,7 @@ import type { DataOf } from '../../../events/catalogue.ts';
 import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenPrepared } from '../../../testing/projecting-log.ts';
-import type { ExportFormat } from './format.ts';
+import type { ExportFormat } from './formats.ts';
 
 const shop = datasetWorkshop();
 let labelledStep: string;

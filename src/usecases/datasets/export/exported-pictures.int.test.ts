@@ -8,7 +8,7 @@ import { EventBuilder } from '../../../testing/event-builder.ts';
 import { testPictures } from '../../../testing/painted-world.ts';
 import { givenPrepared } from '../../../testing/projecting-log.ts';
 import { recordTwinImages, recordTwinSteps } from '../../../testing/record-twin-images.ts';
-import type { ExportFormat } from './format.ts';
+import type { ExportFormat } from './formats.ts';
 import { type Manifest, manifestPath } from './manifest.ts';
 import { PictureFolder, picturesPath } from './pictures.ts';
 

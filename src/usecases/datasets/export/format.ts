@@ -1,53 +1,70 @@
+import type { BlobStore } from '../../../blobs/blob-store.ts';
 import type { WeightRule } from '../../../domain/dataset/turn-weights.ts';
+import type { Trx } from '../../../postgres/database.ts';
+import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
+import type { ChatTokenizer } from './chat-tokenizer.ts';
+import type { ExportTrajectory } from './export-trajectory.ts';
+import type { ExportCounts } from './manifest.ts';
+import type { PictureFolder, Pictures } from './pictures.ts';
+import type { Truths } from './truths.ts';
 import type { ContextRule } from './without-context.ts';
 
-/** What a file of trajectories looks like. Everything that changes its bytes is here, and so in its manifest. */
-export type ExportFormat =
-  /** One chat per line, for fine-tuning: messages with a weight per assistant turn, and where it came from unless left out. */
-  | {
-      readonly kind: 'openai';
-      readonly weights: WeightRule;
-      readonly metadata: 'include' | 'omit';
-      /** What becomes of replies that are context; left out, they stay with `weight` 0. */
-      readonly context?: Exclude<ContextRule, 'keep'>;
-    }
-  /** One conversation of xtuner per line, `output_with_loss` says of each reply whether it is trained on. */
-  | { readonly kind: 'xtuner'; readonly weights: WeightRule; readonly metadata: 'include' | 'omit' }
-  /** Prompt and completion for TRL, one line per reply that is trained on: its loss flags have no other form there. */
-  | {
-      readonly kind: 'trl';
-      readonly weights: WeightRule;
-      readonly metadata: 'include' | 'omit';
-      /** SHA-256 of the tokenizer of a file of token ids, a line per trajectory; left out, it is one of texts. */
-      readonly tokenizer?: string;
-      /** Of a file of token ids; left out, it has a line of JSON for each row. */
-      readonly container?: 'parquet';
-    }
-  /** One scored completion per line for TRL: prompt, completion, reward, and the group that it is compared in. */
-  | { readonly kind: 'trl-grpo'; readonly metadata: 'include' | 'omit' }
-  /** One AgentTraj item per line: `item_id`, `conversations` with loss flags, `reward`. */
-  | {
-      readonly kind: 'sharegpt';
-      readonly weights: WeightRule;
-      /** What becomes of replies that are context; left out, they stay with `loss: false`, as AgentGym reads them. */
-      readonly context?: Exclude<ContextRule, 'keep'>;
-    }
-  /** One trajectory per line in the Agent Trajectory Interchange Format. */
-  | { readonly kind: 'atif'; readonly weights: WeightRule }
-  /** One row per trajectory, its steps nested. */
-  | { readonly kind: 'parquet'; readonly weights: WeightRule }
-  /**
-   * Parquet with verl's columns: a row per trajectory, which needs every token id, or per step. `tokenizer`: SHA-256 of that
-   * which texts without ids are tokenised with; left out, there is none.
-   */
-  | { readonly kind: 'verl'; readonly layout: 'trajectory' | 'step'; readonly tokenizer?: string }
-  /** Parquet with a row per task and ground truth, as verl samples from. `truths`: SHA-256 of the file of ground truths; null takes the goals. */
-  | { readonly kind: 'verl-prompts'; readonly truths: string | null }
-  /**
-   * The events themselves: what `import` takes back without loss. `trajectories` keeps of each tree what the chosen rollouts
-   * touch; `trees` keeps every event of each tree that holds a chosen rollout.
-   */
-  | { readonly kind: 'jsonl'; readonly scope: 'trajectories' | 'trees' };
+/** What a file of trajectories looks like. Everything that changes its bytes is in it, and so in its manifest. */
+export interface FileFormat {
+  readonly kind: string;
+}
+
+/** A format of files of trajectories: all that is said of it. */
+export interface FormatEntry<Format extends FileFormat> {
+  readonly kind: Format['kind'];
+  /** Raised when its bytes change for equal input. */
+  readonly version: number;
+  readonly container: 'lines' | 'parquet' | 'events';
+  /** What it takes of the options of an export: those that its bytes depend on. */
+  readonly options: (given: FormatOptions) => Omit<Format, 'kind'>;
+  /** Which reader trains on what of a file: its meaning is lost where a reader passes over a column. */
+  readonly notes: (format: Format) => readonly string[];
+  readonly write: (job: WriteJob<Format>) => Promise<ExportCounts>;
+}
+
+/** What may be chosen of a file, as the options of an export name it. */
+export interface FormatOptions {
+  readonly weights: WeightRule;
+  readonly metadata: 'include' | 'omit';
+  readonly context: ContextRule;
+  readonly scope: 'trajectories' | 'trees';
+  readonly layout: 'trajectory' | 'step';
+  /** SHA-256 of the tokenizer, and of the ground truths, that were named. */
+  readonly tokenizer?: string | undefined;
+  readonly truths?: string | undefined;
+  /** Of a file of token ids, by its name. */
+  readonly container?: 'parquet' | undefined;
+}
+
+/** What a format keeps of the rule for context. */
+export function contextOf({ context }: Pick<FormatOptions, 'context'>): { readonly context?: Exclude<ContextRule, 'keep'> } {
+  return context === 'keep' ? {} : { context };
+}
+
+export interface WriteJob<Format extends FileFormat = FileFormat> {
+  readonly trx: Trx;
+  readonly blobs: BlobStore;
+  readonly query: TrajectoryQuery;
+  readonly format: Format;
+  readonly file: ByteSink;
+  /** The pictures of prompts, and where those go that are not in the file. */
+  readonly pictures: Pictures;
+  readonly folder: Pick<PictureFolder, 'keep'>;
+  /** Tokenises texts of `verl` and `trl` that have no ids. */
+  readonly tokenizer?: ChatTokenizer | undefined;
+  /** What counts as right in the tasks of `verl-prompts`. */
+  readonly truths?: Truths | undefined;
+  readonly signal: AbortSignal;
+  /** Which trajectories are written; left out, all of the query. */
+  readonly only?: (trajectory: ExportTrajectory) => boolean;
+  /** Called with the number of trajectories that are written. */
+  readonly onDone: (done: number) => void;
+}
 
 /** Where a format's bytes go; `AtomicFile` is one. */
 export interface ByteSink {

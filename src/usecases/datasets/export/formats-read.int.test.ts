@@ -19,7 +19,7 @@ import type { RowFormat } from '../rows/row-options.ts';
 import { type ChatTokenizer, openChatTokenizer } from './chat-tokenizer.ts';
 import { exportFolder } from './export-folder.ts';
 import { exportTrajectories } from './export-trajectories.ts';
-import type { ExportFormat } from './format.ts';
+import type { ExportFormat } from './formats.ts';
 import { manifestPath } from './manifest.ts';
 
 const found = await consumersForTests();

@@ -11,7 +11,7 @@ import { useTestDatabase } from '../../../testing/use-test-database.ts';
 import { exportBatches } from '../batches/export-batches.ts';
 import { exportRows } from '../rows/export-rows.ts';
 import { exportTrajectories } from './export-trajectories.ts';
-import type { ExportFormat } from './format.ts';
+import type { ExportFormat } from './formats.ts';
 
 const database = useTestDatabase({ emptied: 'before-each' });
 let folder: string;

@@ -12,7 +12,6 @@ import {
 import { countUnclear, type SelectedTree } from '../../../projections/trajectories/select-trajectories.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { DatasetError } from '../dataset-error.ts';
-import type { ExportFormat } from './format.ts';
 import type { SnapshotPosition } from './snapshot.ts';
 import type { Lost } from './without-context.ts';
 
@@ -22,7 +21,7 @@ import type { Lost } from './without-context.ts';
  */
 export interface Manifest {
   readonly schema: 'espalier-manifest/1';
-  readonly format: ExportFormat;
+  readonly format: { readonly kind: string };
   readonly formatVersion: number;
   readonly query: TrajectoryQuery;
   readonly codeVersion: string;
@@ -111,7 +110,7 @@ export async function countWhole(trx: Trx, query: TrajectoryQuery): Promise<Sele
  * Leaves out what failed or was cancelled, where no filter says otherwise: it is no example of a policy, and the planner of
  * trainings rejects it. Files of events, and of the tasks to sample from, hold everything.
  */
-export function withOutcomes(query: TrajectoryQuery, { kind }: ExportFormat): TrajectoryQuery {
+export function withOutcomes(query: TrajectoryQuery, { kind }: Manifest['format']): TrajectoryQuery {
   return query.outcomes !== null || kind === 'jsonl' || kind === 'verl-prompts'
     ? query
     : { ...query, outcomes: ['terminated', 'truncated'] };
@@ -148,7 +147,7 @@ export async function checkUnclear(
 }
 
 /** @throws DatasetError `nothing-matches` where nobody rewarded any of the trajectories, and the format is for training on rewards. */
-export function refuseUnrewarded({ trajectories, unrewarded }: ExportCounts, { kind }: ExportFormat): void {
+export function refuseUnrewarded({ trajectories, unrewarded }: ExportCounts, { kind }: Manifest['format']): void {
   if (unrewarded === undefined || trajectories > 0) return;
   throw new DatasetError(
     'nothing-matches',

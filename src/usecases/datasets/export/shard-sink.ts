@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { openSha256, type Sha256 } from '../../../digest/sha256.ts';
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import type { ByteSink } from './format.ts';
+import type { ExportFormat } from './formats.ts';
 import type { ExportCounts, Manifest } from './manifest.ts';
 import { describeQuery } from './parse-trajectory-query.ts';
 
@@ -98,7 +99,8 @@ function pad(number: number): string {
 }
 
 /** What a folder of a data set is and where it comes from. */
-export interface FolderManifest extends Omit<Manifest, 'schema' | 'bytes' | 'sha256'> {
+export interface FolderManifest extends Omit<Manifest, 'schema' | 'format' | 'bytes' | 'sha256'> {
+  readonly format: ExportFormat;
   readonly schema: 'espalier-folder-manifest/1';
   readonly splits: Readonly<Record<string, ExportCounts>>;
   readonly files: readonly Shard[];

@@ -11,7 +11,7 @@ import { useTestPlatform } from '../../../testing/use-test-platform.ts';
 import { collect } from '../../collect/collect.ts';
 import type { PromptPlan } from '../../collect/prompting/prompt-plan.ts';
 import { exportTrajectories } from './export-trajectories.ts';
-import type { ExportFormat } from './format.ts';
+import type { ExportFormat } from './formats.ts';
 import { parseTrajectoryQuery } from './parse-trajectory-query.ts';
 
 const platform = useTestPlatform({ opened: 'once', projector: 'running' });

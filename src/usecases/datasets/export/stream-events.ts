@@ -11,12 +11,21 @@ import { type SelectedTree, selectTrees } from '../../../projections/trajectorie
 import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { blobLine, type CarriedBlob, type EndLine, eventLine, HEADER, inlinePayloads, readCarried } from '../event-line.ts';
 import { isTreeEvent, type TreeEvent, TreeShape } from '../tree-shape.ts';
+import type { FormatEntry, WriteJob } from './format.ts';
 import { keepTouched } from './keep-events.ts';
 import type { ExportCounts } from './manifest.ts';
 import { checkEvents } from './manifest.ts';
 import { batchTrees } from './stream-trajectories.ts';
-import type { FormatOf } from './write-trajectories.ts';
-import { type FormatEntry, type WriteJob, zero } from './write-trajectories.ts';
+import { zero } from './write-trajectories.ts';
+
+/**
+ * The events themselves: what `import` takes back without loss. `trajectories` keeps of each tree what the chosen rollouts
+ * touch; `trees` keeps every event of each tree that holds a chosen rollout.
+ */
+interface EventsFormat {
+  readonly kind: 'jsonl';
+  readonly scope: 'trajectories' | 'trees';
+}
 
 /** Some events of a file, with the payloads that go before them. */
 interface EventPart {
@@ -227,7 +236,8 @@ async function readPlaced(trx: Trx, streams: readonly string[]): Promise<(stream
   return (stream) => found.get(stream) ?? NONE;
 }
 
-export const eventsFormat: FormatEntry<'jsonl'> = {
+export const eventsFormat: FormatEntry<EventsFormat> = {
+  kind: 'jsonl',
   version: 2,
   container: 'events',
   options: ({ scope }) => ({ scope }),
@@ -235,7 +245,7 @@ export const eventsFormat: FormatEntry<'jsonl'> = {
   write: writeEvents,
 };
 
-async function writeEvents(job: WriteJob<FormatOf<'jsonl'>>): Promise<ExportCounts> {
+async function writeEvents(job: WriteJob<EventsFormat>): Promise<ExportCounts> {
   const { trx, query, blobs, format, file, signal, onDone } = job;
   const counts = zero();
   let payloads = 0;

@@ -1,17 +1,28 @@
 import { pictureIds, type RowMessage } from '../../../domain/dataset/shown-rows.ts';
-import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
+import { turnWeights, type WeightRule } from '../../../domain/dataset/turn-weights.ts';
 import { type TokenStep, trajectoryRows } from '../../../domain/training/rows/trajectory-rows.ts';
 import { DatasetError } from '../dataset-error.ts';
 import type { ChatTokenizer } from './chat-tokenizer.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
-import type { ByteSink, ExportFormat } from './format.ts';
+import type { ByteSink, WriteJob } from './format.ts';
 import { Float, jsonLine } from './json-line.ts';
 import type { ExportCounts } from './manifest.ts';
 import { type Column, double, each, int32, list, ParquetFile, type ParquetShape, struct, text } from './parquet-file.ts';
 import { partOf, rowMetadata } from './row-metadata.ts';
 import { originOf, refuseUnknownPrompts, shownSteps } from './shown-steps.ts';
 import { sampledAll, tokenRowsOf } from './verl-rows.ts';
-import { type FormatOf, type WriteJob, writeTrajectories } from './write-trajectories.ts';
+import { writeTrajectories } from './write-trajectories.ts';
+
+/** Prompt and completion for TRL, one line per reply that is trained on: its loss flags have no other form there. */
+export interface TrlFormat {
+  readonly kind: 'trl';
+  readonly weights: WeightRule;
+  readonly metadata: 'include' | 'omit';
+  /** SHA-256 of the tokenizer of a file of token ids, a line per trajectory; left out, it is one of texts. */
+  readonly tokenizer?: string;
+  /** Of a file of token ids; left out, it has a line of JSON for each row. */
+  readonly container?: 'parquet';
+}
 
 const IGNORED = -100; // the label that torch's cross entropy leaves out
 
@@ -138,7 +149,7 @@ function plain(value: unknown): unknown {
  */
 export function tokenBodies(
   trajectory: ExportTrajectory,
-  { weights: rule, metadata }: Extract<ExportFormat, { kind: 'trl' }>,
+  { weights: rule, metadata }: TrlFormat,
   tokenizer: ChatTokenizer,
 ): readonly TokenBody[] {
   const { head, root, firstPictures = [], steps, rollout, config } = trajectory;
@@ -169,7 +180,7 @@ export function tokenBodies(
 }
 
 /** Writes trajectories as token ids, lines or Parquet. */
-export async function writeTokens(job: WriteJob<FormatOf<'trl'>>, tokenizer: ChatTokenizer): Promise<ExportCounts> {
+export async function writeTokens(job: WriteJob<TrlFormat>, tokenizer: ChatTokenizer): Promise<ExportCounts> {
   const { format } = job;
   let retokenised = 0;
   const parquet = format.container === 'parquet' ? new TokenFile(job.file, format) : null;

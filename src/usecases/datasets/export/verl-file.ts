@@ -4,19 +4,29 @@ import type { OfTree } from '../../../projections/of-tree.ts';
 import type { PolicySpan, RecordedRollout } from '../../../projections/trajectories/recorded-tree.ts';
 import type { ChatTokenizer } from './chat-tokenizer.ts';
 import { type ExportTrajectory, labelLines } from './export-trajectory.ts';
-import type { ByteSink, ExportFormat } from './format.ts';
+import type { ByteSink, FormatEntry } from './format.ts';
 import { verlMessages, verlTools } from './message-forms.ts';
 import { ParquetFile } from './parquet-file.ts';
 import type { Pictures } from './pictures.ts';
 import { shownSteps } from './shown-steps.ts';
 import { splitOwn, stepTokens, tokenRowsOf, tookBy } from './verl-rows.ts';
 import { verlSteps, verlTrajectories } from './verl-schema.ts';
-import { type FormatEntry, writeRewarded, writeTrajectories } from './write-trajectories.ts';
+import { writeRewarded, writeTrajectories } from './write-trajectories.ts';
+
+/**
+ * Parquet with verl's columns: a row per trajectory, which needs every token id, or per step. `tokenizer`: SHA-256 of that
+ * which texts without ids are tokenised with; left out, there is none.
+ */
+interface VerlFormat {
+  readonly kind: 'verl';
+  readonly layout: 'trajectory' | 'step';
+  readonly tokenizer?: string;
+}
 
 /** Writes trajectories as Parquet for verl, a row per trajectory or per step. */
 export class VerlFile {
   readonly #file: ParquetFile;
-  readonly #layout: Extract<ExportFormat, { kind: 'verl' }>['layout'];
+  readonly #layout: VerlFormat['layout'];
   readonly #pictures: Pictures;
   readonly #tokenizer: ChatTokenizer | null;
 
@@ -24,12 +34,7 @@ export class VerlFile {
   retokenised = 0;
 
   /** @param tokenizer for rows of trajectories whose texts have no ids; null leaves texts untokenised. */
-  constructor(
-    sink: ByteSink,
-    { layout }: Extract<ExportFormat, { kind: 'verl' }>,
-    pictures: Pictures,
-    tokenizer: ChatTokenizer | null,
-  ) {
+  constructor(sink: ByteSink, { layout }: VerlFormat, pictures: Pictures, tokenizer: ChatTokenizer | null) {
     this.#layout = layout;
     this.#pictures = pictures;
     this.#tokenizer = tokenizer;
@@ -224,7 +229,8 @@ export function componentRows(rewards: Readonly<Record<string, number>>): readon
   return Object.entries(rewards).map(([component, value]) => ({ component, value }));
 }
 
-export const verlFormat: FormatEntry<'verl'> = {
+export const verlFormat: FormatEntry<VerlFormat> = {
+  kind: 'verl',
   version: 7,
   container: 'parquet',
   options: ({ layout, tokenizer }) => ({ layout, ...(tokenizer === undefined ? {} : { tokenizer }) }),

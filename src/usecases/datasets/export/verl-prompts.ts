@@ -4,6 +4,7 @@ import { cutText } from '../../../domain/text/cut-text.ts';
 import { readToolsKwargs } from '../../../projections/trajectories/select-trajectories.ts';
 import { DatasetError } from '../dataset-error.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
+import type { FormatEntry } from './format.ts';
 import { verlMessages, verlTools } from './message-forms.ts';
 import { binary, each, int64, list, optional, ParquetFile, type ParquetShape, struct, text } from './parquet-file.ts';
 import type { Pictures } from './pictures.ts';
@@ -12,7 +13,13 @@ import type { Truths } from './truths.ts';
 import { goalsAsTruths } from './truths.ts';
 import { chatColumn } from './verl-schema.ts';
 import { type ToolsKwargs, typeToolsKwargs } from './verl-tools-kwargs.ts';
-import { type FormatEntry, writeTrajectories } from './write-trajectories.ts';
+import { writeTrajectories } from './write-trajectories.ts';
+
+/** Parquet with a row per task and ground truth, as verl samples from. `truths`: SHA-256 of the file of ground truths; null takes the goals. */
+interface VerlPromptsFormat {
+  readonly kind: 'verl-prompts';
+  readonly truths: string | null;
+}
 
 /**
  * One row per task and ground truth, as verl's `RLHFDataset` reads prompts to sample from: `data_source` (the environment),
@@ -115,7 +122,8 @@ export class VerlPrompts {
   }
 }
 
-export const verlPromptsFormat: FormatEntry<'verl-prompts'> = {
+export const verlPromptsFormat: FormatEntry<VerlPromptsFormat> = {
+  kind: 'verl-prompts',
   version: 1,
   container: 'parquet',
   options: ({ truths = null }) => ({ truths }),

@@ -1,16 +1,22 @@
 import type { ShownStep } from '../../../domain/dataset/shown-rows.ts';
-import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
+import { turnWeights, type WeightRule } from '../../../domain/dataset/turn-weights.ts';
 import type { PolicyMessage } from '../../../domain/prompts/policy-prompt.ts';
 import { messageText } from '../../../domain/prompts/same-message.ts';
 import { callsOf, chatTools, reasoningOf } from '../../../domain/prompts/served-message.ts';
 import { DatasetError } from '../dataset-error.ts';
 import { type ExportTrajectory, labelLines } from './export-trajectory.ts';
-import type { ExportFormat } from './format.ts';
+import type { FormatEntry } from './format.ts';
 import { float, RawJson } from './json-line.ts';
 import { argumentsValue, contentOf } from './message-forms.ts';
 import { shownSteps } from './shown-steps.ts';
 import { stepTokens } from './verl-rows.ts';
-import { type FormatEntry, writeBodies } from './write-trajectories.ts';
+import { writeBodies } from './write-trajectories.ts';
+
+/** One trajectory per line in the Agent Trajectory Interchange Format. */
+interface AtifFormat {
+  readonly kind: 'atif';
+  readonly weights: WeightRule;
+}
 
 /** The version of the Agent Trajectory Interchange Format (Harbor's RFC 0001) that is written. */
 const ATIF_VERSION = 'ATIF-v1.7';
@@ -22,7 +28,7 @@ const ATIF_VERSION = 'ATIF-v1.7';
  * `extra.espalier` leads back to the record and holds rewards, outcome, success and labels. ATIF has no place for another prompt that
  * a reply was asked with, nor for pictures drawn of it.
  */
-export function atifBody(trajectory: ExportTrajectory, { weights: rule }: Extract<ExportFormat, { kind: 'atif' }>): object {
+export function atifBody(trajectory: ExportTrajectory, { weights: rule }: AtifFormat): object {
   const { head, root, firstPictures = [], steps, rollout, returnValue, rolloutRewards, annotations } = trajectory;
   if (firstPictures.length > 0 || steps.some(({ pictures = [] }) => pictures.length > 0))
     throw new DatasetError(
@@ -226,7 +232,8 @@ function metricsOf(step: ExportTrajectory['steps'][number]): object {
   return Object.keys(metrics).length === 0 ? {} : { metrics };
 }
 
-export const atifFormat: FormatEntry<'atif'> = {
+export const atifFormat: FormatEntry<AtifFormat> = {
+  kind: 'atif',
   version: 4,
   container: 'lines',
   options: ({ weights }) => ({ weights }),

@@ -1,12 +1,19 @@
 import { pictureIds } from '../../../domain/dataset/shown-rows.ts';
-import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
+import { turnWeights, type WeightRule } from '../../../domain/dataset/turn-weights.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
-import type { ExportFormat } from './format.ts';
+import type { FormatEntry } from './format.ts';
 import { partMessages, toolsColumn, xtunerConversation } from './message-forms.ts';
 import { picturesNamed } from './row-metadata.ts';
 import { imagesColumn, type PictureShelf, picturesIn, type ShownExample, shownExamples } from './shown-steps.ts';
-import { writeTokens } from './token-body.ts';
-import { type FormatEntry, type FormatOf, writeBodies } from './write-trajectories.ts';
+import { type TrlFormat, writeTokens } from './token-body.ts';
+import { writeBodies } from './write-trajectories.ts';
+
+/** One conversation of xtuner per line, `output_with_loss` says of each reply whether it is trained on. */
+export interface XtunerFormat {
+  readonly kind: 'xtuner';
+  readonly weights: WeightRule;
+  readonly metadata: 'include' | 'omit';
+}
 
 /**
  * Writes a trajectory for xtuner (a line per conversation) or TRL (a line per trained reply). None for a trajectory without a
@@ -14,7 +21,7 @@ import { type FormatEntry, type FormatOf, writeBodies } from './write-trajectori
  */
 export async function chatBodies(
   trajectory: ExportTrajectory,
-  { kind, weights, metadata }: Extract<ExportFormat, { kind: 'xtuner' | 'trl' }>,
+  { kind, weights, metadata }: XtunerFormat | TrlFormat,
   shelf: PictureShelf,
 ): Promise<readonly object[]> {
   const says = metadata === 'include';
@@ -63,7 +70,8 @@ export async function completionBodies(
   return bodies;
 }
 
-export const xtunerFormat: FormatEntry<'xtuner'> = {
+export const xtunerFormat: FormatEntry<XtunerFormat> = {
+  kind: 'xtuner',
   version: 5,
   container: 'lines',
   options: ({ weights, metadata }) => ({ weights, metadata }),
@@ -75,7 +83,8 @@ export function xtunerNotes(): readonly string[] {
   return ['note: xtuner reads `output_with_loss`; TRL (SFTTrainer), verl and LLaMA-Factory do not know the form'];
 }
 
-export const trlFormat: FormatEntry<'trl'> = {
+export const trlFormat: FormatEntry<TrlFormat> = {
+  kind: 'trl',
   version: 5,
   container: 'lines',
   options: ({ weights, metadata, tokenizer, container }) => ({
@@ -90,7 +99,7 @@ export const trlFormat: FormatEntry<'trl'> = {
       : writeBodies(job, (trajectory) => chatBodies(trajectory, job.format, job)),
 };
 
-export function trlNotes({ tokenizer }: Pick<FormatOf<'trl'>, 'tokenizer'>): readonly string[] {
+export function trlNotes({ tokenizer }: Pick<TrlFormat, 'tokenizer'>): readonly string[] {
   return tokenizer !== undefined
     ? ['note: TRL (SFTTrainer) trains on `labels`, where they are not -100; set max_length=None, or it cuts rows at 1,024 tokens']
     : ['note: TRL (SFTTrainer) trains on `completion`; --tokenizer DIR writes a row per trajectory instead of one per reply'];

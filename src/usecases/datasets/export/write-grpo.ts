@@ -1,12 +1,18 @@
 import { DatasetError } from '../dataset-error.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
-import type { ExportFormat } from './format.ts';
+import type { FormatEntry } from './format.ts';
 import { float } from './json-line.ts';
 import { partMessages, toolsColumn } from './message-forms.ts';
 import { picturesNamed } from './row-metadata.ts';
 import { imagesColumn, type PictureShelf, picturesIn, shownExamples } from './shown-steps.ts';
 import { othersInside, splitPolicy } from './verl-rows.ts';
-import { type FormatEntry, writeBodies, writeRewarded } from './write-trajectories.ts';
+import { writeBodies, writeRewarded } from './write-trajectories.ts';
+
+/** One scored completion per line for TRL: prompt, completion, reward, and the group that it is compared in. */
+interface GrpoFormat {
+  readonly kind: 'trl-grpo';
+  readonly metadata: 'include' | 'omit';
+}
 
 /**
  * Writes a trajectory as scored completions for TRL, as GRPO and its relatives compare them: `prompt` (what its first reply was
@@ -18,7 +24,7 @@ import { type FormatEntry, writeBodies, writeRewarded } from './write-trajectori
  */
 export async function grpoBodies(
   trajectory: ExportTrajectory,
-  { metadata }: Extract<ExportFormat, { kind: 'trl-grpo' }>,
+  { metadata }: GrpoFormat,
   shelf: PictureShelf,
 ): Promise<readonly object[]> {
   const { head, rewards, returnValue, rollout, steps } = trajectory;
@@ -56,7 +62,8 @@ function refuseOthers(own: ExportTrajectory['steps'], { rollout, head }: ExportT
   );
 }
 
-export const grpoFormat: FormatEntry<'trl-grpo'> = {
+export const grpoFormat: FormatEntry<GrpoFormat> = {
+  kind: 'trl-grpo',
   version: 7,
   container: 'lines',
   options: ({ metadata }) => ({ metadata }),

@@ -1,10 +1,20 @@
-import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
+import { turnWeights, type WeightRule } from '../../../domain/dataset/turn-weights.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
-import type { ExportFormat } from './format.ts';
+import { contextOf, type FormatEntry } from './format.ts';
 import { openaiMessages, toolsField } from './message-forms.ts';
 import { picturesNamed } from './row-metadata.ts';
 import { type PictureShelf, picturesIn, shownExamples } from './shown-steps.ts';
-import { contextOf, type FormatEntry, type FormatOf, writePlain } from './write-trajectories.ts';
+import type { ContextRule } from './without-context.ts';
+import { writePlain } from './write-trajectories.ts';
+
+/** One chat per line, for fine-tuning: messages with a weight per assistant turn, and where it came from unless left out. */
+export interface OpenAiFormat {
+  readonly kind: 'openai';
+  readonly weights: WeightRule;
+  readonly metadata: 'include' | 'omit';
+  /** What becomes of replies that are context; left out, they stay with `weight` 0. */
+  readonly context?: Exclude<ContextRule, 'keep'>;
+}
 
 /**
  * Writes a trajectory for OpenAI chat fine-tuning: `messages` with `weight` 0 or 1 on assistant turns, and the `tools` that
@@ -13,7 +23,7 @@ import { contextOf, type FormatEntry, type FormatOf, writePlain } from './write-
  */
 export async function openaiBodies(
   trajectory: ExportTrajectory,
-  { weights, metadata }: Extract<ExportFormat, { kind: 'openai' }>,
+  { weights, metadata }: OpenAiFormat,
   shelf: PictureShelf,
 ): Promise<readonly object[]> {
   const says = metadata === 'include';
@@ -31,7 +41,8 @@ export async function openaiBodies(
   );
 }
 
-export const openaiFormat: FormatEntry<'openai'> = {
+export const openaiFormat: FormatEntry<OpenAiFormat> = {
+  kind: 'openai',
   version: 6,
   container: 'lines',
   options: ({ weights, metadata, ...given }) => ({ weights, metadata, ...contextOf(given) }),
@@ -39,7 +50,7 @@ export const openaiFormat: FormatEntry<'openai'> = {
   write: (job) => writePlain(job, (trajectory) => openaiBodies(trajectory, job.format, job)),
 };
 
-export function openaiNotes({ context }: Pick<FormatOf<'openai'>, 'context'>): readonly string[] {
+export function openaiNotes({ context }: Pick<OpenAiFormat, 'context'>): readonly string[] {
   return context === undefined
     ? [
         'note: OpenAI fine-tuning reads `weight`; TRL, verl, LLaMA-Factory and torchtune ignore it and train on every reply. For those: --format trl, or leave out --context keep',

@@ -1,5 +1,5 @@
 import { pictureIds } from '../../../domain/dataset/shown-rows.ts';
-import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
+import { turnWeights, type WeightRule } from '../../../domain/dataset/turn-weights.ts';
 import type { PolicyMessagePart, ToolCallPart } from '../../../domain/prompts/policy-prompt.ts';
 import { sharedMessages } from '../../../domain/prompts/same-message.ts';
 import { callsOf, reasoningOf } from '../../../domain/prompts/served-message.ts';
@@ -9,7 +9,7 @@ import type { Packed } from '../../../events/schemas/values.ts';
 import type { OfTree } from '../../../projections/of-tree.ts';
 import type { RecordedPrompt } from '../../../projections/prompts/read-prompts.ts';
 import { type ExportTrajectory, labelLines } from './export-trajectory.ts';
-import type { ByteSink, ExportFormat } from './format.ts';
+import type { ByteSink, FormatEntry } from './format.ts';
 import {
   binary,
   boolean,
@@ -28,16 +28,22 @@ import {
   text,
 } from './parquet-file.ts';
 import type { ExportedPicture, Pictures } from './pictures.ts';
-import { type FormatEntry, writeTrajectories } from './write-trajectories.ts';
+import { writeTrajectories } from './write-trajectories.ts';
+
+/** One row per trajectory, its steps nested. */
+interface ParquetFormat {
+  readonly kind: 'parquet';
+  readonly weights: WeightRule;
+}
 
 /** Writes trajectories as Parquet (Snappy), a bounded row group at a time. */
 export class ParquetRows {
   readonly #file: ParquetFile;
-  readonly #format: Extract<ExportFormat, { kind: 'parquet' }>;
+  readonly #format: ParquetFormat;
 
   readonly #pictures: Pictures;
 
-  constructor(sink: ByteSink, format: Extract<ExportFormat, { kind: 'parquet' }>, pictures: Pictures) {
+  constructor(sink: ByteSink, format: ParquetFormat, pictures: Pictures) {
     this.#format = format;
     this.#pictures = pictures;
     this.#file = new ParquetFile(sink, trajectoryRows(pictures));
@@ -58,7 +64,7 @@ export class ParquetRows {
 /** Returns one row of the file: the columns of `trajectoryRows`. */
 function parquetRow(
   trajectory: ExportTrajectory,
-  format: Extract<ExportFormat, { kind: 'parquet' }>,
+  format: ParquetFormat,
   drawn: readonly (readonly ExportedPicture[])[],
 ): Readonly<Record<string, unknown>> {
   const { head, rollout, root, steps } = trajectory;
@@ -300,7 +306,8 @@ function rewardStruct(): Column {
   return struct('element', [text('component'), double('value')]);
 }
 
-export const parquetFormat: FormatEntry<'parquet'> = {
+export const parquetFormat: FormatEntry<ParquetFormat> = {
+  kind: 'parquet',
   version: 5,
   container: 'parquet',
   options: ({ weights }) => ({ weights }),

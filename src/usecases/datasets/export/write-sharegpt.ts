@@ -1,17 +1,26 @@
 import { type ShareGptTurn, shareGptTurns } from '../../../domain/dataset/chat.ts';
 import type { RowMessage, ShownRow } from '../../../domain/dataset/shown-rows.ts';
-import { turnWeights } from '../../../domain/dataset/turn-weights.ts';
+import { turnWeights, type WeightRule } from '../../../domain/dataset/turn-weights.ts';
 import { promptMessages } from '../../../domain/history/prompt.ts';
 import { sharedMessages, textMessage } from '../../../domain/prompts/same-message.ts';
 import { callsOf, reasoningOf } from '../../../domain/prompts/served-message.ts';
 import { DatasetError } from '../dataset-error.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
-import type { ExportFormat } from './format.ts';
+import { contextOf, type FormatEntry } from './format.ts';
 import { float, jsonText } from './json-line.ts';
 import { argumentsValue, markedText, toolsColumn } from './message-forms.ts';
 import { picturesNamed } from './row-metadata.ts';
 import { imagesColumn, type PictureShelf, picturesIn, shownExamples } from './shown-steps.ts';
-import { contextOf, type FormatEntry, type FormatOf, writePlain } from './write-trajectories.ts';
+import type { ContextRule } from './without-context.ts';
+import { writePlain } from './write-trajectories.ts';
+
+/** One AgentTraj item per line: `item_id`, `conversations` with loss flags, `reward`. */
+export interface ShareGptFormat {
+  readonly kind: 'sharegpt';
+  readonly weights: WeightRule;
+  /** What becomes of replies that are context; left out, they stay with `loss: false`, as AgentGym reads them. */
+  readonly context?: Exclude<ContextRule, 'keep'>;
+}
 
 /** What Agent-R answers to every instruction where a run does not say otherwise (Agent-R spec §4.3). */
 export const DEFAULT_ACKNOWLEDGEMENT = 'Ok.';
@@ -22,7 +31,7 @@ export const DEFAULT_ACKNOWLEDGEMENT = 'Ok.';
  */
 export async function shareGptBodies(
   trajectory: ExportTrajectory,
-  format: Extract<ExportFormat, { kind: 'sharegpt' }>,
+  format: ShareGptFormat,
   shelf: PictureShelf,
 ): Promise<readonly object[]> {
   const { head, root, steps, rollout, returnValue, config } = trajectory;
@@ -125,7 +134,8 @@ export function acknowledgementIn(config: unknown): string {
   return DEFAULT_ACKNOWLEDGEMENT;
 }
 
-export const shareGptFormat: FormatEntry<'sharegpt'> = {
+export const shareGptFormat: FormatEntry<ShareGptFormat> = {
+  kind: 'sharegpt',
   version: 6,
   container: 'lines',
   options: ({ weights, ...given }) => ({ weights, ...contextOf(given) }),
@@ -133,7 +143,7 @@ export const shareGptFormat: FormatEntry<'sharegpt'> = {
   write: (job) => writePlain(job, (trajectory) => shareGptBodies(trajectory, job.format, job)),
 };
 
-export function shareGptNotes({ context }: Pick<FormatOf<'sharegpt'>, 'context'>): readonly string[] {
+export function shareGptNotes({ context }: Pick<ShareGptFormat, 'context'>): readonly string[] {
   return context === undefined
     ? [
         'note: AgentGym reads `loss`; LLaMA-Factory and FastChat ignore it and train on every reply. For those: leave out --context keep',

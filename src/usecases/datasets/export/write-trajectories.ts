@@ -1,74 +1,14 @@
-import type { BlobStore } from '../../../blobs/blob-store.ts';
 import { turnWeights, type WeightRule } from '../../../domain/dataset/turn-weights.ts';
 import { fitsFloat32 } from '../../../domain/float32.ts';
 import { sumAmounts } from '../../../domain/reward/amount.ts';
-import type { Trx } from '../../../postgres/database.ts';
-import type { TrajectoryQuery } from '../../../projections/trajectories/trajectory-query.ts';
 import { DatasetError } from '../dataset-error.ts';
-import type { ChatTokenizer } from './chat-tokenizer.ts';
 import type { ExportTrajectory } from './export-trajectory.ts';
-import type { ByteSink, ExportFormat } from './format.ts';
+import type { WriteJob } from './format.ts';
 import { jsonLine } from './json-line.ts';
 import type { ExportCounts } from './manifest.ts';
-import type { PictureFolder, Pictures } from './pictures.ts';
 import { streamTrajectories } from './stream-trajectories.ts';
-import type { Truths } from './truths.ts';
 import { stepTokens } from './verl-rows.ts';
 import { type ContextRule, contextLost, LostReplies, unweighed } from './without-context.ts';
-
-export interface WriteJob<Format extends ExportFormat = ExportFormat> {
-  readonly trx: Trx;
-  readonly blobs: BlobStore;
-  readonly query: TrajectoryQuery;
-  readonly format: Format;
-  readonly file: ByteSink;
-  /** The pictures of prompts, and where those go that are not in the file. */
-  readonly pictures: Pictures;
-  readonly folder: Pick<PictureFolder, 'keep'>;
-  /** Tokenises texts of `verl` and `trl` that have no ids. */
-  readonly tokenizer?: ChatTokenizer | undefined;
-  /** What counts as right in the tasks of `verl-prompts`. */
-  readonly truths?: Truths | undefined;
-  readonly signal: AbortSignal;
-  /** Which trajectories are written; left out, all of the query. */
-  readonly only?: (trajectory: ExportTrajectory) => boolean;
-  /** Called with the number of trajectories that are written. */
-  readonly onDone: (done: number) => void;
-}
-
-/** Which formats have a kind. */
-export type FormatOf<Kind extends ExportFormat['kind']> = Extract<ExportFormat, { kind: Kind }>;
-
-/** A format of files of trajectories: all that is said of it. */
-export interface FormatEntry<Kind extends ExportFormat['kind']> {
-  /** Raised when its bytes change for equal input. */
-  readonly version: number;
-  readonly container: 'lines' | 'parquet' | 'events';
-  /** What it takes of the options of an export: those that its bytes depend on. */
-  readonly options: (given: FormatOptions) => Omit<FormatOf<Kind>, 'kind'>;
-  /** Which reader trains on what of a file: its meaning is lost where a reader passes over a column. */
-  readonly notes: (format: FormatOf<Kind>) => readonly string[];
-  readonly write: (job: WriteJob<FormatOf<Kind>>) => Promise<ExportCounts>;
-}
-
-/** What may be chosen of a file, as the options of an export name it. */
-export interface FormatOptions {
-  readonly weights: WeightRule;
-  readonly metadata: 'include' | 'omit';
-  readonly context: ContextRule;
-  readonly scope: 'trajectories' | 'trees';
-  readonly layout: 'trajectory' | 'step';
-  /** SHA-256 of the tokenizer, and of the ground truths, that were named. */
-  readonly tokenizer?: string | undefined;
-  readonly truths?: string | undefined;
-  /** Of a file of token ids, by its name. */
-  readonly container?: 'parquet' | undefined;
-}
-
-/** What a format keeps of the rule for context. */
-export function contextOf({ context }: Pick<FormatOptions, 'context'>): { readonly context?: Exclude<ContextRule, 'keep'> } {
-  return context === 'keep' ? {} : { context };
-}
 
 type Counting = {
   -readonly [Name in keyof Omit<
@@ -111,9 +51,16 @@ export function writeBodies(
   });
 }
 
+/** A format that cannot mark every reply as context. */
+interface PlainFormat {
+  readonly kind: 'openai' | 'sharegpt';
+  readonly weights: WeightRule;
+  readonly context?: Exclude<ContextRule, 'keep'>;
+}
+
 /** Writes rows whose context is taken out where the format asks for that. @throws DatasetError `context`. */
 export async function writePlain(
-  job: WriteJob<FormatOf<'openai' | 'sharegpt'>>,
+  job: WriteJob<PlainFormat>,
   bodiesOf: (trajectory: ExportTrajectory) => Promise<readonly object[]>,
 ): Promise<ExportCounts> {
   const { kind, weights, context } = job.format;
@@ -147,7 +94,10 @@ function refuseBeyondFloat32({ head, rollout, returnValue, rewards, steps }: Exp
 }
 
 /** Leaves out what nobody rewarded, which is not a reward of 0. */
-export async function writeRewarded(job: WriteJob, write: (job: WriteJob) => Promise<ExportCounts>): Promise<ExportCounts> {
+export async function writeRewarded<Job extends WriteJob>(
+  job: Job,
+  write: (job: Job) => Promise<ExportCounts>,
+): Promise<ExportCounts> {
   const left = { trajectories: 0, trees: 0, steps: 0 };
   const trees = new Set<string>();
   const only = (trajectory: ExportTrajectory) => {

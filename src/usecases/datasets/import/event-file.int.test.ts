@@ -8,7 +8,7 @@ import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenPrepared, projectingAppender } from '../../../testing/projecting-log.ts';
 import { readModels } from '../../../testing/read-models.ts';
 import { recordHistory, recordRenderSpec, recordSegment } from '../../../testing/record-images.ts';
-import type { ExportFormat } from '../export/format.ts';
+import type { ExportFormat } from '../export/formats.ts';
 import type { ImportOptions } from './import-trajectories.ts';
 
 const ABSENT = { blob: 'a'.repeat(64), size: 1, mediaType: 'text/plain' };

@@ -8,7 +8,7 @@ import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenEvents, requeueWaiting } from '../../../testing/given-events.ts';
 import { givenPrepared } from '../../../testing/projecting-log.ts';
 import { readModels } from '../../../testing/read-models.ts';
-import type { ExportFormat } from '../export/format.ts';
+import type { ExportFormat } from '../export/formats.ts';
 import { manifestPath } from '../export/manifest.ts';
 
 const shop = datasetWorkshop();

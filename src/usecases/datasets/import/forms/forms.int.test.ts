@@ -11,7 +11,7 @@ import { datasetWorkshop } from '../../../../testing/dataset-workshop.ts';
 import { EventBuilder } from '../../../../testing/event-builder.ts';
 import { givenEvents } from '../../../../testing/given-events.ts';
 import { recordMessages } from '../../../../testing/record-messages.ts';
-import type { ExportFormat } from '../../export/format.ts';
+import type { ExportFormat } from '../../export/formats.ts';
 import { readParquet } from '../../prepare/read-source.ts';
 
 const shop = datasetWorkshop();

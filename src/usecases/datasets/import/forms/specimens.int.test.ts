@@ -5,7 +5,7 @@ import { argumentsKey } from '../../../../domain/prompts/same-message.ts';
 import { tokensAsJson } from '../../../../projections/step-tree/token-bytes.ts';
 import { datasetWorkshop } from '../../../../testing/dataset-workshop.ts';
 import { DatasetError } from '../../dataset-error.ts';
-import type { ExportFormat } from '../../export/format.ts';
+import type { ExportFormat } from '../../export/formats.ts';
 import { ITEM_FORMS } from './item-form.ts';
 
 const shop = datasetWorkshop();

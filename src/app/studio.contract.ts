@@ -158,11 +158,11 @@ export const studioFlows = (brokers?: () => Promise<readonly string[]>) => () =>
         await page.getByRole('link', { name: 'train demo-1' }).click();
         await page.getByLabel('in order of').selectOption('RETURN_VARIANCE_DESC');
         await openUnequalTask(page);
-        await page.getByLabel('next to the estimator in force').selectOption('dr-grpo');
-        await page.getByRole('columnheader', { name: 'advantage by dr-grpo' }).waitFor();
-        expect(new URL(page.url()).searchParams.get('estimator')).toBe('dr-grpo');
+        await page.getByLabel('next to the estimator in force').selectOption('rloo');
+        await page.getByRole('columnheader', { name: 'advantage by rloo' }).waitFor();
+        expect(new URL(page.url()).searchParams.get('estimator')).toBe('rloo');
         const headers = await page.locator('th').allTextContents();
-        const column = headers.indexOf('advantage by dr-grpo');
+        const column = headers.indexOf('advantage by rloo');
         const shown = await page.locator(`tbody tr td:nth-child(${column + 1})`).allTextContents();
         const sum = shown.map(Number).reduce((total, each) => total + each, 0);
         expect(shown.some((each) => Number(each) !== 0)).toBe(true);

@@ -1,7 +1,6 @@
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { type GroupPageQuery, groupPage, parting } from '../../../graphql/studio/generated/operations.ts';
-import { centreOnGroup, leaveOneOut } from '../../../src/domain/training/advantages/group-baselines.ts';
-import { groupRelative } from '../../../src/domain/training/advantages/group-estimators.ts';
+import { ESTIMATORS } from '../../../src/domain/training/advantages/estimators.ts';
 import { useAsk } from '../graphql/use-ask.ts';
 import { Choose } from '../parts/choose.tsx';
 import { colourOf, scaleOf } from '../parts/colour.ts';
@@ -82,7 +81,7 @@ function Siblings({ rollouts }: { readonly rollouts: readonly Rollout[] }) {
         className="faint"
         label="next to the estimator in force"
         value={estimator}
-        options={[['', 'no other'], ...ESTIMATORS]}
+        options={[['', 'no other'], ...COMPARING.map(({ name }) => name)]}
         set={(value) => void navigate({ search: (all) => ({ ...all, estimator: value || undefined }), replace: true })}
       />
       <Table
@@ -182,28 +181,32 @@ function Sample({ sample }: { readonly sample: Rollout['sample'] }) {
   );
 }
 
-/** Estimators that compare the returns of a group alone, by the functions that trainers call. */
-const COMPARING = {
-  grpo: (returns) => relative(returns, 'std'),
-  'dr-grpo': (returns) => relative(returns, 'none'),
-  rloo: (returns) => leaveOneOut(returns, oneGroup(returns), 'zero'),
-  'reinforce++-baseline, not whitened': (returns) => centreOnGroup(returns, oneGroup(returns), 'zero'),
-} as const satisfies Record<string, (returns: readonly number[]) => Float64Array>;
+/** The estimators that compare the returns of a group alone, with their default options. */
+const COMPARING = Object.values(ESTIMATORS).flatMap((each) => {
+  const chosen = each.configure({});
+  if (chosen.kind === 'refused') return [];
+  const { reach, readiness } = chosen.estimator;
+  const compares = reach === 'group' && readiness.waitsFor === 'closed-groups' && readiness.columns.length === 0;
+  return compares ? [chosen.estimator] : [];
+});
 
-const ESTIMATORS = Object.keys(COMPARING);
-
-/** Returns the advantages of the returns of one group by an estimator; null for a name that is none of `ESTIMATORS`. */
+/** Returns the advantages of the returns of one group by an estimator; null for a name that none of them has, and for too few returns. */
 function advantagesBy(name: string | undefined, returns: readonly number[]): Float64Array | null {
-  const [, compare] = Object.entries(COMPARING).find(([each]) => each === name) ?? [];
-  return compare && returns.length > 0 ? compare(returns) : null;
-}
-
-function relative(returns: readonly number[], scale: 'std' | 'none'): Float64Array {
-  const trajectories = returns.map((_, place) => String(place));
-  const options = { over: 'trajectories', scale, singleton: 'zero' } as const;
-  return groupRelative({ scores: returns, groups: oneGroup(returns), trajectories }, options);
-}
-
-function oneGroup(returns: readonly number[]): readonly string[] {
-  return returns.map(() => 'group');
+  const estimated = COMPARING.find((each) => each.name === name)?.estimate({
+    rewards: returns.map((value) => Float64Array.of(value)),
+    masks: returns.map(() => Uint8Array.of(1)),
+    groups: returns.map(() => 'group'),
+    trajectories: returns.map((_, place) => String(place)),
+    steps: returns.map(() => 0),
+    values: null,
+    bootstraps: null,
+    anchors: null,
+    stepRewards: null,
+    stepParts: null,
+    greedyScores: null,
+    oldLogProbs: null,
+    squaredProbs: null,
+    rolloutWeights: null,
+  });
+  return estimated?.kind === 'estimated' ? Float64Array.from(estimated.advantages, (row) => row[0] ?? 0) : null;
 }

@@ -139,9 +139,9 @@ describe('corpus folders', () => {
 
   test.each([
     ['not JSON', '{"id": "1", "contents": "x"}\n{"id": ', 'c.jsonl:2: is no JSON'],
-    ['no document', '{"name": "x"}', 'c.jsonl:1: is neither {"id", "contents"} nor {"title", "text"}'],
-    ['no object', '7', 'c.jsonl:1: is neither'],
-    ['empty contents', '{"id": "1", "contents": ""}', 'c.jsonl:1: is neither'],
+    ['no document', '{"name": "x"}', 'c.jsonl:1: is no document {"id", "contents"} or {"title", "text"}'],
+    ['no object', '7', 'c.jsonl:1: is no document'],
+    ['empty contents', '{"id": "1", "contents": ""}', 'c.jsonl:1: is no document'],
     ['an id twice', '{"id": 1, "contents": "x"}\n{"id": "1", "contents": "y"}', 'c.jsonl:2: the id "1" is that of'],
     ['a line without end', `{"id": "1", "contents": "${'x'.repeat(5 * 1024 * 1024)}`, 'c.jsonl:1: is longer than'],
     ['nothing', '\n\n', 'holds no .jsonl, .txt or .md file with text'],

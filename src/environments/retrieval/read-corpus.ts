@@ -1,9 +1,8 @@
-import { createReadStream } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { extname, join, relative, sep } from 'node:path';
 import { z } from 'zod';
 import { cutPassages, withTitle } from './passages.ts';
-import { readLines } from './read-lines.ts';
+import { readJsonLines } from './read-json-lines.ts';
 import type { CorpusDocument } from './retriever.ts';
 
 /** A corpus that cannot be used as it is. The message names the file and, where there is one, the line. */
@@ -25,6 +24,11 @@ const lineSchema = z.union([
   z.looseObject({ id: z.union([z.string(), z.number()]).optional(), contents: z.string().min(1) }),
   z.looseObject({ id: z.union([z.string(), z.number()]).optional(), title: z.string(), text: z.string().min(1) }),
 ]);
+const LINES = {
+  shape: lineSchema,
+  what: 'document {"id", "contents"} or {"title", "text"} with text in it',
+  Failed: CorpusError,
+};
 
 /**
  * Reads a folder and the folders in it: each line of a .jsonl file is a document (`{id, contents}` or `{title, text}`; without an
@@ -52,11 +56,7 @@ export async function readCorpus(folder: string, limits: CorpusLimits = {}): Pro
   for (const path of await filesIn(folder)) {
     const file = join(folder, path);
     if (extname(path) === '.jsonl') {
-      for await (const { number, text } of readLines(
-        createReadStream(file),
-        (line) => new CorpusError(`${file}:${line.number}: ${line.problem}`),
-      ))
-        add(documentOf(text, `${path}:${number}`, `${file}:${number}`), `${file}:${number}`);
+      for await (const { data, number, place } of readJsonLines(file, LINES)) add(documentOf(data, `${path}:${number}`), place);
     } else {
       const { size } = await stat(file);
       const limit = limits.fileBytes ?? FILE_BYTES;
@@ -86,16 +86,7 @@ async function filesIn(folder: string): Promise<string[]> {
 
 const list = (folder: string) => readdir(folder, { recursive: true, withFileTypes: true });
 
-function documentOf(line: string, id: string, place: string): CorpusDocument {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch (cause) {
-    throw new CorpusError(`${place}: is no JSON (${(cause as Error).message})`, { cause });
-  }
-  const parsed = lineSchema.safeParse(value);
-  if (!parsed.success) throw new CorpusError(`${place}: is neither {"id", "contents"} nor {"title", "text"} with text in it`);
-  const { data } = parsed;
+function documentOf(data: z.output<typeof lineSchema>, id: string): CorpusDocument {
   const contents =
     'contents' in data && typeof data.contents === 'string' ? data.contents : withTitle(String(data.title), String(data.text));
   return { id: String(data.id ?? id), contents };

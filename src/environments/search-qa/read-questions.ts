@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CorpusError } from '../retrieval/read-corpus.ts';
-import { readJsonLines } from '../retrieval/read-json-lines.ts';
+import { readItems } from '../retrieval/read-json-lines.ts';
 import type { Question } from './question.ts';
 
 const targetsSchema = z.union([z.string().transform((one) => [one]), z.array(z.string())]);
@@ -20,7 +20,7 @@ const lineSchema = z.looseObject({
  * `data_source`, `split`. Fields of any other name are passed over. @throws CorpusError that names file and line.
  */
 export async function readQuestions(file: string): Promise<Question[]> {
-  return readJsonLines(file, { shape: lineSchema, what: 'question', Failed: CorpusError, itemOf: questionOf });
+  return readItems(file, { shape: lineSchema, what: 'question', Failed: CorpusError, itemOf: questionOf });
 }
 
 function questionOf(data: z.output<typeof lineSchema>, alias: string): Question | string {

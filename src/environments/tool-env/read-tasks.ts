@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Json } from '../../domain/tools/read-python-json.ts';
-import { readJsonLines } from '../retrieval/read-json-lines.ts';
+import { readItems } from '../retrieval/read-json-lines.ts';
 import { ToolError } from '../tools/tool.ts';
 import type { ToolTask } from './tool-task.ts';
 
@@ -23,7 +23,7 @@ const lineShape = z.looseObject({
  * alias. Other fields are passed over. @throws ToolError naming file and line.
  */
 export async function readTasks(file: string): Promise<ToolTask[]> {
-  return readJsonLines(file, { shape: lineShape, what: 'task', Failed: ToolError, itemOf: taskOf });
+  return readItems(file, { shape: lineShape, what: 'task', Failed: ToolError, itemOf: taskOf });
 }
 
 function taskOf(data: z.output<typeof lineShape>, alias: string): ToolTask | string {

@@ -10,6 +10,7 @@ import type { Snapshots } from '../../src/projections/as-of/snapshots.ts';
 import { visibleTo } from '../../src/projections/visible/visible-to.ts';
 import { type Logger, SILENT } from '../../src/runtime/logger.ts';
 import { DatasetError, type DatasetErrorCode } from '../../src/usecases/datasets/dataset-error.ts';
+import { isParquet } from '../../src/usecases/datasets/export/formats.ts';
 import { manifestPath } from '../../src/usecases/datasets/export/manifest.ts';
 import { exportQuery } from '../../src/usecases/datasets/export-query.ts';
 import { dropKept, type KeptFile, KeptFiles, openPart } from '../../src/usecases/datasets/kept-files.ts';

@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import type { Person, PersonReply, TurnOutcome } from '../environments/chat/person.ts';
 import type { Opening, StepResult } from '../environments/environment.ts';
 import { picturesOf } from '../environments/with-pictures.ts';
-import type { Picture } from '../images/picture.ts';
+import type { Picture } from '../images/observation-pictures.ts';
 import { indented, type Lines, print, printError } from './terminal.ts';
 
 /** A person at the terminal, or what is piped to the command in their place. */

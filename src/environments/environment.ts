@@ -1,5 +1,5 @@
 import type { Json } from '../domain/tools/read-python-json.ts';
-import type { GivenPicture } from '../images/picture.ts';
+import type { GivenPicture } from '../images/observation-pictures.ts';
 
 /**
  * An environment as the collector sees it. A kind is opened once per process; an environment is one running episode of it.

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isAmount } from '../domain/reward/amount.ts';
 import { admissibleActions, amount, count, finite, name, scorer, stateHash } from '../events/schemas/values.ts';
-import { isPicture, type Picture, PictureRefused, readPictures } from '../images/picture.ts';
+import { isPicture, type Picture, PictureRefused, readPictures } from '../images/observation-pictures.ts';
 import {
   type Environment,
   EnvironmentError,

@@ -12,9 +12,9 @@ import { openEpisode, type Rewrite } from './episode.ts';
 import { hintsOf } from './hints.ts';
 import { LeasePool } from './lease-pool.ts';
 import { OVERRIDES_ROUTES } from './overrides.ts';
-import { repeatsActions } from './repeats-actions.ts';
 import { probeStarts, type StartProbe } from './probe-starts.ts';
 import { resetRemote, type Server } from './remote.ts';
+import { repeatsActions } from './repeats-actions.ts';
 
 export interface AgentGymOptions {
   readonly server: ServerName;

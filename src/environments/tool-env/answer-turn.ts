@@ -1,7 +1,7 @@
 import { cutText } from '../../domain/text/cut-text.ts';
 import { answerFailure, type PlannedCall, planTurn, type ToolProfile } from '../../domain/tools/plan-turn.ts';
 import { truncateCodePoints } from '../../domain/tools/profile-chat.ts';
-import { PICTURE_LIMITS, type Picture, PictureRefused, readPictures } from '../../images/picture.ts';
+import { PICTURE_LIMITS, type Picture, PictureRefused, readPictures } from '../../images/observation-pictures.ts';
 import { EnvironmentError, type ToolCallRecord } from '../environment.ts';
 import { type CallLimits, type CallOutcome, runCalls } from '../tools/run-calls.ts';
 import type { Toolbox } from '../tools/toolbox.ts';

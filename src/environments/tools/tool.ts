@@ -1,5 +1,5 @@
 import type { Json } from '../../domain/tools/read-python-json.ts';
-import type { GivenPicture } from '../../images/picture.ts';
+import type { GivenPicture } from '../../images/observation-pictures.ts';
 
 /** What a model may call. Whoever opens a tool closes it. */
 export interface Tool {

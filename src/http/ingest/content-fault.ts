@@ -4,7 +4,7 @@ import type { Envelope } from '../../events/envelope.ts';
 import { unpack } from '../../events/packed.ts';
 import { CHANNELS, trainingChannel } from '../../events/schemas/training.ts';
 import type { Packed } from '../../events/schemas/values.ts';
-import { PICTURE_LIMITS, pictureSize } from '../../images/picture.ts';
+import { PICTURE_LIMITS, pictureSize } from '../../images/observation-pictures.ts';
 import type { Problem } from '../reply.ts';
 
 export type ContentFault = Omit<Problem, 'index' | 'id'>;

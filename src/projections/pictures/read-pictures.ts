@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { groupBy } from '../../domain/group-by.ts';
 import type { Packed } from '../../events/schemas/values.ts';
 import { imageId as idOf } from '../../images/image-id.ts';
-import { PICTURE_LIMITS, type Picture, pictureSize } from '../../images/picture.ts';
+import { PICTURE_LIMITS, type Picture, pictureSize } from '../../images/observation-pictures.ts';
 import { decodePng } from '../../images/png.ts';
 import type { Db } from '../../postgres/database.ts';
 import { keyInTree, type OfTree, pairsOf } from '../of-tree.ts';

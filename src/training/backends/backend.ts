@@ -1,4 +1,4 @@
-import type { RefusedOption } from '../../domain/training/options.ts';
+import type { RefusedOption } from '../../domain/training/method-options.ts';
 import type { Method } from '../../events/schemas/training.ts';
 import type { StepRow } from './step-row.ts';
 import type { TrainingSettings } from './training-settings.ts';

@@ -3,7 +3,7 @@ import { ESTIMATORS } from '../../domain/training/advantages/estimators.ts';
 import { KL_KINDS } from '../../domain/training/kl/kl-penalty.ts';
 import { AGGREGATION_MODES } from '../../domain/training/losses/policy-loss.ts';
 import { POLICY_LOSSES } from '../../domain/training/losses/policy-losses.ts';
-import type { OptionRules } from '../../domain/training/options.ts';
+import type { OptionRules } from '../../domain/training/method-options.ts';
 import type { Backend } from './backend.ts';
 import type { StepRow } from './step-row.ts';
 import { type TrainingSettings, trainingSettings } from './training-settings.ts';

@@ -6,8 +6,8 @@ import type { DataOf } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { pack } from '../../events/packed.ts';
 import type { PolicyRef } from '../../events/schemas/values.ts';
-import type { Picture } from '../../images/picture.ts';
-import { pictureData } from '../../images/picture-data.ts';
+import type { Picture } from '../../images/observation-pictures.ts';
+import { pictureData } from '../../images/observation-pictures.ts';
 import { CODE_VERSION } from '../../platform/code-version.ts';
 import type { Json } from '../../policies/openai/read-messages.ts';
 import {

@@ -5,7 +5,7 @@ import type { PolicyMessage, PolicyMessagePart } from '../../domain/prompts/poli
 import { cutText } from '../../domain/text/cut-text.ts';
 import { canonicalJson } from '../../events/canonical-json.ts';
 import type { PolicyRef } from '../../events/schemas/values.ts';
-import { PICTURE_LIMITS, type Picture, PictureRefused, readPictures } from '../../images/picture.ts';
+import { PICTURE_LIMITS, type Picture, PictureRefused, readPictures } from '../../images/observation-pictures.ts';
 import type { ModelCall } from '../../projections/prompts/read-prompts.ts';
 import { openCache } from '../../runtime/cache.ts';
 import type { ReadChoice } from './read-reply.ts';

@@ -6,7 +6,7 @@ import type { Opening } from '../../environments/environment.ts';
 import { resetAsRecorded } from '../../environments/reset-as-recorded.ts';
 import { picturesOf } from '../../environments/with-pictures.ts';
 import { derivedId } from '../../events/derived-id.ts';
-import { pictureData } from '../../images/picture-data.ts';
+import { pictureData } from '../../images/observation-pictures.ts';
 import { allOrStop } from './all-or-stop.ts';
 import { type EnvironmentFault, withFault } from './environment-fault.ts';
 import type { FailedAt, GrowingTree, Prefix, RecordedOpening, RecordedTree, TreeNode, TreeOptions } from './growing-tree.ts';

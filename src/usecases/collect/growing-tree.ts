@@ -6,7 +6,7 @@ import type { SearchFact } from '../../domain/search/search-facts.ts';
 import type { EnvironmentKind, Opening, StepResult } from '../../environments/environment.ts';
 import type { PictureIds } from '../../environments/same-observation.ts';
 import type { PolicyRef } from '../../events/schemas/values.ts';
-import type { Picture } from '../../images/picture.ts';
+import type { Picture } from '../../images/observation-pictures.ts';
 import type { Act, Policy } from '../../policies/policy.ts';
 import type { RecordedStep } from '../../projections/step-tree/read-recorded-steps.ts';
 import type { CollectPlan, PlannedTask, VersionLag } from './plan.ts';

@@ -2,7 +2,7 @@ import type { RememberedPrompt } from '../../append/shown-prompt.ts';
 import { textReader } from '../../blobs/read-text.ts';
 import type { StepResult } from '../../environments/environment.ts';
 import type { Envelope } from '../../events/envelope.ts';
-import type { Picture } from '../../images/picture.ts';
+import type { Picture } from '../../images/observation-pictures.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readStepOf } from '../../projections/evaluations/read-evaluations.ts';

@@ -5,7 +5,7 @@ import { picturesOf } from '../../environments/with-pictures.ts';
 import type { DataOf } from '../../events/catalogue.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { pack } from '../../events/packed.ts';
-import { pictureData } from '../../images/picture-data.ts';
+import { pictureData } from '../../images/observation-pictures.ts';
 import type { Act, ActTokens } from '../../policies/policy.ts';
 import type { GrowingTree, TreeNode } from './growing-tree.ts';
 

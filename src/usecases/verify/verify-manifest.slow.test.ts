@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { DataOf } from '../../events/catalogue.ts';
 import type { RowManifest } from '../datasets/rows/export-rows.ts';
-import { fieldsOffRelease } from './verify-files.ts';
+import { fieldsOffRelease } from './verify-released-files.ts';
 
 const RUN = '11111111-1111-4111-8111-111111111111';
 const shared = {

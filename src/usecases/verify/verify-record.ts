@@ -16,8 +16,9 @@ import { checkPrompts, treesWithPrompts } from '../../projections/prompts/check-
 import { findMiscounted } from '../../projections/runs/find-miscounted.ts';
 import { type AnchorFiles, compareWithAnchor, writeAnchor } from './anchor.ts';
 import type { Fault, Verification } from './verification.ts';
-import { verifyCheckpoints, verifyFiles } from './verify-files.ts';
+import { verifyCheckpoints } from './verify-checkpoints.ts';
 import { checkPlaces, type LogProgress, verifyLog, verifyLogRecords } from './verify-log-records.ts';
+import { verifyFiles } from './verify-released-files.ts';
 import { findDoubtfulRevisions } from './verify-revisions.ts';
 
 const SHOWN = 50;

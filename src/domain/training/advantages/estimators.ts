@@ -1,4 +1,4 @@
-import { type RefusedOption, refuseOption } from '../options.ts';
+import { type RefusedOption, refuseOption } from '../method-options.ts';
 import type { ConfiguredEstimator, Estimator } from './estimator.ts';
 import { gaeEstimator } from './gae-estimator.ts';
 import { gigpoEstimator } from './gigpo-estimator.ts';

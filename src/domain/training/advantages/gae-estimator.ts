@@ -1,4 +1,4 @@
-import { choiceOption, numberOption, type RefusedOption, refuseOption } from '../options.ts';
+import { choiceOption, numberOption, type RefusedOption, refuseOption } from '../method-options.ts';
 import { spreadScalars } from '../rows/rows.ts';
 import { maskedWhiten, standardise } from '../statistics/masked.ts';
 import { ANY_ROWS, defineEstimator, type Estimated } from './estimator.ts';

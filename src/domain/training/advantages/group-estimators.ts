@@ -1,4 +1,4 @@
-import { choiceOption, numberOption } from '../options.ts';
+import { choiceOption, numberOption } from '../method-options.ts';
 import { at, type Masks, rowAt, spreadScalars } from '../rows/rows.ts';
 import { type GroupMeasure, mapScores, measureGroups, positionsByKey, type Singleton } from '../statistics/groups.ts';
 import { closedGroups, defineEstimator, type Estimated, type EstimatorBatch } from './estimator.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { OptionRules } from '../options.ts';
+import type { OptionRules } from '../method-options.ts';
 import type { Rows } from '../rows/rows.ts';
 import { positionsByKey } from '../statistics/groups.ts';
 import { someBatch } from '../training-testing.ts';

@@ -1,4 +1,4 @@
-import { choiceOption, numberOption, refuseOption } from '../options.ts';
+import { choiceOption, numberOption, refuseOption } from '../method-options.ts';
 import { at, buildRows, type Masks, type Rows, rowAt, spreadScalars } from '../rows/rows.ts';
 import { positionsByKey } from '../statistics/groups.ts';
 import { maskedWhiten, standardise, sumOf } from '../statistics/masked.ts';

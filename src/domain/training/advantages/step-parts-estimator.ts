@@ -1,4 +1,4 @@
-import { choiceOption, numberOption, refuseOption } from '../options.ts';
+import { choiceOption, numberOption, refuseOption } from '../method-options.ts';
 import { at, rowAt, spreadScalars } from '../rows/rows.ts';
 import { positionsByKey } from '../statistics/groups.ts';
 import { measure, sumOf } from '../statistics/masked.ts';

@@ -1,4 +1,4 @@
-import { type RefusedOption, refuseOption } from '../options.ts';
+import { type RefusedOption, refuseOption } from '../method-options.ts';
 import { at } from '../rows/rows.ts';
 import { sumOf } from '../statistics/masked.ts';
 

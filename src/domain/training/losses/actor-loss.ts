@@ -1,5 +1,5 @@
 import { type KlKind, type KlLogRatios, tokenKl } from '../kl/kl-penalty.ts';
-import type { RefusedOption } from '../options.ts';
+import type { RefusedOption } from '../method-options.ts';
 import { at, buildRows, type Rows, rowAt } from '../rows/rows.ts';
 import { sumOf } from '../statistics/masked.ts';
 import {

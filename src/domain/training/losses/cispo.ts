@@ -1,4 +1,4 @@
-import { numberOption } from '../options.ts';
+import { numberOption } from '../method-options.ts';
 import { at, rowAt } from '../rows/rows.ts';
 import { clamp, definePolicyLoss, LOG_RATIO_BOUND, logRatio, meanNegativeLogRatio, shareOfTokens } from './policy-loss.ts';
 

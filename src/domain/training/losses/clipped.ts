@@ -1,4 +1,4 @@
-import { choiceOption, numberOption } from '../options.ts';
+import { choiceOption, numberOption } from '../method-options.ts';
 import { at, rowAt } from '../rows/rows.ts';
 import {
   clamp,

@@ -1,4 +1,4 @@
-import { numberOption } from '../options.ts';
+import { numberOption } from '../method-options.ts';
 import { at, countTrained, type Masks, rowAt } from '../rows/rows.ts';
 import { startSum } from '../statistics/masked.ts';
 import { clippedTokenLoss } from './clipped.ts';

@@ -1,4 +1,4 @@
-import { type RefusedOption, refuseOption } from '../options.ts';
+import { type RefusedOption, refuseOption } from '../method-options.ts';
 import { cispoPolicyLoss } from './cispo.ts';
 import { clippedPolicyLoss, dualClippedPolicyLoss } from './clipped.ts';
 import { gspoPolicyLoss } from './gspo.ts';

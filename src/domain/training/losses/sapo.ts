@@ -1,4 +1,4 @@
-import { numberOption } from '../options.ts';
+import { numberOption } from '../method-options.ts';
 import { at, rowAt } from '../rows/rows.ts';
 import { definePolicyLoss, LOG_RATIO_BOUND, logRatio, meanNegativeLogRatio } from './policy-loss.ts';
 

@@ -7,7 +7,7 @@ import { findMismatch, measureMismatch } from '../../../domain/training/correcti
 import { actorLoss } from '../../../domain/training/losses/actor-loss.ts';
 import { type ConfiguredPolicyLoss, TOKEN_MEAN } from '../../../domain/training/losses/policy-loss.ts';
 import { configurePolicyLoss } from '../../../domain/training/losses/policy-losses.ts';
-import { type RefusedOption, refuseOption } from '../../../domain/training/options.ts';
+import { type RefusedOption, refuseOption } from '../../../domain/training/method-options.ts';
 import { at, type Rows, rowAt } from '../../../domain/training/rows/rows.ts';
 import type { Method } from '../../../events/schemas/training.ts';
 import { FEATURE_BUCKETS, FEATURE_REVISION, type FeatureVector } from '../../../policies/linear/features.ts';

@@ -1,6 +1,6 @@
 import type { Column, ConfiguredEstimator, Estimated } from '../../../domain/training/advantages/estimator.ts';
 import { correctRollouts } from '../../../domain/training/correction/correct-rollouts.ts';
-import { type RefusedOption, refuseOption } from '../../../domain/training/options.ts';
+import { type RefusedOption, refuseOption } from '../../../domain/training/method-options.ts';
 import { at, type Masks, type Rows, rowAt } from '../../../domain/training/rows/rows.ts';
 import type { FeatureVector } from '../../../policies/linear/features.ts';
 import { correctionOf, type EstimatedStep, estimatorBatch, penaliseBatch, tokenRewards } from '../estimator-batch.ts';

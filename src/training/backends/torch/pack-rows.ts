@@ -1,6 +1,6 @@
 import type { ServedMessage } from '../../../domain/prompts/served-message.ts';
 import type { ConfiguredEstimator, Estimated } from '../../../domain/training/advantages/estimator.ts';
-import { type RefusedOption, refuseOption } from '../../../domain/training/options.ts';
+import { type RefusedOption, refuseOption } from '../../../domain/training/method-options.ts';
 import { findLogProbFault } from '../../../domain/training/planning/record-fault.ts';
 import { at } from '../../../domain/training/rows/rows.ts';
 import { readSafetensors, type Tensor, writeSafetensors } from '../../rows/safetensors.ts';

@@ -6,7 +6,7 @@ import { measurePrefixTree } from '../../../domain/training/batching/prefix-tree
 import { correctRollouts } from '../../../domain/training/correction/correct-rollouts.ts';
 import { findMismatch, measureMismatch } from '../../../domain/training/correction/mismatch.ts';
 import { configurePolicyLoss } from '../../../domain/training/losses/policy-losses.ts';
-import { type RefusedOption, refuseOption } from '../../../domain/training/options.ts';
+import { type RefusedOption, refuseOption } from '../../../domain/training/method-options.ts';
 import type { Method } from '../../../events/schemas/training.ts';
 import { correctionOf, penaliseBatch, penalisesRewards, tokenRewards } from '../estimator-batch.ts';
 import type { TrainingSettings } from '../training-settings.ts';

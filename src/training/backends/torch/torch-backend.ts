@@ -1,7 +1,7 @@
 import { sha256Hex } from '../../../digest/sha256.ts';
 import { createRandom } from '../../../domain/random/random.ts';
 import { planMicroBatches } from '../../../domain/training/batching/micro-batches.ts';
-import { type RefusedOption, refuseOption } from '../../../domain/training/options.ts';
+import { type RefusedOption, refuseOption } from '../../../domain/training/method-options.ts';
 import { countTrained } from '../../../domain/training/rows/rows.ts';
 import { positionsByKey } from '../../../domain/training/statistics/groups.ts';
 import type { Backend, Updated, UpdateInput } from '../backend.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ESTIMATORS } from '../../../domain/training/advantages/estimators.ts';
 import { POLICY_LOSSES } from '../../../domain/training/losses/policy-losses.ts';
-import type { NumberRule, OptionRules } from '../../../domain/training/options.ts';
+import type { NumberRule, OptionRules } from '../../../domain/training/method-options.ts';
 import { declarationFields } from './declaration-fields.ts';
 
 const DESCRIPTION =

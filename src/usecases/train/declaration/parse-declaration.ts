@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { closestName } from '../../../domain/text/closest-name.ts';
 import { configureEstimator, ESTIMATORS } from '../../../domain/training/advantages/estimators.ts';
 import { configurePolicyLoss, POLICY_LOSSES } from '../../../domain/training/losses/policy-losses.ts';
-import type { OptionRules } from '../../../domain/training/options.ts';
+import type { OptionRules } from '../../../domain/training/method-options.ts';
 import { wellFormed } from '../../../events/well-formed.ts';
 import { VISION_PRESETS, visionPreset } from '../../../images/vision-tokens.ts';
 import { type Declaration, type DeclarationFields, declarationFields } from './declaration-fields.ts';

@@ -1,7 +1,7 @@
 import { smallest } from '../../../domain/extremes.ts';
 import type { Reach } from '../../../domain/training/advantages/estimator.ts';
 import { configureEstimator } from '../../../domain/training/advantages/estimators.ts';
-import { type RefusedOption, refuseOption } from '../../../domain/training/options.ts';
+import { type RefusedOption, refuseOption } from '../../../domain/training/method-options.ts';
 import { parsePosition } from '../../../log/position.ts';
 import type { Db } from '../../../postgres/database.ts';
 import { keyInTree } from '../../../projections/of-tree.ts';

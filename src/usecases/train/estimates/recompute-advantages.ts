@@ -1,6 +1,6 @@
 import type { ConfiguredEstimator, Estimated } from '../../../domain/training/advantages/estimator.ts';
 import { configureEstimator } from '../../../domain/training/advantages/estimators.ts';
-import { type RefusedOption, refuseOption } from '../../../domain/training/options.ts';
+import { type RefusedOption, refuseOption } from '../../../domain/training/method-options.ts';
 import { at, rowAt } from '../../../domain/training/rows/rows.ts';
 import type { Method } from '../../../events/schemas/training.ts';
 import { penalisesRewards, tokenRewards } from '../../../training/backends/estimator-batch.ts';

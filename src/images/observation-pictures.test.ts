@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import sharp from 'sharp';
 import { imageId } from './image-id.ts';
-import { PICTURE_LIMITS, readPictures } from './picture.ts';
+import { PICTURE_LIMITS, readPictures } from './observation-pictures.ts';
 import { decodePng } from './png.ts';
 
 const rgb = Uint8Array.from({ length: 4 * 3 * 3 }, (_, i) => (i * 37) % 256);

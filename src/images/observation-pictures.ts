@@ -1,3 +1,4 @@
+import type { DataOf } from '../events/catalogue.ts';
 import { imageId } from './image-id.ts';
 import { decodePng, encodePng } from './png.ts';
 
@@ -60,6 +61,17 @@ async function readPicture(given: unknown, place: string): Promise<Picture> {
       `${place} has ${png.length} bytes as a PNG, which is recorded, more than ${PICTURE_LIMITS.bytes}: make it smaller`,
     );
   return { imageId: imageId(width, height, rgb), width, height, png };
+}
+
+/** The pictures of an observation as they are recorded; nothing where there are none. */
+export function pictureData(pictures: readonly Picture[]): Pick<DataOf<'StepTaken'>, 'pictures'> {
+  if (pictures.length === 0) return {};
+  return {
+    pictures: pictures.map(({ imageId, width, height, png }) => {
+      const bytes = Buffer.from(png).toString('base64');
+      return { imageId, width, height, png: { dtype: 'uint8' as const, length: png.length, bytes } };
+    }),
+  };
 }
 
 /** Whether a picture was read already. */

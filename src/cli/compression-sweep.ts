@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander';
-import { largest } from '../domain/extremes.ts';
 import { TEMPLATE_VERSIONS } from '../domain/prompts/compose-prompt.ts';
 import type { TemplateName } from '../domain/prompts/prompt-template.ts';
 import { renderSpec } from '../images/render-profiles.ts';
@@ -20,12 +19,10 @@ import { checkedId } from './collect.ts';
 import { templateOf } from './prompt-flags.ts';
 import { print, table } from './terminal.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
-import { plotFile, plotSvg, writePlot } from './write-plot.ts';
 
 interface SweepFlags {
   readonly run: string;
   readonly cf: readonly number[];
-  readonly plot?: string;
   readonly template?: TemplateName;
   readonly profile: RenderProfile;
   readonly vision: string;
@@ -40,7 +37,6 @@ export function addCompressionSweep(program: Command): void {
     .command('compression-sweep')
     .requiredOption('--run <id>', 'the run; if its histories are text, they are counted as if they were images')
     .option('--cf <list>', 'factors from 1 up', factors, factors(FACTORS))
-    .option('--plot <file>', 'plot tokens by factor to an .svg or .png file', plotFile)
     .addOption(
       new Option('--template <name>', 'of a run in text: the wording of its records').choices(Object.keys(TEMPLATE_VERSIONS)),
     )
@@ -59,12 +55,10 @@ export function addCompressionSweep(program: Command): void {
       const histories = await historiesOf(platform, runId, flags);
       if (histories.length === 0) throw new Error(`run ${runId} has no step behind a first one: there is no history to show`);
       const rows = sweepFactors(histories, flags.cf);
-      if (flags.plot !== undefined) await writePlot(flags.plot, sweepPlot(rows));
       if (wantsJson(command)) return print(JSON.stringify({ run: runId, images: histories.length, rows }));
       const text = histories.reduce((sum, history) => sum + history.textTokens, 0);
       print(`${histories.length} histories, ${text} tokens as text (${(text / histories.length).toFixed(1)} each)`);
       print(table(['cf', 'vision tokens', 'each', 'saved of text', 'saved of cf 1'], rows.map(cells)));
-      if (flags.plot !== undefined) print(`plot: ${flags.plot}`);
     }),
   );
 }
@@ -104,14 +98,4 @@ function cells({ factor, tokens, mean, savedOfText, savedOfWhole }: SweepRow): s
 
 function percent(share: number): string {
   return `${(100 * share).toFixed(1)} %`;
-}
-
-function sweepPlot(rows: readonly SweepRow[]): string {
-  const most = largest(rows.map((row) => row.mean));
-  return plotSvg({
-    title: 'Vision tokens of a history by compression factor',
-    x: { label: 'compression factor', ticks: rows.map((row) => row.factor) },
-    y: { label: 'vision tokens per step', from: 0, to: most },
-    series: [{ name: 'measured', points: rows.map(({ factor: x, mean: y }) => ({ x, y, interval: null })) }],
-  });
 }

@@ -18,7 +18,6 @@ import { type Lines, print, table } from './terminal.ts';
 import { numberBetween, wantsJson, wholeNumber } from './with-platform.ts';
 import { withProjector } from './with-projector.ts';
 import { endAsCollected, warnUnshaped, withResumeHint } from './with-resume-hint.ts';
-import { plotFile, plotSvg, writePlot } from './write-plot.ts';
 
 interface EvaluateFlags extends PromptFlags {
   readonly environment: string;
@@ -37,7 +36,6 @@ interface EvaluateFlags extends PromptFlags {
   readonly run?: string;
   readonly resume?: string;
   readonly concurrency: number;
-  readonly plot?: string;
 }
 
 /**
@@ -71,8 +69,7 @@ export function addEvaluate(program: Command): void {
     .option('--name <name>', 'name of the run', 'evaluate')
     .option('--run <id>', 'id of the new run (a UUID; default: random)')
     .option('--resume <id>', 'continue this evaluation, as it was planned')
-    .option('--concurrency <n>', 'tasks at the same time', wholeNumber('--concurrency', 1, 10_000), 8)
-    .option('--plot <file>', 'plot success by depth to an .svg or .png file', plotFile);
+    .option('--concurrency <n>', 'tasks at the same time', wholeNumber('--concurrency', 1, 10_000), 8);
   addPromptOptions(command);
   command.action(async (flags: EvaluateFlags) => {
     await withProjector('evaluate', async ({ platform, signal, line }) => {
@@ -93,7 +90,6 @@ export function addEvaluate(program: Command): void {
       );
       line.end();
       if (result) {
-        if (flags.plot !== undefined) await writePlot(flags.plot, successPlot(result));
         const { state, failed, message, reasons } = collected;
         endAsCollected(runId, collected, null);
         if (wantsJson(command)) print(JSON.stringify({ ...result, state, failed, message, reasons }));
@@ -192,21 +188,6 @@ export function evaluationText(result: EvaluationRecord): Lines {
         `not measured: ${trees} trees failed, ${fault ?? 'the environment did not repeat what was recorded in them'}`,
     ),
   ];
-}
-
-function successPlot({ policy, environment, byDepth }: EvaluationRecord): string {
-  const depths = byDepth.filter((group): group is typeof group & { taskDepth: number } => group.taskDepth !== null);
-  return plotSvg({
-    title: `${policy.policyId} version ${policy.version} on ${environment}`,
-    x: { label: 'depth of the task', ticks: depths.map(({ taskDepth }) => taskDepth) },
-    y: { label: 'success', from: 0, to: 1 },
-    series: [
-      {
-        name: 'success',
-        points: depths.map(({ taskDepth, episodes, successes }) => ({ x: taskDepth, y: successes / episodes, interval: null })),
-      },
-    ],
-  });
 }
 
 function percent(share: number): string {

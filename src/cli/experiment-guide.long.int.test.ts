@@ -51,7 +51,6 @@ test('the experiment of the guide runs by the commands of the guide, at a size o
   const words = { FILE: file };
   const ran = await printed('experiment run FILE --parallel 4', words);
   expect(ran).toMatch(/completed: \d+ stages run, \d+ reused/);
-  expect(await readFile(/^plots: (.+)$/m.exec(ran)?.[1] ?? '', 'utf8')).toMatch(/^<svg [\s\S]*agent-r/);
   const said = await printed('experiment run FILE', words);
   const [, id = ''] = /experiment ([0-9a-f-]{36}) completed: 0 stages run/.exec(said) ?? [];
   const named = { ID: id };

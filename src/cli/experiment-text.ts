@@ -2,7 +2,6 @@ import type { StageRecord } from '../projections/experiment-stages/read-stages.t
 import type { DeclaredExperiment } from '../usecases/experiment/record-experiment.ts';
 import { type ArmResult, type Estimate, recordedArms } from '../usecases/experiment/report.ts';
 import { type Lines, table } from './terminal.ts';
-import { type IntervalValue, intervalPlotSvg, type Panel } from './write-plot.ts';
 
 /** Columns that are there where a stage recorded them. */
 const MORE = [
@@ -51,65 +50,6 @@ function differenceCells(difference: ArmResult['difference']): readonly (string 
     return `${one(estimate.mean)} (${one(estimate.interval.low)} to ${one(estimate.interval.high)})`;
   };
   return [signed(success, 100, 1), signed(value, 1, 3), pairs, to];
-}
-
-/** Draws what the table shows: success, return, what stages recorded besides, and the paired differences, a line for each arm. */
-export function reportPlot(title: string, arms: readonly ArmResult[]): string {
-  const several = new Set(arms.map(({ stage }) => stage)).size > 1;
-  const percent = (estimate: Estimate | null | undefined) => (estimate ? scaled(estimate, 100) : null);
-  const more = MORE.filter(({ value }) => arms.some(({ values }) => values[value] !== undefined));
-  const compared = arms.some(({ difference }) => difference !== null);
-  const other = arms.some(({ arm, difference }) => difference?.to === `${arm} (before)`) ? 'before' : 'baseline';
-  const panel = (label: string, values: Panel['values'], holds: readonly number[] = [0], isDifference = false) => ({
-    label,
-    values,
-    holds,
-    isDifference,
-  });
-  const differences = [
-    panel(
-      `success − ${other}, points`,
-      arms.map(({ difference }) => percent(difference?.success)),
-      [0],
-      true,
-    ),
-    panel(
-      `return − ${other}`,
-      arms.map(({ difference }) => difference?.return ?? null),
-      [0],
-      true,
-    ),
-  ];
-  return intervalPlotSvg({
-    title,
-    rows: arms.map(({ arm, stage }) => (several ? `${arm}, ${stage}` : arm)),
-    panels: [
-      panel(
-        'success, %',
-        arms.map(({ success }) => percent(success)),
-        [0, 100],
-      ),
-      panel(
-        'return',
-        arms.map(({ return: value }) => value),
-      ),
-      ...(compared ? differences : []),
-      ...more.map(({ name, value }) =>
-        panel(
-          name,
-          arms.map(({ values }) => alone(values[value])),
-        ),
-      ),
-    ],
-  });
-}
-
-function scaled({ mean, interval: { low, high } }: Estimate, by: number): Estimate {
-  return { mean: mean * by, interval: { low: low * by, high: high * by } };
-}
-
-function alone(mean: number | undefined): IntervalValue | null {
-  return mean === undefined ? null : { mean, interval: null };
 }
 
 /** Writes how far an experiment is: a line for each stage of each arm and repetition. */

@@ -1,6 +1,4 @@
-import { join } from 'node:path';
 import type { Command } from 'commander';
-import { makeFolder } from '../platform/make-folder.ts';
 import type { Platform } from '../platform/open-platform.ts';
 import { readExperimentCounts, readStages } from '../projections/experiment-stages/read-stages.ts';
 import { changedExperiment, parseAxis, parseChange, sweptExperiment } from '../usecases/experiment/change-experiment.ts';
@@ -8,19 +6,16 @@ import { readExperimentFile } from '../usecases/experiment/declaration/parse-exp
 import { type DeclaredExperiment, declaredAs, readExperiment } from '../usecases/experiment/record-experiment.ts';
 import { reportOf } from '../usecases/experiment/report.ts';
 import { type ExperimentResult, runExperiment, type StageState } from '../usecases/experiment/run-experiment.ts';
-import { releasesFolder } from '../usecases/experiment/stages/data-stages.ts';
 import { checkedId } from './collect.ts';
-import { describeStages, reportPlot, reportTable } from './experiment-text.ts';
+import { describeStages, reportTable } from './experiment-text.ts';
 import { exitStopped } from './stoppable.ts';
 import { print, printError, progressLine, table } from './terminal.ts';
 import { throughOutages } from './through-outages.ts';
 import { wantsJson, wholeNumber, withPlatform } from './with-platform.ts';
 import { withProjector } from './with-projector.ts';
-import { plotFile, writePlot } from './write-plot.ts';
 
 interface RunFlags {
   readonly resume?: string;
-  readonly plot?: string;
   readonly parallel: number;
 }
 
@@ -38,15 +33,13 @@ export function addSweep(program: Command): void {
     .command('sweep')
     .argument('<file>', 'the declaration of the experiment')
     .requiredOption('--over <axis...>', 'STAGE.OPTION=VALUE,VALUE: each value is an arm, with those of other axes; seed=1..3')
-    .option('--parallel <n>', PARALLEL, parallel, 1)
-    .option('--plot <file>', PLOT, plotFile);
+    .option('--parallel <n>', PARALLEL, parallel, 1);
   sweep.action(async (file: string, flags: RunFlags & { over: readonly string[] }) => {
     const swept = sweptExperiment(await readExperimentFile(file), flags.over.map(parseAxis));
     await withProjector('experiment', ({ platform, signal }) => runAndReport(sweep, platform, declaredAs(swept), flags, signal));
   });
 }
 
-const PLOT = 'where the plots of success, return and differences by arm go, an .svg or a .png; left out, next to the releases';
 const PARALLEL = 'arms at the same time, each with as many trees at a time as the experiment says';
 const parallel = wholeNumber('--parallel', 1, 64);
 
@@ -56,8 +49,7 @@ function addRun(experiment: Command): void {
     .description('run the experiment of a file: stages, arms, repetitions; run again, it runs what is missing')
     .argument('[file]', 'YAML or JSON')
     .option('--resume <id>', 'continue this experiment, as it was declared')
-    .option('--parallel <n>', PARALLEL, parallel, 1)
-    .option('--plot <file>', PLOT, plotFile);
+    .option('--parallel <n>', PARALLEL, parallel, 1);
   run.action(async (file: string | undefined, flags: RunFlags) => {
     if ((file === undefined) === (flags.resume === undefined))
       throw new Error('name the file of the experiment, or --resume ID for one that is on record');
@@ -75,8 +67,7 @@ function addRerun(experiment: Command): void {
     .description('run an experiment again with changed options, reusing the stages that do not depend on them')
     .argument('<id>', 'the experiment')
     .option('--set <change...>', 'STAGE.OPTION=VALUE, as revise.alpha=0.7; or seeds=5')
-    .option('--parallel <n>', PARALLEL, parallel, 1)
-    .option('--plot <file>', PLOT, plotFile);
+    .option('--parallel <n>', PARALLEL, parallel, 1);
   rerun.action(async (id: string, flags: RunFlags & { set?: readonly string[] }) => {
     const changes = (flags.set ?? []).map(parseChange);
     await withProjector('experiment', async ({ platform, signal }) => {
@@ -117,11 +108,8 @@ function addShow(experiment: Command): void {
   const show = experiment
     .command('show')
     .description('show the results of the arms of an experiment, beside those of the experiment that it repeats')
-    .argument('<id>', 'the experiment')
-    .option('--plot <file>', 'plot success, return and differences by arm to an .svg or .png file', plotFile);
-  show.action((id: string, flags: Pick<RunFlags, 'plot'>) =>
-    withRecorded(id, async (platform, declared) => report(show, platform, declared, flags)),
-  );
+    .argument('<id>', 'the experiment');
+  show.action((id: string) => withRecorded(id, (platform, declared) => report(show, platform, declared)));
 }
 
 async function withRecorded(id: string, use: (platform: Platform, declared: DeclaredExperiment) => Promise<void>): Promise<void> {
@@ -158,7 +146,7 @@ async function runAndReport(
     }),
   );
   line.end();
-  await report(command, platform, declared, flags, result);
+  await report(command, platform, declared, result);
   if (result.state === 'failed') process.exitCode = 1;
   if (result.state === 'stopped') exitStopped();
 }
@@ -181,31 +169,16 @@ function stateText({ state, message, restored }: StageState): string {
   }
 }
 
-/** Where the plots of an experiment go that nobody named a place for. */
-async function usualPlot({ config }: Platform, experimentId: string): Promise<string> {
-  const folder = releasesFolder(config.home);
-  await makeFolder(folder);
-  return join(folder, `${experimentId}.svg`);
-}
-
 async function report(
   command: Command,
   platform: Platform,
   declared: DeclaredExperiment,
-  flags: Pick<RunFlags, 'plot'>,
   result: ExperimentResult | null = null,
 ): Promise<void> {
   const arms = await reportOf(platform.database.db, declared);
   const { experimentId } = declared;
-  const plot = flags.plot ?? (result === null ? null : await usualPlot(platform, experimentId));
-  const drawn = plot !== null && arms.some(({ seeds }) => seeds > 0);
-  if (drawn) await writePlot(plot, reportPlot(declared.experiment.name, arms));
-  if (wantsJson(command)) {
-    const at = drawn ? { plot } : {};
-    return print(JSON.stringify({ experiment: experimentId, ...(result ?? {}), arms, ...at }));
-  }
+  if (wantsJson(command)) return print(JSON.stringify({ experiment: experimentId, ...(result ?? {}), arms }));
   print(reportTable(arms));
-  if (drawn) print(`plots: ${plot}`);
   if (result === null) return;
   const count = (state: StageState['state']) => result.stages.filter((stage) => stage.state === state).length;
   const failed = result.stages.filter(({ state }) => state === 'failed');

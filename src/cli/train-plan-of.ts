@@ -15,7 +15,6 @@ import { partsBelow } from '../usecases/train/declaration/presets.ts';
 import { isOwn, settingsOf } from '../usecases/train/declaration/trainer-of.ts';
 import { planOfDeclaration, type TrainPlan, trainPlan } from '../usecases/train/train-plan.ts';
 import { numberBetween, wholeNumber } from './with-platform.ts';
-import { plotFile } from './write-plot.ts';
 
 export interface TrainFlags {
   readonly policy?: string;
@@ -53,7 +52,6 @@ export interface TrainFlags {
   readonly rollouts: number;
   readonly every?: number;
   readonly resume?: true;
-  readonly plot?: string;
 }
 
 /** The estimators by the names of the papers, under which the linear policy has options of its own, and by those of their registry. */
@@ -135,8 +133,7 @@ export function addTrainOptions(command: Command): void {
     .option('--test-on-trained', 'allow measuring on trained tasks')
     .option('--rollouts <n>', 'episodes per test task', wholeNumber('--rollouts', 1), 4)
     .option('--every <n>', 'also measure every n-th version, not only the first and the last', wholeNumber('--every', 1))
-    .option('--resume', 'continue a policy of the same options')
-    .option('--plot <file>', 'plot success by version to an .svg or .png file', plotFile);
+    .option('--resume', 'continue a policy of the same options');
 }
 
 /** Makes the plan of a training out of the command line. @throws Error naming the option or the field of the declaration. */

@@ -16,7 +16,6 @@ import { addTrainOptions, type TrainFlags, trainPlanOf } from './train-plan-of.t
 import { wantsJson } from './with-platform.ts';
 import { withProjector } from './with-projector.ts';
 import { warnMostFailed, warnUnshaped } from './with-resume-hint.ts';
-import { plotSvg, writePlot } from './write-plot.ts';
 
 /** `espalier train`: a policy from its first version to the one asked for, collector, batcher and trainer at work together. */
 export function addTrain(program: Command): void {
@@ -28,7 +27,6 @@ export function addTrain(program: Command): void {
       await settle();
       await refuseTaken(platform, plan, flags);
       const trained = await throughOutages(signal, () => trainAndReport(platform, plan, signal));
-      if (flags.plot !== undefined) await writePlot(flags.plot, plotOf(plan, trained.evaluations));
       if (wantsJson(command)) print(JSON.stringify(trained));
       else report(trained, plan);
       if (trained.state !== 'completed' || trained.ledger.difference !== 0) process.exitCode = 1;
@@ -143,22 +141,4 @@ function report(trained: TrainedPolicy, plan: TrainPlan): void {
   if (trained.failures !== '' && trained.state !== 'failed') print(trained.failures);
   const end = endText(trained);
   if (end !== null) print(end);
-}
-
-function plotOf(plan: TrainPlan, evaluations: readonly EvaluatedVersion[]): string {
-  return plotSvg({
-    title: `Success of ${plan.policyId}`,
-    x: { label: 'version', ticks: evaluations.map(({ version }) => version) },
-    y: { label: 'success', from: 0, to: 1 },
-    series: [
-      {
-        name: testedText(plan),
-        points: evaluations.map(({ version, evaluation }) => ({
-          x: version,
-          y: evaluation.successRate,
-          interval: evaluation.successInterval,
-        })),
-      },
-    ],
-  });
 }

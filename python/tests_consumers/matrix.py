@@ -264,7 +264,7 @@ def by_data_proto(folder):
     found("verl", "verl DataProto", "verl", "file", len(data), in_proto(data))
 
 
-FORMATS = ("openai", "sharegpt", "trl", "trl-tokens", "trl-grpo", "xtuner", "dpo", "atif", "parquet", "verl", "prompts", "steps", "trl-tokens-parquet", "batches", "batches-parquet")
+FORMATS = ("openai", "sharegpt", "trl", "trl-tokens", "trl-grpo", "xtuner", "dpo", "atif", "parquet", "verl", "prompts", "steps", "trl-tokens-parquet")
 PICTURED = ("openai", "sharegpt", "trl", "trl-grpo", "parquet", "steps")
 
 

@@ -79,9 +79,6 @@ def counted(format, rows, tokenizer):
     if format == "trl-grpo":
         replies = [text(each["content"]) for row in rows for each in row["completion"] if each["role"] == "assistant"]
         return Counted(sum(map(size, replies)), rounded(sum(row["reward"] for row in rows)))
-    if format.startswith("batches"):
-        samples = [sample for row in rows for sample in row["samples"]]
-        return Counted(sum(int(sample["sampled_tokens"]) for sample in samples), rounded(sum(map(scored, samples))))
     if format.startswith("trl-tokens"):
         masks = [list(row["loss_mask"]) for row in rows]
         return Counted(int(sum(map(sum, masks))), float(sum(map(runs, masks))))
@@ -90,13 +87,6 @@ def counted(format, rows, tokenizer):
     if format == "prompts":
         return Prompts(sum(prompted(row["prompt"], tokenizer) for row in rows))
     raise ValueError(f"{format} is no format with a rule")
-
-
-def scored(sample):
-    """The sum of the scores of a sample: a list in Parquet, an object in lines."""
-    scores = sample["scores"]
-    values = scores.values() if isinstance(scores, dict) else [each["value"] for each in scores]
-    return sum(value or 0 for value in values)
 
 
 def prompted(messages, tokenizer):

@@ -6,7 +6,6 @@ import type { Db } from '../postgres/database.ts';
 import type { Moment } from '../projections/as-of/moment.ts';
 import type { Entities } from '../projections/as-of/scope.ts';
 import type { TrajectoryQuery } from '../projections/trajectories/trajectory-query.ts';
-import { type BatchManifest, exportBatches } from '../usecases/datasets/batches/export-batches.ts';
 import type { Existing } from '../usecases/datasets/export/atomic-file.ts';
 import { openChatTokenizer } from '../usecases/datasets/export/chat-tokenizer.ts';
 import { exportFolder } from '../usecases/datasets/export/export-folder.ts';
@@ -99,7 +98,6 @@ export function addExport(program: Command): void {
     .option('--allow-empty', 'trajectories: write a file even if nothing matches');
   command.action(async (flags: ExportFlags) => {
     const query = parseChoices(flags);
-    if (flags.format === 'batches') return exportHistory(command, flags, query);
     refuseEnding(flags);
     const choices = choicesOf(flags, flags.format);
     refuseUseless(choices, flags);
@@ -187,42 +185,6 @@ function fromMoment<T>(
 /** Trajectories of named runs follow from those runs alone. */
 function entitiesOf({ runs }: TrajectoryQuery): Entities | 'all' {
   return runs === null ? 'all' : { runs, trees: [], steps: [], rollouts: [] };
-}
-
-/**
- * The history of batches: of policies, whatever their runs and trees. As Parquet when the file is called so, else as JSON lines.
- */
-async function exportHistory(command: Command, flags: ExportFlags, query: TrajectoryQuery): Promise<void> {
-  const others = Object.entries(query).filter(([name, value]) => name !== 'policies' && value !== null);
-  if (others.length > 0 || query.policies?.some(({ version }) => version !== null))
-    throw new Error('--format batches takes --policy NAME and no other filter: a batch is of a policy, in all its versions');
-  await fromMoment(flags, 'all', async (db, _platform, signal) => {
-    const line = progressLine();
-    const manifest = await exportBatches({
-      db,
-      policies: query.policies?.map(({ policyId }) => policyId) ?? null,
-      container: flags.out.endsWith('.parquet') ? 'parquet' : 'jsonl',
-      out: flags.out,
-      existing: flags.force ? 'replace' : 'refuse',
-      codeVersion: CODE_VERSION,
-      waitMs: WAIT_MS,
-      signal,
-      onProgress: (records) => line.show(`exporting: ${records} batches and rejected samples`),
-    });
-    line.end();
-    print(wantsJson(command) ? JSON.stringify(manifest) : describeHistory(flags.out, manifest));
-  });
-}
-
-function describeHistory(out: string, { counts, unchained, bytes, sha256 }: BatchManifest): Lines {
-  const rejected = Object.entries(counts.rejected).map(([reason, samples]) => `${samples} ${reason}`);
-  return [
-    `${out}: ${counts.batches} batches of ${counts.samples} samples, ${counts.trained} of them trained; ${counts.leases} leases; rejected: ${rejected.join(', ') || 'none'}`,
-    unchained.length === 0
-      ? 'every manifest hash is that of its batch and follows the one before'
-      : `NOT CHAINED: ${unchained.length} batches are not what was planned, the first ${unchained[0]}`,
-    `${bytes.toLocaleString('en')} bytes, sha256 ${sha256.slice(0, 16)}… (${manifestName(out)})`,
-  ];
 }
 
 /** Names a manifest from the folder of its file. */
@@ -313,7 +275,7 @@ function refuseEnding({ out, format, layout, tokenizer }: ExportFlags): void {
   const isParquet = isExportFormat(format) && formatEntry({ kind: format }).container === 'parquet';
   if (!isParquet && out.endsWith('.parquet'))
     throw new Error(
-      `--format ${format} writes JSON lines: name the file .jsonl; Parquet is --format parquet, verl, batches, or trl --tokenizer DIR`,
+      `--format ${format} writes JSON lines: name the file .jsonl; Parquet is --format parquet, verl, or trl --tokenizer DIR`,
     );
   if (isParquet && /\.jsonl?$/.test(out)) throw new Error(`--format ${format} writes Parquet: name the file .parquet`);
 }

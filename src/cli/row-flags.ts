@@ -16,7 +16,7 @@ const ETA = 0.2; // the paper's (specification of Agent-R, §3.1): the share of 
 /** Adds the options of mined examples to a command. @param format the one that is taken when none is named. */
 export function addRowOptions(command: Command, format: RowFlags['format']): Command {
   return command
-    .addOption(new Option('--format <format>', 'the file format').choices([...FILE_FORMATS, 'batches']).default(format))
+    .addOption(new Option('--format <format>', 'the file format').choices(FILE_FORMATS).default(format))
     .addOption(
       new Option(
         '--data <data>',

@@ -6,7 +6,6 @@ const OPTIONS: Readonly<Record<string, string>> = {
   'trl-tokens': 'trl --tokenizer',
   'trl-tokens-parquet': 'trl --tokenizer, Parquet',
   'mined-trl-tokens-parquet': 'trl --data both --tokenizer, Parquet',
-  'batches-parquet': 'batches, Parquet',
   'trl-tokens --layout hf': 'trl --tokenizer --layout hf',
   verl: 'verl --tokenizer',
   prompts: 'verl --data prompts',
@@ -51,7 +50,7 @@ body that the server sends: ${LEASED.length} rollouts of ${4} sampled tokens in 
 (their texts have signs that the tokenizer does not know: the export has a token for each, transformers leaves them out).
 Rows "with pictures" are a run whose pictures begin after ${UNPICTURED} rows of text; polars and pyarrow are asked to look at all rows, as the guide and the command say.
 TRL's trainer of vision-language models is shown every picture of such a file; those of verl and LLaMA-Factory are not run on pictures.
-What \`batches\` trains on are its samples, the sum of weights that of their scores; what \`jsonl\` holds is read by \`espalier import\` into an empty installation.
+What \`jsonl\` holds is read by \`espalier import\` into an empty installation.
 torchtune and FastChat are not run here: they read \`openai\` and \`sharegpt\`, in which every reply is trained on.
 Files of other programs that \`espalier import\` reads are in [Imported formats](./imports.md).
 

@@ -51,11 +51,6 @@ const MINED_SAYS: Readonly<Record<string, Trained>> = {
   'mined-agent-r': { rows: 2, tokens: signsOf(MINED), weight: 3 },
 };
 
-/** What the record says of the history of the batches of a policy: its samples, and their scores. */
-function batchOf(value: number): Trained {
-  return { rows: 1, tokens: 4 * LEASED.length, weight: LEASED.reduce((sum, each) => sum + each) * value };
-}
-
 /** What the record says of the run that shows pictures. */
 function pictured(): Readonly<Record<string, (value: number) => Trained>> {
   const replies = [...Array.from({ length: UNPICTURED }, () => 'look'), 'see', 'done', 'miss'];
@@ -90,8 +85,6 @@ export const RECORDED: Readonly<Record<string, (value: number) => Trained>> = {
   verl: (value) => ({ rows: 5, tokens: tokensOf(TRAINED), weight: RETURNS * value }),
   // a row of the guide's step, too, by its name
   steps: () => ({ rows: TRAINED.length + 1, tokens: tokensOf(TRAINED), weight: TRAINED.length }),
-  batches: batchOf,
-  'batches-parquet': batchOf,
   ...Object.fromEntries(Object.entries(pictured()).map(([format, said]) => [`seen-${format}`, said])),
   prompts: () => ({ rows: 2, prompted: promptTokens('Goal: craft bread.') + promptTokens('Goal: craft axe.') }),
 };

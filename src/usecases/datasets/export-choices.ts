@@ -26,8 +26,7 @@ export const FILE_FORMATS: readonly FileFormat[] = [...new Set([...ROW_FORMATS, 
 
 /** What is said of mined examples. */
 export interface RowChoices {
-  /** `batches` is the history of policies, which no example is made of. */
-  readonly format: FileFormat | 'batches';
+  readonly format: FileFormat;
   readonly data?: (typeof DATA)[number] | undefined;
   readonly alpha: number;
   readonly beta: number;
@@ -40,7 +39,6 @@ export interface RowChoices {
 
 /** What a file holds and how it is written, as a command line or a request says it. */
 export interface ExportChoices extends RowChoices {
-  readonly format: FileFormat;
   readonly weights: WeightRule;
   readonly context: ContextRule;
   readonly scope: (typeof SCOPES)[number];

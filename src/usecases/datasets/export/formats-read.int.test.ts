@@ -13,7 +13,6 @@ import { consumersForTests } from '../../../testing/python.ts';
 import { leaseInto, recordPicturedRun, recordRun } from '../../../testing/record-formats.ts';
 import { recordRevision } from '../../../testing/record-revision.ts';
 import { useTestDatabase } from '../../../testing/use-test-database.ts';
-import { exportBatches } from '../batches/export-batches.ts';
 import { exportRows } from '../rows/export-rows.ts';
 import type { RowFormat } from '../rows/row-options.ts';
 import { type ChatTokenizer, openChatTokenizer } from './chat-tokenizer.ts';
@@ -49,8 +48,6 @@ const signal = new AbortController().signal;
         await exportAll(join(folder, name), String(events.find(({ type }) => type === 'RunStarted')?.stream));
       }
       await leaseInto(database.db, join(folder, 'lease.safetensors'));
-      await leaseInto(database.db, join(folder, 'other.safetensors'), 'leased-two', VALUES[1]);
-      await exportHistories();
       await exportPictured();
       await exportMined(join(folder, 'mined'));
       const said = await run('-m', 'tests_consumers.matrix', folder, join(folder, 'model'));
@@ -128,29 +125,6 @@ const signal = new AbortController().signal;
         format: { kind: 'trl', ...plain, tokenizer: tokenizer.sha256 },
         out: join(into, 'hf'),
       });
-    }
-
-    /** Exports the history of the batches of two policies, as lines and as Parquet. */
-    async function exportHistories(): Promise<void> {
-      for (const [name, policy] of [
-        ['one', 'leased'],
-        ['two', 'leased-two'],
-      ] as const)
-        for (const container of ['jsonl', 'parquet'] as const) {
-          const into = join(folder, name, container === 'jsonl' ? 'batches' : 'batches-parquet');
-          await mkdir(into, { recursive: true });
-          await exportBatches({
-            db: database.db,
-            policies: [policy],
-            container,
-            out: join(into, `data.${container}`),
-            existing: 'refuse',
-            codeVersion: 'test',
-            waitMs: 60_000,
-            signal,
-            onProgress: () => undefined,
-          });
-        }
     }
 
     /** Exports two runs that show pictures behind many rows without. */

@@ -6,9 +6,7 @@ import { everyTrajectory } from '../../../projections/trajectories/trajectory-qu
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenEvents } from '../../../testing/given-events.ts';
 import { MemoryBlobs } from '../../../testing/memory-blobs.ts';
-import { recordBatches } from '../../../testing/record-batches.ts';
 import { useTestDatabase } from '../../../testing/use-test-database.ts';
-import { exportBatches } from '../batches/export-batches.ts';
 import { exportRows } from '../rows/export-rows.ts';
 import { exportTrajectories } from './export-trajectories.ts';
 import type { ExportFormat } from './formats.ts';
@@ -143,23 +141,5 @@ test('an export whose texts are not in the blob store is refused with their plac
       expect.objectContaining({ code: 'blob', message: expect.stringContaining(blob) }),
     ]);
   }
-  expect(await readdir(folder)).toEqual([]);
-});
-
-test('an export of batches is refused with both numbers when samples of a batch are gone, and leaves no file', async () => {
-  const builder = new EventBuilder('batches');
-  recordBatches(builder, { policyId: 'learner', batches: 2 });
-  await givenEvents(database.db, builder.events);
-  const write = (out: string) => exportBatches({ ...common(), policies: null, container: 'jsonl', out: join(folder, out) });
-  const { counts } = await write('whole');
-  await rm(folder, { recursive: true });
-  await database.pool.query('delete from batch_samples where place = 0');
-  folder = await mkdtemp(join(tmpdir(), 'espalier-incomplete-'));
-  await expect(write('lacking')).rejects.toMatchObject({
-    code: 'incomplete',
-    message: expect.stringMatching(
-      new RegExp(`^the read model counts ${counts.samples} samples, and yields ${counts.samples - 2} of them; `),
-    ),
-  });
   expect(await readdir(folder)).toEqual([]);
 });

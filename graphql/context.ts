@@ -6,7 +6,7 @@ import type { Notices } from '../src/postgres/notices.ts';
 import type { Principal } from '../src/postgres/principal.ts';
 import type { Snapshots } from '../src/projections/as-of/snapshots.ts';
 import type { Projection } from '../src/projections/projection.ts';
-import { visibleTo } from '../src/projections/visible/visible-to.ts';
+import { visibleTo } from '../src/projections/visible-to.ts';
 import type { Annotate } from '../src/usecases/annotate/annotate.ts';
 import type { TokenDecoders } from '../src/usecases/datasets/export/token-decoder.ts';
 import type { Requeue } from '../src/usecases/requeue/requeue-events.ts';

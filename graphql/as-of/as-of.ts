@@ -5,7 +5,7 @@ import { countedRows } from '../../src/postgres/counted-rows.ts';
 import { AsOfError } from '../../src/projections/as-of/as-of-error.ts';
 import type { Moment } from '../../src/projections/as-of/moment.ts';
 import type { Snapshot } from '../../src/projections/as-of/snapshots.ts';
-import { visibleTo } from '../../src/projections/visible/visible-to.ts';
+import { visibleTo } from '../../src/projections/visible-to.ts';
 import type { Context } from '../context.ts';
 import { refusal } from '../errors.ts';
 import { argumentPosition } from '../live/log-end.ts';

@@ -3,7 +3,7 @@ import { isUuid } from '../../src/domain/ids.ts';
 import type { Db } from '../../src/postgres/database.ts';
 import type { Principal } from '../../src/postgres/principal.ts';
 import { PictureUndrawable, pictureReader } from '../../src/projections/images/draw-picture.ts';
-import { visibleTo } from '../../src/projections/visible/visible-to.ts';
+import { visibleTo } from '../../src/projections/visible-to.ts';
 import { type Logger, SILENT } from '../../src/runtime/logger.ts';
 import type { ServerContext } from '../context.ts';
 import { refusal } from '../tables/refusal.ts';

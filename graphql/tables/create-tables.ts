@@ -6,7 +6,7 @@ import type { Db } from '../../src/postgres/database.ts';
 import type { Snapshots } from '../../src/projections/as-of/snapshots.ts';
 import { readTablePosition } from '../../src/projections/tables/read-table.ts';
 import { isTableName } from '../../src/projections/tables/tables.ts';
-import { visibleTo } from '../../src/projections/visible/visible-to.ts';
+import { visibleTo } from '../../src/projections/visible-to.ts';
 import { type Logger, SILENT } from '../../src/runtime/logger.ts';
 import { ARROW_STREAM, parseTableQuery, type TableRequest } from '../../src/usecases/datasets/tables/table-query.ts';
 import type { ServerContext } from '../context.ts';

@@ -22,7 +22,7 @@ import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { openAnnotate } from '../usecases/annotate/annotate.ts';
 import { tokenDecoders } from '../usecases/datasets/export/token-decoder.ts';
-import { keptFolder } from '../usecases/datasets/kept-files.ts';
+import { keptFolder } from '../usecases/datasets/kept-exports.ts';
 import { openRequeue } from '../usecases/requeue/requeue-events.ts';
 import { PRINCIPAL_HEADER } from './forward-queries.ts';
 

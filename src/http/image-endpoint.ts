@@ -8,7 +8,7 @@ import { isForgotten } from '../postgres/stream-keys.ts';
 import { findHistoryImage, type HistoryImageRecord } from '../projections/images/read-history-images.ts';
 import { type RebuiltImage, rebuildImage, redrawImage } from '../projections/images/rebuild-image.ts';
 import { findPicture, type OpenedPicture, openPicture, type PictureRecord } from '../projections/pictures/read-pictures.ts';
-import { visibleTo } from '../projections/visible/visible-to.ts';
+import { visibleTo } from '../projections/visible-to.ts';
 import { limitOf } from '../runtime/limit.ts';
 import { type Logger, SILENT } from '../runtime/logger.ts';
 import type { Metrics } from '../runtime/metrics.ts';

@@ -1,5 +1,5 @@
 import type { ComposedPrompt, PastStep, PromptInput, PromptPart, TemplateName } from './prompt-template.ts';
-import { type ShownHistory, type Wording, wordAlfworld, wordSearchQa, wordTextcraft, wordWebshop } from './templates/wording.ts';
+import { type ShownHistory, type Wording, wordAlfworld, wordSearchQa, wordTextcraft, wordWebshop } from './wording.ts';
 
 /** Raised with every change of a world's texts or records. */
 export const TEMPLATE_VERSIONS: { readonly [Name in TemplateName]: number } = {

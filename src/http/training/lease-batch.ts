@@ -7,7 +7,7 @@ import { id, name, policyId, sha256 } from '../../events/schemas/values.ts';
 import type { Db } from '../../postgres/database.ts';
 import type { Principal } from '../../postgres/principal.ts';
 import { readPolicyNames } from '../../projections/training-pool/read-waiting.ts';
-import { visibleTo } from '../../projections/visible/visible-to.ts';
+import { visibleTo } from '../../projections/visible-to.ts';
 import { unknownPolicy } from '../../training/leases/check-request.ts';
 import type { Leased, Nothing, Refused } from '../../training/leases/protocol.ts';
 import { LAYOUTS } from '../../training/rows/layout.ts';

@@ -41,6 +41,7 @@ const COLUMNS: readonly TableColumn[] = [
 export const batchesTable: PolicyTable<BatchTableFilter> = {
   kind: 'policies',
   name: 'batches',
+  summary: 'Training batches of all policies',
   query(db, { runIds, policyId, state }) {
     let query = db
       .selectFrom('batches')

@@ -51,6 +51,7 @@ const COLUMNS: readonly TableColumn[] = [
 export const rewardsTable: TreeTable<RewardFilter> = {
   kind: 'trees',
   name: 'rewards',
+  summary: 'Rewards of steps and rollouts',
   query(db, filter) {
     const query = db
       .selectFrom('rewards')

@@ -52,6 +52,7 @@ const COLUMNS: readonly TableColumn[] = [
 export const samplesTable: TreeTable<Filter> = {
   kind: 'trees',
   name: 'samples',
+  summary: 'Finished rollouts as training samples',
   query(db, filter) {
     const { treeId: _tree, taskId: _task, environment: _of, split: _split, taskDepth: _depth, runIds: _runs, ...own } = filter;
     const { batchId, success, ...sample } = own;

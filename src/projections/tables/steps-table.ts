@@ -71,6 +71,7 @@ const COLUMNS: readonly TableColumn[] = [
 export const stepsTable: TreeTable<Filter> = {
   kind: 'trees',
   name: 'steps',
+  summary: 'Steps with their texts, tokens and rewards',
   query(db, filter) {
     const { treeId: _tree, taskId: _task, environment: _of, split: _split, taskDepth: _depth, runIds: _runs, ...own } = filter;
     let query = db.selectFrom('steps').innerJoin('trees', 'trees.treeId', 'steps.treeId');

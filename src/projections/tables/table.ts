@@ -50,6 +50,8 @@ export type TableQuery = SelectQueryBuilder<any, any, object>;
 export interface TreeTable<Filter extends TableFilter = TableFilter> {
   readonly kind: 'trees';
   readonly name: string;
+  /** What its rows are. */
+  readonly summary: string;
   /** Joins `trees`; the filter of trees is not applied here. */
   readonly query: (db: Db, filter: Filter) => TableQuery;
   /** The order within a tree; the last key is the id of a row. */
@@ -65,6 +67,8 @@ export interface TreeTable<Filter extends TableFilter = TableFilter> {
 export interface PolicyTable<Filter extends TableFilter = TableFilter> {
   readonly kind: 'policies';
   readonly name: string;
+  /** What its rows are. */
+  readonly summary: string;
   readonly query: (db: Db, filter: Filter) => TableQuery;
   readonly keys: readonly [Key, ...Key[]];
   readonly columns: readonly TableColumn[];

@@ -51,6 +51,7 @@ const COLUMNS: readonly TableColumn[] = [
 export const trajectoriesTable: TreeTable<Filter> = {
   kind: 'trees',
   name: 'trajectories',
+  summary: 'Finished rollouts with their returns',
   query: (db, filter) =>
     chosenTrajectories(db, filter).innerJoin('trees', 'trees.treeId', 'rollouts.treeId') as unknown as TableQuery,
   keys: [

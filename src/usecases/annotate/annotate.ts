@@ -14,7 +14,7 @@ import { journal } from '../../projections/journal/journal.ts';
 import { keyInTree, type OfTree } from '../../projections/of-tree.ts';
 import { rewards } from '../../projections/rewards/rewards.ts';
 import { stepTree } from '../../projections/step-tree/step-tree.ts';
-import { visibleTo } from '../../projections/visible/visible-to.ts';
+import { visibleTo } from '../../projections/visible-to.ts';
 import { ProjectionsBehind, waitUntilProjected } from '../../projections/wait-until.ts';
 import { createExclusive } from '../../runtime/exclusive.ts';
 import { FeedbackRefused, feedbackDrafts, type NewFeedback } from './feedback.ts';

@@ -5,7 +5,7 @@ import { openBatcherWorld } from '../../testing/batcher-world.ts';
 import { EventBuilder } from '../../testing/event-builder.ts';
 import { recordGroup, recordLineage } from '../../testing/record-training.ts';
 import { useTestDatabase } from '../../testing/use-test-database.ts';
-import { readRefusedGroups } from '../../training/planning/read-plan-request.ts';
+import { readRefusedGroups } from '../../training/read-plan-request.ts';
 import { openAdmission } from './train-admission.ts';
 
 const database = useTestDatabase({ emptied: 'never' });

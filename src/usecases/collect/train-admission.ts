@@ -13,7 +13,7 @@ import { countMoves } from '../../projections/moved-cursors.ts';
 import { readLineages } from '../../projections/training-pool/read-lineages.ts';
 import { readOwedGroups } from '../../projections/training-pool/read-owed-groups.ts';
 import { trainingPool } from '../../projections/training-pool/training-pool.ts';
-import { readRefusedGroups, TrainingRefused } from '../../training/planning/read-plan-request.ts';
+import { readRefusedGroups, TrainingRefused } from '../../training/read-plan-request.ts';
 import type { CollectPlan } from './plan.ts';
 
 interface AdmissionRules {

@@ -24,7 +24,7 @@ import { projections } from '../../projections/registry.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { limitOf } from '../../runtime/limit.ts';
 import { drawnSegments, dropDrawn } from '../collect/prompting/prompter.ts';
-import { dropKept, keptFolder } from '../datasets/kept-files.ts';
+import { dropKept, keptFolder } from '../datasets/kept-exports.ts';
 import { type RebuildOptions, rebuildProjection, retireVersions } from '../rebuild/rebuild-projection.ts';
 
 const BLOB_GRACE_MS = 60_000; // longer than between the put of a blob and the append of the event that names it

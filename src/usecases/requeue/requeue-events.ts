@@ -11,7 +11,7 @@ import { previewFold } from '../../projections/preview-fold.ts';
 import type { Projection } from '../../projections/projection.ts';
 import { findWaiting, readRefusalsAt, readWaitingPlaces, type WaitingPlace } from '../../projections/read-waiting.ts';
 import { projections as registered } from '../../projections/registry.ts';
-import { visibleTo } from '../../projections/visible/visible-to.ts';
+import { visibleTo } from '../../projections/visible-to.ts';
 import { ProjectionsBehind, waitUntilProjected } from '../../projections/wait-until.ts';
 import { createExclusive } from '../../runtime/exclusive.ts';
 

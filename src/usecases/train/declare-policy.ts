@@ -9,7 +9,7 @@ import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
 import { checkName } from '../../training/leases/check-request.ts';
 import type { RegisterRequest } from '../../training/leases/protocol.ts';
-import { TrainingRefused } from '../../training/planning/read-plan-request.ts';
+import { TrainingRefused } from '../../training/read-plan-request.ts';
 import { findHead } from '../../training/versions/read-batch-update.ts';
 import { declareTraining, trainingDeclared } from './batcher/declare-training.ts';
 import type { Declaration } from './declaration/declaration-fields.ts';

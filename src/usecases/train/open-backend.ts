@@ -14,7 +14,7 @@ import { torchFolder, torchPlan } from '../../training/backends/torch/torch-plan
 import { trainingSettings } from '../../training/backends/training-settings.ts';
 import { keepCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
 import type { RegisterRequest } from '../../training/leases/protocol.ts';
-import { TrainingRefused } from '../../training/planning/read-plan-request.ts';
+import { TrainingRefused } from '../../training/read-plan-request.ts';
 import { promptFields } from './declaration/prompt-fields.ts';
 import { openLeaseService } from './open-lease-service.ts';
 

@@ -12,7 +12,7 @@ import { createPolicy, parsePolicyText } from '../../policies/policy-spec.ts';
 import { readLineages } from '../../projections/training-pool/read-lineages.ts';
 import { linearBackend } from '../../training/backends/linear/linear-backend.ts';
 import type { RegisterRequest } from '../../training/leases/protocol.ts';
-import { TrainingRefused } from '../../training/planning/read-plan-request.ts';
+import { TrainingRefused } from '../../training/read-plan-request.ts';
 import { modelServerOf } from '../../training/servers/open-model-server.ts';
 import { readHead } from '../../training/versions/read-batch-update.ts';
 import { chooseTasks, surveysFolder, type TaskChoice } from '../collect/choose-tasks.ts';

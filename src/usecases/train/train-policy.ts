@@ -23,7 +23,7 @@ import { type PictureOf, type StepRow, stepRowsOf } from '../../training/backend
 import { decodeTorchCheckpoint } from '../../training/backends/torch/torch-checkpoint.ts';
 import { torchFolder } from '../../training/backends/torch/torch-plan.ts';
 import { createRelay } from '../../training/outbox/relay.ts';
-import { TrainingRefused } from '../../training/planning/read-plan-request.ts';
+import { TrainingRefused } from '../../training/read-plan-request.ts';
 import { readBatchRows, readCurrentRows } from '../../training/rows/read-batch-rows.ts';
 import { readPromptsOfRows } from '../../training/rows/read-prompts-of-rows.ts';
 import { makeFirstVersion, openBackend, registerFirst, trainerPlan } from './open-backend.ts';

@@ -1,4 +1,11 @@
-import { type ChosenOptions, chooseOptions, type Mode, type OptionRules, type RefusedOption, refuseOption } from '../method-options.ts';
+import {
+  type ChosenOptions,
+  chooseOptions,
+  type Mode,
+  type OptionRules,
+  type RefusedOption,
+  refuseOption,
+} from '../method-options.ts';
 import { at, findMisfit, type Masks, type Rows } from '../rows/rows.ts';
 import { positionsByKey, type Singleton } from '../statistics/groups.ts';
 import { countMasked } from '../statistics/masked.ts';

@@ -1,4 +1,11 @@
-import { type ChosenOptions, chooseOptions, type Mode, type OptionRules, type RefusedOption, refuseOption } from '../method-options.ts';
+import {
+  type ChosenOptions,
+  chooseOptions,
+  type Mode,
+  type OptionRules,
+  type RefusedOption,
+  refuseOption,
+} from '../method-options.ts';
 import { at, buildRows, countTrained, findMisfit, type Masks, type Rows, rowAt } from '../rows/rows.ts';
 import { MASKED_EPSILON, maskedMean, startSum, sumOf } from '../statistics/masked.ts';
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { EXAMPLE_ORDERING, readExamplePages } from '../../../projections/dataset-sources/read-examples.ts';
 import { everyTrajectory } from '../../../projections/trajectories/trajectory-query.ts';
-import { visibleTo } from '../../../projections/visible/visible-to.ts';
+import { visibleTo } from '../../../projections/visible-to.ts';
 import { datasetWorkshop } from '../../../testing/dataset-workshop.ts';
 import { EventBuilder } from '../../../testing/event-builder.ts';
 import { givenEvents } from '../../../testing/given-events.ts';

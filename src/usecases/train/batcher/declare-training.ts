@@ -3,7 +3,7 @@ import { configureEstimator } from '../../../domain/training/advantages/estimato
 import { type PlanRules, weightOf } from '../../../domain/training/planning/plan-rules.ts';
 import type { DataOf } from '../../../events/catalogue.ts';
 import { derivedId } from '../../../events/derived-id.ts';
-import { TrainingRefused } from '../../../training/planning/read-plan-request.ts';
+import { TrainingRefused } from '../../../training/read-plan-request.ts';
 
 export interface TrainingDeclaration {
   readonly policyId: string;

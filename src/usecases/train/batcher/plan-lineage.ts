@@ -31,7 +31,7 @@ import { readFinishedRuns } from '../../../projections/training-pool/read-pool.t
 import { trainingPool } from '../../../projections/training-pool/training-pool.ts';
 import { readCursor, readProjected, restrictToTopics, waitUntilProjected } from '../../../projections/wait-until.ts';
 import { stampOfPolicy } from '../../../training/outbox/encode-events.ts';
-import { readPlanRequest } from '../../../training/planning/read-plan-request.ts';
+import { readPlanRequest } from '../../../training/read-plan-request.ts';
 import { type Learner, readRecordFaults } from '../../../training/rows/read-record-faults.ts';
 import { lineageIdOf } from './declare-training.ts';
 

@@ -13,7 +13,7 @@ import type { Logger } from '../../../runtime/logger.ts';
 import { messageOf } from '../../../runtime/message-of.ts';
 import { rest } from '../../../runtime/retry.ts';
 import { warnSeldom } from '../../../runtime/warn-seldom.ts';
-import { TrainingRefused } from '../../../training/planning/read-plan-request.ts';
+import { TrainingRefused } from '../../../training/read-plan-request.ts';
 import { type BatcherWorld, isPlannable, OF_POOL, type PlanningResult, planLineage } from './plan-lineage.ts';
 
 type BatcherReport =

@@ -4,7 +4,7 @@ import type { Db } from '../../../postgres/database.ts';
 import { type LineageRecord, readLineages } from '../../../projections/training-pool/read-lineages.ts';
 import { readFinishedRuns, readPool } from '../../../projections/training-pool/read-pool.ts';
 import { type GroupCounts, readGroupCounts, readNextLease } from '../../../projections/training-pool/read-waiting.ts';
-import { TrainingRefused, understandLineage } from '../../../training/planning/read-plan-request.ts';
+import { TrainingRefused, understandLineage } from '../../../training/read-plan-request.ts';
 
 /**
  * What a trainer without a batch waits for. `declaration`: nobody declared how the policy is trained. `first-version`: its

@@ -1,4 +1,4 @@
-import type { PromptInput } from '../prompt-template.ts';
+import type { PromptInput } from './prompt-template.ts';
 
 /** What a wording shows of the past. */
 export type ShownHistory =

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { sha256Hex } from '../../digest/sha256.ts';
-import { dropKept, KeptFiles, openPart } from './kept-files.ts';
+import { dropKept, KeptFiles, openPart } from './kept-exports.ts';
 
 const NEVER = new AbortController().signal;
 

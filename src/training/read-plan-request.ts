@@ -1,11 +1,11 @@
-import { configureEstimator } from '../../domain/training/advantages/estimators.ts';
-import { type PlanRequest, planBatches } from '../../domain/training/planning/plan-batches.ts';
-import type { PoolGroup } from '../../domain/training/planning/pool.ts';
-import { planRules } from '../../events/schemas/training.ts';
-import type { Db } from '../../postgres/database.ts';
-import { keyInTree } from '../../projections/of-tree.ts';
-import { type LineageRecord, readLineages } from '../../projections/training-pool/read-lineages.ts';
-import { readPool } from '../../projections/training-pool/read-pool.ts';
+import { configureEstimator } from '../domain/training/advantages/estimators.ts';
+import { type PlanRequest, planBatches } from '../domain/training/planning/plan-batches.ts';
+import type { PoolGroup } from '../domain/training/planning/pool.ts';
+import { planRules } from '../events/schemas/training.ts';
+import type { Db } from '../postgres/database.ts';
+import { keyInTree } from '../projections/of-tree.ts';
+import { type LineageRecord, readLineages } from '../projections/training-pool/read-lineages.ts';
+import { readPool } from '../projections/training-pool/read-pool.ts';
 
 /** Reads what batches of a lineage are planned from; null while nobody trains it. @throws TrainingRefused. */
 export async function readPlanRequest(

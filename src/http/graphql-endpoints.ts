@@ -66,13 +66,6 @@ export function graphqlMount(listener: NodeListener): Mount {
   };
 }
 
-const SUMMARIES: Readonly<Record<TableName, string>> = {
-  trajectories: 'Finished rollouts with their returns, as an Arrow stream.',
-  steps: 'Steps with their texts, tokens and rewards, as an Arrow stream.',
-  rewards: 'Rewards of steps and rollouts, as an Arrow stream.',
-  samples: 'Finished rollouts as training samples, as an Arrow stream.',
-  batches: 'Training batches of all policies, as an Arrow stream.',
-};
 const DESCRIPTION =
   'An Arrow IPC stream of one snapshot: a record batch of at most 4,096 rows after the other, and an empty one behind the last. The metadata of each batch has `espalier.after`, from which ?after= goes on when the connection broke; that of the empty one `espalier.end` (`end` or `limit`), or `espalier.error` as JSON. A stream without either broke. Rows come run by run, and in each tree by tree as these were opened. The columns are those of the query parameter `columns`; all may be null, and their types never change.';
 
@@ -84,7 +77,7 @@ export function tableMounts(listener: NodeListener): readonly Mount[] {
     listener: answering(ARROW_STREAM, (query) => refusedTable(name, query), listener),
     operations: {
       GET: {
-        summary: SUMMARIES[name],
+        summary: `${readableTables[name].summary}, as an Arrow stream.`,
         description: DESCRIPTION,
         query: tableQueries[name],
         headers: z.looseObject({

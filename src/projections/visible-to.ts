@@ -1,9 +1,9 @@
-import { snakeCase } from '../../postgres/camel-case.ts';
-import type { Db } from '../../postgres/database.ts';
-import { PROJECT, type Principal } from '../../postgres/principal.ts';
-import { rewritingDb } from '../../postgres/rewriting-db.ts';
-import { declaredTables } from '../../postgres/table.ts';
-import type { Tables } from '../../postgres/tables.ts';
+import { snakeCase } from '../postgres/camel-case.ts';
+import type { Db } from '../postgres/database.ts';
+import { PROJECT, type Principal } from '../postgres/principal.ts';
+import { rewritingDb } from '../postgres/rewriting-db.ts';
+import { declaredTables } from '../postgres/table.ts';
+import type { Tables } from '../postgres/tables.ts';
 
 /**
  * Returns the database as a principal sees it: every statement reads, under the names of the tables, the rows of its projects
@@ -54,7 +54,7 @@ function literal(projects: readonly string[]): string {
   return `'{${projects.join(',')}}'::text[]`;
 }
 
-import '../registry.ts'; // its projections declare their tables
+import './registry.ts'; // its projections declare their tables
 
 /** Which rows of a table belong to some projects: a condition on the row `t`, or everything, or nothing. */
 type Rule = ((projects: string) => string) | 'all' | 'none';

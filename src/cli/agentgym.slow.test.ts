@@ -3,7 +3,6 @@ import { openTextCraft } from '../environments/textcraft/textcraft.ts';
 import { freePort } from '../runtime/free-port.ts';
 import { type AgentGymServer, startAgentGymServer } from '../testing/agentgym-server.ts';
 import { lmrlgymWorld, sciworldWorld, textcraftWorld } from '../testing/agentgym-server-worlds.ts';
-import { sharedRandomTextcraft } from '../testing/shared-random-textcraft.ts';
 import { runEspalier } from '../testing/worker-process.ts';
 
 const servers: AgentGymServer[] = [];
@@ -49,17 +48,6 @@ describe('espalier agentgym check', () => {
     const both = await runEspalier(['--json', 'agentgym', 'check', `${lmrlgym.url}/maze`], {});
     const names = (JSON.parse(both.stdout) as { name: string }[]).map(({ name }) => name); // as the command prints it
     expect(names).toEqual(['maze', 'wordle']);
-  });
-
-  test('the check shows whether tasks started at the same time open as they do alone, and what a run does about it', async () => {
-    const shared = await startAgentGymServer(sharedRandomTextcraft(await openTextCraft()).world);
-    servers.push(shared);
-    const blamed = await check('--open', `textcraft@${shared.url}`);
-    expect(blamed.stdout).toMatch(
-      / {2}at once {5}\d+ of 160 tasks that start at the same time open OTHERWISE: a run starts them one at a time\n/,
-    );
-    const sound = await check('--open', `sciworld@${sciworld.url}`);
-    expect(sound.stdout).toMatch(/ {2}at once {5}tasks that start at the same time open as they do alone \(160 tried\)\n/);
   });
 
   test('the check reports a missing server, another environment, an unknown name or a malformed URL in one line', async () => {

@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import { SERVER_NAMES, type ServerName } from '../environments/agentgym/descriptors.ts';
 import { type FoundServer, findServers } from '../environments/agentgym/find-servers.ts';
 import { openAgentGym } from '../environments/agentgym/open-agentgym.ts';
-import type { StartProbe } from '../environments/agentgym/probe-starts.ts';
 import { type Lines, print } from './terminal.ts';
 import { numberBetween, wantsJson } from './with-platform.ts';
 
@@ -10,9 +9,6 @@ import { numberBetween, wantsJson } from './with-platform.ts';
 interface Opened {
   readonly fingerprint: string;
   readonly repeats: boolean;
-  /** How tasks open that start at the same time; null where they do not open alike one after another either. */
-  readonly parallel: (StartProbe & { readonly starts: 'together' | 'alone' }) | null;
-  readonly repeatsActions: boolean;
 }
 
 /** `espalier agentgym check`: what is behind the URL of an AgentGym server, before a run depends on it. */
@@ -22,10 +18,7 @@ export function addAgentgym(program: Command): void {
     .command('check')
     .description('identify the environment behind a URL, its capabilities, and how to name it in a plan')
     .argument('<server>', `a URL, or NAME@URL to insist on one of ${SERVER_NAMES.join(', ')}`)
-    .option(
-      '--open',
-      'also open tasks: print the fingerprint of the server, and measure whether tasks open equally, one after another and concurrently, and whether equal actions have equal results',
-    )
+    .option('--open', 'also open tasks: print the fingerprint of the server, and whether a task opens equally every time')
     .option('--timeout <seconds>', 'how long to wait for a response', numberBetween('--timeout', 0.1, 3_600), 10);
   command.action(async (text: string, { open, timeout }: { open?: boolean; timeout: number }) => {
     const { name, url } = parseServer(text);
@@ -53,9 +46,7 @@ function parseServer(text: string): { readonly name: ServerName | null; readonly
 async function openOnce({ name, url }: FoundServer, timeoutMs: number): Promise<Opened> {
   const kind = await openAgentGym({ server: name, url, tasks: ['0'], timeoutMs, patienceMs: 0 });
   try {
-    const { fingerprint, repeats, starts } = kind;
-    const parallel = repeats ? { starts, ...(await kind.probeStarts()) } : null;
-    return { fingerprint, repeats, parallel, repeatsActions: await kind.repeatsActions() };
+    return { fingerprint: kind.fingerprint, repeats: kind.repeats };
   } finally {
     await kind.close();
   }
@@ -70,14 +61,14 @@ function describe(server: FoundServer, opened: Opened | null): Lines {
     ],
     ['closing', server.canClose ? 'yes' : 'no /close: what a run opens stays until the server ends; a run uses each again'],
   ];
-  for (const each of describeAbilities(server, opened?.repeatsActions ?? null)) rows.push(each);
-  if (opened === null) rows.push(['at once', STARTS[server.starts]]);
+  rows.push(['hints', server.hintsRoute === null ? HINTS[server.hints] : `${HINTS[server.hints]} GET ${server.hintsRoute}`]);
+  rows.push(['answers', server.deterministic ? ANSWERS.alike : ANSWERS.otherwise]);
+  rows.push(['at once', STARTS[server.starts]]);
   if (server.canSnap !== null)
     rows.push(['snapping', server.canSnap ? 'yes, with ?snap=agent-r' : "no: it lacks the routes of Agent-R's patch"]);
   if (opened) {
     rows.push(['fingerprint', opened.fingerprint]);
     rows.push(['openings', opened.repeats ? 'a task opens alike every time' : 'DIFFER from time to time: replays will diverge']);
-    if (opened.parallel) rows.push(['at once', describeParallel(opened.parallel)]);
   }
   rows.push(['in a plan', `agentgym:${server.name}@${server.url.replace(/\/$/, '')}#0-99`]);
   return [`${server.title} (${server.name}) at ${server.url}`, ...rows.map(([what, is]) => `  ${what.padEnd(12)}${is}`)];
@@ -94,24 +85,7 @@ const HINTS = {
   asked: 'for policies that choose from a list, such as random: what is possible is asked at every step by',
   none: 'none: policies that choose from a list, such as random, cannot act there',
 };
-
-/** @param repeats whether equal actions were answered alike; null where nobody tried. */
-function describeAbilities(server: FoundServer, repeats: boolean | null): readonly (readonly [string, string])[] {
-  const measured = repeats === null ? '' : repeats ? ' (measured: they were)' : ' (measured: they were NOT)';
-  return [
-    ['hints', server.hintsRoute === null ? HINTS[server.hints] : `${HINTS[server.hints]} GET ${server.hintsRoute}`],
-    [
-      'answers',
-      `${server.deterministic ? 'equal actions are answered alike: what was seen is not asked again' : 'equal actions may be answered otherwise: each is asked'}${measured}`,
-    ],
-  ];
-}
-
-function describeParallel({ resets, differ, starts }: NonNullable<Opened['parallel']>): string {
-  if (differ === 0) {
-    const though = starts === 'alone' ? '; a run starts them one at a time all the same' : '';
-    return `tasks that start at the same time open as they do alone (${resets} tried)${though}`;
-  }
-  const advice = starts === 'alone' ? 'a run starts them one at a time' : 'write ?limit=1 behind the URL in a plan';
-  return `${differ} of ${resets} tasks that start at the same time open OTHERWISE: ${advice}`;
-}
+const ANSWERS = {
+  alike: 'equal actions are answered alike: what was seen is not asked again',
+  otherwise: 'equal actions may be answered otherwise: each is asked',
+};

@@ -12,9 +12,7 @@ import { openEpisode, type Rewrite } from './episode.ts';
 import { hintsOf } from './hints.ts';
 import { LeasePool } from './lease-pool.ts';
 import { OVERRIDES_ROUTES } from './overrides.ts';
-import { probeStarts, type StartProbe } from './probe-starts.ts';
 import { resetRemote, type Server } from './remote.ts';
-import { repeatsActions } from './repeats-actions.ts';
 
 export interface AgentGymOptions {
   readonly server: ServerName;
@@ -41,10 +39,6 @@ export interface AgentGymKind extends EnvironmentKind {
   readonly repeats: boolean;
   /** Whether a run starts one task at a time on this server. */
   readonly starts: ServerDescriptor['starts'];
-  /** Starts tasks at the same time on purpose and compares how they open. */
-  probeStarts(): Promise<StartProbe>;
-  /** Takes actions twice and compares the answers. */
-  repeatsActions(): Promise<boolean>;
 }
 
 export const TIMEOUT_MS = 300_000; // the default of AgentGym's clients
@@ -100,8 +94,6 @@ export async function openAgentGym(options: AgentGymOptions): Promise<AgentGymKi
       report,
       repeats,
       starts: descriptor.starts,
-      probeStarts: () => probeStarts(server),
-      repeatsActions: () => repeatsActions(server),
       create: () => openEpisode(episode),
       ...(hints ? { withHints: () => ({ ...kind, create: () => openEpisode({ ...episode, hints }) }) } : {}),
       close: () => close(),

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { type AgentGymServer, startAgentGymServer } from '../../testing/agentgym-server.ts';
-import { sciworldWorld } from '../../testing/agentgym-server-worlds.ts';
 import { sharedRandomTextcraft } from '../../testing/shared-random-textcraft.ts';
 import { resetAsRecorded } from '../reset-as-recorded.ts';
 import { openTextCraft } from '../textcraft/textcraft.ts';
@@ -42,19 +41,6 @@ describe('a TextCraft server whose threads share one random state', () => {
     expect(together).toEqual([...alone, ...alone]);
     expect(shared.overlaps()).toBe(0);
     expect(new Set(alone).size).toBe(tasks.length);
-  });
-
-  test('concurrent starts expose such a server, and do not flag one with separate state per task', async () => {
-    const { shared, kind } = await given();
-    const { resets, differ } = await kind.probeStarts();
-    expect(resets).toBe(160);
-    expect(differ).toBeGreaterThan(0);
-    expect(shared.overlaps()).toBeGreaterThan(0);
-    const laboratory = await startAgentGymServer(sciworldWorld);
-    const science = await openAgentGym({ server: 'sciworld', url: laboratory.url, tasks: ['0'] });
-    opened.push(laboratory, science);
-    expect(await science.probeStarts()).toEqual({ resets: 160, differ: 0 });
-    expect([kind.starts, science.starts]).toEqual(['alone', 'together']);
   });
 
   test('the fingerprint survives another client that spoils an opening while it is taken', async () => {

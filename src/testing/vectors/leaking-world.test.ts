@@ -9,7 +9,7 @@ import { countRecipes, resetLeakily } from './leaking-world.ts';
 import { parseRecipeFile } from '../../environments/textcraft/recipe-file.ts';
 import { buildWorld, type World } from '../../environments/textcraft/world.ts';
 
-const VECTOR = fileURLToPath(new URL('./fixtures/12_textcraft_world.json', import.meta.url));
+const VECTOR = fileURLToPath(new URL('../../environments/textcraft/fixtures/12_textcraft_world.json', import.meta.url));
 
 let world: World;
 beforeAll(async () => {

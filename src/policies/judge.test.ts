@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { judgePrompt, judgeSlots } from '../domain/revision/verdict.ts';
+import { judgePrompt, judgeSlots } from '../domain/revision/judge-prompt.ts';
 import type { SearchedStep } from '../domain/search/search-tree.ts';
 import { type OpenAiServer, type ServerOptions, startOpenAiServer } from '../testing/openai-server.ts';
 import { createJudge, type JudgeRequest, type PlanAround, parseJudgeText, planJudge } from './judge.ts';

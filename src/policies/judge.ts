@@ -1,5 +1,6 @@
 import { sha256Hex } from '../digest/sha256.ts';
-import { fitJudgeLog, type JudgeSlots, judgePrompt, parseVerdict, type Verdict } from '../domain/revision/verdict.ts';
+import { fitJudgeLog, type JudgeSlots, judgePrompt } from '../domain/revision/judge-prompt.ts';
+import { parseVerdict, type Verdict } from '../domain/revision/verdict.ts';
 import type { SearchedStep } from '../domain/search/search-tree.ts';
 import { cutText } from '../domain/text/cut-text.ts';
 import { type Act, type ActRequest, type Policy, PolicyError } from './policy.ts';

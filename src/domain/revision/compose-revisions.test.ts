@@ -10,11 +10,11 @@ import {
   REFLECTIONS,
   type Revision,
 } from './compose-revisions.ts';
+import type { Transition } from './find-transition.ts';
 import { type Pairing, pairPaths } from './pair-paths.ts';
 import { anyTree, plant } from './revision-testing.ts';
 import { lossMessages, spliceAsPublished } from './splice.ts';
 import { THRESHOLD_DEFAULTS } from './thresholds.ts';
-import type { Transition } from './verdict.ts';
 import { toXtuner } from './xtuner.ts';
 
 const options: ComposeOptions = { ...COMPOSE_DEFAULTS, treeId: 't', seed: 1 };

@@ -1,8 +1,8 @@
 import { createRandom } from '../random/random.ts';
 import { seedFrom } from '../random/seed-from.ts';
+import type { Transition } from './find-transition.ts';
 import { type BranchedPair, contentOf } from './pair-paths.ts';
 import { type RecordedSignal, type RevisedTurn, recordSignal, type SignalForm, splice } from './splice.ts';
-import type { Transition } from './verdict.ts';
 
 /** A revision trajectory and where it comes from. `reward` is that of the good leaf: what a re-execution should reach. */
 export interface Revision {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
+import { directTransition, nextTransitionStep } from './find-transition.ts';
 import { leafPaths } from './pair-paths.ts';
 import { plant } from './revision-testing.ts';
-import { directTransition, nextTransitionStep, type Verdict } from './verdict.ts';
+import type { Verdict } from './verdict.ts';
 
 const steps = leafPaths(plant([{ words: 'abc', shared: 0, score: 0 }]))[0]?.steps ?? [];
 const next = (...verdicts: Verdict[]) => nextTransitionStep(steps, 'TASK', verdicts);

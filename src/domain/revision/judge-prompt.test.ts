@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
+import { fitJudgeLog, judgePrompt, judgeSlots } from './judge-prompt.ts';
 import { leafPaths } from './pair-paths.ts';
 import { plant } from './revision-testing.ts';
-import { fitJudgeLog, judgePrompt, judgeSlots } from './verdict.ts';
 
 const steps = leafPaths(plant([{ words: 'abc', shared: 0, score: 0 }]))[0]?.steps ?? [];
 

@@ -3,9 +3,10 @@ import type { SearchedTree } from '../search/published-tree.ts';
 import type { SearchedStep } from '../search/search-tree.ts';
 import { pythonStrip } from '../text/python-strip.ts';
 import { REFLECTIONS } from './compose-revisions.ts';
+import { type JudgeSlots, judgeSlots } from './judge-prompt.ts';
 import type { LeafPath, PublishedPairing } from './pair-paths.ts';
 import { type LossMessage, lossMessages, type RevisedTurn, spliceAsPublished } from './splice.ts';
-import { type JudgeSlots, judgeSlots, parseVerdictAsPublished } from './verdict.ts';
+import { parseVerdictAsPublished } from './verdict.ts';
 
 /** A judged step as the published rows keep it (specification of Agent-R, §2.4). */
 export interface PublishedFeedback {

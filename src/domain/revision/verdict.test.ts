@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { judgePrompt, parseVerdict, parseVerdictAsPublished, type Verdict } from './verdict.ts';
+import { judgePrompt } from './judge-prompt.ts';
+import { parseVerdict, parseVerdictAsPublished, type Verdict } from './verdict.ts';
 
 describe('parseVerdict', () => {
   test.each<[string, Verdict]>([

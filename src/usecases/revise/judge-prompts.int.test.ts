@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { judgePrompt, judgeSlots } from '../../domain/revision/verdict.ts';
+import { judgePrompt, judgeSlots } from '../../domain/revision/judge-prompt.ts';
 import type { SearchedStep } from '../../domain/search/search-tree.ts';
 import type { Envelope } from '../../events/envelope.ts';
 import { unpack } from '../../events/packed.ts';

@@ -1,7 +1,8 @@
 import type { Draft } from '../../append/appender.ts';
 import { composeRevisions, REFLECTIONS, type Revision } from '../../domain/revision/compose-revisions.ts';
+import { directTransition, nextTransitionStep, type Transition } from '../../domain/revision/find-transition.ts';
 import { type LeafPath, pairPaths } from '../../domain/revision/pair-paths.ts';
-import { directTransition, nextTransitionStep, type Transition, type Verdict } from '../../domain/revision/verdict.ts';
+import type { Verdict } from '../../domain/revision/verdict.ts';
 import type { SearchedStep } from '../../domain/search/search-tree.ts';
 import type { Environment, EnvironmentKind } from '../../environments/environment.ts';
 import { resetAsRecorded } from '../../environments/reset-as-recorded.ts';

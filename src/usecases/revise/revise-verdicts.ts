@@ -1,7 +1,8 @@
 import type { Appender, Draft } from '../../append/appender.ts';
 import { type RememberedPrompt, shownPrompt } from '../../append/shown-prompt.ts';
 import { sha256Hex } from '../../digest/sha256.ts';
-import { JUDGE_TEMPLATE, judgePrompt, type Verdict } from '../../domain/revision/verdict.ts';
+import { JUDGE_TEMPLATE, judgePrompt } from '../../domain/revision/judge-prompt.ts';
+import type { Verdict } from '../../domain/revision/verdict.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { pack } from '../../events/packed.ts';
 import { judgeText } from '../../events/schemas/revisions.ts';

@@ -1,8 +1,9 @@
 import type { Appender } from '../../append/appender.ts';
 import type { Composed, ComposeOptions } from '../../domain/revision/compose-revisions.ts';
+import type { UnparsedRule } from '../../domain/revision/find-transition.ts';
 import type { Pairing } from '../../domain/revision/pair-paths.ts';
 import type { Thresholds } from '../../domain/revision/thresholds.ts';
-import type { UnparsedRule, Verdict } from '../../domain/revision/verdict.ts';
+import type { Verdict } from '../../domain/revision/verdict.ts';
 import type { EnvironmentKind } from '../../environments/environment.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readJudgements } from '../../projections/revisions/read-judgements.ts';

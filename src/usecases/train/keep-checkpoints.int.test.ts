@@ -11,7 +11,7 @@ import { recordLineage } from '../../testing/record-training.ts';
 import { encodeTorchCheckpoint } from '../../training/backends/torch/torch-checkpoint.ts';
 import { torchFolder } from '../../training/backends/torch/torch-plan.ts';
 import { keepCheckpoint } from '../../training/checkpoints/checkpoint-store.ts';
-import { checkpointKeeper } from './train-policy.ts';
+import { checkpointKeeper } from './keep-checkpoints.ts';
 
 const sha = (text: string) => derivedId('sha', text).replaceAll('-', '').repeat(2);
 const folderOf = (policyId: string, version: number) => sha(`${policyId} ${version}`);

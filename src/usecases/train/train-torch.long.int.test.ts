@@ -20,9 +20,10 @@ import { readNewLogProbs } from '../../training/versions/read-batch-update.ts';
 import { collect } from '../collect/collect.ts';
 import { declareTraining } from './batcher/declare-training.ts';
 import { batch } from './batcher/run-batcher.ts';
+import { checkpointKeeper } from './keep-checkpoints.ts';
 import { openBackend, trainerPlan } from './open-backend.ts';
 import { openLeaseService } from './open-lease-service.ts';
-import { checkpointKeeper, trainPolicy } from './train-policy.ts';
+import { trainPolicy } from './train-policy.ts';
 
 const found = await pythonForTests();
 const { signal } = new AbortController();

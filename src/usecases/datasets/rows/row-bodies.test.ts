@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { COMPOSE_DEFAULTS, composeRevisions } from '../../../domain/revision/compose-revisions.ts';
+import { directTransition, type Transition } from '../../../domain/revision/find-transition.ts';
 import { pairPaths } from '../../../domain/revision/pair-paths.ts';
 import { anyTree, plant } from '../../../domain/revision/revision-testing.ts';
-import { directTransition, type Transition } from '../../../domain/revision/verdict.ts';
 import type { RowFormat, RowFormatKind } from './row-options.ts';
 import { rowBodies } from './shown-bodies.ts';
 import type { TrainingRow } from './training-row.ts';

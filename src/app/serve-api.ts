@@ -7,6 +7,7 @@ import { packAhead } from '../http/training/pack-ahead.ts';
 import { createPackedRows } from '../http/training/packed-rows.ts';
 import { openRowFormatHints } from '../http/training/row-format-hints.ts';
 import type { Platform } from '../platform/open-platform.ts';
+import { faultOfReplica } from '../platform/replica.ts';
 import { watchForgotten } from '../platform/watch-forgotten.ts';
 import { dropLeftSnapshots } from '../projections/as-of/snapshot-owner.ts';
 import { countMoves } from '../projections/moved-cursors.ts';
@@ -27,6 +28,8 @@ const QUERIES_HEAP_MB = 1_536; // the largest queries at once take some 750 MB
 /** Serves every endpoint of the platform over HTTP: GraphQL, ingest, training, health, metrics. */
 export async function serveApi(platform: Platform, logger: Logger): Promise<HttpServer> {
   const { config, database, log, blobs } = platform;
+  const away = config.databaseReplicaUrl === null ? null : await faultOfReplica(config.databaseReplicaUrl, database);
+  if (away) logger.warn('queries wait until the standby of the database is there', { error: away });
   const notices = await countMoves(platform.directUrl, ['training']); // trainers wait for what is planned and leased
   const metrics = createMetrics({ process: true });
   const queries = forwardQueries(() => startInThread('queries', platform, logger, { heapMb: QUERIES_HEAP_MB }), logger);

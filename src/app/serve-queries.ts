@@ -27,6 +27,7 @@ import { openRequeue } from '../usecases/requeue/requeue-events.ts';
 import { PRINCIPAL_HEADER } from './forward-queries.ts';
 
 const QUERY_CONNECTIONS = 6; // of the database, for the statements of the few queries that run at once
+const TAIL_CONNECTIONS = 4; // with a replica: of waits and live queries, each a short statement
 const TABLE_CONNECTIONS = 4; // a table holds one while its client reads it
 const CONNECT_MS = 60_000; // a statement waits for those before it
 const STATEMENT_MS = 10_000;
@@ -47,8 +48,9 @@ export async function serveQueries(platform: Platform, logger: Logger): Promise<
   ignoreOrphanedRejections((reason) => logger.warn('a query failed after its answer', { reason: String(reason) }));
   const { directUrl, log, blobs, config } = platform;
   // Sessions of one's own: a pooler would pass their settings on to others.
-  const pool = (name: string, max: number, statementMs: number) =>
-    openDatabase(directUrl, {
+  const readUrl = config.databaseReplicaUrl ?? directUrl;
+  const pool = (name: string, max: number, statementMs: number, url = readUrl) =>
+    openDatabase(url, {
       applicationName: `espalier ${name}`,
       connectMs: CONNECT_MS,
       max,
@@ -56,8 +58,11 @@ export async function serveQueries(platform: Platform, logger: Logger): Promise<
     });
   const database = await pool('queries', QUERY_CONNECTIONS, STATEMENT_MS);
   const reading = await pool('tables', TABLE_CONNECTIONS, TABLE_STATEMENT_MS);
-  const exporting = await pool('exports', EXPORT_CONNECTIONS, EXPORT_STATEMENT_MS);
-  const notices = await countNotices(directUrl, [CURSOR_CHANNEL]);
+  // Of the primary: a standby ends a transaction that is in the way of what it receives.
+  const exporting = await pool('exports', EXPORT_CONNECTIONS, EXPORT_STATEMENT_MS, directUrl);
+  // Waits and live queries look at the database that queries read, on connections that no query holds.
+  const tails = config.databaseReplicaUrl === null ? null : await pool('tails', TAIL_CONNECTIONS, STATEMENT_MS);
+  const notices = await countNotices(directUrl, [CURSOR_CHANNEL], { echo: readUrl !== directUrl });
   const snapshots = keepSnapshots(platform.database, directUrl, {
     records: config.asOfLimit,
     statementMs: SNAPSHOT_STATEMENT_MS,
@@ -66,7 +71,7 @@ export async function serveQueries(platform: Platform, logger: Logger): Promise<
   const { db } = database;
   const graphql = await createGraphql({
     db,
-    tails: platform.database.db,
+    tails: (tails ?? platform.database).db,
     log,
     blobs,
     notices,
@@ -129,6 +134,7 @@ export async function serveQueries(platform: Platform, logger: Logger): Promise<
       await watching.close();
       await exports.close();
       await exporting.close();
+      await tails?.close();
       await reading.close();
       await database.close();
     },

@@ -17,10 +17,11 @@ import type { Config } from '../runtime/config.ts';
 import { isLoopback } from '../runtime/is-loopback.ts';
 import type { Tls } from '../runtime/kafka-security.ts';
 import { kafkaSourceOf, LogMismatch, needsHome } from './open-platform.ts';
+import { faultOfReplica } from './replica.ts';
 
 /** One step of what an installation needs. Steps of a part after one that failed are not tried. */
 export interface Finding {
-  readonly part: 'settings' | 'folders' | 'kafka' | 'database';
+  readonly part: 'settings' | 'folders' | 'kafka' | 'database' | 'replica';
   readonly step: string;
   /** `warned`: a start works, and something is to be repaired. */
   readonly state: 'ok' | 'warned' | 'failed' | 'skipped';
@@ -54,7 +55,7 @@ export async function diagnose(config: Config, settings: readonly string[]): Pro
     identity = found;
     for (const each of ofKafka) findings.push(each);
   }
-  return [...findings, ...(await diagnoseDatabase(config, identity))];
+  return [...findings, ...(await diagnoseDatabase(config, identity)), ...(await diagnoseReplica(config))];
 }
 
 async function inTurn(part: Finding['part'], steps: readonly Step[]): Promise<Finding[]> {
@@ -270,4 +271,24 @@ async function diagnoseDatabase(config: Config, identity: string | null): Promis
   } finally {
     if (!(database instanceof Error)) await database.close();
   }
+}
+
+/** Whether the standby answers, and holds what the database holds. */
+async function diagnoseReplica({ databaseUrl, databaseReplicaUrl: url }: Config): Promise<readonly Finding[]> {
+  if (url === null || databaseUrl === null) return [];
+  return inTurn('replica', [
+    [
+      'reach, login and record',
+      async () => {
+        const database = await openDatabase(databaseUrl, { applicationName: 'espalier doctor', max: 1, connectMs: REACH_MS });
+        try {
+          const away = await faultOfReplica(url, database);
+          if (away) throw away;
+          return 'of the same record';
+        } finally {
+          await database.close();
+        }
+      },
+    ],
+  ]);
 }

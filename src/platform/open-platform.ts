@@ -10,6 +10,7 @@ import { type LogSource, openLogSource } from '../log/log-source.ts';
 import { type Seals, sealingLog } from '../log/sealing-log.ts';
 import { type Database, DatabaseUnreachable, type Db, openDatabase } from '../postgres/database.ts';
 import { startEmbeddedPostgres } from '../postgres/embedded-server.ts';
+import { fewConnections } from '../postgres/few-connections.ts';
 import { readMasterKey, useKeyWrapping } from '../postgres/key-wrapping.ts';
 import { claimLogIdentity } from '../postgres/log-identity.ts';
 import { migrate } from '../postgres/migrate.ts';
@@ -95,10 +96,12 @@ export async function openPlatform(config: Config, name: string, onFaults: OnLog
       // Each log has its own read models: one server holds a database for the embedded log and one for every cluster met.
       databaseUrl = kafka ? await siblingDatabase(server.url, await kafka.identity()) : server.url;
     }
-    const database = await openDatabase(databaseUrl, { applicationName: `espalier ${name}`, max: 16 });
+    const database = await openDatabase(databaseUrl, { applicationName: `espalier ${name}`, max: config.databaseConnections });
     opened.push({ what: 'the database', close: () => database.close(), state: () => usedOf(database) });
     const directUrl = config.databaseUrl === null ? databaseUrl : (config.databaseDirectUrl ?? databaseUrl);
     await refusePooledSessions(database.pool, directUrl);
+    const few = await fewConnections(database.pool, config.databaseConnections);
+    if (few !== null) notes.push(few);
     await refuseNewerProjections(database.pool);
     await migrate(database.pool);
     await installProjections(database.pool);

@@ -1,6 +1,7 @@
 import { Kysely, type Transaction } from 'kysely';
 import type pg from 'pg';
 import { CamelCaseDialect } from './camel-case-dialect.ts';
+import { hostsOf } from './hosts.ts';
 import { openPool, type PoolOptions } from './pool.ts';
 import type { Tables } from './tables.ts';
 
@@ -18,7 +19,7 @@ export type Db = Kysely<Tables>;
 export async function openDatabase(url: string, options: PoolOptions = {}): Promise<Database> {
   const pool = openPool(url, options);
   try {
-    (await pool.connect()).release();
+    await reach(pool, hostsOf(url).tries);
   } catch (error) {
     await pool.end();
     throw new DatabaseUnreachable(url, error);
@@ -34,6 +35,17 @@ export async function openDatabase(url: string, options: PoolOptions = {}): Prom
   };
 }
 
+/** Makes a first connection, within so many tries. */
+async function reach(pool: pg.Pool, limit: number): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return (await pool.connect()).release();
+    } catch (error) {
+      if (tries >= limit) throw error;
+    }
+  }
+}
+
 export class DatabaseUnreachable extends Error {
   override readonly name = 'DatabaseUnreachable';
   constructor(url: string, cause: unknown) {
@@ -45,13 +57,7 @@ export class DatabaseUnreachable extends Error {
 }
 
 function withoutPassword(url: string): string {
-  try {
-    const parsed = new URL(url);
-    parsed.password = '';
-    return parsed.toString();
-  } catch {
-    return 'an address that is not a URL';
-  }
+  return url.replace(/^([a-z]+:\/\/[^:@/?#]*):[^@/?#]*@/i, '$1@').replace(/([?&]password=)[^&#]*/i, '$1…');
 }
 
 function reasonOf(error: unknown): string {

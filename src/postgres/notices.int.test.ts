@@ -81,7 +81,7 @@ test('a wait beyond a count is woken by the next notification, by an earlier one
 });
 
 test('a notice that is said not to count is not counted and wakes nobody', async () => {
-  const notices = await countNotices(database.url, ['moved'], ({ payload }) => payload !== 'another');
+  const notices = await countNotices(database.url, ['moved'], { counts: ({ payload }) => payload !== 'another' });
   open.push(notices);
   let woken = false;
   const waiting = notices.beyond(0, 20_000, new AbortController().signal).then(() => {

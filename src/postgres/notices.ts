@@ -100,20 +100,43 @@ export interface Notices {
   close(): Promise<void>;
 }
 
-/**
- * Counts the notices of channels until closed. One connection serves any number of waiters. @param counts whether a notice does;
- * all when left out. @throws as `listen`.
- */
-export async function countNotices(
-  url: string,
-  channels: readonly string[],
-  counts: (notice: Notice) => boolean = () => true,
-): Promise<Notices> {
+export interface CountOptions {
+  /** Whether a notice counts; all when left out. */
+  readonly counts?: (notice: Notice) => boolean;
+  /** Whether each counts again after pauses: a standby has what a notice of its primary says some time later. */
+  readonly echo?: boolean;
+}
+
+const ECHO_MS = 20;
+const ECHOES = 6; // the last after 1.3 s; who waits for longer looks again by itself
+
+/** Counts the notices of channels until closed. One connection serves any number of waiters. @throws as `listen`. */
+export async function countNotices(url: string, channels: readonly string[], options: CountOptions = {}): Promise<Notices> {
+  const { counts = () => true, echo = false } = options;
   let count = 0;
   const waiters = new Set<() => void>();
-  const onNotice = (): void => {
+  let echoing: NodeJS.Timeout | undefined;
+  const wakeAll = (): void => {
     count++;
     for (const wake of [...waiters]) wake();
+  };
+  const echoAfter = (echoes: number): void => {
+    clearTimeout(echoing);
+    if (echoes > ECHOES) return;
+    echoing = setTimeout(
+      () => {
+        wakeAll();
+        echoAfter(echoes + 1);
+      },
+      ECHO_MS * 2 ** (echoes - 1),
+    ).unref();
+  };
+  let last = 0;
+  const onNotice = (): void => {
+    wakeAll();
+    if (!echo || performance.now() - last < ECHO_MS) return; // the echo of the one before comes soon
+    last = performance.now();
+    echoAfter(1);
   };
   const onEach = (notice: Notice) => counts(notice) && onNotice();
   const listening = await listen(url, channels, onEach, { onReconnect: onNotice });
@@ -136,6 +159,7 @@ export async function countNotices(
       });
     },
     async close() {
+      clearTimeout(echoing);
       await listening.close();
       for (const wake of [...waiters]) wake();
     },

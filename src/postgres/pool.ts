@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { type Hosts, hostsOf } from './hosts.ts';
 
 /** int8 columns hold offsets and counters, all below 2^53: read them as numbers, and refuse the row that is not. */
 const INT8 = 20;
@@ -25,8 +26,10 @@ export interface PoolOptions {
 
 /** Opens a pool of connections. Who opens it closes it with `pool.end()`. */
 export function openPool(url: string, options: PoolOptions = {}): pg.Pool {
+  const hosts = hostsOf(url);
   const pool = new pg.Pool({
-    connectionString: asLibpq(url),
+    Client: clientOf(hosts),
+    onConnect: (client) => checkServer(hosts, client),
     max: options.max ?? 10,
     application_name: options.applicationName ?? 'espalier',
     connectionTimeoutMillis: options.connectMs ?? 10_000,
@@ -59,14 +62,50 @@ function settingsOf(settings: Readonly<Record<string, string>>): string {
     .join(' ');
 }
 
+/** Makes the clients of a pool, each of the server that is used at that moment; one that does not connect leaves it to the next. */
+function clientOf(hosts: Hosts): typeof pg.Client {
+  return class extends pg.Client {
+    constructor(config: pg.ClientConfig = {}) {
+      const server = hosts.current();
+      super({ ...config, connectionString: asLibpq(server) });
+      const connect = this.connect.bind(this) as (callback: (error: Error | null) => void) => void; // as a pool calls it
+      const connectOrSkip: typeof connect = (callback) =>
+        connect((error) => {
+          if (error) hosts.skip(server);
+          callback(error);
+        });
+      this.connect = connectOrSkip as typeof this.connect;
+    }
+  };
+}
+
+async function checkServer(hosts: Hosts, client: pg.ClientBase): Promise<void> {
+  const server = hosts.current();
+  await hosts.check(client).catch((error: unknown) => {
+    hosts.skip(server);
+    throw error;
+  });
+}
+
 /** Opens one connection outside any pool: for LISTEN, advisory locks and COPY. */
 export async function connect(url: string, applicationName = 'espalier'): Promise<pg.Client> {
-  const client = new pg.Client({
-    connectionString: asLibpq(url),
-    application_name: applicationName,
-    connectionTimeoutMillis: 10_000,
-    types: types as pg.CustomTypesConfig,
-  });
-  await client.connect();
-  return client;
+  const hosts = hostsOf(url);
+  for (let tries = 1; ; tries++) {
+    const current = hosts.current();
+    const client = new pg.Client({
+      connectionString: asLibpq(current),
+      application_name: applicationName,
+      connectionTimeoutMillis: 10_000,
+      types: types as pg.CustomTypesConfig,
+    });
+    try {
+      await client.connect();
+      await hosts.check(client);
+      return client;
+    } catch (error) {
+      await client.end().catch(() => undefined);
+      hosts.skip(current);
+      if (tries >= hosts.tries) throw error;
+    }
+  }
 }

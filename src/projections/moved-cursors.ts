@@ -10,9 +10,7 @@ export const CURSOR_CHANNEL = 'espalier_cursor';
  */
 export function countMoves(url: string, topics: readonly string[] | (() => readonly string[])): Promise<Notices> {
   const counted = typeof topics === 'function' ? topics : () => topics;
-  return countNotices(
-    url,
-    [CURSOR_CHANNEL],
-    ({ payload }) => counted().includes(payload) || !TOPICS.includes(payload as Topic), // compared with any text
-  );
+  return countNotices(url, [CURSOR_CHANNEL], {
+    counts: ({ payload }) => counted().includes(payload) || !TOPICS.includes(payload as Topic), // compared with any text
+  });
 }

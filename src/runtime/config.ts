@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { inheritable } from './child-environment.ts';
 import type { KafkaSecurity, Login, Tls } from './kafka-security.ts';
+import { faultOfAddress } from './postgres-address.ts';
 
 /** Everything that an operator may set, read once at the start. This file is the only reader of `process.env`. */
 export interface Config {
@@ -16,6 +17,8 @@ export interface Config {
    * pooler.
    */
   readonly databaseDirectUrl: string | null;
+  readonly databaseReplicaUrl: string | null;
+  readonly databaseConnections: number;
   /** Folder of the Postgres that the embedded server runs; null where npm installed one. */
   readonly postgresFolder: string | null;
   /** Kafka brokers to use; null keeps the log in Postgres tables. */
@@ -119,6 +122,10 @@ const url = (protocols: readonly string[]) =>
   z.string().refine((text) => URL.canParse(text) && protocols.includes(new URL(text).protocol), {
     message: `must be a URL that begins with ${protocols.map((p) => `${p}//`).join(' or ')}`,
   });
+const postgresAddress = z.string().superRefine((text, context) => {
+  const fault = faultOfAddress(text);
+  if (fault !== null) context.addIssue({ code: 'custom', message: fault });
+});
 const paths = z
   .string()
   .transform((text) => text.split(',').map((path) => path.trim()))
@@ -186,11 +193,25 @@ export const VARIABLES = {
     unset: '.espalier',
     about: 'folder of the embedded database, blobs, exports and checkpoints of language models',
   },
-  DATABASE_URL: { rule: url(['postgres:', 'postgresql:']), unset: 'the embedded server', about: 'Postgres to use' },
+  DATABASE_URL: {
+    rule: postgresAddress,
+    unset: 'the embedded server',
+    about: 'Postgres to use; of several hosts with `target_session_attrs`',
+  },
   DATABASE_DIRECT_URL: {
-    rule: url(['postgres:', 'postgresql:']),
+    rule: postgresAddress,
     unset: 'DATABASE_URL',
     about: 'the same database past the pooler that DATABASE_URL leads to: for LISTEN, snapshots and readers of the embedded log',
+  },
+  DATABASE_REPLICA_URL: {
+    rule: postgresAddress,
+    unset: 'DATABASE_URL',
+    about: 'a standby of the same database, from which the API answers GraphQL, tables and pages',
+  },
+  DATABASE_CONNECTIONS: {
+    rule: count(4, 1_000),
+    unset: '16',
+    about: 'most connections of the pool of a process; `api` opens two such pools and 15 more for queries',
   },
   ESPALIER_POSTGRES: {
     rule: z.string(),
@@ -403,6 +424,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     home,
     databaseUrl: read(env, 'DATABASE_URL') ?? null,
     databaseDirectUrl: read(env, 'DATABASE_DIRECT_URL') ?? null,
+    databaseReplicaUrl: read(env, 'DATABASE_REPLICA_URL') ?? null,
+    databaseConnections: read(env, 'DATABASE_CONNECTIONS') ?? 16,
     postgresFolder: read(env, 'ESPALIER_POSTGRES') ?? null,
     kafkaBrokers: read(env, 'KAFKA_BROKERS') ?? null,
     kafkaPrefix: read(env, 'ESPALIER_KAFKA_PREFIX') ?? 'espalier.',
@@ -550,6 +573,7 @@ const SECRET: ReadonlySet<Variable> = new Set<Variable>([
   'OPENAI_API_KEY',
   'DATABASE_URL',
   'DATABASE_DIRECT_URL',
+  'DATABASE_REPLICA_URL',
   'KAFKA_SASL_PASSWORD',
   'ESPALIER_FIRST_KEY_HASH',
   'ESPALIER_CHILD_ENV',

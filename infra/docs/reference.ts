@@ -37,7 +37,7 @@ function configurationReference(): string {
     '| variable | default | |',
     '|---|---|---|',
     ...rows,
-    '| `ESPALIER_SECRET_NAME` | the file secrets/NAME in ESPALIER_HOME | value of the secret that an address or a policy calls `secret:NAME` |',
+    '| `ESPALIER_SECRET_NAME` | the file that ESPALIER_SECRET_NAME_FILE names, or secrets/NAME in ESPALIER_HOME | value of the secret that an address or a policy calls `secret:NAME` |',
     '',
   ].join('\n');
 }

@@ -25,9 +25,10 @@ def find_url() -> str:
 
 
 def find_token(url: str) -> "str | None":
-    """What to show the server of an address: ESPALIER_TOKEN (a key, or a token), or for a server on loopback the token of the
-    installation of this folder. None where there is none. The token of this machine is shown to no other."""
-    given = os.environ.get("ESPALIER_TOKEN")
+    """What to show the server of an address: ESPALIER_TOKEN (a key, or a token) or what is in the file ESPALIER_TOKEN_FILE, or for a
+    server on loopback the token of the installation of this folder. None where there is none. The token of this machine is shown to no
+    other."""
+    given = os.environ.get("ESPALIER_TOKEN") or _of_file(os.environ.get("ESPALIER_TOKEN_FILE"))
     if given:
         return given.strip()
     return _of_folder("token") if is_loopback_url(url) else None
@@ -40,6 +41,16 @@ def name_for_spools(url: "str | None") -> str:
     if named or home is None:
         return named or find_url()
     return f"{home.parent.name[:60]}-{hashlib.sha256(str(home).encode('utf-8', 'surrogateescape')).hexdigest()[:12]}"
+
+
+def _of_file(path: "str | None") -> "str | None":
+    """What is in a file that the environment names. Raises ValueError where it cannot be read."""
+    if not path:
+        return None
+    try:
+        return pathlib.Path(path).read_text()
+    except OSError as error:
+        raise ValueError(f"ESPALIER_TOKEN_FILE is {path}, which cannot be read ({error.strerror}); correct it, or unset it") from error
 
 
 def _of_folder(name: str) -> "str | None":

@@ -27,6 +27,14 @@ class Installation(unittest.TestCase):
         self.assertEqual(self.found("https://lab.example", ESPALIER_TOKEN="key"), "key")
         self.assertEqual(self.found("http://localhost", ESPALIER_TOKEN="key"), "key")
 
+    def test_a_key_is_read_from_the_file_that_the_environment_names_as_a_mounted_secret_is(self):
+        file = pathlib.Path(self.home.name, "key")
+        file.write_text("mounted\n")
+        self.assertEqual(self.found("https://lab.example", ESPALIER_TOKEN_FILE=str(file)), "mounted")
+        self.assertEqual(self.found("https://lab.example", ESPALIER_TOKEN_FILE=str(file), ESPALIER_TOKEN="key"), "key")
+        with self.assertRaisesRegex(ValueError, "ESPALIER_TOKEN_FILE is .*/none, which cannot be read"):
+            self.found("https://lab.example", ESPALIER_TOKEN_FILE=self.home.name + "/none")
+
     def test_an_installation_without_a_token_has_none(self):
         self.assertIsNone(self.found("http://localhost", ESPALIER_HOME=self.home.name + "/none"))
 

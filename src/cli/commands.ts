@@ -95,6 +95,14 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'set after how many days the texts and tokens of a project are forgotten, and forget what is older',
     load: async () => (await import('./retention.ts')).addRetention,
   },
+  config: {
+    summary: 'print the settings without secrets, and everything that is wrong with them',
+    load: async () => (await import('./config.ts')).addConfig,
+  },
+  migrate: {
+    summary: 'bring database and log to this version, and end; servers do so at their start too',
+    load: async () => (await import('./migrate.ts')).addMigrate,
+  },
   doctor: {
     summary: 'check step by step what a start needs: folders, Kafka, TLS, login, topics, database',
     load: async () => (await import('./doctor.ts')).addDoctor,

@@ -13,7 +13,7 @@ import { refuseUnknownMigrations } from '../postgres/migrate.ts';
 import { refusePooledSessions } from '../postgres/pooled-sessions.ts';
 import { refuseNewerProjections } from '../projections/install.ts';
 import { PROJECTORS } from '../projections/runner.ts';
-import type { Config } from '../runtime/config.ts';
+import type { Config, Setting } from '../runtime/config.ts';
 import { isLoopback } from '../runtime/is-loopback.ts';
 import type { Tls } from '../runtime/kafka-security.ts';
 import { kafkaSourceOf, LogMismatch, needsHome } from './open-platform.ts';
@@ -36,9 +36,14 @@ type Step = readonly [step: string, check: () => Promise<string | { readonly war
  * Lists the settings and goes through what they name, part by part and step by step, in the order in which a start needs it. Writes nothing:
  * no topic, no table.
  */
-export async function diagnose(config: Config, settings: readonly string[]): Promise<readonly Finding[]> {
+export async function diagnose(config: Config, settings: readonly Setting[]): Promise<readonly Finding[]> {
   const findings = [
-    ...settings.map((detail): Finding => ({ part: 'settings', step: 'set', state: 'ok', detail })),
+    ...settings.flatMap(({ variable, value, file }): readonly Finding[] => {
+      if (value === null) return [];
+      return [
+        { part: 'settings', step: 'set', state: 'ok', detail: `${variable}${file === null ? `=${value}` : `_FILE=${file}`}` },
+      ];
+    }),
     ...(await inTurn('folders', [
       [
         'home',

@@ -2,7 +2,17 @@ import { chmod, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { ConfigError, DEFAULT_LIMITS, listSettings, PROXY_PATHS, readConfig, VARIABLES } from './config.ts';
+import {
+  ConfigError,
+  configFaults,
+  DEFAULT_LIMITS,
+  listSettings,
+  PROXY_PATHS,
+  readConfig,
+  unknownVariables,
+  VARIABLE_NAMES,
+  VARIABLES,
+} from './config.ts';
 
 describe('readConfig', () => {
   test('an empty environment means the embedded mode on loopback', () => {
@@ -229,12 +239,46 @@ describe('readConfig', () => {
       PATH: '/bin',
       OPENAI_BASE_URL: 'http://u:hidden@h/v1',
     };
-    expect(listSettings(env)).toEqual([
-      'DATABASE_URL=(secret)',
-      'ESPALIER_PORT=9',
-      'OPENAI_API_KEY_FILE=/run/key',
-      'OPENAI_BASE_URL=http://(secret)@h/v1',
+    expect(listSettings(env).filter(({ value }) => value !== null)).toEqual([
+      { variable: 'DATABASE_URL', value: '(secret)', file: null },
+      { variable: 'ESPALIER_PORT', value: '9', file: null },
+      { variable: 'OPENAI_API_KEY', value: '(secret)', file: '/run/key' },
+      { variable: 'OPENAI_BASE_URL', value: 'http://(secret)@h/v1', file: null },
     ]);
+    expect(listSettings({})).toHaveLength(VARIABLE_NAMES.length);
+  });
+
+  test('everything that is wrong is found at once, each fault under the name of its variable', () => {
+    const env = {
+      ESPALIER_PORT: 'tcp://10.0.0.1:4000',
+      ESPALIER_DRAIN_MS: '-1',
+      DATABASE_URL_FILE: '/none/url',
+      KAFKA_SECURITY_PROTOCOL: 'SASL_SSL',
+      KAFKA_SASL_USERNAME: 'a',
+      ESPALIER_CHILD_ENV: 'A B',
+    };
+    const faults = configFaults(env).map(({ variable }) => variable);
+    expect(faults.sort()).toEqual([
+      'DATABASE_URL',
+      'ESPALIER_CHILD_ENV',
+      'ESPALIER_DRAIN_MS',
+      'ESPALIER_PORT',
+      'KAFKA_SASL_PASSWORD',
+    ]);
+    expect(configFaults({ ESPALIER_PORT: '9' })).toEqual([]);
+  });
+
+  test('variables of our prefixes that nothing reads are named', () => {
+    const env = {
+      ESPALIER_PROBE_PROT: '1',
+      KAFKA_BROKER: 'a:1',
+      DATABASE_URL_FILE: '/f',
+      KAFKA_SASL_PASSWORD_FILE: '/f',
+      ESPALIER_PORT_FILE: '/f',
+      ESPALIER_SECRET_MODEL: 's',
+      PATH: '/bin',
+    };
+    expect(unknownVariables(env)).toEqual(['ESPALIER_PORT_FILE', 'ESPALIER_PROBE_PROT', 'KAFKA_BROKER']);
   });
 
   test('a password in a wrong DATABASE_URL is not repeated', () => {

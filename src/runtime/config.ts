@@ -403,7 +403,8 @@ export const VARIABLES = {
   },
   NO_COLOR: { rule: z.string(), unset: 'colour on terminals', about: 'any value turns colour off' },
 } as const;
-type Variable = keyof typeof VARIABLES;
+export type Variable = keyof typeof VARIABLES;
+export const VARIABLE_NAMES = Object.keys(VARIABLES) as readonly Variable[]; // the keys of an object are its keys
 
 /** A variable that cannot be used: which one, why, and what to do. */
 export class ConfigError extends Error {
@@ -568,7 +569,8 @@ function reasonOf(error: z.ZodError, variable: Variable): string {
   return issue?.message ?? 'is not valid';
 }
 
-const SECRET: ReadonlySet<Variable> = new Set<Variable>([
+/** Each may also be in a file, which the variable with _FILE names. */
+export const SECRET: ReadonlySet<Variable> = new Set<Variable>([
   'ESPALIER_UPSTREAM',
   'OPENAI_API_KEY',
   'DATABASE_URL',
@@ -583,21 +585,61 @@ function shown(variable: Variable, value: string): string {
   return SECRET.has(variable) ? 'the text given' : JSON.stringify(value.slice(0, 80));
 }
 
-/** Lists what is set, by variable: values as they were given, of secrets only that or in which file they are. */
-export function listSettings(env: Readonly<Record<string, string | undefined>> = process.env): readonly string[] {
-  return (Object.keys(VARIABLES) as Variable[]).flatMap((variable) => {
+/** A variable as this process finds it. */
+export interface Setting {
+  readonly variable: Variable;
+  /** As it was given, of a secret only that it is set; null where it is unset. */
+  readonly value: string | null;
+  /** The file that holds it, named by the variable with _FILE; null where the variable itself does. */
+  readonly file: string | null;
+}
+
+/** Lists every variable, without what is secret in its value. */
+export function listSettings(env: Readonly<Record<string, string | undefined>> = process.env): readonly Setting[] {
+  return VARIABLE_NAMES.map((variable) => {
+    const isSecret = SECRET.has(variable);
     const value = env[variable]?.trim();
-    if (value) return [`${variable}=${SECRET.has(variable) ? '(secret)' : value.replace(/\/\/[^/@]*@/, '//(secret)@')}`];
-    const file = SECRET.has(variable) ? env[`${variable}_FILE`]?.trim() : undefined;
-    return file ? [`${variable}_FILE=${file}`] : [];
+    if (value) return { variable, value: isSecret ? '(secret)' : value.replace(/\/\/[^/@]*@/, '//(secret)@'), file: null };
+    const file = (isSecret && env[`${variable}_FILE`]?.trim()) || null;
+    return { variable, value: file === null ? null : '(secret)', file };
   });
 }
 
-/** Returns where a secret that is given by name may be: its variable, what that holds, and its file. @throws ConfigError. */
+/** Returns everything that is wrong with the environment, of each variable its first fault: `readConfig` throws one of them. */
+export function configFaults(env: Readonly<Record<string, string | undefined>> = process.env): readonly ConfigError[] {
+  const checks = [...VARIABLE_NAMES.map((variable) => () => read(env, variable)), () => kafkaSecurityOf(env)];
+  const faults = new Map<string, ConfigError>();
+  for (const check of checks)
+    try {
+      check();
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      if (!faults.has(error.variable)) faults.set(error.variable, error);
+    }
+  return [...faults.values()];
+}
+
+/** Lists the variables that are set under the prefixes of this program, and that it does not read. */
+export function unknownVariables(env: Readonly<Record<string, string | undefined>> = process.env): readonly string[] {
+  const known = new Set<string>(
+    VARIABLE_NAMES.flatMap((variable) => [variable, ...(SECRET.has(variable) ? [`${variable}_FILE`] : [])]),
+  );
+  return Object.keys(env)
+    .filter((name) => /^(ESPALIER|KAFKA)_/.test(name) && !known.has(name) && !name.startsWith(NAMED))
+    .sort();
+}
+
+const NAMED = 'ESPALIER_SECRET_';
+
+/**
+ * Returns where a secret that is given by name may be: its variable, what that holds, and its file, which the variable with _FILE
+ * names, else the one in the home. @throws ConfigError.
+ */
 export function secretSources(name: string, env: Readonly<Record<string, string | undefined>> = process.env) {
-  const variable = `ESPALIER_SECRET_${name}`;
+  const variable = `${NAMED}${name}`;
   const home = resolve(read(env, 'ESPALIER_HOME') ?? '.espalier');
-  return { variable, value: env[variable]?.trim() || undefined, file: join(home, 'secrets', name) };
+  const file = env[`${variable}_FILE`]?.trim() || join(home, 'secrets', name);
+  return { variable, value: env[variable]?.trim() || undefined, file };
 }
 
 /**

@@ -17,8 +17,8 @@ export class SecretUnusable extends Error {
 }
 
 /**
- * Reads a secret by its name: the variable `ESPALIER_SECRET_NAME`, or else the file `secrets/NAME` of ESPALIER_HOME, which only
- * its owner may read, or, of root, its group. It is read at every use, so that a replaced one counts from the next request on. @throws SecretUnusable.
+ * Reads a secret by its name: the variable `ESPALIER_SECRET_NAME`, or else the file that `ESPALIER_SECRET_NAME_FILE` names, or the file
+ * `secrets/NAME` of ESPALIER_HOME. Only its owner may read the file, or, of root, its group. It is read at every use, so that a replaced one counts from the next request on. @throws SecretUnusable.
  */
 export function readSecret(name: string): string {
   const { variable, value, file } = secretSources(name);
@@ -38,7 +38,7 @@ function readFile(name: string, path: string, variable: string): string {
       throw new SecretUnusable(
         name,
         'is in a file that other accounts may read',
-        `run \`chmod 600\` on secrets/${name} in ESPALIER_HOME, and replace the secret`,
+        `run \`chmod 600\` on secrets/${name} in ESPALIER_HOME, or on the file that ${variable}_FILE names, and replace the secret`,
       );
     return readFileSync(file, 'utf8').trim();
   } catch (error) {

@@ -22,6 +22,8 @@ interface Role<Started extends StartedRole> {
   readonly about: string;
   /** What its process logs when it is at work. */
   readonly ready: string;
+  /** Whether clients send it requests: it has a port for them, and responds for a while after it is asked to stop. */
+  readonly reached: boolean;
   start(platform: Platform, logger: Logger): Promise<Started>;
 }
 
@@ -29,27 +31,31 @@ const role = <Started extends StartedRole>(defined: Role<Started>) => defined;
 
 /**
  * The parts of an installation, in the order in which they start. `espalier up` runs all of them in one process, `espalier serve` some,
- * and `infra/compose.yaml` has a service for each.
+ * and the chart in `infra/helm` and `infra/compose.yaml` have a service for each.
  */
 export const ROLES = {
   project: role({
     about: 'folds the log into the read models, and forgets what is older than its project keeps it',
     ready: 'projecting',
+    reached: false,
     start: keepProjected,
   }),
   api: role({
     about: 'serves GraphQL, ingest, leases, the studio, health and metrics; any number may run behind one address',
     ready: 'serving',
+    reached: true,
     start: serveApi,
   }),
   relay: role({
     about: 'appends what was decided in Postgres to the log, and ends leases that ran out; one process sends at a time',
     ready: 'relaying',
+    reached: false,
     start: relay,
   }),
   batch: role({
     about: 'plans training batches; each policy has one planner at a time, and one that dies is replaced by another process',
     ready: 'batching',
+    reached: false,
     start: batch,
   }),
 };
@@ -61,7 +67,7 @@ interface ScopedCall {
 }
 
 /** A role that works on what the words after its name say, alone in its process. */
-interface ScopedRole extends Pick<Role<StartedRole>, 'about' | 'ready'> {
+interface ScopedRole extends Pick<Role<StartedRole>, 'about' | 'ready' | 'reached'> {
   /** What the words are; in brackets those that may be left out. */
   readonly words: readonly string[];
   start(platform: Platform, logger: Logger, call: ScopedCall): Promise<StartedRole>;
@@ -73,6 +79,7 @@ export const SCOPED_ROLES = {
     about: 'collects the run of a plan file; started again on the same file, it continues that run',
     words: ['PLAN.json'],
     ready: 'collecting',
+    reached: false,
     start: async (...given) => (await import('./collect-plan.ts')).collectPlan(...given),
   },
   train: {
@@ -80,12 +87,14 @@ export const SCOPED_ROLES = {
       'trains a declared policy on its batches; started again under its name (that of the host), it gets its batch back at once',
     words: ['POLICY', '[NAME]'],
     ready: 'training',
+    reached: false,
     start: async (...given) => (await import('./train-declared.ts')).trainDeclared(...given),
   },
   policy: {
     about: "serves a policy by OpenAI's protocol: linear:FILE, random, or live:POLICY, the newest version of one that is trained",
     words: ['SPEC'],
     ready: 'serving',
+    reached: true,
     start: async (...given) => (await import('./serve-policy.ts')).servePolicy(...given),
   },
 } satisfies Readonly<Record<string, ScopedRole>>;

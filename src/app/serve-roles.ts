@@ -1,8 +1,11 @@
+import { addGauges } from '../http/gauges.ts';
 import type { Platform } from '../platform/open-platform.ts';
+import { projections } from '../projections/registry.ts';
 import { readConfig } from '../runtime/config.ts';
 import { drain } from '../runtime/draining.ts';
 import { type Running, runUntilStopped } from '../runtime/lifecycle.ts';
 import { createLogger, type Logger } from '../runtime/logger.ts';
+import type { Metrics } from '../runtime/metrics.ts';
 import { ROLES, type RoleName, SCOPED_ROLES, type ScopedRoleName, type StartedRole, startRoles } from './roles.ts';
 import { startOnPlatform } from './start-on-platform.ts';
 
@@ -17,12 +20,19 @@ export async function serveRoles(served: Served): Promise<void> {
   await runUntilStopped(async (signal) => {
     const config = readConfig();
     const logger = createLogger({ level: config.logLevel }).with({ role: name });
-    const { running, close } = await startOnPlatform({ config, name, logger, signal }, (platform) =>
+    const { running, close } = await startOnPlatform({ config, name, logger, signal, measure: measureOf(served) }, (platform) =>
       start(served, platform, logger, signal),
     );
-    const asked = served.kind === 'roles' || served.name === 'policy'; // by requests, which go on until a balancer knows
-    return { finished: running.finished, ...(asked ? { drain: () => drain(config.drainMs) } : {}), close };
+    const reached =
+      served.kind === 'roles' ? served.names.some((each) => ROLES[each].reached) : SCOPED_ROLES[served.name].reached;
+    return { finished: running.finished, ...(reached ? { drain: () => drain(config.drainMs) } : {}), close };
   });
+}
+
+/** A projector says at its probe port how far the read models are behind, by which an orchestrator adds projectors. */
+function measureOf(served: Served): (metrics: Metrics, platform: Platform) => void {
+  if (served.kind === 'scoped' || !served.names.includes('project')) return () => undefined;
+  return (metrics, { database: { db }, log }) => addGauges(metrics, { db, log, projections });
 }
 
 async function start(served: Served, platform: Platform, logger: Logger, signal: AbortSignal): Promise<Running> {

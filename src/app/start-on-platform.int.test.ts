@@ -37,7 +37,7 @@ test('a server that starts while the database is away serves when it is back', a
 
 test('a worker says at its probe port that it lives, and is ready while its database answers and it does not stop', async () => {
   proxy.cut();
-  const worker = startRole('relay', { ...env, ESPALIER_PROBE_PORT: '0', ESPALIER_DRAIN_MS: '60000' });
+  const worker = startRole('api', { ...env, ESPALIER_PROBE_PORT: '0', ESPALIER_DRAIN_MS: '60000' });
   await worker.saying(/"message":"probes"/);
   const url = `http://127.0.0.1:${/"message":"probes".*"port":(\d+)/.exec(worker.stderr())?.[1]}`;
   const ask = async (path: string) => {
@@ -47,7 +47,7 @@ test('a worker says at its probe port that it lives, and is ready while its data
   expect(await ask('/healthz')).toEqual([200, '{"alive":true}']);
   expect(await ask('/readyz')).toEqual([503, '{"ready":false,"reasons":["this process is starting"]}']);
   proxy.restore();
-  await worker.saying(/"message":"relaying"/);
+  await worker.saying(/"message":"serving"/);
   expect(await ask('/readyz')).toEqual([200, '{"ready":true,"reasons":[]}']);
   expect(await ask('/metrics')).toEqual([200, expect.stringContaining('process_cpu')]);
   for (const path of ['/other', '//']) expect(await ask(path)).toEqual([404, '']);
@@ -59,6 +59,16 @@ test('a worker says at its probe port that it lives, and is ready while its data
   await until(async () => String(await ask('/readyz')).includes('this process is stopping'));
   worker.kill('SIGTERM');
   expect(await worker.ended).toBe(143); // by force, before the minute of its drain
+});
+
+test('a projector says at its probe port, without a key, how far the read models are behind', async () => {
+  const worker = startRole('project', { ...env, ESPALIER_PROBE_PORT: '0' });
+  await worker.saying(/"message":"projecting"/);
+  const port = (await worker.saying(/"message":"probes".*"port":(\d+)/))[1];
+  const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  expect(metrics).toMatch(/^espalier_projection_lag_records\{projection="runs"\} 0$/m);
+  worker.kill('SIGTERM');
+  expect(await worker.ended).toBe(0);
 });
 
 test('a server that waits for the database ends when it is stopped, and one whose login is refused ends with the reason', async () => {

@@ -6,6 +6,7 @@ import type { OnLogFaults } from '../platform/open-recorded-log.ts';
 import type { Config } from '../runtime/config.ts';
 import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { Metrics } from '../runtime/metrics.ts';
 import { retryTransient } from '../runtime/retry-transient.ts';
 import { warnSeldom } from '../runtime/warn-seldom.ts';
 
@@ -18,6 +19,8 @@ interface StartOptions {
   readonly onFaults?: OnLogFaults;
   /** What it does while Postgres or Kafka is unreachable; waits when left out. */
   readonly whileUnreachable?: 'wait' | 'fail';
+  /** Adds what its work can be scaled by to the measurements at its probe port. */
+  readonly measure?: (metrics: Metrics, platform: Platform) => void;
 }
 
 /**
@@ -25,7 +28,7 @@ interface StartOptions {
  * most once a minute, and serves when the outage is over. @throws what does not pass by itself; the last fault when the signal aborts.
  */
 export async function startOnPlatform<Started extends Pick<Running, 'close'>>(
-  { config, name, logger, signal, onFaults, whileUnreachable = 'wait' }: StartOptions,
+  { config, name, logger, signal, onFaults, whileUnreachable = 'wait', measure }: StartOptions,
   start: (platform: Platform) => Promise<Started>,
 ): Promise<{ readonly platform: Platform; readonly running: Started; close(): Promise<void> }> {
   const warn = warnSeldom(logger, 'the start waits for what is unreachable');
@@ -39,6 +42,7 @@ export async function startOnPlatform<Started extends Pick<Running, 'close'>>(
         await platform.close();
         throw error;
       });
+      if (probes) measure?.(probes.metrics, platform);
       ready = createReadiness({ db: platform.database.db, log: platform.log });
       return {
         platform,

@@ -1,18 +1,19 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createMetrics } from '../runtime/metrics.ts';
+import { createMetrics, type Metrics } from '../runtime/metrics.ts';
 import { json, type Reply, text } from './reply.ts';
 
 /** The port at which a worker says how it is. */
 export interface Probes {
   readonly port: number;
+  readonly metrics: Metrics;
   close(): Promise<void>;
 }
 
 /**
  * Serves what an orchestrator asks of a worker that serves nothing else: `/healthz` (the process lives), `/readyz` (it can do its work)
- * and `/metrics` (of its process). @param ready asked at each probe.
+ * and `/metrics` (of its process, without a key). @param ready asked at each probe.
  */
 export async function serveProbes(host: string, port: number, ready: () => Promise<Reply>): Promise<Probes> {
   const metrics = createMetrics({ process: true });
@@ -36,6 +37,7 @@ export async function serveProbes(host: string, port: number, ready: () => Promi
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port, // of a TCP server that listens
+    metrics,
     async close() {
       server.close();
       server.closeAllConnections();

@@ -1,11 +1,12 @@
 /**
  * Tests are next to what they test: x.test.ts needs nothing but Node, x.slow.test.ts neither, but takes a second or more,
  * x.int.test.ts needs a real Postgres, x.e2e.test.ts a real Kafka broker as well, x.torch.test.ts a Python with torch.
- * `npm test`, which .ci/run calls, leaves out x.long.….test.ts; `npm run test:long` runs nothing else.
+ * `npm test`, which .ci/run calls, leaves out x.long.….test.ts and x.cluster.….test.ts; `npm run test:long` and `npm run test:cluster`
+ * run nothing else.
  */
 export default {
   testMatch: ['**/?(*.)test.ts'],
-  testPathIgnorePatterns: ['/node_modules/', '/\\.espalier/', '\\.long\\.(\\w+\\.)?test\\.ts$'],
+  testPathIgnorePatterns: ['/node_modules/', '/\\.espalier/', '\\.(long|cluster)\\.(\\w+\\.)?test\\.ts$'],
   modulePathIgnorePatterns: ['/\\.espalier/'],
   transform: {}, // src/testing/jest/native.mjs does it
   reporters: ['default', './src/testing/jest/slowest-files.mjs', './src/testing/jest/unrun-statements.mjs'],

@@ -46,7 +46,7 @@ const IMPORTERS: readonly { readonly library: RegExp; readonly importer: RegExp 
   { library: /^@modelcontextprotocol\/sdk/, importer: /^src\/(environments\/tools|testing)\// },
   { library: /^@huggingface\//, importer: /^src\/usecases\/datasets\// },
   { library: /^(graphql($|[-/])|@graphql|dataloader)/, importer: /^graphql\// },
-  { library: /^yaml$/, importer: /^src\/usecases\/experiment\// },
+  { library: /^yaml$/, importer: /^(src\/usecases\/experiment|infra\/helm)\// },
   { library: /^commander$/, importer: /^src\/cli\// },
   { library: /^(@?fastify($|\/))/, importer: /^src\/http\// },
   { library: /^apache-arrow$/, importer: /^src\/usecases\/datasets\/tables\// },

@@ -45,6 +45,7 @@ export default defineConfig({
           page('Published data sets', '/guides/published-data-sets'),
           page('GraphQL', '/guides/graphql'),
           page('Cluster', '/guides/cluster'),
+          page('Kubernetes', '/guides/kubernetes'),
           page('Replay and verify', '/guides/replay-and-verify'),
           page('Quarantine', '/guides/quarantine'),
           page('Keys and projects', '/guides/keys-and-projects'),

@@ -1,0 +1,4 @@
+{{/* Written by `npm run codegen:helm` from src/app/roles.ts. */}}
+{{- define "espalier.reachedRoles" -}}
+["api"]
+{{- end -}}

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -12,6 +12,7 @@ import { environmentOf } from '../src/testing/crashing-run.ts';
 import { kafkaForTests } from '../src/testing/kafka.ts';
 import { describeWithKafka } from '../src/testing/kafka-describe.ts';
 import { openTestPlatform } from '../src/testing/open-test-platform.ts';
+import { pythonForTests } from '../src/testing/python.ts';
 import { aTrainPlan } from '../src/testing/train-plan.ts';
 import { until } from '../src/testing/until.ts';
 import { killRunning, startProgram } from '../src/testing/worker-process.ts';
@@ -22,6 +23,9 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url));
 const BUILD_MS = 900_000;
 const OFFLINE = { npm_config_prefer_offline: 'true' };
 const UID = '12345'; // of nobody: it has no entry in /etc/passwd
+const AS_NOBODY = ['--chdir=/', 'setpriv', '--reuid', UID, '--regid', UID, '--clear-groups', '--no-new-privs', '--'];
+const torch = await pythonForTests();
+const isRoot = process.getuid?.() === 0;
 
 describeWithKafka('the image of the server', () => {
   let folder: string;
@@ -33,7 +37,7 @@ describeWithKafka('the image of the server', () => {
     await mkdir(scratch, { recursive: true });
     const building = await mkdtemp(join(scratch, 'image-'));
     try {
-      image = await executeDockerfile(folder, building);
+      image = await executeDockerfile('Dockerfile', folder, building);
     } finally {
       await rm(building, { recursive: true });
     }
@@ -49,7 +53,7 @@ describeWithKafka('the image of the server', () => {
     await platform.close();
   });
 
-  (process.getuid?.() === 0 ? test : test.skip)(
+  (isRoot ? test : test.skip)(
     'all roles train a policy under a uid without a name, where only the folder of blobs is writable, with a key preset by its hash',
     async () => {
       const blobs = join(folder, 'blobs');
@@ -59,25 +63,18 @@ describeWithKafka('the image of the server', () => {
       const hashFile = join(folder, 'hash');
       await writeFile(hashFile, `${createHash('sha256').update(key).digest('hex')}\n`, { mode: 0o440 });
       await run('chgrp', [UID, hashFile]);
+      const linked = join(folder, 'linked');
+      await symlink(hashFile, linked); // as Kubernetes mounts a secret
       const { ESPALIER_HOME: _, ...servers } = environmentOf(platform);
       const env = {
         ...servers,
         ...image.env,
         ESPALIER_BLOBS: blobs,
-        ESPALIER_FIRST_KEY_HASH_FILE: hashFile,
+        ESPALIER_FIRST_KEY_HASH_FILE: linked,
         TMPDIR: '/nonexistent',
       };
       const start = (words: readonly string[], more: Readonly<Record<string, string>> = {}) => {
-        const account = ['setpriv', '--reuid', UID, '--regid', UID, '--clear-groups', '--no-new-privs', '--'];
-        const program = [
-          'env',
-          '--unset=HOME',
-          '--chdir=/',
-          ...account,
-          process.execPath,
-          ...image.entrypoint.slice(1),
-          ...words,
-        ];
+        const program = ['env', '--unset=HOME', ...AS_NOBODY, process.execPath, ...image.entrypoint.slice(1), ...words];
         return startProgram(program, words.join(' '), { ...env, ...more });
       };
 
@@ -117,6 +114,45 @@ describeWithKafka('the image of the server', () => {
       }
     },
   );
+
+  (isRoot && torch.kind === 'found' ? test : test.skip)(
+    'with Python on top, a language model is trained under a uid without a name, where only the home and the temporary folder are writable',
+    async () => {
+      const trainer = await executeDockerfile('Dockerfile.trainer', folder, '', image);
+      const home = join(folder, 'home');
+      await mkdir(home);
+      const environment = {
+        ...environmentOf(platform),
+        ...trainer.env,
+        ESPALIER_HOME: home,
+        ESPALIER_BLOBS: join(home, 'blobs'),
+      };
+      const env = { ...environment, HOME: join(home, 'tmp'), TMPDIR: join(home, 'tmp'), HF_HOME: join(home, 'huggingface') };
+      await mkdir(env.TMPDIR);
+      await run('chown', ['-R', UID, home]);
+      const start = (...words: readonly string[]) => startProgram(['env', ...AS_NOBODY, ...words], words.join(' '), env);
+      const tiny = start(trainer.env.ESPALIER_PYTHON ?? '', '-m', 'espalier_rl.trainer.tiny', '--out', join(home, 'tiny'));
+      expect([await tiny.ended, tiny.stderr()]).toEqual([0, expect.anything()]);
+      const espalier = [process.execPath, ...trainer.entrypoint.slice(1), '--json', 'train', '--backend', 'torch'];
+      const few = [
+        '--updates',
+        '1',
+        '--groups',
+        '1',
+        '--group',
+        '2',
+        '--max-steps',
+        '1',
+        '--max-tokens',
+        '4',
+        '--test-tasks',
+        '0',
+      ];
+      const training = start(...espalier, '--model', join(home, 'tiny'), '--keep-zero-variance', ...few);
+      expect([await training.ended, training.stderr()]).toEqual([0, expect.not.stringContaining('espalier:')]);
+      expect(JSON.parse(training.stdout())).toMatchObject({ state: 'completed', version: 1 });
+    },
+  );
 });
 
 /** What a container of the image would be: its folders are below one of this machine. */
@@ -126,20 +162,26 @@ interface Image {
 }
 
 /**
- * Executes the steps of the Dockerfile with the Node of this machine. @param root holds the files of the image, @param building those of
- * the stage that builds it, on the disk of the checkout.
+ * Executes the steps of a Dockerfile with the Node and the Python of this machine. @param root holds the files of the image, @param building
+ * those of the stage that builds it, on the disk of the checkout. @param base the image in `root` that it begins with.
  */
-async function executeDockerfile(root: string, building: string): Promise<Image> {
-  const text = await readFile(new URL('Dockerfile', import.meta.url), 'utf8');
+async function executeDockerfile(
+  name: string,
+  root: string,
+  building: string,
+  base: Image = { env: {}, entrypoint: [] },
+): Promise<Image> {
+  const text = await readFile(new URL(name, import.meta.url), 'utf8');
   let [stage, folder] = ['', ''];
-  let [env, entrypoint]: [Record<string, string>, readonly string[]] = [{}, []];
+  let [env, entrypoint]: [Record<string, string>, readonly string[]] = [{}, base.entrypoint];
+  let user = '0';
   const below = (path: string) => path.replace(/(?<=^|[\s="])\/(?=\w)/g, `${stage}/`);
   for (const line of text.split('\n').filter((each) => /^[A-Z]/.test(each))) {
     const [, instruction = '', rest = ''] = /^([A-Z]+) (.*)$/.exec(line) ?? [];
     switch (instruction) {
       case 'FROM':
         stage = join(/ AS build$/.test(rest) ? building : root, 'stage');
-        env = {};
+        env = { ...base.env };
         break;
       case 'WORKDIR':
         folder = below(rest);
@@ -155,17 +197,23 @@ async function executeDockerfile(root: string, building: string): Promise<Image>
       case 'RUN':
         // The checkout has what the lock says: links to its files, since this installs hundreds of megabytes.
         if (rest === 'npm ci --ignore-scripts') await run('cp', ['-al', join(ROOT, 'node_modules'), folder]);
+        else if (rest.startsWith('apt-get '))
+          break; // this machine has them
+        else if (rest.endsWith(' -r requirements.txt')) await seePackages(below('/opt/python/bin/python'));
         else await run('sh', ['-c', below(rest)], { cwd: folder, maxBuffer: 1 << 26, env: { ...process.env, ...OFFLINE } });
         break;
       case 'ENV':
-        for (const [, name = '', value = ''] of below(rest).matchAll(/(\w+)=(\S+)/g)) env[name] = value;
+        for (const [, name = '', value = ''] of below(rest).matchAll(/(\w+)=(\S+)/g))
+          env[name] = value.replace('$PATH', process.env.PATH ?? '');
         break;
       case 'USER':
-        expect(rest).toMatch(/^[1-9]\d*$/); // a name would not tell an orchestrator that it is not root
+        expect(rest).toMatch(/^\d+$/); // a name would not tell an orchestrator that it is not root
+        user = rest;
         break;
       case 'ENTRYPOINT':
         entrypoint = JSON.parse(below(rest)) as readonly string[]; // by its form
         break;
+      case 'ARG':
       case 'CMD':
       case 'VOLUME':
       case 'EXPOSE':
@@ -174,7 +222,14 @@ async function executeDockerfile(root: string, building: string): Promise<Image>
         throw new Error(`no step of the test executes ${line}`);
     }
   }
+  expect(user).not.toBe('0');
   return { env, entrypoint };
+}
+
+/** Lets a Python see the packages of that with torch, which are those of the requirements. */
+async function seePackages(python: string): Promise<void> {
+  const folder = async (of: string) => (await run(of, ['-c', 'import site; print(site.getsitepackages()[0])'])).stdout.trim();
+  await writeFile(join(await folder(python), 'requirements.pth'), await folder(torch.kind === 'found' ? torch.python : ''));
 }
 
 /** Copies as COPY does: of a folder its contents, of the checkout what is not ignored. */

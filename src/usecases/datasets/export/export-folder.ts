@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatasetError } from '../dataset-error.ts';
 import { fillFolder } from '../prepare/atomic-folder.ts';
+import { datasetCard, FOLDER_MANIFEST, type FolderManifest } from './dataset-card.ts';
 import { type ExportOptions, nothingMatches, openSelection, projectionsOf } from './export-trajectories.ts';
 import { formatEntry, isParquet, writeFormat } from './formats.ts';
 import {
@@ -12,7 +13,7 @@ import {
   refuseUnrewarded,
   withOutcomes,
 } from './manifest.ts';
-import { datasetCard, FOLDER_MANIFEST, type FolderManifest, type Shard, ShardSink } from './shard-sink.ts';
+import { type Shard, ShardSink } from './shard-sink.ts';
 import { readSnapshot } from './snapshot.ts';
 
 /** The splits of a folder, in the order in which they are written. */

@@ -65,6 +65,16 @@ describe('readConfig', () => {
     expect(readConfig({ ESPALIER_PORT: ' ', DATABASE_URL: '' })).toEqual(readConfig({}));
   });
 
+  // a mechanism is of a login, and who starts Python says which where none is set
+  const ELSEWHERE = ['KAFKA_SASL_MECHANISM', 'ESPALIER_PYTHON'];
+  const written = Object.entries(VARIABLES).filter(
+    ([name, { rule, unset }]) => /^[^ ]+$/.test(unset) && rule.safeParse(unset).success && !ELSEWHERE.includes(name),
+  );
+  test.each(written.map(([name, { unset }]) => [name, unset]))('%s unset means %s, as its list says', (name, unset) => {
+    expect(written.length).toBeGreaterThan(15);
+    expect(readConfig({ [name]: unset })).toEqual(readConfig({}));
+  });
+
   test('every variable that is set is read', () => {
     const config = readConfig({
       ESPALIER_HOME: '/data',

@@ -28,18 +28,11 @@ export interface RowFormat {
   /** trl with a tokenizer: left out, the file has a line of JSON for each row. */
   readonly container?: 'parquet';
 }
-export type RowFormatKind = (typeof ROW_FORMATS)[number];
-export const ROW_FORMATS = ['agent-r', 'xtuner', 'sharegpt', 'openai', 'trl', 'dpo'] as const;
 
-/** Raised when the bytes of a format change for equal input. */
-export const ROW_FORMAT_VERSIONS: Readonly<Record<RowFormatKind, number>> = {
-  'agent-r': 5,
-  xtuner: 5,
-  sharegpt: 5,
-  openai: 6,
-  trl: 5,
-  dpo: 5,
-};
+/** The formats of mined examples, each with its version: raised when its bytes change for equal input. */
+export const ROW_FORMAT_VERSIONS = { 'agent-r': 5, xtuner: 5, sharegpt: 5, openai: 6, trl: 5, dpo: 5 } as const;
+export type RowFormatKind = keyof typeof ROW_FORMAT_VERSIONS;
+export const ROW_FORMATS = Object.keys(ROW_FORMAT_VERSIONS) as readonly RowFormatKind[]; // its own keys
 
 /** What must hold of an example to be written. */
 export interface RowGates {

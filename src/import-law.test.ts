@@ -54,6 +54,7 @@ const IMPORTERS: readonly { readonly library: RegExp; readonly importer: RegExp 
   { library: /^lru-cache$/, importer: /^src\/runtime\/cache\.ts$/ },
   { library: /^playwright-core$/, importer: /^infra\/(hostile\/browser\/|docs\/|bench\/studio)/ },
   { library: /^protobufjs/, importer: /^src\/usecases\/capture\/traces\// },
+  { library: /^@opentelemetry\//, importer: /^src\/runtime\/tracing/ },
   { library: /^p-limit$/, importer: /^src\/runtime\/limit\.ts$/ },
 ];
 

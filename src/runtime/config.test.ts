@@ -56,6 +56,7 @@ describe('readConfig', () => {
       sinksPython: null,
       worldsPython: null,
       torchCheckpoints: 5,
+      tracing: null,
       color: true,
       cores: expect.any(Number),
     });
@@ -122,6 +123,13 @@ describe('readConfig', () => {
       ESPALIER_SINKS_PYTHON: '/sinks/bin/python',
       ESPALIER_WORLDS_PYTHON: '/worlds/bin/python',
       ESPALIER_TORCH_CHECKPOINTS: '3',
+      OTEL_TRACES_EXPORTER: 'otlp',
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector:4318/',
+      OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20t, x-team=a',
+      OTEL_SERVICE_NAME: 'lab',
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment=test',
+      OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+      OTEL_TRACES_SAMPLER_ARG: '0.1',
       NO_COLOR: '1',
     });
     expect(config).toEqual({
@@ -174,6 +182,14 @@ describe('readConfig', () => {
       sinksPython: '/sinks/bin/python',
       worldsPython: '/worlds/bin/python',
       torchCheckpoints: 3,
+      tracing: {
+        endpoint: 'https://collector:4318/v1/traces',
+        headers: { authorization: 'Bearer t', 'x-team': 'a' },
+        service: 'lab',
+        resource: { 'deployment.environment': 'test' },
+        sampler: 'parentbased_traceidratio',
+        ratio: 0.1,
+      },
       color: false,
       cores: expect.any(Number),
     });
@@ -202,6 +218,20 @@ describe('readConfig', () => {
     expect(read).toThrow(ConfigError);
     expect(read).toThrow(`${variable} ${reason}`);
     expect(read).toThrow(`unset it for ${VARIABLES[variable].unset}`);
+  });
+
+  test('tracing is on where OTEL_TRACES_EXPORTER asks for otlp, and no variable of other programs turns it on or is refused', () => {
+    const ofAgents = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4000', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' };
+    for (const off of [{}, { OTEL_TRACES_EXPORTER: 'console' }, { OTEL_TRACES_EXPORTER: 'none' }])
+      expect(readConfig({ ...ofAgents, ...off }).tracing).toBeNull();
+    const on = { OTEL_TRACES_EXPORTER: 'otlp' };
+    expect(readConfig({ ...on, OTEL_SDK_DISABLED: 'true' }).tracing).toBeNull();
+    expect(readConfig(on).tracing).toMatchObject({
+      endpoint: 'http://localhost:4318/v1/traces',
+      sampler: 'parentbased_always_on',
+    });
+    expect(() => readConfig({ ...on, ...ofAgents })).toThrow('OTEL_EXPORTER_OTLP_PROTOCOL must be one of http/protobuf');
+    expect(() => readConfig({ ...on, OTEL_TRACES_SAMPLER_ARG: '2' })).toThrow('must be a number from 0 to 1');
   });
 
   test('a secret is read from the file that its variable with _FILE names, without the end of the line', async () => {

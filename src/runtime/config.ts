@@ -88,10 +88,29 @@ export interface Config {
   readonly worldsPython: string | null;
   /** How many of a policy's newest torch checkpoints stay on the disk, besides those that something names. */
   readonly torchCheckpoints: number;
+  /** Where spans of this program's own work are exported; null for nowhere. */
+  readonly tracing: Tracing | null;
   /** Whether output may be coloured on a terminal (https://no-color.org). */
   readonly color: boolean;
   readonly cores: number;
 }
+
+/** How this program's own work is traced, by the variables of OpenTelemetry; the SDK reads those of its batches by itself. */
+export interface Tracing {
+  /** Of OTLP over HTTP, with its path. */
+  readonly endpoint: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** `service.name`; null names it after the process. */
+  readonly service: string | null;
+  readonly resource: Readonly<Record<string, string>>;
+  readonly sampler: (typeof SAMPLERS)[number];
+  /** Of traces, where the sampler is one of a ratio. */
+  readonly ratio: number;
+}
+const SAMPLERS = [
+  ...(['always_on', 'always_off', 'traceidratio'] as const),
+  ...(['parentbased_always_on', 'parentbased_always_off', 'parentbased_traceidratio'] as const),
+] as const;
 
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -170,6 +189,17 @@ const proxies = z
       ),
     ),
   );
+const pairs = z
+  .string()
+  .regex(/^\s*[^=,\s]+\s*=[^,]*(,\s*[^=,\s]+\s*=[^,]*)*$/, 'must be a list NAME=VALUE,NAME=VALUE')
+  .transform((text) =>
+    Object.fromEntries(
+      text.split(',').map((each) => {
+        const at = each.indexOf('=');
+        return [each.slice(0, at).trim(), unescaped(each.slice(at + 1).trim())];
+      }),
+    ),
+  );
 const tokenizers = z
   .string()
   .regex(/^[^=,]+=[^,]+(,[^=,]+=[^,]+)*$/, 'must be a list of names and folders, NAME=FOLDER,NAME=FOLDER')
@@ -178,6 +208,13 @@ const tokenizers = z
       text.split(',').map((each) => [each.slice(0, each.indexOf('=')).trim(), each.slice(each.indexOf('=') + 1).trim()]),
     ),
   );
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
 const brokers = z
   .string()
   .transform((text) => text.split(',').map((broker) => broker.trim()))
@@ -401,6 +438,39 @@ export const VARIABLES = {
     unset: 'none',
     about: 'more variables that trainers and model servers inherit, NAME,NAME; they receive no others that may hold a secret',
   },
+  OTEL_TRACES_EXPORTER: {
+    rule: z.string(),
+    unset: 'nothing is traced',
+    about: 'otlp exports spans of this program’s own work; anything else leaves tracing off',
+  },
+  OTEL_SDK_DISABLED: { rule: z.string(), unset: 'as OTEL_TRACES_EXPORTER says', about: 'true leaves tracing off' },
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    rule: url(['http:', 'https:']),
+    unset: 'http://localhost:4318',
+    about: 'collector of spans, to which /v1/traces is added',
+  },
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: {
+    rule: url(['http:', 'https:']),
+    unset: 'below OTEL_EXPORTER_OTLP_ENDPOINT',
+    about: 'the whole address that spans are sent to',
+  },
+  OTEL_EXPORTER_OTLP_PROTOCOL: {
+    rule: z.enum(['http/protobuf']),
+    unset: 'http/protobuf',
+    about: 'http/protobuf',
+  },
+  OTEL_EXPORTER_OTLP_HEADERS: { rule: pairs, unset: 'none', about: 'headers that are sent with spans, NAME=VALUE,NAME=VALUE' },
+  OTEL_SERVICE_NAME: { rule: z.string(), unset: '`espalier` and the role', about: 'name of this process in traces' },
+  OTEL_RESOURCE_ATTRIBUTES: { rule: pairs, unset: 'none', about: 'attributes of this process in traces, NAME=VALUE,NAME=VALUE' },
+  OTEL_TRACES_SAMPLER: { rule: z.enum(SAMPLERS), unset: 'parentbased_always_on', about: SAMPLERS.join(', ') },
+  OTEL_TRACES_SAMPLER_ARG: {
+    rule: z
+      .string()
+      .regex(/^(0(\.\d+)?|1(\.0+)?)$/, 'must be a number from 0 to 1')
+      .transform(Number),
+    unset: '1',
+    about: 'part of the traces that a sampler of a ratio keeps, 0 to 1',
+  },
   NO_COLOR: { rule: z.string(), unset: 'colour on terminals', about: 'any value turns colour off' },
 } as const;
 export type Variable = keyof typeof VARIABLES;
@@ -468,6 +538,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     sinksPython: read(env, 'ESPALIER_SINKS_PYTHON') ?? read(env, 'ESPALIER_PYTHON') ?? null,
     worldsPython: read(env, 'ESPALIER_WORLDS_PYTHON') ?? read(env, 'ESPALIER_PYTHON') ?? null,
     torchCheckpoints: read(env, 'ESPALIER_TORCH_CHECKPOINTS') ?? 5,
+    tracing: tracingOf(env),
     color: read(env, 'NO_COLOR') === undefined,
     cores: availableParallelism(),
   };
@@ -561,6 +632,25 @@ function loginOf(env: Readonly<Record<string, string | undefined>>): Login {
   };
 }
 
+/**
+ * Off unless `OTEL_TRACES_EXPORTER` asks for it: an address alone is often that of /v1/traces, set for the agents that are recorded.
+ * Where it is off the other variables may be meant for other programs, and are not checked.
+ */
+function tracingOf(env: Readonly<Record<string, string | undefined>>): Tracing | null {
+  const exporter = read(env, 'OTEL_TRACES_EXPORTER');
+  if (exporter !== 'otlp' || read(env, 'OTEL_SDK_DISABLED')?.toLowerCase() === 'true') return null;
+  read(env, 'OTEL_EXPORTER_OTLP_PROTOCOL');
+  const base = read(env, 'OTEL_EXPORTER_OTLP_ENDPOINT') ?? 'http://localhost:4318';
+  return {
+    endpoint: read(env, 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT') ?? `${base.replace(/\/$/, '')}/v1/traces`,
+    headers: read(env, 'OTEL_EXPORTER_OTLP_HEADERS') ?? {},
+    service: read(env, 'OTEL_SERVICE_NAME') ?? null,
+    resource: read(env, 'OTEL_RESOURCE_ATTRIBUTES') ?? {},
+    sampler: read(env, 'OTEL_TRACES_SAMPLER') ?? 'parentbased_always_on',
+    ratio: read(env, 'OTEL_TRACES_SAMPLER_ARG') ?? 1,
+  };
+}
+
 const MECHANISMS = { PLAIN: 'plain', 'SCRAM-SHA-256': 'scram-sha-256', 'SCRAM-SHA-512': 'scram-sha-512' } as const;
 
 function reasonOf(error: z.ZodError, variable: Variable): string {
@@ -579,6 +669,7 @@ export const SECRET: ReadonlySet<Variable> = new Set<Variable>([
   'KAFKA_SASL_PASSWORD',
   'ESPALIER_FIRST_KEY_HASH',
   'ESPALIER_CHILD_ENV',
+  'OTEL_EXPORTER_OTLP_HEADERS',
 ]);
 
 function shown(variable: Variable, value: string): string {

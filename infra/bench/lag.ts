@@ -8,6 +8,7 @@ import { readCursors } from '../../src/projections/projection-statuses.ts';
 import { waitUntilProjected } from '../../src/projections/wait-until.ts';
 import { readConfig } from '../../src/runtime/config.ts';
 import { SILENT } from '../../src/runtime/logger.ts';
+import { createMetrics } from '../../src/runtime/metrics.ts';
 import { type BenchResult, type Figure, percentile } from './bench-result.ts';
 import { homeOf, type Size, type Stage, type StageDatabase } from './stage.ts';
 import { EVENTS_PER_GROUP, GROUP, interleave, recordsOf, recordTrajectories } from './trajectories.ts';
@@ -82,7 +83,8 @@ async function measureLag(size: Size, { name, kind, stage, database, log }: On):
     interleave(recordTrajectories({ ...GROUP, trees: Math.ceil(count / EVENTS_PER_GROUP), name: name }), TREES_AT_ONCE),
   );
   const config = readConfig({ ESPALIER_HOME: await homeOf(stage), ...(await stage.settings(kind)) });
-  const projecting = await startInThread('project', { config, databaseUrl: database.url, directUrl: database.url }, SILENT);
+  const urls = { databaseUrl: database.url, directUrl: database.url };
+  const projecting = await startInThread('project', { config, ...urls, metrics: createMetrics() }, SILENT);
   const watching = await watchCursors(database, ['journal', 'step-tree']);
 
   const queryable: number[] = [];

@@ -116,6 +116,7 @@ export async function startRoles<Name extends RoleName>(
   const close = () => closeInTurn(opened.splice(0).reverse());
   const roles: Partial<Record<RoleName, StartedRole>> = {};
   for (const note of platform.notes) logger.warn(note);
+  countRoles(platform, names);
   try {
     for (const name of ROLE_NAMES.filter((each) => names.some((wanted) => wanted === each))) {
       const own = logger.with({ role: name });
@@ -134,6 +135,13 @@ export async function startRoles<Name extends RoleName>(
     finished: Promise.race(finished), // of none: never
     close,
   };
+}
+
+/** Adds which roles run in this process to its measurements. */
+export function countRoles({ metrics }: Platform, names: readonly (RoleName | ScopedRoleName)[]): void {
+  metrics.gauge('role_up', 'The roles that run in this process', ['role'], async () =>
+    names.map((name) => ({ labels: { role: name }, value: 1 })),
+  );
 }
 
 export const ROLE_NAMES = Object.keys(ROLES) as readonly RoleName[]; // the keys of an object are its keys

@@ -13,7 +13,6 @@ import { dropLeftSnapshots } from '../projections/as-of/snapshot-owner.ts';
 import { countMoves } from '../projections/moved-cursors.ts';
 import { publishUrl } from '../runtime/installation-url.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { createMetrics } from '../runtime/metrics.ts';
 import { dropDrawn, segmentCacheOf } from '../usecases/collect/prompting/prompter.ts';
 import { missingTokenizers } from '../usecases/datasets/export/token-decoder.ts';
 import { declarePolicy } from '../usecases/train/declare-policy.ts';
@@ -27,11 +26,10 @@ const QUERIES_HEAP_MB = 1_536; // the largest queries at once take some 750 MB
 
 /** Serves every endpoint of the platform over HTTP: GraphQL, ingest, training, health, metrics. */
 export async function serveApi(platform: Platform, logger: Logger): Promise<HttpServer> {
-  const { config, database, log, blobs } = platform;
+  const { config, database, log, blobs, metrics } = platform;
   const away = config.databaseReplicaUrl === null ? null : await faultOfReplica(config.databaseReplicaUrl, database);
   if (away) logger.warn('queries wait until the standby of the database is there', { error: away });
   const notices = await countMoves(platform.directUrl, ['training']); // trainers wait for what is planned and leased
-  const metrics = createMetrics({ process: true });
   const queries = forwardQueries(() => startInThread('queries', platform, logger, { heapMb: QUERIES_HEAP_MB }), logger);
   try {
     await dropLeftSnapshots(platform.directUrl, database.db); // a server that was killed kept some

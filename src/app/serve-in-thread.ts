@@ -3,7 +3,8 @@ import type { MessagePort } from 'node:worker_threads';
 import type { Platform } from '../platform/open-platform.ts';
 import type { Running } from '../runtime/lifecycle.ts';
 import type { Fields, Logger } from '../runtime/logger.ts';
-import type { FromThread, ThreadData, ThreadRole } from './start-in-thread.ts';
+import type { MeasuredElsewhere } from '../runtime/metrics.ts';
+import type { FromThread, ThreadData, ThreadRole, ToThread } from './start-in-thread.ts';
 import { startOnPlatform } from './start-on-platform.ts';
 
 type Start = (platform: Platform, logger: Logger) => Promise<Running & { readonly url?: string }>;
@@ -27,13 +28,20 @@ const OPENING = {
 export async function serveInThread(port: MessagePort, { role, config }: ThreadData): Promise<void> {
   const stopping = new AbortController();
   const asked = once(stopping.signal, 'abort');
-  port.once('message', () => stopping.abort());
+  let measured = async (): Promise<MeasuredElsewhere> => [];
+  port.on('message', (asked: ToThread) => {
+    if (asked === 'close') stopping.abort();
+    else void measured().then((metrics) => say({ kind: 'measured', metrics }));
+  });
   const say = (message: FromThread) => port.postMessage(message);
   const logger = loggerTo(say);
   const start = await STARTS[role]();
   const { running, close } = await startOnPlatform(
     { config, name: role, logger, signal: stopping.signal, ...OPENING[role] },
-    (platform) => start(platform, logger),
+    (platform) => {
+      measured = () => platform.metrics.measured();
+      return start(platform, logger);
+    },
   );
   say({ kind: 'ready', url: running.url ?? null });
   try {

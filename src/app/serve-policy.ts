@@ -10,7 +10,6 @@ import type { Db } from '../postgres/database.ts';
 import { type Principal, sees } from '../postgres/principal.ts';
 import { readOwners } from '../projections/owners/read-owners.ts';
 import type { Fields, Logger } from '../runtime/logger.ts';
-import { createMetrics } from '../runtime/metrics.ts';
 import { lineageIdOf } from '../training/leases/lineage-of.ts';
 import { followVersions } from '../training/versions/train-versions.ts';
 
@@ -28,11 +27,10 @@ export async function servePolicy(
   const spec = parsePolicyText(text);
   if (spec.kind !== 'linear' && spec.kind !== 'live' && spec.kind !== 'random')
     throw new PolicySpecError('kind', `${spec.kind} cannot be served; name linear:FILE or live:POLICY`);
-  const { config, database } = platform;
+  const { config, database, metrics } = platform;
   const { db } = database;
   const versionsOf = (policyId: string, acting: ActingOptions) => followVersions(platform, policyId, acting);
   const policy = await createPolicy(spec, { versionsOf, signal });
-  const metrics = createMetrics({ process: true });
   const seenBy =
     spec.kind === 'live' ? seenByProjectOf(db, policy.ref.policyId) : async (of: Principal) => sees(of, config.project);
   const routes = isServed(policy) ? forwardRoutes(policy, Date.now, seenBy) : policyRoutes(policy, Date.now, seenBy);

@@ -5,7 +5,6 @@ import type { Platform } from '../platform/open-platform.ts';
 import { projections } from '../projections/registry.ts';
 import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
-import { createMetrics } from '../runtime/metrics.ts';
 import { openCapture } from '../usecases/capture/open-capture.ts';
 import { openUpstream } from '../usecases/capture/upstream.ts';
 import { placeTraces } from './place-traces.ts';
@@ -13,9 +12,8 @@ import { project } from './project.ts';
 
 /** Serves the proxy alone, with projections of its own: what it records can be read at once. @throws UpstreamRefused. */
 export async function serveProxy(platform: Platform, logger: Logger): Promise<Running & { readonly url: string }> {
-  const { config, database } = platform;
+  const { config, database, metrics } = platform;
   const proxy = proxyOf(platform);
-  const metrics = createMetrics({ process: true });
   const routes = [
     ...proxyRoutes(proxy, { limits: config.limits, metrics, logger }),
     ...serverEndpoints({ db: database.db, log: platform.log, projections, metrics }),

@@ -5,8 +5,7 @@ import { readConfig } from '../runtime/config.ts';
 import { drain } from '../runtime/draining.ts';
 import { type Running, runUntilStopped } from '../runtime/lifecycle.ts';
 import { createLogger, type Logger } from '../runtime/logger.ts';
-import type { Metrics } from '../runtime/metrics.ts';
-import { ROLES, type RoleName, SCOPED_ROLES, type ScopedRoleName, type StartedRole, startRoles } from './roles.ts';
+import { countRoles, ROLES, type RoleName, SCOPED_ROLES, type ScopedRoleName, type StartedRole, startRoles } from './roles.ts';
 import { startOnPlatform } from './start-on-platform.ts';
 
 /** What a process serves: roles together, or one that works on what its words say. */
@@ -20,7 +19,7 @@ export async function serveRoles(served: Served): Promise<void> {
   await runUntilStopped(async (signal) => {
     const config = readConfig();
     const logger = createLogger({ level: config.logLevel }).with({ role: name });
-    const { running, close } = await startOnPlatform({ config, name, logger, signal, measure: measureOf(served) }, (platform) =>
+    const { running, close } = await startOnPlatform({ config, name, logger, signal }, (platform) =>
       start(served, platform, logger, signal),
     );
     const reached =
@@ -29,21 +28,18 @@ export async function serveRoles(served: Served): Promise<void> {
   });
 }
 
-/** A projector says at its probe port how far the read models are behind, by which an orchestrator adds projectors. */
-function measureOf(served: Served): (metrics: Metrics, platform: Platform) => void {
-  if (served.kind === 'scoped' || !served.names.includes('project')) return () => undefined;
-  return (metrics, { database: { db }, log }) => addGauges(metrics, { db, log, projections });
-}
-
 async function start(served: Served, platform: Platform, logger: Logger, signal: AbortSignal): Promise<Running> {
   const announce = (role: string, ready: string, { url, fields }: StartedRole) =>
     logger.info(ready, { role, log: platform.mode.log, url, ...fields });
   if (served.kind === 'scoped') {
     const { name, words } = served;
+    countRoles(platform, [name]);
     const running: StartedRole = await SCOPED_ROLES[name].start(platform, logger.with({ role: name }), { words, signal });
     announce(name, SCOPED_ROLES[name].ready, running);
     return { finished: running.finished ?? new Promise(() => undefined), close: () => running.close() };
   }
+  // A projector says at its probe port how far the read models are behind, by which an orchestrator adds projectors.
+  if (served.names.includes('project')) addGauges(platform.metrics, { db: platform.database.db, log: platform.log, projections });
   const { roles, finished, close } = await startRoles(platform, logger, served.names);
   for (const name of served.names) {
     const running: StartedRole = roles[name];

@@ -5,6 +5,7 @@ import type { Platform } from '../platform/open-platform.ts';
 import type { Config, LogLevel } from '../runtime/config.ts';
 import type { Running } from '../runtime/lifecycle.ts';
 import type { Fields, Logger } from '../runtime/logger.ts';
+import type { MeasuredElsewhere } from '../runtime/metrics.ts';
 
 const RUN = fileURLToPath(new URL('../../bin/run.js', import.meta.url));
 const PROGRAM = 'workers/thread.ts';
@@ -22,9 +23,13 @@ export interface ThreadData {
   readonly config: Config;
 }
 
+/** What a thread is asked: to end, or for its measurements. */
+export type ToThread = 'close' | 'measure';
+
 /** What a thread says. That it failed is its end. */
 export type FromThread =
   | { readonly kind: 'ready'; readonly url: string | null }
+  | { readonly kind: 'measured'; readonly metrics: MeasuredElsewhere }
   | { readonly kind: 'log'; readonly level: LogLevel; readonly message: string; readonly fields: Fields };
 
 /** A thread ended by itself. */
@@ -47,7 +52,7 @@ export interface ThreadOptions {
  */
 export async function startInThread(
   role: ThreadRole,
-  { config, databaseUrl, directUrl }: Pick<Platform, 'config' | 'databaseUrl' | 'directUrl'>,
+  { config, databaseUrl, directUrl, metrics }: Pick<Platform, 'config' | 'databaseUrl' | 'directUrl' | 'metrics'>,
   logger: Logger,
   { heapMb, program = PROGRAM, signal }: ThreadOptions = {},
 ): Promise<Running & { readonly url: string | null }> {
@@ -71,13 +76,15 @@ export async function startInThread(
     });
   });
   finished.catch(() => undefined); // whoever asks for it gets it
+  const exclude = metrics.include(() => measuredBy(worker));
+  worker.once('exit', exclude);
   const ready = new Promise<string | null>((resolve) => {
     worker.on('message', (message: FromThread) => {
       if (message.kind === 'ready') resolve(message.url);
-      else logger[message.level](message.message, message.fields);
+      else if (message.kind === 'log') logger[message.level](message.message, message.fields);
     });
   });
-  const stop = () => worker.postMessage('close');
+  const stop = () => worker.postMessage('close' satisfies ToThread);
   signal?.addEventListener('abort', stop, { once: true });
   const url = await Promise.race([ready, finished.then(() => null)]).finally(() => signal?.removeEventListener('abort', stop));
   return {
@@ -87,10 +94,28 @@ export async function startInThread(
       closing = true;
       if (worker.threadId < 0) return; // it ended
       const exited = once(worker, 'exit');
-      worker.postMessage('close');
+      worker.postMessage('close' satisfies ToThread);
       const timer = setTimeout(() => void worker.terminate(), CLOSE_MS[role]);
       await exited.catch(() => undefined); // `finished` says why
       clearTimeout(timer);
     },
   };
+}
+
+const MEASURED_MS = 1_000; // a thread that is busy for longer is left out of a scrape
+
+/** Asks a thread for its measurements; none where it does not answer in time. */
+async function measuredBy(worker: Worker): Promise<MeasuredElsewhere> {
+  const answered = new Promise<MeasuredElsewhere>((resolve) => {
+    const take = (message: FromThread) => {
+      if (message.kind === 'measured') resolve(message.metrics);
+    };
+    worker.on('message', take);
+    setTimeout(() => {
+      worker.off('message', take);
+      resolve([]);
+    }, MEASURED_MS).unref();
+  });
+  worker.postMessage('measure' satisfies ToThread);
+  return answered;
 }

@@ -66,7 +66,7 @@ test('a projector says at its probe port, without a key, how far the read models
   await worker.saying(/"message":"projecting"/);
   const port = (await worker.saying(/"message":"probes".*"port":(\d+)/))[1];
   const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-  expect(metrics).toMatch(/^espalier_projection_lag_records\{projection="runs"\} 0$/m);
+  expect(metrics).toMatch(/^espalier_projection_lag_records\{projection="runs",role="project"\} 0$/m);
   worker.kill('SIGTERM');
   expect(await worker.ended).toBe(0);
 });

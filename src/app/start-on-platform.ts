@@ -1,3 +1,4 @@
+import { isMainThread } from 'node:worker_threads';
 import { createReadiness } from '../http/health.ts';
 import { serveProbes } from '../http/probes.ts';
 import { json } from '../http/reply.ts';
@@ -6,7 +7,7 @@ import type { OnLogFaults } from '../platform/open-recorded-log.ts';
 import type { Config } from '../runtime/config.ts';
 import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
-import type { Metrics } from '../runtime/metrics.ts';
+import { createMetrics } from '../runtime/metrics.ts';
 import { retryTransient } from '../runtime/retry-transient.ts';
 import { warnSeldom } from '../runtime/warn-seldom.ts';
 
@@ -19,8 +20,6 @@ interface StartOptions {
   readonly onFaults?: OnLogFaults;
   /** What it does while Postgres or Kafka is unreachable; waits when left out. */
   readonly whileUnreachable?: 'wait' | 'fail';
-  /** Adds what its work can be scaled by to the measurements at its probe port. */
-  readonly measure?: (metrics: Metrics, platform: Platform) => void;
 }
 
 /**
@@ -28,21 +27,22 @@ interface StartOptions {
  * most once a minute, and serves when the outage is over. @throws what does not pass by itself; the last fault when the signal aborts.
  */
 export async function startOnPlatform<Started extends Pick<Running, 'close'>>(
-  { config, name, logger, signal, onFaults, whileUnreachable = 'wait', measure }: StartOptions,
+  { config, name, logger, signal, onFaults = 'refuse', whileUnreachable = 'wait' }: StartOptions,
   start: (platform: Platform) => Promise<Started>,
 ): Promise<{ readonly platform: Platform; readonly running: Started; close(): Promise<void> }> {
   const warn = warnSeldom(logger, 'the start waits for what is unreachable');
   let ready = async () => json(503, { ready: false, reasons: ['this process is starting'] });
-  const probes = config.probePort === null ? null : await serveProbes(config.host, config.probePort, () => ready());
+  const metrics = createMetrics({ process: isMainThread, role: name });
+  const { host, probePort: port } = config;
+  const probes = port === null ? null : await serveProbes({ host, port, metrics }, () => ready());
   if (probes) logger.info('probes', { port: probes.port });
   return retryTransient(
     async () => {
-      const platform = await openPlatform(config, name, onFaults);
+      const platform = await openPlatform(config, name, { onFaults, metrics });
       const running = await start(platform).catch(async (error: unknown) => {
         await platform.close();
         throw error;
       });
-      if (probes) measure?.(probes.metrics, platform);
       ready = createReadiness({ db: platform.database.db, log: platform.log });
       return {
         platform,

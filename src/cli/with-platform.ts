@@ -16,7 +16,7 @@ export async function withPlatform<T>(
 ): Promise<T> {
   return stoppable(async (signal) => {
     const config = readConfig();
-    const platform = await throughOutages(signal, () => openPlatform(config, name, onFaults), isUnreachable).catch((error) => {
+    const platform = await throughOutages(signal, () => openPlatform(config, name, { onFaults }), isUnreachable).catch((error) => {
       throw signal.aborted && isUnreachable(error) ? signal.reason : error; // it came while an attempt was made
     });
     try {

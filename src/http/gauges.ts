@@ -1,14 +1,19 @@
 import type { CacheCounters } from '../images/segment-cache.ts';
 import type { Db } from '../postgres/database.ts';
+import { readSizes } from '../postgres/read-sizes.ts';
 import { countAnomaliesByKind } from '../projections/journal/read-anomalies.ts';
 import { buildOf, codeVersionOf } from '../projections/projection.ts';
 import { readProjectionStatuses } from '../projections/projection-statuses.ts';
-import { countWaiting } from '../projections/read-waiting.ts';
+import { countWaiting, countWaitingByProject } from '../projections/read-waiting.ts';
 import { readBuilds } from '../projections/rebuild/read-builds.ts';
+import { countLeases, readOldestBatches } from '../projections/training-pool/read-lease-counts.ts';
 import { readLedgers } from '../projections/training-pool/read-ledger.ts';
 import { readLineages } from '../projections/training-pool/read-lineages.ts';
 import type { Metrics } from '../runtime/metrics.ts';
+import { readWaitingOutbox } from '../training/outbox/read-outbox.ts';
+import { isPlannable } from '../usecases/train/batcher/plan-lineage.ts';
 import { type HealthWorld, lagByProjection, topicsRead } from './health.ts';
+import { watchLag } from './lag-watch.ts';
 
 /**
  * Adds the gauges that are read from the database and the log at each scrape: lag, stopped projections, quarantine, anomalies.
@@ -19,6 +24,16 @@ export function addGauges(metrics: Metrics, { db, log, projections }: HealthWorl
     const lags = Object.entries(lagByProjection(projections, statuses, ends));
     return lags.map(([projection, value]) => ({ labels: { projection }, value }));
   });
+  const lagSeconds = watchLag();
+  metrics.gauge(
+    'projection_lag_seconds',
+    'Time since the log holds what a projection has not folded',
+    ['projection'],
+    async () => {
+      const [statuses, ends] = await Promise.all([readProjectionStatuses(db), log.ends(topicsRead(projections))]);
+      return [...lagSeconds(projections, statuses, ends)].map(([projection, value]) => ({ labels: { projection }, value }));
+    },
+  );
   metrics.gauge('projection_stopped', 'Whether a projection is stopped (1) or runs (0)', ['projection'], async () =>
     (await readProjectionStatuses(db)).map(({ name, state }) => ({
       labels: { projection: name },
@@ -48,6 +63,18 @@ export function addGauges(metrics: Metrics, { db, log, projections }: HealthWorl
   );
   metrics.gauge('quarantine_open', 'Events that wait in quarantine', ['projection'], async () =>
     [...(await countWaiting(db))].map(([projection, value]) => ({ labels: { projection }, value })),
+  );
+  metrics.gauge('quarantine_open_by_project', 'Records that wait in quarantine, by project', ['project'], async () =>
+    [...(await countWaitingByProject(db))].map(([project, value]) => ({ labels: { project }, value })),
+  );
+  metrics.gauge('outbox_waiting_records', 'Records decided in Postgres that wait to be appended to the log', [], async () => [
+    { labels: {}, value: (await readWaitingOutbox(db)).records },
+  ]);
+  metrics.gauge('outbox_oldest_seconds', 'How long the oldest of them has waited', [], async () => [
+    { labels: {}, value: (await readWaitingOutbox(db)).seconds },
+  ]);
+  metrics.gauge('postgres_bytes', 'Bytes on the disk of Postgres: of the database, and of the log in it', ['of'], async () =>
+    Object.entries(await readSizes(db)).map(([of, value]) => ({ labels: { of }, value })),
   );
   metrics.gauge('anomalies', 'Duplicates, gaps and reorderings that the journal has seen', ['kind'], async () => {
     const anomalies = await countAnomaliesByKind(db);
@@ -94,6 +121,19 @@ export function addTrainingGauges(metrics: Metrics, db: Db): void {
       { labels: { policy, state: 'abandoned' }, value: abandoned },
     ]),
   );
+  metrics.gauge('training_leases', 'Leases of a policy, by how they ended', ['policy', 'state'], async () =>
+    (await countLeases(db)).map(({ policyId: policy, state, leases }) => ({ labels: { policy, state }, value: leases })),
+  );
+  metrics.gauge('training_oldest_batch_seconds', 'How long the oldest batch has waited for its version', ['policy'], async () =>
+    (await readOldestBatches(db)).map(({ policyId: policy, seconds }) => ({ labels: { policy }, value: seconds })),
+  );
+  metrics.gauge('training_plannable', 'Whether a planner has something to do (1) or not (0)', ['policy'], async () => {
+    const asked = (await readLineages(db, 'all')).map(async (lineage) => {
+      const plannable = await isPlannable(db, lineage).catch(() => true); // it waits for a correction
+      return { labels: { policy: lineage.policyId }, value: plannable ? 1 : 0 };
+    });
+    return Promise.all(asked);
+  });
 }
 
 /** Adds what a segment cache did and holds to the measurements of its process; they are read at each scrape. */

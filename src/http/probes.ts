@@ -1,13 +1,12 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createMetrics, type Metrics } from '../runtime/metrics.ts';
+import type { Metrics } from '../runtime/metrics.ts';
 import { json, type Reply, text } from './reply.ts';
 
 /** The port at which a worker says how it is. */
 export interface Probes {
   readonly port: number;
-  readonly metrics: Metrics;
   close(): Promise<void>;
 }
 
@@ -15,8 +14,10 @@ export interface Probes {
  * Serves what an orchestrator asks of a worker that serves nothing else: `/healthz` (the process lives), `/readyz` (it can do its work)
  * and `/metrics` (of its process, without a key). @param ready asked at each probe.
  */
-export async function serveProbes(host: string, port: number, ready: () => Promise<Reply>): Promise<Probes> {
-  const metrics = createMetrics({ process: true });
+export async function serveProbes(
+  { host, port, metrics }: { readonly host: string; readonly port: number; readonly metrics: Metrics },
+  ready: () => Promise<Reply>,
+): Promise<Probes> {
   const answers: Readonly<Record<string, () => Promise<Reply>>> = {
     '/healthz': async () => json(200, { alive: true }),
     '/readyz': ready,
@@ -37,7 +38,6 @@ export async function serveProbes(host: string, port: number, ready: () => Promi
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port, // of a TCP server that listens
-    metrics,
     async close() {
       server.close();
       server.closeAllConnections();

@@ -3,10 +3,12 @@ import { access } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { BlobStore } from '../blobs/blob-store.ts';
 import { openFileBlobStore } from '../blobs/file-blob-store.ts';
+import { measuredBlobs } from '../blobs/measured-blobs.ts';
 import { TOPICS } from '../events/catalogue.ts';
 import { DEFAULT_STAMP, type Stamp } from '../events/envelope.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { type LogSource, openLogSource } from '../log/log-source.ts';
+import { measuredLog } from '../log/measured-log.ts';
 import { type Seals, sealingLog } from '../log/sealing-log.ts';
 import { type Database, DatabaseUnreachable, type Db, openDatabase } from '../postgres/database.ts';
 import { startEmbeddedPostgres } from '../postgres/embedded-server.ts';
@@ -23,8 +25,12 @@ import type { FoldSource } from '../projections/rebuild/fold-thread.ts';
 import { isOutage } from '../projections/transient-fault.ts';
 import { type ClosingPart, closeInTurn } from '../runtime/close-in-turn.ts';
 import type { Config } from '../runtime/config.ts';
+import { createMetrics, type Metrics } from '../runtime/metrics.ts';
+import { startTracing } from '../runtime/tracing.ts';
+import { CODE_VERSION } from './code-version.ts';
 import type { LogFault } from './log-faults.ts';
 import { makeFolder } from './make-folder.ts';
+import { measurePlatform } from './measure-platform.ts';
 import { type OnLogFaults, openRecordedLog } from './open-recorded-log.ts';
 
 /** What every process of the platform works with. Who opens it closes it. */
@@ -40,12 +46,21 @@ export interface Platform {
   /** How the log is not as it was recorded; empty unless faults were to be reported. */
   readonly logFaults: readonly LogFault[];
   readonly blobs: BlobStore;
+  /** Measurements of this process, or thread. */
+  readonly metrics: Metrics;
   /** Who appends what this process records, and for which project. */
   readonly stamp: Stamp;
   /** What threads of this process open for themselves to fold the log again. */
   readonly threads: FoldSource;
   readonly mode: { readonly database: 'embedded' | 'given'; readonly log: 'embedded' | 'kafka' };
   close(): Promise<void>;
+}
+
+interface OpenOptions {
+  /** What is done about a log that is not as it was recorded. */
+  readonly onFaults?: OnLogFaults;
+  /** Where its parts are measured. */
+  readonly metrics?: Metrics;
 }
 
 const FOLD_THREADS = 4; // each holds up to some hundred MB of what it remembers
@@ -79,11 +94,17 @@ export function isUnreachable(error: unknown): boolean {
  * in Postgres tables. Migrations, the tables of the projections and the topics are there when it resolves, and the log is as it
  * was recorded, or its faults are returned where `onFaults` says so. What was opened is closed again when a later part fails.
  */
-export async function openPlatform(config: Config, name: string, onFaults: OnLogFaults = 'refuse'): Promise<Platform> {
+export async function openPlatform(
+  config: Config,
+  name: string,
+  { onFaults = 'refuse', metrics = createMetrics() }: OpenOptions = {},
+): Promise<Platform> {
   const opened: ClosingPart[] = [];
   const notes: string[] = [];
   const close = () => closeInTurn(opened.splice(0).reverse());
   try {
+    const tracing = await startTracing(config.tracing, { name, version: CODE_VERSION, metrics });
+    opened.push({ what: 'the export of spans', close: () => tracing.close() });
     if (needsHome(config)) await ensureWritable('ESPALIER_HOME', config.home);
     await ensureWritable('ESPALIER_BLOBS', config.blobs); // now, not at the first large payload of a run
     const kafka =
@@ -114,16 +135,17 @@ export async function openPlatform(config: Config, name: string, onFaults: OnLog
       partitions: config.partitions,
       onFaults,
     });
-    const log = sealingLog(clear, sealsOf(database.db, config.seal));
+    const log = measuredLog(sealingLog(clear, sealsOf(database.db, config.seal)), metrics);
     opened.push({ what: 'the log', close: () => log.close() });
-    const blobs = openFileBlobStore(config.blobs);
+    const blobs = measuredBlobs(openFileBlobStore(config.blobs), metrics);
+    measurePlatform(metrics, { config, database });
     const mode = {
       database: config.databaseUrl ? 'given' : 'embedded',
       log: config.kafkaBrokers ? 'kafka' : 'embedded',
     } as const;
     const stamp = { principal: DEFAULT_STAMP.principal, project: config.project };
     const threads = foldSourceOf(config, databaseUrl, directUrl);
-    return { config, databaseUrl, directUrl, database, log, notes, logFaults, blobs, stamp, threads, mode, close };
+    return { config, databaseUrl, directUrl, database, log, notes, logFaults, blobs, metrics, stamp, threads, mode, close };
   } catch (error) {
     await close().catch(() => undefined); // the fault that led here is the one to report
     throw error;

@@ -33,6 +33,20 @@ export async function countWaiting(db: Db): Promise<ReadonlyMap<string, number>>
   return new Map(rows.map(({ projection, waiting }) => [projection, waiting]));
 }
 
+/** Counts the records that wait, by the project of their stream; the largest hundred, and what the others hold together as `other`. */
+export async function countWaitingByProject(db: Db): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await sql<{ project: string; waiting: number }>`
+    with waiting as (
+      select coalesce(o.project, 'unknown') as project, count(distinct (q.topic, q.partition, q."offset")) as waiting
+      from quarantine q left join owners o on o.topic = q.topic and o.stream::text = q.stream
+      where q.requeued_at is null and q.projection in (select name from projections) group by 1
+    ), ranked as (select *, row_number() over (order by waiting desc, project) as place from waiting)
+    select case when place <= 100 then project else 'other' end as project, sum(waiting)::int as waiting from ranked group by 1`.execute(
+    db,
+  );
+  return new Map(rows.map(({ project, waiting }) => [project, waiting]));
+}
+
 /** A record that waits for one or more live projections, with its bytes as they lay in the log. */
 export interface WaitingPlace extends LogPlace {
   /** By name. */

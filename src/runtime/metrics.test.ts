@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { createMetrics } from './metrics.ts';
+import { boundedLabel, createMetrics } from './metrics.ts';
 
 describe('metrics', () => {
   test('a counter requested twice is one counter', async () => {
@@ -32,6 +32,27 @@ describe('metrics', () => {
     const { body } = await metrics.expose();
     expect(body).toContain('espalier_lag{projection="journal"} 1');
     expect(body).not.toContain('runs');
+  });
+
+  test('the metrics of threads are shown with those of their process, each sample with its role, until the thread has ended', async () => {
+    const [metrics, thread] = [createMetrics({ role: 'up' }), createMetrics({ role: 'project' })];
+    metrics.counter('folded_total', 'Folded').add(1, {});
+    thread.counter('folded_total', 'Folded').add(4, {});
+    thread.histogram('seconds', 'Time', [1]).observe(0.5, {});
+    const exclude = metrics.include(() => thread.measured());
+    const { body } = await metrics.expose();
+    expect(body).toContain('espalier_folded_total{role="up"} 1\nespalier_folded_total{role="project"} 4');
+    expect(body).toContain('espalier_seconds_bucket{le="1",role="project"} 1');
+    expect(body.match(/# TYPE espalier_folded_total counter/g)).toHaveLength(1);
+    exclude();
+    expect((await metrics.expose()).body).not.toContain('role="project"');
+  });
+
+  test('a label that users choose has a hundred values and `other`', () => {
+    const label = boundedLabel();
+    const labels = Array.from({ length: 300 }, (_, i) => label(`p${i}`));
+    expect(new Set(labels).size).toBe(101);
+    expect([label('p99'), label('p100'), label('p0')]).toEqual(['p99', 'other', 'p0']);
   });
 
   test('a gauge that cannot be read is omitted and counted, and the others are shown', async () => {

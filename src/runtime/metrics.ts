@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, type Metric, Registry } from 'prom-client';
 
 /**
  * Measurements for Prometheus. Every name is written without its prefix `espalier_`; asking twice for a name returns the same
@@ -22,9 +22,15 @@ export interface Metrics {
     labels: readonly L[],
     read: () => Promise<readonly Sample<L>[]>,
   ): void;
+  /** Adds what another registry holds, that of a thread, to each scrape until the function that it returns is called. */
+  include(read: () => Promise<MeasuredElsewhere>): () => void;
+  /** Returns all metrics for the registry of another thread, which includes them. */
+  measured(): Promise<MeasuredElsewhere>;
   /** Writes all metrics in the text format of Prometheus. */
   expose(): Promise<{ readonly contentType: string; readonly body: string }>;
 }
+/** Metrics of a registry as they travel between threads. */
+export type MeasuredElsewhere = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 export interface CounterMetric<L extends string> {
   add(amount: number, labels: Readonly<Record<L, string>>): void;
 }
@@ -36,9 +42,18 @@ export interface Sample<L extends string> {
   readonly value: number;
 }
 
-/** Makes a registry of its own. `process` adds Node's own measurements (memory, event loop, garbage collection). */
-export function createMetrics({ process = false }: { readonly process?: boolean } = {}): Metrics {
+interface MetricsOptions {
+  /** Adds Node's own measurements (memory, event loop, garbage collection). */
+  readonly process?: boolean;
+  /** What its process or thread does; the label `role` of every sample. */
+  readonly role?: string;
+}
+
+/** Makes a registry of its own. */
+export function createMetrics({ process = false, role }: MetricsOptions = {}): Metrics {
   const registry = new Registry();
+  const included = new Set<() => Promise<MeasuredElsewhere>>();
+  if (role !== undefined) registry.setDefaultLabels({ role });
   if (process) collectDefaultMetrics({ register: registry });
   const failures = new Counter({
     name: 'espalier_scrape_failures_total',
@@ -82,8 +97,31 @@ export function createMetrics({ process = false }: { readonly process?: boolean 
         },
       });
     },
-    expose: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
+    include: (read) => {
+      included.add(read);
+      return () => included.delete(read);
+    },
+    measured: () => registry.getMetricsAsJSON(),
+    expose: async () => {
+      const { contentType } = registry;
+      if (included.size === 0) return { contentType, body: await registry.metrics() };
+      const all = await Promise.all([registry.getMetricsAsJSON(), ...[...included].map((read) => read())]);
+      return { contentType, body: await joined(all.flat()).metrics() };
+    },
   };
+}
+
+/** Joins the samples of metrics of one name, which differ in their label `role`. */
+function joined(all: MeasuredElsewhere): Registry {
+  const byName = new Map<string, MeasuredElsewhere[number]>();
+  for (const metric of all) {
+    const earlier = byName.get(metric.name);
+    byName.set(metric.name, earlier ? { ...earlier, values: [...earlier.values, ...metric.values] } : metric);
+  }
+  const registry = new Registry();
+  for (const metric of byName.values())
+    registry.registerMetric({ name: metric.name, get: async () => metric } as unknown as Metric); // all that a registry asks of one
+  return registry;
 }
 
 function once<M extends CounterMetric<string> | HistogramMetric<string>>(
@@ -96,4 +134,18 @@ function once<M extends CounterMetric<string> | HistogramMetric<string>>(
   const metric = make();
   known.set(key, metric);
   return metric;
+}
+
+const NAMED = 100;
+
+/**
+ * Returns the label of a value that users choose: the value itself of the first hundred, `other` of all further ones, so that their
+ * number does not grow with what users make.
+ */
+export function boundedLabel(): (value: string) => string {
+  const named = new Set<string>();
+  return (value) => {
+    if (named.size < NAMED) named.add(value);
+    return named.has(value) ? value : 'other';
+  };
 }

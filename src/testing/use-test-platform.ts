@@ -29,7 +29,21 @@ export function useTestPlatform({
     await platform.close();
   });
   return lazily(
-    ['config', 'databaseUrl', 'directUrl', 'database', 'log', 'notes', 'logFaults', 'blobs', 'stamp', 'mode', 'home', 'close'],
+    [
+      'config',
+      'databaseUrl',
+      'directUrl',
+      'database',
+      'log',
+      'notes',
+      'logFaults',
+      'blobs',
+      'metrics',
+      'stamp',
+      'mode',
+      'home',
+      'close',
+    ],
     () => platform,
   );
 }

@@ -20,7 +20,7 @@ import { caughtUp } from '../caught-up.ts';
 import { type Endpoint, endpoint } from '../endpoint.ts';
 import { refusals } from '../openapi.ts';
 import { busy, createBodyBudget } from '../receive-bodies.ts';
-import { json, type Reply, refuse } from '../reply.ts';
+import { json, type Reply, refusal, refuse } from '../reply.ts';
 import { underivableIds } from './check-derived-ids.ts';
 import { checkEvents, dropRepetitions, type SentEvent } from './check-events.ts';
 import { checkNamed } from './check-named.ts';
@@ -68,6 +68,7 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
   };
   const annotationsFolded = () => caughtUp(options, annotations, ['trees']);
   const appendedTotal = metrics.counter('events_appended_total', 'Events appended through POST /v1/events', ['type']);
+  const refusedTotal = metrics.counter('ingest_refusals_total', 'Requests of events that were refused', ['reason']);
   const duplicatesTotal = metrics.counter('events_duplicate_total', 'Events accepted again through POST /v1/events');
 
   return endpoint({
@@ -100,7 +101,11 @@ export function ingestEndpoint(options: IngestOptions): Endpoint {
       }),
     },
     components: eventSchemas,
-    handle: ({ body, principal }) => ingest(body, principal),
+    async handle({ body, principal }) {
+      const reply = await ingest(body, principal);
+      if (reply.status >= 400) refusedTotal.add(1, { reason: refusal.parse(JSON.parse(String(reply.body))).error.code });
+      return reply;
+    },
   });
 
   async function ingest(values: readonly unknown[], principal: Principal): Promise<Reply> {

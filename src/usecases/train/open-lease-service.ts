@@ -33,7 +33,10 @@ export function openLeaseService({
 
 /** Relays the outbox and ends leases that ran out, until closed. Any number of processes may do so. */
 export async function relay(platform: Platform, logger: Logger): Promise<Running> {
-  const { database, log, directUrl: databaseUrl } = platform;
+  const { database, log, directUrl: databaseUrl, metrics } = platform;
+  const expired = metrics.counter('relay_expired_leases_total', 'Leases that ran out and that this process ended');
+  const faults = metrics.counter('relay_faults_total', 'Times that the relay waited for the log or the database');
+  const warnFault = warnSeldom(logger, 'the relay waits for the log or the database');
   const service = openLeaseService(platform);
   const warnBehind = warnSeldom(logger, 'leases that ran out wait for the read models');
   return runRelay({
@@ -43,12 +46,16 @@ export async function relay(platform: Platform, logger: Logger): Promise<Running
     beforePass: async () => {
       try {
         const ended = await service.expire();
+        expired.add(ended, {});
         if (ended > 0) logger.info('leases ran out', { ended });
       } catch (error) {
         if (!(error instanceof ProjectionsBehind)) throw error;
         warnBehind(error); // what lies in the outbox does not wait
       }
     },
-    onFault: warnSeldom(logger, 'the relay waits for the log or the database'),
+    onFault(error) {
+      faults.add(1, {});
+      warnFault(error);
+    },
   });
 }

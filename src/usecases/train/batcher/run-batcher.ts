@@ -105,8 +105,13 @@ export interface BatchOptions extends Running {
 }
 
 /** Plans the batches of every declared policy in this process until closed, and says once what was planned or waits. */
-export async function batch({ database, directUrl, log, blobs, stamp }: Platform, logger: Logger): Promise<BatchOptions> {
+export async function batch(
+  { database, directUrl, log, blobs, metrics, stamp }: Platform,
+  logger: Logger,
+): Promise<BatchOptions> {
   const notices = await countMoves(directUrl, topicsOf(trainingPool));
+  const planned = metrics.counter('batcher_planned_batches_total', 'Batches that this process planned');
+  const waits = metrics.counter('batcher_waits_total', 'Times that planning waited for database, log or a correction');
   const stopping = new AbortController();
   const warnAway = warnSeldom(logger, 'planning waits for the log or the database');
   const producer = { name: 'batcher', version: CODE_VERSION };
@@ -116,6 +121,8 @@ export async function batch({ database, directUrl, log, blobs, stamp }: Platform
       ...world,
       notices,
       report(event) {
+        if (event.kind === 'planned') planned.add(event.batches, {});
+        else waits.add(1, {});
         if (event.kind === 'away') return warnAway(event.error);
         const { kind, ...fields } = event;
         if (kind === 'planned') logger.info('batches planned', fields);

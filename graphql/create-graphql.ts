@@ -1,6 +1,7 @@
 import { createYoga, type YogaServerInstance } from 'graphql-yoga';
 import { projections as registered } from '../src/projections/registry.ts';
 import { type Logger, SILENT } from '../src/runtime/logger.ts';
+import { isTracing } from '../src/runtime/tracing.ts';
 import { useMoments } from './as-of/use-moments.ts';
 import { type Context, createContext, type ServerContext, type Sources } from './context.ts';
 import { graphiqlOptions, renderPage } from './graphiql.ts';
@@ -14,6 +15,7 @@ import { createExecutableSchema } from './schema.ts';
 import { useCompressedPage } from './use-compressed-page.ts';
 import { useJsonMutations } from './use-json-mutations.ts';
 import { useReadableRequest } from './use-readable-request.ts';
+import { useTracing } from './use-tracing.ts';
 
 export interface GraphqlOptions extends Omit<Sources, 'projections' | 'tails'> {
   readonly tails?: Sources['tails'];
@@ -64,6 +66,7 @@ export async function createGraphql(options: GraphqlOptions): Promise<YogaServer
       useQueryLimits(),
       useMoments(),
       useCompressedPage(),
+      ...(isTracing() ? [useTracing()] : []),
     ],
   });
 }

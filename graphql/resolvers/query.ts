@@ -11,6 +11,7 @@ import { countReplays, REPLAY_ORDERING, readReplayPages } from '../../src/projec
 import { countExperiments, EXPERIMENT_ORDERINGS, readExperiments } from '../../src/projections/runs/read-experiments.ts';
 import { readLineages } from '../../src/projections/training-pool/read-lineages.ts';
 import type { StoredVerification } from '../../src/usecases/verify/verification.ts';
+import { inSpan } from '../../src/runtime/tracing.ts';
 import { argumentId, optionalId } from '../argument-id.ts';
 import { asOf } from '../as-of/as-of.ts';
 import { assertListLimit } from '../assert-list-limit.ts';
@@ -132,7 +133,11 @@ export const Query: QueryResolvers = {
   lag: (_, _args, { sources }) => measureLag(sources),
   waitFor: (_, { position, timeoutMs }, { sources, signal, moment, turn }) => {
     if (moment !== null) throw refusal('BAD_USER_INPUT', `nothing is waited for as of ${moment}; put asOf within waitFor`);
-    return turn.whileAway(() => waitFor(sources, position, timeoutMs, signal));
+    return turn.whileAway(() =>
+      inSpan('wait for projections', { attributes: { 'espalier.position': position } }, () =>
+        waitFor(sources, position, timeoutMs, signal),
+      ),
+    );
   },
   asOf: (_, args, context, info) => asOf(args, context, info),
 };

@@ -20,6 +20,7 @@ import httpx
 
 from .errors import EspalierError, Unreachable
 from .installation import VERSION, find_token, find_url, name_for_spools
+from .tracing import trace_headers
 
 __all__ = ["Connection", "EspalierError", "Unreachable", "plain_of", "refusal_of"]
 
@@ -68,7 +69,7 @@ class Connection:
         tries = _Tries(self.retry_s if retry_s is None else retry_s, f"{method} {self.url}{path}")
         while True:
             try:
-                answer = self._client().request(method, path, **options)
+                answer = self._client().request(method, path, **_traced(options))
             except httpx.TransportError as fault:
                 pause = tries.after(fault)
             else:
@@ -82,7 +83,7 @@ class Connection:
         tries = _Tries(self.retry_s if retry_s is None else retry_s, f"{method} {self.url}{path}")
         while True:
             try:
-                answer = await self._async_client().request(method, path, **options)
+                answer = await self._async_client().request(method, path, **_traced(options))
             except httpx.TransportError as fault:
                 pause = tries.after(fault)
             else:
@@ -115,7 +116,7 @@ class Connection:
         client = self._client()
         while True:
             try:
-                answer = client.send(client.build_request(method, path, **options), stream=True)
+                answer = client.send(client.build_request(method, path, **_traced(options)), stream=True)
             except httpx.TransportError as fault:
                 time.sleep(tries.after(fault))
                 continue
@@ -139,7 +140,7 @@ class Connection:
         client = self._async_client()
         while True:
             try:
-                answer = await client.send(client.build_request(method, path, **options), stream=True)
+                answer = await client.send(client.build_request(method, path, **_traced(options)), stream=True)
             except httpx.TransportError as fault:
                 await asyncio.sleep(tries.after(fault))
                 continue
@@ -272,6 +273,11 @@ def plain_of(value: object) -> object:
     if not callable(lists):
         raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
     return lists()
+
+
+def _traced(options: dict[str, Any]) -> dict[str, Any]:
+    headers = trace_headers()
+    return {**options, "headers": {**headers, **(options.get("headers") or {})}} if headers else options
 
 
 def _with(body: Any, options: dict[str, Any]) -> dict[str, Any]:

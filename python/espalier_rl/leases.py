@@ -28,6 +28,7 @@ from .installation import find_token, find_url
 from .log_probs import packed, sampled_only
 from .metrics import checked_json, checked_numbers
 from .rows import Rows
+from .tracing import trace_headers
 
 BUSY = (429, 502, 503, 504)  # the server or a proxy before it asks for another try
 LOST = (0, 408, *BUSY)  # and any other of 500 or more: nobody knows whether a request that was answered so had its effect
@@ -156,7 +157,7 @@ class Client:
         until = time.monotonic() + (self._retry_s if retry_s is None else retry_s)
         pause = 0.05
         while True:
-            headers = self._headers | {"content-type": "application/json"} | ({} if unless is None else {"if-none-match": unless})
+            headers = self._headers | trace_headers() | {"content-type": "application/json"} | ({} if unless is None else {"if-none-match": unless})
             request = urllib.request.Request(self.url + path, data, headers, method=method)
             try:
                 with urllib.request.urlopen(request, timeout=self._timeout_s + extra_s) as answer:

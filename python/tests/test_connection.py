@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import sys
 import tempfile
 import threading
 import time
@@ -56,6 +57,18 @@ class Connections(unittest.TestCase):
         [(method, path, body, headers)] = server.seen
         self.assertEqual((method, path, json.loads(body), headers["authorization"]), ("POST", "/v1/x", {"a": 1}, "Bearer key"))
         self.assertEqual(headers["content-type"], "application/json")
+
+    def test_requests_name_the_span_in_which_they_are_made_where_the_program_uses_opentelemetry(self):
+        server = self.scripted()
+        connection = self.connect(server)
+        context = mock.Mock(trace_id=0xA1, span_id=0xB2, trace_flags=1, is_valid=True)
+        api = mock.Mock(**{"get_current_span.return_value.get_span_context.return_value": context})
+        with mock.patch.dict(sys.modules, {"opentelemetry.trace": api}):
+            connection.json("GET", "/v1/x")
+            context.is_valid = False  # no span is current
+            connection.json("GET", "/v1/x")
+        connection.json("GET", "/v1/x")
+        self.assertEqual([headers.get("traceparent") for *_, headers in server.seen], [f"00-{0xA1:032x}-{0xB2:016x}-01", None, None])
 
     def test_a_server_of_another_release_is_named_once_and_one_of_the_same_never(self):
         server = self.scripted(*[(200, {"espalier-version": version}, {}) for version in (er.__version__, "9.9.9", "9.9.9")])

@@ -5,6 +5,7 @@ import { json, type Reply, refuse } from '../http/reply.ts';
 import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { rest } from '../runtime/retry.ts';
+import { traceHeaders } from '../runtime/tracing.ts';
 
 /** The header that says who asks, behind the secret of who may say so. */
 export const PRINCIPAL_HEADER = 'espalier-asked-by';
@@ -47,6 +48,7 @@ export function forwardQueries(start: () => Promise<Running & { readonly url: st
     const { username: secret, hostname, port } = new URL(started.url);
     const headers = {
       ...only(FORWARDED, req.headers),
+      ...traceHeaders(),
       [PRINCIPAL_HEADER]: `${secret} ${encodeURIComponent(JSON.stringify(principal))}`,
     };
     const asking = request({ hostname, port, method: req.method, path: req.url, headers, agent: false });

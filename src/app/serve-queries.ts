@@ -20,6 +20,7 @@ import { keepSnapshots } from '../projections/as-of/snapshots.ts';
 import { CURSOR_CHANNEL } from '../projections/moved-cursors.ts';
 import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
+import { inSpan } from '../runtime/tracing.ts';
 import { openAnnotate } from '../usecases/annotate/annotate.ts';
 import { tokenDecoders } from '../usecases/datasets/export/token-decoder.ts';
 import { keptFolder } from '../usecases/datasets/kept-exports.ts';
@@ -111,7 +112,11 @@ export async function serveQueries(platform: Platform, logger: Logger): Promise<
     const body = method === 'GET' || method === 'HEAD' ? null : await buffer(req);
     const names = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
     const request = new Request(url, { method, headers: names, signal: left.signal, body });
-    const response = await handlerOf(url.pathname).fetch(request, { principal });
+    const { traceparent } = headers;
+    const parent = typeof traceparent === 'string' ? traceparent : undefined;
+    const response = await inSpan(`answer ${url.pathname}`, { parent }, async () =>
+      handlerOf(url.pathname).fetch(request, { principal }),
+    );
     if (res.destroyed) return void response.body?.cancel();
     res.writeHead(response.status, Object.fromEntries(response.headers));
     if (response.body)

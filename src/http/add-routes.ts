@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Principal } from '../postgres/principal.ts';
+import { inSpan, type SpanOptions, startSpan } from '../runtime/tracing.ts';
 import type { Needs } from './authorize.ts';
 import type { BodyRule, Endpoint, Mount, Route } from './endpoint.ts';
 import type { Described } from './openapi.ts';
@@ -54,7 +55,9 @@ export const RESERVED_PATHS: ReadonlySet<string> = new Set<Endpoint['method']>([
 
 function addEndpoint(app: FastifyInstance, endpoint: Endpoint): void {
   const { method, path, needs, params, query, headers, body, refusal } = endpoint;
-  const handler: Handler = async (request, reply) => send(reply, await answerEndpoint(endpoint, request));
+  const isProbe = needs === 'nothing' || path === '/metrics'; // asked every few seconds, of no work
+  const answer = (request: FastifyRequest) => (isProbe ? answerEndpoint(endpoint, request) : answerInSpan(endpoint, request));
+  const handler: Handler = async (request, reply) => send(reply, await answer(request));
   const route = {
     url: urlOf(endpoint),
     handler,
@@ -63,6 +66,24 @@ function addEndpoint(app: FastifyInstance, endpoint: Endpoint): void {
   };
   app.route({ ...route, method, config: { path, needs, described: endpoint, body, refusal } });
   if (method === 'GET') app.route({ ...route, method: 'HEAD', config: { path, needs } });
+}
+
+async function answerInSpan(endpoint: Endpoint, request: FastifyRequest): Promise<Reply | undefined> {
+  return inSpan(`${endpoint.method} ${endpoint.path}`, spanOptions(request, endpoint.path), async (span) => {
+    const reply = await answerEndpoint(endpoint, request);
+    if (reply) span.set({ 'http.response.status_code': reply.status });
+    return reply;
+  });
+}
+
+/** What a span says of a request; the client's own span is around it where it names one. */
+function spanOptions({ raw, principal }: FastifyRequest, path: string): SpanOptions {
+  const { traceparent } = raw.headers;
+  return {
+    kind: 'server',
+    parent: typeof traceparent === 'string' ? traceparent : undefined,
+    attributes: { 'http.request.method': raw.method ?? 'GET', 'http.route': path, 'espalier.project': principal.project },
+  };
 }
 
 /**
@@ -100,7 +121,12 @@ function addMount(app: FastifyInstance, { path, needs, operations, listener }: M
     const { raw: req } = request;
     const refused = refuseHost(req.headers.host) ?? refuseLength(req.headers);
     if (refused) return send(reply, refused);
-    await listener(req, reply.raw, { principal: request.principal });
+    const span = startSpan(`${req.method} ${path}`, spanOptions(request, path));
+    reply.raw.once('close', () => {
+      span.set({ 'http.response.status_code': reply.raw.statusCode });
+      span.end();
+    });
+    await span.within(() => listener(req, reply.raw, { principal: request.principal }));
     return reply.hijack(); // not before: what a listener throws is answered as any fault
   };
   const config = { path, needs };

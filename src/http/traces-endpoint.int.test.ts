@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { messageText } from '../domain/prompts/same-message.ts';
 import { TOPICS } from '../events/catalogue.ts';
 import { formatPosition } from '../log/position.ts';
+import { OWN_SCOPE } from '../runtime/tracing.ts';
 import { openCapture } from '../usecases/capture/open-capture.ts';
 import { decodeRefusal, encodeRequest } from '../usecases/capture/traces/otlp-messages.ts';
 import { openTraces, QUIET } from '../usecases/capture/traces/receive-spans.ts';
@@ -16,6 +17,8 @@ beforeEach(async () => {
   url = await proxy.restart();
 });
 afterEach(() => proxy.close());
+
+const records = () => proxy.api.records();
 
 const TRACE = 'a'.repeat(32);
 const anyValue = (value: unknown): object => {
@@ -124,6 +127,17 @@ test('protobuf, compressed and in several requests, is recorded once however oft
   expect(quarantined).toEqual([]);
   expect(calls.map(({ ordinal }) => ordinal)).toEqual([0, 1]);
   expect([runs, rollouts]).toMatchObject([[{ name: 'run' }], [{ ordinal: 3, outcome: null }]]);
+});
+
+test('spans of a server’s own work are not recorded, whatever they say', async () => {
+  const own = { scope: { name: OWN_SCOPE }, spans: [span('1', 0, inferred)] };
+  const sent = { resourceSpans: [{ resource: { attributes: [] }, scopeSpans: [own, { spans: [span('2', 1, inferred)] }] }] };
+  const before = await records();
+  expect((await send(JSON.stringify(sent))).status).toBe(200);
+  const first = (await records()) - before;
+  const alone = { resourceSpans: [{ resource: { attributes: [] }, scopeSpans: [own] }] };
+  expect((await send(encodeRequest(alone), { 'content-type': 'application/x-protobuf' })).status).toBe(200);
+  expect((await records()) - before).toBe(first);
 });
 
 test('what is no request is refused, and spans that cannot be recorded are counted as rejected', async () => {

@@ -16,6 +16,7 @@ import {
   readPartitionEnds,
   releasePartitions,
   type Session,
+  takeTraces,
   writeCursors,
 } from './embedded-log-session.ts';
 import type { LogTopic } from './embedded-log-topics.ts';
@@ -218,17 +219,20 @@ class Member {
 
   async #deliver(taken: readonly Owned[]): Promise<void> {
     const fetched = await fetchRecords(this.#session, taken, this.#options.batchLimit ?? BATCH_LIMIT);
+    const traces = this.#options.traced ? await takeTraces(this.#session, extentsOf(taken, fetched)) : NO_TRACES;
     if (this.#stop.aborted) return;
     for (const owned of taken) this.#inFlight.set(owned, fetched.get(owned.partitionId)?.length ?? 0);
-    for (const owned of taken) this.#run(this.#handOver(owned, fetched.get(owned.partitionId) ?? []));
+    for (const owned of taken)
+      this.#run(this.#handOver(owned, fetched.get(owned.partitionId) ?? [], traces.get(owned.partitionId) ?? []));
   }
 
-  async #handOver(owned: Owned, records: readonly StoredRecord[]): Promise<void> {
+  async #handOver(owned: Owned, records: readonly StoredRecord[], traceparents: readonly string[]): Promise<void> {
     const last = records.at(-1);
     if (last) {
       owned.pending = true; // perhaps more; the next fetch shows
       const { topic, partition, partitionId, next: from } = owned;
-      const batch: LogBatch = { topic, partition, from, next: last.offset + 1, records };
+      const read = { topic, partition, from, next: last.offset + 1, records };
+      const batch: LogBatch = traceparents.length > 0 ? { ...read, traceparents } : read;
       const answer = await this.#handle(batch);
       if (answer === undefined) return;
       const next = nextOf(answer, batch);
@@ -294,6 +298,15 @@ class Member {
     for (const owned of this.#owned.values()) if ((ends.get(owned.partitionId) ?? 0) > owned.next) owned.pending = true;
     this.#fetch();
   }
+}
+
+const NO_TRACES: ReadonlyMap<number, readonly string[]> = new Map();
+
+function extentsOf(taken: readonly Owned[], fetched: ReadonlyMap<number, readonly StoredRecord[]>): readonly Run[] {
+  return taken.flatMap(({ partitionId }) => {
+    const last = fetched.get(partitionId)?.at(-1);
+    return last ? [{ partitionId, next: last.offset + 1 }] : [];
+  });
 }
 
 function idsOf(partitions: readonly Partition[]): readonly number[] {

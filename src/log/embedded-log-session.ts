@@ -182,6 +182,23 @@ export async function fetchRecords(
   return fetched;
 }
 
+/** Takes the headers `traceparent` that records were appended with, of partitions up to an offset: the first reader has them. */
+export async function takeTraces({ query }: Session, runs: readonly Run[]): Promise<ReadonlyMap<number, readonly string[]>> {
+  if (runs.length === 0) return new Map();
+  const { rows } = await query<{ partition_id: number; traceparent: string }>(
+    `delete from append_traces a using unnest($1::int[], $2::bigint[]) as r (id, next)
+     where a.partition_id = r.id and a."offset" < r.next returning a.partition_id, a.traceparent`,
+    [runs.map(({ partitionId }) => partitionId), runs.map(({ next }) => next)],
+  );
+  const found = new Map<number, string[]>();
+  for (const { partition_id, traceparent } of rows) {
+    const of = found.get(partition_id) ?? [];
+    found.set(partition_id, of);
+    if (!of.includes(traceparent)) of.push(traceparent);
+  }
+  return found;
+}
+
 /** Proves that a number of ours can be part of a statement. */
 function wholeNumber(value: number): string {
   if (!Number.isSafeInteger(value)) throw new RangeError(`${value} is no offset, id or limit`);

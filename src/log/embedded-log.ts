@@ -33,6 +33,7 @@ export interface EmbeddedLogOptions {
 const PATIENCE_MS = 30_000; // a restart of Postgres with its recovery takes seconds
 // A process that is stopped or starved for longer is replaced, and comes back as another member.
 const LEASE_MS = 10_000;
+const DROP_TRACES_MS = 60_000;
 const MOST_NAMED = 500; // partitions of one notice, which has at most 8,000 bytes
 const CONNECTIONS = 3; // one for appends, the others for ends and ensureTopics; each subscription has one of its own
 
@@ -58,6 +59,7 @@ export async function openEmbeddedLog({
     const grown = [...new Set(ids.flat())];
     return pool.query('select pg_notify($1, $2)', [CHANNEL, grown.length > MOST_NAMED ? '' : grown.join(',')]);
   });
+  let nextDrop = 0;
   let noticed: Promise<unknown> = Promise.resolve();
   const subscriptions = new Map<Subscription, string>();
   let closed: Promise<void> | undefined;
@@ -129,7 +131,15 @@ export async function openEmbeddedLog({
   async function send(records: readonly QueuedRecord[]): Promise<readonly number[]> {
     const { offsets, partitionIds } = await withRetry('appending', () => appendRecords(pool, known, records, url === directUrl));
     notify(partitionIds);
+    if (records.some(({ record }) => record.traceparent !== undefined)) dropOldTraces();
     return offsets;
+  }
+
+  /** Of an installation whose projector does not trace nobody takes them. */
+  function dropOldTraces(): void {
+    if (performance.now() < nextDrop) return;
+    nextDrop = performance.now() + DROP_TRACES_MS;
+    pool.query("delete from append_traces where appended_at < now() - interval '1 hour'").catch(() => undefined);
   }
 
   /** @throws LogError `unknown-topic`. */
@@ -210,7 +220,7 @@ async function appendRecords(
   );
   const keys = records.map(({ record }) => record.key);
   const values = [ids, counts, slots.map((slot) => slot + 1), ranks, keys, starts, lengths, bodies];
-  const firsts = await append(pool, values, fencesOf(records), sessions);
+  const firsts = await append(pool, values, { fences: fencesOf(records), traces: tracesOf(records, slots, ranks), sessions });
   return { offsets: slots.map((slot, i) => (firsts[slot] ?? Number.NaN) + (ranks[i] ?? 0)), partitionIds: ids };
 }
 
@@ -220,23 +230,55 @@ function partitionIdOf(topics: ReadonlyMap<string, LogTopic>, topic: string, par
   return id;
 }
 
+interface AppendOptions {
+  readonly fences: ReadonlyMap<string, number>;
+  readonly traces: readonly Trace[];
+  readonly sessions: boolean;
+}
+
+/** Where the first record of a trace goes: the partition in order, from 1, and its place among the records there. */
+interface Trace {
+  readonly slot: number;
+  readonly rank: number;
+  readonly traceparent: string;
+}
+
+function tracesOf(records: readonly QueuedRecord[], slots: readonly number[], ranks: readonly number[]): readonly Trace[] {
+  const traces = new Map<string, Trace>();
+  for (const [i, { record }] of records.entries()) {
+    const { traceparent } = record;
+    if (traceparent === undefined || traces.has(`${slots[i]} ${traceparent}`)) continue;
+    traces.set(`${slots[i]} ${traceparent}`, { slot: (slots[i] ?? 0) + 1, rank: ranks[i] ?? 0, traceparent });
+  }
+  return [...traces.values()];
+}
+
 /** Returns the first offset in each partition. */
 async function append(
   pool: Pool,
   values: readonly unknown[],
-  fences: ReadonlyMap<string, number>,
-  sessions: boolean,
+  { fences, traces, sessions }: AppendOptions,
 ): Promise<readonly number[]> {
   const fenced = fences.size > 0;
-  const name = fenced ? 'log_write_fenced' : 'log_write';
+  const written = fenced ? 'log_write_fenced' : 'log_write';
   const all = fenced ? [[...fences.keys()], [...fences.values()], ...values] : [...values];
   const places = all.map((_, i) => `$${i + 1}`).join(', ');
+  const ids = fenced ? 3 : 1;
+  const traced = traces.length > 0;
+  if (traced) for (const of of ['slot', 'rank', 'traceparent'] as const) all.push(traces.map((trace) => trace[of]));
+  const name = traced ? `${written}_traced` : written;
   try {
     // Without a name Postgres plans each append for its values and copies half a megabyte of them: 11 us of its CPU per event,
     // 7.5 with one (batches of 500).
     const { rows } = await pool.query<{ firsts: string[] }>({
       ...(sessions ? { name } : {}),
-      text: `select ${name}(${places})::text[] as firsts`,
+      text: traced
+        ? `with written as materialized (select ${written}(${places}) as firsts), noted as (
+             insert into append_traces (partition_id, "offset", traceparent)
+             select ($${ids}::integer[])[t.slot], w.firsts[t.slot] + t.rank, t.traceparent
+             from written w, unnest($${all.length - 2}::integer[], $${all.length - 1}::integer[], $${all.length}::text[]) as t (slot, rank, traceparent))
+           select firsts::text[] from written`
+        : `select ${written}(${places})::text[] as firsts`,
       values: all,
     });
     return rows[0]?.firsts.map(Number) ?? [];

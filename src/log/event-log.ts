@@ -23,6 +23,8 @@ export interface LogRecord {
    * collector took over the run; of other logs the readers drop it (`projections/epochs/`).
    */
   readonly fence?: { readonly runId: string; readonly epoch: number };
+  /** The header `traceparent` of the span that appends it, for readers that trace; it is no part of the record. */
+  readonly traceparent?: string;
 }
 
 /** The most bytes of key and value together; larger payloads belong in the blob store. */
@@ -56,6 +58,8 @@ export interface LogBatch {
   /** The offset after the last record of the fetch, control records included: what *done* may be answered up to. */
   readonly next: number;
   readonly records: readonly StoredRecord[];
+  /** The headers `traceparent` that its records were appended with, each once; left out where there are none. */
+  readonly traceparents?: readonly string[];
 }
 
 /** What a handler answers: everything below `next` is done, or: deliver again from `to`. */
@@ -78,6 +82,8 @@ export interface SubscribeOptions {
    * meanwhile of all partitions is delivered together behind that. Without it a slow handler holds up its own partition alone.
    */
   readonly together?: true;
+  /** Batches come with the headers `traceparent` of their appends, where the log keeps them apart; the first reader takes them. */
+  readonly traced?: boolean;
   /**
    * Asked each time this member takes a partition: the offset to begin at, for a reader who knows better than the log what the
    * group has done; undefined begins where the group's last answer was recorded. A fetch under way may still bring one batch from

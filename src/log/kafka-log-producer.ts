@@ -83,10 +83,11 @@ export class KafkaProducer {
 
   async #sendOnce(records: readonly QueuedRecord[]): Promise<RecordMetadata[]> {
     await this.#connect();
-    const topics = new Map<string, { key: string; value: Buffer; partition: number }[]>();
+    const topics = new Map<string, { key: string; value: Buffer; partition: number; headers?: { traceparent: string } }[]>();
     for (const { record, partition } of records) {
-      const { topic, key, value } = record;
-      const message = { key, value: Buffer.from(value.buffer, value.byteOffset, value.byteLength), partition };
+      const { topic, key, value, traceparent } = record;
+      const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+      const message = { key, value: bytes, partition, ...(traceparent ? { headers: { traceparent } } : {}) };
       const messages = topics.get(topic);
       if (messages === undefined) topics.set(topic, [message]);
       else messages.push(message);

@@ -19,6 +19,7 @@ export interface FetchedMessage {
   readonly value: Buffer | null;
   /** Ms since 1970. */
   readonly timestamp: string;
+  readonly headers?: Readonly<Record<string, unknown>>;
   /** Of kafkajs, which its types leave out: type 1 when the broker wrote the timestamp, 0 when the producer did. */
   readonly batchContext?: { readonly timestampType?: number };
 }
@@ -34,9 +35,11 @@ export function* sliceBatch(batch: FetchedBatch, limit: number): Generator<LogBa
   let from = Number(batch.fetchedOffset);
   for (let at = 0; at < messages.length; at += limit) {
     const following = messages[at + limit];
-    const records = messages.slice(at, at + limit).map(toRecord);
+    const taken = messages.slice(at, at + limit);
+    const traceparents = traceparentsOf(taken);
     const next = following === undefined ? end : Number(following.offset);
-    yield { topic, partition, from, next, records };
+    const batch = { topic, partition, from, next, records: taken.map(toRecord) };
+    yield traceparents.length > 0 ? { ...batch, traceparents } : batch;
     from = next;
   }
 }
@@ -50,4 +53,10 @@ function toRecord({ offset, key, value, timestamp, batchContext }: FetchedMessag
     key: key === null ? null : key.toString('utf8'),
     value: value ?? new Uint8Array(0),
   };
+}
+
+function traceparentsOf(messages: readonly FetchedMessage[]): readonly string[] {
+  const found = new Set<string>();
+  for (const { headers } of messages) if (headers?.traceparent) found.add(String(headers.traceparent));
+  return [...found];
 }

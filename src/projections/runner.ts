@@ -2,10 +2,12 @@ import { smallest } from '../domain/extremes.ts';
 import { cutText } from '../domain/text/cut-text.ts';
 import { wellFormed } from '../events/well-formed.ts';
 import type { BatchAnswer, EventLog, LogBatch, Subscription } from '../log/event-log.ts';
+import { formatPosition } from '../log/position.ts';
 import type { Database } from '../postgres/database.ts';
 import { gathering } from '../runtime/gathering.ts';
 import { limitOf } from '../runtime/limit.ts';
 import { retry } from '../runtime/retry.ts';
+import { inSpan, isTracing } from '../runtime/tracing.ts';
 import { applySlices, type SliceOffer, VersionGone } from './apply-slices.ts';
 import { topicsOf } from './concerns.ts';
 import { readSlices } from './decode-records.ts';
@@ -89,7 +91,22 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
     return answer;
   }
 
+  /** Folds in a span that links to those that appended the records. */
   async function foldAll(given: readonly Delivery[]): Promise<ReadonlyMap<LogBatch, BatchAnswer>> {
+    if (!isTracing()) return foldTogether(given);
+    const batches = given.map(({ batch }) => batch);
+    const position = new Map<string, Map<number, number>>();
+    for (const { topic, partition, next } of batches)
+      position.set(topic, (position.get(topic) ?? new Map<number, number>()).set(partition, next));
+    const attributes = {
+      'messaging.batch.message_count': batches.reduce((sum, { records }) => sum + records.length, 0),
+      'espalier.position': formatPosition(position),
+    };
+    const links = batches.flatMap(({ traceparents = [] }) => traceparents);
+    return inSpan('fold', { kind: 'consumer', attributes, links }, () => foldTogether(given));
+  }
+
+  async function foldTogether(given: readonly Delivery[]): Promise<ReadonlyMap<LogBatch, BatchAnswer>> {
     const started = performance.now();
     const signals = [...new Set(given.map((one) => one.signal))];
     const signal = signals.length === 1 && signals[0] ? signals[0] : AbortSignal.any(signals); // several: a member joined again
@@ -253,6 +270,7 @@ export async function runProjections(options: RunnerOptions): Promise<Subscripti
       startAt,
       batchLimit: options.batchLimit ?? BATCH_LIMIT,
       together: true,
+      traced: isTracing(),
       onWaiting: (reason) => report({ kind: 'retrying', reason }),
     });
   };

@@ -8,8 +8,12 @@ import { writeLocalToken } from './local-token.ts';
 
 /**
  * Opens a whole platform on a database and a folder of its own; `close` removes both. @param brokers given, the log is theirs.
+ * @param env more variables of its configuration.
  */
-export async function openTestPlatform(brokers?: readonly string[]): Promise<Platform & { readonly home: string }> {
+export async function openTestPlatform(
+  brokers?: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Platform & { readonly home: string }> {
   const database = await createTestDatabase();
   const home = await mkdtemp(join(tmpdir(), 'espalier-home-'));
   await writeLocalToken(home);
@@ -20,6 +24,7 @@ export async function openTestPlatform(brokers?: readonly string[]): Promise<Pla
     ESPALIER_PORT: '0',
     // Every test platform has topics and groups of its own on a shared broker.
     ...(brokers ? { KAFKA_BROKERS: brokers.join(','), ESPALIER_KAFKA_PREFIX: `${database.name}.` } : {}),
+    ...env,
   });
   const platform = await openPlatform(config, 'test');
   return {

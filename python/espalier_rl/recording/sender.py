@@ -175,7 +175,7 @@ class Sender:
     def _post(self, lines: list[bytes]) -> bool:
         """Appends events; returns False where they are to be sent again. Raises what the server refuses for good."""
         path, body, form = self._request(lines)
-        headers = {"content-type": form}
+        headers = {"content-type": form, **self.spool.traced}
         if self._compress:
             body = gzip.compress(body, 1)
             headers["content-encoding"] = "gzip"

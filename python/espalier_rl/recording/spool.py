@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import EspalierError
+from ..tracing import trace_headers
 
 try:
     import fcntl
@@ -71,6 +72,7 @@ class Spool:
         self.folder, self.durable, self.full = folder, durable, full
         self.limit_bytes, self.block_s, self.segment_bytes = limit_bytes, block_s, segment_bytes
         self.changed = threading.Condition()  # what was written, sent or refused
+        self.traced: dict[str, str] = {}  # of the span that wrote last: the thread that sends has none of its own
         self.written = 0  # bytes in all segments since this process opened the spool
         self.acked = 0  # of those the server has
         self.refused: EspalierError | None = None
@@ -119,6 +121,7 @@ class Spool:
     def append(self, data: bytes) -> None:
         """Adds whole lines. Raises EspalierError: `disk` where they cannot be written (none of them is then), `spool-full`, or what the
         server said when it refused the run."""
+        self.traced = trace_headers()
         self.check()
         self.keep(data)
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { type LogRecord, RECORD_LIMIT } from '../event-log.ts';
 import { type EventLogFixture, fresh, freshTopic, numbered, record } from './fixture.ts';
-import { ofKey, readAll } from './watch.ts';
+import { ofKey, readAll, until, watch } from './watch.ts';
 
 const CLOCKS_APART_MS = 1_000; // the log's server is on this machine
 
@@ -24,6 +24,24 @@ export function describeAppending(fixture: () => EventLogFixture, codecs: readon
     const topic = await freshTopic(log());
     await log().append(numbered(topic, 3_000));
     expect((await readAll(log(), topic, 3_000)).map((r) => r.text)).toEqual(numbered(topic, 3_000).map(text));
+  });
+
+  test('the headers of the spans that appended records come with their batches, each once, and change no record', async () => {
+    const topic = await freshTopic(log(), 2);
+    const keys = ['a', 'b', 'c', 'd'];
+    const sent = numbered(topic, 105, keys);
+    const traced = (from: number, to: number, traceparent: string) =>
+      sent.slice(from, to).map((one) => ({ ...one, traceparent }));
+    await log().append([...traced(0, 50, '00-1'), ...traced(50, 100, '00-2')]);
+    await log().append(sent.slice(100, 104));
+    await log().append(traced(104, 105, '00-3'));
+    const reading = await watch(log(), [topic], { traced: true });
+    await until('all records are read', () => reading.records().length === sent.length);
+    const headers = reading.batches.flatMap(({ traceparents = [] }) => traceparents);
+    expect(new Set(headers)).toEqual(new Set(['00-1', '00-2', '00-3']));
+    for (const { traceparents = [] } of reading.batches) expect(traceparents).toEqual([...new Set(traceparents)]);
+    for (const key of keys) expect(ofKey(reading.records(), key)).toEqual(sent.flatMap((r) => (r.key === key ? [text(r)] : [])));
+    await reading.close();
   });
 
   test('records say when the log took them, which never lies before the record before them, whoever appends', async () => {

@@ -6,6 +6,7 @@ import type { Environment } from '../../environments/environment.ts';
 import { RenderRefused } from '../../images/history-sizes.ts';
 import { type Act, type ActRequest, PolicyError } from '../../policies/policy.ts';
 import { askedMessages } from '../../policies/shown-prompt.ts';
+import { inSpan } from '../../runtime/tracing.ts';
 import { environmentFault } from './environment-fault.ts';
 import type { GrowingTree, TreeNode } from './growing-tree.ts';
 import { recordSegments } from './prompting/history-drafts.ts';
@@ -79,7 +80,9 @@ export async function askPolicy(
     ...(step ? { shown: step.shown } : {}),
   };
   try {
-    const acts = await tree.policy.act(request, tree.signal);
+    const acts = await inSpan('ask policy', { attributes: { 'espalier.policy': tree.policy.ref.policyId } }, () =>
+      tree.policy.act(request, tree.signal),
+    );
     const shown = step ? askedAs(step.shown, temperature) : null;
     return acts.length > 0
       ? { kind: 'acts', acts: shown ? acts.map((act) => ({ asked: shown, ...act })) : acts, history: step?.history ?? null }

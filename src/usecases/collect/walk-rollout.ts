@@ -4,6 +4,7 @@ import { type Environment, EnvironmentError, type StepResult } from '../../envir
 import { picturesOf } from '../../environments/with-pictures.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import type { Act } from '../../policies/policy.ts';
+import { inSpan } from '../../runtime/tracing.ts';
 import { askPolicy } from './ask-policy.ts';
 import { type EnvironmentFault, withFault } from './environment-fault.ts';
 import { compareWithOpening, wantsComparison } from './episodes.ts';
@@ -34,7 +35,10 @@ import { repliesSampled } from './sampled-replies.ts';
  */
 export async function walkRollout(tree: GrowingTree, ordinal: number, fromStepId: string): Promise<void> {
   const rolloutId = derivedId('rollout', tree.treeId, ordinal);
-  return drawingFor(tree, rolloutId, (drawn) => walkOn(drawn, { rolloutId, ordinal, fromStepId }));
+  const attributes = { 'espalier.tree': tree.treeId, 'espalier.rollout': rolloutId };
+  return inSpan('rollout', { attributes }, () =>
+    drawingFor(tree, rolloutId, (drawn) => walkOn(drawn, { rolloutId, ordinal, fromStepId })),
+  );
 }
 
 async function walkOn(tree: GrowingTree, { rolloutId, ordinal, fromStepId }: Omit<Walk, 'tree' | 'seed'>): Promise<void> {
@@ -177,7 +181,8 @@ async function compareClaim(walk: Walk, path: readonly TreeNode[], last: TreeNod
 
 async function answerTo({ prompter, signal }: GrowingTree, environment: Environment, response: string) {
   const parsed = prompter ? readAnswer(prompter, response) : environment.parse(response);
-  return { kind: 'answered' as const, parsed, result: await environment.step(parsed.action, signal) };
+  const result = await inSpan('environment step', {}, () => environment.step(parsed.action, signal));
+  return { kind: 'answered' as const, parsed, result };
 }
 
 function closing({ tree, rolloutId, fromStepId }: Walk, path: readonly TreeNode[], success: boolean | null): Promise<Draft[]> {

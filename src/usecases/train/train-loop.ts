@@ -3,6 +3,7 @@ import { cutText } from '../../domain/text/cut-text.ts';
 import { findMismatch } from '../../domain/training/correction/mismatch.ts';
 import { wellFormed } from '../../events/well-formed.ts';
 import { isTransientFault } from '../../projections/transient-fault.ts';
+import { inSpan, type OpenSpan, startSpan } from '../../runtime/tracing.ts';
 import { type Backend, CheckpointDamaged, type Updated, type UpdateInput } from '../../training/backends/backend.ts';
 import type { StepRow } from '../../training/backends/step-row.ts';
 import { BackendFailed } from '../../training/backends/torch/python-process.ts';
@@ -81,13 +82,16 @@ export async function trainLoop(options: TrainLoopOptions, signal: AbortSignal):
   const failures = new Map<string, number>();
   let done = 0;
   while (!signal.aborted && done < (options.updates ?? Number.POSITIVE_INFINITY)) {
-    const answer = await service.lease({ policyId, consumer, ttlMs: options.ttlMs ?? TTL_MS });
+    const span = startSpan('train batch', { attributes: { 'espalier.policy': policyId } }); // ended, and so exported, where a batch was leased
+    const leasing = span.within(() => startSpan('lease', {}));
+    const answer = await leasing.within(() => service.lease({ policyId, consumer, ttlMs: options.ttlMs ?? TTL_MS }));
     if (answer.kind === 'refused') throw new TrainingStuck(`${answer.message}; ${answer.remedy}`);
     if (answer.kind === 'nothing') {
       await options.idle(signal).catch(() => undefined); // only the signal ends a pause early
       continue;
     }
-    const outcome = await trainBatch(options, answer.lease, signal);
+    leasing.end();
+    const outcome = await inStartedSpan(span, answer.lease, () => trainBatch(options, answer.lease, signal));
     if (outcome.kind === 'trained') {
       done++;
       options.onUpdate?.(outcome.trained);
@@ -105,6 +109,19 @@ export async function trainLoop(options: TrainLoopOptions, signal: AbortSignal):
     }
   }
   return done;
+}
+
+async function inStartedSpan(span: OpenSpan, { ordinal, fence }: Lease, work: () => Promise<Outcome>): Promise<Outcome> {
+  span.set({ 'espalier.batch': ordinal, 'espalier.fence': fence });
+  try {
+    const outcome = await span.within(work);
+    span.set({ 'espalier.outcome': outcome.kind });
+    span.end('reason' in outcome ? outcome.reason : undefined);
+    return outcome;
+  } catch (error) {
+    span.end(error);
+    throw error;
+  }
 }
 
 type Outcome =
@@ -181,14 +198,16 @@ interface Made {
 
 async function makeVersion(options: TrainLoopOptions, lease: Lease, signal: AbortSignal): Promise<Made> {
   const { backend, blobs, service, settings, policyId } = options;
-  const checkpoint = await readCheckpoint(blobs, backend, lease.base);
-  const { rows, rewardsAt } = await options.readRows(lease, signal);
+  const checkpoint = await inSpan('read checkpoint', {}, () => readCheckpoint(blobs, backend, lease.base));
+  const { rows, rewardsAt } = await inSpan('read rows', {}, () => options.readRows(lease, signal));
   const asked = options.logProbs === undefined ? {} : { logProbs: options.logProbs };
-  const updated = await computeVersion(
-    { policyId, backend, settings, batch: lease, version: lease.base.version, checkpoint, rows, ...asked },
-    signal,
+  const updated = await inSpan('update', { attributes: { 'espalier.rows': rows.length } }, () =>
+    computeVersion(
+      { policyId, backend, settings, batch: lease, version: lease.base.version, checkpoint, rows, ...asked },
+      signal,
+    ),
   );
-  const kept = await keepCheckpoint(blobs, updated.checkpoint); // durable before the acknowledgement that names it
+  const kept = await inSpan('keep checkpoint', {}, () => keepCheckpoint(blobs, updated.checkpoint)); // durable before the acknowledgement that names it
   const { leaseId, fence, base, lineageId } = lease;
   const version = base.version + 1;
   const request: AckRequest = {
@@ -204,7 +223,9 @@ async function makeVersion(options: TrainLoopOptions, lease: Lease, signal: Abor
     estimator: updated.estimator,
     ...(rewardsAt === undefined ? {} : { rewardsAt }),
   };
-  const ack = await service.ack(updated.logProbs ? { ...request, logProbs: oneBehindTheOther(updated.logProbs) } : request);
+  const ack = await inSpan('acknowledge', {}, () =>
+    service.ack(updated.logProbs ? { ...request, logProbs: oneBehindTheOther(updated.logProbs) } : request),
+  );
   // What cannot be compared with the record any more is left out: the version does not depend on it.
   const withoutThem = ack.kind === 'refused' && ack.code === 'invalid' && updated.logProbs;
   return { updated, rows, ack: withoutThem ? await service.ack(request) : ack };

@@ -1,5 +1,6 @@
 import { jsonText, parseJsonText } from '../../../events/json-text.ts';
 import { isObject, type Json, list, string } from '../../../policies/openai/read-messages.ts';
+import { OWN_SCOPE } from '../../../runtime/tracing.ts';
 
 export type Attributes = ReadonlyMap<string, unknown>;
 
@@ -63,12 +64,14 @@ function readEach(
   let unread = 0;
   for (const each of list(request[resources]).filter(isObject)) {
     const resource = attributesOf(isObject(each.resource) ? each.resource.attributes : []);
-    for (const scope of list(each[scopes]).filter(isObject))
+    for (const scope of list(each[scopes]).filter(isObject)) {
+      if (isObject(scope.scope) && scope.scope.name === OWN_SCOPE) continue; // the servers' own work is no agent's
       for (const given of list(scope[items])) {
         const span = isObject(given) ? read(given, resource) : null;
         if (span) spans.push(span);
         else unread++;
       }
+    }
   }
   return { spans, unread };
 }

@@ -3,6 +3,7 @@ import { nextSearchStep, type SearchStep } from '../../../domain/search/next-sea
 import { applySearchFacts, type SearchFact } from '../../../domain/search/search-facts.ts';
 import { startSearch } from '../../../domain/search/search-tree.ts';
 import { derivedId } from '../../../events/derived-id.ts';
+import { inSpan } from '../../../runtime/tracing.ts';
 import { openEpisodes } from '../episodes.ts';
 import type { GrowingTree } from '../growing-tree.ts';
 import type { SearchPlan } from '../plan.ts';
@@ -46,7 +47,9 @@ export async function growSearch(
       report();
       if (tree.signal.aborted) return 'stopped';
       if (step.kind === 'finished') return step.reason === 'exhausted' ? 'exhausted' : 'completed';
-      const expanded = await expandNode(search, state, step);
+      const expanded = await inSpan('expand node', { attributes: { 'espalier.step': step.stepId } }, () =>
+        expandNode(search, state, step),
+      );
       state = expanded.state;
       for (const each of expanded.drafts) pending.push(each);
       report = expanded.report;

@@ -46,6 +46,7 @@ export default defineConfig({
           page('GraphQL', '/guides/graphql'),
           page('Cluster', '/guides/cluster'),
           page('Kubernetes', '/guides/kubernetes'),
+          page('Observe', '/guides/observe'),
           page('Replay and verify', '/guides/replay-and-verify'),
           page('Quarantine', '/guides/quarantine'),
           page('Keys and projects', '/guides/keys-and-projects'),

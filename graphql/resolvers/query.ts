@@ -10,8 +10,8 @@ import { countQuarantine, QUARANTINE_ORDERING, readQuarantine } from '../../src/
 import { countReplays, REPLAY_ORDERING, readReplayPages } from '../../src/projections/replays/read-replays.ts';
 import { countExperiments, EXPERIMENT_ORDERINGS, readExperiments } from '../../src/projections/runs/read-experiments.ts';
 import { readLineages } from '../../src/projections/training-pool/read-lineages.ts';
-import type { StoredVerification } from '../../src/usecases/verify/verification.ts';
 import { inSpan } from '../../src/runtime/tracing.ts';
+import type { StoredVerification } from '../../src/usecases/verify/verification.ts';
 import { argumentId, optionalId } from '../argument-id.ts';
 import { asOf } from '../as-of/as-of.ts';
 import { assertListLimit } from '../assert-list-limit.ts';

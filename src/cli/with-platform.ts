@@ -16,9 +16,11 @@ export async function withPlatform<T>(
 ): Promise<T> {
   return stoppable(async (signal) => {
     const config = readConfig();
-    const platform = await throughOutages(signal, () => openPlatform(config, name, { onFaults }), isUnreachable).catch((error) => {
-      throw signal.aborted && isUnreachable(error) ? signal.reason : error; // it came while an attempt was made
-    });
+    const platform = await throughOutages(signal, () => openPlatform(config, name, { onFaults }), isUnreachable).catch(
+      (error) => {
+        throw signal.aborted && isUnreachable(error) ? signal.reason : error; // it came while an attempt was made
+      },
+    );
     try {
       signal.throwIfAborted(); // it came while the platform was opened
       return await use(platform, signal);

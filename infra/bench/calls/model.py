@@ -68,7 +68,7 @@ def serve(first_s, token_s):
             self.send_header("transfer-encoding", "chunked")
             self.end_headers()
             for i, part in enumerate(parts):
-                ready = until + token_s * (i if body.get("stream") else TOKENS)
+                ready = until + token_s * (min(i, TOKENS) if body.get("stream") else TOKENS)  # the usage takes no time of its own
                 time.sleep(max(0, ready - time.perf_counter()))
                 self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
             self.wfile.write(b"0\r\n\r\n")

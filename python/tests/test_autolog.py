@@ -21,8 +21,8 @@ try:
     import openai
 
     import espalier_rl as er
-    from espalier_rl.capture.conversations import Opening
-    from espalier_rl.capture.extras import Added, without_extras
+    from espalier_rl.capture.conversations import Opening, after
+    from espalier_rl.capture.extras import Added, read_reply, with_extras, without_extras
 except ImportError:
     openai = None
 try:
@@ -270,11 +270,42 @@ class Autolog(AutologCase):
             self.ask(openai.OpenAI(base_url="http://127.0.0.1:9/v1", api_key="k", max_retries=0), "q")
         self.assertEqual((self.calls()[-1]["outcome"], self.calls()[-1]["status"]), ("failed", None))
 
+    def test_fields_are_added_to_a_request_as_it_was_written_unless_it_has_them(self):
+        for raw in (b' {"messages": ["\xc3\xa9\\ud83d"], "seed": 12345678901234567890.5e400}\n', b'{"logprobs":null,"messages":[]}', '{"messages":["é"]}'.encode("utf-16-le")):
+            body = json.loads(raw)
+            sent, added = with_extras("chat.completions", body, raw, "all")
+            more = {"logprobs": True, "return_tokens_as_token_ids": True, "return_token_ids": True, "return_meta_info": True}
+            self.assertEqual((json.loads(sent), added), (body | more, Added(log_probs=True, token_ids=True)))
+            if b"seed" in raw:
+                self.assertIn(b"12345678901234567890.5e400", sent)
+
+    def test_a_reply_is_read_without_the_token_ids_of_its_prompt_and_with_everything_else(self):
+        added = Added(token_ids=True)
+        for ids in ("[1,2,3]", "[1, 2,\t3]", "[]", "null", '["1"]', "[[1],[2]]"):
+            for text in ('{"a":1,"prompt_token_ids": %s}', '{"prompt_token_ids":%s,"a":"\\"prompt_token_ids\\":[7]"}'):
+                raw = (text % ids).encode()
+                reply, _ = read_reply(raw, added)
+                self.assertEqual({**reply, "prompt_token_ids": json.loads(ids)}, json.loads(raw))
+        nested = b'{"choices":[{"prompt_token_ids":[1,2]}]}'
+        self.assertEqual(read_reply(nested, added), (json.loads(nested), nested))
+        self.assertEqual(read_reply(b'{"prompt_token_ids":[1]}', Added())[0], {"prompt_token_ids": [1]})
+        with self.assertRaises(ValueError):
+            read_reply(b'{"prompt_token_ids":[1', added)
+
     def test_only_the_part_of_the_usage_is_taken_out_of_a_stream(self):
         added = Added(usage=True)
         first = {"choices": [], "prompt_filter_results": [{"prompt_index": 0}]}
         self.assertEqual(without_extras({**first, "usage": None}, added, part=True), first)
         self.assertIsNone(without_extras({"choices": [], "usage": {"total_tokens": 3}}, added, part=True))
+
+    def test_a_conversation_goes_on_without_the_reasoning_that_its_program_leaves_out(self):
+        asked = {"role": "user", "content": "q"}
+        reply = [{"type": "reasoning", "id": "rs", "summary": []}, {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "a"}]}]
+        digest = Opening("responses", {"input": [asked]}).digests[-1]
+        for each in reply:
+            digest = after(digest, each)
+        for kept in (reply, reply[1:], [{"role": "assistant", "content": "a"}]):
+            self.assertEqual(Opening("responses", {"input": [asked, *kept]}).digests[-1], digest)
 
     def test_the_same_question_about_another_picture_is_another_task(self):
         def task(picture, **more):
@@ -495,8 +526,11 @@ class Autolog(AutologCase):
                 self.ask(self.client(), f"q{i}")
                 with self.assertRaises(er.EspalierError):
                     er.flush()
+            self.assertEqual(len(said.output), 1)
             er.autolog(False)
-        self.assertLessEqual(len(said.output), 3)
+        self.assertRegex(said.output[0], "not recorded any more: answers 404; wait; what was recorded is kept in")
+        self.assertRegex(said.output[1], "not all calls of models are recorded: .*answers 404")
+        self.assertEqual(len(said.output), 2)
         self.server.status = 200
         er.autolog(on_error="raise")
         self.server.status = 401
@@ -537,6 +571,21 @@ class Autolog(AutologCase):
         with er.connect() as db:
             db.wait_for_spools()
         self.assertEqual((len(self.server.of("call")), list(Path(self.folder).glob("*/*"))), (3, []))
+
+    def test_calls_are_sent_together_when_somebody_waits_for_them_or_a_while_after_the_first(self):
+        with mock.patch("espalier_rl.recording.calls.CallSender.linger_s", 600):
+            er.autolog()
+            for i in range(5):
+                self.ask(self.client(), f"q{i}")
+            er.flush(20)
+            self.assertEqual((len(self.server.of("call")), self.server.paths.count("/v1/calls")), (5, 1))
+            er.autolog(False)
+        er.autolog()
+        self.ask(self.client(), "alone")
+        until = time.monotonic() + 20
+        while len(self.server.of("call")) < 6 and time.monotonic() < until:
+            time.sleep(0.01)
+        self.assertEqual(len(self.server.of("call")), 6)
 
     def test_a_refusal_of_a_line_reaches_who_asked_for_errors(self):
         self.server.refuses = "reward"

@@ -13,23 +13,22 @@ class Opening:
 
     def __init__(self, api: str, body: Mapping[str, Any]) -> None:
         messages = _messages(api, body)
-        self._keys = [_written_key(message) for message in messages]
+        self._keys = [_key(message) for message in messages]
         self.digests = [b""]
         for message, key in zip(messages, self._keys):
             if _role(message) != "system":
-                self.digests.append(hashlib.sha256(self.digests[-1] + key.encode()).digest())
+                self.digests.append(_extended(self.digests[-1], key))
         self.previous = body.get("previous_response_id") if api == "responses" else None
 
     @property
     def task(self) -> str:
         """Returns a name of the task that the conversation is about, which says nothing of it, as names are never sealed."""
-        keys = ", ".join(self._keys)
-        return f"task {hashlib.sha256(keys.encode()).hexdigest()[:12]}"
+        return f"task {hashlib.sha256(b', '.join(self._keys)).hexdigest()[:12]}"
 
 
 def after(digest: bytes, message: Any) -> bytes:
     """Returns the digest of a conversation with one more message."""
-    return hashlib.sha256(digest + _written_key(message).encode()).digest()
+    return _extended(digest, _key(message))
 
 
 def replies(api: str, body: Any, parts: Sequence[Any] | None) -> list[list[Any]]:
@@ -77,22 +76,25 @@ def _role(message: Any) -> str:
     return "system" if role in ("system", "developer") else str(role or "")
 
 
-def _written_key(message: Any) -> str:
-    return json.dumps(_key(message))
+def _extended(digest: bytes, key: bytes) -> bytes:
+    return hashlib.sha256(digest + key).digest() if key else digest
 
 
-def _key(message: Any) -> list[Any]:
-    """Returns what a message of a reply and the same one in a later request have in common: programs write the rest anew."""
+def _key(message: Any) -> bytes:
+    """Returns what a message of a reply and the same one in a later request have in common: programs write the rest anew, and leave out
+    reasoning, of which nothing is returned."""
     if not isinstance(message, dict):
-        return [str(message)]
+        return str(message).encode("utf-8", "surrogatepass")
     if message.get("type") == "reasoning":
-        return []
+        return b""
     ids = [call.get("id") for call in message.get("tool_calls") or [] if isinstance(call, dict)]
     content = message.get("content")
     blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
     ids += [each[name] for each in (message, *blocks) for name in ("tool_call_id", "call_id", "tool_use_id") if each.get(name)]
     ids += [block.get("id") for block in blocks if block.get("type") == "tool_use"]
-    return [_role(message), _text(message).strip(), ids, *filter(None, map(_digest, blocks if _role(message) == "user" else ()))]
+    role = _role(message)
+    parts = [role, _text(message).strip(), *map(str, ids), *filter(None, map(_digest, blocks if role == "user" else ()))]
+    return "\0".join(parts).encode("utf-8", "surrogatepass")
 
 
 def _digest(block: dict[str, Any]) -> str:

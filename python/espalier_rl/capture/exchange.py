@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..recording.ids import new_id
 from .conversations import Opening, replies
-from .extras import ASKS, PLAIN_HOSTS, Added, with_extras, without_extras, written_as
+from .extras import ASKS, PLAIN_HOSTS, Added, read_reply, with_extras, without_extras, written_as
 
 if TYPE_CHECKING:
     from .session import Rollout, Session
@@ -49,7 +49,6 @@ class Exchange:
         self.attempts, self.sent, self.added = 0, raw, Added()
         self.rollout: Rollout
         self.overlaps = False
-        self.asked = hashlib.sha256(raw).digest()
         self.line: bytes | None = None  # once it has ended
         self._finishing = threading.Lock()
         self._refused_by: list[int] = []  # statuses: one of 403 may be of the key, or of the moment
@@ -69,13 +68,7 @@ class Exchange:
     def next_body(self) -> bytes:
         """Returns the body of the next try."""
         self.attempts += 1
-        asked, self.added = with_extras(self.api, self.body, self.ask)
-        self.sent = self.raw
-        if any(self.added):
-            try:
-                self.sent = json.dumps(asked, ensure_ascii=False, separators=(",", ":")).encode()
-            except UnicodeEncodeError:  # half of a pair of surrogates, which only an escape can say
-                self.sent = json.dumps(asked, separators=(",", ":")).encode()
+        self.sent, self.added = with_extras(self.api, self.body, self.raw, self.ask)
         return self.sent
 
     def asks_again(self, status: int) -> bool:
@@ -130,9 +123,9 @@ class Exchange:
             raw = b"".join(self._chunks)
             out = raw
             try:
-                self._reply = json.loads(raw)
+                self._reply, parsed = read_reply(raw, self.added)
                 kept = without_extras(self._reply, self.added, part=False)
-                out = raw if kept is self._reply else written_as(kept, raw)
+                out = raw if kept is self._reply else written_as(kept, parsed)
             except Exception:  # noqa: BLE001
                 pass  # not of the protocol: the program has it as it came
             self._set_length(len(out))
@@ -158,7 +151,7 @@ class Exchange:
             self._done = self._said_done = True
             return None
         try:
-            part = json.loads(data)
+            part, _ = read_reply(data, self.added)
         except ValueError:
             return None
         if not isinstance(part, dict):
@@ -229,6 +222,11 @@ class Exchange:
             **{"attempts": self.attempts, "outcome": outcome, "status": self._status, "message": message[:10_000]},
         }
         return json.dumps(head).encode()[:-1] + b',"request":' + _exact(self.raw, self.body)
+
+    @property
+    def asked(self) -> bytes:
+        """What tells a request that is sent again."""
+        return hashlib.sha256(self.raw).digest()
 
     @property
     def ending(self) -> str:

@@ -20,11 +20,10 @@ class Added(NamedTuple):
     usage: bool = False
 
 
-def with_extras(api: str, body: Mapping[str, Any], ask: str) -> tuple[dict[str, Any], Added]:
-    """Adds to a request what the record needs for training. What the program asks for itself stays as it is."""
+def with_extras(api: str, body: Mapping[str, Any], raw: bytes, ask: str) -> tuple[bytes, Added]:
+    """Adds to a request, which is `body` written as `raw`, what the record needs for training. What the program asks for itself stays as it is."""
     if api != "chat.completions":
-        return dict(body), Added()
-    asked = dict(body)
+        return raw, Added()
     options = body.get("stream_options")
     options = options if isinstance(options, dict) else {}
     added = Added(
@@ -32,6 +31,7 @@ def with_extras(api: str, body: Mapping[str, Any], ask: str) -> tuple[dict[str, 
         token_ids=ask == "all" and body.get("return_token_ids") is not True,
         usage=ask != "untouched" and body.get("stream") is True and options.get("include_usage") is not True,
     )
+    asked: dict[str, Any] = {}
     if added.log_probs:
         asked["logprobs"] = True
         if ask == "all":
@@ -40,7 +40,31 @@ def with_extras(api: str, body: Mapping[str, Any], ask: str) -> tuple[dict[str, 
         asked |= {"return_token_ids": True, "return_meta_info": True}
     if added.usage:
         asked["stream_options"] = {**options, "include_usage": True}
-    return asked, added
+    if not asked:
+        return raw, added
+    bare = raw.strip()
+    if asked.keys().isdisjoint(body) and bare[:1] + bare[-1:] == b"{}":  # in UTF-16 it is neither
+        return b"%b,%b" % (bare[:-1], json.dumps(asked, separators=(",", ":")).encode()[1:]), added
+    try:
+        return json.dumps({**body, **asked}, ensure_ascii=False, separators=(",", ":")).encode(), added
+    except UnicodeEncodeError:  # half of a pair of surrogates, which only an escape can say
+        return json.dumps({**body, **asked}, separators=(",", ":")).encode(), added
+
+
+_PROMPT_IDS = b'"prompt_token_ids"'  # no text holds it: quotes within one are escaped
+
+
+def read_reply(raw: bytes, added: Added) -> tuple[Any, bytes]:
+    """Parses a reply, or a part of a stream, and returns it with what was parsed: without the token ids of the prompt where they were added, as parsing
+    thousands of numbers that are taken out again would take the program most of the time. Raises ValueError."""
+    at = raw.find(_PROMPT_IDS) if added.token_ids else -1
+    end = raw.find(b"]", at)
+    if at >= 0 and end >= 0 and raw[at + len(_PROMPT_IDS) : end].translate(None, b"0123456789, ") == b":[":
+        short = raw[: at + len(_PROMPT_IDS)] + b":null" + raw[end + 1 :]
+        reply = json.loads(short)
+        if isinstance(reply, dict) and reply.get("prompt_token_ids", 0) is None:
+            return reply, short
+    return json.loads(raw), raw
 
 
 def without_extras(reply: dict[str, Any], added: Added, *, part: bool) -> dict[str, Any] | None:

@@ -29,8 +29,15 @@ logger = logging.getLogger("espalier_rl")
 class CallSender(Sender):
     """Sends lines to `/v1/calls`. A line that the record refuses is set aside with a warning (`refusals`), and the others are on record."""
 
+    linger_s = 1.0  # a request for each call would take time from the program, and from a server on its machine
+    is_of_program = True  # which goes on: else who sends what an earlier process left says how that ends
     _aside = 0
     _first: EspalierError | None = None
+
+    def _refuse(self, error: EspalierError) -> None:
+        if self.is_of_program:
+            logger.warning("calls of models are not recorded any more: %s", error)
+        super()._refuse(error)
 
     def _request(self, lines: list[bytes]) -> tuple[str, bytes, str]:
         return PATH, _body_of(lines), FORM
@@ -120,6 +127,7 @@ def recover_calls(connection: Connection, spool: Spool, said: dict[str, Any], li
     folder = spool.folder
     spool.close(delete=False)
     log = CallLog(connection, folder, said["run"]["name"], closes=said["calls"]["closes"], for_anyone=for_anyone)
+    log.sender.is_of_program = False
     log.spool.adopt()
     log.open()
     if log.closes and not any(line["kind"] == "close" for line in lines):

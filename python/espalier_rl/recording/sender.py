@@ -23,7 +23,6 @@ from .spool import Spool, keep_refused, owner_of, read_refused, run_of
 BATCH_BYTES = 2**20
 READ_BYTES = 2 * BATCH_BYTES + 2**16  # of a segment: nearly every step lies in it twice, held back and as it is sent
 BATCH_EVENTS = 2_000
-LINGER_S = 0.02  # for a batch that is small: steps come one after the other
 PAUSE_S = 0.2
 SHORTEST_STOP_S = 0.1  # that an idle thread is given to end
 TRY_S = 2.0  # of one request, before it is looked whether to stop
@@ -36,6 +35,8 @@ class Sender:
     """Sends what is in a spool until `stop`. A refusal that names events of trees sets those trees aside (`refusals`); any other, and one
     of the run's own events, is kept in `spool.refused`, and nothing more is sent."""
 
+    linger_s = 0.02  # for a batch that is small: steps come one after the other
+
     def __init__(self, connection: Connection, spool: Spool, *, for_anyone: bool = False) -> None:
         self.connection, self.spool = connection, spool
         self.away: EspalierError | None = None  # why the last try failed, where the server did not only ask to wait
@@ -43,6 +44,7 @@ class Sender:
         self.refusals: dict[str, EspalierError] = {}  # by tree: why it is set aside
         self._compress = not is_loopback_url(connection.url)
         self._stopping = threading.Event()
+        self._awaited = threading.Event()  # somebody waits for what is written: it is sent now
         self._owner = owner_of(spool.folder)
         self._is_left = bool(self._owner) and not for_anyone  # by an earlier process: who answers may be another installation than the one that it knew
         self._left = False  # whether the request that it waits for was given up: its answer changes nothing
@@ -63,6 +65,7 @@ class Sender:
     def stop(self, timeout_s: float | None = None) -> bool:
         """Ends the thread behind the request that it waits for, for at most `timeout_s` seconds; returns whether it has ended."""
         self._stopping.set()
+        self._awaited.set()
         with self.spool.changed:
             self.spool.changed.notify_all()
         if self._thread.is_alive():
@@ -86,6 +89,7 @@ class Sender:
         long it is waited for a server that is not reached, if that is less."""
         spool = self.spool
         spool.write_out()
+        self._awaited.set()
         first_s = timeout_s if away_s is None else min(timeout_s, away_s)
         with spool.changed, progress("sending what was recorded", "B", spool.unsent) as show:
             due, before = spool.written, spool.acked
@@ -128,8 +132,9 @@ class Sender:
         spool = self.spool
         with spool.changed:
             spool.changed.wait_for(lambda: spool.acked < spool.written or self._stopping.is_set())
-        if not self._stopping.is_set() and spool.unsent < BATCH_BYTES:
-            self._stopping.wait(LINGER_S)
+        if spool.unsent < BATCH_BYTES:
+            self._awaited.wait(self.linger_s)
+        self._awaited.clear()
 
     def _send_some(self) -> bool:
         """Sends the next batch; returns whether there was anything to read."""

@@ -14,6 +14,22 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 const installation = useInstallation();
 
+/** A model server in the program that asks it. */
+const MODEL = `import json, logging, threading, httpx, espalier_rl as er
+from http.server import BaseHTTPRequestHandler, HTTPServer
+logging.disable()
+class Model(BaseHTTPRequestHandler):
+    def do_POST(self):
+        message = {"role": "assistant", "content": "said"}
+        body = json.dumps({"id": "0190f2a4-7c1e-7b3a-9d55-3f6c2b1a0e9f", "object": "chat.completion", "model": "m", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).encode()
+        self.send_response(200); self.send_header("content-type", "application/json"); self.send_header("content-length", str(len(body))); self.end_headers(); self.wfile.write(body)
+    def log_message(self, *_): pass
+model = HTTPServer(("127.0.0.1", 0), Model)
+threading.Thread(target=model.serve_forever, daemon=True).start()
+def ask():
+    return httpx.post(f"http://127.0.0.1:{model.server_port}/v1/chat/completions", json={"model": "m", "messages": [{"role": "user", "content": "q"}]}).json()
+`;
+
 async function python(...args: readonly string[]) {
   const env = {
     ...process.env,
@@ -148,6 +164,22 @@ except er.EspalierError as error:
     expect(stdout).toMatch(/^2\n\[\(0\.25, 'person:\w+'\)\]\ngiveFeedback: by is .*; give person:NAME/);
   }, 60_000);
 
+  test('feedback is given to captured rollouts and replies by their ids, also where a model server names replies by UUIDs', async () => {
+    const script = `${MODEL}
+er.autolog(run="captured")
+with er.rollout("task", id="7") as rollout:
+    answer = ask()
+er.flush()
+with er.connect() as db:
+    db.catch_up()
+    db.feedback([rollout, answer["id"]], 0.5, component="quality")
+    db.catch_up()
+    rewards = db.query("query ($id: ID!) { rollout(id: $id) { rewards { value } trajectory { rewards { value stepId } } } }", {"id": rollout.id})["rollout"]
+print([each["value"] for each in rewards["rewards"]], sorted((each["value"], each["stepId"] is None) for each in rewards["trajectory"]["rewards"]))`;
+    const { stdout, stderr, code } = await python('-c', script);
+    expect({ stdout, stderr, code }).toEqual({ stdout: '[0.5] [(0.5, False), (0.5, True)]\n', stderr: '', code: 0 });
+  }, 60_000);
+
   test('a process without a name that comes when the first has completed records trees of its own', async () => {
     const script = `import espalier_rl as er
 for rank in range(2):
@@ -242,22 +274,11 @@ os._exit(9)`;
   }, 60_000);
 
   test('a run whose server was away is on record with its calls, and ended behind them, when its spools are sent', async () => {
-    const away = `import json, logging, threading, httpx, espalier_rl as er
-from http.server import BaseHTTPRequestHandler, HTTPServer
-logging.disable()
-class Model(BaseHTTPRequestHandler):
-    def do_POST(self):
-        message = {"role": "assistant", "content": "said"}
-        body = json.dumps({"id": "1", "object": "chat.completion", "model": "m", "choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).encode()
-        self.send_response(200); self.send_header("content-type", "application/json"); self.send_header("content-length", str(len(body))); self.end_headers(); self.wfile.write(body)
-    def log_message(self, *_): pass
-model = HTTPServer(("127.0.0.1", 0), Model)
-threading.Thread(target=model.serve_forever, daemon=True).start()
-try:
+    const away = `${MODEL}try:
     with er.connect("http://127.0.0.1:9") as db, db.run("away", wait_s=0.1) as run:
         er.autolog(run=run)
         with er.rollout("task"):
-            httpx.post(f"http://127.0.0.1:{model.server_port}/v1/chat/completions", json={"model": "m", "messages": [{"role": "user", "content": "q"}]})
+            ask()
         run.episode("other").step("a", done=True)
 except er.Unreachable:
     er.autolog(False)`;

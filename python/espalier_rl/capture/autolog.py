@@ -83,6 +83,14 @@ class Captured:
         self._rollout = sessions.Rollout(place_name(run or self._session.run, "run"), named[0], named[1], policy if policy is not None else self._session.policy)
         self._token: Any = None
 
+    @property
+    def id(self) -> str:
+        """The id that the rollout has on record: what `db.feedback`, `db.view` and the tables take, from its first call on. The server is asked
+        for the project of the key, once. Raises EspalierError."""
+        if not self._rollout.begun:
+            raise EspalierError("the rollout made no call yet", remedy="ask for its id behind its first call", field="rollout", code="ended")
+        return self._session.id_of(self._rollout)
+
     def reward(self, value: float, *, component: str = "environment", step: bool = False, observation: str | None = None) -> None:
         """Assigns a reward to the rollout, or to its last step; `observation` is what followed on the last reply."""
         self._session.reward(self._begun(), value, component, step, observation)
@@ -140,7 +148,7 @@ def end_run(run: Any, task: Any = None, *, outcome: str = "completed", message: 
         connection.close()
 
 
-aend_run = for_coroutines(end_run)
+areward, aend, aflush, aend_run = for_coroutines(reward), for_coroutines(end), for_coroutines(flush), for_coroutines(end_run)
 
 
 def _on() -> Session:

@@ -28,7 +28,7 @@ export async function locateRewarded(
   { id, treeId, component }: { readonly id: string; readonly treeId: string | null; readonly component: string },
 ): Promise<Rewarded | undefined> {
   const { rows } = await sql<Rewarded>`
-    with o as (${isUuid(id) ? byUuid(id) : byName(id)})
+    with o as (${byName(id)} ${isUuid(id) ? byUuid(id) : sql``})
     select o.*, t.run_id, (
       select jsonb_build_object('rewardId', w.reward_id, 'value', w.value, 'scorer', w.scorer, 'scorerRevision', w.scorer_revision)
       from rewards w where w.tree_id = o.tree_id and w.component = ${component}
@@ -38,11 +38,10 @@ export async function locateRewarded(
   return onlyOne({ kind: 'what is named', id, treeId }, rows);
 }
 
-const byUuid = (id: string) => sql`
-  select tree_id, step_id, rollout_id from steps where step_id = ${id}::uuid and depth > 0
-  union all select tree_id, null, rollout_id from rollouts where rollout_id = ${id}::uuid`;
-
-/** Of a trace that named no task, the tree has its spans, its id as alias, and one rollout. */
+/**
+ * By the id that a model server or a tracer gave, which may be a UUID as well. Of a trace that named no task, the tree has its spans, its id as
+ * alias, and one rollout.
+ */
 const byName = (id: string) => sql`
   select tree_id, step_id, rollout_id from steps where call ->> 'responseId' = ${id}
   union all select x.tree_id, null, min(x.rollout_id::text)::uuid from trees a join rollouts x using (tree_id)
@@ -50,3 +49,7 @@ const byName = (id: string) => sql`
     select distinct e ->> 'environment' from runs cross join lateral jsonb_array_elements(environments) as e)
     and exists (select from events s where s.stream = a.tree_id and s.type = 'SpanReceived')
   group by x.tree_id having count(*) = 1`;
+
+const byUuid = (id: string) => sql`
+  union all select tree_id, step_id, rollout_id from steps where step_id = ${id}::uuid and depth > 0
+  union all select tree_id, null, rollout_id from rollouts where rollout_id = ${id}::uuid`;

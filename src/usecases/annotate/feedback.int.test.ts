@@ -34,6 +34,8 @@ builder.record('SpanReceived', span, runId);
 const alike = builder.step(traced, null, traced.rootStepId, 1, { call: { ...callOf(), responseId: 'chatcmpl-alike' } });
 builder.step(traced, null, traced.rootStepId, 1, { call: { ...callOf(), responseId: 'chatcmpl-alike' } });
 const replied = builder.step(traced, tracedRollout, traced.rootStepId, 1, { call: callOf() });
+const UUID_OF_REPLY = '0190f2a4-7c1e-7b3a-9d55-3f6c2b1a0e9f';
+const underUuid = builder.step(traced, tracedRollout, replied, 2, { call: { ...callOf(), responseId: UUID_OF_REPLY } });
 function callOf() {
   return {
     responseId: 'chatcmpl-7',
@@ -108,13 +110,14 @@ const rewardsOf = (component: string) =>
     .execute();
 
 describe('feedback after the fact', () => {
-  test('is a reward of a step with its rollout, of a rollout, of a reply by the id of its server, and of a trace', async () => {
+  test('is a reward of a step with its rollout, of a rollout, of a reply by the id of its server, also a UUID, and of a trace', async () => {
     expect(
       await say(
         { of: first, component: 'named' },
         { of: walked.rolloutId, component: 'named', value: 2 },
         { of: 'chatcmpl-7', component: 'named', value: 3 },
         { of: TRACE, component: 'named', value: 4 },
+        { of: UUID_OF_REPLY, component: 'named', value: 5 },
       ),
     ).toMatchObject({ kind: 'recorded' });
     expect((await rewardsOf('named')).map(({ stepId, rolloutId, value }) => [stepId, rolloutId !== null, value])).toEqual([
@@ -122,6 +125,7 @@ describe('feedback after the fact', () => {
       [null, true, 2],
       [replied, true, 3],
       [null, true, 4],
+      [underUuid, true, 5],
     ]);
   });
 
@@ -160,7 +164,7 @@ describe('feedback after the fact', () => {
   });
 
   test.each([
-    ['nothing of the id', { of: builder.id('none') }, 'unknown', 'is on record; nothing was recorded'],
+    ['nothing of the id', { of: builder.id('none') }, 'unknown', 'is on record (a captured reply is, once'],
     ['a name that nothing has', { of: 'chatcmpl-none' }, 'unknown', 'no step, rollout, reply or trace chatcmpl-none'],
     ['nobody who says it', { by: 'anna' }, 'invalid', 'by is "anna"; give person:NAME'],
     ['a value that no sum can hold', { value: 1e101 }, 'invalid', 'value must lie between'],

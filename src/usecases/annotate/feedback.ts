@@ -66,7 +66,11 @@ export async function feedbackDrafts(
 async function ofRollout(db: Db, { inTree, value, component, by, comment, ...each }: NewFeedback, id: string) {
   const scorer = scorerOf(by);
   const found = await locateRewarded(db, { id, treeId: inTree ?? null, component });
-  if (!found) throw new FeedbackRefused('unknown', `no ${nameOf(each)} is on record`);
+  if (!found)
+    throw new FeedbackRefused(
+      'unknown',
+      `no ${nameOf(each)} is on record (a captured reply is, once its rollout goes on or ends)`,
+    );
   const { treeId, runId, stepId, rolloutId, reward } = found;
   const drafts: Draft[] = [];
   const rewardId = reward?.rewardId ?? derivedId('reward', stepId ?? rolloutId ?? '', component);

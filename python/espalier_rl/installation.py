@@ -12,13 +12,13 @@ DEFAULT_URL = "http://127.0.0.1:4000"
 
 
 def find_url() -> str:
-    """The address of the server: ESPALIER_URL, else where the installation of this folder is served, else that of `espalier up` on
-    this machine, at ESPALIER_PORT where it is set."""
+    """The address of the server: ESPALIER_URL, else where the installation of this folder is served (by the newest of several servers), else
+    that of `espalier up` on this machine, at ESPALIER_PORT where it is set."""
     given = os.environ.get("ESPALIER_URL")
     if given:
         return given
-    served = _of_folder("url")
-    if served and is_loopback_url(served):
+    served = (_of_folder("url") or "").split("\n")[-1]
+    if is_loopback_url(served):
         return served
     port = os.environ.get("ESPALIER_PORT") or "0"
     return DEFAULT_URL if port == "0" else f"http://127.0.0.1:{port}"

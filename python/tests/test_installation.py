@@ -87,3 +87,5 @@ class Installation(unittest.TestCase):
             self.assertEqual(find_url(), "http://127.0.0.1:35471")
             pathlib.Path(self.home.name, "url").write_text("http://elsewhere.example:80\n")
             self.assertEqual(find_url(), "http://127.0.0.1:4000")
+            pathlib.Path(self.home.name, "url").write_text("http://127.0.0.1:35471\nhttp://127.0.0.1:35472\n")
+            self.assertEqual(find_url(), "http://127.0.0.1:35472")

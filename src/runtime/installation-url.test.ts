@@ -10,11 +10,16 @@ beforeAll(async () => {
 });
 afterAll(() => rm(home, { recursive: true, force: true }));
 
-test('the newest server of an installation is the one that is written down, until it ends', async () => {
+test('each server of an installation is written down until it ends, the newest last', async () => {
   const first = await publishUrl(home, 'http://127.0.0.1:4000');
   const second = await publishUrl(home, 'http://127.0.0.1:4001');
+  const third = await publishUrl(home, 'http://127.0.0.1:4002');
+  expect(await readFile(join(home, 'url'), 'utf8')).toBe('http://127.0.0.1:4000\nhttp://127.0.0.1:4001\nhttp://127.0.0.1:4002\n');
+  await third();
   await first();
   expect(await readFile(join(home, 'url'), 'utf8')).toBe('http://127.0.0.1:4001\n');
+  const again = await publishUrl(home, 'http://127.0.0.1:4001'); // one that was killed wrote it before
   await second();
+  await again();
   expect(await readdir(home)).toEqual([]);
 });

@@ -3,17 +3,22 @@ import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * Writes down where an installation is served, for programs of this machine that name no server. Returns what removes it again,
- * unless another server has written its own. @param home ESPALIER_HOME.
+ * Writes down where an installation is served, for programs of this machine that name no server: a line for each server, the newest last. Returns
+ * what removes it again. @param home ESPALIER_HOME.
  */
 export async function publishUrl(home: string, url: string): Promise<() => Promise<void>> {
   const file = join(home, 'url');
-  const draft = `${file}.${randomBytes(8).toString('hex')}`; // of each server: a process may start several
   await mkdir(home, { recursive: true, mode: 0o700 });
-  await writeFile(draft, `${url}\n`, { mode: 0o600 });
-  await rename(draft, file);
+  const others = async () =>
+    (await readFile(file, 'utf8').catch(() => '')).split('\n').filter((line) => line !== '' && line !== url);
+  const write = async (urls: readonly string[]) => {
+    const draft = `${file}.${randomBytes(8).toString('hex')}`; // of each server: a process may start several
+    await writeFile(draft, urls.map((each) => `${each}\n`).join(''), { mode: 0o600 });
+    await rename(draft, file);
+  };
+  await write([...(await others()), url]);
   return async () => {
-    const served = await readFile(file, 'utf8').catch(() => undefined);
-    if (served?.trim() === url) await rm(file, { force: true });
+    const left = await others();
+    await (left.length === 0 ? rm(file, { force: true }) : write(left));
   };
 }

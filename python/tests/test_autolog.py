@@ -1,6 +1,7 @@
 """Autolog in programs of the real openai package, before a model server that a test writes, against a server that keeps lines by their ids."""
 
 import asyncio
+import errno
 import gzip
 import json
 import os
@@ -646,6 +647,86 @@ class Autolog(AutologCase):
             self.server.status = 200
             er.autolog(False)
         self.assertRegex("\n".join(said.output), r"holds \d+ bytes that the server does not have[\s\S]*\d+ calls, rewards or ends could not be recorded")
+
+    def full(self, room):
+        """A disk that has room for so many bytes more; returns how to free it."""
+        left = [room]
+
+        def write(fd, data):
+            left[0] -= len(data)
+            if left[0] < 0:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            os.write(fd, data)
+
+        patched = mock.patch("espalier_rl.recording.spool._write", write)
+        patched.start()
+        self.addCleanup(patched.stop)
+        return lambda: left.__setitem__(0, 2**30)
+
+    def test_what_a_full_disk_does_not_take_is_sent_from_memory_in_its_order_and_said_once(self):
+        for room in (0, 3_000):
+            self.server.lines.clear()
+            free = self.full(room)
+            er.autolog(run=f"room {room}")
+            with self.assertLogs("espalier_rl", "WARNING") as said:
+                for i in range(5):
+                    self.ask(self.client(), f"q{i}")
+                    er.end(success=True)
+                calls = self.calls()
+                self.ask(self.client(), "again")
+                free()
+                er.flush()
+                self.ask(self.client(), "on the disk")
+                er.autolog(False)
+            self.assertEqual([call["request"]["messages"][0]["content"] for call in calls], [f"q{i}" for i in range(5)])
+            self.assertEqual([line["kind"] for line in self.server.lines.values()], [*["call", "end"] * 5, "call", "call", "end", "end"])
+            self.assertEqual(len(said.output), 1)
+            self.assertRegex(said.output[0], "cannot be written: No space left on device; free space there.*calls are kept in memory, up to 64 MiB")
+            self.assertEqual(list(Path(self.folder).glob("*/*")), [])
+
+    def test_what_memory_holds_at_the_end_is_kept_where_the_disk_has_room_again_and_else_said_to_be_lost(self):
+        port = self.server.port
+        self.server.close()
+        for has_room in (False, True):
+            free = self.full(0)
+            er.autolog(run=f"has room: {has_room}")
+            with self.assertLogs("espalier_rl", "WARNING") as said, mock.patch("espalier_rl.capture.session.EXIT_S", 0.1):
+                for i in range(3):
+                    self.ask(self.client(), f"q{i}")
+                if has_room:
+                    free()
+                er.autolog(False)
+            self.assertEqual("6 calls, rewards or ends are lost" in "".join(said.output), not has_room)
+        self.server = CallServer(port)
+        with er.connect() as db:
+            db.wait_for_spools()
+        sent = [call["request"]["messages"][0]["content"] for call in self.server.of("call") if call["run"] == "has room: True"]
+        self.assertEqual(sent, ["q0", "q1", "q2"])
+
+    def test_memory_is_bounded_and_no_end_is_said_of_a_rollout_that_is_lost(self):
+        self.server.status = 503
+        free = self.full(0)
+        with self.assertLogs("espalier_rl", "WARNING") as said, mock.patch("espalier_rl.recording.calls.MEMORY_BYTES", 20_000):
+            er.autolog(run="bounded")
+            self.ask(self.client(), "kept")
+            self.ask(self.client(), "x" * 2_000)
+            self.server.status = 200
+            free()
+            er.autolog(False)
+        self.assertEqual([(line["kind"], line.get("request", {}).get("messages", [{}])[0].get("content")) for line in self.server.lines.values()], [("call", "kept"), ("end", None)])
+        self.assertRegex("\n".join(said.output), r"neither the disk nor memory has room for calls[\s\S]*2 calls, rewards or ends could not be recorded")
+
+    def test_a_spool_that_cannot_be_made_is_kept_elsewhere_and_said(self):
+        path = Path(self.folder, "file")
+        path.write_text("no folder")
+        with mock.patch.dict(os.environ, {"ESPALIER_SPOOL": str(path)}), self.assertLogs("espalier_rl", "WARNING") as said:
+            er.autolog()
+            self.ask(self.client(), "q")
+            er.autolog(False)
+        self.assertEqual([line["kind"] for line in self.server.lines.values()], ["call", "end", "close"])
+        self.assertEqual(len(said.output), 1)
+        self.assertRegex(said.output[0], "cannot be written: Not a directory; name a folder .*until then calls are kept in /")
+        self.assertFalse(Path(said.output[0].split("kept in ")[-1].split(",")[0]).exists())
 
     def program(self, text, **more):
         path = Path(self.folder, "agent.py")

@@ -8,7 +8,9 @@ import functools
 import json
 import logging
 import os
+import re
 import sys
+import tempfile
 import threading
 import time
 import weakref
@@ -16,12 +18,13 @@ from collections import OrderedDict
 from collections.abc import Callable
 from contextvars import ContextVar
 from multiprocessing.util import Finalize
+from pathlib import Path
 from typing import Any, Literal
 
 from ..connection import Connection
 from ..errors import EspalierError, Unreachable
 from ..recording.calls import FOLDER, CallLog, outcome_of, place_name
-from ..recording.ids import new_id
+from ..recording.ids import derived_id, new_id
 from ..recording.journal import recover
 from ..recording.leftovers import Leftovers
 from ..recording.run import Run
@@ -40,6 +43,8 @@ RUN_VARIABLE = "ESPALIER_RUN"  # by which the processes that a program starts jo
 EXIT_S = 5.0  # that a program which ends is kept waiting for the server, at most
 OPEN = 10_000  # rollouts that may go on; the one that was idle for longest ends
 
+_UUID = re.compile("[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")  # a run that is named by its id
+
 logger = logging.getLogger("espalier_rl")
 _scope: ContextVar[Rollout | None] = ContextVar("espalier_rollout", default=None)  # of `with er.rollout()`
 _sessions: weakref.WeakSet[Session] = weakref.WeakSet()  # of this process
@@ -54,6 +59,7 @@ class Rollout:
         self.policy = None if policy is None else policy_of(policy)
         self.pid = os.getpid()  # of the process that ends it
         self.ended = self.begun = False
+        self.is_kept = self.is_lost = False  # whether a call of it is, and whether one is not
         self.called = 0.0  # when it made its last call
         self.failed: bytes | None = None  # what its last call asked, where that failed
         self.digests: set[bytes] = set()
@@ -130,6 +136,7 @@ class Session:
         self.policy, self.on_error = policy, on_error
         named = own.id if own is not None else run or os.environ.get(RUN_VARIABLE)
         self.run = place_name(named or f"{_program()} {time.strftime('%Y-%m-%d %H:%M:%S')} {new_id()[-4:]}", "run")
+        self._project: str | None = None  # that the key writes, once it is known
         self.refusing: dict[str, str] = {}  # what a model server is asked for at most, by host and model
         self._closes = named is None
         self._closed = False
@@ -223,8 +230,13 @@ class Session:
         self._known[digest] = rollout
 
     def _write(self, exchange: Exchange) -> None:
-        if exchange.line is not None and not exchange.rollout.ended:
-            self._keep(lambda log: log.append(exchange.line or b""))
+        rollout = exchange.rollout
+        if exchange.line is None or rollout.ended:
+            return
+        if self._keep(lambda log: log.append(exchange.line or b"")):
+            rollout.is_kept = True
+        else:
+            rollout.is_lost = True
 
     def _rollout_of(self, exchange: Exchange) -> Rollout:
         opening = exchange.opening
@@ -251,7 +263,7 @@ class Session:
     def _continued(self, exchange: Exchange) -> Rollout | None:
         """Finds the rollout whose conversation a request goes on with: that of the last call of this thread of work first."""
         last, opening = _latest(), exchange.opening
-        if last is not None and last.failed == exchange.asked and not last.ended:
+        if last is not None and last.failed is not None and last.failed == exchange.asked and not last.ended:
             return last  # clients ask again what failed
         keys = [opening.previous.encode()] if isinstance(opening.previous, str) else opening.digests[:1:-1]
         for key in keys:
@@ -269,6 +281,15 @@ class Session:
                 return rollout
         remedy = "call a model first, or name the rollout: with er.rollout() as rollout"
         raise EspalierError("this thread of work has no rollout that is open", remedy=remedy, field="rollout", code="ended")
+
+    def id_of(self, rollout: Rollout) -> str:
+        """Returns the id of a rollout on record, which follows from its names as the server derives it."""
+        run_id = rollout.run
+        if not _UUID.fullmatch(run_id):
+            if self._project is None:
+                self._project = str(self.connection.graphql("{ viewer { project } }")["viewer"]["project"])
+            run_id = derived_id("captured-run", self._project, run_id)
+        return derived_id("rollout", derived_id("tree", run_id, rollout.task or ""), rollout.name)
 
     def reward(self, rollout: Rollout, value: float, component: str, step: bool, observation: str | None) -> None:
         more: dict[str, Any] = {} if observation is None else {"observation": observation}
@@ -307,25 +328,34 @@ class Session:
             for exchange in waiting:
                 self._write(exchange)
             rollout.calls = [exchange for exchange in waiting if exchange.line is None]
-        self._keep(lambda log: log.say(kind, **rollout.place, **fields))
+        if rollout.is_lost and not rollout.is_kept:
+            self._lost += 1  # the server has nothing that it could be said of
+        else:
+            self._keep(lambda log: log.say(kind, **rollout.place, **fields))
 
-    def _keep(self, write: Callable[[CallLog], object]) -> None:
-        if not self._closed:
-            self._try(write)
+    def _keep(self, write: Callable[[CallLog], object]) -> bool:
+        return not self._closed and self._try(write)
 
-    def _try(self, write: Callable[[CallLog], object]) -> None:
+    def _try(self, write: Callable[[CallLog], object]) -> bool:
+        """Returns whether it is kept."""
         try:
             self._own()
             write(self._opened())
         except Exception as error:
             self._lost += 1
             self._failed(error)
+            return False
+        return True
 
     def _opened(self) -> CallLog:
         with self._lock:
             if self._log is None:
-                folder = self._root / f"{FOLDER}{new_id()}"
-                log = CallLog(self.connection, folder, self.run, closes=self._closes, durable=self._durable, limit_bytes=self._spool_bytes)
+                options: dict[str, Any] = {"closes": self._closes, "durable": self._durable, "limit_bytes": self._spool_bytes}
+                try:
+                    log = CallLog(self.connection, self._root / f"{FOLDER}{new_id()}", self.run, **options)
+                except EspalierError as error:
+                    log = CallLog(self.connection, Path(tempfile.mkdtemp(prefix=FOLDER)), self.run, **options)
+                    logger.warning("%s; until then calls are kept in %s, which no later process looks for", error, log.spool.folder)
                 log.open()
                 self._log = log
             return self._log

@@ -7,6 +7,9 @@ import logging
 import re
 import threading
 import time
+from collections import deque
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +24,54 @@ FOLDER = "run-calls-"  # sorts after the ids of runs, which are to be on record 
 
 OUTCOMES = ("terminated", "truncated", "failed", "cancelled")  # of a rollout
 OF_LINES = (400, 413, 422)  # refusals that may be of single lines
+MEMORY_BYTES = 64 * 2**20  # of lines that the disk does not take, until the server has them
 PATH, FORM = "/v1/calls", "application/json"
 
 logger = logging.getLogger("espalier_rl")
 
 
 class CallSender(Sender):
-    """Sends lines to `/v1/calls`. A line that the record refuses is set aside with a warning (`refusals`), and the others are on record."""
+    """Sends lines to `/v1/calls`. A line that the record refuses is set aside with a warning (`refusals`), and the others are on record. Lines that
+    the disk does not take are sent from memory, behind those of the spool."""
 
     linger_s = 1.0  # a request for each call would take time from the program, and from a server on its machine
     is_of_program = True  # which goes on: else who sends what an earlier process left says how that ends
     _aside = 0
     _first: EspalierError | None = None
+
+    def __init__(self, connection: Connection, spool: Spool, *, for_anyone: bool = False) -> None:
+        super().__init__(connection, spool, for_anyone=for_anyone)
+        self.held: deque[bytes] = deque()  # in memory
+        self._held_bytes = 0
+
+    def hold(self, line: bytes) -> bool:
+        """Keeps a line in memory until the server has it; returns whether there was room."""
+        with self.spool.changed:
+            if self._held_bytes + len(line) > MEMORY_BYTES:
+                return False
+            self.held.append(line)
+            self._held_bytes += len(line)
+            self.spool.written += len(line)
+            self.spool.changed.notify_all()
+            return True
+
+    def _send_some(self) -> bool:
+        return super()._send_some() or self._send_held()
+
+    def _send_held(self) -> bool:
+        with self.spool.changed:
+            lines = next(batches_of([*islice(self.held, self._most)]))
+        if lines and self._post(lines):
+            with self.spool.changed:
+                size = sum(len(self.held.popleft()) for _ in lines)
+                self._held_bytes -= size
+                self.spool.acked += size
+                self.spool.changed.notify_all()
+        return bool(lines)
+
+    def _belong_to(self, owner: str) -> None:
+        with suppress(EspalierError):  # of a full disk
+            super()._belong_to(owner)
 
     def _refuse(self, error: EspalierError) -> None:
         if self.is_of_program:
@@ -62,7 +101,8 @@ class CallSender(Sender):
 
     def _set_aside(self, lines: list[bytes], why: EspalierError) -> None:
         logger.warning("%d calls of models are not on record, and are kept in %s: %s", len(lines), self.spool.folder, why)
-        self.spool.set_aside(lines)
+        with suppress(EspalierError):  # of a full disk
+            self.spool.set_aside(lines)
         self._aside += len(lines)
         first = self._first = self._first or why
         said = f"the server refused {self._aside} calls, rewards or ends, which are set aside; {_named(lines[0])}: {first.message}"
@@ -87,21 +127,33 @@ class CallLog:
         self.spool = Spool(folder, durable=durable, limit_bytes=limit_bytes, full="raise")
         self.sender = CallSender(connection, self.spool, for_anyone=for_anyone)
         self._lock = threading.Lock()
+        self._is_warned = False
 
     def open(self) -> None:
-        """Begins a segment and the sender."""
-        self._begin_segment()
+        """Begins the sender, and the first segment where the disk has room for it."""
+        with suppress(EspalierError):
+            self._begin_segment()
         self.sender.start()
 
     def append(self, line: bytes) -> None:
-        """Adds a line, also where the server refused those before. Raises EspalierError where it cannot be kept."""
+        """Adds a line, also where the server refused those before: in memory where the disk does not take it. Raises EspalierError where it cannot
+        be kept."""
         if len(line) > LINE_LIMIT:
             raise EspalierError(f"a call takes {len(line)} bytes, over {LINE_LIMIT}", remedy="shorten its messages", field="messages")
         with self._lock:
-            if self.spool.wants_segment:
-                self._begin_segment()
-            self.spool.keep(line)
-            self.spool.sync()
+            if self.sender.held:  # what the disk would take now is behind it
+                if self.sender.hold(line):
+                    return
+                said = f"neither the disk nor memory has room for calls, of which the server does not have {MEMORY_BYTES >> 20} MiB"
+                raise EspalierError(said, remedy="free space on the disk, or start the server", field="spool", code="spool-full")
+            try:
+                self._write(line)
+            except EspalierError as error:
+                if error.code != "disk" or not self.sender.hold(line):
+                    raise
+                if not self._is_warned:
+                    self._is_warned = True
+                    logger.warning("%s; until there is room calls are kept in memory, up to %d MiB that the server does not have", error, MEMORY_BYTES >> 20)
 
     def say(self, kind: str, **fields: Any) -> None:
         """Adds a line that is no call."""
@@ -115,7 +167,20 @@ class CallLog:
             sent = True
         finally:
             ended = self.sender.stop(max(SHORTEST_STOP_S, until - time.monotonic()))
+            held = [*self.sender.held]
+            try:
+                for line in held:
+                    self._write(line)
+                    self.sender.held.popleft()
+            except EspalierError as error:
+                logger.warning("%d calls, rewards or ends are lost: %s", len(self.sender.held), error)
             self.spool.close(delete=sent and ended)
+
+    def _write(self, line: bytes) -> None:
+        if self.spool.wants_segment or not self.spool.is_open:
+            self._begin_segment()
+        self.spool.keep(line)
+        self.spool.sync()
 
     def _begin_segment(self) -> None:
         state = {"run": {"runId": self.run, "name": self.run}, "calls": {"closes": self.closes}}

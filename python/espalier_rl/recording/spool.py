@@ -13,6 +13,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -117,6 +118,11 @@ class Spool:
     @property
     def wants_segment(self) -> bool:
         return self._size + self._buffered >= self.segment_bytes
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a segment is open: none is behind one that could not be begun."""
+        return self._fd >= 0
 
     def append(self, data: bytes) -> None:
         """Adds whole lines. Raises EspalierError: `disk` where they cannot be written (none of them is then), `spool-full`, or what the
@@ -381,7 +387,8 @@ def _lock(folder: Path) -> int:
         folder.mkdir(parents=True, exist_ok=True)
         return _lock(folder)
     os.ftruncate(fd, 0)
-    os.pwrite(fd, str(os.getpid()).encode(), 0)
+    with suppress(OSError):  # a full disk: the lock holds without it
+        os.pwrite(fd, str(os.getpid()).encode(), 0)
     return fd
 
 

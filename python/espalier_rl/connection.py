@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import encodings.idna
 import json
+import logging
 import os
 import random
 import threading
 import time
-import warnings
 import weakref
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -29,7 +29,10 @@ _making = threading.RLock()  # a client: a fork meanwhile leaves the child the l
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_making.acquire, after_in_parent=_making.release, after_in_child=_making.release)
 
+logger = logging.getLogger("espalier_rl")
+
 BUSY = (429, 502, 503, 504)  # the server or a proxy before it asks for another try
+UNKNOWN = (400, 404, 405, 415, 422)  # what a server of another release may say of what it does not know
 SHORTEST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 30.0
 
@@ -102,11 +105,11 @@ class Connection:
 
     def graphql(self, query: str, variables: Mapping[str, Any] | None = None) -> Any:
         """Asks a question of GraphQL and returns its `data`. Raises EspalierError with the first error of the answer."""
-        return _data_of(self.json("POST", "/graphql", {"query": query, "variables": dict(variables or {})}))
+        return _data_of(self.request("POST", "/graphql", **_with({"query": query, "variables": dict(variables or {})}, {})))
 
     async def agraphql(self, query: str, variables: Mapping[str, Any] | None = None) -> Any:
         """`graphql` for a coroutine."""
-        return _data_of(await self.ajson("POST", "/graphql", {"query": query, "variables": dict(variables or {})}))
+        return _data_of(await self.arequest("POST", "/graphql", **_with({"query": query, "variables": dict(variables or {})}, {})))
 
     @contextmanager
     def stream(self, method: str, path: str, *, retry_s: float | None = None, **options: Any) -> Iterator[httpx.Response]:
@@ -200,12 +203,10 @@ class Connection:
     def _met(self, answer: httpx.Response) -> None:
         """Takes note of who answers, and warns once where server and client are of different releases."""
         self.installation = answer.headers.get("espalier-installation")
-        theirs = answer.headers.get("espalier-version")
-        if theirs is None or theirs == VERSION or self._warned:
-            return
-        self._warned = True
-        remedy = f"pip install 'espalier-rl=={theirs}', or start a server {VERSION}"
-        warnings.warn(f"the server at {self.url} is Espalier {theirs}, this client is {VERSION}; they may not fit together: {remedy}", stacklevel=2)
+        other = _other_release(answer)
+        if other and not self._warned:
+            self._warned = True
+            logger.warning("%s: %s", self.url, other)
 
     def _headers(self) -> dict[str, str]:
         return {"authorization": f"Bearer {self.token}"} if self.token else {}
@@ -231,6 +232,14 @@ class _Tries:
         raise _unreachable(self.asked, fault) from None
 
 
+def _other_release(answer: httpx.Response) -> str:
+    """Says of a server of another release that it is one, and what to do; nothing of one that is of this release, or does not say."""
+    theirs = answer.headers.get("espalier-version", VERSION)
+    if theirs == VERSION:
+        return ""
+    return f"the server is Espalier {theirs}, this client is {VERSION}; they may not fit together: pip install 'espalier-rl=={theirs}', or start a server {VERSION}"
+
+
 def refusal_of(answer: httpx.Response) -> EspalierError:
     """Reads a refusal: `{error: {code, message, remedy, problems?}}`, the errors of GraphQL, or what a proxy says instead."""
     try:
@@ -248,6 +257,8 @@ def refusal_of(answer: httpx.Response) -> EspalierError:
         field, problems = "", []
     if answer.status_code == 401:
         field = "token"
+    if answer.status_code in UNKNOWN:
+        remedy = "; ".join(filter(None, (remedy, _other_release(answer))))
     return EspalierError(message, remedy=remedy, field=field, status=answer.status_code, code=code, problems=problems, retry_after=_retry_after(answer))
 
 
@@ -292,14 +303,15 @@ def _parsed(answer: httpx.Response) -> Any:
     return answer.json() if answer.content else None
 
 
-def _data_of(answer: Any) -> Any:
-    errors = answer.get("errors")
+def _data_of(answer: httpx.Response) -> Any:
+    said = answer.json()
+    errors = said.get("errors")
     if not errors:
-        return answer["data"]
-    raise _first_of(errors, None)
+        return said["data"]
+    raise _first_of(errors, answer)
 
 
-def _first_of(errors: Any, answer: httpx.Response | None) -> EspalierError:
+def _first_of(errors: Any, answer: httpx.Response) -> EspalierError:
     """Makes an error of the first one of an answer of GraphQL."""
     first = errors[0]
     extensions = first.get("extensions", {})
@@ -307,6 +319,5 @@ def _first_of(errors: Any, answer: httpx.Response | None) -> EspalierError:
     message, remedy = str(first["message"]), str(extensions.get("remedy", ""))
     code = str(extensions.get("code", "graphql"))
     if code.startswith("GRAPHQL_"):  # the question itself is none
-        path, remedy = "query", "correct the question; GET /graphql in a browser shows what can be asked"
-    status = 200 if answer is None else answer.status_code
-    return EspalierError(message, remedy=remedy, field=path, status=status, code=code, problems=errors, retry_after=_retry_after(answer))
+        path, remedy = "query", _other_release(answer) or "correct the question; GET /graphql in a browser shows what can be asked"
+    return EspalierError(message, remedy=remedy, field=path, status=answer.status_code, code=code, problems=errors, retry_after=_retry_after(answer))

@@ -8,7 +8,6 @@ import tempfile
 import threading
 import time
 import unittest
-import warnings
 from pathlib import Path
 from unittest import mock
 
@@ -73,14 +72,23 @@ class Connections(unittest.TestCase):
     def test_a_server_of_another_release_is_named_once_and_one_of_the_same_never(self):
         server = self.scripted(*[(200, {"espalier-version": version}, {}) for version in (er.__version__, "9.9.9", "9.9.9")])
         connection = self.connect(server)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
+        with self.assertNoLogs("espalier_rl"):
             connection.json("GET", "/v1/x")
-        with self.assertWarnsRegex(UserWarning, f"is Espalier 9.9.9, this client is {er.__version__}; .*pip install 'espalier-rl==9.9.9'"):
+        with self.assertLogs("espalier_rl", "WARNING") as said:
             connection.json("GET", "/v1/x")
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
+        self.assertRegex(said.output[0], f"is Espalier 9.9.9, this client is {er.__version__}; .*pip install 'espalier-rl==9.9.9'")
+        with self.assertNoLogs("espalier_rl"):
             connection.json("GET", "/v1/x")
+
+    def test_what_a_server_of_another_release_does_not_know_is_said_with_both_releases(self):
+        other = {"espalier-version": "0.0.9"}
+        unknown = {"errors": [{"message": 'Cannot query field "new" on type "Query".', "extensions": {"code": "GRAPHQL_VALIDATION_FAILED"}}]}
+        connection = self.connect(self.scripted((404, other, refusal("not-found", "no such path")), (200, other, unknown), (409, other, refusal("conflict", "it is taken"))))
+        ask = [lambda: connection.json("POST", "/v1/new", {}), lambda: connection.graphql("{ new }"), lambda: connection.json("POST", "/v1/x", {})]
+        for each, is_of_release in zip(ask, (True, True, False), strict=True):
+            with self.assertRaises(er.EspalierError) as refused:
+                each()
+            self.assertEqual(f"the server is Espalier 0.0.9, this client is {er.__version__}" in str(refused.exception), is_of_release)
 
     def test_a_refusal_names_the_field_the_reason_and_the_remedy_and_is_not_repeated(self):
         problems = [{"index": 0, "id": "x", "path": "data.depth", "message": "must be an integer from 1"}]

@@ -12,10 +12,10 @@ from .serving import make_server, serve
 from .tools import ToolUnavailable, make_tool_server, tool
 
 if TYPE_CHECKING:
-    from .capture.autolog import Captured, aend_run, autolog, end, end_run, flush, reward
+    from .capture.autolog import Captured, aend, aend_run, aflush, areward, autolog, end, end_run, flush, reward
     from .capture.autolog import Captured as rollout
     from .connection import Connection
-    from .database import Database, connect, run, view
+    from .database import Database, arun, aview, connect, run, view
     from .recording import Candidate, Episode, Group, Node, Run, SearchTree, Task
     from .training import LeaseLost, NoBatch
 
@@ -40,8 +40,13 @@ __all__ = [
     "ToolUnavailable",
     "UnknownTask",
     "Unreachable",
+    "aend",
     "aend_run",
+    "aflush",
+    "areward",
+    "arun",
     "autolog",
+    "aview",
     "connect",
     "end",
     "end_run",
@@ -60,9 +65,10 @@ __all__ = [
 __version__ = VERSION
 
 # imported when they are asked for: environments and tools are served by Pythons that have the standard library alone
-_LATER = {"Connection": "connection", "Database": "database", "LeaseLost": "training", "NoBatch": "training", "connect": "database", "run": "database", "view": "database"}
+_LATER = {"Connection": "connection", "LeaseLost": "training", "NoBatch": "training"}
+_LATER |= dict.fromkeys(("Database", "arun", "aview", "connect", "run", "view"), "database")
 _LATER |= dict.fromkeys(("Candidate", "Episode", "Group", "Node", "Run", "SearchTree", "Task"), "recording")
-_LATER |= dict.fromkeys(("Captured", "aend_run", "autolog", "end", "end_run", "flush", "reward", "rollout"), "capture.autolog")
+_LATER |= dict.fromkeys(("Captured", "aend", "aend_run", "aflush", "areward", "autolog", "end", "end_run", "flush", "reward", "rollout"), "capture.autolog")
 _NAMED = {"rollout": "Captured"}  # a class under the name by which it reads well
 
 

@@ -46,6 +46,9 @@ def view(what: Any, *, db: Database | None = None) -> PageView:
     return (db or connect()).view(what)
 
 
+arun, aview = for_coroutines(run), for_coroutines(view)
+
+
 class Database:
     """An installation. Each method imports what it needs when it is called, so that an extra is missed only by who uses it."""
 

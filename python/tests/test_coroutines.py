@@ -7,6 +7,7 @@ import unittest
 
 try:
     import espalier_rl as er
+    from espalier_rl.analysis import Table
     from espalier_rl.training import Batch, Training
 except ImportError:
     er = None
@@ -22,19 +23,23 @@ NO_WAIT = {
     "Batch": {"check", "data_proto", "dataset", "log_probs", "sampled_tokens", "tensors", "why_no_advantages"},
     "Episode": {"run", "steps", "tree_id"},
     "SearchTree": {"closed", "id", "select"},
-    "Captured": set(),
+    "Captured": {"id"},
+    "Table": {"reader"},
 }
+FUNCTIONS = {"end", "end_run", "flush", "reward", "run", "view"}
 
 
 @unittest.skipIf(er is None, "httpx is not installed")
 class Names(unittest.TestCase):
     def test_every_call_that_may_wait_has_a_form_for_coroutines(self):
-        for kind in (er.Database, er.Run, er.Group, er.Episode, er.SearchTree, er.Captured, Training, Batch):
+        for kind in (er.Database, er.Run, er.Group, er.Episode, er.SearchTree, er.Captured, Training, Batch, Table):
             own = {name for name, value in vars(kind).items() if not name.startswith("_") and (callable(value) or isinstance(value, property))}
             forms = {name for name in own if inspect.iscoroutinefunction(vars(kind)[name]) or inspect.isasyncgenfunction(vars(kind)[name])}
             missing = {name for name in own - forms - NO_WAIT[kind.__name__] if f"a{name}" not in forms}
             with self.subTest(kind=kind.__name__):
                 self.assertEqual(missing, set())
+        for name in FUNCTIONS:
+            self.assertTrue(inspect.iscoroutinefunction(getattr(er, f"a{name}")))
         for name in ("acatch_up", "aquery", "aclose"):
             self.assertTrue(inspect.iscoroutinefunction(getattr(er.Database, name)))
         for kind in (er.Database, er.Run, er.Episode, er.SearchTree, er.Captured):

@@ -1,6 +1,7 @@
 """What several trees have under one id is asked for, annotated and retracted by its tree."""
 
 import json
+import re
 import unittest
 
 from .answering import Answering
@@ -35,6 +36,37 @@ class Installation(Answering):
         image = {"id": f"image-{tree}", "url": ""}
         trajectory = {"id": "r", "return": 1, "rollout": END, "steps": [{"action": tree, "observation": ""}]}
         return 200, {}, {"data": {"step": {**STEP, "action": tree, "tokens": None, "historyImage": image}, "trajectory": trajectory}}
+
+
+class LargeTree(Answering):
+    """A tree of one rollout of 4,500 steps and of 1,100 without any, of which it answers at most as many at once as it is asked for."""
+
+    def respond(self, method, path, raw, headers):
+        asked = json.loads(raw)
+        query, after = asked["query"], asked["variables"].get("after")
+        first = int(re.search(r"first: (\d+)", query + "first: 0")[1])
+        start = 0 if after is None else int(after) + 1
+        steps = [{**STEP, "id": f"s{i}", "parentId": f"s{i - 1}" if i else None, "depth": i, "logOffset": i, "action": f"{i}"} for i in range(start, min(4_500, start + first))]
+        if "rollouts(" in query:
+            nodes = [{**END, "id": f"r{i}", "ordinal": i} for i in range(start, min(1_101, start + first))]
+            page = {"hasNextPage": start + first < 1_101, "endCursor": f"{start + len(nodes) - 1}"}
+            return 200, {}, {"data": {"rollouts": {"nodes": nodes, "pageInfo": page}}}
+        if "trajectory(" in query:
+            return 200, {}, {"data": {"trajectory": {"id": "r", "return": 1, "rollout": END, "steps": steps}}}
+        about = {"id": "t", "runId": "run", "forgotten": False, "task": {"alias": "large", "environment": "e"}}
+        return 200, {}, {"data": {"tree": {"steps": steps} if "steps(" in query else about}}
+
+
+@unittest.skipIf(er is None, "httpx is not installed")
+class Large(unittest.TestCase):
+    def test_trees_and_trajectories_are_read_in_parts_whatever_their_size(self):
+        server = LargeTree()
+        self.addCleanup(server.close)
+        with er.connect(server.url, token="t", retry_s=0) as db:
+            tree, both = db.tree("t"), db.difference("r", "r")
+        self.assertEqual([step["action"] for step in tree.steps], [f"{i}" for i in range(4_500)])
+        self.assertEqual([rollout["ordinal"] for rollout in tree.data["rollouts"]], list(range(1_101)))
+        self.assertEqual([len(both.a["steps"]), both.b["steps"][-1]["action"]], [4_500, "4499"])
 
 
 @unittest.skipIf(er is None, "httpx is not installed")

@@ -557,6 +557,24 @@ class Recording(RecordingCase):
             self.assertIn("run &lt;b&gt;</b>", run._repr_html_())
         self.assertIn(f'completed · <a href="{run.url}">', run._repr_html_())
 
+    def test_groups_and_searches_show_how_far_they_are_and_a_node_shows_none_but_itself(self):
+        with self.db.run("r", policy="p") as run:
+            group = run.group(er.Task("<i>", alias="<i>"), n=3)
+            self.assertEqual(repr(group), "Group('<i>', n=3, 3 to begin, 0 open)")
+            for each in group:
+                self.assertIn(f"{2 - each.ordinal} to begin, 1 open", group._repr_html_())
+                each.fail("x")
+            self.assertIn("group of 3 of &lt;i&gt;</b><p>closed", group._repr_html_())
+            with run.tree(er.Task("find it", alias="hide and seek")) as tree:
+                first, _ = tree.expand([er.Candidate("<look>", "x" * 1_000), er.Candidate("go", end="terminated")])
+                tree.backup(first, 0.5)
+                self.assertRegex(repr(tree), r"^SearchTree\('hide and seek', id='[0-9a-f-]{36}', nodes=3, simulations=1, open\)$")
+                self.assertEqual(repr(first), "Node('<look>', depth=1, visits=1, value=0.5, children=0, end='none')")
+                html = tree._repr_html_()
+                for said in ("&lt;look&gt;", "1 visits, value 0.5", "terminated, return 0"):
+                    self.assertIn(said, html)
+                self.assertNotIn("<look>", html)
+
     def test_the_renderer_of_a_run_is_kept_with_it_and_a_file_that_is_none_is_refused(self):
         file = Path(self.folder, "gauge-view.js")
         source = "export const render = ({ steps, at }) => `é ${steps[at].observation}`;\n"

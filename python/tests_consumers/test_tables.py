@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from unittest import mock
 from urllib.parse import parse_qs, urlsplit
 
+import numpy as np
 import pyarrow as pa
 
 import espalier_rl as er
@@ -126,6 +127,11 @@ class Tables(unittest.TestCase):
         self.assertEqual(sum(batch.num_rows for batch in table.batches()), ROWS)
         self.assertEqual(asyncio.run(table.apandas()).shape, frame.shape)
 
+        async def in_parts():
+            return [batch.num_rows async for batch in table.abatches()]
+
+        self.assertEqual(sum(asyncio.run(in_parts())), ROWS)
+
     def test_a_parquet_file_appears_whole_or_not_at_all(self):
         import tempfile
         from pathlib import Path
@@ -178,7 +184,7 @@ class Tables(unittest.TestCase):
             id = "b"
 
         moment = datetime(2026, 1, 1, tzinfo=timezone.utc)
-        table = db.trajectories(run=["a", Run()], policy="qwen@3", success=False, outcome=["failed"], returns=(0.5, None), finished=(None, moment), task_depth=2)
+        table = db.trajectories(run=["a", Run()], policy="qwen@3", success=np.False_, outcome=["failed"], returns=(np.float32(0.5), None), finished=(None, moment), task_depth=np.int64(2))
         table.arrow()
         db.steps(run="a", depth=(1, 3), well_formatted=True, columns=["step_id", "action"], as_of=moment).arrow()
         db.samples(policy="qwen", version=2, as_of="trees.0:1").arrow()

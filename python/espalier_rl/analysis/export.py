@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from ..connection import Connection
 from ..errors import EspalierError, Unreachable
+from ..progress import progress
 from .filters import _camel, _items
 from .missing import package
 
@@ -133,12 +134,16 @@ def _read(connection: Connection, asked: Mapping[str, str], manifest: Mapping[st
     """Reads what is missing of the file of a manifest. Returns whether it is whole; not where the server has another one by now."""
     tag = f'"{manifest["sha256"]}"'
     headers = {"range": f"bytes={file.tell()}-", "if-range": tag, "accept-encoding": "identity"}
-    with connection.stream("GET", "/v1/exports", params=dict(asked), headers=headers, timeout=_patient(connection)) as answer:
+    with (
+        progress("reading the export", "B", manifest["bytes"]) as show,
+        connection.stream("GET", "/v1/exports", params=dict(asked), headers=headers, timeout=_patient(connection)) as answer,
+    ):
         if answer.status_code != 206 or answer.headers.get("etag") != tag:
             return False
         answer.request.extensions["timeout"]["read"] = connection.timeout_s  # the body moves, where the headers were waited for
         for block in answer.iter_bytes():
             file.write(block)
+            show(file.tell())
     if file.tell() < manifest["bytes"]:
         raise Unreachable("the export broke off", code="unreachable")
     return True

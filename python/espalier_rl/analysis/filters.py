@@ -7,6 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from ..errors import EspalierError
+from ..recording.values import item_of
+
 
 def parameters(given: Mapping[str, Any]) -> dict[str, str]:
     """Returns what is given, each value as text; None is left out. Lists become texts with commas between their items, a range
@@ -52,6 +54,7 @@ def _pair(name: str, value: Any) -> Sequence[Any]:
 
 
 def _text(name: str, value: Any) -> str:
+    value = item_of(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, datetime):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
 from collections.abc import Iterator, Mapping
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ..connection import Connection
+from ..coroutines import for_coroutines, iterated_by_coroutines
 from ..errors import EspalierError, Unreachable
 from ..progress import progress
 from .body import Body, Cut
@@ -103,17 +103,8 @@ class Table:
             part.unlink(missing_ok=True)
         return written
 
-    async def aarrow(self) -> pa.Table:
-        """`arrow` for a coroutine: a thread reads."""
-        return await asyncio.to_thread(self.arrow)
-
-    async def apandas(self, *, types: str = "numpy", **options: Any) -> pd.DataFrame:
-        """`pandas` for a coroutine: a thread reads."""
-        return await asyncio.to_thread(lambda: self.pandas(types=types, **options))
-
-    async def apolars(self) -> pl.DataFrame:
-        """`polars` for a coroutine: a thread reads."""
-        return await asyncio.to_thread(self.polars)
+    aarrow, apandas, apolars, aparquet = for_coroutines(arrow), for_coroutines(pandas), for_coroutines(polars), for_coroutines(parquet)
+    abatches = iterated_by_coroutines(batches)
 
     def __repr__(self) -> str:
         chosen = ", ".join(f"{name}={value!r}" for name, value in self._parameters.items())

@@ -71,6 +71,16 @@ class Group:
     def __len__(self) -> int:
         return self.left
 
+    def __repr__(self) -> str:
+        named = "" if self.id is None else f", id={self.id!r}"
+        return f"Group({self._tree.task.alias!r}, n={self.n}{named}, {self.left} to begin, {len(self._tree.open)} open)"
+
+    def _repr_html_(self) -> str:
+        from ..analysis.page import page, text
+
+        state = "closed" if self._tree.closed else f"{self.left:,} to begin, {len(self._tree.open):,} open"
+        return page(f"group of {self.n:,} of {self._tree.task.alias}", [f"<p>{state} · {text(self.tree_id)}</p>"])
+
     def __reduce__(self) -> tuple[Callable[..., Group], tuple[Any, ...]]:
         if self.id is None:
             raise EspalierError("a group without an id is recorded by one process", remedy="begin it as run.group(task, n, id=…)", field="group")

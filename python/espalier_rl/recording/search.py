@@ -17,7 +17,7 @@ from .journal import Draft, rollout_finished
 from .pictures import read_pictures
 from .tool_calls import tool_drafts
 from .tree import Place, Tree
-from .values import Json, amount_of, now, text_of
+from .values import Json, amount_of, now, shown, text_of
 
 ENDS = ("none", "terminated", "truncated", "disaster", "depth")
 
@@ -47,7 +47,7 @@ class Candidate:
     well_formatted: bool = True
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Node:
     """A node of a search: a step, with its visits and the sum of the values that were backed up through it."""
 
@@ -63,7 +63,7 @@ class Node:
     visits: int = 0
     value_sum: float = 0.0
     expanded: bool = False
-    _place: Any = field(default=None, repr=False)
+    _place: Any = None
 
     @property
     def value(self) -> float:
@@ -82,6 +82,9 @@ class Node:
         while nodes[-1].parent is not None:
             nodes.append(nodes[-1].parent)
         return nodes[::-1]
+
+    def __repr__(self) -> str:
+        return f"Node({shown(self.action)}, depth={self.depth}, visits={self.visits}, value={self.value:.3g}, children={len(self.children)}, end={self.end!r})"
 
 
 class SearchTree:
@@ -170,6 +173,31 @@ class SearchTree:
             self._run.tree_ended(self)
 
     aexpand, abackup, aclose = for_coroutines(expand), for_coroutines(backup), for_coroutines(close)
+
+    def __repr__(self) -> str:
+        state = "closed" if self.closed else "open"
+        return f"SearchTree({self._tree.task.alias!r}, id={self.id!r}, nodes={len(self._nodes()):,}, simulations={self.simulation:,}, {state})"
+
+    def _repr_html_(self) -> str:
+        from ..analysis.views import TreeView
+
+        nodes = self._nodes()
+        steps = [
+            {
+                **{"id": node.id, "parentId": node.parent and node.parent.id, "depth": node.depth, "thought": "", "response": node.response},
+                **{"action": node.action, "observation": node.observation, "rewards": [], "statistics": {"visits": node.visits, "value": node.value}},
+            }
+            for node in nodes
+        ]
+        ends = [{"leafId": node.id, "outcome": node.end, "success": None, "return": node.score} for node in nodes if node.end != "none"]
+        task = {"alias": self._tree.task.alias, "environment": self._run.environment}
+        return TreeView({"task": task, "forgotten": False, "steps": steps, "rollouts": ends})._repr_html_()
+
+    def _nodes(self) -> list[Node]:
+        nodes = [self.root]
+        for node in nodes:  # which grows meanwhile
+            nodes.extend(node.children)
+        return nodes
 
     async def __aenter__(self) -> SearchTree:
         return self

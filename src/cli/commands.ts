@@ -205,6 +205,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: 'print the JSON Schema of every event type, or write one file per type',
     load: async () => (await import('./schemas.ts')).addSchemas,
   },
+  conformance: {
+    summary: 'run vector files (of one system or of all) through the public functions',
+    load: async () => (await import('./conformance.ts')).addConformance,
+  },
   token: {
     summary: 'print the token for programs and browsers of this machine',
     load: async () => (await import('./token.ts')).addToken,

@@ -4,7 +4,7 @@ import { createPythonRandom } from './python-random.ts';
 
 /**
  * The numbers are those of CPython 3.11, such as `random.Random(123).random()`. The published vectors are run by
- * `testing/vectors/agent-r-vectors.slow.test.ts`.
+ * `conformance/agent-r-vectors.slow.test.ts`.
  */
 describe('createPythonRandom', () => {
   test('random() draws the numbers that CPython draws', () => {

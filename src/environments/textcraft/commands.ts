@@ -35,6 +35,20 @@ export function requiredRecipes(world: World, goal: string): readonly Recipe[] {
   return distinct(found, new Set());
 }
 
+/**
+ * Lists the commands below a goal as the original walks them: a name is met again on every path that leads to it. For conformance
+ * only.
+ */
+export function traversalOrder(world: World, goal: string, path: ReadonlySet<string> = new Set()): readonly string[] {
+  if (path.has(goal)) return [];
+  const recipes = recipesFor(world, goal);
+  const deeper = new Set([...path, goal]);
+  return [
+    ...recipes.map(commandOf),
+    ...recipes.flatMap(({ ingredients }) => ingredients.flatMap(({ id }) => traversalOrder(world, id, deeper))),
+  ];
+}
+
 /** Collects the recipes that also use an ingredient of the required ones, without those. */
 export function distractorCandidates(world: World, required: readonly Recipe[]): readonly Recipe[] {
   const wanted = new Set(required.flatMap(({ ingredients }) => ingredients.map(({ id }) => id)));

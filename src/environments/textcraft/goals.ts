@@ -20,6 +20,16 @@ export function listGoals(world: World): readonly Goal[] {
 }
 
 /**
+ * Finds the goal of a data index as AgentGym does: the index wraps around. @throws RangeError when there is no goal or no such
+ * index.
+ */
+export function goalAt(goals: readonly Goal[], dataIndex: number): Goal {
+  const goal = goals[dataIndex % goals.length];
+  if (goal === undefined) throw new RangeError(`no goal at ${dataIndex} among ${goals.length}`);
+  return goal;
+}
+
+/**
  * Measures depths: 0 for what no recipe makes, else the least over recipes of the deepest ingredient plus one; infinite where
  * every recipe needs its own result. Computed by repeated relaxation and not by recursion, since tags can leave cycles that the
  * pruning of names does not see.

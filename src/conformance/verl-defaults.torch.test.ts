@@ -1,16 +1,16 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from '@jest/globals';
-import { createRandom } from '../../domain/random/random.ts';
-import { configureEstimator, ESTIMATORS } from '../../domain/training/advantages/estimators.ts';
-import { adjustController, type KlKind, tokenKl } from '../../domain/training/kl/kl-penalty.ts';
-import { entropyOfLogits } from '../../domain/training/losses/actor-loss.ts';
-import { aggregate, aggregationWeights } from '../../domain/training/losses/policy-loss.ts';
-import { configurePolicyLoss, POLICY_LOSSES } from '../../domain/training/losses/policy-losses.ts';
-import { valueLoss } from '../../domain/training/losses/value-loss.ts';
-import { buildRows } from '../../domain/training/rows/rows.ts';
-import { givenBatch, givenRows } from '../../domain/training/training-testing.ts';
-import { consumersForTests } from '../python.ts';
+import { createRandom } from '../domain/random/random.ts';
+import { configureEstimator, ESTIMATORS } from '../domain/training/advantages/estimators.ts';
+import { adjustController, type KlKind, tokenKl } from '../domain/training/kl/kl-penalty.ts';
+import { entropyOfLogits } from '../domain/training/losses/actor-loss.ts';
+import { aggregate, aggregationWeights } from '../domain/training/losses/policy-loss.ts';
+import { configurePolicyLoss, POLICY_LOSSES } from '../domain/training/losses/policy-losses.ts';
+import { valueLoss } from '../domain/training/losses/value-loss.ts';
+import { buildRows } from '../domain/training/rows/rows.ts';
+import { givenBatch, givenRows } from '../domain/training/training-testing.ts';
+import { consumersForTests } from '../testing/python.ts';
 import { declaredDefaults } from './declared-defaults.ts';
 
 const packages = await consumersForTests();

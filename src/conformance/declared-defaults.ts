@@ -1,6 +1,6 @@
-import { TOKEN_MEAN } from '../../domain/training/losses/policy-loss.ts';
-import { parseDeclaration } from '../../usecases/train/declaration/parse-declaration.ts';
-import { settingsOf, torchPlanOf } from '../../usecases/train/declaration/trainer-of.ts';
+import { TOKEN_MEAN } from '../domain/training/losses/policy-loss.ts';
+import { parseDeclaration } from '../usecases/train/declaration/parse-declaration.ts';
+import { settingsOf, torchPlanOf } from '../usecases/train/declaration/trainer-of.ts';
 
 const MODEL = { kind: 'tiny', layers: 1, width: 16, heads: 2, context: 64 };
 

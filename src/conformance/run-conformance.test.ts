@@ -3,16 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { runVectors, type VectorResult } from './run-vectors.ts';
+import { type ConformanceResult, conformanceMain, runConformance } from './run-conformance.ts';
 
-const TEXTCRAFT = fileURLToPath(new URL('../../environments/textcraft/fixtures', import.meta.url));
-const REACT = fileURLToPath(new URL('../../environments/fixtures/16_parse_react.json', import.meta.url));
+const TEXTCRAFT = fileURLToPath(new URL('../environments/textcraft/fixtures', import.meta.url));
+const REACT = fileURLToPath(new URL('../environments/fixtures/16_parse_react.json', import.meta.url));
 
 let scratch: string;
 let folder: string;
 let next = 0;
 beforeAll(async () => {
-  scratch = await mkdtemp(join(tmpdir(), 'vectors-'));
+  scratch = await mkdtemp(join(tmpdir(), 'conformance-'));
 });
 beforeEach(async () => {
   folder = join(scratch, String(next++));
@@ -20,9 +20,9 @@ beforeEach(async () => {
 });
 afterAll(() => rm(scratch, { recursive: true }));
 
-async function run(path: string): Promise<readonly VectorResult[]> {
+async function run(path: string): Promise<readonly ConformanceResult[]> {
   const results = [];
-  for await (const result of runVectors(path)) results.push(result);
+  for await (const result of runConformance(path)) results.push(result);
   return results;
 }
 
@@ -30,10 +30,10 @@ async function copyChanged(name: string, change: (text: string) => string): Prom
   await writeFile(join(folder, name), change(await readFile(join(TEXTCRAFT, name), 'utf8')));
 }
 
-const named = (results: readonly VectorResult[], status: VectorResult['status']) =>
+const named = (results: readonly ConformanceResult[], status: ConformanceResult['status']) =>
   results.filter((result) => result.status === status);
 
-describe('runVectors', () => {
+describe('runConformance', () => {
   test('strict GSM8K cases ignore commas and read no number without ####', async () => {
     const pairs = [
       ['Work... #### 1,234', '1234'],
@@ -166,5 +166,21 @@ describe('runVectors', () => {
 
   test('a folder that cannot be read is an error', async () => {
     await expect(run(join(folder, 'nowhere'))).rejects.toThrow('nowhere');
+  });
+});
+
+describe('conformanceMain', () => {
+  test('conformanceMain prints failures and skips by case, passes by file, and the counts at the end', async () => {
+    await cp(REACT, join(folder, '16_parse_react.json'));
+    await writeFile(join(folder, '17_parse.json'), '{}');
+    await writeFile(join(folder, '16_parse_react_2.json'), '{');
+    const lines: string[] = [];
+    expect(await conformanceMain(folder, (line) => lines.push(line))).toEqual({ passed: 5, failed: 1, skipped: 1 });
+    expect(lines).toEqual([
+      'passed   16_parse_react.json: 5',
+      expect.stringMatching(/^failed {3}16_parse_react_2\.json: 16_parse_react_2\.json is no JSON/),
+      'skipped  17_parse.json: not implemented yet: no check for files of this name',
+      '5 passed, 1 failed, 1 skipped',
+    ]);
   });
 });

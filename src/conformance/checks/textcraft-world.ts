@@ -1,19 +1,20 @@
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { createRandom } from '../../../domain/random/random.ts';
-import { act, type Inventory } from '../../../environments/textcraft/act.ts';
+import { createRandom } from '../../domain/random/random.ts';
+import { act, type Inventory } from '../../environments/textcraft/act.ts';
 import {
   chooseShownRecipes,
   commandOf,
   DISTRACTOR_LIMIT,
   distractorCandidates,
   requiredRecipes,
-} from '../../../environments/textcraft/commands.ts';
-import { listGoals, minimalDepths } from '../../../environments/textcraft/goals.ts';
-import { countRecipes, resetLeakily } from '../leaking-world.ts';
-import { parseRecipeFile } from '../../../environments/textcraft/recipe-file.ts';
-import { describeTask } from '../../../environments/textcraft/textcraft.ts';
-import { buildWorld, type Recipe, recipesFor, type World } from '../../../environments/textcraft/world.ts';
+  traversalOrder,
+} from '../../environments/textcraft/commands.ts';
+import { goalAt, listGoals, minimalDepths } from '../../environments/textcraft/goals.ts';
+import { countRecipes, resetLeakily } from '../../environments/textcraft/leaking-world.ts';
+import { parseRecipeFile } from '../../environments/textcraft/recipe-file.ts';
+import { describeTask } from '../../environments/textcraft/textcraft.ts';
+import { buildWorld, type Recipe, type World } from '../../environments/textcraft/world.ts';
 import { failed, type JudgedCase, judgeEqual, passed, type VectorCheck, type VectorFile } from '../vector-check.ts';
 
 const commands = z.array(z.string());
@@ -124,8 +125,7 @@ export const textcraftResetCheck: VectorCheck = {
   async *judge(file) {
     const { layout, oldRevisionRecipeLeakOverResets: leak } = textcraftResetShape.parse(file.json);
     const world = await siblingWorld(file);
-    const goals = listGoals(world);
-    const { item } = goals[layout.dataIdx % goals.length] ?? { item: '' }; // an index wraps around, as AgentGym's
+    const { item } = goalAt(listGoals(world), layout.dataIdx);
     const shown = chooseShownRecipes(world, item, createRandom('conformance')).map(commandOf);
     const lines = describeTask(shown, item).split('\n');
 
@@ -239,17 +239,4 @@ function worldOfPack(json: unknown): World {
 async function siblingWorld({ name, json, readSibling }: VectorFile): Promise<World> {
   if (textcraftPackShape.safeParse(json).success) return worldOfPack(json);
   return worldOfPack(await readSibling(name.replace(/^12_textcraft_(sessions|reset)/, '12_textcraft_world')));
-}
-
-/**
- * Lists the commands below a goal as the original walks them: a name is met again on every path that leads to it.
- */
-function traversalOrder(world: World, goal: string, path: ReadonlySet<string> = new Set()): readonly string[] {
-  if (path.has(goal)) return [];
-  const recipes = recipesFor(world, goal);
-  const deeper = new Set([...path, goal]);
-  return [
-    ...recipes.map(commandOf),
-    ...recipes.flatMap(({ ingredients }) => ingredients.flatMap(({ id }) => traversalOrder(world, id, deeper))),
-  ];
 }

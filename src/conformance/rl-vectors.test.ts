@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type VectorResult, runVectors } from './run-vectors.ts';
+import { type ConformanceResult, runConformance } from './run-conformance.ts';
 
 /** The published vectors lie next to the functions that they cover; the other files there are not vectors. */
-const FIXTURES = fileURLToPath(new URL('../../domain/training/fixtures', import.meta.url));
+const FIXTURES = fileURLToPath(new URL('../domain/training/fixtures', import.meta.url));
 
 let folder: string;
 beforeAll(async () => {
@@ -15,9 +15,9 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-async function run(path: string): Promise<readonly VectorResult[]> {
+async function run(path: string): Promise<readonly ConformanceResult[]> {
   const results = [];
-  for await (const result of runVectors(path)) results.push(result);
+  for await (const result of runConformance(path)) results.push(result);
   return results;
 }
 

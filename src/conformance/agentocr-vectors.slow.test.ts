@@ -3,18 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { runVectors } from './run-vectors.ts';
+import { runConformance } from './run-conformance.ts';
 
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'agentocr-vectors-'));
-  await cp(fileURLToPath(new URL('../../images/fixtures', import.meta.url)), folder, { recursive: true });
+  await cp(fileURLToPath(new URL('../images/fixtures', import.meta.url)), folder, { recursive: true });
 });
 afterAll(() => rm(folder, { recursive: true }));
 
 async function run(path: string) {
   const results = [];
-  for await (const result of runVectors(path)) results.push(result);
+  for await (const result of runConformance(path)) results.push(result);
   return results;
 }
 

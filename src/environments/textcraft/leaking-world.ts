@@ -1,4 +1,4 @@
-import type { Recipe, World } from '../../environments/textcraft/world.ts';
+import type { Recipe, World } from './world.ts';
 
 export interface LeakyReset {
   /** The world as it is afterwards: every list that was walked has taken in what lies below it. */
@@ -12,7 +12,7 @@ const MOST_RECIPES = 10_000_000; // beyond it the published server, too, has no 
 /**
  * Resets a task as AgentGym's server of 2025-03 does (agent-r §7.5): its walk below the goal appends to the very lists that it
  * walks, and those are the database. They grow with every reset, the same task shows other commands, and a leaked recipe can be
- * executed under the name it leaked to. The given world stays as it is. Our own environment never leaks. @throws
+ * executed under the name it leaked to. The given world stays as it is. For conformance: our own environment never leaks. @throws
  * RangeError when the lists outgrow a machine.
  */
 export function resetLeakily(world: World, goal: string): LeakyReset {

@@ -1,17 +1,17 @@
 import { z } from 'zod';
-import { exactMatch, normalizeAnswer, scoreHotpotqaRecipe } from '../../../domain/reward/exact-match.ts';
-import { scoreGsm8k, scoreGsm8kFormat } from '../../../domain/reward/gsm8k.ts';
+import { exactMatch, normalizeAnswer, scoreHotpotqaRecipe } from '../../domain/reward/exact-match.ts';
+import { scoreGsm8k, scoreGsm8kFormat } from '../../domain/reward/gsm8k.ts';
 import {
   containsGold,
   type QaGeneration,
   reportedReward,
   scoreQaFormat,
   scoreSearchR1,
-} from '../../../domain/reward/qa-em-format.ts';
-import { scoreRetoolFormat } from '../../../domain/reward/retool.ts';
-import { stepReturns } from '../../../domain/training/advantages/gae.ts';
-import { addRewards, normaliseOverBatch, placeToolRewards } from '../../../domain/training/process/process-rewards.ts';
-import { calculatorReward } from '../../../environments/tools/calculator.ts';
+} from '../../domain/reward/qa-em-format.ts';
+import { scoreRetoolFormat } from '../../domain/reward/retool.ts';
+import { stepReturns } from '../../domain/training/advantages/gae.ts';
+import { addRewards, normaliseOverBatch, placeToolRewards } from '../../domain/training/process/process-rewards.ts';
+import { calculatorReward } from '../../environments/tools/calculator.ts';
 import { byVariant, type RlCase, rlCheck, rowsShape } from '../rl-vectors.ts';
 
 const texts = z.object({ texts: z.array(z.string()) });

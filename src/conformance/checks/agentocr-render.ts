@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { sha256Hex } from '../../../digest/sha256.ts';
-import { composeHistory } from '../../../images/compose-history.ts';
-import { glyphAtlas } from '../../../images/glyph-atlas.ts';
-import { splitSegments } from '../../../images/prepare-text.ts';
-import { renderSpec } from '../../../images/render-profiles.ts';
-import { renderSegment } from '../../../images/render-segment.ts';
-import type { RenderSpec } from '../../../images/render-spec.ts';
-import { visionTokens } from '../../../images/vision-tokens.ts';
+import { sha256Hex } from '../../digest/sha256.ts';
+import { composeHistory } from '../../images/compose-history.ts';
+import { glyphAtlas } from '../../images/glyph-atlas.ts';
+import { splitSegments } from '../../images/prepare-text.ts';
+import { renderSpec } from '../../images/render-profiles.ts';
+import { renderSegment } from '../../images/render-segment.ts';
+import type { RenderSpec } from '../../images/render-spec.ts';
+import { visionTokens } from '../../images/vision-tokens.ts';
 import { judgeEqual, skipped, type VectorCheck } from '../vector-check.ts';
 
 const rendering = z.object({

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { admissionBudget } from '../../../domain/training/batching/admission-budget.ts';
-import { balancePartition, rowWorkload } from '../../../domain/training/batching/micro-batches.ts';
-import { measurePrefixTree } from '../../../domain/training/batching/prefix-tree.ts';
-import { planTrajectoryBatches } from '../../../domain/training/batching/trajectory-batches.ts';
-import { layOutRollout } from '../../../domain/training/rows/rollout-layout.ts';
+import { admissionBudget } from '../../domain/training/batching/admission-budget.ts';
+import { balancePartition, rowWorkload } from '../../domain/training/batching/micro-batches.ts';
+import { measurePrefixTree } from '../../domain/training/batching/prefix-tree.ts';
+import { planTrajectoryBatches } from '../../domain/training/batching/trajectory-batches.ts';
+import { layOutRollout } from '../../domain/training/rows/rollout-layout.ts';
 import { rlCheck, turnsShape } from '../rl-vectors.ts';
 
 const lengths = z.object({ seqlens: z.array(z.int()) });

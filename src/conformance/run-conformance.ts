@@ -28,8 +28,40 @@ import {
 import { textcraftResetCheck, textcraftSessionsCheck, textcraftWorldCheck } from './checks/textcraft-world.ts';
 import { failed, type JudgedCase, skipped, type VectorCheck, type VectorFile } from './vector-check.ts';
 
+interface ConformanceCounts {
+  readonly passed: number;
+  readonly failed: number;
+  readonly skipped: number;
+}
+
+/**
+ * Runs the vector files below a folder and writes a line for each case that failed or was skipped, a line for each file that
+ * passed, and last `N passed, N failed, N skipped`. @param write receives one line at a time, without its newline. @throws Error
+ * when the folder cannot be read.
+ */
+export async function conformanceMain(folder: string, write: (line: string) => void): Promise<ConformanceCounts> {
+  const counts = { passed: 0, failed: 0, skipped: 0 };
+  const perFile = new Map<string, number>();
+  const finish = (): void => {
+    for (const [file, passed] of perFile) if (passed > 0) write(`passed   ${file}: ${passed}`);
+    perFile.clear();
+  };
+  for await (const { file, case: name, status, detail } of runConformance(folder)) {
+    if (!perFile.has(file)) {
+      finish();
+      perFile.set(file, 0);
+    }
+    counts[status]++;
+    if (status === 'passed') perFile.set(file, (perFile.get(file) ?? 0) + 1);
+    else write(`${status.padEnd(8)} ${file}${name === file.split('/').at(-1) ? '' : ` · ${name}`}: ${detail}`);
+  }
+  finish();
+  write(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
+  return counts;
+}
+
 /** A judged case with the file that holds it, relative to the folder that was asked for. */
-export interface VectorResult extends JudgedCase {
+export interface ConformanceResult extends JudgedCase {
   readonly file: string;
 }
 
@@ -39,7 +71,7 @@ export interface VectorResult extends JudgedCase {
  * skipped, and neither stops the run.
  * @throws Error when the folder itself cannot be read.
  */
-export async function* runVectors(folder: string, checks: readonly VectorCheck[] = CHECKS): AsyncIterable<VectorResult> {
+export async function* runConformance(folder: string, checks: readonly VectorCheck[] = CHECKS): AsyncIterable<ConformanceResult> {
   for (const path of await listFiles(folder)) {
     const file = relative(folder, path) || basename(path);
     for await (const result of judgeFile(path, checks)) yield { file, ...result };

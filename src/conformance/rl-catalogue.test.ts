@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Case, OWN_CASES } from './rl-catalogue-testing.ts';
 import type { RlCheck } from './rl-vectors.ts';
-import { CHECKS, runVectors } from './run-vectors.ts';
+import { CHECKS, runConformance } from './run-conformance.ts';
 
 const CATALOGUE = fileURLToPath(new URL('fixtures/rl-catalogue.json', import.meta.url));
 let folder: string;
@@ -18,7 +18,7 @@ async function judge(file: string, { algorithm, variant, inputs, expected }: Cas
   const path = join(folder, `${file}-own.json`);
   await writeFile(path, JSON.stringify({ cases: [{ id: 'own', algorithm, variant, inputs, expected, note: '' }] }));
   const judged = [];
-  for await (const { status, detail } of runVectors(path)) judged.push(detail === '' ? status : `${status}: ${detail}`);
+  for await (const { status, detail } of runConformance(path)) judged.push(detail === '' ? status : `${status}: ${detail}`);
   return judged;
 }
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { Estimated } from '../../domain/training/advantages/estimator.ts';
-import { configureEstimator } from '../../domain/training/advantages/estimators.ts';
-import { type RefusedOption, refuseOption } from '../../domain/training/method-options.ts';
-import type { LayoutTurn } from '../../domain/training/rows/rollout-layout.ts';
-import type { Masks, Rows } from '../../domain/training/rows/rows.ts';
+import type { Estimated } from '../domain/training/advantages/estimator.ts';
+import { configureEstimator } from '../domain/training/advantages/estimators.ts';
+import { type RefusedOption, refuseOption } from '../domain/training/method-options.ts';
+import type { LayoutTurn } from '../domain/training/rows/rollout-layout.ts';
+import type { Masks, Rows } from '../domain/training/rows/rows.ts';
 import { failed, type JudgedCase, passed, skipped, type VectorCheck } from './vector-check.ts';
 
 const file = z.object({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { importanceWeights, parseRejectionRules, rejectDrifted } from '../../../domain/training/correction/correct-rollouts.ts';
+import { importanceWeights, parseRejectionRules, rejectDrifted } from '../../domain/training/correction/correct-rollouts.ts';
 import {
   adjustController,
   KL_KINDS,
@@ -8,21 +8,21 @@ import {
   type KlLogRatios,
   penaliseRewards,
   tokenKl,
-} from '../../../domain/training/kl/kl-penalty.ts';
-import { entropyOfLogits, logSoftmax } from '../../../domain/training/losses/actor-loss.ts';
-import { sequenceRatios } from '../../../domain/training/losses/gspo.ts';
+} from '../../domain/training/kl/kl-penalty.ts';
+import { entropyOfLogits, logSoftmax } from '../../domain/training/losses/actor-loss.ts';
+import { sequenceRatios } from '../../domain/training/losses/gspo.ts';
 import {
   AGGREGATION_MODES,
   type Aggregation,
   aggregate,
   aggregationWeights,
   type PolicyLossValue,
-} from '../../../domain/training/losses/policy-loss.ts';
-import { configurePolicyLoss } from '../../../domain/training/losses/policy-losses.ts';
-import { valueLoss } from '../../../domain/training/losses/value-loss.ts';
-import { positionIds } from '../../../domain/training/rows/rollout-layout.ts';
-import { at, type Masks, type Rows, rowAt } from '../../../domain/training/rows/rows.ts';
-import { maskedMean, maskedRowMeans, maskedSum, maskedVariance, maskedWhiten } from '../../../domain/training/statistics/masked.ts';
+} from '../../domain/training/losses/policy-loss.ts';
+import { configurePolicyLoss } from '../../domain/training/losses/policy-losses.ts';
+import { valueLoss } from '../../domain/training/losses/value-loss.ts';
+import { positionIds } from '../../domain/training/rows/rollout-layout.ts';
+import { at, type Masks, type Rows, rowAt } from '../../domain/training/rows/rows.ts';
+import { maskedMean, maskedRowMeans, maskedSum, maskedVariance, maskedWhiten } from '../../domain/training/statistics/masked.ts';
 import { beyond, declaredDefaults } from '../declared-defaults.ts';
 import { byVariant, masksShape, maskUntilEnd, type RlCase, rlCheck, rowsShape } from '../rl-vectors.ts';
 

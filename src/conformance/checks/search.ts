@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import type { ChatMessage } from '../../../domain/history/prompt.ts';
-import { EXPLORATION, type Tie } from '../../../domain/search/best-child.ts';
-import { chooseCandidates, gradeOutcome } from '../../../domain/search/expansion.ts';
-import { nextSearchStep, type SearchParams, type SearchStep } from '../../../domain/search/next-search-step.ts';
-import { cleanPublishedObservation, readPublishedReply } from '../../../domain/search/published-prompt.ts';
-import { type PublishedNode, publishedTree, type SearchedTree } from '../../../domain/search/published-tree.ts';
-import { applySearchFacts, type SearchFact } from '../../../domain/search/search-facts.ts';
-import { type SearchState, searchNode, startSearch } from '../../../domain/search/search-tree.ts';
-import { growTree } from '../../../domain/tree/grow-tree.ts';
+import type { ChatMessage } from '../../domain/history/prompt.ts';
+import { EXPLORATION, type Tie } from '../../domain/search/best-child.ts';
+import { chooseCandidates, gradeOutcome } from '../../domain/search/expansion.ts';
+import { nextSearchStep, type SearchParams, type SearchStep } from '../../domain/search/next-search-step.ts';
+import { cleanPublishedObservation, readPublishedReply } from '../../domain/search/published-prompt.ts';
+import { type PublishedNode, publishedTree, type SearchedTree } from '../../domain/search/published-tree.ts';
+import { applySearchFacts, type SearchFact } from '../../domain/search/search-facts.ts';
+import { type SearchState, searchNode, startSearch } from '../../domain/search/search-tree.ts';
+import { growTree } from '../../domain/tree/grow-tree.ts';
 import { type JudgedCase, judgeEqual, type VectorCheck } from '../vector-check.ts';
 import { publishedNode } from './revision-rows.ts';
 

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { parseHermesCalls, parseRetoolCode, parseSeedCall, readNousJson } from '../../../domain/tools/parse-calls.ts';
-import { SEED_INVALID_FORMAT, SEED_PENALTIES } from '../../../domain/tools/plan-turn.ts';
-import { frameNous, frameRetool } from '../../../domain/tools/profile-chat.ts';
-import { answerTurn } from '../../../environments/tool-env/answer-turn.ts';
-import type { Tool } from '../../../environments/tools/tool.ts';
-import { openToolbox, type Toolbox } from '../../../environments/tools/toolbox.ts';
+import { parseHermesCalls, parseRetoolCode, parseSeedCall, readNousJson } from '../../domain/tools/parse-calls.ts';
+import { SEED_INVALID_FORMAT, SEED_PENALTIES } from '../../domain/tools/plan-turn.ts';
+import { frameNous, frameRetool } from '../../domain/tools/profile-chat.ts';
+import { answerTurn } from '../../environments/tool-env/answer-turn.ts';
+import type { Tool } from '../../environments/tools/tool.ts';
+import { openToolbox, type Toolbox } from '../../environments/tools/toolbox.ts';
 import { rlCheck } from '../rl-vectors.ts';
 
 const texts = z.object({ texts: z.array(z.string()) });

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import type { ChatMessage } from '../../../domain/history/prompt.ts';
-import { createPythonRandom } from '../../../domain/random/python-random.ts';
-import { bestChild, bestPositions, EXPLORATION, uctScore } from '../../../domain/search/best-child.ts';
-import { readPublishedReply, trimAsPublished } from '../../../domain/search/published-prompt.ts';
-import { applySearchFacts, type SearchFact } from '../../../domain/search/search-facts.ts';
-import { type SearchState, searchPath, startSearch } from '../../../domain/search/search-tree.ts';
-import { type ClientRevision, clientAction } from '../../../environments/agentgym/client-action.ts';
-import { parseReact } from '../../../environments/parse-react.ts';
+import type { ChatMessage } from '../../domain/history/prompt.ts';
+import { createPythonRandom } from '../../domain/random/python-random.ts';
+import { bestChild, bestPositions, EXPLORATION, uctScore } from '../../domain/search/best-child.ts';
+import { readPublishedReply, trimAsPublished } from '../../domain/search/published-prompt.ts';
+import { applySearchFacts, type SearchFact } from '../../domain/search/search-facts.ts';
+import { type SearchState, searchPath, startSearch } from '../../domain/search/search-tree.ts';
+import { type ClientRevision, clientAction } from '../../environments/agentgym/client-action.ts';
+import { parseReact } from '../../environments/parse-react.ts';
 import { judgeClose, judgeEqual, skipped, type VectorCheck } from '../vector-check.ts';
 
 const node = z.object({ visits: z.number(), value: z.number(), terminal: z.boolean() });

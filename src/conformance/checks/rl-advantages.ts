@@ -9,18 +9,18 @@ import {
   stepGae,
   stepReturns,
   tokenGaeAcrossSteps,
-} from '../../../domain/training/advantages/gae.ts';
-import { gigpo, groupByAnchor, sequenceRatio } from '../../../domain/training/advantages/gigpo-estimator.ts';
+} from '../../domain/training/advantages/gae.ts';
+import { gigpo, groupByAnchor, sequenceRatio } from '../../domain/training/advantages/gigpo-estimator.ts';
 import {
   centreOnGroup,
   groupPolicyGradient,
   leaveOneOut,
   lengthWeighted,
-} from '../../../domain/training/advantages/group-baselines.ts';
-import { groupRelative, passAtK } from '../../../domain/training/advantages/group-estimators.ts';
-import { gatherMembers, scoreRows, spreadMembers, sumTrajectories } from '../../../domain/training/advantages/members.ts';
-import { countTrained, type Masks, spreadScalars } from '../../../domain/training/rows/rows.ts';
-import { maskedWhiten, standardise } from '../../../domain/training/statistics/masked.ts';
+} from '../../domain/training/advantages/group-baselines.ts';
+import { groupRelative, passAtK } from '../../domain/training/advantages/group-estimators.ts';
+import { gatherMembers, scoreRows, spreadMembers, sumTrajectories } from '../../domain/training/advantages/members.ts';
+import { countTrained, type Masks, spreadScalars } from '../../domain/training/rows/rows.ts';
+import { maskedWhiten, standardise } from '../../domain/training/statistics/masked.ts';
 import { beyond } from '../declared-defaults.ts';
 import { byVariant, estimateCase, masksShape, type RlCase, rlCheck, rowsShape } from '../rl-vectors.ts';
 

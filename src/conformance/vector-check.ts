@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { cutText } from '../../domain/text/cut-text.ts';
+import { cutText } from '../domain/text/cut-text.ts';
 
 /** A case of a vector file, judged. `detail` holds the reason of a failure or a skip, and is empty otherwise. */
 export interface JudgedCase {

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { type LeafPath, leafPaths, type PathPair, pairAsPublished } from '../../../domain/revision/pair-paths.ts';
-import { goodRow, type PublishedFeedback, pairRow } from '../../../domain/revision/published-rows.ts';
-import { spliceAsPublished } from '../../../domain/revision/splice.ts';
-import { directTransition, nextTransitionStep } from '../../../domain/revision/find-transition.ts';
-import { parseVerdictAsPublished, type Verdict } from '../../../domain/revision/verdict.ts';
-import { toXtuner } from '../../../domain/revision/xtuner.ts';
-import { type PublishedNode, publishedTree, readPublishedTree, type SearchedTree } from '../../../domain/search/published-tree.ts';
+import { directTransition, nextTransitionStep } from '../../domain/revision/find-transition.ts';
+import { type LeafPath, leafPaths, type PathPair, pairAsPublished } from '../../domain/revision/pair-paths.ts';
+import { goodRow, type PublishedFeedback, pairRow } from '../../domain/revision/published-rows.ts';
+import { spliceAsPublished } from '../../domain/revision/splice.ts';
+import { parseVerdictAsPublished, type Verdict } from '../../domain/revision/verdict.ts';
+import { toXtuner } from '../../domain/revision/xtuner.ts';
+import { type PublishedNode, publishedTree, readPublishedTree, type SearchedTree } from '../../domain/search/published-tree.ts';
 import { judgeEqual, type VectorCheck, type VectorFile } from '../vector-check.ts';
 
 const slots = z.object({

@@ -2,12 +2,12 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { act, type Inventory } from '../../environments/textcraft/act.ts';
-import { commandOf, requiredRecipes } from '../../environments/textcraft/commands.ts';
-import { listGoals } from '../../environments/textcraft/goals.ts';
+import { act, type Inventory } from './act.ts';
+import { commandOf, requiredRecipes } from './commands.ts';
+import { listGoals } from './goals.ts';
 import { countRecipes, resetLeakily } from './leaking-world.ts';
-import { parseRecipeFile } from '../../environments/textcraft/recipe-file.ts';
-import { buildWorld, type World } from '../../environments/textcraft/world.ts';
+import { parseRecipeFile } from './recipe-file.ts';
+import { buildWorld, type World } from './world.ts';
 
 const VECTOR = fileURLToPath(new URL('../../environments/textcraft/fixtures/12_textcraft_world.json', import.meta.url));
 

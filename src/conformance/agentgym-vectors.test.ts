@@ -1,11 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { runVectors } from './run-vectors.ts';
+import { runConformance } from './run-conformance.ts';
 
 async function statuses(name: string): Promise<string[]> {
-  const path = fileURLToPath(new URL(`../../environments/agentgym/fixtures/${name}.json`, import.meta.url));
+  const path = fileURLToPath(new URL(`../environments/agentgym/fixtures/${name}.json`, import.meta.url));
   const found = [];
-  for await (const { status, detail } of runVectors(path)) found.push(status === 'failed' ? detail : status);
+  for await (const { status, detail } of runConformance(path)) found.push(status === 'failed' ? detail : status);
   return found;
 }
 

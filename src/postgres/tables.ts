@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: c401aec82482b5e0
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 5a6876865380a43f
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 
@@ -202,6 +202,12 @@ export const tables = {
     codeVersion: column<string>('text'),
     faulty: column<number>('bigint'),
     report: column<Json<Record<string, unknown>>>('jsonb'),
+  }),
+  appendTraces: table('append_traces', ['partitionId', 'offset'], {
+    partitionId: column<number>('integer'),
+    offset: column<number>('bigint'),
+    traceparent: column<string>('text'),
+    appendedAt: defaulted<Defaulted<Instant>>('timestamptz'),
   }),
 };
 

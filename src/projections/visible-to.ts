@@ -140,6 +140,7 @@ const RULES: Readonly<Record<Unnamed, Rule> & Partial<Record<keyof Tables, Rule>
   apiKeys: 'none',
   logTopics: 'none',
   logPartitions: 'none',
+  appendTraces: 'none',
   logRecords: 'none',
   logGroups: 'none',
   logCursors: 'none',

@@ -53,7 +53,7 @@ describeWithKafka('the pods of the chart', () => {
       for (const folder of ['data', 'blobs', 'etc/espalier']) await mkdir(join(root, folder), { recursive: true });
       const values = join(root, 'values.yaml');
       const own = {
-        database: { secret: 'd', directUrlKey: '' },
+        database: { secret: 'd', directUrlKey: '', replicaUrlKey: '', caKey: '' },
         kafka: { brokers: KAFKA_BROKERS, protocol: 'PLAINTEXT' },
         masterKey: { secret: '' },
         settings: { ...settings, ESPALIER_KAFKA_REPLICATION: '1', ESPALIER_KAFKA_MIN_INSYNC: '1' },

@@ -73,7 +73,13 @@ export const chartValues = z.strictObject({
   image,
   trainerImage: image,
   imagePullSecrets: z.array(text.min(1)),
-  database: z.strictObject({ secret: text, urlKey: secretKey.min(1), directUrlKey: secretKey }),
+  database: z.strictObject({
+    secret: text,
+    urlKey: secretKey.min(1),
+    directUrlKey: secretKey,
+    replicaUrlKey: secretKey,
+    caKey: secretKey,
+  }),
   kafka: z.strictObject({
     brokers: z.string().regex(/^([^\s:/,]+:\d{1,5}(,[^\s:/,]+:\d{1,5})*)?$/),
     protocol: z.enum(['PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL']),

@@ -62,6 +62,9 @@ http://{{ include "espalier.fullname" . }}-api:{{ .Values.ports.http }}
 {{- if $values.database.directUrlKey }}
 - { name: DATABASE_DIRECT_URL_FILE, value: /run/espalier/database/direct-url }
 {{- end }}
+{{- if $values.database.replicaUrlKey }}
+- { name: DATABASE_REPLICA_URL_FILE, value: /run/espalier/database/replica-url }
+{{- end }}
 {{- with $values.kafka }}
 {{- if .brokers }}
 - { name: KAFKA_BROKERS, value: {{ .brokers | quote }} }
@@ -133,7 +136,11 @@ http://{{ include "espalier.fullname" . }}-api:{{ .Values.ports.http }}
   emptyDir: {}
 {{- end }}
 {{- $items := dict $values.database.urlKey "url" }}
-{{- with $values.database.directUrlKey }}{{ $_ := set $items . "direct-url" }}{{ end }}
+{{- with $values.database }}
+{{- with .directUrlKey }}{{ $_ := set $items . "direct-url" }}{{ end }}
+{{- with .replicaUrlKey }}{{ $_ := set $items . "replica-url" }}{{ end }}
+{{- with .caKey }}{{ $_ := set $items . "ca.pem" }}{{ end }}
+{{- end }}
 {{ include "espalier.secretVolume" (dict "name" "database" "secret" (required "database.secret is required: the name of a Secret with the URL of Postgres" $values.database.secret) "items" $items) }}
 {{- with $values.kafka }}
 {{- if and .brokers .secret }}

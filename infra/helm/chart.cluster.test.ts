@@ -210,6 +210,7 @@ describe('the chart', () => {
     ['an address of a broker without a port', 'kafka.brokers=kafka', 'kafka/brokers'],
     ['no database', 'database.secret=', 'database.secret is required'],
     ['an ingress without a host', 'ingress.enabled=true', 'ingress.host is required'],
+    ['no volume for payloads', 'storage.blobs.size=', 'storage.blobs needs a claim or a size'],
     ['a login without a user', 'kafka.brokers=a:1,kafka.protocol=SASL_SSL', 'kafka'],
   ])('refuses %s by its name', async (_, change, name) => {
     await expect(render(...LEAST, '--set', change)).rejects.toThrow(name);

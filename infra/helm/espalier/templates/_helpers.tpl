@@ -123,17 +123,20 @@ http://{{ include "espalier.fullname" . }}-api:{{ .Values.ports.http }}
 {{- $full := include "espalier.fullname" .root -}}
 - name: tmp
   emptyDir: {}
-- name: blobs
-{{- if eq .storage "own" }}
-  emptyDir: {}
-{{- else }}
-  persistentVolumeClaim: { claimName: {{ default (printf "%s-blobs" $full) $values.storage.blobs.claim }} }
+{{- $storage := .storage }}
+{{- with $values.storage.blobs }}
+{{- if not (or .claim .size (hasKey $values.settings "ESPALIER_OBJECTS")) }}
+{{- fail "storage.blobs needs a claim or a size, unless settings.ESPALIER_OBJECTS names a bucket: payloads would go with their pod" }}
 {{- end }}
-- name: home
-{{- if and (ne .storage "own") (or $values.storage.home.claim $values.storage.home.size) }}
-  persistentVolumeClaim: { claimName: {{ default (printf "%s-home" $full) $values.storage.home.claim }} }
+{{- end }}
+{{- range $name := list "blobs" "home" }}
+{{- $volume := get $values.storage $name }}
+- name: {{ $name }}
+{{- if and (ne $storage "own") (or $volume.claim $volume.size) }}
+  persistentVolumeClaim: { claimName: {{ default (printf "%s-%s" $full $name) $volume.claim }} }
 {{- else }}
   emptyDir: {}
+{{- end }}
 {{- end }}
 {{- $items := dict $values.database.urlKey "url" }}
 {{- with $values.database }}

@@ -144,7 +144,14 @@ describe('the chart', () => {
   test('mounts secrets as files of mode 0440, and writes none into a manifest', () => {
     const api = podsOf(deployment(all, 'api'))[0];
     const secrets = api?.spec.volumes.filter(({ secret }) => secret !== undefined) ?? [];
-    expect(secrets.map(({ name }) => name)).toEqual(['database', 'kafka', 'first-key', 'master-key', 'named-secrets']);
+    expect(secrets.map(({ name }) => name)).toEqual([
+      'database',
+      'kafka',
+      'first-key',
+      'master-key',
+      'open-telemetry',
+      'named-secrets',
+    ]);
     for (const { secret } of secrets) expect(secret?.defaultMode).toBe(0o440);
     const mounted = api?.spec.containers[0].volumeMounts.map(({ mountPath }) => mountPath) ?? [];
     for (const [name, value = ''] of Object.entries(variables(api?.spec.containers[0])))

@@ -94,6 +94,7 @@ export const chartValues = z.strictObject({
   firstKey: z.strictObject({ secret: text, hashKey: secretKey.min(1) }),
   masterKey: z.strictObject({ secret: text, key: secretKey.min(1) }),
   namedSecrets: z.strictObject({ secret: text }),
+  openTelemetry: z.strictObject({ secret: text, headersKey: secretKey.min(1) }),
   client: z.strictObject({ secret: text, keyKey: secretKey.min(1) }),
   settings,
   env: list,

@@ -698,7 +698,8 @@ export function listSettings(env: Readonly<Record<string, string | undefined>> =
 
 /** Returns everything that is wrong with the environment, of each variable its first fault: `readConfig` throws one of them. */
 export function configFaults(env: Readonly<Record<string, string | undefined>> = process.env): readonly ConfigError[] {
-  const checks = [...VARIABLE_NAMES.map((variable) => () => read(env, variable)), () => kafkaSecurityOf(env)];
+  const own = VARIABLE_NAMES.filter((variable) => !variable.startsWith('OTEL_')); // where tracing is off, those are of other programs
+  const checks = [...own.map((variable) => () => read(env, variable)), () => kafkaSecurityOf(env), () => tracingOf(env)];
   const faults = new Map<string, ConfigError>();
   for (const check of checks)
     try {

@@ -92,6 +92,9 @@ http://{{ include "espalier.fullname" . }}-api:{{ .Values.ports.http }}
 {{- if $values.masterKey.secret }}
 - { name: ESPALIER_MASTER_KEY_FILE, value: /run/espalier/master-key/key }
 {{- end }}
+{{- if $values.openTelemetry.secret }}
+- { name: OTEL_EXPORTER_OTLP_HEADERS_FILE, value: /run/espalier/open-telemetry/headers }
+{{- end }}
 {{- range $name, $value := $values.settings }}
 - { name: {{ $name }}, value: {{ $value | quote }} }
 {{- end }}
@@ -165,6 +168,11 @@ http://{{ include "espalier.fullname" . }}-api:{{ .Values.ports.http }}
 {{ include "espalier.secretVolume" (dict "name" "master-key" "secret" .secret "items" (dict .key "key")) }}
 {{- end }}
 {{- end }}
+{{- with $values.openTelemetry }}
+{{- if .secret }}
+{{ include "espalier.secretVolume" (dict "name" "open-telemetry" "secret" .secret "items" (dict .headersKey "headers")) }}
+{{- end }}
+{{- end }}
 {{- with $values.namedSecrets.secret }}
 {{ include "espalier.secretVolume" (dict "name" "named-secrets" "secret" .) }}
 {{- end }}
@@ -188,6 +196,9 @@ http://{{ include "espalier.fullname" . }}-api:{{ .Values.ports.http }}
 {{- end }}
 {{- if $values.masterKey.secret }}
 - { name: master-key, mountPath: /run/espalier/master-key, readOnly: true }
+{{- end }}
+{{- if $values.openTelemetry.secret }}
+- { name: open-telemetry, mountPath: /run/espalier/open-telemetry, readOnly: true }
 {{- end }}
 {{- if $values.namedSecrets.secret }}
 - { name: named-secrets, mountPath: /data/secrets, readOnly: true }

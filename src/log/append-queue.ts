@@ -1,9 +1,11 @@
-import { LogError, type LogRecord, RECORD_LIMIT, type Receipt, RecordTooLarge } from './event-log.ts';
+import { LogError, type LogRecord, RECORD_LIMIT, type Receipt, RecordTooLarge, type StoredRecord } from './event-log.ts';
 
 /** A record whose partition is known. */
 export interface QueuedRecord {
   readonly record: LogRecord;
   readonly partition: number;
+  /** What another log says of a record that is restored from it. */
+  readonly restored?: Pick<StoredRecord, 'key' | 'receivedAt'>;
 }
 
 export interface AppendQueueOptions {
@@ -17,8 +19,8 @@ export interface AppendQueueOptions {
 // max.message.bytes, so a partition's share is bounded as well; a single larger record travels alone in its partition's share.
 const SEND_RECORDS = 10_000;
 const SEND_BYTES = 8 * 1024 * 1024;
-const PARTITION_BYTES = 900 * 1024; // the topics that we make take 2 MiB; a send that is tried again costs less
-const RECORD_OVERHEAD = 32; // lengths, deltas and attributes around key and value, at most
+export const PARTITION_BYTES = 900 * 1024; // the topics that we make take 2 MiB; a send that is tried again costs less
+export const RECORD_OVERHEAD = 96; // lengths, deltas, attributes and a header around key and value, at most
 
 interface Entry {
   readonly records: readonly LogRecord[];

@@ -30,7 +30,7 @@ describeEventLog(
       },
     };
   },
-  { freezes: true },
+  { freezes: true, gaps: 'kept' },
 );
 
 const MODULE = fileURLToPath(new URL('./embedded-log.ts', import.meta.url));

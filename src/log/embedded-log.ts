@@ -5,6 +5,7 @@ import { doubling, retry } from '../runtime/retry.ts';
 import { AppendQueue, type QueuedRecord } from './append-queue.ts';
 import { logFault } from './embedded-log-fault.ts';
 import { subscribeEmbedded } from './embedded-log-reader.ts';
+import { restoreRecords } from './embedded-log-restore.ts';
 import { CHANNEL } from './embedded-log-session.ts';
 import {
   ensureTopics,
@@ -83,6 +84,13 @@ export async function openEmbeddedLog({
       const result = await work(partitionId);
       notify([partitionId]);
       return result;
+    },
+    async restore(batch) {
+      refuseClosed();
+      await learnTopics([batch]);
+      const partitionId = partitionIdOf(known, batch.topic, batch.partition);
+      await restoreRecords(pool, partitionId, batch);
+      notify([partitionId]);
     },
     async subscribe(options) {
       refuseClosed();

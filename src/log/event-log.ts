@@ -128,6 +128,12 @@ export interface EventLog {
    * `log_write`, in a transaction of its own; readers are notified after it. @param work gets the id of their partition.
    */
   whilePlaced?<T>(of: Pick<LogRecord, 'topic' | 'key' | 'partition'>, work: PartitionWork<T>): Promise<T>;
+  /**
+   * Appends records of another log at their offsets and with their times: those of one partition, which must end at `from` and
+   * ends at `next` afterwards. Resolves when they are durable. @throws LogError `fatal` where the partition ends elsewhere, or
+   * where the log cannot leave offsets empty that the other one left empty.
+   */
+  restore(batch: LogBatch): Promise<void>;
   subscribe(options: SubscribeOptions): Promise<Subscription>;
   /** Names this log among all logs: offsets of one mean nothing in another. */
   identity(): Promise<string>;

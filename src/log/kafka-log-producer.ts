@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { CompressionTypes, type Kafka, Partitioners, type Producer, type RecordMetadata } from 'kafkajs';
+import { CompressionTypes, type Kafka, type Message, Partitioners, type Producer, type RecordMetadata } from 'kafkajs';
 import { retry } from '../runtime/retry.ts';
 import type { QueuedRecord } from './append-queue.ts';
 import { LogError } from './event-log.ts';
 import { isTransient, isUnknownTopic, toLogError } from './kafka-log-errors.ts';
+import { RECEIVED_AT } from './kafka-log-slices.ts';
 
 export interface KafkaProducerOptions {
   readonly brokers: readonly string[];
@@ -83,11 +84,16 @@ export class KafkaProducer {
 
   async #sendOnce(records: readonly QueuedRecord[]): Promise<RecordMetadata[]> {
     await this.#connect();
-    const topics = new Map<string, { key: string; value: Buffer; partition: number; headers?: { traceparent: string } }[]>();
-    for (const { record, partition } of records) {
-      const { topic, key, value, traceparent } = record;
+    const topics = new Map<string, Message[]>();
+    for (const { record, partition, restored } of records) {
+      const { topic, value, traceparent } = record;
+      const { key } = restored ?? record;
       const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-      const message = { key, value: bytes, partition, ...(traceparent ? { headers: { traceparent } } : {}) };
+      const headers = {
+        ...(traceparent ? { traceparent } : {}),
+        ...(restored ? { [RECEIVED_AT]: String(restored.receivedAt ?? '') } : {}),
+      };
+      const message = { key, value: bytes, partition, ...(traceparent || restored ? { headers } : {}) };
       const messages = topics.get(topic);
       if (messages === undefined) topics.set(topic, [message]);
       else messages.push(message);

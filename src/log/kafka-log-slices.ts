@@ -1,6 +1,8 @@
 import type { LogBatch, StoredRecord } from './event-log.ts';
 
 const LOG_APPEND_TIME = 1;
+/** The header of a restored record: when the log that it is from took it, ms since 1970; empty where that log did not say so. */
+export const RECEIVED_AT = 'espalier-received-at';
 
 /** What kafkajs hands over: a partition's part of one fetch. */
 export interface FetchedBatch {
@@ -19,7 +21,7 @@ export interface FetchedMessage {
   readonly value: Buffer | null;
   /** Ms since 1970. */
   readonly timestamp: string;
-  readonly headers?: Readonly<Record<string, unknown>>;
+  readonly headers?: Readonly<Record<string, unknown>> | undefined;
   /** Of kafkajs, which its types leave out: type 1 when the broker wrote the timestamp, 0 when the producer did. */
   readonly batchContext?: { readonly timestampType?: number };
 }
@@ -45,11 +47,11 @@ export function* sliceBatch(batch: FetchedBatch, limit: number): Generator<LogBa
 }
 
 /** A tombstone (null value) of a foreign producer reads as an empty value. */
-function toRecord({ offset, key, value, timestamp, batchContext }: FetchedMessage): StoredRecord {
+function toRecord(message: FetchedMessage): StoredRecord {
+  const { offset, key, value } = message;
   return {
     offset: Number(offset),
-    // A time that its producer chose says nothing of when the log took the record.
-    receivedAt: batchContext?.timestampType === LOG_APPEND_TIME ? Number(timestamp) : null,
+    receivedAt: receivedAtOf(message),
     key: key === null ? null : key.toString('utf8'),
     value: value ?? new Uint8Array(0),
   };
@@ -59,4 +61,11 @@ function traceparentsOf(messages: readonly FetchedMessage[]): readonly string[] 
   const found = new Set<string>();
   for (const { headers } of messages) if (headers?.traceparent) found.add(String(headers.traceparent));
   return [...found];
+}
+
+function receivedAtOf({ timestamp, headers, batchContext }: FetchedMessage): number | null {
+  const restored = headers?.[RECEIVED_AT];
+  if (restored !== undefined) return /^\d{1,15}$/.test(String(restored)) ? Number(restored) : null;
+  // A time that its producer chose says nothing of when the log took the record.
+  return batchContext?.timestampType === LOG_APPEND_TIME ? Number(timestamp) : null;
 }

@@ -6,7 +6,7 @@ import { openKafkaLog } from './kafka-log.ts';
 import { compressTopic, forgetCodec } from './kafka-log-testing.ts';
 
 describeWithKafka('on Kafka', () => {
-  describeEventLog('Kafka', open, { codecs: ['uncompressed', 'gzip', 'snappy', 'lz4', 'zstd'] });
+  describeEventLog('Kafka', open, { codecs: ['uncompressed', 'gzip', 'snappy', 'lz4', 'zstd'], gaps: 'refused' });
 });
 
 async function open(): Promise<EventLogFixture> {

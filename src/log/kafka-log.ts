@@ -3,11 +3,12 @@ import { CloseStalled, type ClosingPart, closeWithin } from '../runtime/close-in
 import type { KafkaSecurity } from '../runtime/kafka-security.ts';
 import { limitOf } from '../runtime/limit.ts';
 import { doubling, retry } from '../runtime/retry.ts';
-import { AppendQueue, type QueuedRecord } from './append-queue.ts';
+import { AppendQueue, PARTITION_BYTES, type QueuedRecord, RECORD_OVERHEAD } from './append-queue.ts';
 import type { SubscribeOptions } from './event-log.ts';
 import {
   type EventLog,
   type Extents,
+  type LogBatch,
   LogError,
   type LogRecord,
   type Offsets,
@@ -83,6 +84,7 @@ class KafkaLog implements EventLog {
   readonly #subscriptions = new Set<Promise<Subscription>>();
   readonly #partitions = new Map<string, number>();
   readonly #inTurn = limitOf(1);
+  readonly #restoring = limitOf(1); // the producer takes one send at a time
   #closing: Promise<void> | undefined;
 
   constructor(kafka: Kafka, admin: Admin, options: KafkaLogOptions) {
@@ -130,6 +132,27 @@ class KafkaLog implements EventLog {
 
   append(records: readonly LogRecord[]): Promise<readonly Receipt[]> {
     return this.#queue.append(records);
+  }
+
+  async restore(batch: LogBatch): Promise<void> {
+    this.#refuseWhenClosed();
+    const { topic, partition, from, next, records } = batch;
+    const gap = [...records.map(({ offset }) => offset), next].findIndex((offset, i) => offset !== from + i);
+    if (gap !== -1)
+      throw new LogError('fatal', `${topic}.${partition} has no record at offset ${from + gap}, which Kafka cannot leave empty`);
+    await this.#partitionsOf([topic]);
+    await this.#restoring(async () => {
+      for (const sent of sendsOf(batch)) {
+        const offsets = await this.#producer.send(sent);
+        const at = offsets.findIndex((offset, i) => offset !== sent[i]?.offset);
+        if (at === -1) continue;
+        const place = `${topic}.${partition}`;
+        throw new LogError(
+          'fatal',
+          `${place} took the record of offset ${sent[at]?.offset} at ${offsets[at]}: it holds other records`,
+        );
+      }
+    });
   }
 
   async subscribe(options: SubscribeOptions): Promise<Subscription> {
@@ -303,6 +326,22 @@ class KafkaLog implements EventLog {
   #refuseWhenClosed(): void {
     if (this.#closing !== undefined) throw new LogError('closed', 'the log is closed');
   }
+}
+
+/** Divides records of a partition into sends that a topic takes. */
+function sendsOf({ topic, partition, records }: LogBatch): readonly (readonly (QueuedRecord & { readonly offset: number })[])[] {
+  const sends: (QueuedRecord & { readonly offset: number })[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const { offset, key, value, receivedAt } of records) {
+    const size = value.byteLength + Buffer.byteLength(key ?? '') + RECORD_OVERHEAD;
+    if (bytes + size > PARTITION_BYTES) {
+      sends.push([]);
+      bytes = 0;
+    }
+    bytes += size;
+    sends.at(-1)?.push({ offset, partition, record: { topic, key: key ?? '', value }, restored: { key, receivedAt } });
+  }
+  return sends;
 }
 
 const DISCONNECT_MS = 10_000;

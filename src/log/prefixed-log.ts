@@ -13,6 +13,7 @@ export function prefixedLog(log: EventLog, prefix: string): EventLog {
       const receipts = await log.append(records.map((record) => ({ ...record, topic: own(record.topic) })));
       return receipts.map((receipt) => ({ ...receipt, topic: bare(receipt.topic) }));
     },
+    restore: (batch) => log.restore({ ...batch, topic: own(batch.topic) }),
     subscribe: ({ startAt, ...options }) =>
       log.subscribe({
         ...options,

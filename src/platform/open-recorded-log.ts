@@ -51,6 +51,7 @@ function readOnly(log: EventLog, faults: readonly LogFault[]): EventLog {
   return {
     ensureTopics: refuse,
     append: refuse,
+    restore: refuse,
     subscribe: refuse,
     identity: () => log.identity(),
     ends: (topics) => log.ends(topics),

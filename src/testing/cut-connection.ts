@@ -79,6 +79,7 @@ function bound(log: EventLog): EventLog {
   return {
     ensureTopics: (...given) => log.ensureTopics(...given),
     append: (...given) => log.append(...given),
+    restore: (batch) => log.restore(batch),
     ...(log.whilePlaced && { whilePlaced: log.whilePlaced }),
     subscribe: (...given) => log.subscribe(...given),
     identity: () => log.identity(),

@@ -1,8 +1,8 @@
 import { TOPICS, type Topic } from '../../events/catalogue.ts';
 import { type Envelope, stampOf } from '../../events/envelope.ts';
-import { newId } from '../../events/new-id.ts';
 import type { LogBatch, StoredRecord } from '../../log/event-log.ts';
 import { partitionForKey } from '../../log/partition-for-key.ts';
+import { readRecords } from '../../log/read-records.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import type { Db } from '../../postgres/database.ts';
 import { readKeysOfPrincipals } from '../../postgres/keys.ts';
@@ -72,35 +72,27 @@ export async function verifyLogRecords(
   fault: (found: Fault) => void,
 ): Promise<number> {
   const [ends, extents] = [await readChainEnds(db), await log.extents(TOPICS)];
-  const left = new Map<string, { next: number; readonly end: number }>(); // by topic.partition
-  for (const [topic, partitions] of extents)
-    for (const [partition, { first, next }] of partitions) {
-      const end = Math.min(next, ends.get(topic)?.get(partition) ?? 0);
-      if (first < end) left.set(`${topic}.${partition}`, { next: first, end });
-    }
-  if (left.size === 0) return 0;
-  const all = [...left.values()].reduce((sum, { next, end }) => sum + end - next, 0);
+  const ranges = new Map(
+    [...extents].map(([topic, partitions]) => [
+      topic,
+      new Map(
+        [...partitions].map(([partition, { first, next }]) => {
+          const end = Math.min(next, ends.get(topic)?.get(partition) ?? 0);
+          return [partition, { first: Math.min(first, end), next: end }];
+        }),
+      ),
+    ]),
+  );
+  const all = [...ranges.values()]
+    .flatMap((partitions) => [...partitions.values()])
+    .reduce((sum, { first, next }) => sum + next - first, 0);
   let read = 0;
-  let finish: () => void = () => undefined;
-  const finished = new Promise<void>((resolve) => {
-    finish = resolve;
-  });
 
   async function compare(batch: LogBatch): Promise<void> {
-    const { topic, partition } = batch;
-    const place = left.get(`${topic}.${partition}`);
-    if (!place || batch.next <= place.next) return; // read before, or behind the end
-    // What the log dropped since it was asked what it holds is missing below the batch.
-    const [from, next] = [place.next, Math.min(batch.next, place.end)];
-    const records = batch.records.filter(({ offset }) => offset >= from && offset < next);
-    for (const found of await compareRun({ ...batch, from, next, records })) fault(found);
-    for (const found of await foreignEvents(db, topic, partition, records)) fault(found);
-    place.next = next;
-    read += next - from;
+    for (const found of await compareRun(batch)) fault(found);
+    for (const found of await foreignEvents(db, batch.topic, batch.partition, batch.records)) fault(found);
+    read += batch.next - batch.from;
     progress?.(read, all);
-    if (next < place.end) return;
-    left.delete(`${topic}.${partition}`);
-    if (left.size === 0) finish();
   }
 
   async function compareRun({ topic, partition, from, next, records }: LogBatch): Promise<readonly Fault[]> {
@@ -139,25 +131,7 @@ export async function verifyLogRecords(
     return found;
   }
 
-  const subscription = await log.subscribe({
-    group: `verify-${newId()}`,
-    ephemeral: true,
-    topics: [...new Set([...left.keys()].map((place) => place.slice(0, place.lastIndexOf('.'))))],
-    batchLimit: BATCH_LIMIT,
-    startAt: async (topic, partition) => left.get(`${topic}.${partition}`)?.next ?? extents.get(topic)?.get(partition)?.next,
-    async handle(batch) {
-      await compare(batch);
-      return { kind: 'done', next: batch.next };
-    },
-  });
-  signal.addEventListener('abort', finish, { once: true });
-  try {
-    if (!signal.aborted) await Promise.race([finished, subscription.finished]);
-    signal.throwIfAborted();
-  } finally {
-    signal.removeEventListener('abort', finish);
-    await subscription.close();
-  }
+  await readRecords(log, ranges, { name: 'verify', batchLimit: BATCH_LIMIT, signal, handle: compare });
   return read;
 }
 

@@ -135,12 +135,12 @@ export function pathOf(folder: string, sha256: string): string {
 }
 
 /** Writes a file whole and durably: next to its place, synced, then renamed. Folders are made. */
-export async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
+export async function writeWhole(path: string, bytes: Uint8Array, mode = 0o644): Promise<void> {
   const parent = dirname(path);
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
   const made = await mkdir(parent, { recursive: true });
   try {
-    const file = await open(draft, 'wx', 0o644);
+    const file = await open(draft, 'wx', mode);
     try {
       await file.writeFile(bytes);
       await file.sync();

@@ -164,6 +164,14 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
       'check the record for tampering and corruption: the hash chain of the journal, blobs, batch manifests, checkpoints, released files',
     load: async () => (await import('./verify.ts')).addVerify,
   },
+  backup: {
+    summary: 'back up the installation while it works: its log, payloads, checkpoints and keys; the next backup adds what is new',
+    load: async () => (await import('./backup.ts')).addBackup,
+  },
+  restore: {
+    summary: 'restore a backup into an empty installation, fold its read models, and verify the record',
+    load: async () => (await import('./restore.ts')).addRestore,
+  },
   trace: {
     summary: 'show what an id identifies, its events, its origins and everything derived from it',
     load: async () => (await import('./trace.ts')).addTrace,

@@ -178,7 +178,7 @@ function fromMoment<T>(
   return withPlatformToRead(
     'export',
     (platform, signal) => atMoment(platform, asOf, of, signal, (db) => use(db, platform, signal)),
-    'report',
+    { onFaults: 'report' },
   );
 }
 

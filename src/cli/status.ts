@@ -19,7 +19,7 @@ import { wantsJson, withPlatformToRead } from './with-platform.ts';
 /** `espalier status`: where the log and every projection stand, what is quarantined, which runs there are. */
 export function addStatus(program: Command): void {
   const command = program.command('status');
-  command.action(() => withPlatformToRead('status', show, 'report'));
+  command.action(() => withPlatformToRead('status', show, { onFaults: 'report' }));
 
   async function show(platform: Platform): Promise<void> {
     const status = await readStatus(platform);

@@ -35,7 +35,7 @@ export function addTable(program: Command): void {
         atMoment(platform, moment ?? undefined, entities, signal, (db) =>
           writeTable({ db, blobs: platform.blobs }, asked, { out, existing: force ? 'replace' : 'refuse' }),
         ),
-      'report',
+      { onFaults: 'report' },
     );
     if (wantsJson(command)) return print(JSON.stringify({ table, out, ...written }));
     print(`${out}: ${asked.table}, ${written.bytes} bytes, everything below ${written.position || 'the beginning'}`);

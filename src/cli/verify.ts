@@ -34,7 +34,7 @@ export function addVerify(program: Command): void {
     return withPlatformToRead(
       'verify',
       (platform, signal) => check(platform, files, { anchor: anchor || null, log: flags.log }, signal),
-      'report',
+      { onFaults: 'report' },
     );
   });
 
@@ -76,7 +76,7 @@ const DOUBTS = {
   malformed: 'the reply with its reflection is not in its own form',
 } as const;
 
-function describeVerification(verification: Verification): Lines {
+export function describeVerification(verification: Verification): Lines {
   return [describeFaults(verification), describeForeign(verification), describeDoubts(verification)];
 }
 

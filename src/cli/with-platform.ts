@@ -1,26 +1,23 @@
 import type { Command } from 'commander';
-import { isUnreachable, openPlatform, type Platform } from '../platform/open-platform.ts';
-import type { OnLogFaults } from '../platform/open-recorded-log.ts';
+import { isUnreachable, type OpenOptions, openPlatform, type Platform } from '../platform/open-platform.ts';
 import { readConfig } from '../runtime/config.ts';
 import { stoppable } from './stoppable.ts';
 import { throughOutages } from './through-outages.ts';
 
 /**
  * Opens the platform for one command and closes it after, however the command ends; while Postgres or Kafka is away it waits. Ctrl-C
- * aborts the signal first. @param onFaults what is done about a log that is not as it was recorded. @throws Stopped.
+ * aborts the signal first. @throws Stopped.
  */
 export async function withPlatform<T>(
   name: string,
   use: (platform: Platform, signal: AbortSignal) => Promise<T>,
-  onFaults: OnLogFaults = 'refuse',
+  options: OpenOptions = {},
 ): Promise<T> {
   return stoppable(async (signal) => {
     const config = readConfig();
-    const platform = await throughOutages(signal, () => openPlatform(config, name, { onFaults }), isUnreachable).catch(
-      (error) => {
-        throw signal.aborted && isUnreachable(error) ? signal.reason : error; // it came while an attempt was made
-      },
-    );
+    const platform = await throughOutages(signal, () => openPlatform(config, name, options), isUnreachable).catch((error) => {
+      throw signal.aborted && isUnreachable(error) ? signal.reason : error; // it came while an attempt was made
+    });
     try {
       signal.throwIfAborted(); // it came while the platform was opened
       return await use(platform, signal);
@@ -34,8 +31,8 @@ export async function withPlatform<T>(
  * Opens the platform as `withPlatform` does for a command that reads, and prints or writes when it has read everything: where Postgres or
  * Kafka goes away meanwhile, it waits and begins again.
  */
-export function withPlatformToRead<T>(...[name, use, onFaults]: Parameters<typeof withPlatform<T>>): Promise<T> {
-  return withPlatform(name, (platform, signal) => throughOutages(signal, () => use(platform, signal)), onFaults);
+export function withPlatformToRead<T>(...[name, use, options]: Parameters<typeof withPlatform<T>>): Promise<T> {
+  return withPlatform(name, (platform, signal) => throughOutages(signal, () => use(platform, signal)), options);
 }
 
 /** Returns whether results are wanted as JSON: a flag of the whole program, which commander keeps at the root. */

@@ -18,6 +18,7 @@ import { claimLogIdentity } from '../postgres/log-identity.ts';
 import { migrate } from '../postgres/migrate.ts';
 import { readPayloadPolicies } from '../postgres/payload-policies.ts';
 import { refusePooledSessions } from '../postgres/pooled-sessions.ts';
+import { refuseUnfinishedRestore } from '../postgres/restorations.ts';
 import { siblingDatabase } from '../postgres/sibling-database.ts';
 import { keysOfStreams } from '../postgres/stream-keys.ts';
 import { installProjections, refuseNewerProjections } from '../projections/install.ts';
@@ -56,11 +57,13 @@ export interface Platform {
   close(): Promise<void>;
 }
 
-interface OpenOptions {
+export interface OpenOptions {
   /** What is done about a log that is not as it was recorded. */
   readonly onFaults?: OnLogFaults;
   /** Where its parts are measured. */
   readonly metrics?: Metrics;
+  /** Runs before the log is compared with what was recorded. By default it refuses an installation that is half restored. */
+  readonly prepare?: (parts: { readonly db: Db; readonly log: EventLog; readonly gaps: 'kept' | 'refused' }) => Promise<void>;
 }
 
 const FOLD_THREADS = 4; // each holds up to some hundred MB of what it remembers
@@ -97,7 +100,7 @@ export function isUnreachable(error: unknown): boolean {
 export async function openPlatform(
   config: Config,
   name: string,
-  { onFaults = 'refuse', metrics = createMetrics() }: OpenOptions = {},
+  { onFaults = 'refuse', metrics = createMetrics(), prepare = ({ db }) => refuseUnfinishedRestore(db) }: OpenOptions = {},
 ): Promise<Platform> {
   const opened: ClosingPart[] = [];
   const notes: string[] = [];
@@ -130,6 +133,7 @@ export async function openPlatform(
     const bare = kafka ?? (await openLogSource({ kind: 'embedded', url: databaseUrl, directUrl }, name));
     if (!kafka) opened.push({ what: 'the log', close: () => bare.close() });
     await refuseAnotherLog(database.db, await bare.identity());
+    await prepare({ db: database.db, log: bare, gaps: kafka ? 'refused' : 'kept' });
     const { log: clear, faults: logFaults } = await openRecordedLog(bare, database.db, {
       topics: TOPICS,
       partitions: config.partitions,

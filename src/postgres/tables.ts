@@ -1,4 +1,4 @@
-// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: 5a6876865380a43f
+// Generated from migrations/*.sql by `npm run codegen:tables`; digest of both: b96c15e4d3ded55e
 import type { Defaulted, Instant, Json } from './column-types.ts';
 import { column, defaulted, type TypesOf, table } from './table.ts';
 
@@ -208,6 +208,11 @@ export const tables = {
     offset: column<number>('bigint'),
     traceparent: column<string>('text'),
     appendedAt: defaulted<Defaulted<Instant>>('timestamptz'),
+  }),
+  restorations: table('restorations', ['manifest'], {
+    manifest: column<string>('text'),
+    begunAt: defaulted<Defaulted<Instant>>('timestamptz'),
+    finishedAt: column<Instant | null>('timestamptz'),
   }),
 };
 

@@ -104,6 +104,7 @@ const RULES: Readonly<Record<Unnamed, Rule> & Partial<Record<keyof Tables, Rule>
   chainBlocks: 'none',
   // what is at fault is named whatever project it is of
   verifications: 'none',
+  restorations: 'none',
   // runs
   experiments: stream('experiment_id', "'runs'"),
   experimentPlans: stream('experiment_id', "'runs'"),

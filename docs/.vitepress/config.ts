@@ -47,6 +47,8 @@ export default defineConfig({
           page('Cluster', '/guides/cluster'),
           page('Kubernetes', '/guides/kubernetes'),
           page('Observe', '/guides/observe'),
+          page('Back up and restore', '/guides/backup'),
+          page('Runbook', '/guides/runbook'),
           page('Replay and verify', '/guides/replay-and-verify'),
           page('Quarantine', '/guides/quarantine'),
           page('Keys and projects', '/guides/keys-and-projects'),

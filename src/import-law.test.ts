@@ -49,6 +49,7 @@ const OF_STUDIO = /^(studio\/|graphql\/studio\/|src\/domain\/|package:)/;
 const IMPORTERS: readonly { readonly library: RegExp; readonly importer: RegExp }[] = [
   { library: /^kafkajs$/, importer: /^src\/log\/kafka-log/ },
   { library: /^(pg|pg-copy-streams)$/, importer: /^src\/(postgres\/|projections\/install\.ts)/ },
+  { library: /^@aws-sdk\//, importer: /^src\/blobs\/s3-objects\.ts$/ },
   { library: /^sharp$/, importer: /^src\/images\// },
   { library: /^@modelcontextprotocol\/sdk/, importer: /^src\/(environments\/tools|testing)\// },
   { library: /^@huggingface\//, importer: /^src\/usecases\/datasets\// },

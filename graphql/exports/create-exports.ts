@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { BlobStore } from '../../src/blobs/blob-store.ts';
+import type { ObjectStore } from '../../src/blobs/object-store.ts';
 import { sha256Hex } from '../../src/digest/sha256.ts';
 import { CODE_VERSION } from '../../src/platform/code-version.ts';
 import type { Db } from '../../src/postgres/database.ts';
@@ -13,7 +14,7 @@ import { DatasetError, type DatasetErrorCode } from '../../src/usecases/datasets
 import { isParquet } from '../../src/usecases/datasets/export/formats.ts';
 import { manifestPath } from '../../src/usecases/datasets/export/manifest.ts';
 import { exportQuery } from '../../src/usecases/datasets/export-query.ts';
-import { dropKept, type KeptFile, KeptFiles, openPart } from '../../src/usecases/datasets/kept-exports.ts';
+import { dropKept, type KeptFile, KeptFiles } from '../../src/usecases/datasets/kept-exports.ts';
 import type { ExportRequest } from '../../src/usecases/datasets/plan-export.ts';
 import type { ServerContext } from '../context.ts';
 import { boundStreams } from '../tables/bound-streams.ts';
@@ -26,21 +27,26 @@ export interface ExportsOptions {
   readonly blobs: BlobStore;
   readonly snapshots: Pick<Snapshots, 'at'>;
   /** Where files are while they are read. */
-  readonly folder: string;
+  readonly objects: ObjectStore;
+  /** Folder in which they are while they are written. */
+  readonly scratch: string;
+  /** Whether large files are read from the store itself, by a signed address. */
+  readonly redirects: boolean;
   readonly logger?: Logger;
 }
 
 const WAIT_MS = 60_000; // for projections that are apart, as the command waits
+const REDIRECTED_BYTES = 8 << 20; // a smaller file is sent faster than an address is followed
 const SECRET_FREE = { 'cache-control': 'private, no-cache', 'accept-ranges': 'bytes' };
 
 /**
  * Answers `GET /v1/exports` with the file that `espalier export` writes, byte for byte, or with its manifest. The file is written
  * whole before its first byte is sent, so that a refusal has a status. It is kept for a while under the request, so that a client
- * that read a part continues with the same bytes (Range, If-Range); after something was forgotten, no kept file is sent.
+ * that read a part continues with the same bytes (Range, If-Range), at any server; after something was forgotten, no kept file is sent.
  */
-export function createExports({ db, blobs, snapshots, folder, logger = SILENT }: ExportsOptions) {
+export function createExports({ db, blobs, snapshots, objects, scratch, redirects, logger = SILENT }: ExportsOptions) {
   const enter = boundStreams();
-  const files = new KeptFiles(folder);
+  const files = new KeptFiles(objects, scratch);
 
   async function fetch(request: Request, { principal }: ServerContext): Promise<Response> {
     const parsed = exportQuery.safeParse(Object.fromEntries(new URL(request.url).searchParams));
@@ -53,7 +59,7 @@ export function createExports({ db, blobs, snapshots, folder, logger = SILENT }:
       const key = sha256Hex(JSON.stringify([forgotten, principal.projects, same]));
       const tag = strongTag(request.headers.get('if-range'));
       const kept = tag === undefined || asked.answer === 'manifest' ? undefined : await files.find(key, tag);
-      const found = kept && (await answerFile(kept, asked, byteRange(request.headers.get('range'), kept.bytes)));
+      const found = kept && (await answer(kept, asked, byteRange(request.headers.get('range'), kept.bytes)));
       if (found) return found;
       const leave = enter(principal.keyId ?? 'local');
       if (!leave) return refusal(429, 'busy', 'too many exports are being written', 'ask again when one of them has ended', 1);
@@ -61,13 +67,13 @@ export function createExports({ db, blobs, snapshots, folder, logger = SILENT }:
         for (let tries = 2; tries > 0; tries--) {
           const made = await files.make(key, request.signal, (path, signal) => write(path, asked, principal, signal));
           if ((await countDestroyedKeys(db)) !== forgotten) {
-            await dropKept(folder);
+            await dropKept(objects);
             throw new DatasetError('projections-behind', 'something was forgotten while the file was written; ask again');
           }
           if (asked.answer === 'manifest') return answerManifest(made);
           const other = request.headers.has('if-range') && tag !== made.sha256;
-          const answer = await answerFile(made, asked, byteRange(other ? null : request.headers.get('range'), made.bytes));
-          if (answer) return answer;
+          const reply = await answer(made, asked, byteRange(other ? null : request.headers.get('range'), made.bytes));
+          if (reply) return reply;
         }
       } finally {
         leave();
@@ -76,6 +82,12 @@ export function createExports({ db, blobs, snapshots, folder, logger = SILENT }:
     } catch (error) {
       return refused(error, logger);
     }
+  }
+
+  async function answer(file: KeptFile, asked: ExportRequest, range: ByteRange): Promise<Response | undefined> {
+    const address = redirects && range.kind !== 'beyond' && file.bytes >= REDIRECTED_BYTES ? await files.addressOf(file) : null;
+    if (address === null) return answerFile(files, file, asked, range);
+    return new Response(null, { status: 307, headers: { 'cache-control': 'no-store', location: address.href } });
   }
 
   async function write(path: string, { plan, query, empty, moment }: ExportRequest, principal: Principal, signal: AbortSignal) {
@@ -110,7 +122,7 @@ export function createExports({ db, blobs, snapshots, folder, logger = SILENT }:
   return {
     fetch,
     /** Removes the files that are kept, of other servers too. */
-    drop: () => dropKept(folder),
+    drop: () => dropKept(objects),
     close: () => files.close(),
   };
 }
@@ -131,10 +143,12 @@ function answerManifest({ manifest, sha256 }: KeptFile & { readonly manifest: st
 
 /** Undefined where the file was removed meanwhile. */
 async function answerFile(
-  { path, sha256, bytes }: KeptFile,
+  files: KeptFiles,
+  file: KeptFile,
   { plan }: ExportRequest,
   range: ByteRange,
 ): Promise<Response | undefined> {
+  const { sha256, bytes } = file;
   if (range.kind === 'beyond') {
     const beyond = refusal(416, 'beyond', `the file has ${bytes} bytes`, 'ask for some of them, or leave Range out');
     beyond.headers.set('content-range', `bytes */${bytes}`);
@@ -142,7 +156,7 @@ async function answerFile(
   }
   const parquet = plan.kind === 'trajectories' && isParquet(plan.format);
   const { from, until } = range.kind === 'part' ? range : { from: 0, until: bytes };
-  const part = await openPart(path, { from, until });
+  const part = await files.open(file, { from, until });
   if (part === undefined) return undefined;
   const headers = {
     ...SECRET_FREE,

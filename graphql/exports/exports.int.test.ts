@@ -2,6 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { openFolderObjects } from '../../src/blobs/folder-objects.ts';
 import type { Envelope } from '../../src/events/envelope.ts';
 import { newId } from '../../src/events/new-id.ts';
 import { pack } from '../../src/events/packed.ts';
@@ -96,7 +97,14 @@ afterAll(async () => {
 
 function openExports(): ReturnType<typeof createExports> {
   const { database, blobs, snapshots } = api;
-  return createExports({ db: database.db, blobs, snapshots, folder: join(folder, 'kept') });
+  return createExports({
+    db: database.db,
+    blobs,
+    snapshots,
+    objects: openFolderObjects(join(folder, 'kept')),
+    scratch: join(folder, 'work'),
+    redirects: false,
+  });
 }
 
 function get(query: Record<string, string>, headers: Record<string, string> = {}, principal = localPrincipal()) {

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Kysely } from 'kysely';
 import type { BlobStore } from '../../src/blobs/blob-store.ts';
-import { openFileBlobStore } from '../../src/blobs/file-blob-store.ts';
+import { openBlobStore } from '../../src/blobs/blob-store.ts';
+import { openFolderObjects } from '../../src/blobs/folder-objects.ts';
 import { TOPICS } from '../../src/events/catalogue.ts';
 import { openEmbeddedLog } from '../../src/log/embedded-log.ts';
 import type { EventLog } from '../../src/log/event-log.ts';
@@ -51,7 +52,7 @@ export async function openTestGraphql(): Promise<TestGraphql> {
   const database = await openDatabase(url);
   const log = await openEmbeddedLog({ url });
   await log.ensureTopics(TOPICS, 2);
-  const blobs = openFileBlobStore(folder);
+  const blobs = openBlobStore(openFolderObjects(folder));
   const notices = await countNotices(url, [CURSOR_CHANNEL]);
   let statements: string[] = [];
   const db = new Kysely<Tables>({

@@ -120,6 +120,9 @@ class Connection:
         while True:
             try:
                 answer = client.send(client.build_request(method, path, **_traced(options)), stream=True)
+                if answer.status_code == 307:
+                    answer.close()
+                    answer = client.send(_elsewhere(answer), stream=True, auth=None)
             except httpx.TransportError as fault:
                 time.sleep(tries.after(fault))
                 continue
@@ -267,6 +270,14 @@ def _retry_after(answer: httpx.Response | None) -> float:
         return max(0.0, float(answer.headers.get("retry-after", "0"))) if answer is not None else 0.0
     except ValueError:  # a date: the pause of the client is as good
         return 0.0
+
+
+def _elsewhere(answer: httpx.Response) -> httpx.Request:
+    """The request that an answer sends its client to, at a store that does not get the key of the server."""
+    kept = {name: value for name, value in answer.request.headers.items() if name in ("range", "accept-encoding")}
+    asked = httpx.Request(answer.request.method, answer.url.join(answer.headers["location"]), headers=kept)
+    asked.extensions = answer.request.extensions
+    return asked
 
 
 def _unreachable(asked: str, fault: Exception) -> Unreachable:

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setPriority, platform as system } from 'node:os';
+import { setPriority, platform as system, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { createGraphql } from '../../graphql/create-graphql.ts';
@@ -18,12 +19,12 @@ import { countNotices } from '../postgres/notices.ts';
 import type { Principal } from '../postgres/principal.ts';
 import { keepSnapshots } from '../projections/as-of/snapshots.ts';
 import { CURSOR_CHANNEL } from '../projections/moved-cursors.ts';
+import type { Config } from '../runtime/config.ts';
 import type { Running } from '../runtime/lifecycle.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { inSpan } from '../runtime/tracing.ts';
 import { openAnnotate } from '../usecases/annotate/annotate.ts';
 import { tokenDecoders } from '../usecases/datasets/export/token-decoder.ts';
-import { keptFolder } from '../usecases/datasets/kept-exports.ts';
 import { openRequeue } from '../usecases/requeue/requeue-events.ts';
 import { PRINCIPAL_HEADER } from './forward-queries.ts';
 
@@ -47,7 +48,7 @@ export async function serveQueries(platform: Platform, logger: Logger): Promise<
   // On Linux a priority is the thread's own: where processors are scarce, health, ingest and leases come before queries.
   if (system() === 'linux') setPriority(NICE);
   ignoreOrphanedRejections((reason) => logger.warn('a query failed after its answer', { reason: String(reason) }));
-  const { directUrl, log, blobs, config } = platform;
+  const { directUrl, log, objects, blobs, config } = platform;
   // Sessions of one's own: a pooler would pass their settings on to others.
   const readUrl = config.databaseReplicaUrl ?? directUrl;
   const pool = (name: string, max: number, statementMs: number, url = readUrl) =>
@@ -85,7 +86,15 @@ export async function serveQueries(platform: Platform, logger: Logger): Promise<
   });
   const tables = createTables({ db: reading.db, blobs, snapshots, gate, logger });
   const pages = createPages({ db, blobs, graphql, logger });
-  const exports = createExports({ db: exporting.db, blobs, snapshots, folder: keptFolder(config.home), logger });
+  const exports = createExports({
+    db: exporting.db,
+    blobs,
+    objects,
+    scratch: scratchFolder(config),
+    redirects: config.bucket?.redirects ?? false,
+    snapshots,
+    logger,
+  });
   const watching = watchForgotten(platform, () => void exports.drop().catch(() => undefined));
   const handlerOf = (pathname: string) => {
     if (pathname.startsWith('/v1/tables/')) return tables;
@@ -144,4 +153,9 @@ export async function serveQueries(platform: Platform, logger: Logger): Promise<
       await database.close();
     },
   };
+}
+
+/** Where exports are while they are written: on the disk of the store, which then takes them without a copy, or of this process only. */
+function scratchFolder({ bucket, blobs }: Pick<Config, 'bucket' | 'blobs'>): string {
+  return bucket === null ? join(blobs, 'exports-in-work') : join(tmpdir(), `espalier-exports-${process.getuid?.() ?? 0}`);
 }

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { BlobStore } from '../blobs/blob-store.ts';
-import { openFileBlobStore } from '../blobs/file-blob-store.ts';
+import { openBlobStore } from '../blobs/blob-store.ts';
+import { openFolderObjects } from '../blobs/folder-objects.ts';
 import { contentHash, decode } from '../events/codec.ts';
 import { DEFAULT_STAMP, type Envelope, stampOf } from '../events/envelope.ts';
 import { pack } from '../events/packed.ts';
@@ -21,7 +22,7 @@ let blobs: BlobStore;
 let records: LogRecord[];
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'espalier-append-'));
-  blobs = openFileBlobStore(folder);
+  blobs = openBlobStore(openFolderObjects(folder));
   records = [];
 });
 afterEach(() => rm(folder, { recursive: true }));

@@ -1,3 +1,4 @@
+import { ObjectsRefused, ObjectsUnreachable } from '../blobs/object-store.ts';
 import { LogError } from '../log/event-log.ts';
 import { isDatabaseFault } from '../projections/fault.ts';
 import { ProjectionsBehind } from '../projections/wait-until.ts';
@@ -30,6 +31,7 @@ function faultyPart(error: unknown): string | undefined {
   if (error instanceof LogError) return 'the event log';
   if (isDatabaseFault(error)) return 'the database';
   if (error instanceof ProjectionsBehind) return 'the projector';
+  if (error instanceof ObjectsUnreachable || error instanceof ObjectsRefused) return 'the store of objects';
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
   return typeof code === 'string' && DISK.has(code) ? 'the disk of the server' : undefined;
 }

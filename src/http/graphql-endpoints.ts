@@ -176,6 +176,10 @@ export function exportMount(listener: NodeListener): Mount {
             content,
             headers: { ...OF_FILE, 'content-range': 'Which bytes, of how many.' },
           },
+          307: {
+            description: 'A large file is in a bucket: read it there, without the key.',
+            headers: { location: 'A signed address.' },
+          },
           ...refusals({
             400: 'A parameter is unknown or wrong, or does not go with another; or the moment lies beyond the record.',
             404: 'Nothing that the key sees matches.',

@@ -4,7 +4,8 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BlobStore } from '../blobs/blob-store.ts';
-import { openFileBlobStore } from '../blobs/file-blob-store.ts';
+import { openBlobStore } from '../blobs/blob-store.ts';
+import { openFolderObjects } from '../blobs/folder-objects.ts';
 import { TOPICS } from '../events/catalogue.ts';
 import type { Envelope } from '../events/envelope.ts';
 import { openEmbeddedLog } from '../log/embedded-log.ts';
@@ -79,7 +80,7 @@ export async function openTestApi(
   await claimLogIdentity(database.db, await log.identity());
   await log.ensureTopics(TOPICS, 2);
   const folder = await mkdtemp(join(tmpdir(), 'espalier-http-'));
-  const blobs = openFileBlobStore(folder);
+  const blobs = openBlobStore(openFolderObjects(folder));
   const closing: (() => Promise<unknown>)[] = [
     () => log.close(),
     () => database.close(),

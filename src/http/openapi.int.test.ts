@@ -9,6 +9,7 @@ import type { FastifyInstance } from 'fastify';
 import { createGraphql } from '../../graphql/create-graphql.ts';
 import { createExports } from '../../graphql/exports/create-exports.ts';
 import { listenerOf, tablesListener } from '../../graphql/testing/tables-listener.ts';
+import { openFolderObjects } from '../blobs/folder-objects.ts';
 import { sha256Hex } from '../digest/sha256.ts';
 import { DEFAULT_STAMP } from '../events/envelope.ts';
 import { newId } from '../events/new-id.ts';
@@ -44,7 +45,14 @@ beforeAll(async () => {
   const { database, log, blobs } = api;
   const tables = tablesListener(database, blobs);
   folder = await mkdtemp(join(tmpdir(), 'espalier-described-'));
-  exports = createExports({ db: database.db, blobs, snapshots: unused, folder });
+  exports = createExports({
+    db: database.db,
+    blobs,
+    snapshots: unused,
+    objects: openFolderObjects(folder),
+    scratch: folder,
+    redirects: false,
+  });
   const graphql = await createGraphql({ db: database.db, log, blobs, notices: unused, snapshots: unused });
   const handlers = { '/v1/tables/': tables, '/v1/exports': listenerOf(exports) };
   url.api = (

@@ -2,7 +2,10 @@ import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
 import { connect as connectTcp } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { ObjectsRefused } from '../blobs/object-store.ts';
+import { openS3Objects } from '../blobs/s3-objects.ts';
 import { TOPICS } from '../events/catalogue.ts';
+import { newId } from '../events/new-id.ts';
 import type { EventLog } from '../log/event-log.ts';
 import { openLogSource } from '../log/log-source.ts';
 import { openDatabase } from '../postgres/database.ts';
@@ -13,6 +16,7 @@ import { refuseUnknownMigrations } from '../postgres/migrate.ts';
 import { refusePooledSessions } from '../postgres/pooled-sessions.ts';
 import { refuseNewerProjections } from '../projections/install.ts';
 import { PROJECTORS } from '../projections/runner.ts';
+import type { Bucket } from '../runtime/bucket.ts';
 import type { Config, Setting } from '../runtime/config.ts';
 import { isLoopback } from '../runtime/is-loopback.ts';
 import type { Tls } from '../runtime/kafka-security.ts';
@@ -21,7 +25,7 @@ import { faultOfReplica } from './replica.ts';
 
 /** One step of what an installation needs. Steps of a part after one that failed are not tried. */
 export interface Finding {
-  readonly part: 'settings' | 'folders' | 'kafka' | 'database' | 'replica';
+  readonly part: 'settings' | 'folders' | 'objects' | 'kafka' | 'database' | 'replica';
   readonly step: string;
   /** `warned`: a start works, and something is to be repaired. */
   readonly state: 'ok' | 'warned' | 'failed' | 'skipped';
@@ -33,8 +37,8 @@ export interface Finding {
 type Step = readonly [step: string, check: () => Promise<string | { readonly warning: string }>];
 
 /**
- * Lists the settings and goes through what they name, part by part and step by step, in the order in which a start needs it. Writes nothing:
- * no topic, no table.
+ * Lists the settings and goes through what they name, part by part and step by step, in the order in which a start needs it. Writes no
+ * topic and no table, and of objects in a bucket one, which it deletes.
  */
 export async function diagnose(config: Config, settings: readonly Setting[]): Promise<readonly Finding[]> {
   const findings = [
@@ -50,9 +54,13 @@ export async function diagnose(config: Config, settings: readonly Setting[]): Pr
         async () =>
           needsHome(config) || isLoopback(config.host) ? writable('ESPALIER_HOME', config.home) : 'not needed by a server',
       ],
-      ['blobs', () => writable('ESPALIER_BLOBS', config.blobs)],
+      [
+        'blobs',
+        async () => (config.bucket === null ? writable('ESPALIER_BLOBS', config.blobs) : 'not needed: they are in a bucket'),
+      ],
       ['master key', async () => masterKey(config.masterKeyFile)],
     ])),
+    ...(config.bucket === null ? [] : await diagnoseBucket(config.bucket)),
   ];
   let identity: string | null = null;
   if (config.kafkaBrokers) {
@@ -96,6 +104,70 @@ async function masterKey(file: string | null): Promise<string> {
   if (file === null) return 'none: keys of streams are stored as they are';
   await readMasterKey(file);
   return file;
+}
+
+async function diagnoseBucket(bucket: Bucket): Promise<readonly Finding[]> {
+  const objects = await openS3Objects(bucket);
+  const name = `doctor/${newId()}`;
+  const bytes = Buffer.from('espalier doctor');
+  try {
+    const fault: unknown = await objects.check().then(
+      () => null,
+      (error: unknown) => error,
+    );
+    const failIf = (isOfStep: boolean) => {
+      if (fault !== null && isOfStep) throw fault;
+    };
+    return await inTurn('objects', [
+      [
+        'reach',
+        async () => {
+          failIf(!(fault instanceof ObjectsRefused));
+          return bucket.endpoint ?? 'AWS';
+        },
+      ],
+      [
+        'login',
+        async () => {
+          failIf(fault instanceof ObjectsRefused && fault.step === 'login');
+          return bucket.credentials === null ? 'credentials that the AWS SDK found' : 'AWS_ACCESS_KEY_ID';
+        },
+      ],
+      [
+        'bucket',
+        async () => {
+          failIf(true);
+          return objects.place;
+        },
+      ],
+      [
+        'write',
+        async () => {
+          await objects.put(name, bytes, 'keep');
+          await objects.put(name, bytes, 'keep');
+          return 'an object, under the condition that there is none';
+        },
+      ],
+      [
+        'read',
+        async () => {
+          const read = await objects.get(name);
+          if (read === undefined || !bytes.equals(read))
+            throw new Error(`${objects.place} does not return what was written to it`);
+          return 'the same object';
+        },
+      ],
+      [
+        'delete',
+        async () => {
+          if (!(await objects.remove(name, 0))) throw new Error(`${objects.place}/${name} stays although it was deleted`);
+          return 'the same object';
+        },
+      ],
+    ]);
+  } finally {
+    objects.close();
+  }
 }
 
 const REACH_MS = 5_000;

@@ -1,9 +1,7 @@
-import { constants } from 'node:fs';
-import { access } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import type { BlobStore } from '../blobs/blob-store.ts';
-import { openFileBlobStore } from '../blobs/file-blob-store.ts';
+import { type BlobStore, openBlobStore } from '../blobs/blob-store.ts';
 import { measuredBlobs } from '../blobs/measured-blobs.ts';
+import type { ObjectStore } from '../blobs/object-store.ts';
 import { TOPICS } from '../events/catalogue.ts';
 import { DEFAULT_STAMP, type Stamp } from '../events/envelope.ts';
 import type { EventLog } from '../log/event-log.ts';
@@ -29,9 +27,10 @@ import type { Config } from '../runtime/config.ts';
 import { createMetrics, type Metrics } from '../runtime/metrics.ts';
 import { startTracing } from '../runtime/tracing.ts';
 import { CODE_VERSION } from './code-version.ts';
+import { ensureWritable } from './ensure-writable.ts';
 import type { LogFault } from './log-faults.ts';
-import { makeFolder } from './make-folder.ts';
 import { measurePlatform } from './measure-platform.ts';
+import { openObjects } from './open-objects.ts';
 import { type OnLogFaults, openRecordedLog } from './open-recorded-log.ts';
 
 /** What every process of the platform works with. Who opens it closes it. */
@@ -46,6 +45,8 @@ export interface Platform {
   readonly notes: readonly string[];
   /** How the log is not as it was recorded; empty unless faults were to be reported. */
   readonly logFaults: readonly LogFault[];
+  /** What is stored under names besides database and log: blobs, drawn segments, exports. */
+  readonly objects: ObjectStore;
   readonly blobs: BlobStore;
   /** Measurements of this process, or thread. */
   readonly metrics: Metrics;
@@ -67,15 +68,6 @@ export interface OpenOptions {
 }
 
 const FOLD_THREADS = 4; // each holds up to some hundred MB of what it remembers
-
-/** A folder of the configuration cannot be used. */
-export class FolderUnusable extends Error {
-  override readonly name = 'FolderUnusable';
-  constructor(variable: 'ESPALIER_HOME' | 'ESPALIER_BLOBS', folder: string, cause: unknown) {
-    const why = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
-    super(`cannot write to ${folder} (${why}); make it writable, or set ${variable} to a folder that is`, { cause });
-  }
-}
 
 /** The Kafka cluster cannot be used: nobody answers at the addresses, or not as a broker does. */
 export class KafkaUnusable extends Error {
@@ -109,7 +101,8 @@ export async function openPlatform(
     const tracing = await startTracing(config.tracing, { name, version: CODE_VERSION, metrics });
     opened.push({ what: 'the export of spans', close: () => tracing.close() });
     if (needsHome(config)) await ensureWritable('ESPALIER_HOME', config.home);
-    await ensureWritable('ESPALIER_BLOBS', config.blobs); // now, not at the first large payload of a run
+    const objects = await openObjects(config); // now, not at the first large payload of a run
+    opened.push({ what: 'the store of objects', close: async () => objects.close() });
     const kafka =
       config.kafkaBrokers && (await openKafka(kafkaSourceOf(config, config.kafkaBrokers), name, (note) => notes.push(note)));
     if (kafka) opened.push({ what: 'the connections to Kafka', close: () => kafka.close() });
@@ -141,7 +134,7 @@ export async function openPlatform(
     });
     const log = measuredLog(sealingLog(clear, sealsOf(database.db, config.seal)), metrics);
     opened.push({ what: 'the log', close: () => log.close() });
-    const blobs = measuredBlobs(openFileBlobStore(config.blobs), metrics);
+    const blobs = measuredBlobs(openBlobStore(objects), metrics);
     measurePlatform(metrics, { config, database });
     const mode = {
       database: config.databaseUrl ? 'given' : 'embedded',
@@ -149,7 +142,22 @@ export async function openPlatform(
     } as const;
     const stamp = { principal: DEFAULT_STAMP.principal, project: config.project };
     const threads = foldSourceOf(config, databaseUrl, directUrl);
-    return { config, databaseUrl, directUrl, database, log, notes, logFaults, blobs, metrics, stamp, threads, mode, close };
+    return {
+      config,
+      databaseUrl,
+      directUrl,
+      database,
+      log,
+      notes,
+      logFaults,
+      objects,
+      blobs,
+      metrics,
+      stamp,
+      threads,
+      mode,
+      close,
+    };
   } catch (error) {
     await close().catch(() => undefined); // the fault that led here is the one to report
     throw error;
@@ -223,19 +231,7 @@ async function refuseAnotherLog(db: Db, identity: string): Promise<void> {
   if (held !== identity) throw new LogMismatch(held, identity);
 }
 
-// Of root the embedded server runs under another account, which has to get through to its own folder.
-const MODE = process.getuid?.() === 0 ? 0o711 : 0o700;
-
 /** Whether a start writes to ESPALIER_HOME: a process with database and blobs elsewhere may have a home that it cannot write to. */
-export function needsHome({ databaseUrl, home, blobs }: Config): boolean {
-  return databaseUrl === null || !relative(home, blobs).startsWith('..');
-}
-
-async function ensureWritable(variable: 'ESPALIER_HOME' | 'ESPALIER_BLOBS', folder: string): Promise<void> {
-  try {
-    await makeFolder(folder, MODE);
-    await access(folder, constants.W_OK);
-  } catch (error) {
-    throw new FolderUnusable(variable, folder, error);
-  }
+export function needsHome({ databaseUrl, home, blobs, bucket }: Config): boolean {
+  return databaseUrl === null || (bucket === null && !relative(home, blobs).startsWith('..'));
 }

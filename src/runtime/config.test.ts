@@ -41,6 +41,7 @@ describe('readConfig', () => {
       trustedProxies: [],
       logLevel: 'info',
       blobs: resolve('.espalier/blobs'),
+      bucket: null,
       seal: false,
       masterKeyFile: null,
       asOfLimit: 200_000,
@@ -115,6 +116,14 @@ describe('readConfig', () => {
       ESPALIER_TRUSTED_PROXIES: '10.1.2.3, fd00::/8, uniquelocal',
       ESPALIER_FIRST_KEY_HASH: 'ab'.repeat(32),
       ESPALIER_ASOF_LIMIT: '9',
+      ESPALIER_OBJECTS: 's3://lab/a/b/',
+      ESPALIER_OBJECTS_REDIRECT: 'on',
+      ESPALIER_S3_PATH_STYLE: 'off',
+      AWS_ENDPOINT_URL_S3: 'http://minio:9000',
+      AWS_REGION: 'eu-central-1',
+      AWS_ACCESS_KEY_ID: 'a',
+      AWS_SECRET_ACCESS_KEY: 's',
+      AWS_SESSION_TOKEN: 't',
       OPENAI_API_KEY: 'k',
       OPENAI_BASE_URL: 'http://gpu:8000/v1',
       ESPALIER_PYTHON: '/venv/bin/python',
@@ -160,6 +169,15 @@ describe('readConfig', () => {
       trustedProxies: ['10.1.2.3', 'fd00::/8', 'uniquelocal'],
       logLevel: 'debug',
       blobs: '/data/blobs',
+      bucket: {
+        bucket: 'lab',
+        prefix: 'a/b',
+        endpoint: 'http://minio:9000',
+        region: 'eu-central-1',
+        pathStyle: false,
+        credentials: { accessKeyId: 'a', secretAccessKey: 's', sessionToken: 't' },
+        redirects: true,
+      },
       seal: false,
       masterKeyFile: null,
       upstream: 'http://models:8000/v1',
@@ -213,6 +231,8 @@ describe('readConfig', () => {
     ['ESPALIER_TRUSTED_PROXIES', '10.0.0.0/33', 'must be a list of addresses and networks'],
     ['ESPALIER_TRUSTED_PROXIES', 'ingress.lab', 'must be a list of addresses and networks'],
     ['ESPALIER_MAX_EVENTS', 'many', 'must be a whole number'],
+    ['ESPALIER_OBJECTS', 'https://lab.s3.amazonaws.com', 'must be s3://BUCKET or s3://BUCKET/PREFIX'],
+    ['ESPALIER_OBJECTS', 's3://lab/../other', 'must be s3://BUCKET or s3://BUCKET/PREFIX'],
   ] as const)('a wrong %s (%s) is refused in one message with its remedy', (variable, value, reason) => {
     const read = () => readConfig({ [variable]: value });
     expect(read).toThrow(ConfigError);
@@ -269,6 +289,28 @@ describe('readConfig', () => {
     ],
   ])('settings of Kafka that do not fit together are refused by name: %p', (env, message) => {
     expect(() => readConfig(env)).toThrow(message);
+  });
+
+  test('a bucket is read with the credentials of files, and of a compatible store in the path', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'espalier-secrets-'));
+    try {
+      await writeFile(join(folder, 'secret'), 'hidden\n');
+      const env = { ESPALIER_OBJECTS: 's3://lab', AWS_SECRET_ACCESS_KEY_FILE: join(folder, 'secret') };
+      expect(readConfig({ ...env, AWS_ACCESS_KEY_ID: 'a', AWS_ENDPOINT_URL_S3: 'http://minio:9000' }).bucket).toMatchObject({
+        prefix: '',
+        pathStyle: true,
+        credentials: { accessKeyId: 'a', secretAccessKey: 'hidden', sessionToken: null },
+      });
+      expect(() => readConfig(env)).toThrow(/^AWS_ACCESS_KEY_ID is missing: a key needs its secret/);
+      expect(listSettings({ AWS_SECRET_ACCESS_KEY: 'hidden' })).toContainEqual({
+        variable: 'AWS_SECRET_ACCESS_KEY',
+        value: '(secret)',
+        file: null,
+      });
+      expect(readConfig({ ESPALIER_OBJECTS: 's3://lab' }).bucket).toMatchObject({ credentials: null, pathStyle: false });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 
   test('settings are listed without what is secret in them', () => {

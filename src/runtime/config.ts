@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import type { Bucket } from './bucket.ts';
 import { inheritable } from './child-environment.ts';
 import type { KafkaSecurity, Login, Tls } from './kafka-security.ts';
 import { faultOfAddress } from './postgres-address.ts';
@@ -59,8 +60,10 @@ export interface Config {
   readonly asOfLimit: number;
   /** Folders of tokenizers by name of the policy or the model whose tokens they decode. */
   readonly tokenizers: Readonly<Record<string, string>>;
-  /** Folder of the content-addressed store. */
+  /** Folder of the store of objects, where there is no bucket. */
   readonly blobs: string;
+  /** What takes the place of that folder; null for none. */
+  readonly bucket: Bucket | null;
   /**
    * Whether payload of a project that says nothing is sealed by a key per stream, so that it can be forgotten. It takes half
    * of the throughput of appends, and with Kafka the keys are in another store than the record.
@@ -334,6 +337,39 @@ export const VARIABLES = {
   },
   ESPALIER_LOG_LEVEL: { rule: z.enum(LOG_LEVELS), unset: 'info', about: LOG_LEVELS.join(', ') },
   ESPALIER_BLOBS: { rule: z.string(), unset: 'blobs in ESPALIER_HOME', about: 'folder of payloads over 64 KiB' },
+  ESPALIER_OBJECTS: {
+    rule: z
+      .string()
+      .regex(
+        /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*\/?$/,
+        'must be s3://BUCKET or s3://BUCKET/PREFIX',
+      ),
+    unset: 'the folder ESPALIER_BLOBS',
+    about: 's3://BUCKET/PREFIX for payloads over 64 KiB, drawn segments and exports',
+  },
+  ESPALIER_OBJECTS_REDIRECT: {
+    rule: z.enum(['on', 'off']),
+    unset: 'off',
+    about: 'whether clients read exports from the bucket itself, by a signed address that they must be able to reach: on, off',
+  },
+  ESPALIER_S3_PATH_STYLE: {
+    rule: z.enum(['on', 'off']),
+    unset: 'on where AWS_ENDPOINT_URL_S3 is set',
+    about: 'whether the bucket is in the path of a request and not in the name of the host: on, off',
+  },
+  AWS_ENDPOINT_URL_S3: {
+    rule: url(['http:', 'https:']),
+    unset: 'that of AWS',
+    about: 'address of a store that is compatible with S3',
+  },
+  AWS_REGION: { rule: z.string(), unset: 'that of the AWS profile', about: 'region of the bucket' },
+  AWS_ACCESS_KEY_ID: {
+    rule: z.string(),
+    unset: 'what the AWS SDK finds: a profile, a web identity, the role of the machine',
+    about: 'access key of the bucket',
+  },
+  AWS_SECRET_ACCESS_KEY: { rule: z.string(), unset: 'as AWS_ACCESS_KEY_ID', about: 'its secret' },
+  AWS_SESSION_TOKEN: { rule: z.string(), unset: 'none', about: 'token of temporary credentials' },
   ESPALIER_SEAL: {
     rule: z.enum(['on', 'off']),
     unset: 'off',
@@ -518,6 +554,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     asOfLimit: read(env, 'ESPALIER_ASOF_LIMIT') ?? 200_000,
     tokenizers: read(env, 'ESPALIER_TOKENIZERS') ?? {},
     blobs: blobs === undefined ? join(home, 'blobs') : resolve(blobs),
+    bucket: bucketOf(env),
     seal: read(env, 'ESPALIER_SEAL') === 'on',
     masterKeyFile: read(env, 'ESPALIER_MASTER_KEY_FILE') ?? null,
     limits: {
@@ -651,6 +688,31 @@ function tracingOf(env: Readonly<Record<string, string | undefined>>): Tracing |
   };
 }
 
+function bucketOf(env: Readonly<Record<string, string | undefined>>): Bucket | null {
+  const [bucket = '', ...prefix] = (read(env, 'ESPALIER_OBJECTS') ?? '').replace(/^s3:\/\/|\/$/g, '').split('/');
+  if (bucket === '') return null;
+  const endpoint = read(env, 'AWS_ENDPOINT_URL_S3') ?? null;
+  const style = read(env, 'ESPALIER_S3_PATH_STYLE');
+  return {
+    bucket,
+    prefix: prefix.join('/'),
+    endpoint,
+    region: read(env, 'AWS_REGION') ?? null,
+    pathStyle: style === undefined ? endpoint !== null : style === 'on',
+    credentials: credentialsOf(env),
+    redirects: read(env, 'ESPALIER_OBJECTS_REDIRECT') === 'on',
+  };
+}
+
+function credentialsOf(env: Readonly<Record<string, string | undefined>>): Bucket['credentials'] {
+  const [accessKeyId, secretAccessKey] = [read(env, 'AWS_ACCESS_KEY_ID'), read(env, 'AWS_SECRET_ACCESS_KEY')];
+  if (accessKeyId === undefined && secretAccessKey === undefined) return null;
+  const missing = (variable: Variable) => new ConfigError(variable, null, 'is missing: a key needs its secret');
+  if (accessKeyId === undefined) throw missing('AWS_ACCESS_KEY_ID');
+  if (secretAccessKey === undefined) throw missing('AWS_SECRET_ACCESS_KEY');
+  return { accessKeyId, secretAccessKey, sessionToken: read(env, 'AWS_SESSION_TOKEN') ?? null };
+}
+
 const MECHANISMS = { PLAIN: 'plain', 'SCRAM-SHA-256': 'scram-sha-256', 'SCRAM-SHA-512': 'scram-sha-512' } as const;
 
 function reasonOf(error: z.ZodError, variable: Variable): string {
@@ -667,6 +729,9 @@ export const SECRET: ReadonlySet<Variable> = new Set<Variable>([
   'DATABASE_DIRECT_URL',
   'DATABASE_REPLICA_URL',
   'KAFKA_SASL_PASSWORD',
+  'AWS_ACCESS_KEY_ID',
+  'AWS_SECRET_ACCESS_KEY',
+  'AWS_SESSION_TOKEN',
   'ESPALIER_FIRST_KEY_HASH',
   'ESPALIER_CHILD_ENV',
   'OTEL_EXPORTER_OTLP_HEADERS',
@@ -699,7 +764,12 @@ export function listSettings(env: Readonly<Record<string, string | undefined>> =
 /** Returns everything that is wrong with the environment, of each variable its first fault: `readConfig` throws one of them. */
 export function configFaults(env: Readonly<Record<string, string | undefined>> = process.env): readonly ConfigError[] {
   const own = VARIABLE_NAMES.filter((variable) => !variable.startsWith('OTEL_')); // where tracing is off, those are of other programs
-  const checks = [...own.map((variable) => () => read(env, variable)), () => kafkaSecurityOf(env), () => tracingOf(env)];
+  const checks = [
+    ...own.map((variable) => () => read(env, variable)),
+    () => kafkaSecurityOf(env),
+    () => bucketOf(env),
+    () => tracingOf(env),
+  ];
   const faults = new Map<string, ConfigError>();
   for (const check of checks)
     try {

@@ -37,6 +37,7 @@ export function useTestPlatform({
       'log',
       'notes',
       'logFaults',
+      'objects',
       'blobs',
       'metrics',
       'stamp',

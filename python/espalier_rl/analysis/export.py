@@ -138,7 +138,8 @@ def _read(connection: Connection, asked: Mapping[str, str], manifest: Mapping[st
         progress("reading the export", "B", manifest["bytes"]) as show,
         connection.stream("GET", "/v1/exports", params=dict(asked), headers=headers, timeout=_patient(connection)) as answer,
     ):
-        if answer.status_code != 206 or answer.headers.get("etag") != tag:
+        # a store to which the server sends names the object by its content
+        if answer.status_code != 206 or not (answer.headers.get("etag") == tag or answer.url.path.endswith(f".{manifest['sha256']}")):
             return False
         answer.request.extensions["timeout"]["read"] = connection.timeout_s  # the body moves, where the headers were waited for
         for block in answer.iter_bytes():

@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { openFileBlobStore } from '../../blobs/file-blob-store.ts';
+import { openBlobStore } from '../../blobs/blob-store.ts';
+import { openFolderObjects } from '../../blobs/folder-objects.ts';
 import { rowsWhere } from '../../postgres/rows-where.ts';
 import { readStreamTopics } from '../../projections/journal/read-stream-topics.ts';
 import { openTestApi, type TestApi } from '../http-testing.ts';
@@ -160,7 +161,7 @@ describe('refused bodies of POST /v1/events', () => {
 });
 
 test('a blob store that is not writable is 503 with a retry, and nothing is appended', async () => {
-  const { url } = await api.serve({ api: { blobs: openFileBlobStore('/dev/null/blobs') } });
+  const { url } = await api.serve({ api: { blobs: openBlobStore(openFolderObjects('/dev/null/blobs')) } });
   const { builder, tree } = givenRun();
   builder.step(tree, null, tree.rootStepId, 1, { observation: 'x'.repeat(100_000) });
   const answer = await refused(api, () => api.post(builder.events, {}, url), 503);

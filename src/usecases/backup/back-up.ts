@@ -2,8 +2,9 @@ import { copyFile, open, readdir, rename, rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { BlobCorrupt, BlobMissing } from '../../blobs/blob-store.ts';
-import { isMissing, listFileBlobs, openFileBlobStore, pathOf, writeWhole } from '../../blobs/file-blob-store.ts';
+import { BlobCorrupt, BlobMissing, openBlobStore, placeOfDigest } from '../../blobs/blob-store.ts';
+import { openFolderObjects } from '../../blobs/folder-objects.ts';
+import { isMissing, writeSynced, writeWhole } from '../../blobs/whole-file.ts';
 import { sha256Hex, sha256OfFile } from '../../digest/sha256.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import { newId } from '../../events/new-id.ts';
@@ -137,12 +138,12 @@ type BlobEntry = Extract<BackupEntry, { kind: 'blob' }>;
 
 /** Copies the blobs that the backup lacks. One that is gone from the store stays in the backup while a record refers to it. */
 async function copyBlobs(
-  { blobs, config, database }: Platform,
+  { blobs, objects, database }: Platform,
   folder: string,
   previous: Backup | null,
   signal: AbortSignal,
 ): Promise<{ readonly blobs: readonly BlobEntry[]; readonly lost: number }> {
-  const target = openFileBlobStore(join(folder, 'blobs'));
+  const target = openBlobStore(openFolderObjects(join(folder, 'blobs')));
   const before = new Map((previous?.entries ?? []).flatMap((entry) => (entry.kind === 'blob' ? [[entry.sha256, entry]] : [])));
   const entries: BlobEntry[] = [];
   const missing = new Set(before.keys());
@@ -153,14 +154,14 @@ async function copyBlobs(
     signal.throwIfAborted();
     try {
       const bytes =
-        (await sizeOfFile(pathOf(join(folder, 'blobs'), sha256))) ?? (await target.put(await blobs.get(sha256), '')).size;
+        (await sizeOfFile(join(folder, 'blobs', placeOfDigest(sha256)))) ?? (await target.put(await blobs.get(sha256), '')).size;
       entries.push({ kind: 'blob', sha256, bytes });
     } catch (error) {
       if (error instanceof BlobCorrupt) lost++;
       else if (!(error instanceof BlobMissing)) throw error; // it was collected meanwhile
     }
   };
-  for await (const sha256 of listFileBlobs(config.blobs)) {
+  for await (const { name: sha256 } of openBlobStore(objects).list()) {
     missing.delete(sha256);
     const entry = before.get(sha256);
     if (entry) entries.push(entry);
@@ -216,7 +217,7 @@ async function copyLarge(source: string, folder: string): Promise<{ readonly sha
   try {
     await copyFile(source, draft);
     const sha256 = await sha256OfFile(draft);
-    const place = pathOf(join(folder, 'checkpoints'), sha256);
+    const place = join(folder, 'checkpoints', placeOfDigest(sha256));
     await makeFolder(join(place, '..'));
     const handle = await open(draft, 'r+');
     const { size: bytes } = await handle.stat();
@@ -254,7 +255,7 @@ async function copyTables(
   for (const [table, { rows, parts }] of dumped) {
     const bytes = Buffer.concat(parts);
     const entry: TableEntry = { kind: 'table', table, rows, sha256: sha256Hex(bytes), bytes: bytes.byteLength };
-    await writeWhole(join(folder, entryPath(entry)), bytes, OWNER_ONLY);
+    await writeWhole(join(folder, entryPath(entry)), (draft) => writeSynced(draft, bytes, OWNER_ONLY));
     tables.push(entry);
   }
   return { tables, streamKeys, openKeys };

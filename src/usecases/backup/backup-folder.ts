@@ -3,7 +3,8 @@ import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { z } from 'zod';
-import { isMissing, pathOf, writeWhole } from '../../blobs/file-blob-store.ts';
+import { placeOfDigest } from '../../blobs/blob-store.ts';
+import { isMissing, writeSynced, writeWhole } from '../../blobs/whole-file.ts';
 import { sha256Hex, sha256OfFile } from '../../digest/sha256.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import type { Offsets } from '../../log/event-log.ts';
@@ -120,9 +121,9 @@ export async function commitBackup(
 ): Promise<void> {
   const list = await promisify(gzip)(entries.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
   const files = sha256Hex(list);
-  await writeWhole(listPath(folder, files), list);
+  await writeWhole(listPath(folder, files), (draft) => writeSynced(draft, list));
   const whole: BackupManifest = { format: FORMAT, ...manifest, files };
-  await writeWhole(join(folder, MANIFEST), Buffer.from(`${JSON.stringify(whole, null, 2)}\n`));
+  await writeWhole(join(folder, MANIFEST), (draft) => writeSynced(draft, Buffer.from(`${JSON.stringify(whole, null, 2)}\n`)));
   await removeOthers(folder, new Set([MANIFEST, relative(folder, listPath(folder, files)), ...entries.map(entryPath)]));
 }
 
@@ -155,9 +156,9 @@ export function entryPath(entry: BackupEntry): string {
     case 'segment':
       return `${partitionPath(entry.topic, entry.partition)}/${entry.from}-${entry.to}-${entry.sha256}.gz`;
     case 'blob':
-      return pathOf('blobs', entry.sha256);
+      return join('blobs', placeOfDigest(entry.sha256));
     case 'checkpoint':
-      return pathOf('checkpoints', entry.sha256);
+      return join('checkpoints', placeOfDigest(entry.sha256));
     case 'table':
       return `tables/${entry.table}-${entry.sha256}.gz`;
     default:

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isMissing, writeWhole } from '../../blobs/file-blob-store.ts';
+import { isMissing, writeSynced, writeWhole } from '../../blobs/whole-file.ts';
 import { sha256Hex } from '../../digest/sha256.ts';
 import type { EventLog, Extent, LogBatch, Offsets, StoredRecord } from '../../log/event-log.ts';
 import { readRecords } from '../../log/read-records.ts';
@@ -73,7 +73,7 @@ export async function copyLog(
     const bytes = await encodeSegment(records);
     const entry = segmentOf({ topic, partition, from, to: next }, records, bytes);
     of.segments.push(entry);
-    await writeWhole(join(folder, entryPath(entry)), bytes);
+    await writeWhole(join(folder, entryPath(entry)), (draft) => writeSynced(draft, bytes));
   }
 
   async function keep(batch: LogBatch): Promise<void> {

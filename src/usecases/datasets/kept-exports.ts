@@ -1,70 +1,66 @@
-import { chmod, mkdir, open, readdir, rename, rm, stat, statfs, utimes } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rm, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { largest } from '../../domain/extremes.ts';
+import type { Readable } from 'node:stream';
+import type { ObjectStore, StoredObject } from '../../blobs/object-store.ts';
 import { newId } from '../../events/new-id.ts';
-import { codeOf, DatasetError } from './dataset-error.ts';
+import { DatasetError } from './dataset-error.ts';
 import { cannotWrite } from './export/atomic-file.ts';
 
-const KEPT_MS = 15 * 60_000; // beyond the pause of a client whose connection broke
+const KEPT_MS = 3_600_000; // beyond the download of a client whose connection broke
 const MAKING_MS = 6 * 3_600_000; // what another process makes: it was killed
-const KEPT_BYTES = 8 * 2 ** 30; // of all files, the one that was used last not counted
+const KEPT_BYTES = 8 * 2 ** 30; // of all files, the newest one not counted
 const FREE_BYTES = 2 ** 30; // of the disk, which the database may share
 const SWEEP_MS = 60_000;
 const LOOK_MS = 1_000;
 const FILE = 'data';
-const KEPT = /^[0-9a-f]{64}\.[0-9a-f]{64}$/;
+const KEPT = /^exports\/[0-9a-f]{64}\.[0-9a-f]{64}$/;
 const MAKING = /^[0-9a-f-]{36}\.making$/;
+const FOLDER = 'exports/';
 
-/** A file that was made, with the manifest of it. */
+/** A file that was made, as the store of objects has it. */
 export interface KeptFile {
-  readonly path: string;
+  readonly name: string;
   readonly sha256: string;
   readonly bytes: number;
 }
 
-/** The folder of an installation in which its servers keep files: theirs alone. */
-export function keptFolder(home: string): string {
-  return join(home, 'kept-exports');
-}
-
-/** Removes all that is kept in a folder: a client that reads part of a file reads it to its end. */
-export async function dropKept(folder: string): Promise<void> {
-  for (const name of await namesIn(folder)) if (KEPT.test(name)) await remove(join(folder, name));
+/** Removes all files that servers keep. */
+export async function dropKept(objects: ObjectStore): Promise<void> {
+  for (const { name } of await keptIn(objects)) await objects.remove(name, 0);
 }
 
 /**
- * Keeps files that were made for a request for a while, so that a client that read a part continues: under the request, by their
- * content. A file that was not read for that long is removed, the oldest ones where they are too large together. Several
- * processes may share a folder; each removes what it made when it closes.
+ * Keeps files that were made for a request in the store of objects for a while, so that a client that read a part continues, at
+ * any server: under the request, by their content. A file is removed an hour after it was made, the oldest ones earlier if they
+ * are too large together.
  */
 export class KeptFiles {
-  readonly #folder: string;
+  readonly #objects: ObjectStore;
+  readonly #scratch: string;
   readonly #freeBytes: number;
   readonly #timer: NodeJS.Timeout;
   readonly #closing = new AbortController();
   readonly #making = new Map<string, Promise<unknown>>();
-  readonly #own = new Set<string>();
 
-  /** @param freeBytes how much of the disk stays free of what is made. */
-  constructor(folder: string, freeBytes = FREE_BYTES) {
-    this.#folder = folder;
+  /** @param scratch folder in which files are while they are made. @param freeBytes how much of its disk stays free. */
+  constructor(objects: ObjectStore, scratch: string, freeBytes = FREE_BYTES) {
+    this.#objects = objects;
+    this.#scratch = scratch;
     this.#freeBytes = freeBytes;
     const sweep = () => void this.sweep().catch(() => undefined);
-    sweep(); // an earlier process that was killed left some
+    sweep(); // an earlier process left some
     this.#timer = setInterval(sweep, SWEEP_MS).unref();
   }
 
   /** Returns a file that was made for `key` and holds this content. */
   async find(key: string, sha256: string): Promise<KeptFile | undefined> {
-    const path = join(this.#folder, `${key}.${sha256}`, FILE);
-    const found = await stat(path).catch(() => undefined);
-    if (!found) return undefined;
-    await touch(path).catch(() => undefined);
-    return { path, sha256, bytes: found.size };
+    const name = nameOf(key, sha256);
+    const stored = await this.#objects.stat(name);
+    return stored && { name, sha256, bytes: stored.bytes };
   }
 
   /**
-   * Makes a file, and keeps it in place of an equal one. @param write writes it, until its signal is aborted: by who asks, or as
+   * Makes a file, and keeps it in place of an equal one. @param write writes it, until its signal is aborted: by the client, or as
    * the disk is full. @throws DatasetError `cannot-write`; what `write` throws.
    */
   async make<Made extends { readonly sha256: string; readonly bytes: number }>(
@@ -72,15 +68,15 @@ export class KeptFiles {
     signal: AbortSignal,
     write: (path: string, signal: AbortSignal) => Promise<Made>,
   ): Promise<Made & KeptFile> {
-    const name = `${newId()}.making`;
-    const making = join(this.#folder, name);
+    const folder = `${newId()}.making`;
+    const making = join(this.#scratch, folder);
     const full = new AbortController();
     const look = () => this.#refuseFull().catch((error: unknown) => full.abort(error));
     const timer = setInterval(() => void look(), LOOK_MS);
     const work = async () => {
       try {
         await mkdir(making, { recursive: true, mode: 0o700 });
-        await chmod(this.#folder, 0o700);
+        await chmod(this.#scratch, 0o700);
       } catch (cause) {
         throw cannotWrite(making, cause);
       }
@@ -88,106 +84,79 @@ export class KeptFiles {
       const any = AbortSignal.any([signal, this.#closing.signal, full.signal]);
       any.throwIfAborted();
       const made = await write(join(making, FILE), any);
-      for (const beside of await namesIn(making)) if (beside !== FILE) await remove(join(making, beside));
       await chmod(join(making, FILE), 0o600);
-      return { ...made, path: await this.#keep(making, `${key}.${made.sha256}`) };
+      const name = nameOf(key, made.sha256);
+      await this.#objects.putFile(name, join(making, FILE), any);
+      return { ...made, name };
     };
     const working = work().finally(async () => {
       clearInterval(timer);
-      await remove(making).catch(() => undefined); // what the writing failed of is what is said
-      this.#making.delete(name);
+      await rm(making, { recursive: true, force: true }).catch(() => undefined); // why the writing failed is what is reported
+      this.#making.delete(folder);
     });
-    this.#making.set(name, working);
+    this.#making.set(folder, working);
     const kept = await working;
-    await this.sweep(KEPT_BYTES, kept.path);
+    await this.sweep(KEPT_BYTES, kept.name);
     return kept;
   }
 
-  /** Renames what was made, unless an equal one is there, which is used from now on. Another process may remove that meanwhile. */
-  async #keep(making: string, name: string): Promise<string> {
-    const kept = join(this.#folder, name);
-    this.#own.add(kept);
-    for (let tries = 3; ; tries--) {
-      try {
-        await rename(making, kept);
-        return join(kept, FILE);
-      } catch (cause) {
-        if (!['EEXIST', 'ENOTEMPTY'].includes(codeOf(cause)) || tries === 0) throw cannotWrite(kept, cause);
-      }
-      try {
-        await touch(join(kept, FILE));
-        return join(kept, FILE);
-      } catch {
-        await remove(kept); // half of one
-      }
-    }
+  /** Opens a part of a file, null for an empty one; undefined where it was removed meanwhile. */
+  async open(
+    { name }: KeptFile,
+    { from, until }: { readonly from: number; readonly until: number },
+  ): Promise<Readable | null | undefined> {
+    if (until > from) return this.#objects.read(name, { from, until });
+    return (await this.#objects.stat(name)) && null;
+  }
+
+  /** Returns from where a client may read a file without this server; null where it cannot. */
+  addressOf({ name }: KeptFile): Promise<URL | null> {
+    return this.#objects.addressOf(name, KEPT_MS);
   }
 
   async #refuseFull(): Promise<void> {
-    const { bavail, bsize } = await statfs(this.#folder);
+    const { bavail, bsize } = await statfs(this.#scratch);
     if (bavail * bsize < this.#freeBytes)
       throw new DatasetError(
         'cannot-write',
-        `less than ${this.#freeBytes} bytes are free where ${this.#folder} is; free some space`,
+        `less than ${this.#freeBytes} bytes are free where ${this.#scratch} is; free some space`,
       );
   }
 
-  /** Removes what was not read for long, and the oldest files beyond `mostBytes`; never `spared`. */
+  /** Removes what is old, and the oldest files beyond `mostBytes`; never `spared`. */
   async sweep(mostBytes = KEPT_BYTES, spared?: string): Promise<void> {
-    const names = (await namesIn(this.#folder)).filter((name) => KEPT.test(name) || MAKING.test(name));
-    const entries = await Promise.all(names.map((name) => lookAt(join(this.#folder, name), name)));
     let newer = 0;
-    for (const { path, name, used, bytes } of entries.sort((a, b) => b.used - a.used)) {
-      const isMade = KEPT.test(name);
-      const over = isMade && newer > mostBytes;
+    for (const { name, bytes, putAt } of [...(await keptIn(this.#objects))].sort((a, b) => b.putAt - a.putAt)) {
+      const isOver = newer > mostBytes || putAt < Date.now() - KEPT_MS;
       newer += bytes;
-      if (this.#making.has(name) || join(path, FILE) === spared) continue;
-      if (over || used < Date.now() - (isMade ? KEPT_MS : MAKING_MS)) await remove(path);
+      if (isOver && name !== spared) await this.#objects.remove(name, 0);
+    }
+    for (const name of await readdir(this.#scratch).catch(() => [])) {
+      const path = join(this.#scratch, name);
+      if (!MAKING.test(name) || this.#making.has(name)) continue;
+      const changed = (
+        await stat(join(path, FILE))
+          .catch(() => stat(path))
+          .catch(() => undefined)
+      )?.mtimeMs;
+      if (changed !== undefined && changed < Date.now() - MAKING_MS) await rm(path, { recursive: true, force: true });
     }
   }
 
-  /** Ends what is being made and sweeping, and removes what was made here. */
+  /** Ends what is being made, and sweeping. What is kept stays, for clients that continue at another server. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#closing.abort();
     await Promise.allSettled(this.#making.values());
-    for (const path of this.#own) await remove(path);
   }
 }
 
-async function namesIn(folder: string): Promise<readonly string[]> {
-  return readdir(folder).catch(() => []);
+function nameOf(key: string, sha256: string): string {
+  return `${FOLDER}${key}.${sha256}`;
 }
 
-async function touch(path: string): Promise<void> {
-  const now = new Date();
-  await utimes(path, now, now);
-}
-
-async function remove(path: string): Promise<void> {
-  await rm(path, { recursive: true, force: true });
-}
-
-async function lookAt(path: string, name: string) {
-  const inside = await namesIn(path);
-  const all = await Promise.all(['.', ...inside].map((each) => stat(join(path, each)).catch(() => undefined)));
-  return {
-    path,
-    name,
-    used: largest(all.map((each) => each?.mtimeMs ?? 0)),
-    bytes: all.reduce((sum, each) => sum + (each?.size ?? 0), 0),
-  };
-}
-
-/** Opens a part of a file to be read, which may be removed meanwhile; undefined where it was removed before. */
-export async function openPart(path: string, { from, until }: { readonly from: number; readonly until: number }) {
-  const handle = await open(path).catch((error: unknown) => {
-    if (codeOf(error) !== 'ENOENT') throw error;
-  });
-  if (!handle) return undefined;
-  if (until <= from) {
-    await handle.close();
-    return null;
-  }
-  return handle.createReadStream({ start: from, end: until - 1 });
+async function keptIn(objects: ObjectStore): Promise<readonly StoredObject[]> {
+  const kept: StoredObject[] = [];
+  for await (const object of objects.list(FOLDER)) if (KEPT.test(object.name)) kept.push(object);
+  return kept;
 }

@@ -1,5 +1,5 @@
-import { rm } from 'node:fs/promises';
-import { listOldFiles, openFileBlobStore } from '../../blobs/file-blob-store.ts';
+import { openBlobStore } from '../../blobs/blob-store.ts';
+import type { StoredObject } from '../../blobs/object-store.ts';
 import { TOPICS } from '../../events/catalogue.ts';
 import type { Platform } from '../../platform/open-platform.ts';
 import { siblingsWithRecords } from '../../postgres/sibling-database.ts';
@@ -31,32 +31,35 @@ export async function collectBlobs(
   platform: Platform,
   { graceMs, mode, signal }: { readonly graceMs: number; readonly mode: 'delete' | 'count'; readonly signal: AbortSignal },
 ): Promise<CollectedBlobs> {
-  const { database, log, config } = platform;
+  const { database, log, objects } = platform;
+  const blobs = openBlobStore(objects);
   const others = platform.mode.database === 'embedded' ? await siblingsWithRecords(platform.databaseUrl) : [];
   if (others.length > 0)
     throw new CannotCollect(
       `the folder of blobs is shared with other records, of the databases ${others.join(', ')}; give each a folder of its own (ESPALIER_BLOBS) before blobs are collected`,
     );
-  const { blobs, drafts, young } = await listOldFiles(config.blobs, graceMs);
+  const old: StoredObject[] = [];
+  let young = 0;
+  for await (const blob of blobs.list())
+    if (Date.now() - blob.putAt < graceMs) young++;
+    else old.push(blob);
   const waiting = await readWaitingBlobs(database.db);
   await waitUntilProjected(database.db, await log.ends(TOPICS), { timeoutMs: 300_000, signal });
   const referenced = await readReferencedBlobs(database.db);
-  const unreferenced = blobs.filter(({ name }) => !referenced.has(name) && !waiting.has(name));
+  const unreferenced = old.filter(({ name }) => !referenced.has(name) && !waiting.has(name));
   let deleted = 0;
   if (mode === 'delete') {
-    const store = openFileBlobStore(config.blobs);
     for (const { name } of unreferenced) {
       signal.throwIfAborted();
-      if (await store.remove(name, graceMs)) deleted++;
+      if (await blobs.remove(name, graceMs)) deleted++;
     }
-    for (const { name } of drafts) await rm(name, { force: true });
   }
-  const bytesOf = (files: readonly { readonly bytes: number }[]) => files.reduce((sum, { bytes }) => sum + bytes, 0);
+  const drafts = await objects.sweep(graceMs, mode);
   return {
-    looked: blobs.length,
+    looked: old.length,
     young,
     deleted,
-    unreferenced: { blobs: unreferenced.length, bytes: bytesOf(unreferenced) },
-    drafts: { files: drafts.length, bytes: bytesOf(drafts) },
+    unreferenced: { blobs: unreferenced.length, bytes: unreferenced.reduce((sum, { bytes }) => sum + bytes, 0) },
+    drafts,
   };
 }

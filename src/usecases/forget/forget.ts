@@ -1,5 +1,5 @@
 import type { Draft } from '../../append/appender.ts';
-import { openFileBlobStore } from '../../blobs/file-blob-store.ts';
+import { openBlobStore } from '../../blobs/blob-store.ts';
 import { derivedId } from '../../events/derived-id.ts';
 import { streamOf } from '../../events/stream-of.ts';
 import { positionAfter } from '../../log/position.ts';
@@ -24,7 +24,7 @@ import { projections } from '../../projections/registry.ts';
 import { waitUntilProjected } from '../../projections/wait-until.ts';
 import { limitOf } from '../../runtime/limit.ts';
 import { drawnSegments, dropDrawn } from '../collect/prompting/prompter.ts';
-import { dropKept, keptFolder } from '../datasets/kept-exports.ts';
+import { dropKept } from '../datasets/kept-exports.ts';
 import { type RebuildOptions, rebuildProjection, retireVersions } from '../rebuild/rebuild-projection.ts';
 
 const BLOB_GRACE_MS = 60_000; // longer than between the put of a blob and the append of the event that names it
@@ -75,21 +75,21 @@ export async function forget(platform: Platform, plan: ForgetPlan, options: Forg
   const deleted = await deleteBlobs(platform, plan.blobs, blobGraceMs);
   await after('blobs');
   await deleteDrawn(platform, plan.segments);
-  await dropKept(keptFolder(platform.config.home));
+  await dropKept(platform.objects);
   await after('drawn segments');
   await record(platform, plan, { by, reason, blobs: deleted });
   await after('record');
   return { keys: keys.length, blobs: deleted, blobsLeft: plan.blobs.length - deleted };
 }
 
-async function deleteBlobs({ config }: Platform, names: readonly string[], graceMs: number): Promise<number> {
-  const blobs = openFileBlobStore(config.blobs);
+async function deleteBlobs({ objects }: Platform, names: readonly string[], graceMs: number): Promise<number> {
+  const blobs = openBlobStore(objects);
   let deleted = 0;
   for (const name of names) if (await blobs.remove(name, graceMs)) deleted++;
   return deleted;
 }
 
-/** Deletes the drawn segments of the folder that all processes share, and of the memory of this one. */
+/** Deletes the drawn segments that all processes share, and of the memory of this one. */
 async function deleteDrawn(platform: Platform, segments: readonly string[]): Promise<void> {
   const drawn = drawnSegments(platform);
   for (const id of segments) await drawn.remove(id);

@@ -1,5 +1,4 @@
-import { BlobCorrupt, BlobMissing } from '../../blobs/blob-store.ts';
-import { listFileBlobs } from '../../blobs/file-blob-store.ts';
+import { BlobCorrupt, BlobMissing, openBlobStore } from '../../blobs/blob-store.ts';
 import { textReader } from '../../blobs/read-text.ts';
 import { blobReferences } from '../../events/blob-references.ts';
 import { isEventType } from '../../events/catalogue.ts';
@@ -117,13 +116,14 @@ function eventOf(body: string): Envelope | undefined {
 }
 
 async function verifyBlobs(
-  { blobs, config }: Platform,
+  { objects }: Platform,
   referenced: ReadonlySet<string>,
   signal: AbortSignal,
   fault: (found: Fault) => void,
 ): Promise<number> {
+  const blobs = openBlobStore(objects);
   const names = new Set(referenced);
-  for await (const name of listFileBlobs(config.blobs)) names.add(name);
+  for await (const { name } of blobs.list()) names.add(name);
   for (const name of [...names].sort()) {
     signal.throwIfAborted();
     try {

@@ -1,5 +1,4 @@
-import { join } from 'node:path';
-import { type KeyedStore, openFileKeyedStore } from '../../../blobs/file-keyed-store.ts';
+import { type KeyedStore, openKeyedStore } from '../../../blobs/keyed-store.ts';
 import { composePrompt, pastSteps, TEMPLATE_VERSIONS } from '../../../domain/prompts/compose-prompt.ts';
 import { writeResponse } from '../../../domain/prompts/parse-thought-action.ts';
 import { projectResponse } from '../../../domain/prompts/project-response.ts';
@@ -202,7 +201,7 @@ class PromptRefused extends Error {
 
 /**
  * Opens what composes the prompts of a plan. All runs of a process draw with one cache per platform, and share drawn segments
- * with other processes through the folder of the blob store. @throws PromptRefused, TemplateUnknown.
+ * with other processes through the store of objects. @throws PromptRefused, TemplateUnknown.
  */
 export function openPrompter(platform: Platform, plan: PromptPlan): Prompter {
   checkTemplate(plan);
@@ -211,9 +210,9 @@ export function openPrompter(platform: Platform, plan: PromptPlan): Prompter {
   return { plan, drawing: plan.image ? openDrawing(platform, plan.image) : null };
 }
 
-/** Opens the folder of drawn segments, by segment id, that all processes share. */
-export function drawnSegments({ config }: Pick<Platform, 'config'>): KeyedStore {
-  return openFileKeyedStore(join(config.blobs, 'segments'));
+/** Opens the drawn segments, by segment id, that all processes share. */
+export function drawnSegments({ objects }: Pick<Platform, 'objects'>): KeyedStore {
+  return openKeyedStore(objects, 'segments');
 }
 
 /** Returns the cache of drawn segments that all runs of a process share. */
